@@ -1,0 +1,10 @@
+# Each bench/bench_X.c is one program that prints lines "NAME ours peer ratio".
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(JSONC REQUIRED IMPORTED_TARGET json-c)
+file(GLOB benches CONFIGURE_DEPENDS bench/bench_*.c)
+foreach(source ${benches})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_compile_options(${name} PRIVATE -Wno-missing-prototypes -Wno-conversion)
+  target_link_libraries(${name} PRIVATE libharness PkgConfig::JANSSON PkgConfig::JSONC)
+endforeach()

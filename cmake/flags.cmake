@@ -1,0 +1,41 @@
+# One interface target carries every flag, so that all targets are built alike.
+include(CheckCCompilerFlag)
+add_library(harness_flags INTERFACE)
+
+target_compile_definitions(harness_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
+target_compile_options(harness_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wmissing-declarations
+  -Wstrict-prototypes -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla
+  -Wformat=2 -Wimplicit-fallthrough -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(harness_flags INTERFACE -Wlogical-op -Wduplicated-cond -Wno-format-nonliteral)
+endif()
+if(HARNESS_WERROR)
+  target_compile_options(harness_flags INTERFACE -Werror)
+endif()
+
+if(HARNESS_SANITIZE)
+  target_compile_options(harness_flags INTERFACE -fsanitize=${HARNESS_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(harness_flags INTERFACE -fsanitize=${HARNESS_SANITIZE})
+endif()
+if(HARNESS_HOSTILE)
+  target_compile_definitions(harness_flags INTERFACE HARNESS_HOSTILE)
+endif()
+if(HARNESS_FAULTS)
+  target_compile_definitions(harness_flags INTERFACE HARNESS_FAULTS)
+endif()
+
+# Release: link-time optimisation and every hardening flag that both compilers know.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  target_compile_definitions(harness_flags INTERFACE NDEBUG)
+  target_compile_options(harness_flags INTERFACE
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection
+    -fcf-protection=full -ftrivial-auto-var-init=zero -flto=auto -fno-plt)
+  target_link_options(harness_flags INTERFACE
+    -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed -flto=auto)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")   # objects that a plain ar can also index
+    target_compile_options(harness_flags INTERFACE -ffat-lto-objects)
+  endif()
+endif()

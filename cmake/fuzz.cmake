@@ -1,0 +1,10 @@
+# Each tests/fuzz/X.c is one libFuzzer target, fuzz_X, with its corpus in tests/fuzz/corpus/X/.
+file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/*.c)
+foreach(source ${fuzz_targets})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(fuzz_${name} ${source})
+  target_compile_options(fuzz_${name} PRIVATE -Wno-missing-prototypes -Wno-missing-declarations)
+  target_link_libraries(fuzz_${name} PRIVATE libharness)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+endforeach()
+target_compile_options(libharness PRIVATE -fsanitize=fuzzer-no-link)

@@ -1,0 +1,30 @@
+/* A cancel token: a flag, a deadline, and a descriptor that any blocking wait can poll.
+ *
+ * Everything that may take long holds one. Busy code asks cancel_check() now and then (a
+ * relaxed load and, at most every so often, a clock read); blocking code adds cancel_fd()
+ * to its poll set and uses cancel_poll_ms() as the timeout. Tokens form a tree: a child
+ * is cancelled with its parent, and its deadline is never later than the parent's. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/error.h"
+
+typedef struct Cancel Cancel;
+
+/* `parent` may be NULL and must outlive the child. timeout_ns <= 0: no deadline of its own. */
+Cancel *cancel_new(Cancel *parent, int64_t timeout_ns);
+void cancel_free(Cancel *c);
+
+void cancel_fire(Cancel *c);                           /* any thread; not from a signal handler */
+void cancel_fire_from_signal(Cancel *c);               /* async-signal-safe; children learn of it at their next check */
+bool cancel_fired(const Cancel *c);                    /* flag only: cheap enough for an inner loop */
+bool cancel_expired(const Cancel *c);                  /* flag, or deadline passed (reads the clock) */
+
+/* false with ERR_CANCELLED "cancelled" or ERR_TIMEOUT "timed out after 1.5 s". c == NULL is never cancelled. */
+bool cancel_check(const Cancel *c, Error *err);
+
+int cancel_fd(Cancel *c);                              /* readable once fired; made on first use, owned by the token */
+int cancel_poll_ms(const Cancel *c);                   /* ms to the deadline, rounded up; -1: none; 0: passed */
+int64_t cancel_deadline_ns(const Cancel *c);           /* monotonic; INT64_MAX: none */
+bool cancel_sleep(Cancel *c, int64_t ns, Error *err);  /* sleeps, or fails as cancel_check does */

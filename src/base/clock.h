@@ -1,0 +1,11 @@
+/* Time. Deadlines and durations use the monotonic clock; timestamps the wall clock. */
+#pragma once
+#include <stdint.h>
+#include "base/str.h"
+
+int64_t clock_mono_ns(void);
+int64_t clock_wall_ns(void);                           /* since 1970, UTC */
+
+/* RFC 3339 in UTC with nanoseconds: 2026-01-02T03:04:05.000000006Z (30 characters and a NUL). */
+enum { CLOCK_TEXT_SIZE = 40 };
+void clock_format(int64_t wall_ns, char out[CLOCK_TEXT_SIZE]);
