@@ -1,0 +1,47 @@
+/* What stands behind a pointer Value: an 8-byte header, then the type's own fields. */
+#pragma once
+#include "value/value.h"
+
+/* X(enumerator, Starlark type name). Types from OBJECT_CLASSED on are Classed objects. */
+#define OBJECT_TYPES(X) \
+    X(OBJECT_FREE, "free") X(OBJECT_BUFFER, "buffer") \
+    X(OBJECT_INT, "int") X(OBJECT_STRING, "string") X(OBJECT_BYTES, "bytes") X(OBJECT_LIST, "list") \
+    X(OBJECT_TUPLE, "tuple") X(OBJECT_DICT, "dict") X(OBJECT_SET, "set") X(OBJECT_RANGE, "range") \
+    X(OBJECT_CLASSED, "object") X(OBJECT_FUNCTION, "function") X(OBJECT_NATIVE, "builtin_function_or_method") \
+    X(OBJECT_BOUND, "builtin_function_or_method") X(OBJECT_CELL, "cell") X(OBJECT_MODULE, "module")
+
+typedef enum {
+#define X(type, name) type,
+    OBJECT_TYPES(X)
+#undef X
+} ObjectType;
+
+enum {
+    OBJECT_MARKED = 1,    /* reached in the collection under way */
+    OBJECT_FROZEN = 2,    /* immutable */
+    OBJECT_SHARED = 4,    /* belongs to a frozen heap: never marked, never freed by another heap, read by many threads */
+    OBJECT_LARGE = 8,     /* has a block of its own */
+};
+
+/* `units` is the whole size in 8-byte units, so a chunk can be walked from object to object. */
+struct Object { uint8_t type, flags; uint16_t aux; uint32_t units; };
+
+/* A BUFFER is raw memory that one other object owns and traces (a list's items, a dict's
+ * tables, the bytes of a growing string). OBJECT_FREE marks unused room between objects. */
+
+/* Types of the rooms above: functions, modules, opaque host values. */
+typedef struct Tracer Tracer;
+typedef struct Classed Classed;
+typedef struct ObjectClass {
+    const char *name;                                     /* as type() shows it */
+    void (*trace)(Tracer *t, Classed *o);                 /* calls tracer_value / tracer_buffer for all it holds; NULL: holds nothing */
+    bool (*copy)(Heap *h, Classed *from, Classed *to);    /* reserved for copying; NULL: copied by reference is an error */
+    bool (*equal)(const Classed *a, const Classed *b);    /* same class; NULL: identity */
+    bool (*truth)(const Classed *o);                      /* NULL: always true */
+    bool hashable;                                        /* by identity */
+} ObjectClass;
+struct Classed { Object obj; const ObjectClass *cls; };
+
+static inline bool value_is(Value v, ObjectType type) { return value_is_object(v) && value_object(v)->type == type; }
+static inline bool object_frozen(const Object *o) { return o->flags & OBJECT_FROZEN; }
+const char *object_type_name(const Object *o);

@@ -1,0 +1,99 @@
+/* Value: the one type of all data. JSON text, YAML frontmatter, tool arguments, schemas
+ * and Starlark data are all this; nothing converts between document models.
+ *
+ * One 64-bit word:
+ *
+ *   0x0000'0000'0000'0000                        GONE: no value (an empty slot, "absent")
+ *   0x0000'0000'0000'0002 / 4 / 5                None / False / True
+ *   0x0000'0000'0000'0010 … 0x0000'ffff'ffff'ffff   pointer to a heap Object
+ *   0x0002'0000'0000'0000 … 0xfff2'0000'0000'0000   double, its bits + 2^49
+ *   0xfffc'0000'0000'0000 … 0xffff'ffff'ffff'ffff   small int, 50 bits two's complement
+ *
+ * Pointers are plain, so following one costs nothing; an int test is one compare, and for
+ * two ints one `and` and one compare; doubles need an add. There is one NaN.
+ * An int outside 50 bits is an object (value/int.h); int_make() picks. */
+#pragma once
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/str.h"
+
+typedef struct { uint64_t bits; } Value;
+typedef struct Object Object;
+typedef struct Heap Heap;
+
+#define VALUE_GONE  ((Value){ 0 })
+#define VALUE_NONE  ((Value){ 2 })
+#define VALUE_FALSE ((Value){ 4 })
+#define VALUE_TRUE  ((Value){ 5 })
+
+#define VALUE_FLOAT_OFFSET ((uint64_t)2 << 48)
+#define VALUE_FLOAT_MAX    ((uint64_t)0xfff0 << 48)       /* bits of -inf, the largest canonical double */
+#define VALUE_INT_TAG      ((uint64_t)0xfffc << 48)
+enum { VALUE_INT_BITS = 50 };
+#define VALUE_INT_MAX (((int64_t)1 << (VALUE_INT_BITS - 1)) - 1)
+#define VALUE_INT_MIN (-((int64_t)1 << (VALUE_INT_BITS - 1)))
+
+static inline bool value_same(Value a, Value b) { return a.bits == b.bits; }   /* identity, not equality */
+static inline bool value_is_gone(Value v) { return v.bits == 0; }
+static inline bool value_is_none(Value v) { return v.bits == 2; }
+static inline bool value_is_bool(Value v) { return (v.bits | 1) == 5; }
+static inline bool value_is_small(Value v) { return v.bits >= VALUE_INT_TAG; }
+static inline bool value_both_small(Value a, Value b) { return (a.bits & b.bits) >= VALUE_INT_TAG; }
+static inline bool value_is_float(Value v) { return v.bits - VALUE_FLOAT_OFFSET <= VALUE_FLOAT_MAX; }
+static inline bool value_is_object(Value v) { return v.bits - 16 < ((uint64_t)1 << 48) - 16; }
+
+static inline Value value_from_bool(bool b) { return (Value){ 4u | (uint64_t)b }; }
+static inline bool value_bool(Value v) { assert(value_is_bool(v)); return v.bits & 1; }
+
+static inline bool value_small_fits(int64_t i) { return i >= VALUE_INT_MIN && i <= VALUE_INT_MAX; }
+static inline Value value_from_small(int64_t i) { assert(value_small_fits(i)); return (Value){ VALUE_INT_TAG | (uint64_t)i }; }
+static inline int64_t value_small(Value v) { assert(value_is_small(v)); return (int64_t)(v.bits << 14) >> 14; }
+
+static inline Value value_from_float(double d) {
+    uint64_t bits;
+    if (d != d) bits = (uint64_t)0x7ff8 << 48;            /* any NaN becomes the one NaN */
+    else memcpy(&bits, &d, 8);
+    return (Value){ bits + VALUE_FLOAT_OFFSET };
+}
+static inline double value_float(Value v) {
+    assert(value_is_float(v));
+    uint64_t bits = v.bits - VALUE_FLOAT_OFFSET;
+    double d;
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+static inline Value value_from_object(const void *o) { return (Value){ (uint64_t)(uintptr_t)o }; }
+static inline Object *value_object(Value v) { assert(value_is_object(v)); return (Object *)(uintptr_t)v.bits; }
+
+/* Starlark's name of the type: "NoneType", "bool", "int", "float", "string", "bytes", "list",
+ * "tuple", "dict", "set", "range", or the class's own. */
+const char *value_type_name(Value v);
+bool value_truth(Value v);                                /* false: None, False, 0, 0.0, and what is empty */
+
+/* Depth of nesting up to which equality, ordering and hashing look; deeper (or cyclic) is an error. */
+enum { VALUE_DEPTH_MAX = 200 };
+
+/* Equality as Starlark's ==: 1 == 1.0, NaN == NaN, True != 1; lists and tuples by element, dicts and
+ * sets regardless of order; functions and other objects by identity unless their class says otherwise. */
+bool value_equal(Value a, Value b, bool *out, Error *err);
+
+/* Ordering as Starlark's <: numbers exactly (int against float too; NaN above everything), strings and bytes
+ * by byte, lists and tuples by element, False < True. *out is <0, 0 or >0. Others: "int < string not implemented"
+ * with `op` ("<", "<=", ">", ">=") in the text. */
+bool value_compare(Value a, Value b, const char *op, int *out, Error *err);
+
+/* Equal values hash alike (1 and 1.0). Keyed per process. Fails with "unhashable type: list". */
+bool value_hash(Value v, uint32_t *out, Error *err);
+
+/* Makes v and everything reachable from it immutable. Never fails; no recursion. */
+void value_freeze(Value v);
+
+/* Deep copy into `h`, preserving sharing and cycles. Objects of a frozen heap (heap_freeze_all) are shared, not
+ * copied: they must outlive `h`. The copy is mutable even where the source was frozen. */
+bool value_copy_into(Heap *h, Value v, Value *out, Error *err);
+bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err);  /* the same, but copies those too */

@@ -1,0 +1,20 @@
+/* YAML 1.2 core, through libyaml's events, into values. One document; maps, sequences,
+ * scalars; aliases are expanded within bounds. Refused: directives, tags beyond core, `<<`,
+ * keys that are not scalars, .inf and .nan, duplicate keys, a second document.
+ * Scalar keys are taken as text. Errors say "yaml: line N: …", N counted from first_line. */
+#pragma once
+#include "value/dict.h"
+#include "value/places.h"
+
+enum { YAML_NODES_MAX = 100000, YAML_DEPTH_MAX = 100 };
+
+typedef struct YamlRead {
+    uint32_t first_line;            /* number of the text's first line; 0 means 1 */
+    unsigned max_nodes;             /* 0: YAML_NODES_MAX; after alias expansion */
+    unsigned max_depth;             /* 0: YAML_DEPTH_MAX */
+    size_t max_bytes;               /* 0: 1 MiB */
+    Places *places;
+    bool expect_map;                /* empty text is {}; another root is "yaml: line N: expected a map" */
+} YamlRead;
+
+bool yaml_read(Heap *h, Str text, const YamlRead *options, Value *out, Error *err);
