@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 typedef struct ArenaBlock ArenaBlock;
-typedef struct { ArenaBlock *block; char *at, *end; size_t total; } Arena;   /* zero-initialise */
+typedef struct { ArenaBlock *block; char *at, *end; size_t total; } Arena;   /* zero-initialise; total: bytes in all blocks */
 
 void *arena_alloc(Arena *a, size_t n);                 /* 16-byte aligned, uninitialised, never NULL */
 void *arena_zero(Arena *a, size_t count, size_t size); /* zeroed; overflow-checked */

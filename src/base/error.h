@@ -45,6 +45,9 @@ bool error_set_at(Error *err, ErrorKind kind, uint32_t line, uint32_t column, co
     __attribute__((format(printf, 5, 6)));
 bool error_wrap(Error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool error_hint(Error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says where: a file that is not NULL and a line that is not 0 replace what was there, so a
+ * loader can add the file to what the parser knew. */
 bool error_place(Error *err, const char *file, uint32_t line, uint32_t column);
 
 /* "FILE:LINE:COL: MSG (HINT)", leaving out what is unknown. */

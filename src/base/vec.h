@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include "base/error.h"
 
 #define VEC(T) struct { T *at; size_t n, cap; }

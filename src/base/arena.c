@@ -1,0 +1,120 @@
+#include "base/arena.h"
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/mem.h"
+
+#ifdef HARNESS_HOSTILE
+enum { BLOCK_FIRST = 32, BLOCK_MAX = 64 };             /* nearly every allocation is one of its own */
+#else
+enum { BLOCK_FIRST = 4 << 10, BLOCK_MAX = 256 << 10 };
+#endif
+
+/* Blocks form a list from the newest to the oldest. The head is the one being filled; a
+ * block made for one large request goes behind it, so the head's free space is not lost. */
+struct ArenaBlock {
+    alignas(16) ArenaBlock *older;
+    size_t size;                                       /* bytes in data */
+    alignas(16) char data[];
+};
+
+static ArenaBlock *block_new(Arena *a, size_t size) {
+    ArenaBlock *b = mem_alloc(sizeof *b + size);
+    b->older = NULL;
+    b->size = size;
+    a->total += size;
+    return b;
+}
+
+static void *arena_alloc_large(Arena *a, size_t n) {
+    ArenaBlock *b = block_new(a, n);
+    if (a->block) {
+        b->older = a->block->older;
+        a->block->older = b;
+    } else {
+        a->block = b;
+        a->at = a->end = b->data + n;
+    }
+    return b->data;
+}
+
+static void *arena_alloc_slow(Arena *a, size_t n) {
+    size_t size = BLOCK_FIRST;
+    if (a->block)
+        size = a->block->size < BLOCK_MAX / 2 ? a->block->size * 2 : BLOCK_MAX;
+    if (n > size)
+        return arena_alloc_large(a, n);
+    ArenaBlock *b = block_new(a, size);
+    b->older = a->block;
+    a->block = b;
+    a->at = b->data + n;
+    a->end = b->data + size;
+    return b->data;
+}
+
+void *arena_alloc(Arena *a, size_t n) {
+    if (n > SIZE_MAX / 2)
+        return mem_alloc(SIZE_MAX);                    /* aborts */
+    n = (n + 15) & ~(size_t)15;
+    if (n > (size_t)(a->end - a->at) || a->at == NULL)
+        return arena_alloc_slow(a, n);
+    void *p = a->at;
+    a->at += n;
+    return p;
+}
+
+void *arena_zero(Arena *a, size_t count, size_t size) {
+    size_t n;
+    if (__builtin_mul_overflow(count, size, &n))
+        n = SIZE_MAX;                                  /* arena_alloc aborts */
+    return memset(arena_alloc(a, n), 0, n);
+}
+
+Str arena_str(Arena *a, Str s) {
+    char *copy = arena_alloc(a, s.n + 1);
+    if (s.n)
+        memcpy(copy, s.at, s.n);
+    copy[s.n] = 0;
+    return (Str){ copy, s.n };
+}
+
+char *arena_fmt(Arena *a, const char *fmt, ...) {
+    Buf b = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vfmt(&b, fmt, ap);
+    va_end(ap);
+    Str copy = arena_str(a, buf_str(&b));
+    buf_clear(&b);
+    return (char *)(uintptr_t)copy.at;
+}
+
+void arena_reset(Arena *a) {
+    ArenaBlock *b = a->block;
+    while (b && b->older) {
+        ArenaBlock *older = b->older;
+        free(b);
+        b = older;
+    }
+    if (b && b->size > BLOCK_MAX) {                    /* made for one large request: not worth keeping */
+        free(b);
+        b = NULL;
+    }
+    *a = (Arena){ .block = b };
+    if (b == NULL)
+        return;
+    a->at = b->data;
+    a->end = b->data + b->size;
+    a->total = b->size;
+#ifdef HARNESS_HOSTILE
+    memset(b->data, 0x5A, b->size);
+#endif
+}
+
+void arena_clear(Arena *a) {
+    for (ArenaBlock *b = a->block, *older; b; b = older) {
+        older = b->older;
+        free(b);
+    }
+    *a = (Arena){ 0 };
+}
