@@ -76,11 +76,13 @@ uint32_t hash_bytes(Str s) {
     return not_zero((uint32_t)(h ^ h >> 32));
 }
 
-/* The top 32 bits of a * w + b in 128 bits, a and b random: strongly universal in all of its
- * bits, so a table may mask out whichever it likes. */
+/* The top half of a * w + b in 128 bits, a and b random, is strongly universal: any two words
+ * are independent. Alone it would keep an arithmetic progression one, which now and then
+ * clusters in a table; a fixed shuffle of the 64 bits breaks that and keeps the guarantee. */
 uint32_t hash_word(uint64_t w) {
     need_process_key();
     unsigned __int128 low = (unsigned __int128)process_key.multiply[0] * w + process_key.add[0];
     uint64_t high = (uint64_t)(low >> 64) + process_key.multiply[1] * w + process_key.add[1];
+    high = (high ^ high >> 29) * 0x9E3779B97F4A7C15;
     return not_zero((uint32_t)(high >> 32));
 }
