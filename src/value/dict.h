@@ -21,7 +21,8 @@ struct Dict {
     uint32_t used;               /* entries taken, removed ones included */
     uint32_t cap;                /* entries there is room for */
     uint32_t slots;              /* a power of two, or 0 */
-    uint32_t busy, version;      /* version changes whenever an entry is added, removed or moved */
+    uint32_t busy;
+    uint32_t first;              /* no live entry stands before this one: taking from the front stays cheap */
     Entry *entry;
     uint32_t *slot;
 };

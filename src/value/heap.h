@@ -25,9 +25,10 @@ void heap_set_limit(Heap *h, size_t limit);
 /* Zeroed memory of `size` bytes, header filled in. NULL with ERR_LIMIT
  * "heap limit of N bytes reached" when the limit would be passed. */
 void *heap_alloc(Heap *h, ObjectType type, size_t size, Error *err);
+void *heap_alloc_raw(Heap *h, ObjectType type, size_t size, Error *err); /* the same, not zeroed: the caller fills it at once */
 void *heap_alloc_classed(Heap *h, ObjectType type, const ObjectClass *cls, size_t size, Error *err);
 
-/* Raw memory owned by one object. Contents of new bytes are undefined. Growing may move it; the old place is
+/* Raw memory owned by one object (a list's items, a dict's tables). Contents of new bytes are undefined. Growing may move it; the old place is
  * dead then. heap_buffer_size tells the usable size, which may exceed what was asked for. */
 void *heap_buffer(Heap *h, size_t size, Error *err);
 void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *err);
@@ -54,6 +55,7 @@ void heap_collect(Heap *h);                               /* now */
 
 void heap_freeze_all(Heap *h);                            /* every object becomes immutable and shareable; the heap takes no more */
 
+/* A Tracer walks the graph of objects: to mark it in a collection, or to freeze it. */
 void tracer_value(Tracer *t, Value v);
 void tracer_buffer(Tracer *t, void *buffer);              /* NULL is fine */
 

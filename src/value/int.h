@@ -36,5 +36,7 @@ int int_compare(Value a, Value b);
 int int_compare_double(Value a, double d);                              /* exact; NaN is above everything */
 bool int_to_i64(Value v, int64_t *out);                                 /* false: does not fit */
 double int_to_double(Value v);                                          /* nearest; ±infinity when out of range */
+uint32_t int_hash(const BigInt *b);
+uint32_t int_hash_double(double d);                                     /* of the big int that equals the whole number d */
 size_t int_bits(Value v);                                               /* of the magnitude */
 void int_text(Buf *out, Value v, int base);                             /* appends; lower case digits, '-' in front */

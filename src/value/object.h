@@ -31,11 +31,13 @@ struct Object { uint8_t type, flags; uint16_t aux; uint32_t units; };
 
 /* Types of the rooms above: functions, modules, opaque host values. */
 typedef struct Tracer Tracer;
+typedef struct Copier Copier;
 typedef struct Classed Classed;
 typedef struct ObjectClass {
     const char *name;                                     /* as type() shows it */
     void (*trace)(Tracer *t, Classed *o);                 /* calls tracer_value / tracer_buffer for all it holds; NULL: holds nothing */
-    bool (*copy)(Heap *h, Classed *from, Classed *to);    /* reserved for copying; NULL: copied by reference is an error */
+    bool (*copy)(Copier *c, const Classed *from, Classed *to, Error *err); /* `to` is a byte copy of `from`: replace what it
+                                                              refers to through copier_value; NULL: cannot be copied */
     bool (*equal)(const Classed *a, const Classed *b);    /* same class; NULL: identity */
     bool (*truth)(const Classed *o);                      /* NULL: always true */
     bool hashable;                                        /* by identity */
@@ -45,3 +47,4 @@ struct Classed { Object obj; const ObjectClass *cls; };
 static inline bool value_is(Value v, ObjectType type) { return value_is_object(v) && value_object(v)->type == type; }
 static inline bool object_frozen(const Object *o) { return o->flags & OBJECT_FROZEN; }
 const char *object_type_name(const Object *o);
+void object_trace(Tracer *t, Object *o);                  /* calls the tracer for each direct child */

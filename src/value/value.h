@@ -97,3 +97,12 @@ void value_freeze(Value v);
  * copied: they must outlive `h`. The copy is mutable even where the source was frozen. */
 bool value_copy_into(Heap *h, Value v, Value *out, Error *err);
 bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err);  /* the same, but copies those too */
+
+/* For several values that share parts, and for the copy function of a class: a Copier
+ * remembers what it has copied. copier_value gives the copy of `v`, whose own parts may be
+ * filled in only when copier_finish runs. */
+typedef struct Copier Copier;
+Copier *copier_new(Heap *to, bool copy_shared);
+bool copier_value(Copier *c, Value v, Value *out, Error *err);
+bool copier_finish(Copier *c, Error *err);                /* fills everything asked for so far; may be called again later */
+void copier_free(Copier *c);

@@ -1,0 +1,171 @@
+/* Deep copies between heaps. Work is queued, not recursed, so any depth is fine: each
+ * source object gets an empty or byte-for-byte twin at once, and the twin's references are
+ * replaced when its turn in the queue comes. */
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "value/dict.h"
+#include "value/list.h"
+
+#include <stdlib.h>
+
+typedef struct { const Object *from; Object *to; } Pair;
+
+/* `pairs` is the queue and, through `slot` (open addressing on the source address, index + 1),
+ * the memory of what has been copied. */
+struct Copier {
+    Heap *heap;
+    bool copy_shared;
+    VEC(Pair) pairs;
+    size_t done;                                        /* pairs whose references are replaced */
+    uint32_t *slot;
+    size_t slots;
+};
+
+Copier *copier_new(Heap *to, bool copy_shared) {
+    Copier *c = mem_zero(1, sizeof *c);
+    c->heap = to;
+    c->copy_shared = copy_shared;
+    return c;
+}
+
+void copier_free(Copier *c) {
+    if (!c) return;
+    VEC_CLEAR(&c->pairs);
+    free(c->slot);
+    free(c);
+}
+
+static uint32_t *slot_for(const Copier *c, const Object *from) {
+    size_t at = hash_word((uint64_t)(uintptr_t)from) & (c->slots - 1);
+    while (c->slot[at] && c->pairs.at[c->slot[at] - 1].from != from) at = (at + 1) & (c->slots - 1);
+    return &c->slot[at];
+}
+
+static void remember(Copier *c, const Object *from, Object *to) {
+    VEC_PUSH(&c->pairs, (Pair){ from, to });
+    if (c->pairs.n * 2 <= c->slots) { *slot_for(c, from) = (uint32_t)c->pairs.n; return; }
+    free(c->slot);
+    c->slots = c->slots ? c->slots * 2 : 32;
+    c->slot = mem_zero(c->slots, sizeof *c->slot);
+    for (size_t i = 0; i < c->pairs.n; i++) *slot_for(c, c->pairs.at[i].from) = (uint32_t)i + 1;
+}
+
+/* ---- twins ---- */
+
+static Object *twin_dict(Copier *c, const Dict *from, Error *err) {
+    Dict *to;
+    return dict_copy(c->heap, from, &to, err) ? &to->obj : NULL;
+}
+
+static Object *twin_bytes(Copier *c, const Object *from, Error *err) {
+    if (from->type >= OBJECT_CLASSED && !((const Classed *)from)->cls->copy) {
+        error_set(err, ERR_SCRIPT, "cannot copy a value of type %s", object_type_name(from));
+        return NULL;
+    }
+    size_t size = (size_t)from->units * 8;
+    Object *to = heap_alloc_raw(c->heap, (ObjectType)from->type, size, err);
+    if (!to) return NULL;
+    memcpy(to + 1, from + 1, size - sizeof *to);
+    to->aux = from->aux;
+    return to;
+}
+
+static Object *twin(Copier *c, const Object *from, Error *err) {
+    switch ((ObjectType)from->type) {
+    case OBJECT_STRING: return (Object *)string_new(c->heap, string_str((const String *)from), err);
+    case OBJECT_BYTES: return (Object *)bytes_new(c->heap, string_str((const String *)from), err);
+    case OBJECT_LIST: return (Object *)list_from(c->heap, ((const List *)from)->at, ((const List *)from)->n, err);
+    case OBJECT_DICT: case OBJECT_SET: return twin_dict(c, (const Dict *)from, err);
+    default: return twin_bytes(c, from, err);
+    }
+}
+
+bool copier_value(Copier *c, Value v, Value *out, Error *err) {
+    if (!value_is_object(v)) return *out = v, true;
+    Object *from = value_object(v);
+    if ((from->flags & OBJECT_SHARED) && !c->copy_shared) return *out = v, true;
+    if (c->slots) {
+        uint32_t seen = *slot_for(c, from);
+        if (seen) return *out = value_from_object(c->pairs.at[seen - 1].to), true;
+    }
+    Object *to = twin(c, from, err);
+    if (!to) return false;
+    remember(c, from, to);
+    return *out = value_from_object(to), true;
+}
+
+/* ---- references ---- */
+
+static bool replace(Copier *c, Value *v, size_t n, Error *err) {
+    for (size_t i = 0; i < n; i++)
+        if (!copier_value(c, v[i], &v[i], err)) return false;
+    return true;
+}
+
+/* Copied keys hash as their sources did, except objects that hash by identity; so a
+ * dict with other keys than strings and numbers is built anew once all parts are in place. */
+static bool replace_dict(Copier *c, Dict *d, Error *err) {
+    for (uint32_t i = 0; i < d->used; i++)
+        if (!copier_value(c, d->entry[i].key, &d->entry[i].key, err) ||
+            !copier_value(c, d->entry[i].value, &d->entry[i].value, err))
+            return false;
+    return true;
+}
+
+static bool replace_in(Copier *c, const Object *from, Object *to, Error *err) {
+    switch ((ObjectType)to->type) {
+    case OBJECT_LIST: return replace(c, ((List *)to)->at, ((List *)to)->n, err);
+    case OBJECT_TUPLE: return replace(c, ((Tuple *)to)->at, ((Tuple *)to)->n, err);
+    case OBJECT_DICT: case OBJECT_SET: return replace_dict(c, (Dict *)to, err);
+    default:
+        if (to->type < OBJECT_CLASSED) return true;
+        return ((Classed *)to)->cls->copy(c, (const Classed *)from, (Classed *)to, err);
+    }
+}
+
+static bool identity_key(Value key) {
+    return value_is_object(key) && (value_object(key)->type == OBJECT_TUPLE || value_object(key)->type >= OBJECT_CLASSED);
+}
+
+static bool rehash(Heap *h, Dict *d, Error *err) {
+    uint32_t i = 0;
+    Entry *e;
+    if (!d->slots) return true;
+    while (dict_next(d, &i, &e))
+        if (identity_key(e->key)) {
+            Dict *fresh;
+            if (!dict_copy(h, d, &fresh, err)) return false;
+            d->entry = fresh->entry;
+            d->slot = fresh->slot;
+            d->slots = fresh->slots;
+            d->cap = fresh->cap;
+            d->used = fresh->used;
+            return true;
+        }
+    return true;
+}
+
+bool copier_finish(Copier *c, Error *err) {
+    size_t from = c->done;
+    for (; c->done < c->pairs.n; c->done++)             /* the queue grows while we go */
+        if (!replace_in(c, c->pairs.at[c->done].from, c->pairs.at[c->done].to, err)) return false;
+    for (size_t i = from; i < c->pairs.n; i++) {
+        Object *to = c->pairs.at[i].to;
+        if ((to->type == OBJECT_DICT || to->type == OBJECT_SET) && !rehash(c->heap, (Dict *)to, err)) return false;
+    }
+    return true;
+}
+
+static bool copy_value(Heap *h, Value v, bool copy_shared, Value *out, Error *err) {
+    if (!value_is_object(v)) return *out = v, true;
+    Copier *c = copier_new(h, copy_shared);
+    Value copy;
+    bool ok = copier_value(c, v, &copy, err) && copier_finish(c, err);
+    if (ok) *out = copy;
+    copier_free(c);
+    return ok;
+}
+
+bool value_copy_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, false, out, err); }
+bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, true, out, err); }

@@ -1,0 +1,85 @@
+#include "value/value.h"
+
+#include <math.h>
+#include "base/hash.h"
+#include "value/dict.h"
+#include "value/int.h"
+#include "value/list.h"
+#include "value/range.h"
+
+const char *value_type_name(Value v) {
+    if (value_is_object(v)) return object_type_name(value_object(v));
+    if (value_is_small(v)) return "int";
+    if (value_is_float(v)) return "float";
+    if (value_is_bool(v)) return "bool";
+    return value_is_none(v) ? "NoneType" : "nothing";
+}
+
+static bool object_truth(const Object *o) {
+    switch ((ObjectType)o->type) {
+    case OBJECT_STRING: case OBJECT_BYTES: return ((const String *)o)->n > 0;
+    case OBJECT_LIST: return ((const List *)o)->n > 0;
+    case OBJECT_TUPLE: return ((const Tuple *)o)->n > 0;
+    case OBJECT_DICT: case OBJECT_SET: return ((const Dict *)o)->n > 0;
+    case OBJECT_RANGE: return ((const Range *)o)->n > 0;
+    case OBJECT_INT: return true;                       /* zero is never an object */
+    default: {
+        const Classed *c = (const Classed *)o;
+        return o->type < OBJECT_CLASSED || !c->cls->truth || c->cls->truth(c);
+    }
+    }
+}
+
+bool value_truth(Value v) {
+    if (value_is_bool(v)) return value_bool(v);
+    if (value_is_object(v)) return object_truth(value_object(v));
+    if (value_is_small(v)) return value_small(v) != 0;
+    if (value_is_float(v)) return value_float(v) != 0;  /* NaN is true */
+    return false;
+}
+
+/* ---- hashing ---- */
+
+static bool hash_value(Value v, int depth, uint32_t *out, Error *err);
+
+/* A float that equals an int must hash as that int does. */
+static bool hash_float(double d, uint32_t *out) {
+    if (d >= (double)VALUE_INT_MIN && d <= (double)VALUE_INT_MAX && d == (double)(int64_t)d)
+        return *out = hash_word(value_from_small((int64_t)d).bits), true;
+    if (isfinite(d) && d == floor(d)) return *out = int_hash_double(d), true;
+    return *out = hash_word(value_from_float(d).bits), true;
+}
+
+static bool hash_tuple(const Tuple *t, int depth, uint32_t *out, Error *err) {
+    if (depth >= VALUE_DEPTH_MAX) return error_set(err, ERR_SCRIPT, "value nested too deeply to hash");
+    uint64_t mix = t->n;
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint32_t h;
+        if (!hash_value(t->at[i], depth + 1, &h, err)) return false;
+        mix = (uint64_t)hash_word(mix) << 32 | h;        /* chained through the keyed hash: order counts */
+    }
+    return *out = hash_word(mix), true;
+}
+
+static bool hash_object(Object *o, int depth, uint32_t *out, Error *err) {
+    switch ((ObjectType)o->type) {
+    case OBJECT_STRING: case OBJECT_BYTES:
+        return *out = string_hash((String *)o), true;
+    case OBJECT_INT:
+        return *out = int_hash((const BigInt *)o), true;
+    case OBJECT_TUPLE:
+        return hash_tuple((Tuple *)o, depth, out, err);
+    default:
+        if (o->type >= OBJECT_CLASSED && ((Classed *)o)->cls->hashable)
+            return *out = hash_word((uint64_t)(uintptr_t)o), true;
+        return error_set(err, ERR_SCRIPT, "unhashable type: %s", object_type_name(o));
+    }
+}
+
+static bool hash_value(Value v, int depth, uint32_t *out, Error *err) {
+    if (value_is_float(v)) return hash_float(value_float(v), out);
+    if (value_is_object(v)) return hash_object(value_object(v), depth, out, err);
+    return *out = hash_word(v.bits), true;
+}
+
+bool value_hash(Value v, uint32_t *out, Error *err) { return hash_value(v, 0, out, err); }
