@@ -24,7 +24,11 @@ bool cancel_expired(const Cancel *c);                  /* flag, or deadline pass
 /* false with ERR_CANCELLED "cancelled" or ERR_TIMEOUT "timed out after 1.5 s". c == NULL is never cancelled. */
 bool cancel_check(const Cancel *c, Error *err);
 
-int cancel_fd(Cancel *c);                              /* readable once fired; made on first use, owned by the token */
+/* Readable once fired (never by a deadline); made on first use, owned by the token. -1, which
+ * poll() skips, for NULL or when out of descriptors: cancel_poll_ms() is then short, so a
+ * wait that loops still ends. A parent fired from a signal handler wakes its own descriptor
+ * only: whoever polls that one passes it on with cancel_fire(). */
+int cancel_fd(Cancel *c);
 int cancel_poll_ms(const Cancel *c);                   /* ms to the deadline, rounded up; -1: none; 0: passed */
 int64_t cancel_deadline_ns(const Cancel *c);           /* monotonic; INT64_MAX: none */
 bool cancel_sleep(Cancel *c, int64_t ns, Error *err);  /* sleeps, or fails as cancel_check does */

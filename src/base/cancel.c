@@ -1,0 +1,211 @@
+#include "base/cancel.h"
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/mem.h"
+#include "base/number.h"
+
+enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50 };
+
+/* The tokens of a tree share the root's lock, which guards the links and the making of
+ * descriptors. `fired` and `fd` are also read without it: the flag by busy code, both by the
+ * signal handler. A token's parents outlive it, so walking up needs no lock. The deadline is
+ * the earliest of the token's own and its parents', with the timeout it came from. */
+struct Cancel {
+    atomic_bool fired;
+    atomic_int fd;
+    Cancel *parent, *root;
+    Cancel *child, *next, *prev;                       /* first child; siblings */
+    int64_t deadline, timeout;
+    pthread_mutex_t lock;                              /* used in the root only */
+};
+
+static int64_t deadline_after(int64_t ns) {
+    int64_t deadline;
+    return __builtin_add_overflow(clock_mono_ns(), ns, &deadline) ? INT64_MAX : deadline;
+}
+
+static void link_child(Cancel *parent, Cancel *c) {
+    c->next = parent->child;
+    if (c->next)
+        c->next->prev = c;
+    parent->child = c;
+}
+
+static void unlink_child(Cancel *c) {
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        c->parent->child = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+}
+
+Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
+    Cancel *c = mem_zero(1, sizeof *c);
+    atomic_init(&c->fd, FD_NONE);
+    c->deadline = timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX;
+    c->timeout = timeout_ns;
+    pthread_mutex_init(&c->lock, NULL);
+    c->root = c;
+    if (parent == NULL)
+        return c;
+    c->parent = parent;
+    c->root = parent->root;
+    if (parent->deadline < c->deadline) {
+        c->deadline = parent->deadline;
+        c->timeout = parent->timeout;
+    }
+    pthread_mutex_lock(&c->root->lock);
+    link_child(parent, c);
+    atomic_store(&c->fired, cancel_fired(parent));     /* under the lock: a later fire walks to it */
+    pthread_mutex_unlock(&c->root->lock);
+    return c;
+}
+
+void cancel_free(Cancel *c) {
+    if (c == NULL)
+        return;
+    if (c->parent) {
+        pthread_mutex_lock(&c->root->lock);
+        unlink_child(c);
+        pthread_mutex_unlock(&c->root->lock);
+    }
+    int fd = atomic_load(&c->fd);
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Sets the flag first, then looks for a descriptor; cancel_fd does the reverse. So whichever
+ * comes second sees the other, and a waiter is always woken. Async-signal-safe. */
+static void raise_flag(Cancel *c) {
+    atomic_store(&c->fired, true);
+    int fd = atomic_load(&c->fd);
+    if (fd >= 0) {
+        uint64_t one = 1;
+        ssize_t n = write(fd, &one, sizeof one);
+        (void)n;                                       /* full means readable already */
+    }
+}
+
+/* The token after c in a walk over top's tree, parents first; NULL at the end. */
+static Cancel *next_in_tree(Cancel *c, const Cancel *top) {
+    if (c->child)
+        return c->child;
+    while (c != top && c->next == NULL) c = c->parent;
+    return c == top ? NULL : c->next;
+}
+
+void cancel_fire(Cancel *c) {
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->root->lock);
+    for (Cancel *t = c; t; t = next_in_tree(t, c)) raise_flag(t);
+    pthread_mutex_unlock(&c->root->lock);
+}
+
+void cancel_fire_from_signal(Cancel *c) {
+    int saved = errno;
+    raise_flag(c);
+    errno = saved;
+}
+
+bool cancel_fired(const Cancel *c) {
+    for (; c; c = c->parent)
+        if (atomic_load_explicit(&c->fired, memory_order_acquire))
+            return true;
+    return false;
+}
+
+static bool deadline_passed(const Cancel *c) {
+    return c && c->deadline != INT64_MAX && clock_mono_ns() >= c->deadline;
+}
+
+bool cancel_expired(const Cancel *c) {
+    return cancel_fired(c) || deadline_passed(c);
+}
+
+static bool timed_out(const Cancel *c, Error *err) {
+    char text[NUMBER_TEXT_SIZE];
+    size_t n = number_write_double((double)c->timeout / 1e9, text);
+    Str seconds = { text, n };
+    if (str_ends(seconds, STR(".0")))
+        seconds.n -= 2;
+    return error_set(err, ERR_TIMEOUT, "timed out after " STR_FMT " s", STR_ARG(seconds));
+}
+
+bool cancel_check(const Cancel *c, Error *err) {
+    if (cancel_fired(c))
+        return error_set(err, ERR_CANCELLED, "cancelled");
+    if (deadline_passed(c))
+        return timed_out(c, err);
+    return true;
+}
+
+int cancel_fd(Cancel *c) {
+    if (c == NULL)
+        return -1;
+    int fd = atomic_load(&c->fd);
+    if (fd >= 0)
+        return fd;
+    pthread_mutex_lock(&c->root->lock);
+    fd = atomic_load(&c->fd);
+    if (fd < 0) {
+        fd = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        atomic_store(&c->fd, fd < 0 ? FD_FAILED : fd);
+        if (fd >= 0 && cancel_fired(c))                /* fired before there was anything to wake? */
+            raise_flag(c);
+    }
+    pthread_mutex_unlock(&c->root->lock);
+    return fd < 0 ? -1 : fd;
+}
+
+int cancel_poll_ms(const Cancel *c) {
+    if (c == NULL)
+        return -1;
+    if (cancel_fired(c))
+        return 0;
+    int64_t ms = INT64_MAX;
+    if (c->deadline != INT64_MAX) {
+        int64_t left = c->deadline - clock_mono_ns();
+        ms = left <= 0 ? 0 : (left - 1) / 1000000 + 1;
+    }
+    if (ms > BLIND_POLL_MS && atomic_load(&c->fd) == FD_FAILED)
+        return BLIND_POLL_MS;                          /* nothing will wake the wait: look again soon */
+    if (ms == INT64_MAX)
+        return -1;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+int64_t cancel_deadline_ns(const Cancel *c) {
+    return c ? c->deadline : INT64_MAX;
+}
+
+bool cancel_sleep(Cancel *c, int64_t ns, Error *err) {
+    int64_t end = deadline_after(ns > 0 ? ns : 0);
+    int fd = cancel_fd(c);
+    for (;;) {
+        if (!cancel_check(c, err))
+            return false;
+        int64_t left = end - clock_mono_ns(), to_deadline = cancel_deadline_ns(c);
+        if (left <= 0)
+            return true;
+        if (to_deadline != INT64_MAX && to_deadline < end)
+            left = to_deadline - clock_mono_ns();
+        if (c && fd < 0 && left > BLIND_POLL_MS * 1000000ll)
+            left = BLIND_POLL_MS * 1000000ll;
+        if (left < 0)
+            left = 0;
+        struct timespec t = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
+        ppoll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, &t, NULL);
+    }
+}

@@ -1,0 +1,24 @@
+#include "base/fault.h"
+
+#ifdef HARNESS_FAULTS
+/* Per thread, so that a sweep in one test thread does not hit another. The only mutable
+ * global besides the once-drawn keys, and only in test builds. */
+static _Thread_local long steps_left;
+static _Thread_local bool reached;
+
+void fault_arm(long nth) {
+    steps_left = nth;
+    reached = false;
+}
+
+bool fault_disarm(void) {
+    steps_left = 0;
+    return reached;
+}
+
+bool fault_hit(void) {
+    if (steps_left == 0 || --steps_left > 0)
+        return false;
+    return reached = true;
+}
+#endif

@@ -1,0 +1,210 @@
+#include "unit.h"
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/fault.h"
+
+enum { MS = 1000000 };
+
+static bool readable(int fd) {
+    return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) == 1;
+}
+
+static void fresh_token_is_quiet(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Cancel *c = cancel_new(NULL, 0);
+    assert_true(cancel_check(c, &err));
+    assert_false(cancel_fired(c) || cancel_expired(c));
+    assert_int_equal(cancel_poll_ms(c), -1);
+    assert_int_equal(cancel_deadline_ns(c), INT64_MAX);
+    assert_false(readable(cancel_fd(c)));
+    assert_int_equal(cancel_fd(c), cancel_fd(c));
+    cancel_free(c);
+    cancel_free(NULL);
+}
+
+static void null_is_never_cancelled(void **state) {
+    (void)state;
+    assert_true(cancel_check(NULL, NULL));
+    assert_false(cancel_fired(NULL) || cancel_expired(NULL));
+    assert_int_equal(cancel_fd(NULL), -1);
+    assert_int_equal(cancel_poll_ms(NULL), -1);
+    assert_true(cancel_sleep(NULL, MS, NULL));
+    cancel_fire(NULL);
+}
+
+/* root -> a -> b, root -> other */
+static void firing_reaches_the_tree_below(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Cancel *root = cancel_new(NULL, 0), *a = cancel_new(root, 0), *b = cancel_new(a, 0), *other = cancel_new(root, 0);
+    int early = cancel_fd(b);
+    cancel_fire(a);
+    cancel_fire(a);
+    assert_true(readable(early));
+    assert_true(readable(cancel_fd(a)));               /* made after the fact */
+    assert_true(cancel_fired(a) && cancel_fired(b) && !cancel_fired(root) && !cancel_fired(other));
+    assert_false(cancel_check(b, &err));
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    assert_string_equal(err.msg, "cancelled");
+    assert_int_equal(cancel_poll_ms(b), 0);
+    Cancel *late = cancel_new(b, 0);
+    assert_true(cancel_fired(late) && readable(cancel_fd(late)));
+    assert_false(readable(cancel_fd(other)));
+    cancel_fire(root);
+    assert_true(readable(cancel_fd(other)));
+    cancel_free(late);
+    cancel_free(b);
+    cancel_free(other);
+    cancel_free(a);
+    cancel_free(root);
+}
+
+static void deadlines_are_inherited(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Cancel *root = cancel_new(NULL, 1500 * MS), *loose = cancel_new(root, 3600000ll * MS), *tight = cancel_new(root, MS);
+    Cancel *forever = cancel_new(NULL, INT64_MAX);
+    assert_int_equal(cancel_deadline_ns(loose), cancel_deadline_ns(root));
+    assert_true(cancel_deadline_ns(tight) < cancel_deadline_ns(root));
+    assert_in_range(cancel_poll_ms(loose), 1, 1500);
+    assert_int_equal(cancel_deadline_ns(forever), INT64_MAX);
+    assert_false(cancel_sleep(tight, 10000ll * MS, &err));
+    assert_int_equal(err.kind, ERR_TIMEOUT);
+    assert_string_equal(err.msg, "timed out after 0.001 s");
+    assert_true(cancel_expired(tight) && !cancel_fired(tight));
+    assert_int_equal(cancel_poll_ms(tight), 0);
+    assert_true(cancel_check(root, NULL));
+    cancel_free(forever);
+    cancel_free(tight);
+    cancel_free(loose);
+    cancel_free(root);
+}
+
+static void sleeps_as_long_as_told(void **state) {
+    (void)state;
+    Cancel *c = cancel_new(NULL, 0);
+    int64_t start = clock_mono_ns();
+    assert_true(cancel_sleep(c, 20 * MS, NULL));
+    assert_true(clock_mono_ns() - start >= 20 * MS);
+    assert_true(cancel_sleep(c, 0, NULL));
+    assert_true(cancel_sleep(c, -5, NULL));
+    cancel_free(c);
+}
+
+static void *fire_soon(void *arg) {
+    struct timespec t = { 0, 10 * MS };
+    nanosleep(&t, NULL);
+    cancel_fire(arg);
+    return NULL;
+}
+
+static void firing_ends_a_sleep(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Cancel *root = cancel_new(NULL, 0), *c = cancel_new(root, 0);
+    pthread_t t;
+    pthread_create(&t, NULL, fire_soon, root);
+    int64_t start = clock_mono_ns();
+    assert_false(cancel_sleep(c, 60000ll * MS, &err));
+    assert_true(clock_mono_ns() - start < 10000ll * MS);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    pthread_join(t, NULL);
+    cancel_free(c);
+    cancel_free(root);
+}
+
+static Cancel *signal_token;
+static void on_signal(int number) {
+    (void)number;
+    cancel_fire_from_signal(signal_token);
+}
+
+static void a_signal_handler_can_fire(void **state) {
+    (void)state;
+    Cancel *child;
+    for (int with_fd = 0; with_fd < 2; with_fd++) {
+        signal_token = cancel_new(NULL, 0);
+        child = cancel_new(signal_token, 0);
+        if (with_fd)
+            cancel_fd(signal_token);
+        signal(SIGUSR1, on_signal);
+        errno = EDOM;
+        raise(SIGUSR1);
+        assert_int_equal(errno, EDOM);
+        assert_true(cancel_fired(signal_token) && readable(cancel_fd(signal_token)));
+        assert_true(cancel_fired(child) && !cancel_check(child, NULL) && readable(cancel_fd(child)));
+        cancel_free(child);
+        cancel_free(signal_token);
+    }
+    signal(SIGUSR1, SIG_DFL);
+}
+
+/* Threads make, use and drop children while another fires the root. */
+static void *churn(void *arg) {
+    for (int i = 0; i < 300; i++) {
+        Cancel *a = cancel_new(arg, 1000ll * MS), *b = cancel_new(a, 0);
+        if (i % 2)
+            cancel_fd(b);
+        cancel_check(b, NULL);
+        if (i % 7 == 0)
+            cancel_fire(a);
+        cancel_free(b);
+        cancel_free(a);
+    }
+    return NULL;
+}
+
+static void threads_share_a_tree(void **state) {
+    (void)state;
+    Cancel *root = cancel_new(NULL, 0);
+    pthread_t t[4], firing;
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, churn, root);
+    pthread_create(&firing, NULL, fire_soon, root);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    pthread_join(firing, NULL);
+    assert_true(cancel_fired(root));
+    cancel_free(root);
+}
+
+#ifdef HARNESS_FAULTS
+/* Out of descriptors: waits become short instead of deaf. */
+static void works_without_a_descriptor(void **state) {
+    (void)state;
+    Cancel *c = cancel_new(NULL, 0);
+    fault_arm(1);
+    assert_int_equal(cancel_fd(c), -1);
+    assert_true(fault_disarm());
+    assert_in_range(cancel_poll_ms(c), 1, 100);
+    pthread_t t;
+    pthread_create(&t, NULL, fire_soon, c);
+    fault_arm(1);
+    assert_false(cancel_sleep(c, 60000ll * MS, NULL));
+    fault_disarm();
+    pthread_join(t, NULL);
+    assert_true(readable(cancel_fd(c)));               /* tried again, with success */
+    cancel_free(c);
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fresh_token_is_quiet),
+        cmocka_unit_test(null_is_never_cancelled),
+        cmocka_unit_test(firing_reaches_the_tree_below),
+        cmocka_unit_test(deadlines_are_inherited),
+        cmocka_unit_test(sleeps_as_long_as_told),
+        cmocka_unit_test(firing_ends_a_sleep),
+        cmocka_unit_test(a_signal_handler_can_fire),
+        cmocka_unit_test(threads_share_a_tree),
+#ifdef HARNESS_FAULTS
+        cmocka_unit_test(works_without_a_descriptor),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
