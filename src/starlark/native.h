@@ -1,0 +1,98 @@
+/* Functions and types written in C that scripts can use.
+ *
+ * A native function is described by a constant NativeDef: name, parameters, C function.
+ * The call machinery checks count, names and types before the C function runs, so every
+ * argument error reads alike, and the C function just takes its values by index:
+ *
+ *     static bool join(Vm *vm, const NativeArgs *a, Value *out, Error *err);
+ *     static const NativeParam join_params[] = { { "iterable", NATIVE_ITERABLE, 0 } };
+ *     static const NativeDef join_def = { "join", join, join_params, 1, 1, NATIVE_POSITIONAL };
+ */
+#pragma once
+#include "value/dict.h"
+#include "value/heap.h"
+#include "value/list.h"
+
+typedef struct Vm Vm;
+typedef struct NativeDef NativeDef;
+typedef struct { String *name; Value value; } NativeNamed;
+
+/* at[0 … n) are the positional arguments. With declared parameters, n is always their number, and
+ * one that was not given is GONE. `self` is the receiver of a method, else GONE. Everything
+ * here is rooted by the machine for as long as the call lasts. */
+typedef struct NativeArgs {
+    const NativeDef *def;
+    Value self;
+    const Value *at;
+    uint32_t n;
+    const NativeNamed *named;   /* only for NATIVE_VARIADIC functions that take any keyword */
+    uint32_t n_named;
+} NativeArgs;
+
+/* On success *out is the result; it is None if not written. Errors are prefixed with "NAME: " by the
+ * caller, except those of functions marked NATIVE_PLAIN_ERRORS. */
+typedef bool NativeFn(Vm *vm, const NativeArgs *a, Value *out, Error *err);
+
+/* Types a parameter accepts; 0 is any. Several may be or'ed. */
+enum {
+    NATIVE_ANY = 0, NATIVE_STRING = 1, NATIVE_INT = 2, NATIVE_FLOAT = 4, NATIVE_BOOL = 8, NATIVE_LIST = 16,
+    NATIVE_DICT = 32, NATIVE_SET = 64, NATIVE_BYTES = 128, NATIVE_CALLABLE = 256, NATIVE_ITERABLE = 512, NATIVE_TUPLE = 1024,
+    NATIVE_NONE_IS_ABSENT = 4096,                         /* None counts as not given */
+};
+
+typedef struct NativeParam { const char *name; uint32_t types; } NativeParam;
+
+enum {
+    NATIVE_POSITIONAL = 1,      /* parameters have no names for the caller: "NAME: unexpected keyword arguments" */
+    NATIVE_VARIADIC = 2,        /* takes any number of arguments (at least `min`) and any keyword: looks at them itself */
+    NATIVE_HOST = 4,            /* reaches outside of the script: refused while a module loads */
+    NATIVE_PLAIN_ERRORS = 8,
+};
+
+struct NativeDef {
+    const char *name;           /* as in messages: "len", "json.encode" */
+    NativeFn *fn;
+    const NativeParam *params;  /* n_params of them; the first `min` are required */
+    uint16_t n_params, min, flags;
+    const char *doc;            /* one line for the reference page, or NULL */
+};
+
+/* A native as a value: OBJECT_NATIVE. With a receiver bound to it: OBJECT_BOUND. */
+typedef struct Native { Classed c; const NativeDef *def; Value self; void *data; } Native;
+Native *native_new(Heap *h, const NativeDef *def, void *data, Error *err);
+Native *native_bind(Heap *h, const NativeDef *def, Value self, Error *err);
+
+/* A module value, e.g. `json`: named members. If `call` is set the module can itself be called. */
+typedef struct NativeModule { Classed c; String *name; Dict *members; Value call; } NativeModule;
+NativeModule *native_module_new(Heap *h, Str name, Error *err);
+bool native_module_add(Heap *h, NativeModule *m, const NativeDef *defs, size_t n, void *data, Error *err);
+                                /* member name: what follows the last '.' of def->name */
+bool native_module_put(Heap *h, NativeModule *m, Str name, Value v, Error *err);
+
+/* What a type of the host (or of the library) can do in a script; every Classed object a
+ * script can hold has a class that starts like this. Any function may be NULL. */
+typedef struct NativeClass {
+    ObjectClass base;
+    bool (*attr)(Vm *vm, Value self, String *name, Value *out, Error *err);  /* *out stays GONE: no such attribute */
+    void (*attr_names)(Value self, void (*each)(void *ctx, Str name), void *ctx);
+    void (*repr)(Buf *out, Value self);
+    bool (*call)(Vm *vm, Value self, const NativeArgs *a, Value *out, Error *err);
+    bool (*items)(Vm *vm, Value self, List **out, Error *err);               /* iterable: all its items at once */
+    ptrdiff_t (*length)(Value self);
+    bool (*index)(Vm *vm, Value self, Value key, Value *out, Error *err);
+} NativeClass;
+
+/* Methods of the built-in types, one table per type: string, bytes, list, dict, set. */
+const NativeDef *native_method(ObjectType type, Str name);                    /* NULL: none */
+const NativeDef *native_method_table(ObjectType type, size_t *n);            /* sorted by name */
+
+static inline bool native_given(const NativeArgs *a, uint32_t i) { return i < a->n && !value_is_gone(a->at[i]); }
+bool native_i64(Value v, int64_t *out, Error *err);       /* an int that fits 64 bits: "got float, want int", "int too large" */
+bool native_i32(Value v, int *out, Error *err);
+
+/* Binds positional and named arguments to def's parameters in out[0 … n_params), with every check and starlark's
+ * words: "len: got 0 arguments, want 1", "f: unexpected keyword argument x", "f: for parameter s: got int, want string". */
+bool native_bind_args(const NativeDef *def, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named,
+                      Value *out, Error *err);
+/* Only the types of arguments that are already in place (the fast path of a positional call). */
+bool native_check_types(const NativeDef *def, const Value *at, uint32_t n, Error *err);
