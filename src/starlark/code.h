@@ -1,0 +1,60 @@
+/* Compiled functions. Made by the compiler, immutable afterwards, shared by all threads. */
+#pragma once
+#include "base/arena.h"
+#include "starlark/ast.h"
+#include "starlark/native.h"
+
+typedef enum {
+#define OP(name, operands, does) OP_##name,
+#include "starlark/opcodes.def"
+#undef OP
+    OP_COUNT
+} Op;
+
+/* Eight bytes each. Wide enough that no real function meets a limit, and every field is
+ * read with one load. */
+typedef struct Insn {
+    uint8_t op, x;
+    uint16_t a;
+    union {
+        struct { uint16_t b, c; };
+        int32_t d;
+    };
+} Insn;
+
+typedef struct Code Code;
+
+/* How one call passes its arguments: positional ones, then the values of the named ones,
+ * then *args and **kwargs, in consecutive registers. */
+typedef struct CodeShape { uint16_t n_pos, n_named; bool star, starstar; String **names; } CodeShape;
+typedef struct CodeCapture { bool from_free; uint16_t index; } CodeCapture;   /* cell register or captured cell of the maker */
+typedef struct CodePos { uint32_t pc; Pos pos; } CodePos;                     /* holds from pc up to the next entry */
+typedef struct CodeLoop { uint32_t from, to; uint16_t reg; } CodeLoop;        /* an iteration is under way in [from, to) */
+
+struct Code {
+    String *name;
+    Module *module;
+    const Insn *insn;
+    const Value *k;
+    Code **inner;                       /* functions defined inside */
+    CodeShape *shapes;
+    CodeCapture *captures;
+    CodePos *positions;
+    CodeLoop *loops;
+    uint16_t *cells;                    /* locals that live in cells */
+    String **locals;                    /* names; parameters first */
+    uint32_t n_insn, n_k, n_inner, n_shapes, n_captures, n_positions, n_loops, n_cells, n_locals;
+    uint32_t n_regs;
+    uint16_t n_params;                  /* registers that are parameters, *args and **kwargs included */
+    uint16_t n_plain;                   /* of those, plain parameters that may be positional */
+    uint16_t n_kwonly, n_defaults;      /* defaults are those of the last n_defaults plain and keyword-only parameters */
+    bool has_varargs, has_kwargs;
+    bool simple;                        /* plain parameters only, none in a cell: arguments are already in place */
+    Pos pos;
+    String *doc;
+};
+
+Pos code_pos(const Code *c, uint32_t pc);
+void code_dump(const Code *c, Buf *out);                  /* for people: one instruction a line */
+
+enum { CODE_REGS_MAX = 60000 };
