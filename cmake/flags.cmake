@@ -32,9 +32,13 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_definitions(harness_flags INTERFACE NDEBUG)
   target_compile_options(harness_flags INTERFACE
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection
-    -fcf-protection=full -ftrivial-auto-var-init=zero -flto=auto -fno-plt)
+    -fcf-protection=full -flto=auto -fno-plt)
   target_link_options(harness_flags INTERFACE
     -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed -flto=auto)
+  check_c_compiler_flag(-ftrivial-auto-var-init=zero HAS_AUTO_VAR_INIT)   # clang before 16 refuses it
+  if(HAS_AUTO_VAR_INIT)
+    target_compile_options(harness_flags INTERFACE -ftrivial-auto-var-init=zero)
+  endif()
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")   # objects that a plain ar can also index
     target_compile_options(harness_flags INTERFACE -ffat-lto-objects)
   endif()

@@ -53,7 +53,7 @@ static void *arena_alloc_slow(Arena *a, size_t n) {
 }
 
 void *arena_alloc(Arena *a, size_t n) {
-    if (n > SIZE_MAX / 2)
+    if (n > PTRDIFF_MAX)
         return mem_alloc(SIZE_MAX);                    /* aborts */
     n = (n + 15) & ~(size_t)15;
     if (n > (size_t)(a->end - a->at) || a->at == NULL)

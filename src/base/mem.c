@@ -9,14 +9,16 @@ static _Noreturn void mem_exhausted(size_t n) {
     abort();
 }
 
+/* No object can be larger than PTRDIFF_MAX; such a size comes from an overflow. */
 static size_t mem_product(size_t count, size_t size) {
     size_t n;
-    if (__builtin_mul_overflow(count, size, &n))
+    if (__builtin_mul_overflow(count, size, &n) || n > PTRDIFF_MAX)
         mem_exhausted(SIZE_MAX);
     return n;
 }
 
 void *mem_alloc(size_t n) {
+    n = mem_product(n, 1);
     void *p = malloc(n ? n : 1);                       /* malloc(0) may be NULL, which is not a failure */
     if (p == NULL)
         mem_exhausted(n);

@@ -69,29 +69,38 @@ static Decimal decimal_of(double d) {
     return shortest(c, q, fraction == 0 && exponent > 1);
 }
 
+/* Copies of a fixed size are a few moves where a copy of n bytes is a call. So digits are
+ * always copied DIGITS_MAX at a time, between arrays with that much to spare. */
+enum { DIGITS_MAX = 20, SPARE_SIZE = 64 };
+
+/* Writes DIGITS_MAX bytes, of which the result says how many count. */
 static size_t write_u64(uint64_t u, char *out) {
     static const char pairs[] =
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-    char text[20], *at = text + sizeof text;
+    char text[2 * DIGITS_MAX] = { 0 }, *at = text + DIGITS_MAX;
     for (; u >= 100; u /= 100)
         memcpy(at -= 2, pairs + u % 100 * 2, 2);
     if (u >= 10)
         memcpy(at -= 2, pairs + u * 2, 2);
     else
         *--at = (char)('0' + u);
-    size_t n = (size_t)(text + sizeof text - at);
-    memcpy(out, at, n);
-    return n;
+    memcpy(out, at, DIGITS_MAX);
+    return (size_t)(text + DIGITS_MAX - at);
 }
 
 size_t number_digits(double d, char digits[NUMBER_TEXT_SIZE], int *point) {
     if (d == 0) {
-        memcpy(digits, "0", 2);
+        memset(digits, 0, DIGITS_MAX);
+        digits[0] = '0';
         *point = 1;
         return 1;
     }
     Decimal decimal = decimal_of(d);
+    if (decimal.digits % 100000000 == 0) {             /* most doubles people write are short */
+        decimal.digits /= 100000000;
+        decimal.exponent += 8;
+    }
     size_t n = write_u64(decimal.digits, digits);
     *point = (int)n + decimal.exponent;
     while (n > 1 && digits[n - 1] == '0') n--;
@@ -104,7 +113,7 @@ static char *write_scientific(char *at, const char *digits, size_t n, int expone
     *at++ = digits[0];
     if (n > 1) {
         *at++ = '.';
-        memcpy(at, digits + 1, n - 1);
+        memcpy(at, digits + 1, DIGITS_MAX);
         at += n - 1;
     }
     *at++ = 'e';
@@ -114,27 +123,26 @@ static char *write_scientific(char *at, const char *digits, size_t n, int expone
 
 static char *write_plain(char *at, const char *digits, size_t n, int point) {
     if (point <= 0) {                                  /* 0.000ddd */
-        memcpy(at, "0.", 2);
-        memset(at + 2, '0', (size_t)-point);
+        memcpy(at, "0.0000", 6);
         at += 2 - point;
-        memcpy(at, digits, n);
+        memcpy(at, digits, DIGITS_MAX);
         return at + n;
     }
     size_t whole = (size_t)point;
     if (n <= whole) {                                  /* ddd000.0 */
-        memcpy(at, digits, n);
-        memset(at + n, '0', whole - n);
+        memset(at, '0', DIGITS_MAX + 1);
+        for (size_t i = 0; i < n; i++) at[i] = digits[i];
         memcpy(at + whole, ".0", 2);
         return at + whole + 2;
     }
-    memcpy(at, digits, whole);                         /* dd.dd */
+    memcpy(at, digits, DIGITS_MAX);                    /* dd.dd */
     at[whole] = '.';
-    memcpy(at + whole + 1, digits + whole, n - whole);
+    memcpy(at + whole + 1, digits + whole, DIGITS_MAX);
     return at + n + 1;
 }
 
 size_t number_write_double(double d, char out[NUMBER_TEXT_SIZE]) {
-    char digits[NUMBER_TEXT_SIZE], *at = out;
+    char digits[SPARE_SIZE] = { 0 }, text[SPARE_SIZE] = { 0 }, *at = text;
     int point;
     if (signbit(d))
         *at++ = '-';
@@ -143,7 +151,8 @@ size_t number_write_double(double d, char out[NUMBER_TEXT_SIZE]) {
     at = exponent >= -5 && exponent < 21 ? write_plain(at, digits, n, point)
                                          : write_scientific(at, digits, n, exponent);
     *at = 0;
-    return (size_t)(at - out);
+    memcpy(out, text, NUMBER_TEXT_SIZE);               /* 24 characters at most, and the NUL */
+    return (size_t)(at - text);
 }
 
 size_t number_write_i64(int64_t i, char out[NUMBER_TEXT_SIZE]) {

@@ -23,9 +23,10 @@ static void *hit_elsewhere(void *arg) {
 static void other_threads_are_spared(void **state) {
     (void)state;
     pthread_t t;
+    int mark;
     void *hit = NULL;
     fault_arm(1);
-    pthread_create(&t, NULL, hit_elsewhere, &t);
+    pthread_create(&t, NULL, hit_elsewhere, &mark);
     pthread_join(t, &hit);
     assert_null(hit);
     assert_true(fault_hit());

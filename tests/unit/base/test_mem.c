@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "base/mem.h"
 
 static void sizes_of_zero_are_fine(void **state) {
@@ -31,27 +32,39 @@ static void zeroes_and_copies(void **state) {
     free(copy);
 }
 
+static void zero_too_much(void) { free(mem_zero(SIZE_MAX / 2, 3)); }
+static void alloc_too_much(void) { free(mem_alloc(SIZE_MAX)); }
+static void resize_too_much(void) { free(mem_resize(NULL, SIZE_MAX / 8, 16)); }
+static void dup_too_much(void) { free(mem_dup("", SIZE_MAX)); }
+static void arena_too_much(void) { arena_zero(&(Arena){ 0 }, SIZE_MAX / 2, 4); }
+static void buffer_too_much(void) { buf_room(&(Buf){ 0 }, SIZE_MAX - 1); }
+
 /* Exhaustion must end the process: run it in a child and look how it ended. */
-static void overflow_aborts(void **state) {
+static void exhaustion_aborts(void **state) {
     (void)state;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        signal(SIGABRT, SIG_DFL);
-        fclose(stderr);
-        free(mem_zero(SIZE_MAX / 2, 3));
-        _exit(0);
+    static void (*const cases[])(void) = { zero_too_much, alloc_too_much, resize_too_much, dup_too_much,
+                                           arena_too_much, buffer_too_much };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            signal(SIGABRT, SIG_DFL);
+            fclose(stderr);
+            cases[i]();
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
+            fail_msg("case %zu ended with status %x", i, status);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_of_zero_are_fine),
         cmocka_unit_test(zeroes_and_copies),
-        cmocka_unit_test(overflow_aborts),
+        cmocka_unit_test(exhaustion_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
