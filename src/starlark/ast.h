@@ -37,12 +37,7 @@ typedef struct Binding {
     Scope scope;
     uint32_t index;
     String *name;
-    Pos first;                 /* of the first binding use; line 0: none */
-    /* From here on the resolver's own. */
-    AstFunction *owner;
-    struct Binding *outer, *sibling;
-    uint32_t depth;
-    bool early, in_comprehension, seeded, reached;
+    Pos first;                 /* of the first use that binds it; line 0: none */
 } Binding;
 
 /* ------------------------------------------------------------------ expressions */

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "starlark/source.h"
 #include "value/dict.h"
+#include "value/int.h"
 
 typedef enum Token {
 #define TOKEN(name, text) TOKEN_##name,
@@ -34,11 +35,12 @@ typedef struct Lexer {
     uint32_t levels, indent[LEXER_INDENT_MAX];       /* open indentation; indent[0] is 0 */
     int32_t dents;                                   /* INDENT (> 0) or OUTDENT (< 0) tokens to hand out first */
     bool line_start;
+    bool unfinished;                                 /* failed because the text ends where a line must follow */
 } Lexer;
 
 /* The source, heap and names are borrowed. Fails when the text is not UTF-8 or too long
  * (LEXER_TEXT_MAX bytes). lexer_clear() is needed also then. */
-enum { LEXER_TEXT_MAX = 64 * 1024 * 1024 };
+enum { LEXER_TEXT_MAX = 8 * 1024 * 1024 };
 bool lexer_init(Lexer *lx, const Source *source, Heap *heap, Dict *names, Error *err);
 bool lexer_next(Lexer *lx, Lexeme *out, Error *err); /* after TOKEN_EOF: TOKEN_EOF again */
 void lexer_clear(Lexer *lx);
