@@ -1,0 +1,158 @@
+/* The syntax tree, in an arena, filled in by the parser and then by the resolver.
+ *
+ * Depth. Blocks, brackets, unary operators, lambdas and the `else` of conditional
+ * expressions nest at most PARSER_DEPTH_MAX deep, all together; an operator's right operand
+ * adds up to ten levels of precedence to each. So a walk may recurse over every edge of the tree
+ * except one: the *left edge* (ast_left), on which `a + b + c …`, `a.b.c …` and `f(x)(y) …`
+ * hang one below the other as often as the source is long. A walk must loop down the left
+ * edge. `elif` is no nesting: an if statement is a list of arms.
+ *
+ * There are no nodes for parentheses; `parens` tells, `start` is where they open.
+ *
+ * `pos` is the position an error at run time names: of a call its "(", of an index or slice its
+ * "[", of an attribute its ".", of a binary or unary operator the operator, of a conditional
+ * expression the "if", of an assignment the "=" or "+="; of all else the first character. */
+#pragma once
+#include "starlark/lexer.h"
+
+typedef struct Expr Expr;
+typedef struct Stmt Stmt;
+typedef struct AstFunction AstFunction;
+
+/* ------------------------------------------------------------------ bindings */
+
+typedef enum Scope {
+    SCOPE_UNDEFINED,
+    SCOPE_LOCAL,               /* a slot of the function */
+    SCOPE_CELL,                /* a slot that holds a cell, because an inner function uses the variable too */
+    SCOPE_FREE,                /* index into the function's `frees` */
+    SCOPE_GLOBAL,              /* index into the module's `globals` */
+    SCOPE_PREDECLARED,         /* by name: given by the caller for this module */
+    SCOPE_UNIVERSAL,           /* by name: None, len, … */
+} Scope;
+
+/* What a name means. All uses of one variable in one function share one Binding, which
+ * becomes final when the resolver is done (a LOCAL may still turn into a CELL before). */
+typedef struct Binding {
+    Scope scope;
+    uint32_t index;
+    String *name;
+    Pos first;                 /* of the first use that binds it; line 0: none */
+} Binding;
+
+/* ------------------------------------------------------------------ expressions */
+
+typedef enum ExprKind {
+    EXPR_NAME, EXPR_CONST, EXPR_LIST, EXPR_TUPLE, EXPR_DICT, EXPR_COND, EXPR_INDEX, EXPR_SLICE,
+    EXPR_DOT, EXPR_CALL, EXPR_UNARY, EXPR_BINARY, EXPR_COMPREHENSION, EXPR_LAMBDA,
+} ExprKind;
+
+typedef struct AstDictItem { Expr *key, *value; Pos pos; } AstDictItem;      /* pos: of the colon */
+
+typedef enum ArgKind { ARG_POSITIONAL, ARG_NAMED, ARG_STAR, ARG_STARSTAR } ArgKind;
+typedef struct AstArg { ArgKind kind; Pos pos; String *name; Expr *value; } AstArg;  /* name: of ARG_NAMED only */
+
+/* `for vars in x` or `if x`. The first clause is always a for. */
+typedef struct AstClause { bool is_for; Pos pos; Expr *vars, *x; } AstClause;
+
+struct Expr {
+    ExprKind kind;
+    Token op;                  /* of UNARY (+ - ~ not) and BINARY (arithmetic, comparison, in, not in, and, or) */
+    bool parens;
+    Pos pos, start;
+    union {
+        struct { String *name; Binding *bind; } name;
+        Value constant;        /* int, float, string, bytes */
+        struct { Expr **at; uint32_t n; } list;                              /* LIST, TUPLE */
+        struct { AstDictItem *at; uint32_t n; } dict;
+        struct { Expr *test, *yes, *no; } cond;
+        struct { Expr *x, *index; } index;
+        struct { Expr *x, *lo, *hi, *step; } slice;                          /* lo, hi, step may be NULL */
+        struct { Expr *x; String *name; Pos name_pos; } dot;
+        struct { Expr *fn; AstArg *args; uint32_t n; } call;                 /* in source order; positional, named, *, ** */
+        struct { Expr *x; } unary;
+        struct { Expr *x, *y; } binary;
+        struct { Expr *body, *value; AstClause *clauses; uint32_t n; } comp; /* of a dict: body is the key; of a list: value is NULL */
+        AstFunction *lambda;
+    };
+};
+
+/* The child on the left edge, or NULL. */
+static inline Expr *ast_left(const Expr *e) {
+    switch (e->kind) {
+    case EXPR_BINARY: return e->binary.x;
+    case EXPR_INDEX: return e->index.x;
+    case EXPR_SLICE: return e->slice.x;
+    case EXPR_DOT: return e->dot.x;
+    case EXPR_CALL: return e->call.fn;
+    default: return NULL;
+    }
+}
+
+/* ------------------------------------------------------------------ statements */
+
+typedef enum StmtKind {
+    STMT_EXPR, STMT_ASSIGN, STMT_DEF, STMT_IF, STMT_FOR, STMT_WHILE, STMT_RETURN,
+    STMT_BREAK, STMT_CONTINUE, STMT_PASS, STMT_LOAD,
+} StmtKind;
+
+typedef struct AstBody { Stmt **at; uint32_t n; } AstBody;
+typedef struct AstArm { Pos pos; Expr *test; AstBody body; } AstArm;        /* test is NULL for `else` (always last) */
+typedef struct AstLoadName { Expr *to; String *from; Pos from_pos; } AstLoadName;
+
+struct Stmt {
+    StmtKind kind;
+    Pos pos;                   /* of the operator for ASSIGN, else of the first token */
+    union {
+        Expr *expr;            /* EXPR; RETURN, where it may be NULL */
+        struct { Token op; Expr *target, *value; } assign;                   /* op: TOKEN_EQ, or TOKEN_PLUS … TOKEN_GTGT when augmented */
+        struct { Expr *name; AstFunction *fn; } def;
+        struct { AstArm *arms; uint32_t n; } branch;                         /* IF */
+        struct { Expr *vars, *x; AstBody body; } loop;                       /* FOR; WHILE: vars is NULL, x the test */
+        struct { String *module; AstLoadName *names; uint32_t n; } load;
+    };
+};
+/* Targets (of assign, for, a for clause) are NAME, INDEX, DOT, or TUPLE and LIST of targets,
+ * after the resolver has accepted the tree. An augmented one is NAME, INDEX or DOT. */
+
+/* ------------------------------------------------------------------ functions */
+
+typedef enum ParamKind { PARAM_PLAIN, PARAM_STAR, PARAM_STARSTAR } ParamKind;
+/* In source order. PLAIN: `name` or `name=fallback`. STAR: `*name`, or `*` alone (name is NULL). */
+typedef struct AstParam { ParamKind kind; Pos pos; Expr *name, *fallback; } AstParam;
+
+/* Slots come in this order: parameters that may be positional, keyword-only parameters, *args,
+ * **kwargs, then the other variables, then the variables of comprehensions. Comprehensions that cannot
+ * be active together may share slots, hence `name` is of the first user; a cell is never shared. */
+typedef struct AstLocal { String *name; bool is_cell; } AstLocal;
+
+/* A def, a lambda, or the top level of a module (its body; of an expression: its result). */
+struct AstFunction {
+    String *name;              /* "lambda"; "<toplevel>" */
+    Pos pos;
+    AstParam *params;
+    uint32_t n_declared;       /* entries of params, a bare * included */
+    AstBody body;              /* empty when there is a result */
+    Expr *result;              /* the expression of a lambda, or NULL */
+    String *doc;               /* text of a leading string literal, or NULL; the statement is in the body all the same */
+
+    /* By the resolver: */
+    AstLocal *locals;          /* all slots */
+    uint32_t n_locals;
+    Binding **frees;           /* what the enclosing function puts into a closure: each a CELL or FREE of *that* function */
+    uint32_t n_frees;
+    uint32_t n_params;         /* slots that are parameters, *args and **kwargs included */
+    uint32_t n_kwonly;         /* of those, keyword-only */
+    bool has_varargs, has_kwargs;
+};
+
+typedef struct AstModule {
+    const Source *source;
+    AstFunction *toplevel;
+    String **globals;          /* by the resolver */
+    uint32_t n_globals;
+} AstModule;
+
+/* Appends the tree as text, e.g. (assign = x (+ 1 (call f y))): for tests and debugging. After
+ * resolving, names carry their scope and index with `scopes`: x@local0, len@universal. */
+void ast_dump(const AstModule *m, bool scopes, Buf *out);
