@@ -23,6 +23,7 @@ typedef struct Insn {
 } Insn;
 
 typedef struct Code Code;
+typedef struct Module Module;
 
 /* How one call passes its arguments: positional ones, then the values of the named ones,
  * then *args and **kwargs, in consecutive registers. */
@@ -41,15 +42,14 @@ struct Code {
     CodeCapture *captures;
     CodePos *positions;
     CodeLoop *loops;
-    uint16_t *cells;                    /* locals that live in cells */
     String **locals;                    /* names; parameters first */
-    uint32_t n_insn, n_k, n_inner, n_shapes, n_captures, n_positions, n_loops, n_cells, n_locals;
+    uint32_t n_insn, n_k, n_inner, n_shapes, n_captures, n_positions, n_loops, n_locals;
     uint32_t n_regs;
     uint16_t n_params;                  /* registers that are parameters, *args and **kwargs included */
     uint16_t n_plain;                   /* of those, plain parameters that may be positional */
     uint16_t n_kwonly, n_defaults;      /* defaults are those of the last n_defaults plain and keyword-only parameters */
     bool has_varargs, has_kwargs;
-    bool simple;                        /* plain parameters only, none in a cell: arguments are already in place */
+    bool simple;                        /* plain parameters only: arguments are already in place */
     Pos pos;
     String *doc;
 };

@@ -15,17 +15,17 @@ typedef struct { const Object *from; Object *to; } Pair;
  * the memory of what has been copied. */
 struct Copier {
     Heap *heap;
-    bool copy_shared;
+    CopierMode mode;
     VEC(Pair) pairs;
     size_t done;                                        /* pairs whose references are replaced */
     uint32_t *slot;
     size_t slots;
 };
 
-Copier *copier_new(Heap *to, bool copy_shared) {
+Copier *copier_new(Heap *to, CopierMode mode) {
     Copier *c = mem_zero(1, sizeof *c);
     c->heap = to;
-    c->copy_shared = copy_shared;
+    c->mode = mode;
     return c;
 }
 
@@ -34,6 +34,10 @@ void copier_free(Copier *c) {
     VEC_CLEAR(&c->pairs);
     free(c->slot);
     free(c);
+}
+
+void copier_trace(Copier *c, Tracer *t) {
+    for (size_t i = 0; i < c->pairs.n; i++) tracer_value(t, value_from_object(c->pairs.at[i].to));
 }
 
 static uint32_t *slot_for(const Copier *c, const Object *from) {
@@ -81,10 +85,19 @@ static Object *twin(Copier *c, const Object *from, Error *err) {
     }
 }
 
+static bool stays(const Copier *c, const Object *o) {
+    if (!(o->flags & OBJECT_SHARED) || c->mode == COPIER_ALL) return false;
+    if (c->mode == COPIER_UNSHARED || (o->flags & OBJECT_PURE)) return true;
+    switch ((ObjectType)o->type) {
+    case OBJECT_STRING: case OBJECT_BYTES: case OBJECT_INT: case OBJECT_RANGE: return true;
+    default: return o->type >= OBJECT_CLASSED && !((const Classed *)o)->cls->copy;
+    }
+}
+
 bool copier_value(Copier *c, Value v, Value *out, Error *err) {
     if (!value_is_object(v)) return *out = v, true;
     Object *from = value_object(v);
-    if ((from->flags & OBJECT_SHARED) && !c->copy_shared) return *out = v, true;
+    if (stays(c, from)) return *out = v, true;
     if (c->slots) {
         uint32_t seen = *slot_for(c, from);
         if (seen) return *out = value_from_object(c->pairs.at[seen - 1].to), true;
@@ -157,9 +170,9 @@ bool copier_finish(Copier *c, Error *err) {
     return true;
 }
 
-static bool copy_value(Heap *h, Value v, bool copy_shared, Value *out, Error *err) {
+static bool copy_value(Heap *h, Value v, CopierMode mode, Value *out, Error *err) {
     if (!value_is_object(v)) return *out = v, true;
-    Copier *c = copier_new(h, copy_shared);
+    Copier *c = copier_new(h, mode);
     Value copy;
     bool ok = copier_value(c, v, &copy, err) && copier_finish(c, err);
     if (ok) *out = copy;
@@ -167,5 +180,5 @@ static bool copy_value(Heap *h, Value v, bool copy_shared, Value *out, Error *er
     return ok;
 }
 
-bool value_copy_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, false, out, err); }
-bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, true, out, err); }
+bool value_copy_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_UNSHARED, out, err); }
+bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_ALL, out, err); }

@@ -21,6 +21,7 @@ enum {
     OBJECT_FROZEN = 2,    /* immutable */
     OBJECT_SHARED = 4,    /* belongs to a frozen heap: never marked, never freed by another heap, read by many threads */
     OBJECT_LARGE = 8,     /* has a block of its own */
+    OBJECT_PURE = 16,     /* nothing mutable can be reached from it: needs no copy, ever */
 };
 
 /* `units` is the whole size in 8-byte units, so a chunk can be walked from object to object. */

@@ -24,6 +24,7 @@
 typedef struct { uint64_t bits; } Value;
 typedef struct Object Object;
 typedef struct Heap Heap;
+typedef struct Tracer Tracer;
 
 #define VALUE_GONE  ((Value){ 0 })
 #define VALUE_NONE  ((Value){ 2 })
@@ -102,7 +103,13 @@ bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err);  /* the same
  * remembers what it has copied. copier_value gives the copy of `v`, whose own parts may be
  * filled in only when copier_finish runs. */
 typedef struct Copier Copier;
-Copier *copier_new(Heap *to, bool copy_shared);
+typedef enum {
+    COPIER_UNSHARED,   /* objects of frozen heaps stay where they are */
+    COPIER_ALL,        /* everything is copied */
+    COPIER_THAW,       /* as ALL, but what is deeply immutable (OBJECT_PURE, strings, ints, classes without copy) stays */
+} CopierMode;
+Copier *copier_new(Heap *to, CopierMode mode);
 bool copier_value(Copier *c, Value v, Value *out, Error *err);
 bool copier_finish(Copier *c, Error *err);                /* fills everything asked for so far; may be called again later */
+void copier_trace(Copier *c, Tracer *t);                  /* a copier that outlives a collection must be a root */
 void copier_free(Copier *c);

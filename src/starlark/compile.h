@@ -1,0 +1,96 @@
+/* Shared by the files of the compiler (compile_*.c, compiler.c); nobody else includes it.
+ *
+ * One Fn per function being compiled. Registers: the locals in the resolver's order, then
+ * temporaries, used like a stack (`top`). An expression is compiled into a register the
+ * caller names (compile_to), or to wherever it happens to be (compile_operand): a local
+ * that is surely assigned is its own operand, at no cost. */
+#pragma once
+#include "base/vec.h"
+#include "starlark/compiler.h"
+
+typedef VEC(uint32_t) JumpList;          /* instructions whose target is not known yet */
+
+/* An enclosing loop of a statement. For a comprehension there is none: nothing can break out of it. */
+typedef struct CompileLoop {
+    struct CompileLoop *outer;
+    bool iterates;                       /* a for loop, whose iteration in `reg` must be ended by break and return */
+    uint16_t reg;
+    JumpList breaks, continues;
+} CompileLoop;
+
+typedef struct { const CompilerInput *in; Error *err; bool failed; } CompileUnit;
+
+typedef struct Fn {
+    CompileUnit *unit;
+    struct Fn *outer;
+    AstFunction *ast;
+    Code *code;
+    VEC(Insn) insn;
+    VEC(Value) k;
+    uint32_t *k_slot, k_slots;           /* open addressing on a constant's bits, index + 1 */
+    VEC(Code *) inner;
+    VEC(CodeShape) shapes;
+    VEC(CodePos) positions;
+    VEC(CodeLoop) loops;
+    uint32_t top, max_top;               /* registers in use; most ever in use */
+    CompileLoop *loop;
+    uint64_t *assigned;                  /* bit per local: surely assigned at this point */
+    uint32_t assigned_words;
+    bool reachable;
+    bool far;                            /* jumps do not fit 16 bits: compiled again with long ones */
+    bool overflow;                       /* found out that they do not */
+    Pos pos;                             /* of what is being compiled */
+} Fn;
+
+/* compile_emit.c */
+uint32_t compile_emit(Fn *f, Op op, uint32_t x, uint32_t a, uint32_t b, uint32_t c);
+uint32_t compile_emit_d(Fn *f, Op op, uint32_t a, int32_t d);
+uint32_t compile_constant(Fn *f, Value v);
+uint32_t compile_string(Fn *f, String *s);
+uint16_t compile_temp(Fn *f);                                     /* a fresh register at the top */
+uint16_t compile_temps(Fn *f, uint32_t n);                        /* n consecutive ones; the first */
+void compile_jump(Fn *f, JumpList *to);                           /* unconditional, patched later */
+void compile_jump_if(Fn *f, bool sense, uint16_t reg, JumpList *to);
+void compile_jump_compare(Fn *f, Op op, bool sense, uint32_t a, uint32_t b, JumpList *to);
+void compile_patch(Fn *f, JumpList *list, uint32_t target);       /* and clears the list */
+uint32_t compile_here(const Fn *f);
+void compile_fail(Fn *f, Pos pos, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+bool compile_is_assigned(const Fn *f, uint32_t local);
+void compile_set_assigned(Fn *f, uint32_t local, bool yes);
+uint64_t *compile_save_assigned(const Fn *f);                     /* malloc'd copy */
+void compile_meet_assigned(Fn *f, const uint64_t *other);         /* keeps what both have */
+
+/* compile_expr.c */
+void compile_to(Fn *f, const Expr *e, uint16_t dst);
+uint16_t compile_operand(Fn *f, const Expr *e);                   /* may take a temporary */
+void compile_into_temp(Fn *f, const Expr *e);                     /* exactly one fresh temporary at the top */
+bool compile_const_value(Fn *f, const Expr *e, Value *out);       /* known now? */
+bool compile_small(Fn *f, const Expr *e, int16_t *out);           /* a constant int of 16 bits? */
+Op compile_binary_op(Token op);
+void compile_emit_binary(Fn *f, Token op, uint16_t dst, uint16_t left, const Expr *right);
+
+/* compile_cond.c */
+void compile_cond(Fn *f, const Expr *e, bool sense, JumpList *to);/* jumps if the truth of e is `sense`, else goes on */
+
+/* compile_call.c */
+void compile_call(Fn *f, const Expr *call, uint16_t at, uint16_t dst);        /* callee is in R[at], the top register */
+void compile_method_call(Fn *f, const Expr *call, String *name, uint16_t at, uint16_t dst); /* receiver is in R[at] */
+bool compile_call_simple(const Expr *call);                       /* positional arguments only, and few enough */
+bool compile_native_call(Fn *f, const Expr *call, Value native, uint16_t at, uint16_t dst); /* false: not possible */
+const Expr *compile_range_call(Fn *f, const Expr *e);             /* e if it is range(…) with 1–3 plain arguments, else NULL */
+
+/* compile_stmt.c */
+void compile_body(Fn *f, const AstBody *body);
+void compile_assign(Fn *f, const Expr *target, uint16_t value);   /* target = R[value] */
+
+/* compile_loop.c */
+typedef struct CompileIter { uint16_t reg; bool range; uint32_t body; JumpList test; } CompileIter;
+void compile_iter_begin(Fn *f, CompileIter *it, const Expr *x, const Expr *vars, Pos pos);
+void compile_iter_end(Fn *f, CompileIter *it, const Expr *vars);
+void compile_for(Fn *f, const Stmt *s);
+void compile_while(Fn *f, const Stmt *s);
+void compile_comprehension(Fn *f, const Expr *e, uint16_t dst);
+
+/* compiler.c */
+void compile_function(Fn *f, AstFunction *ast, Pos pos, uint16_t dst);        /* R[dst] = the function value */

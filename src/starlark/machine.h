@@ -1,0 +1,82 @@
+/* Inside of the virtual machine: shared by vm.c, vm_run.c, vm_call.c and module.c only. */
+#pragma once
+#include "base/vec.h"
+#include "starlark/function.h"
+#include "starlark/vm.h"
+
+/* One call of a script function under way. Registers never move: when a stack segment is
+ * full, the next frame starts a new one. */
+typedef struct Frame {
+    Function *fn;
+    const Code *code;
+    const Insn *pc;                      /* next instruction; saved whenever someone may look */
+    Value *base;
+    Value *globals;
+    Value *ret;                          /* where the result goes */
+} Frame;
+
+typedef struct Segment { struct Segment *prev; Value *end; Value at[]; } Segment;
+
+/* A module whose globals this machine sees through copies of its own. */
+typedef struct VmInstance { Module *module; Value *globals; Copier *copier; } VmInstance;
+
+struct Vm {
+    Heap *heap;
+    int64_t fuel;                        /* work until the next look at limits and the clock */
+    VEC(Frame) frames;
+    Segment *segment;
+    VmConfig config;
+    uint64_t steps_left;
+    uint32_t runs;                       /* nested C calls of vm_run */
+    VEC(VmInstance) instances;
+    size_t printed;
+    VEC(VmPlace) trace;                  /* of the last failure, innermost first */
+    bool loading;
+};
+
+#ifdef HARNESS_HOSTILE
+enum { SEGMENT_START = 8, FUEL_BATCH = 7 };
+#else
+enum { SEGMENT_START = 1000, FUEL_BATCH = 2000 };
+#endif
+enum { RUNS_MAX = 100 };                 /* the C stack's share of the call depth */
+
+/* vm.c */
+bool vm_refuel(Vm *vm, Error *err);      /* fuel ran out: limits, deadline, cancellation; then more fuel */
+Value *vm_globals(Vm *vm, Module *m);    /* the array a function of m works on */
+bool vm_touch_global(Vm *vm, const Frame *f, uint32_t i, Value *out, Error *err); /* first use of a copied global, or unassigned */
+Value *vm_top(const Vm *vm);             /* first register above the current frame */
+
+static inline bool vm_safepoint(Vm *vm, Error *err) {
+    heap_safepoint(vm->heap);
+    return __builtin_expect(--vm->fuel >= 0, 1) || vm_refuel(vm, err);
+}
+
+/* vm_call.c */
+bool vm_push(Vm *vm, Function *fn, Value *base, Value *ret, Error *err);      /* frame with its parameters already in base[…] */
+bool vm_push_bound(Vm *vm, Function *fn, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *ret,
+                   Error *err);                                               /* binds arguments from anywhere */
+void vm_pop(Vm *vm);
+bool vm_room(Vm *vm, Value **base, uint32_t keep, uint32_t n_regs);           /* room for registers at *base, else moves it */
+bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err);
+bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
+                   Error *err);                                               /* anything but a Function */
+
+/* vm_run.c */
+bool vm_run(Vm *vm, size_t until, Error *err);                                /* until so many frames are left */
+
+/* module.h's inside */
+struct Module {
+    Heap *heap;
+    Arena arena;                         /* code, names, text */
+    Source source;
+    const Universe *universe;
+    Code *code;
+    String **names;
+    Value *globals;
+    uint32_t n_globals;
+    bool sealed;                         /* loaded, frozen, ready to be called */
+    bool pure;                           /* sealed, and no global needs a copy */
+    bool rooted;                         /* the heap knows us as roots */
+    Dict *interned;
+};
