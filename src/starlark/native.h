@@ -38,6 +38,7 @@ enum {
     NATIVE_ANY = 0, NATIVE_STRING = 1, NATIVE_INT = 2, NATIVE_FLOAT = 4, NATIVE_BOOL = 8, NATIVE_LIST = 16,
     NATIVE_DICT = 32, NATIVE_SET = 64, NATIVE_BYTES = 128, NATIVE_CALLABLE = 256, NATIVE_ITERABLE = 512, NATIVE_TUPLE = 1024,
     NATIVE_NONE_IS_ABSENT = 4096,                         /* None counts as not given */
+    NATIVE_UNNAMED = 8192,                                /* can be given by position only */
 };
 
 typedef struct NativeParam { const char *name; uint32_t types; } NativeParam;
@@ -47,6 +48,8 @@ enum {
     NATIVE_VARIADIC = 2,        /* takes any number of arguments (at least `min`) and any keyword: looks at them itself */
     NATIVE_HOST = 4,            /* reaches outside of the script: refused while a module loads */
     NATIVE_PLAIN_ERRORS = 8,
+    NATIVE_NO_KEYWORDS = 16,    /* with POSITIONAL, other words: "NAME does not accept keyword arguments" */
+    NATIVE_EXACTLY = 32,        /* with POSITIONAL, other words: "got 0 arguments, want exactly 1" */
 };
 
 struct NativeDef {
@@ -62,12 +65,14 @@ typedef struct Native { Classed c; const NativeDef *def; Value self; void *data;
 Native *native_new(Heap *h, const NativeDef *def, void *data, Error *err);
 Native *native_bind(Heap *h, const NativeDef *def, Value self, Error *err);
 
-/* A module value, e.g. `json`: named members. If `call` is set the module can itself be called. */
+/* A module value, e.g. `json`: named members. With native_module_set_call it can itself be called. */
 typedef struct NativeModule { Classed c; String *name; Dict *members; Value call; } NativeModule;
 NativeModule *native_module_new(Heap *h, Str name, Error *err);
 bool native_module_add(Heap *h, NativeModule *m, const NativeDef *defs, size_t n, void *data, Error *err);
                                 /* member name: what follows the last '.' of def->name */
 bool native_module_put(Heap *h, NativeModule *m, Str name, Value v, Error *err);
+void native_module_set_call(NativeModule *m, Value fn);
+bool native_is_module(Value v);
 
 /* What a type of the host (or of the library) can do in a script; every Classed object a
  * script can hold has a class that starts like this. Any function may be NULL. */
@@ -86,9 +91,17 @@ typedef struct NativeClass {
 const NativeDef *native_method(ObjectType type, Str name);                    /* NULL: none */
 const NativeDef *native_method_table(ObjectType type, size_t *n);            /* sorted by name */
 
-static inline bool native_given(const NativeArgs *a, uint32_t i) { return i < a->n && !value_is_gone(a->at[i]); }
-bool native_i64(Value v, int64_t *out, Error *err);       /* an int that fits 64 bits: "got float, want int", "int too large" */
-bool native_i32(Value v, int *out, Error *err);
+/* Was argument i given? None is as good as nothing where the parameter says so. */
+static inline bool native_given(const NativeArgs *a, uint32_t i) {
+    if (i >= a->n || value_is_gone(a->at[i])) return false;
+    return !value_is_none(a->at[i]) || i >= a->def->n_params || !(a->def->params[i].types & NATIVE_NONE_IS_ABSENT);
+}
+bool native_i64(Value v, int64_t *out, Error *err);       /* "got float, want int", "N out of range (want value in signed 64-bit range)" */
+bool native_i32(Value v, int *out, Error *err);           /* "got float, want int", "N out of range" */
+/* Argument i of a call as 64 bits; its type was checked. "for parameter 2: N out of range …" */
+bool native_arg_i64(const NativeArgs *a, uint32_t i, int64_t *out, Error *err);
+/* Start and end of a slice of n items, from arguments i and i + 1 (either absent or None), clamped to 0 … n. */
+bool native_arg_slice(const NativeArgs *a, uint32_t i, size_t n, size_t *start, size_t *end, Error *err);
 
 /* Binds positional and named arguments to def's parameters in out[0 … n_params), with every check and starlark's
  * words: "len: got 0 arguments, want 1", "f: unexpected keyword argument x", "f: for parameter s: got int, want string". */

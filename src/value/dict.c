@@ -157,9 +157,8 @@ Dict *set_new(Heap *h, size_t room, Error *err) { return fresh(h, OBJECT_SET, ro
 /* ---- changing ---- */
 
 bool dict_check_mutable(const Dict *d, const char *verb, Error *err) {
-    const char *what = d->obj.type == OBJECT_SET ? "set" : "dict";
-    if (object_frozen(&d->obj)) return error_set(err, ERR_SCRIPT, "cannot %s frozen %s", verb, what);
-    if (d->busy) return error_set(err, ERR_SCRIPT, "cannot %s %s during iteration", verb, what);
+    if (object_frozen(&d->obj)) return error_set(err, ERR_SCRIPT, "cannot %s frozen hash table", verb);
+    if (d->busy) return error_set(err, ERR_SCRIPT, "cannot %s hash table during iteration", verb);
     return true;
 }
 

@@ -8,7 +8,7 @@
  * Up to DICT_LINEAR entries there are no slots: a scan is faster and smaller. A removed
  * entry keeps its place with key GONE until the next rebuild, so an iterator is just an
  * index. busy > 0: being iterated; then, as when frozen, changes are refused
- * ("cannot insert into dict during iteration"). Hashes are keyed per process, so
+ * ("cannot insert into hash table during iteration"). Hashes are keyed per process, so
  * chosen keys do not collide. */
 #pragma once
 #include "value/heap.h"

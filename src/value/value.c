@@ -72,7 +72,7 @@ static bool hash_object(Object *o, int depth, uint32_t *out, Error *err) {
     default:
         if (o->type >= OBJECT_CLASSED && ((Classed *)o)->cls->hashable)
             return *out = hash_word((uint64_t)(uintptr_t)o), true;
-        return error_set(err, ERR_SCRIPT, "unhashable type: %s", object_type_name(o));
+        return error_set(err, ERR_SCRIPT, o->type < OBJECT_RANGE ? "unhashable type: %s" : "unhashable: %s", object_type_name(o));
     }
 }
 

@@ -1,0 +1,57 @@
+#include "starlark/universe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "base/mem.h"
+
+static bool add_core(Universe *u, Error *err) {
+    Heap *h = u->heap;
+    if (!dict_put_str(h, u->names, STR("None"), VALUE_NONE, err) || !dict_put_str(h, u->names, STR("True"), VALUE_TRUE, err) ||
+        !dict_put_str(h, u->names, STR("False"), VALUE_FALSE, err))
+        return false;
+    for (size_t i = 0; i < lib_core_n; i++) {
+        Native *fn = native_new(h, &lib_core[i], NULL, err);
+        if (!fn || !dict_put_str(h, u->names, str_from(lib_core[i].name), value_from_object(fn), err)) return false;
+    }
+    return true;
+}
+
+static NativeModule *add_module(Universe *u, Str name, const NativeDef *defs, size_t n, Error *err) {
+    NativeModule *m = native_module_new(u->heap, name, err);
+    if (!m || !native_module_add(u->heap, m, defs, n, NULL, err)) return NULL;
+    return dict_put_str(u->heap, u->json_math, name, value_from_object(m), err) ? m : NULL;
+}
+
+static bool add_modules(Universe *u, Error *err) {
+    if (!add_module(u, STR("json"), lib_json, lib_json_n, err)) return false;
+    NativeModule *math = add_module(u, STR("math"), lib_math, lib_math_n, err);
+    return math && native_module_put(u->heap, math, STR("e"), value_from_float(M_E), err) &&
+           native_module_put(u->heap, math, STR("pi"), value_from_float(M_PI), err);
+}
+
+Universe *universe_new(void) {
+    Universe *u = mem_zero(1, sizeof *u);
+    u->heap = heap_new(0);                              /* no limit: nothing below can fail in earnest */
+    u->names = dict_new(u->heap, lib_core_n + 3, NULL);
+    u->json_math = u->names ? dict_new(u->heap, 2, NULL) : NULL;
+    if (!u->json_math || !add_core(u, NULL) || !add_modules(u, NULL)) {
+        universe_free(u);
+        return NULL;
+    }
+    heap_freeze_all(u->heap);
+    return u;
+}
+
+void universe_free(Universe *u) {
+    if (!u) return;
+    heap_free(u->heap);
+    free(u);
+}
+
+static Value find(const Dict *d, Str name) {
+    Value *found = dict_find_str(d, name);
+    return found ? *found : VALUE_GONE;
+}
+
+Value universe_get(const Universe *u, Str name) { return find(u->names, name); }
+Value universe_module(const Universe *u, Str name) { return find(u->json_math, name); }
