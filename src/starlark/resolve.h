@@ -5,6 +5,7 @@
  * the variables it stands for in the open blocks, innermost first; leaving a block pops its
  * variables off their chains. So a lookup is one probe in a hash table. */
 #pragma once
+#include "base/vec.h"
 #include "starlark/resolver.h"
 
 typedef struct ResolveFn ResolveFn;
@@ -63,6 +64,7 @@ typedef struct Resolver {
     ResolveVars globals;
     ResolveName **slot;        /* hash table by identity of the interned text */
     uint32_t slots, names;
+    VEC(Expr *) edge;          /* the left edges of the expressions being walked */
     uint32_t loops, ifs, hints;
     uint64_t calls;
 } Resolver;

@@ -1,7 +1,6 @@
 #include "starlark/resolve.h"
 #include <stdlib.h>
 #include "base/mem.h"
-#include "base/vec.h"
 
 /* ------------------------------------------------------------------ the table of names */
 
@@ -196,19 +195,19 @@ static ResolveVar *capture(Resolver *r, ResolveFn *f, ResolveVar *v) {
 }
 
 /* A suggestion for the first few undefined names only: each looks at every name there is. */
-static Str suggestion(Resolver *r, Str word) {
+static Str suggestion(Resolver *r, const String *word) {
     if (r->hints++ >= RESOLVER_ERRORS_MAX) return (Str){ 0 };
     VEC(Str) names = { 0 };
     for (uint32_t i = 0; i < r->slots; i++)
-        if (r->slot[i] && r->slot[i]->top) VEC_PUSH(&names, string_str(r->slot[i]->text));
+        if (r->slot[i] && r->slot[i]->top && r->slot[i]->text != word) VEC_PUSH(&names, string_str(r->slot[i]->text));
     for (size_t i = 0; i < r->options->n_suggest; i++) VEC_PUSH(&names, r->options->suggest[i]);
-    Str best = str_nearest(word, names.at, names.n);
+    Str best = str_nearest(string_str(word), names.at, names.n);
     VEC_CLEAR(&names);
     return best;
 }
 
 static void fail_undefined(Resolver *r, const Expr *e) {
-    Str word = string_str(e->name.name), best = suggestion(r, word);
+    Str word = string_str(e->name.name), best = suggestion(r, e->name.name);
     if (best.n == 0) resolve_error(r, e->pos, "undefined: " STR_FMT, STR_ARG(word));
     else resolve_error(r, e->pos, "undefined: " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(word), STR_ARG(best));
 }
