@@ -265,14 +265,14 @@ static Expr *parse_call(Parser *p, Expr *fn) {
     Pos open;
     size_t mark = p->stack.n;
     if (!parse_advance(p, &open)) return NULL;
-    while (p->tok.kind != TOKEN_RPAREN) {
+    while (p->tok.kind != TOKEN_RPAREN && p->tok.kind != TOKEN_EOF) {
         AstArg arg;
         if (!parse_arg(p, &arg)) return NULL;
         parse_push(p, &arg, sizeof arg);
-        if (p->tok.kind == TOKEN_RPAREN) break;
+        if (p->tok.kind == TOKEN_RPAREN || p->tok.kind == TOKEN_EOF) break;
         if (!parse_expect(p, TOKEN_COMMA, NULL)) return NULL;
     }
-    if (!parse_advance(p, NULL)) return NULL;
+    if (!parse_expect(p, TOKEN_RPAREN, NULL)) return NULL;
     Expr *e = parse_new_expr(p, EXPR_CALL, open, fn->start);
     e->call.fn = fn;
     e->call.n = parse_list(p, mark, sizeof(AstArg), &e->call.args);

@@ -25,13 +25,15 @@ static bool parse_param(Parser *p, AstParam *param) {
     return parse_advance(p, &param->pos) && (param->fallback = parse_test(p));
 }
 
+static bool ends_params(Token t) { return t == TOKEN_RPAREN || t == TOKEN_COLON || t == TOKEN_EOF; }
+
 bool parse_params(Parser *p, AstFunction *fn) {
     size_t mark = p->stack.n;
-    while (p->tok.kind != TOKEN_RPAREN && p->tok.kind != TOKEN_COLON) {
+    while (!ends_params(p->tok.kind)) {
         AstParam param;
         if (!parse_param(p, &param)) return false;
         parse_push(p, &param, sizeof param);
-        if (p->tok.kind == TOKEN_RPAREN || p->tok.kind == TOKEN_COLON) break;
+        if (ends_params(p->tok.kind)) break;
         if (!parse_expect(p, TOKEN_COMMA, NULL)) return false;
     }
     fn->n_declared = parse_list(p, mark, sizeof(AstParam), &fn->params);
@@ -143,14 +145,14 @@ static Stmt *parse_load(Parser *p) {
     s->load.module = value_string(p->tok.value);
     if (!parse_advance(p, NULL)) return NULL;
     size_t mark = p->stack.n;
-    while (p->tok.kind != TOKEN_RPAREN) {
+    while (p->tok.kind != TOKEN_RPAREN && p->tok.kind != TOKEN_EOF) {
         AstLoadName name = { 0 };
         if (!parse_expect(p, TOKEN_COMMA, NULL)) return NULL;
         if (p->tok.kind == TOKEN_RPAREN) break;
         if (!parse_load_name(p, &name)) return NULL;
         parse_push(p, &name, sizeof name);
     }
-    if (!parse_advance(p, NULL)) return NULL;
+    if (!parse_expect(p, TOKEN_RPAREN, NULL)) return NULL;
     s->load.n = parse_list(p, mark, sizeof(AstLoadName), &s->load.names);
     if (s->load.n > 0) return s;
     parse_fail(p, open, "load statement must import at least 1 symbol");

@@ -124,7 +124,7 @@ static bool wants_more(Parser *p, bool ok, const AstBody *body) {
     if (p->lexer.unfinished) return true;
     if (p->lexer.at < p->lexer.end) return false;    /* wrong before the end: more cannot help */
     if (p->lexer.depth > 0) return p->tok.kind == TOKEN_EOF;
-    bool ended = p->tok.kind == TOKEN_EOF || p->tok.kind == TOKEN_NEWLINE || p->tok.kind == TOKEN_OUTDENT;
+    bool ended = p->tok.kind == TOKEN_EOF || p->tok.kind == TOKEN_OUTDENT;   /* where a block was to follow */
     return ended && !ends_in_blank_line(p->in->source->text);
 }
 
@@ -132,13 +132,17 @@ bool parser_wants_more(Str text) {
     Arena arena = { 0 };
     Error err = { 0 };
     Heap *heap = heap_new(0);
-    Source source = { .text = text };
+    Buf lines = { 0 };                               /* the newline that ended the last line may be missing */
+    buf_add(&lines, text);
+    if (!str_ends(text, STR("\n"))) buf_add_char(&lines, '\n');
+    Source source = { .text = buf_str(&lines) };
     ParserInput in = { &source, &arena, heap, dict_new(heap, 0, &err) };
     Parser p;
     AstFunction toplevel = { 0 };
     bool ok = start(&p, &in, &err) && parse_file(&p, &toplevel);
     bool more = wants_more(&p, ok, &toplevel.body);
     stop(&p);
+    buf_clear(&lines);
     arena_clear(&arena);
     heap_free(heap);
     return more;

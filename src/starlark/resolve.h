@@ -5,6 +5,7 @@
  * the variables it stands for in the open blocks, innermost first; leaving a block pops its
  * variables off their chains. So a lookup is one probe in a hash table. */
 #pragma once
+#include "base/vec.h"
 #include "starlark/resolver.h"
 
 typedef struct ResolveFn ResolveFn;
@@ -29,6 +30,7 @@ struct ResolveName {
     String *text;
     ResolveVar *top;           /* NULL: not bound in any open block */
     Binding *outside;          /* what it is when nothing binds it; looked up once */
+    struct ResolveName *next;  /* in the order they were met, so that suggestions do not depend on addresses */
     uint64_t call;             /* last call that had a keyword argument of this name */
 };
 
@@ -40,9 +42,9 @@ struct ResolveFn {
     ResolveFn *parent;
     struct ResolveBlock *block;
     ResolveVars vars;          /* parameters and locals, slots in this order */
-    ResolveVars comp_vars;     /* bind.index is the place among the live ones until the end */
+    ResolveVars comp_vars;     /* bind.index counts the open ones until the function is closed */
     ResolveVars frees;
-    uint32_t comp_live, comp_max;
+    uint32_t comp_live, comp_max;  /* variables of open comprehensions, now and at most */
 };
 
 typedef struct ResolveBlock {
@@ -63,6 +65,8 @@ typedef struct Resolver {
     ResolveVars globals;
     ResolveName **slot;        /* hash table by identity of the interned text */
     uint32_t slots, names;
+    ResolveName *first_name, *last_name;
+    VEC(Expr *) edge;          /* the left edges of the expressions being walked */
     uint32_t loops, ifs, hints;
     uint64_t calls;
 } Resolver;

@@ -1,7 +1,6 @@
 #include "starlark/resolve.h"
 #include <stdlib.h>
 #include "base/mem.h"
-#include "base/vec.h"
 
 /* ------------------------------------------------------------------ the table of names */
 
@@ -32,6 +31,8 @@ ResolveName *resolve_name(Resolver *r, String *text) {
     if (!*at) {
         *at = ARENA_NEW(r->arena, ResolveName);
         (*at)->text = text;
+        *(r->last_name ? &r->last_name->next : &r->first_name) = *at;
+        r->last_name = *at;
         r->names++;
     }
     return *at;
@@ -66,13 +67,17 @@ void resolve_open_fn(Resolver *r, ResolveFn *f, ResolveBlock *b, AstFunction *fn
 
 /* Variables of comprehensions that are not open at the same time share slots, except cells (an
  * inner function may outlive the comprehension) and those read before they are bound. */
-static void place_comp_vars(ResolveFn *f) {
-    uint32_t n = f->vars.n;
-    for (ResolveVar *v = f->comp_vars.first; v; v = v->next)
-        if (v->early || v->bind.scope == SCOPE_CELL) v->early = true, v->bind.index = n++;
-    for (ResolveVar *v = f->comp_vars.first; v; v = v->next)
-        if (!v->early) v->bind.index += n;
-    f->fn->n_locals = n + f->comp_max;
+static void place_comp_vars(Resolver *r, ResolveFn *f) {
+    uint32_t n = f->vars.n, *slot = ARENA_ARRAY(r->arena, uint32_t, f->comp_max);   /* place → slot + 1 */
+    for (ResolveVar *v = f->comp_vars.first; v; v = v->next) {
+        uint32_t *shared = &slot[v->bind.index];
+        if (v->early || v->bind.scope == SCOPE_CELL) v->bind.index = n++;
+        else {
+            if (*shared == 0) *shared = ++n;
+            v->bind.index = *shared - 1;
+        }
+    }
+    f->fn->n_locals = n;
 }
 
 static void fill_locals(AstFunction *fn, const ResolveVars *vars) {
@@ -86,7 +91,7 @@ static void fill_locals(AstFunction *fn, const ResolveVars *vars) {
 void resolve_close_fn(Resolver *r) {
     ResolveFn *f = r->fn;
     AstFunction *fn = f->fn;
-    place_comp_vars(f);
+    place_comp_vars(r, f);
     fn->locals = ARENA_ARRAY(r->arena, AstLocal, fn->n_locals);
     fill_locals(fn, &f->vars);
     fill_locals(fn, &f->comp_vars);
@@ -196,19 +201,19 @@ static ResolveVar *capture(Resolver *r, ResolveFn *f, ResolveVar *v) {
 }
 
 /* A suggestion for the first few undefined names only: each looks at every name there is. */
-static Str suggestion(Resolver *r, Str word) {
+static Str suggestion(Resolver *r, const String *word) {
     if (r->hints++ >= RESOLVER_ERRORS_MAX) return (Str){ 0 };
     VEC(Str) names = { 0 };
-    for (uint32_t i = 0; i < r->slots; i++)
-        if (r->slot[i] && r->slot[i]->top) VEC_PUSH(&names, string_str(r->slot[i]->text));
+    for (ResolveName *name = r->first_name; name; name = name->next)
+        if (name->top && name->text != word) VEC_PUSH(&names, string_str(name->text));
     for (size_t i = 0; i < r->options->n_suggest; i++) VEC_PUSH(&names, r->options->suggest[i]);
-    Str best = str_nearest(word, names.at, names.n);
+    Str best = str_nearest(string_str(word), names.at, names.n);
     VEC_CLEAR(&names);
     return best;
 }
 
 static void fail_undefined(Resolver *r, const Expr *e) {
-    Str word = string_str(e->name.name), best = suggestion(r, word);
+    Str word = string_str(e->name.name), best = suggestion(r, e->name.name);
     if (best.n == 0) resolve_error(r, e->pos, "undefined: " STR_FMT, STR_ARG(word));
     else resolve_error(r, e->pos, "undefined: " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(word), STR_ARG(best));
 }

@@ -192,8 +192,13 @@ static void walk_parts(Resolver *r, Expr *e) {
     }
 }
 
+/* Down the left edge, then up again, so that names are met in source order: of many errors the
+ * first ones are found first. */
 static void walk_expr(Resolver *r, Expr *e) {
-    for (; e; e = ast_left(e)) walk_parts(r, e);
+    size_t mark = r->edge.n;
+    for (Expr *left; (left = ast_left(e)); e = left) VEC_PUSH(&r->edge, e);
+    walk_parts(r, e);
+    while (r->edge.n > mark) walk_parts(r, VEC_POP(&r->edge));
 }
 
 /* ------------------------------------------------------------------ functions */
@@ -363,6 +368,7 @@ bool resolver_module(AstModule *m, const ResolverOptions *options, Arena *arena,
     resolve_close_fn(&r);
     collect_globals(&r);
     free(r.slot);
+    VEC_CLEAR(&r.edge);
     if (errors->n == 0) return true;
     if (err) *err = errors->at[0];
     return false;
