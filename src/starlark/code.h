@@ -28,7 +28,7 @@ typedef struct Module Module;
 /* How one call passes its arguments: positional ones, then the values of the named ones,
  * then *args and **kwargs, in consecutive registers. */
 typedef struct CodeShape { uint16_t n_pos, n_named; bool star, starstar; String **names; } CodeShape;
-typedef struct CodeCapture { bool from_free; uint16_t index; } CodeCapture;   /* cell register or captured cell of the maker */
+typedef struct CodeCapture { String *name; bool from_free; uint16_t index; } CodeCapture; /* cell register, or captured cell, of the maker */
 typedef struct CodePos { uint32_t pc; Pos pos; } CodePos;                     /* holds from pc up to the next entry */
 typedef struct CodeLoop { uint32_t from, to; uint16_t reg; } CodeLoop;        /* an iteration is under way in [from, to) */
 

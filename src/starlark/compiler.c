@@ -38,7 +38,7 @@ static void finish(Fn *f) {
     c->n_shapes = (uint32_t)f->shapes.n;
     c->n_positions = (uint32_t)f->positions.n;
     c->n_loops = (uint32_t)f->loops.n;
-    c->n_regs = f->max_top;
+    c->n_regs = f->max_top ? f->max_top : 1;
 }
 
 static void describe(Fn *f) {
@@ -61,7 +61,7 @@ static void describe(Fn *f) {
     c->n_captures = ast->n_frees;
     c->captures = ARENA_ARRAY(arena, CodeCapture, ast->n_frees ? ast->n_frees : 1);
     for (uint32_t i = 0; i < ast->n_frees; i++)
-        c->captures[i] = (CodeCapture){ ast->frees[i]->scope == SCOPE_FREE, (uint16_t)ast->frees[i]->index };
+        c->captures[i] = (CodeCapture){ ast->frees[i]->name, ast->frees[i]->scope == SCOPE_FREE, (uint16_t)ast->frees[i]->index };
 }
 
 static void write_function(Fn *f) {

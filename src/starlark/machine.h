@@ -22,7 +22,8 @@ typedef struct VmInstance { Module *module; Value *globals; Copier *copier; } Vm
 
 struct Vm {
     Heap *heap;
-    int64_t fuel;                        /* work until the next look at limits and the clock */
+    int64_t fuel;                        /* work until the next look at limits and the clock … */
+    int64_t granted;                     /* … and how much there was after the last one */
     VEC(Frame) frames;
     Segment *segment;
     VmConfig config;

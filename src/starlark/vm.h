@@ -20,7 +20,8 @@ typedef struct VmConfig {              /* the zero value means the defaults of d
 } VmConfig;
 
 Vm *vm_new(Heap *heap, const VmConfig *config);           /* the heap is borrowed */
-void vm_free(Vm *vm);
+void vm_reset(Vm *vm, const VmConfig *config);            /* as new, for another call; NULL: same settings; after heap_reset */
+void vm_free(Vm *vm);                                     /* before the heap */
 
 Heap *vm_heap(Vm *vm);
 void *vm_host(Vm *vm);

@@ -1,0 +1,374 @@
+#include "starlark/operate.h"
+
+#include <math.h>
+#include "starlark/format.h"
+#include "starlark/iter.h"
+#include "starlark/repr.h"
+#include "starlark/setops.h"
+#include "value/int.h"
+#include "value/range.h"
+
+static const char *const symbols[OP_COUNT] = {
+    [OP_ADD] = "+", [OP_SUB] = "-", [OP_MUL] = "*", [OP_DIV] = "/", [OP_FLOORDIV] = "//", [OP_MOD] = "%",
+    [OP_AND] = "&", [OP_OR] = "|", [OP_XOR] = "^", [OP_SHL] = "<<", [OP_SHR] = ">>", [OP_EQ] = "==", [OP_NE] = "!=",
+    [OP_LT] = "<", [OP_LE] = "<=", [OP_GT] = ">", [OP_GE] = ">=", [OP_IN] = "in", [OP_NOT_IN] = "not in",
+    [OP_NEG] = "-", [OP_POS] = "+", [OP_INVERT] = "~",
+};
+
+static bool unknown(Op op, Value x, Value y, Error *err) {
+    return error_set(err, ERR_SCRIPT, "unknown binary op: %s %s %s", value_type_name(x), symbols[op], value_type_name(y));
+}
+
+/* ---- numbers ---- */
+
+static bool is_number(Value v) { return value_is_float(v) || value_is_int(v); }
+
+static bool to_float(Value v, double *out, Error *err) {
+    if (value_is_float(v)) return *out = value_float(v), true;
+    *out = int_to_double(v);
+    return isfinite(*out) || error_set(err, ERR_SCRIPT, "int too large to convert to float");
+}
+
+static double float_mod(double x, double y) {
+    double z = fmod(x, y);
+    return z != 0 && (z < 0) != (y < 0) ? z + y : z;
+}
+
+static bool float_op(Op op, Value a, Value b, Value *out, Error *err) {
+    double x, y, z;
+    if (!to_float(a, &x, err) || !to_float(b, &y, err)) return false;
+    switch (op) {
+    case OP_ADD: z = x + y; break;
+    case OP_SUB: z = x - y; break;
+    case OP_MUL: z = x * y; break;
+    case OP_DIV:
+        if (y == 0) return error_set(err, ERR_SCRIPT, "floating-point division by zero");
+        z = x / y;
+        break;
+    case OP_FLOORDIV:
+        if (y == 0) return error_set(err, ERR_SCRIPT, "floored division by zero");
+        z = floor(x / y);
+        break;
+    case OP_MOD:
+        if (y == 0) return error_set(err, ERR_SCRIPT, "floating-point modulo by zero");
+        z = float_mod(x, y);
+        break;
+    default: return unknown(op, a, b, err);
+    }
+    return *out = value_from_float(z), true;
+}
+
+static bool shift(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
+    enum { SHIFT_MAX = 512 };                            /* as in every implementation of the language */
+    int by;
+    if (!native_i32(y, &by, err)) return false;
+    if (op == OP_SHL && by >= SHIFT_MAX) return error_set(err, ERR_SCRIPT, "shift count too large: %d", by);
+    return (op == OP_SHL ? int_shl : int_shr)(vm_heap(vm), x, y, out, err);
+}
+
+static bool int_op(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
+    Heap *h = vm_heap(vm);
+    switch (op) {
+    case OP_ADD: return int_add(h, x, y, out, err);
+    case OP_SUB: return int_sub(h, x, y, out, err);
+    case OP_MUL: return (value_both_small(x, y) || vm_work(vm, int_bits(x) * int_bits(y) / 65536, err)) && int_mul(h, x, y, out, err);
+    case OP_DIV: return float_op(op, x, y, out, err);
+    case OP_FLOORDIV: return vm_work(vm, int_bits(x) / 64, err) && int_floordiv(h, x, y, out, err);
+    case OP_MOD: return vm_work(vm, int_bits(x) / 64, err) && int_mod(h, x, y, out, err);
+    case OP_AND: return int_and(h, x, y, out, err);
+    case OP_OR: return int_or(h, x, y, out, err);
+    case OP_XOR: return int_xor(h, x, y, out, err);
+    case OP_SHL: case OP_SHR: return shift(vm, op, x, y, out, err);
+    default: return unknown(op, x, y, err);
+    }
+}
+
+/* ---- sequences ---- */
+
+static bool repeat_count(size_t n, Value count, size_t *out, Error *err) {
+    int times;
+    Error ignored;
+    if (!native_i32(count, &times, &ignored)) {
+        Buf text = { 0 };
+        int_text(&text, count, 10);
+        error_set(err, ERR_SCRIPT, "repeat count " STR_FMT " too large", STR_ARG(buf_str(&text)));
+        buf_clear(&text);
+        return false;
+    }
+    if (n == 0 || times < 1) return *out = 0, true;
+    if ((uint64_t)n * (uint64_t)times >= (uint64_t)1 << 30)
+        return error_set(err, ERR_SCRIPT, "excessive repeat (%zu * %d elements)", n, times);
+    return *out = (size_t)times, true;
+}
+
+/* Fills `to` with copies of its first n bytes, doubling. */
+static void fill_by_doubling(char *to, size_t n, size_t total) {
+    while (n < total) {
+        size_t more = n < total - n ? n : total - n;
+        memcpy(to + n, to, more);
+        n += more;
+    }
+}
+
+static bool repeat_text(Vm *vm, String *s, Value count, Value *out, Error *err) {
+    size_t times;
+    char *at;
+    if (!repeat_count(s->n, count, &times, err)) return false;
+    size_t total = s->n * times;
+    String *r = (s->obj.type == OBJECT_STRING ? string_room : bytes_room)(vm_heap(vm), total, &at, err);
+    if (!r) return false;
+    if (total) {
+        memcpy(at, s->at, s->n);
+        fill_by_doubling(at, s->n, total);
+    }
+    return *out = value_from_object(r), vm_work(vm, total / 64, err);
+}
+
+static bool repeat_items(Vm *vm, const Value *items, size_t n, Value count, bool list, Value *out, Error *err) {
+    size_t times;
+    if (!repeat_count(n, count, &times, err)) return false;
+    Value *to;
+    if (list) {
+        List *l = list_new(vm_heap(vm), n * times, err);
+        if (!l) return false;
+        l->n = (uint32_t)(n * times);
+        to = l->at;
+        *out = value_from_object(l);
+    } else {
+        Tuple *t = tuple_new(vm_heap(vm), n * times, err);
+        if (!t) return false;
+        to = t->at;
+        *out = value_from_object(t);
+    }
+    if (times) {
+        memcpy(to, items, n * sizeof *items);
+        fill_by_doubling((char *)to, n * sizeof *items, n * times * sizeof *items);
+    }
+    return vm_work(vm, n * times / 8, err);
+}
+
+static bool repeat(Vm *vm, Value x, Value count, Value *out, Error *err) {
+    switch (value_object(x)->type) {
+    case OBJECT_STRING: case OBJECT_BYTES: return repeat_text(vm, value_string(x), count, out, err);
+    case OBJECT_LIST: return repeat_items(vm, value_list(x)->at, value_list(x)->n, count, true, out, err);
+    default: return repeat_items(vm, value_tuple(x)->at, value_tuple(x)->n, count, false, out, err);
+    }
+}
+
+static bool can_repeat(Value v) {
+    return value_is_string(v) || value_is_bytes(v) || value_is_list(v) || value_is_tuple(v);
+}
+
+static bool concat_lists(Vm *vm, const List *a, const List *b, Value *out, Error *err) {
+    List *l = list_new(vm_heap(vm), (size_t)a->n + b->n, err);
+    if (!l) return false;
+    if (a->n) memcpy(l->at, a->at, a->n * sizeof(Value));
+    if (b->n) memcpy(l->at + a->n, b->at, b->n * sizeof(Value));
+    l->n = a->n + b->n;
+    return *out = value_from_object(l), vm_work(vm, l->n / 8, err);
+}
+
+static bool concat_tuples(Vm *vm, const Tuple *a, const Tuple *b, Value *out, Error *err) {
+    Tuple *t = tuple_new(vm_heap(vm), (size_t)a->n + b->n, err);
+    if (!t) return false;
+    memcpy(t->at, a->at, a->n * sizeof(Value));
+    memcpy(t->at + a->n, b->at, b->n * sizeof(Value));
+    return *out = value_from_object(t), vm_work(vm, t->n / 8, err);
+}
+
+static bool add(Vm *vm, Value x, Value y, Value *out, Error *err) {
+    if (value_is_object(x) && value_is_object(y) && value_object(x)->type == value_object(y)->type)
+        switch (value_object(x)->type) {
+        case OBJECT_STRING: case OBJECT_BYTES: {
+            String *s = string_concat(vm_heap(vm), value_string(x), value_string(y), err);
+            if (!s) return false;
+            return *out = value_from_object(s), vm_work(vm, value_string(y)->n / 64, err);
+        }
+        case OBJECT_LIST: return concat_lists(vm, value_list(x), value_list(y), out, err);
+        case OBJECT_TUPLE: return concat_tuples(vm, value_tuple(x), value_tuple(y), out, err);
+        default: break;
+        }
+    return unknown(OP_ADD, x, y, err);
+}
+
+typedef bool SetOp(Vm *vm, const Dict *a, const Dict *b, Dict **out, Error *err);
+
+static bool set_or_dict(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
+    SetOp *f = NULL;
+    if (value_is_dict(x) && value_is_dict(y)) f = op == OP_OR ? setops_dict_union : NULL;
+    else if (value_is_set(x) && value_is_set(y))
+        f = op == OP_OR ? setops_union : op == OP_AND ? setops_intersection : op == OP_SUB ? setops_difference
+          : op == OP_XOR ? setops_symmetric_difference : NULL;
+    if (!f) return unknown(op, x, y, err);
+    Dict *r;
+    if (!f(vm, (Dict *)value_object(x), (Dict *)value_object(y), &r, err)) return false;
+    return *out = value_from_object(r), true;
+}
+
+bool operate_binary(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
+    if (op >= OP_EQ && op <= OP_GE) {
+        bool r;
+        if (!operate_compare(vm, op, x, y, &r, err)) return false;
+        return *out = value_from_bool(r), true;
+    }
+    if (op == OP_IN || op == OP_NOT_IN) {
+        bool r;
+        if (!vm_contains(vm, x, y, &r, err)) return false;
+        return *out = value_from_bool(r == (op == OP_IN)), true;
+    }
+    if (is_number(x) && is_number(y))
+        return value_is_float(x) || value_is_float(y) ? float_op(op, x, y, out, err) : int_op(vm, op, x, y, out, err);
+    if (op == OP_ADD) return add(vm, x, y, out, err);
+    if (op == OP_MUL && can_repeat(x) && value_is_int(y)) return repeat(vm, x, y, out, err);
+    if (op == OP_MUL && value_is_int(x) && can_repeat(y)) return repeat(vm, y, x, out, err);
+    if (op == OP_MOD && value_is_string(x)) return format_percent(vm, value_string(x), y, out, err);
+    if ((op == OP_SHL || op == OP_SHR) && value_is_int(x)) return shift(vm, op, x, y, out, err);
+    return set_or_dict(vm, op, x, y, out, err);
+}
+
+bool operate_in_place(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
+    if (op == OP_IADD && value_is_list(x) && iter_is_iterable(y)) {
+        List *l = value_list(x), *more;
+        if (!list_check_mutable(l, "apply += to", err)) return false;
+        if (value_is_list(y)) more = value_list(y);
+        else if (!iter_to_list(vm, y, &more, err)) return false;
+        uint32_t n = more->n;                            /* y may be x itself */
+        if (!list_reserve(vm_heap(vm), l, n, err)) return false;
+        if (n) memcpy(l->at + l->n, more->at, n * sizeof(Value));
+        l->n += n;
+        return *out = x, vm_work(vm, n / 8, err);
+    }
+    if (op == OP_IOR && value_is_dict(x) && value_is_dict(y)) {
+        if (!dict_check_mutable(value_dict(x), "apply |= to", err)) return false;
+        return *out = x, x.bits == y.bits || setops_dict_update(vm, value_dict(x), value_dict(y), err);
+    }
+    return operate_binary(vm, op == OP_IADD ? OP_ADD : OP_OR, x, y, out, err);
+}
+
+bool operate_unary(Vm *vm, Op op, Value x, Value *out, Error *err) {
+    if (value_is_int(x)) {
+        if (op == OP_POS) return *out = x, true;
+        return (op == OP_NEG ? int_neg : int_not)(vm_heap(vm), x, out, err);
+    }
+    if (value_is_float(x) && op != OP_INVERT) return *out = op == OP_NEG ? value_from_float(-value_float(x)) : x, true;
+    return error_set(err, ERR_SCRIPT, "unknown unary op: %s %s", symbols[op], value_type_name(x));
+}
+
+/* ---- comparing ---- */
+
+bool operate_compare(Vm *vm, Op op, Value x, Value y, bool *out, Error *err) {
+    if (op == OP_EQ || op == OP_NE) {
+        if (!value_equal(x, y, out, err)) return false;
+        if (op == OP_NE) *out = !*out;
+        return true;
+    }
+    if (value_is_set(x) && value_is_set(y)) return setops_compare(vm, symbols[op], value_set(x), value_set(y), out, err);
+    int order;
+    if (!value_compare(x, y, symbols[op], &order, err)) return false;
+    *out = op == OP_LT ? order < 0 : op == OP_LE ? order <= 0 : op == OP_GT ? order > 0 : order >= 0;
+    return true;
+}
+
+bool vm_binary(Vm *vm, const char *symbol, Value x, Value y, Value *out, Error *err) {
+    for (int op = 0; op < OP_NEG; op++)
+        if (symbols[op] && strcmp(symbols[op], symbol) == 0) return operate_binary(vm, (Op)op, x, y, out, err);
+    return error_set(err, ERR_INTERNAL, "no operator %s", symbol);
+}
+
+static bool in_items(Vm *vm, Value x, const Value *items, size_t n, bool *out, Error *err) {
+    *out = false;
+    for (size_t i = 0; i < n && !*out; i++) {
+        if (!value_equal(x, items[i], out, err)) return false;
+        if (i % 1024 == 1023 && !vm_work(vm, 1024, err)) return false;
+    }
+    return true;
+}
+
+static bool in_range(const Range *r, Value x, bool *out, Error *err) {
+    int64_t i;
+    if (value_is_float(x)) {
+        double d = value_float(x);
+        if (d != floor(d) || fabs(d) > 9e18) return *out = false, true;
+        i = (int64_t)d;
+    } else if (!value_is_int(x))
+        return error_set(err, ERR_SCRIPT, "'in <range>' requires integer as left operand, not %s", value_type_name(x));
+    else if (!int_to_i64(x, &i))
+        return *out = false, true;
+    int64_t by;
+    if (__builtin_sub_overflow(i, r->start, &by)) return *out = false, true;
+    return *out = r->n > 0 && by % r->step == 0 && by / r->step >= 0 && by / r->step < r->n, true;
+}
+
+static bool in_bytes(Value x, Str s, bool *out, Error *err) {
+    if (value_is_bytes(x)) return *out = str_find(s, value_str(x)) >= 0, true;
+    if (!value_is_int(x))
+        return error_set(err, ERR_SCRIPT, "'in bytes' requires bytes or int as left operand, not %s", value_type_name(x));
+    if (!value_is_small(x) || value_small(x) < 0 || value_small(x) > 255)
+        return error_set(err, ERR_SCRIPT, "int in bytes: %s out of range", value_is_small(x) ? "value" : "int");
+    return *out = s.n && memchr(s.at, (int)value_small(x), s.n) != NULL, true;
+}
+
+bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
+    if (!value_is_object(container)) return unknown(OP_IN, x, container, err);
+    Object *o = value_object(container);
+    switch ((ObjectType)o->type) {
+    case OBJECT_DICT: case OBJECT_SET: {
+        Value *found;
+        Error unhashable;
+        bool ok = dict_get((Dict *)o, x, &found, o->type == OBJECT_SET ? err : &unhashable);
+        if (!ok) return o->type == OBJECT_DICT ? (*out = false, true) : false;   /* an unhashable key is in no dict */
+        return *out = found != NULL, true;
+    }
+    case OBJECT_LIST: return in_items(vm, x, ((List *)o)->at, ((List *)o)->n, out, err);
+    case OBJECT_TUPLE: return in_items(vm, x, ((Tuple *)o)->at, ((Tuple *)o)->n, out, err);
+    case OBJECT_STRING:
+        if (!value_is_string(x))
+            return error_set(err, ERR_SCRIPT, "'in <string>' requires string as left operand, not %s", value_type_name(x));
+        return *out = str_find(string_str((String *)o), value_str(x)) >= 0, vm_work(vm, ((String *)o)->n / 64, err);
+    case OBJECT_BYTES: return in_bytes(x, string_str((String *)o), out, err);
+    case OBJECT_RANGE: return in_range((Range *)o, x, out, err);
+    default: return unknown(OP_IN, x, container, err);
+    }
+}
+
+/* ---- attributes ---- */
+
+static bool no_attr(Value x, String *name, const Str *names, size_t n, Error *err) {
+    Str near = str_nearest(string_str(name), names, n);
+    error_set(err, ERR_SCRIPT, "%s has no ." STR_FMT " field or method", value_type_name(x), STR_ARG(string_str(name)));
+    if (near.n && err) {
+        size_t used = strlen(err->msg);
+        snprintf(err->msg + used, sizeof err->msg - used, " (did you mean ." STR_FMT "?)", STR_ARG(near));
+    }
+    return false;
+}
+
+typedef struct { Str at[64]; size_t n; } Names;
+
+static void collect_name(void *ctx, Str name) {
+    Names *names = ctx;
+    if (names->n < 64) names->at[names->n++] = name;
+}
+
+bool vm_attr(Vm *vm, Value x, String *name, Value *out, Error *err) {
+    Names names = { .n = 0 };
+    if (!value_is_object(x)) return no_attr(x, name, NULL, 0, err);
+    Object *o = value_object(x);
+    if (o->type >= OBJECT_CLASSED) {
+        const NativeClass *cls = (const NativeClass *)((Classed *)o)->cls;
+        Value v = VALUE_GONE;
+        if (cls->attr && !cls->attr(vm, x, name, &v, err)) return false;
+        if (!value_is_gone(v)) return *out = v, true;
+        if (cls->attr_names) cls->attr_names(x, collect_name, &names);
+        return no_attr(x, name, names.at, names.n, err);
+    }
+    const NativeDef *def = native_method((ObjectType)o->type, string_str(name));
+    if (def) {
+        Native *bound = native_bind(vm_heap(vm), def, x, err);
+        return bound && (*out = value_from_object(bound), true);
+    }
+    size_t n;
+    const NativeDef *table = native_method_table((ObjectType)o->type, &n);
+    for (size_t i = 0; i < n; i++) collect_name(&names, str_from(table[i].name));
+    return no_attr(x, name, names.at, names.n, err);
+}

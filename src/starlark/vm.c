@@ -1,0 +1,153 @@
+#include "starlark/vm.h"
+
+#include "base/mem.h"
+#include "starlark/machine.h"
+#include "starlark/module.h"
+
+enum { DEPTH_DEFAULT = 200, OUTPUT_DEFAULT = 1 << 20 };
+
+/* ---- life ---- */
+
+static void trace_roots(Tracer *t, void *ctx) {
+    Vm *vm = ctx;
+    for (size_t i = 0; i < vm->frames.n; i++) {
+        const Frame *f = &vm->frames.at[i];
+        tracer_value(t, value_from_object(f->fn));
+        for (uint32_t r = 0; r < f->code->n_regs; r++) tracer_value(t, f->base[r]);
+    }
+    for (size_t i = 0; i < vm->instances.n; i++) {
+        const VmInstance *in = &vm->instances.at[i];
+        for (uint32_t g = 0; g < in->module->n_globals; g++) tracer_value(t, in->globals[g]);
+        copier_trace(in->copier, t);
+    }
+}
+
+Vm *vm_new(Heap *heap, const VmConfig *config) {
+    Vm *vm = mem_zero(1, sizeof *vm);
+    vm->heap = heap;
+    vm->segment = mem_alloc(sizeof *vm->segment + SEGMENT_START * sizeof(Value));
+    vm->segment->prev = NULL;
+    vm->segment->end = vm->segment->at + SEGMENT_START;
+    vm_reset(vm, config);
+    return vm;
+}
+
+static void drop_instances(Vm *vm) {
+    for (size_t i = 0; i < vm->instances.n; i++) {
+        free(vm->instances.at[i].globals);
+        copier_free(vm->instances.at[i].copier);
+    }
+    vm->instances.n = 0;
+}
+
+void vm_reset(Vm *vm, const VmConfig *config) {
+    while (vm->frames.n) vm_pop(vm);
+    drop_instances(vm);
+    if (config) vm->config = *config;
+    if (!vm->config.max_depth) vm->config.max_depth = DEPTH_DEFAULT;
+    if (!vm->config.max_output) vm->config.max_output = OUTPUT_DEFAULT;
+    vm->steps_left = vm->config.max_steps ? vm->config.max_steps : UINT64_MAX;
+    vm->fuel = vm->granted = 0;
+    vm->printed = 0;
+    vm->trace.n = 0;
+    vm->loading = false;
+    heap_remove_roots(vm->heap, trace_roots, vm);
+    heap_add_roots(vm->heap, trace_roots, vm);
+}
+
+void vm_free(Vm *vm) {
+    if (!vm) return;
+    heap_remove_roots(vm->heap, trace_roots, vm);
+    drop_instances(vm);
+    while (vm->segment) {
+        Segment *prev = vm->segment->prev;
+        free(vm->segment);
+        vm->segment = prev;
+    }
+    VEC_CLEAR(&vm->instances);
+    VEC_CLEAR(&vm->frames);
+    VEC_CLEAR(&vm->trace);
+    free(vm);
+}
+
+Heap *vm_heap(Vm *vm) { return vm->heap; }
+void *vm_host(Vm *vm) { return vm->config.host; }
+Cancel *vm_cancel(Vm *vm) { return vm->config.cancel; }
+bool vm_loading(const Vm *vm) { return vm->loading; }
+
+Value *vm_top(const Vm *vm) {
+    if (!vm->frames.n) return vm->segment->at;
+    const Frame *f = &VEC_LAST(&vm->frames);
+    return f->base + f->code->n_regs;
+}
+
+/* ---- limits ---- */
+
+bool vm_refuel(Vm *vm, Error *err) {
+    int64_t grant = FUEL_BATCH;
+    if (vm->config.max_steps) {
+        uint64_t burnt = (uint64_t)(vm->granted - vm->fuel);
+        if (burnt > vm->steps_left) return error_set(err, ERR_LIMIT, "Starlark computation cancelled: too many steps");
+        vm->steps_left -= burnt;
+        if (vm->steps_left < FUEL_BATCH) grant = (int64_t)vm->steps_left;
+    }
+    vm->fuel = vm->granted = grant;
+    return cancel_check(vm->config.cancel, err);
+}
+
+bool vm_work(Vm *vm, size_t units, Error *err) {
+    vm->fuel -= units > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)units;
+    return vm->fuel >= 0 || vm_refuel(vm, err);
+}
+
+bool vm_print(Vm *vm, Str line, Error *err) {
+    if (line.n >= vm->config.max_output - vm->printed)
+        return error_set(err, ERR_LIMIT, "output limit of %zu bytes reached", vm->config.max_output);
+    vm->printed += line.n + 1;
+    if (vm->config.print) vm->config.print(vm->config.print_ctx, line);
+    return true;
+}
+
+/* ---- globals ---- */
+
+Value *vm_globals(Vm *vm, Module *m) {
+    if (!m->sealed || m->pure) return m->globals;
+    for (size_t i = 0; i < vm->instances.n; i++)
+        if (vm->instances.at[i].module == m) return vm->instances.at[i].globals;
+    VmInstance in = { m, mem_zero(m->n_globals, sizeof(Value)), copier_new(vm->heap, COPIER_THAW) };
+    VEC_PUSH(&vm->instances, in);
+    return in.globals;
+}
+
+bool vm_touch_global(Vm *vm, const Frame *f, uint32_t i, Value *out, Error *err) {
+    Module *m = f->code->module;
+    if (value_is_gone(m->globals[i]))
+        return error_set(err, ERR_SCRIPT, "global variable " STR_FMT " referenced before assignment",
+                         STR_ARG(string_str(m->names[i])));
+    for (size_t k = 0; k < vm->instances.n; k++) {
+        VmInstance *in = &vm->instances.at[k];
+        if (in->globals != f->globals) continue;
+        if (!copier_value(in->copier, m->globals[i], out, err) || !copier_finish(in->copier, err)) return false;
+        in->globals[i] = *out;
+        return true;
+    }
+    return *out = m->globals[i], true;
+}
+
+/* ---- tracebacks ---- */
+
+size_t vm_traceback(const Vm *vm, const VmPlace **out) {
+    *out = vm->trace.at;
+    return vm->trace.n;
+}
+
+void vm_format_traceback(const Vm *vm, Buf *out) {
+    if (!vm->trace.n) return;
+    buf_add(out, STR("Traceback (most recent call last):\n"));
+    for (size_t i = vm->trace.n; i-- > 0;) {
+        const VmPlace *p = &vm->trace.at[i];
+        buf_add_fmt(out, "  " STR_FMT, STR_ARG(p->file));
+        if (p->line) buf_add_fmt(out, ":%u:%u", p->line, p->column);
+        buf_add_fmt(out, ": in " STR_FMT "\n", STR_ARG(p->name));
+    }
+}

@@ -1,0 +1,763 @@
+/* The loop. Hot state (pc, registers, constants) is in locals; what may fail, allocate,
+ * collect or call goes through code that first saves pc in the frame. Fast paths are here,
+ * everything else is in operate.c. One function, long on purpose: the compiler then keeps
+ * the state in machine registers across all instructions. */
+#include <stdio.h>
+#include "base/mem.h"
+#include "starlark/iter.h"
+#include "starlark/machine.h"
+#include "starlark/operate.h"
+#include "starlark/repr.h"
+#include "value/int.h"
+#include "value/range.h"
+
+/* ---- failing ---- */
+
+static void end_iteration(Value v) {
+    if (!value_is_object(v)) return;
+    Object *o = value_object(v);
+    if (object_frozen(o)) return;
+    if (o->type == OBJECT_LIST) ((List *)o)->busy--;
+    else if (o->type == OBJECT_DICT || o->type == OBJECT_SET) ((Dict *)o)->busy--;
+}
+
+/* Ends the iterations that are under way at pc, so that the lists can be changed again. */
+static void end_iterations(const Frame *f, uint32_t pc) {
+    for (uint32_t i = 0; i < f->code->n_loops; i++) {
+        const CodeLoop *l = &f->code->loops[i];
+        if (pc >= l->from && pc < l->to) end_iteration(f->base[l->reg]);
+    }
+}
+
+static uint32_t pc_of(const Frame *f) { return (uint32_t)(f->pc - f->code->insn) - 1; }  /* f->pc is already past it */
+
+static bool unwind(Vm *vm, size_t until, Error *err) {
+    while (vm->frames.n > until) {
+        const Frame *f = &VEC_LAST(&vm->frames);
+        const Source *source = &f->code->module->source;
+        SourcePlace at = source_place(source, code_pos(f->code, pc_of(f)));
+        if (err && !err->line) {
+            char file[ERROR_FILE_MAX];
+            snprintf(file, sizeof file, STR_FMT, STR_ARG(source->file));
+            error_place(err, file, at.line, at.column);
+        }
+        VEC_PUSH(&vm->trace, (VmPlace){ string_str(f->code->name), source->file, at.line, at.column });
+        end_iterations(f, pc_of(f));
+        vm_pop(vm);
+    }
+    return false;
+}
+
+/* ---- pieces of instructions ---- */
+
+static bool make_function(Vm *vm, const Frame *f, const Code *code, const Value *defaults, Value *out, Error *err) {
+    Function *fn = function_new(vm->heap, code, err);
+    if (!fn) return false;
+    memcpy(function_defaults(fn), defaults, code->n_defaults * sizeof(Value));
+    for (uint32_t i = 0; i < code->n_captures; i++) {
+        const CodeCapture *c = &code->captures[i];
+        function_captured(fn)[i] = c->from_free ? function_captured(f->fn)[c->index] : f->base[c->index];
+    }
+    return *out = value_from_object(fn), true;
+}
+
+static bool begin_iteration(Vm *vm, Value *state, Error *err) {
+    Value v = state[0];
+    state[1] = value_from_small(0);
+    if (value_is_object(v)) {
+        Object *o = value_object(v);
+        switch ((ObjectType)o->type) {
+        case OBJECT_LIST:
+            if (!object_frozen(o)) ((List *)o)->busy++;
+            return true;
+        case OBJECT_DICT: case OBJECT_SET:
+            if (!object_frozen(o)) ((Dict *)o)->busy++;
+            return true;
+        case OBJECT_TUPLE: case OBJECT_RANGE: return true;
+        default:
+            if (iter_is_iterable(v)) {
+                List *items;
+                if (!iter_to_list(vm, v, &items, err)) return false;
+                items->busy++;
+                return state[0] = value_from_object(items), true;
+            }
+        }
+    }
+    return error_set(err, ERR_SCRIPT, "%s value is not iterable", value_type_name(v));
+}
+
+/* Next item of what begin_iteration set up; false at the end. Ints beyond 50 bits come from the heap. */
+static bool next_item(Vm *vm, Value *state, Value *out, Error *err) {
+    Object *o = value_object(state[0]);
+    int64_t i = value_small(state[1]);
+    switch ((ObjectType)o->type) {
+    case OBJECT_LIST:
+        if (i >= ((List *)o)->n) return false;
+        *out = ((List *)o)->at[i];
+        break;
+    case OBJECT_TUPLE:
+        if (i >= ((Tuple *)o)->n) return false;
+        *out = ((Tuple *)o)->at[i];
+        break;
+    case OBJECT_RANGE:
+        if (i >= ((Range *)o)->n || !int_make(vm->heap, range_at((Range *)o, i), out, err)) return false;
+        break;
+    default: {
+        Dict *d = (Dict *)o;
+        while (i < d->used && value_is_gone(d->entry[i].key)) i++;
+        if (i >= d->used) return false;
+        *out = d->entry[i].key;
+    }
+    }
+    state[1] = value_from_small(i + 1);
+    return true;
+}
+
+static bool range_argument(Value v, uint32_t i, int64_t *out, Error *err) {
+    if (value_is_small(v)) return *out = value_small(v), true;
+    return native_i64(v, out, err) || error_wrap(err, "range: for parameter %u", i + 1);
+}
+
+/* A walk over range(…): current, rounds left and step as small ints; or, where one of them
+ * does not fit, a range object and the usual state. */
+static bool begin_range(Vm *vm, Value *state, uint32_t n, Error *err) {
+    int64_t v[3] = { 0, 0, 1 }, first, last;
+    for (uint32_t i = 0; i < n; i++)
+        if (!range_argument(state[i], i, &v[i], err)) return false;
+    if (n == 1) { v[1] = v[0]; v[0] = 0; }
+    if (v[2] == 0) return error_set(err, ERR_SCRIPT, "range: step argument must not be zero");
+    Value r;
+    if (!range_new(vm->heap, v[0], v[1], v[2], &r, err)) return false;
+    int64_t count = value_range(r)->n;
+    bool small = count <= VALUE_INT_MAX && value_small_fits(v[0]) && value_small_fits(v[2]) &&
+                 !__builtin_mul_overflow(count, v[2], &last) && !__builtin_add_overflow(v[0], last, &first) &&
+                 value_small_fits(first);                /* the value after the last one fits too */
+    if (!small) {
+        state[0] = r;
+        state[1] = value_from_small(0);
+        return true;
+    }
+    state[0] = value_from_small(v[0]);
+    state[1] = value_from_small(count);
+    state[2] = value_from_small(v[2]);
+    return true;
+}
+
+/* Arguments of a call with names, *args or **kwargs, gathered. `at` is either the registers
+ * themselves or a tuple that stands in a register, so everything stays rooted. */
+typedef struct { const Value *at; uint32_t n; NativeNamed *named; uint32_t n_named; NativeNamed few[8]; } Gathered;
+
+static bool gather_star(Vm *vm, Gathered *g, Value *pos, uint32_t n_pos, Value star, Error *err) {
+    if (!iter_is_iterable(star)) return error_set(err, ERR_SCRIPT, "argument after * must be iterable, not %s", value_type_name(star));
+    List *items;
+    if (!iter_to_list(vm, star, &items, err)) return false;
+    Tuple *all = tuple_new(vm->heap, (size_t)n_pos + items->n, err);
+    if (!all) return false;
+    if (n_pos) memcpy(all->at, pos, n_pos * sizeof *pos);
+    if (items->n) memcpy(all->at + n_pos, items->at, items->n * sizeof *pos);
+    pos[0] = value_from_object(all);                     /* there is a register: that of the star argument at the latest */
+    g->at = all->at;
+    g->n = all->n;
+    return true;
+}
+
+static bool gather_named(Gathered *g, const CodeShape *shape, const Value *values, Value starstar, Error *err) {
+    Dict *more = NULL;
+    if (shape->starstar) {
+        if (!value_is_dict(starstar))
+            return error_set(err, ERR_SCRIPT, "argument after ** must be a mapping, not %s", value_type_name(starstar));
+        more = value_dict(starstar);
+    }
+    size_t n = (size_t)shape->n_named + (more ? more->n : 0);
+    g->named = n <= 8 ? g->few : mem_alloc(n * sizeof *g->named);
+    for (uint32_t i = 0; i < shape->n_named; i++) g->named[g->n_named++] = (NativeNamed){ shape->names[i], values[i] };
+    Entry *e;
+    for (uint32_t i = 0; more && dict_next(more, &i, &e);) {
+        if (!value_is_string(e->key)) return error_set(err, ERR_SCRIPT, "keywords must be strings, not %s", value_type_name(e->key));
+        g->named[g->n_named++] = (NativeNamed){ value_string(e->key), e->value };
+    }
+    return true;
+}
+
+static bool gather(Vm *vm, Gathered *g, const CodeShape *shape, Value *args, Error *err) {
+    Value *named = args + shape->n_pos, *star = named + shape->n_named;
+    g->at = args;
+    g->n = shape->n_pos;
+    g->named = g->few;
+    g->n_named = 0;
+    if (!gather_named(g, shape, named, shape->starstar ? star[shape->star] : VALUE_NONE, err)) return false;
+    return !shape->star || gather_star(vm, g, args, shape->n_pos, *star, err);
+}
+
+static void gathered_drop(Gathered *g) {
+    if (g->named != g->few) free(g->named);
+}
+
+/* Calls whatever fn is; a script function only gets its frame. */
+static bool call_any(Vm *vm, Value fn, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *ret,
+                     Error *err) {
+    if (value_is_function(fn)) return vm_push_bound(vm, value_function(fn), at, n, named, n_named, ret, err);
+    return vm_call_other(vm, fn, at, n, named, n_named, ret, err);
+}
+
+static bool call_shape(Vm *vm, Value *at, const CodeShape *shape, Value *ret, Error *err) {
+    Gathered g = { 0 };
+    bool ok = gather(vm, &g, shape, at + 1, err) && call_any(vm, at[0], g.at, g.n, g.named, g.n_named, ret, err);
+    gathered_drop(&g);
+    return ok;
+}
+
+static bool call_method(Vm *vm, Value *at, String *name, uint32_t n, Value *ret, Error *err) {
+    if (value_is_object(at[0])) {
+        const NativeDef *def = native_method((ObjectType)value_object(at[0])->type, string_str(name));
+        if (def) return vm_call_native(vm, def, at[0], at + 1, n, ret, err);
+    }
+    Value fn;
+    return vm_attr(vm, at[0], name, &fn, err) && call_any(vm, fn, at + 1, n, NULL, 0, ret, err);
+}
+
+static bool unassigned(const Code *code, uint32_t local, Error *err) {
+    return error_set(err, ERR_SCRIPT, "local variable " STR_FMT " referenced before assignment",
+                     STR_ARG(string_str(code->locals[local])));
+}
+
+static bool free_unassigned(const Code *code, uint32_t i, Error *err) {
+    return error_set(err, ERR_SCRIPT, "local variable " STR_FMT " referenced before assignment",
+                     STR_ARG(string_str(code->captures[i].name)));
+}
+
+static bool new_key(Vm *vm, Dict *d, Value key, Value v, Error *err) {
+    Value *at;
+    bool fresh;
+    if (!dict_insert(vm->heap, d, key, v, &at, &fresh, err)) return false;
+    if (fresh) return true;
+    Buf text = { 0 };
+    if (repr_value(vm, &text, key, NULL)) error_set(err, ERR_SCRIPT, "duplicate key: " STR_FMT, STR_ARG(buf_str(&text)));
+    else error_set(err, ERR_SCRIPT, "duplicate key");
+    buf_clear(&text);
+    return false;
+}
+
+/* ---- small ints: arithmetic on the word as it is, shifted so that the tag falls off ---- */
+
+static inline int64_t high(Value v) { return (int64_t)(v.bits << 14); }
+static inline Value from_high(int64_t i) { return (Value){ VALUE_INT_TAG | (uint64_t)i >> 14 }; }
+
+static inline bool fast_floordiv(int64_t x, int64_t y, Value *out) {
+    if (y == 0) return false;
+    int64_t q = x / y;
+    if (x % y != 0 && (x < 0) != (y < 0)) q--;
+    if (!value_small_fits(q)) return false;
+    return *out = value_from_small(q), true;
+}
+
+static inline bool fast_mod(int64_t x, int64_t y, Value *out) {
+    if (y == 0) return false;
+    int64_t r = x % y;
+    if (r != 0 && (r < 0) != (y < 0)) r += y;
+    return *out = value_from_small(r), true;
+}
+
+static inline bool is_list(Value v) { return value_is(v, OBJECT_LIST); }
+
+/* ---- the loop ---- */
+
+#define R(i) base[i]
+#define FAIL() do { frame->pc = pc; goto failed; } while (0)
+#define TRY(call) do { frame->pc = pc; if (__builtin_expect(!(call), 0)) goto failed; } while (0)
+#define NEXT() do { i = *pc++; goto *labels[i.op]; } while (0)
+#define LOAD_FRAME() do { frame = &VEC_LAST(&vm->frames); pc = frame->pc; base = frame->base; k = frame->code->k; } while (0)
+#define SAFEPOINT() do { \
+        if (__builtin_expect(heap_wants_collection(vm->heap) || --vm->fuel < 0, 0)) { frame->pc = pc; if (!vm_safepoint(vm, err)) goto failed; } \
+    } while (0)
+#define S16(field) ((int16_t)(field))
+
+#define ARITHMETIC(name, overflow, y_operand, float_op) \
+    do_##name: { Value x = R(i.b), y = R(i.c); int64_t r; \
+        if (value_both_small(x, y) && !overflow(y_operand(x), high(y), &r)) { R(i.a) = from_high(r); NEXT(); } \
+        if (value_is_float(x) && value_is_float(y)) { R(i.a) = value_from_float(value_float(x) float_op value_float(y)); NEXT(); } \
+        TRY(operate_binary(vm, OP_##name, x, y, &R(i.a), err)); NEXT(); }
+
+#define IMMEDIATE(name, general, expression) \
+    do_##name: { Value x = R(i.b); int64_t y = S16(i.c), r; \
+        if (value_is_small(x) && (expression)) { R(i.a) = from_high(r); NEXT(); } \
+        TRY(operate_binary(vm, OP_##general, x, value_from_small(y), &R(i.a), err)); NEXT(); }
+
+/* NaN is ordered here, so C's comparison of doubles will not do for it. */
+#define BOTH_ORDERED(x, y) (value_is_float(x) && value_is_float(y) && value_float(x) == value_float(x) && value_float(y) == value_float(y))
+
+#define COMPARE(name, op) \
+    do_##name: { Value x = R(i.b), y = R(i.c); bool r; \
+        if (value_both_small(x, y)) r = high(x) op high(y); \
+        else if (BOTH_ORDERED(x, y)) r = value_float(x) op value_float(y); \
+        else TRY(operate_compare(vm, OP_##name, x, y, &r, err)); \
+        R(i.a) = value_from_bool(r); NEXT(); }
+
+#define JUMP_COMPARE(name, general, op) \
+    do_##name: { Value x = R(i.a), y = R(i.b); bool r; \
+        if (value_both_small(x, y)) r = high(x) op high(y); \
+        else if (BOTH_ORDERED(x, y)) r = value_float(x) op value_float(y); \
+        else TRY(operate_compare(vm, OP_##general, x, y, &r, err)); \
+        if (r == i.x) pc += S16(i.c); \
+        NEXT(); }
+
+#define JUMP_IMMEDIATE(name, general, op) \
+    do_##name: { Value x = R(i.a); bool r; \
+        if (value_is_small(x)) r = value_small(x) op S16(i.b); \
+        else TRY(operate_compare(vm, OP_##general, x, value_from_small(S16(i.b)), &r, err)); \
+        if (r == i.x) pc += S16(i.c); \
+        NEXT(); }
+
+bool vm_run(Vm *vm, size_t until, Error *err) {
+    static const void *const labels[] = {
+#define OP(name, operands, does) [OP_##name] = &&do_##name,
+#include "starlark/opcodes.def"
+#undef OP
+    };
+    Frame *frame;
+    const Insn *pc;
+    const Value *k;
+    Value *base;
+    Insn i;
+    vm->trace.n = 0;
+    LOAD_FRAME();
+    if (!vm_safepoint(vm, err)) { frame->pc++; goto failed; }
+    NEXT();
+
+    do_MOVE: R(i.a) = R(i.b); NEXT();
+    do_LOADK: R(i.a) = k[i.d]; NEXT();
+    do_CHECK:
+        if (value_is_gone(R(i.a))) { unassigned(frame->code, i.a, err); FAIL(); }
+        NEXT();
+    do_CLEAR: R(i.a) = VALUE_GONE; NEXT();
+    do_CELL_NEW: {
+        Cell *cell = cell_new(vm->heap, R(i.a), err);
+        if (!cell) FAIL();
+        R(i.a) = value_from_object(cell);
+        NEXT();
+    }
+    do_CELL_GET: {
+        Value v = value_cell(R(i.b))->value;
+        if (value_is_gone(v)) { unassigned(frame->code, i.b, err); FAIL(); }
+        R(i.a) = v;
+        NEXT();
+    }
+    do_CELL_SET: value_cell(R(i.a))->value = R(i.b); NEXT();
+    do_FREE_GET: {
+        Value v = value_cell(function_captured(frame->fn)[i.d])->value;
+        if (value_is_gone(v)) { free_unassigned(frame->code, (uint32_t)i.d, err); FAIL(); }
+        R(i.a) = v;
+        NEXT();
+    }
+    do_GLOBAL_GET: {
+        Value v = frame->globals[i.d];
+        if (__builtin_expect(value_is_gone(v), 0)) TRY(vm_touch_global(vm, frame, (uint32_t)i.d, &v, err));
+        R(i.a) = v;
+        NEXT();
+    }
+    do_GLOBAL_SET: frame->globals[i.d] = R(i.a); NEXT();
+
+    ARITHMETIC(ADD, __builtin_add_overflow, high, +)
+    ARITHMETIC(SUB, __builtin_sub_overflow, high, -)
+    ARITHMETIC(MUL, __builtin_mul_overflow, value_small, *)
+    do_DIV: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_is_float(x) && value_is_float(y) && value_float(y) != 0) {
+            R(i.a) = value_from_float(value_float(x) / value_float(y));
+            NEXT();
+        }
+        TRY(operate_binary(vm, OP_DIV, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_FLOORDIV: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_both_small(x, y) && fast_floordiv(value_small(x), value_small(y), &R(i.a))) NEXT();
+        TRY(operate_binary(vm, OP_FLOORDIV, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_MOD: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_both_small(x, y) && fast_mod(value_small(x), value_small(y), &R(i.a))) NEXT();
+        TRY(operate_binary(vm, OP_MOD, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_AND: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_both_small(x, y)) { R(i.a).bits = x.bits & y.bits; NEXT(); }
+        TRY(operate_binary(vm, OP_AND, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_OR: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_both_small(x, y)) { R(i.a).bits = x.bits | y.bits; NEXT(); }
+        TRY(operate_binary(vm, OP_OR, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_XOR: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_both_small(x, y)) { R(i.a).bits = (x.bits ^ y.bits) | VALUE_INT_TAG; NEXT(); }
+        TRY(operate_binary(vm, OP_XOR, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_SHL: TRY(operate_binary(vm, OP_SHL, R(i.b), R(i.c), &R(i.a), err)); NEXT();
+    do_SHR: TRY(operate_binary(vm, OP_SHR, R(i.b), R(i.c), &R(i.a), err)); NEXT();
+
+    IMMEDIATE(ADDI, ADD, !__builtin_add_overflow(high(x), y * 16384, &r))
+    IMMEDIATE(SUBI, SUB, !__builtin_sub_overflow(high(x), y * 16384, &r))
+    IMMEDIATE(MULI, MUL, !__builtin_mul_overflow(high(x), y, &r))
+    IMMEDIATE(ANDI, AND, (r = high(x) & y * 16384, true))
+    do_FLOORDIVI: {
+        Value x = R(i.b);
+        if (value_is_small(x) && fast_floordiv(value_small(x), S16(i.c), &R(i.a))) NEXT();
+        TRY(operate_binary(vm, OP_FLOORDIV, x, value_from_small(S16(i.c)), &R(i.a), err));
+        NEXT();
+    }
+    do_MODI: {
+        Value x = R(i.b);
+        if (value_is_small(x) && fast_mod(value_small(x), S16(i.c), &R(i.a))) NEXT();
+        TRY(operate_binary(vm, OP_MOD, x, value_from_small(S16(i.c)), &R(i.a), err));
+        NEXT();
+    }
+    do_SHLI: {
+        Value x = R(i.b);
+        int64_t by = S16(i.c), s = value_is_small(x) ? value_small(x) : 0;
+        if (value_is_small(x) && by >= 0 && by < 50 && s == (s << (14 + by)) >> (14 + by)) {
+            R(i.a) = value_from_small((int64_t)((uint64_t)s << by));
+            NEXT();
+        }
+        TRY(operate_binary(vm, OP_SHL, x, value_from_small(by), &R(i.a), err));
+        NEXT();
+    }
+    do_SHRI: {
+        Value x = R(i.b);
+        int64_t by = S16(i.c);
+        if (value_is_small(x) && by >= 0 && by < 64) { R(i.a) = value_from_small(value_small(x) >> by); NEXT(); }
+        TRY(operate_binary(vm, OP_SHR, x, value_from_small(by), &R(i.a), err));
+        NEXT();
+    }
+    do_IADD: {
+        Value x = R(i.b), y = R(i.c);
+        int64_t r;
+        if (value_both_small(x, y) && !__builtin_add_overflow(high(x), high(y), &r)) { R(i.a) = from_high(r); NEXT(); }
+        if (value_is_float(x) && value_is_float(y)) { R(i.a) = value_from_float(value_float(x) + value_float(y)); NEXT(); }
+        TRY(operate_in_place(vm, OP_IADD, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_IOR: TRY(operate_in_place(vm, OP_IOR, R(i.b), R(i.c), &R(i.a), err)); NEXT();
+    do_NEG: {
+        Value x = R(i.b);
+        int64_t r;
+        if (value_is_small(x) && !__builtin_sub_overflow((int64_t)0, high(x), &r)) { R(i.a) = from_high(r); NEXT(); }
+        if (value_is_float(x)) { R(i.a) = value_from_float(-value_float(x)); NEXT(); }
+        TRY(operate_unary(vm, OP_NEG, x, &R(i.a), err));
+        NEXT();
+    }
+    do_POS: TRY(operate_unary(vm, OP_POS, R(i.b), &R(i.a), err)); NEXT();
+    do_INVERT: TRY(operate_unary(vm, OP_INVERT, R(i.b), &R(i.a), err)); NEXT();
+    do_NOT: R(i.a) = value_from_bool(!value_truth(R(i.b))); NEXT();
+
+    do_EQ: {
+        bool r;
+        if (value_same(R(i.b), R(i.c))) r = true;
+        else if (value_both_small(R(i.b), R(i.c))) r = false;
+        else TRY(operate_compare(vm, OP_EQ, R(i.b), R(i.c), &r, err));
+        R(i.a) = value_from_bool(r);
+        NEXT();
+    }
+    do_NE: {
+        bool r;
+        if (value_same(R(i.b), R(i.c))) r = false;
+        else if (value_both_small(R(i.b), R(i.c))) r = true;
+        else TRY(operate_compare(vm, OP_NE, R(i.b), R(i.c), &r, err));
+        R(i.a) = value_from_bool(r);
+        NEXT();
+    }
+    COMPARE(LT, <)
+    COMPARE(LE, <=)
+    COMPARE(GT, >)
+    COMPARE(GE, >=)
+    do_IN: {
+        bool r;
+        TRY(vm_contains(vm, R(i.b), R(i.c), &r, err));
+        R(i.a) = value_from_bool(r);
+        NEXT();
+    }
+    do_NOT_IN: {
+        bool r;
+        TRY(vm_contains(vm, R(i.b), R(i.c), &r, err));
+        R(i.a) = value_from_bool(!r);
+        NEXT();
+    }
+
+    do_JUMP: pc += i.d; NEXT();
+    do_LOOP: pc += i.d; SAFEPOINT(); NEXT();
+    do_JUMP_T: {
+        Value v = R(i.a);
+        if (value_is_bool(v) ? value_bool(v) : value_truth(v)) pc += i.d;
+        NEXT();
+    }
+    do_JUMP_F: {
+        Value v = R(i.a);
+        if (!(value_is_bool(v) ? value_bool(v) : value_truth(v))) pc += i.d;
+        NEXT();
+    }
+    do_JUMP_EQ: {
+        bool r;
+        if (value_same(R(i.a), R(i.b))) r = true;
+        else if (value_both_small(R(i.a), R(i.b))) r = false;
+        else TRY(operate_compare(vm, OP_EQ, R(i.a), R(i.b), &r, err));
+        if (r == i.x) pc += S16(i.c);
+        NEXT();
+    }
+    JUMP_COMPARE(JUMP_LT, LT, <)
+    JUMP_COMPARE(JUMP_LE, LE, <=)
+    JUMP_COMPARE(JUMP_GT, GT, >)
+    JUMP_COMPARE(JUMP_GE, GE, >=)
+    JUMP_IMMEDIATE(JUMP_EQI, EQ, ==)
+    JUMP_IMMEDIATE(JUMP_LTI, LT, <)
+    JUMP_IMMEDIATE(JUMP_LEI, LE, <=)
+    JUMP_IMMEDIATE(JUMP_GTI, GT, >)
+    JUMP_IMMEDIATE(JUMP_GEI, GE, >=)
+    do_JUMP_IN: {
+        bool r;
+        TRY(vm_contains(vm, R(i.a), R(i.b), &r, err));
+        if (r == i.x) pc += S16(i.c);
+        NEXT();
+    }
+
+    do_INDEX: {
+        Value x = R(i.b), y = R(i.c);
+        if (value_is_object(x)) {
+            Object *o = value_object(x);
+            if (o->type == OBJECT_LIST && value_is_small(y)) {
+                List *l = (List *)o;
+                int64_t at = value_small(y);
+                if (at < 0) at += l->n;
+                if ((uint64_t)at < l->n) { R(i.a) = l->at[at]; NEXT(); }
+            } else if (o->type == OBJECT_DICT) {
+                Value *found = NULL;
+                TRY(dict_get((Dict *)o, y, &found, err));
+                if (found) { R(i.a) = *found; NEXT(); }
+            }
+        }
+        TRY(operate_index(vm, x, y, &R(i.a), err));
+        NEXT();
+    }
+    do_INDEXI: {
+        Value x = R(i.b);
+        int64_t at = S16(i.c);
+        if (value_is_object(x)) {
+            Object *o = value_object(x);
+            if (o->type == OBJECT_LIST) {
+                List *l = (List *)o;
+                if (at < 0) at += l->n;
+                if ((uint64_t)at < l->n) { R(i.a) = l->at[at]; NEXT(); }
+            } else if (o->type == OBJECT_TUPLE) {
+                Tuple *t = (Tuple *)o;
+                if (at < 0) at += t->n;
+                if ((uint64_t)at < t->n) { R(i.a) = t->at[at]; NEXT(); }
+            }
+        }
+        TRY(operate_index(vm, x, value_from_small(S16(i.c)), &R(i.a), err));
+        NEXT();
+    }
+    do_INDEXK: {
+        Value x = R(i.b);
+        if (value_is_dict(x)) {
+            Value *found = dict_find(value_dict(x), (String *)value_object(k[i.c]));
+            if (found) { R(i.a) = *found; NEXT(); }
+        }
+        TRY(operate_index(vm, x, k[i.c], &R(i.a), err));
+        NEXT();
+    }
+    do_SET_INDEX: {
+        Value x = R(i.a), y = R(i.b);
+        if (is_list(x) && value_is_small(y)) {
+            List *l = value_list(x);
+            int64_t at = value_small(y);
+            if (at < 0) at += l->n;
+            if ((uint64_t)at < l->n && !l->busy && !object_frozen(&l->obj)) { l->at[at] = R(i.c); NEXT(); }
+        }
+        TRY(operate_set_index(vm, x, y, R(i.c), err));
+        NEXT();
+    }
+    do_SLICE: TRY(operate_slice(vm, &R(i.b), &R(i.a), err)); NEXT();
+    do_ATTR: TRY(vm_attr(vm, R(i.b), (String *)value_object(k[i.c]), &R(i.a), err)); NEXT();
+    do_SET_ATTR:
+        error_set(err, ERR_SCRIPT, "can't assign to ." STR_FMT " field of %s", STR_ARG(value_str(k[i.b])), value_type_name(R(i.a)));
+        FAIL();
+
+    do_LIST: {
+        List *l = list_from(vm->heap, &R(i.b), i.c, err);
+        if (!l) FAIL();
+        R(i.a) = value_from_object(l);
+        NEXT();
+    }
+    do_LISTK: {
+        Tuple *t = value_tuple(k[i.d]);
+        List *l = list_from(vm->heap, t->at, t->n, err);
+        if (!l) FAIL();
+        R(i.a) = value_from_object(l);
+        NEXT();
+    }
+    do_TUPLE: {
+        Tuple *t = tuple_from(vm->heap, &R(i.b), i.c, err);
+        if (!t) FAIL();
+        R(i.a) = value_from_object(t);
+        NEXT();
+    }
+    do_TO_TUPLE: {
+        List *l = value_list(R(i.a));
+        Tuple *t = tuple_from(vm->heap, l->at, l->n, err);
+        if (!t) FAIL();
+        R(i.a) = value_from_object(t);
+        NEXT();
+    }
+    do_DICT: {
+        Dict *d = dict_new(vm->heap, (size_t)i.d, err);
+        if (!d) FAIL();
+        R(i.a) = value_from_object(d);
+        NEXT();
+    }
+    do_DICT_NEW: TRY(new_key(vm, value_dict(R(i.a)), R(i.b), R(i.c), err)); NEXT();
+    do_DICT_PUT: TRY(dict_put(vm->heap, value_dict(R(i.a)), R(i.b), R(i.c), err)); NEXT();
+    do_APPEND: TRY(list_push(vm->heap, value_list(R(i.a)), R(i.b), err)); NEXT();
+    do_UNPACK: {
+        Value v = R(i.b);
+        if (value_is_tuple(v) && value_tuple(v)->n == i.c) {
+            for (uint32_t n = 0; n < i.c; n++) R(i.a + n) = value_tuple(v)->at[n];
+            NEXT();
+        }
+        TRY(operate_unpack(vm, v, &R(i.a), i.c, err));
+        NEXT();
+    }
+    do_FUNC: TRY(make_function(vm, frame, frame->code->inner[i.c], &R(i.b), &R(i.a), err)); NEXT();
+
+    do_ITER: TRY(begin_iteration(vm, &R(i.a), err)); NEXT();
+    do_NEXT: {
+        Value *state = &R(i.a);
+        Object *o = value_object(state[0]);
+        if (o->type == OBJECT_LIST) {
+            int64_t at = value_small(state[1]);
+            if (at < ((List *)o)->n) {
+                R(i.b) = ((List *)o)->at[at];
+                state[1] = value_from_small(at + 1);
+                pc += S16(i.c);
+                SAFEPOINT();
+                NEXT();
+            }
+        }
+        err->kind = ERR_NONE;
+        frame->pc = pc;
+        if (next_item(vm, state, &R(i.b), err)) {
+            pc += S16(i.c);
+            SAFEPOINT();
+            NEXT();
+        }
+        if (err->kind != ERR_NONE) goto failed;
+        end_iteration(state[0]);
+        NEXT();
+    }
+    do_NEXT_LONG: {
+        err->kind = ERR_NONE;
+        frame->pc = pc;
+        if (next_item(vm, &R(i.a), &R(i.b), err)) {
+            SAFEPOINT();
+            NEXT();
+        }
+        if (err->kind != ERR_NONE) goto failed;
+        end_iteration(R(i.a));
+        pc++;
+        NEXT();
+    }
+    do_ITER_END: end_iteration(R(i.a)); R(i.a) = VALUE_NONE; NEXT();
+    do_RANGE: TRY(begin_range(vm, &R(i.a), i.b, err)); NEXT();
+    do_NEXT_RANGE: {
+        Value *state = &R(i.a);
+        if (__builtin_expect(value_is_small(state[0]), 1)) {
+            if (state[1].bits == VALUE_INT_TAG) NEXT();  /* no rounds left */
+            R(i.b) = state[0];
+            state[1].bits--;
+            state[0] = from_high((int64_t)((uint64_t)high(state[0]) + (uint64_t)high(state[2])));
+            pc += S16(i.c);
+            SAFEPOINT();
+            NEXT();
+        }
+        err->kind = ERR_NONE;
+        frame->pc = pc;
+        if (next_item(vm, state, &R(i.b), err)) {
+            pc += S16(i.c);
+            SAFEPOINT();
+            NEXT();
+        }
+        if (err->kind != ERR_NONE) goto failed;
+        NEXT();
+    }
+    do_LEN: {
+        Value x = R(i.b);
+        ptrdiff_t n = is_list(x) ? value_list(x)->n : value_is_string(x) ? value_string(x)->n : iter_length(x);
+        if (n < 0) {
+            error_set(err, ERR_SCRIPT, "len: value of type %s has no len", value_type_name(x));
+            FAIL();
+        }
+        R(i.a) = value_from_small(n);
+        NEXT();
+    }
+
+    do_CALL: {
+        Value fn = R(i.a);
+        frame->pc = pc;
+        if (value_is_function(fn)) {
+            Function *f = value_function(fn);
+            if (f->code->simple && f->code->n_params == i.x) {
+                if (!vm_push(vm, f, &R(i.a + 1), &R(i.c), err)) goto failed;
+            } else if (!vm_push_bound(vm, f, &R(i.a + 1), i.x, NULL, 0, &R(i.c), err))
+                goto failed;
+            goto entered;
+        }
+        if (!vm_call_other(vm, fn, &R(i.a + 1), i.x, NULL, 0, &R(i.c), err)) goto failed_native;
+        frame = &VEC_LAST(&vm->frames);
+        NEXT();
+    }
+    do_CALL_NATIVE:
+        frame->pc = pc;
+        if (!vm_call_native(vm, ((Native *)value_object(k[i.b]))->def, k[i.b], &R(i.a + 1), i.x, &R(i.c), err)) goto failed_native;
+        frame = &VEC_LAST(&vm->frames);
+        NEXT();
+    do_CALL_METHOD: {
+        size_t depth = vm->frames.n;
+        frame->pc = pc;
+        if (!call_method(vm, &R(i.a), (String *)value_object(k[i.b]), i.x, &R(i.c), err)) goto failed_native;
+        if (vm->frames.n != depth) goto entered;         /* a script function */
+        frame = &VEC_LAST(&vm->frames);
+        NEXT();
+    }
+    do_CALL_SHAPE: {
+        size_t depth = vm->frames.n;
+        frame->pc = pc;
+        if (!call_shape(vm, &R(i.a), &frame->code->shapes[i.b], &R(i.c), err)) goto failed_native;
+        if (vm->frames.n != depth) goto entered;
+        frame = &VEC_LAST(&vm->frames);
+        NEXT();
+    }
+    do_RETURN_NONE: {
+        *frame->ret = VALUE_NONE;
+        goto leave;
+    }
+    do_RETURN: *frame->ret = R(i.a);
+leave:
+    vm_pop(vm);
+    if (vm->frames.n == until) return true;
+    LOAD_FRAME();
+    NEXT();
+entered:
+    LOAD_FRAME();
+    if (__builtin_expect(heap_wants_collection(vm->heap) || --vm->fuel < 0, 0) && !vm_safepoint(vm, err)) {
+        frame->pc++;                                     /* as if its first instruction had failed */
+        goto failed;
+    }
+    NEXT();
+failed_native:
+failed:
+    return unwind(vm, until, err);
+}
