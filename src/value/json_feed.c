@@ -202,7 +202,7 @@ static void skip_to_line(JsonFeed *f, uint32_t line) {
     if (!f->skipping) skip_line(f);
 }
 
-/* Reads the document in [head, at). `finish`: it must be one; else it is there for its fault. */
+/* Reads the document in [head, at), or finds out what is wrong with it. */
 static Feed read_document(JsonFeed *f, Heap *h, size_t at, Value *out, Error *err) {
     Error fault = { 0 };
     JsonRead options = f->options;
@@ -256,7 +256,7 @@ static Feed scan_on(JsonFeed *f, Heap *h, Value *out, Error *err) {
 }
 
 static void add_bytes(JsonFeed *f, Str bytes) {
-    if (f->head >= f->buffer.n - f->head) {            /* as much taken as left: moving is cheap by now */
+    if (f->head && f->head >= f->buffer.n - f->head) { /* as much taken as left: moving is cheap by now */
         memmove(f->buffer.at, f->buffer.at + f->head, f->buffer.n - f->head);
         f->buffer.n -= f->head;
         f->scan -= f->head;
