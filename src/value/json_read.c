@@ -167,12 +167,39 @@ static bool put_field(Reader *r, Dict *d, size_t i) {
     return true;
 }
 
+/* Is the key at i among those from base on? `seen` has a bit for each of their hashes, so most need no look. */
+static bool seen_before(const Reader *r, size_t base, size_t i, uint64_t *seen) {
+    String *key = value_string(r->stack[i]);
+    uint32_t hash = string_hash(key);
+    uint64_t bit = (uint64_t)1 << (hash & 63);
+    if (!(*seen & bit)) return *seen |= bit, false;
+    for (size_t k = base; k < i; k += 2) {
+        String *other = value_string(r->stack[k]);
+        if (string_hash(other) == hash && string_same(other, key)) return true;
+    }
+    return false;
+}
+
+/* A small dict of distinct keys has no slots, so its entries are all there is to fill in. */
+static bool fill_small(const Reader *r, Dict *d, size_t base) {
+    uint64_t seen = 0;
+    uint32_t n = 0;
+    for (size_t i = base; i < r->n; i += 2) {
+        if (seen_before(r, base, i, &seen)) return false;
+        d->entry[n++] = (Entry){ r->stack[i], r->stack[i + 1] };
+    }
+    d->n = d->used = n;
+    return true;
+}
+
 static bool close_dict(Reader *r, size_t base, Value *out) {
-    Dict *d = dict_new(r->h, (r->n - base) / 2, r->err);
+    size_t n = (r->n - base) / 2;
+    Dict *d = dict_new(r->h, n, r->err);
     if (!d) return false;
+    *out = value_from_object(d);
+    if (n <= DICT_LINEAR && !r->track && fill_small(r, d, base)) return true;
     for (size_t i = base; i < r->n; i += 2)
         if (!put_field(r, d, i)) return false;
-    *out = value_from_object(d);
     return true;
 }
 
@@ -395,7 +422,7 @@ static inline const char *skip_space(const Reader *r, const char *p) {
 static inline bool next_is(const Reader *r, const char *p, char c) { return p < r->end && *p == c; }
 
 static inline const char *read_scalar(Reader *r, const char *p) {
-    Value v;
+    Value v = VALUE_NONE;
     const char *next;
     if (*p == '"') next = read_string(r, p, &v);
     else if (is_digit(*p) || *p == '-') next = read_number(r, p, &v);
