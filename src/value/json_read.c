@@ -19,7 +19,12 @@
  * `track` is set: then `place` runs beside `stack`. */
 typedef struct { size_t base; Place place; bool dict; } Frame;
 
-enum { KEYS = 256, KEY_MAX = 64, TICKS = 4096, WORD_MAX = 24 };
+#ifdef HARNESS_HOSTILE
+enum { STACK_START = 1, TICKS = 1 };
+#else
+enum { STACK_START = 64, TICKS = 4096 };
+#endif
+enum { KEYS = 256, KEY_MAX = 64, WORD_MAX = 24 };
 
 typedef struct Reader {
     Heap *h;
@@ -394,7 +399,7 @@ static inline const char *read_number(Reader *r, const char *start, Value *out) 
     size_t digits = (size_t)(p - first);
     if (*first == '0' && digits > 1) return fail(r, first, ERR_PARSE, "a number must not start with 0");
     if (p < end && (*p == '.' || (*p | 0x20) == 'e')) return read_float(r, start, p, m, digits, out);
-    int64_t i = *start == '-' ? -(int64_t)m : (int64_t)m;
+    int64_t i = (int64_t)(*start == '-' ? -m : m);       /* means something only up to 18 digits */
     if (digits <= 15 && value_small_fits(i)) return *out = value_from_small(i), p;
     bool ok = digits <= 18 ? int_make(r->h, i, out, r->err)
                            : int_parse(r->h, (Str){ start, (size_t)(p - start) }, 10, out, r->err);
@@ -503,6 +508,9 @@ bool json_read(Heap *h, Str text, const JsonRead *options, Value *out, Error *er
     Reader r = { .h = h, .begin = text.at, .end = text.at + text.n, .seen = text.at, .start = start, .here = start,
                  .options = options, .err = err, .ticks = TICKS, .track = options->places || options->reject_duplicates,
                  .max_depth = options->max_depth ? options->max_depth : JSON_DEPTH_MAX };
+    r.stack = mem_alloc(STACK_START * sizeof *r.stack);
+    r.cap = STACK_START;
+    if (r.track) r.place = mem_alloc(STACK_START * sizeof *r.place);
     bool ok = read_all(&r);
     if (ok) *out = r.stack[0];
     free(r.stack);
