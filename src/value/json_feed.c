@@ -46,6 +46,7 @@ JsonFeed *json_feed_new(const JsonRead *options) {
     if (!f->options.max_depth) f->options.max_depth = JSON_DEPTH_MAX;
     f->start = f->options.start.line ? f->options.start : (Place){ 1, 1 };
     f->dict = mem_zero(f->options.max_depth, sizeof *f->dict);
+    buf_add(&f->buffer, STR(""));                      /* never NULL, so that places in it can be told apart */
     return f;
 }
 

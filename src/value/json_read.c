@@ -254,8 +254,13 @@ static const char *read_unicode(Reader *r, const char *p, const char *end, char 
     return next;
 }
 
+__attribute__((cold)) static const char *fail_unclosed(Reader *r) {
+    return fail_expected(r, r->end, "'\"' at the end of a string");
+}
+
 static const char *read_escape(Reader *r, const char *p, const char *end, char **to) {
     char c;
+    if (end - p < 2) return fail_unclosed(r);
     switch (p[1]) {
     case '"': case '\\': case '/': c = p[1]; break;
     case 'b': c = '\b'; break;
@@ -301,7 +306,7 @@ static const char *read_hard_string(Reader *r, const char *p, const char *q, Str
         q += r->end - q > 1 ? 2 : 1;
     }
     if (!check_utf8(r, p, q)) return NULL;
-    if (q == r->end) return fail(r, q, ERR_PARSE, "expected '\"' at the end of a string, got the end of the text");
+    if (q == r->end) return !escaped || decode_string(r, p, q, out) ? fail_unclosed(r) : NULL;   /* a bad escape comes first */
     if (*q != '"')
         return fail(r, q, ERR_PARSE, "control character U+%04X in a string must be escaped", (unsigned char)*q);
     *out = (Str){ p, (size_t)(q - p) };
