@@ -69,19 +69,27 @@ static Decimal decimal_of(double d) {
     return shortest(c, q, fraction == 0 && exponent > 1);
 }
 
+/* From the number of bits, corrected by one comparison. */
+static size_t count_digits(uint64_t u) {
+    static const uint64_t tens[] = { 0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000u,
+        100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u,
+        100000000000000000u, 1000000000000000000u, 10000000000000000000u };
+    size_t guess = (size_t)(64 - __builtin_clzll(u | 1)) * 1233 >> 12;
+    return guess + (u >= tens[guess]);
+}
+
 static size_t write_u64(uint64_t u, char *out) {
     static const char pairs[] =
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-    char text[20], *at = text + sizeof text;
+    size_t n = count_digits(u);
+    char *at = out + n;
     for (; u >= 100; u /= 100)
         memcpy(at -= 2, pairs + u % 100 * 2, 2);
     if (u >= 10)
-        memcpy(at -= 2, pairs + u * 2, 2);
+        memcpy(at - 2, pairs + u * 2, 2);
     else
-        *--at = (char)('0' + u);
-    size_t n = (size_t)(text + sizeof text - at);
-    memcpy(out, at, n);
+        at[-1] = (char)('0' + u);
     return n;
 }
 

@@ -55,12 +55,45 @@ static inline const char *json_scan(const char *p, const char *end, bool ascii) 
     return json_scan_tail(p, end, ascii);
 }
 
-/* Is all of [p, p + n) plain ASCII that needs no escape? Short strings take two overlapping loads. */
-static inline bool json_scan_is_plain(const char *p, size_t n) {
-    if (n >= 16) return json_scan(p, p + n, true) == p + n;
-    if (n >= 8) return !json_scan_word(json_scan_load8(p), true) && !json_scan_word(json_scan_load8(p + n - 8), true);
-    if (n >= 4) return !json_scan_word(json_scan_load4(p) | (uint64_t)json_scan_load4(p + n - 4) << 32, true);
-    for (size_t i = 0; i < n; i++)
-        if (json_scan_byte((unsigned char)p[i], true)) return false;
+#ifdef __SSE2__
+static inline bool json_scan_copy16(char *to, const char *from) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
+    _mm_storeu_si128((__m128i *)(void *)to, v);
+    __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+    return _mm_movemask_epi8(_mm_or_si128(hit, _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)))) == 0;
+}
+#endif
+
+/* Copies n bytes and tells whether all of them are plain ASCII that needs no escape; if not, what was copied is
+ * of no use. Each byte is loaded once; short strings take two overlapping loads. */
+static inline bool json_scan_copy(char *to, const char *from, size_t n) {
+#ifdef __SSE2__
+    if (n >= 16) {
+        for (size_t i = 0; i + 16 < n; i += 16)
+            if (!json_scan_copy16(to + i, from + i)) return false;
+        return json_scan_copy16(to + n - 16, from + n - 16);
+    }
+#endif
+    if (n >= 8) {
+        uint64_t w;
+        for (size_t i = 0; i + 8 < n; i += 8) {
+            w = json_scan_load8(from + i);
+            memcpy(to + i, &w, 8);
+            if (json_scan_word(w, true)) return false;
+        }
+        w = json_scan_load8(from + n - 8);
+        memcpy(to + n - 8, &w, 8);
+        return !json_scan_word(w, true);
+    }
+    if (n >= 4) {
+        uint32_t a = json_scan_load4(from), b = json_scan_load4(from + n - 4);
+        memcpy(to, &a, 4);
+        memcpy(to + n - 4, &b, 4);
+        return !json_scan_word(a | (uint64_t)b << 32, true);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (json_scan_byte((unsigned char)from[i], true)) return false;
+        to[i] = from[i];
+    }
     return true;
 }

@@ -16,9 +16,11 @@
  * Bytes go straight to `at`; room() is asked before, for as much as is certain to be needed.
  * The buffer's own limit is set aside meanwhile and checked, like max_bytes, when it grows. */
 typedef struct {
-    Value container;
     int64_t i, n;                   /* next item; how many (for a dict: entries taken, gone ones included) */
-    Entry **sorted;                 /* a dict's entries in order of their keys, when that was asked for */
+    const Value *items;             /* of a list or tuple */
+    const Entry *entries;           /* of a dict */
+    const Range *range;             /* whose items are no Values */
+    const Entry **sorted;           /* a dict's entries in order of their keys, when that was asked for */
     const Entry *entry;             /* the dict entry being written */
 } Frame;
 
@@ -116,12 +118,12 @@ static bool put_escaped(Writer *w, Str s, bool html) {
     return true;
 }
 
-/* The fast way for nearly all strings: plain ASCII, copied at once. */
+/* The fast way for nearly all strings: plain ASCII, checked and copied at once. False: it was not, or no room. */
 static inline bool put_plain(Writer *w, Str s) {
-    if (!json_scan_is_plain(s.at, s.n) || !room(w, s.n + 4)) return false;
-    put_char(w, '"');
-    put(w, s.at, s.n);
-    put_char(w, '"');
+    if (!room(w, s.n + 4) || !json_scan_copy(w->at + 1, s.at, s.n)) return false;
+    w->at[0] = '"';
+    w->at[s.n + 1] = '"';
+    w->at += s.n + 2;
     return true;
 }
 
@@ -254,11 +256,11 @@ static bool put_newline(Writer *w) {
 }
 
 static int entry_order(const void *a, const void *b) {
-    const Entry *x = *(Entry *const *)a, *y = *(Entry *const *)b;
+    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
     return str_cmp(value_str(x->key), value_str(y->key));
 }
 
-static bool check_key(Writer *w, const Entry *e) {
+static inline bool check_key(Writer *w, const Entry *e) {
     return value_is_string(e->key) || fail(w, w->depth - 1, "a key must be a string, not %s", value_type_name(e->key));
 }
 
@@ -283,17 +285,21 @@ static __attribute__((noinline)) void frames_grow(Writer *w) {
     w->cap = cap;
 }
 
-/* Opens a container of n items; an empty one is written at once. */
-static bool open_frame(Writer *w, Value v, int64_t n, bool dict) {
+/* Opens a container; an empty one is written at once. */
+static bool open_frame(Writer *w, Frame frame, bool dict) {
     if (w->depth == JSON_DEPTH_MAX) return fail(w, w->depth, "nested deeper than %d levels, or in a cycle", JSON_DEPTH_MAX);
     put_char(w, dict ? '{' : '[');
-    if (n == 0) return put_char(w, dict ? '}' : ']'), true;
+    if (frame.n == 0) return put_char(w, dict ? '}' : ']'), true;
     if (w->depth == w->cap) frames_grow(w);
-    Frame *f = &w->frame[w->depth++];
-    *f = (Frame){ .container = v, .n = n };
-    if (!dict) return true;
-    f->n = value_dict(v)->used;
-    return !w->options->sort_keys || sort_frame(w, f, value_dict(v));
+    w->frame[w->depth++] = frame;
+    return true;
+}
+
+static bool open_dict(Writer *w, const Dict *d) {
+    Frame frame = { .n = d->n ? d->used : 0, .entries = d->entry };
+    size_t depth = w->depth;
+    if (!open_frame(w, frame, true)) return false;
+    return w->depth == depth || !w->options->sort_keys || sort_frame(w, &w->frame[depth], d);
 }
 
 /* A scalar, or the start of a container. */
@@ -301,10 +307,10 @@ static bool put_object(Writer *w, Value v) {
     switch (value_object(v)->type) {
     case OBJECT_STRING: return put_string(w, value_str(v));
     case OBJECT_INT: return put_int(w, v);
-    case OBJECT_LIST: return open_frame(w, v, value_list(v)->n, false);
-    case OBJECT_TUPLE: return open_frame(w, v, value_tuple(v)->n, false);
-    case OBJECT_RANGE: return open_frame(w, v, value_range(v)->n, false);
-    case OBJECT_DICT: return open_frame(w, v, value_dict(v)->n, true);
+    case OBJECT_LIST: return open_frame(w, (Frame){ .n = value_list(v)->n, .items = value_list(v)->at }, false);
+    case OBJECT_TUPLE: return open_frame(w, (Frame){ .n = value_tuple(v)->n, .items = value_tuple(v)->at }, false);
+    case OBJECT_RANGE: return open_frame(w, (Frame){ .n = value_range(v)->n, .range = value_range(v) }, false);
+    case OBJECT_DICT: return open_dict(w, value_dict(v));
     default: return fail(w, w->depth, "%s has no JSON form", value_type_name(v));
     }
 }
@@ -321,31 +327,22 @@ static inline bool put_value(Writer *w, Value v) {
     return true;
 }
 
-/* The topmost container's next item, or false at its end. Sets f->entry in a dict. */
+/* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
 static inline bool next_item(Frame *f, Value *out) {
-    if (value_is_dict(f->container)) {
-        const Dict *d = value_dict(f->container);
-        const Entry *e;
-        do {
-            if (f->i == f->n) return false;
-            e = f->sorted ? f->sorted[f->i] : &d->entry[f->i];
-            f->i++;
-        } while (value_is_gone(e->key));
-        f->entry = e;
-        *out = e->value;
-        return true;
-    }
     if (f->i == f->n) return false;
     int64_t i = f->i++;
-    switch (value_object(f->container)->type) {
-    case OBJECT_LIST: *out = value_list(f->container)->at[i]; break;
-    case OBJECT_TUPLE: *out = value_tuple(f->container)->at[i]; break;
-    default: *out = VALUE_GONE; break;
+    if (!f->entries) return *out = f->items ? f->items[i] : VALUE_GONE, true;
+    const Entry *e = f->sorted ? f->sorted[i] : &f->entries[i];
+    while (value_is_gone(e->key)) {
+        if (f->i == f->n) return false;
+        e = &f->entries[f->i++];
     }
+    f->entry = e;
+    *out = e->value;
     return true;
 }
 
-static bool put_key(Writer *w, const Entry *e) {
+static inline bool put_key(Writer *w, const Entry *e) {
     if (!check_key(w, e) || !put_string(w, value_str(e->key)) || !room(w, 4)) return false;
     put_char(w, ':');
     if (w->options->indent) put_char(w, ' ');
@@ -359,7 +356,7 @@ static inline bool put_item(Writer *w, Frame *f, Value v, bool first) {
     if (f->entry && !put_key(w, f->entry)) return false;
     if (!value_is_gone(v)) return put_value(w, v);
     if (!room(w, NUMBER_TEXT_SIZE)) return false;
-    w->at += number_write_i64(range_at(value_range(f->container), f->i - 1), w->at);   /* items of a range are no Values */
+    w->at += number_write_i64(range_at(f->range, f->i - 1), w->at);
     return true;
 }
 
