@@ -135,7 +135,13 @@ static char *write_plain(char *at, const char *digits, size_t n, int point) {
         memcpy(at + whole, ".0", 2);
         return at + whole + 2;
     }
-    memcpy(at, digits, whole);                         /* dd.dd */
+    if (whole <= 8 && n - whole <= 8) {                /* dd.dd, mostly short: two copies of fixed size */
+        memcpy(at, digits, 8);
+        at[whole] = '.';
+        memcpy(at + whole + 1, digits + whole, 8);
+        return at + n + 1;
+    }
+    memcpy(at, digits, whole);
     at[whole] = '.';
     memcpy(at + whole + 1, digits + whole, n - whole);
     return at + n + 1;

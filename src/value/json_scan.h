@@ -55,35 +55,35 @@ static inline const char *json_scan(const char *p, const char *end, bool ascii) 
     return json_scan_tail(p, end, ascii);
 }
 
+/* Copies 16 bytes and tells how many of them come before the first that needs an escape; *high gets set when there
+ * are non-ASCII bytes. */
+static inline unsigned json_scan_copy16(char *to, const char *from, bool *high) {
 #ifdef __SSE2__
-static inline bool json_scan_copy16(char *to, const char *from) {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
     _mm_storeu_si128((__m128i *)(void *)to, v);
+    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
     __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
-    return _mm_movemask_epi8(_mm_or_si128(hit, _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)))) == 0;
+    *high |= _mm_movemask_epi8(v) != 0;
+    return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(_mm_or_si128(hit, low)) | 1u << 16);
+#else
+    uint64_t a = json_scan_load8(from), b = json_scan_load8(from + 8);
+    memcpy(to, from, 16);
+    *high |= ((a | b) & 0x8080808080808080u) != 0;
+    if (!json_scan_word(a, false) && !json_scan_word(b, false)) return 16;
+    unsigned i = 0;
+    while (!json_scan_byte((unsigned char)from[i], false)) i++;
+    return i;
+#endif
 }
-#endif
 
-/* Copies n bytes and tells whether all of them are plain ASCII that needs no escape; if not, what was copied is
- * of no use. Each byte is loaded once; short strings take two overlapping loads. */
-static inline bool json_scan_copy(char *to, const char *from, size_t n) {
-#ifdef __SSE2__
-    if (n >= 16) {
-        for (size_t i = 0; i + 16 < n; i += 16)
-            if (!json_scan_copy16(to + i, from + i)) return false;
-        return json_scan_copy16(to + n - 16, from + n - 16);
-    }
-#endif
+/* Copies n < 16 bytes and tells whether all of them are plain ASCII that needs no escape; if not, what was copied is
+ * of no use. Two overlapping loads do for most. */
+static inline bool json_scan_copy_short(char *to, const char *from, size_t n) {
     if (n >= 8) {
-        uint64_t w;
-        for (size_t i = 0; i + 8 < n; i += 8) {
-            w = json_scan_load8(from + i);
-            memcpy(to + i, &w, 8);
-            if (json_scan_word(w, true)) return false;
-        }
-        w = json_scan_load8(from + n - 8);
-        memcpy(to + n - 8, &w, 8);
-        return !json_scan_word(w, true);
+        uint64_t a = json_scan_load8(from), b = json_scan_load8(from + n - 8);
+        memcpy(to, &a, 8);
+        memcpy(to + n - 8, &b, 8);
+        return !json_scan_word(a, true) && !json_scan_word(b, true);
     }
     if (n >= 4) {
         uint32_t a = json_scan_load4(from), b = json_scan_load4(from + n - 4);

@@ -24,7 +24,7 @@ typedef struct {
     const Entry *entry;             /* the dict entry being written */
 } Frame;
 
-enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256, PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64 };
+enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256, PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 3, BLOCK = 16 };
 
 typedef struct Writer {
     Buf *out;
@@ -84,14 +84,7 @@ static void put_unicode(Writer *w, unsigned c) {
     put(w, (char[]){ '\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15] }, 6);
 }
 
-/* The first byte from p on that is not copied as it is. */
-static const char *escape_next(const char *p, const char *end, bool html) {
-    if (!html) return json_scan(p, end, false);
-    while (p < end && !escape_html[(unsigned char)*p]) p++;
-    return p;
-}
-
-/* Writes the one thing at p that escape_next stopped at; returns the place behind it. There is room for 6 bytes. */
+/* Writes the one thing at p that needs an escape; returns the place behind it. There is room for 6 bytes. */
 static const char *put_escape(Writer *w, const char *p, const char *end, bool html) {
     unsigned char c = (unsigned char)*p;
     char how = (html ? escape_html : escape_plain)[c];
@@ -106,33 +99,43 @@ static const char *put_escape(Writer *w, const char *p, const char *end, bool ht
     return p + 1;
 }
 
-/* Valid UTF-8, without the quotes. */
-static bool put_escaped(Writer *w, Str s, bool html) {
+/* Without the quotes. Blocks of 16 are copied whole, so there is always room for one more behind what is needed. */
+static bool put_plain_escaped(Writer *w, Str s, bool *high) {
     const char *p = s.at, *end = s.at + s.n;
+    if (!room(w, s.n + BLOCK + 8)) return false;
     while (p < end) {
-        const char *q = escape_next(p, end, html);
-        if (!room(w, (size_t)(q - p) + 8)) return false;
-        put(w, p, (size_t)(q - p));
-        p = q < end ? put_escape(w, q, end, html) : q;
+        unsigned n = 0, most = end - p < BLOCK ? (unsigned)(end - p) : BLOCK;
+        if (most == BLOCK) n = json_scan_copy16(w->at, p, high);
+        else for (; n < most && !escape_plain[(unsigned char)p[n]]; n++) {
+            w->at[n] = p[n];
+            *high |= p[n] < 0;
+        }
+        w->at += n;
+        p += n;
+        if (n == most) continue;
+        p = put_escape(w, p, end, false);
+        if (!room(w, (size_t)(end - p) + BLOCK + 8)) return false;
     }
     return true;
 }
 
-/* The fast way for nearly all strings: plain ASCII, checked and copied at once. False: it was not, or no room. */
-static inline bool put_plain(Writer *w, Str s) {
-    if (!room(w, s.n + 4) || !json_scan_copy(w->at + 1, s.at, s.n)) return false;
-    w->at[0] = '"';
-    w->at[s.n + 1] = '"';
-    w->at += s.n + 2;
+/* The same byte by byte, for what needs more care. */
+static bool put_html_escaped(Writer *w, Str s) {
+    const char *p = s.at, *end = s.at + s.n;
+    while (p < end) {
+        const char *q = p;
+        while (q < end && !escape_html[(unsigned char)*q]) q++;
+        if (!room(w, (size_t)(q - p) + 8)) return false;
+        put(w, p, (size_t)(q - p));
+        p = q < end ? put_escape(w, q, end, true) : q;
+    }
     return true;
 }
 
-static __attribute__((noinline)) bool put_hard(Writer *w, Str s, bool html) {
-    if (!room(w, 8)) return false;
-    put_char(w, '"');
-    if (!put_escaped(w, s, html) || !room(w, 8)) return false;
-    put_char(w, '"');
-    return true;
+/* Valid UTF-8, without the quotes. */
+static bool put_escaped(Writer *w, Str s, bool html) {
+    bool high = false;
+    return html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high);
 }
 
 /* Text that may hold anything: each invalid byte becomes U+FFFD. Only the limit can fail. */
@@ -219,11 +222,28 @@ static bool fail(Writer *w, size_t depth, const char *fmt, ...) {
     return false;
 }
 
-static bool put_string(Writer *w, Str s) {
-    bool html = w->options->html_safe;
-    if (!html && put_plain(w, s)) return true;
-    if (!utf8_valid(s)) return fail(w, w->depth, "a string is not valid UTF-8");
-    return put_hard(w, s, html);
+static bool fail_utf8(Writer *w) { return fail(w, w->depth, "a string is not valid UTF-8"); }
+
+static __attribute__((noinline)) bool put_long_string(Writer *w, Str s) {
+    bool html = w->options->html_safe, high = html;
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    if (!(html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high))) return false;
+    if (high && !utf8_valid(s)) return fail_utf8(w);
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    return true;
+}
+
+/* Most strings, and nearly all keys, are short and plain: checked and copied at once. */
+static inline bool put_string(Writer *w, Str s) {
+    if (s.n >= BLOCK || w->options->html_safe) return put_long_string(w, s);
+    if (!room(w, BLOCK + 8)) return false;
+    if (!json_scan_copy_short(w->at + 1, s.at, s.n)) return put_long_string(w, s);
+    w->at[0] = '"';
+    w->at[s.n + 1] = '"';
+    w->at += s.n + 2;
+    return true;
 }
 
 /* ---- values ---- */
@@ -327,11 +347,20 @@ static inline bool put_value(Writer *w, Value v) {
     return true;
 }
 
+/* Objects lie all over the heap, so most of the time goes into waiting for them: ask for one a few items ahead. */
+static inline void prefetch(Value v) {
+    if (value_is_object(v)) __builtin_prefetch(value_object(v));
+}
+
 /* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
 static inline bool next_item(Frame *f, Value *out) {
     if (f->i == f->n) return false;
     int64_t i = f->i++;
-    if (!f->entries) return *out = f->items ? f->items[i] : VALUE_GONE, true;
+    if (!f->entries) {
+        if (f->items && i + AHEAD < f->n) prefetch(f->items[i + AHEAD]);
+        return *out = f->items ? f->items[i] : VALUE_GONE, true;
+    }
+    if (i + AHEAD < f->n) prefetch(f->entries[i + AHEAD].value);
     const Entry *e = f->sorted ? f->sorted[i] : &f->entries[i];
     while (value_is_gone(e->key)) {
         if (f->i == f->n) return false;
