@@ -13,6 +13,7 @@ typedef struct JsonRead {           /* the zero value is the default */
     size_t max_bytes;               /* 0: no limit but the heap's */
     unsigned max_depth;             /* 0: JSON_DEPTH_MAX */
     bool reject_duplicates;         /* else the last of equal keys wins */
+    Place start;                    /* where the text's first byte stands in a larger one; {0, 0} means 1:1 */
     Places *places;                 /* filled when not NULL */
     Dict *names;                    /* keys are interned here when not NULL (string_intern) */
     const struct Cancel *cancel;    /* asked now and then when not NULL */
@@ -21,7 +22,7 @@ typedef struct JsonRead {           /* the zero value is the default */
 bool json_read(Heap *h, Str text, const JsonRead *options, Value *out, Error *err);
 
 typedef struct JsonWrite {          /* the zero value: compact, keys in order, non-ASCII as it is */
-    unsigned indent;                /* spaces a level; 0: compact */
+    unsigned indent;                /* spaces a level, at most 64; 0: compact */
     bool sort_keys;                 /* by byte order of the UTF-8 text */
     bool html_safe;                 /* escapes < > & U+2028 U+2029, so the text may stand inside HTML or JavaScript */
     size_t max_bytes;               /* 0: no limit; else ERR_LIMIT */

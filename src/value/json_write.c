@@ -1,0 +1,444 @@
+#include "value/json.h"
+#include <math.h>
+#include <stdlib.h>
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "value/int.h"
+#include "value/json_scan.h"
+#include "value/list.h"
+#include "value/range.h"
+
+/* No recursion: a frame for each open container, so a cycle ends at the depth limit and the
+ * path to a fault can be told from the frames.
+ *
+ * Bytes go straight to `at`; room() is asked before, for as much as is certain to be needed.
+ * The buffer's own limit is set aside meanwhile and checked, like max_bytes, when it grows. */
+typedef struct {
+    int64_t i, n;                   /* next item; how many (for a dict: entries taken, gone ones included) */
+    const Value *items;             /* of a list or tuple */
+    const Entry *entries;           /* of a dict */
+    const Range *range;             /* whose items are no Values */
+    const Entry **sorted;           /* a dict's entries in order of their keys, when that was asked for */
+    const Entry *entry;             /* the dict entry being written */
+} Frame;
+
+enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256, PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 3, BLOCK = 16 };
+
+typedef struct Writer {
+    Buf *out;
+    char *at, *end;
+    size_t begin, max;              /* where this text began; its limit */
+    const JsonWrite *options;
+    Frame *frame;
+    size_t depth, cap;
+    unsigned ticks;
+    Error *err;
+    Frame first[FRAMES];
+} Writer;
+
+/* ---- bytes ---- */
+
+static void sync_out(Writer *w) { if (w->out->at) buf_commit(w->out, (size_t)(w->at - w->out->at) - w->out->n); }
+
+static void start_out(Writer *w) { w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL; }
+
+static bool over_limit(Writer *w) { return w->out->n - w->begin > w->max; }
+
+static bool fail_limit(Writer *w) {
+    return error_set(w->err, ERR_LIMIT, "json: output is over the limit of %zu bytes", w->max);
+}
+
+static __attribute__((noinline)) bool room_grow(Writer *w, size_t n) {
+    sync_out(w);
+    if (over_limit(w)) return fail_limit(w);
+    size_t more = n + ROOM_MIN;
+    w->at = buf_room(w->out, more);
+    w->end = w->at + more;
+    if (w->out->at + w->out->cap > w->end + 1) w->end = w->out->at + w->out->cap - 1;   /* all there is, but for the NUL */
+    return true;
+}
+
+static inline bool room(Writer *w, size_t n) { return (size_t)(w->end - w->at) >= n || room_grow(w, n); }
+
+static inline void put(Writer *w, const char *s, size_t n) {
+    memcpy(w->at, s, n);
+    w->at += n;
+}
+
+static inline void put_char(Writer *w, char c) { *w->at++ = c; }
+
+/* ---- strings ---- */
+
+/* What a byte needs inside a string: 0 nothing, 'u' a \u00XX, else the letter of its escape.
+ * In html mode also < > &; U+2028 and U+2029 start with 0xe2, marked '?'. */
+#define CONTROLS \
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', \
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u'
+static const char escape_plain[256] = { CONTROLS, ['"'] = '"', ['\\'] = '\\' };
+static const char escape_html[256] = { CONTROLS, ['"'] = '"', ['\\'] = '\\', ['<'] = 'u', ['>'] = 'u', ['&'] = 'u', [0xe2] = '?' };
+
+static void put_unicode(Writer *w, unsigned c) {
+    static const char hex[] = "0123456789abcdef";
+    put(w, (char[]){ '\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15] }, 6);
+}
+
+/* Writes the one thing at p that needs an escape; returns the place behind it. There is room for 6 bytes. */
+static const char *put_escape(Writer *w, const char *p, const char *end, bool html) {
+    unsigned char c = (unsigned char)*p;
+    char how = (html ? escape_html : escape_plain)[c];
+    if (how == '?') {
+        if (end - p >= 3 && p[1] == '\x80' && (p[2] & '\xfe') == '\xa8') {
+            put_unicode(w, 0x2028u | (p[2] & 1));
+            return p + 3;
+        }
+        put_char(w, *p);
+    } else if (how == 'u') put_unicode(w, c);
+    else put(w, (char[]){ '\\', how }, 2);
+    return p + 1;
+}
+
+/* Without the quotes. Blocks of 16 are copied whole, so there is always room for one more behind what is needed. */
+static bool put_plain_escaped(Writer *w, Str s, bool *high) {
+    const char *p = s.at, *end = s.at + s.n;
+    if (!room(w, s.n + BLOCK + 8)) return false;
+    while (p < end) {
+        unsigned n = 0, most = end - p < BLOCK ? (unsigned)(end - p) : BLOCK;
+        if (most == BLOCK) n = json_scan_copy16(w->at, p, high);
+        else for (; n < most && !escape_plain[(unsigned char)p[n]]; n++) {
+            w->at[n] = p[n];
+            *high |= p[n] < 0;
+        }
+        w->at += n;
+        p += n;
+        if (n == most) continue;
+        p = put_escape(w, p, end, false);
+        if (!room(w, (size_t)(end - p) + BLOCK + 8)) return false;
+    }
+    return true;
+}
+
+/* The same byte by byte, for what needs more care. */
+static bool put_html_escaped(Writer *w, Str s) {
+    const char *p = s.at, *end = s.at + s.n;
+    while (p < end) {
+        const char *q = p;
+        while (q < end && !escape_html[(unsigned char)*q]) q++;
+        if (!room(w, (size_t)(q - p) + 8)) return false;
+        put(w, p, (size_t)(q - p));
+        p = q < end ? put_escape(w, q, end, true) : q;
+    }
+    return true;
+}
+
+/* Valid UTF-8, without the quotes. */
+static bool put_escaped(Writer *w, Str s, bool html) {
+    bool high = false;
+    return html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high);
+}
+
+/* Text that may hold anything: each invalid byte becomes U+FFFD. Only the limit can fail. */
+static bool put_any(Writer *w, Str s, bool html) {
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    while (s.n) {
+        size_t good = utf8_valid_prefix(s);
+        if (!put_escaped(w, (Str){ s.at, good }, html) || !room(w, 8)) return false;
+        s = (Str){ s.at + good, s.n - good };
+        if (!s.n) break;
+        put(w, "\xef\xbf\xbd", 3);
+        s = (Str){ s.at + 1, s.n - 1 };
+    }
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    return true;
+}
+
+void json_write_string(Buf *out, Str s, bool html_safe) {
+    if (out->full) return;
+    size_t before = out->n, limit = out->limit;
+    out->limit = 0;
+    Writer w = { .out = out, .begin = before, .max = SIZE_MAX };
+    start_out(&w);
+    put_any(&w, s, html_safe);
+    sync_out(&w);
+    out->limit = limit;
+    if (limit && out->n > limit) {
+        out->at[out->n = before] = 0;
+        out->full = true;
+    }
+}
+
+/* ---- errors ---- */
+
+static bool is_name(Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.at[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(i > 0 && ((c >= '0' && c <= '9') || c == '-'))) return false;
+    }
+    return s.n > 0 && s.n <= PATH_KEY_MAX;
+}
+
+/* ".name", "[3]" or ["odd key"]. */
+static void add_step(Buf *path, const Frame *f) {
+    if (!f->entry) {
+        buf_add_fmt(path, "[%lld]", (long long)f->i - 1);
+        return;
+    }
+    Str key = value_is_string(f->entry->key) ? value_str(f->entry->key) : STR("");
+    if (is_name(key)) {
+        buf_add_fmt(path, "." STR_FMT, STR_ARG(key));
+        return;
+    }
+    buf_add_char(path, '[');
+    json_write_string(path, key.n > PATH_KEY_MAX ? (Str){ key.at, PATH_KEY_MAX } : key, false);
+    buf_add_char(path, ']');
+}
+
+/* "at PATH: ", of which a deep one keeps only its last steps. Empty at the root. */
+static void add_path(Buf *path, const Writer *w, size_t depth) {
+    if (depth == 0) return;
+    Buf step = { 0 };
+    size_t from = depth;
+    while (from > 0 && step.n < PATH_MAX_BYTES) add_step(&step, &w->frame[--from]);
+    buf_clear(&step);
+    buf_add(path, from ? STR("at …") : STR("at "));
+    for (; from < depth; from++) add_step(path, &w->frame[from]);
+    buf_add(path, STR(": "));
+}
+
+__attribute__((cold, format(printf, 3, 4)))
+static bool fail(Writer *w, size_t depth, const char *fmt, ...) {
+    Buf msg = { 0 };
+    va_list ap;
+    add_path(&msg, w, depth);
+    va_start(ap, fmt);
+    buf_add_vfmt(&msg, fmt, ap);
+    va_end(ap);
+    error_set(w->err, ERR_VALIDATION, "json: %s", msg.at);
+    buf_clear(&msg);
+    return false;
+}
+
+static bool fail_utf8(Writer *w) { return fail(w, w->depth, "a string is not valid UTF-8"); }
+
+static __attribute__((noinline)) bool put_long_string(Writer *w, Str s) {
+    bool html = w->options->html_safe, high = html;
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    if (!(html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high))) return false;
+    if (high && !utf8_valid(s)) return fail_utf8(w);
+    if (!room(w, 8)) return false;
+    put_char(w, '"');
+    return true;
+}
+
+/* Most strings, and nearly all keys, are short and plain: checked and copied at once. */
+static inline bool put_string(Writer *w, Str s) {
+    if (s.n >= BLOCK || w->options->html_safe) return put_long_string(w, s);
+    if (!room(w, BLOCK + 8)) return false;
+    if (!json_scan_copy_short(w->at + 1, s.at, s.n)) return put_long_string(w, s);
+    w->at[0] = '"';
+    w->at[s.n + 1] = '"';
+    w->at += s.n + 2;
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool put_int(Writer *w, Value v) {
+    if (value_is_small(v)) {
+        w->at += number_write_i64(value_small(v), w->at);
+        return true;
+    }
+    sync_out(w);
+    int_text(w->out, v, 10);
+    w->at = w->end = w->out->at + w->out->n;
+    return true;
+}
+
+static bool put_float(Writer *w, double d) {
+    if (isnan(d)) return fail(w, w->depth, "NaN has no JSON form");
+    if (isinf(d)) return fail(w, w->depth, "%sinfinity has no JSON form", d < 0 ? "-" : "");
+    w->at += number_write_double(d, w->at);
+    return true;
+}
+
+static bool put_newline(Writer *w) {
+    size_t indent = w->options->indent, spaces = w->depth * (indent < INDENT_MAX ? indent : INDENT_MAX);
+    if (!room(w, spaces + 8)) return false;
+    put_char(w, '\n');
+    memset(w->at, ' ', spaces);
+    w->at += spaces;
+    return true;
+}
+
+static int entry_order(const void *a, const void *b) {
+    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
+    return str_cmp(value_str(x->key), value_str(y->key));
+}
+
+static inline bool check_key(Writer *w, const Entry *e) {
+    return value_is_string(e->key) || fail(w, w->depth - 1, "a key must be a string, not %s", value_type_name(e->key));
+}
+
+static bool sort_frame(Writer *w, Frame *f, const Dict *d) {
+    f->sorted = mem_alloc((d->n + (size_t)1) * sizeof *f->sorted);
+    f->n = 0;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(d, &i, &e);) {
+        if (!check_key(w, e)) return false;
+        f->sorted[f->n++] = e;
+    }
+    qsort(f->sorted, (size_t)f->n, sizeof *f->sorted, entry_order);
+    return true;
+}
+
+static __attribute__((noinline)) void frames_grow(Writer *w) {
+    size_t cap = w->cap ? w->cap * 2 : FRAMES;
+    if (w->frame == w->first) {
+        w->frame = mem_alloc(cap * sizeof(Frame));
+        memcpy(w->frame, w->first, sizeof w->first);
+    } else w->frame = mem_resize(w->frame, cap, sizeof(Frame));
+    w->cap = cap;
+}
+
+/* Opens a container; an empty one is written at once. */
+static bool open_frame(Writer *w, Frame frame, bool dict) {
+    if (w->depth == JSON_DEPTH_MAX) return fail(w, w->depth, "nested deeper than %d levels, or in a cycle", JSON_DEPTH_MAX);
+    put_char(w, dict ? '{' : '[');
+    if (frame.n == 0) return put_char(w, dict ? '}' : ']'), true;
+    if (w->depth == w->cap) frames_grow(w);
+    w->frame[w->depth++] = frame;
+    return true;
+}
+
+static bool open_dict(Writer *w, const Dict *d) {
+    Frame frame = { .n = d->n ? d->used : 0, .entries = d->entry };
+    size_t depth = w->depth;
+    if (!open_frame(w, frame, true)) return false;
+    return w->depth == depth || !w->options->sort_keys || sort_frame(w, &w->frame[depth], d);
+}
+
+/* A scalar, or the start of a container. */
+static bool put_object(Writer *w, Value v) {
+    switch (value_object(v)->type) {
+    case OBJECT_STRING: return put_string(w, value_str(v));
+    case OBJECT_INT: return put_int(w, v);
+    case OBJECT_LIST: return open_frame(w, (Frame){ .n = value_list(v)->n, .items = value_list(v)->at }, false);
+    case OBJECT_TUPLE: return open_frame(w, (Frame){ .n = value_tuple(v)->n, .items = value_tuple(v)->at }, false);
+    case OBJECT_RANGE: return open_frame(w, (Frame){ .n = value_range(v)->n, .range = value_range(v) }, false);
+    case OBJECT_DICT: return open_dict(w, value_dict(v));
+    default: return fail(w, w->depth, "%s has no JSON form", value_type_name(v));
+    }
+}
+
+static inline bool put_value(Writer *w, Value v) {
+    if (!room(w, NUMBER_TEXT_SIZE + 8)) return false;
+    if (value_is_object(v)) return put_object(w, v);
+    if (value_is_small(v)) return put_int(w, v);
+    if (value_is_float(v)) return put_float(w, value_float(v));
+    if (value_is_none(v)) put(w, "null", 4);
+    else if (value_is_bool(v) && value_bool(v)) put(w, "true", 4);
+    else if (value_is_bool(v)) put(w, "false", 5);
+    else return fail(w, w->depth, "no value");
+    return true;
+}
+
+/* Objects lie all over the heap, so most of the time goes into waiting for them: ask for one a few items ahead. */
+static inline void prefetch(Value v) {
+    if (value_is_object(v)) __builtin_prefetch(value_object(v));
+}
+
+/* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
+static inline bool next_item(Frame *f, Value *out) {
+    if (f->i == f->n) return false;
+    int64_t i = f->i++;
+    if (!f->entries) {
+        if (f->items && i + AHEAD < f->n) prefetch(f->items[i + AHEAD]);
+        return *out = f->items ? f->items[i] : VALUE_GONE, true;
+    }
+    if (i + AHEAD < f->n) prefetch(f->entries[i + AHEAD].value);
+    const Entry *e = f->sorted ? f->sorted[i] : &f->entries[i];
+    while (value_is_gone(e->key)) {
+        if (f->i == f->n) return false;
+        e = &f->entries[f->i++];
+    }
+    f->entry = e;
+    *out = e->value;
+    return true;
+}
+
+static inline bool put_key(Writer *w, const Entry *e) {
+    if (!check_key(w, e) || !put_string(w, value_str(e->key)) || !room(w, 4)) return false;
+    put_char(w, ':');
+    if (w->options->indent) put_char(w, ' ');
+    return true;
+}
+
+static inline bool put_item(Writer *w, Frame *f, Value v, bool first) {
+    if (!room(w, NUMBER_TEXT_SIZE + 8)) return false;
+    if (!first) put_char(w, ',');
+    if (w->options->indent && !put_newline(w)) return false;
+    if (f->entry && !put_key(w, f->entry)) return false;
+    if (!value_is_gone(v)) return put_value(w, v);
+    if (!room(w, NUMBER_TEXT_SIZE)) return false;
+    w->at += number_write_i64(range_at(f->range, f->i - 1), w->at);
+    return true;
+}
+
+static bool close_frame(Writer *w, Frame *f) {
+    free(f->sorted);
+    f->sorted = NULL;
+    w->depth--;
+    if (w->options->indent && !put_newline(w)) return false;
+    if (!room(w, 4)) return false;
+    put_char(w, f->entry ? '}' : ']');
+    return true;
+}
+
+static bool write_all(Writer *w, Value v) {
+    if (!put_value(w, v)) return false;
+    bool first = true;
+    while (w->depth) {
+        if (--w->ticks == 0) {
+            w->ticks = TICKS;
+            if (!cancel_check(w->options->cancel, w->err)) return false;
+        }
+        size_t depth = w->depth;
+        Frame *f = &w->frame[depth - 1];
+        Value item;
+        if (!next_item(f, &item)) {
+            if (!close_frame(w, f)) return false;
+            first = false;
+            continue;
+        }
+        if (!put_item(w, f, item, first)) return false;
+        first = w->depth > depth;
+    }
+    return true;
+}
+
+bool json_write(Buf *out, Value v, const JsonWrite *options, Error *err) {
+    static const JsonWrite defaults;
+    if (!options) options = &defaults;
+    size_t before = out->n, limit = out->limit;
+    Writer w = { .out = out, .begin = before, .max = options->max_bytes ? options->max_bytes : SIZE_MAX,
+                 .options = options, .cap = FRAMES, .ticks = TICKS, .err = err };
+    w.frame = w.first;
+    size_t left = limit > before ? limit - before : 0;
+    if (limit && w.max > left) w.max = left;
+    if (out->full) return fail_limit(&w);
+    out->limit = 0;
+    start_out(&w);
+    bool ok = write_all(&w, v);
+    sync_out(&w);
+    if (ok && over_limit(&w)) ok = fail_limit(&w);
+    out->limit = limit;
+    if (!ok && out->at) out->at[out->n = before] = 0;
+    for (size_t i = 0; i < w.depth; i++) free(w.frame[i].sorted);
+    if (w.frame != w.first) free(w.frame);
+    return ok;
+}
