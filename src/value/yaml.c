@@ -73,12 +73,11 @@ static bool fail(Reader *r, yaml_mark_t mark, ErrorKind kind, const char *fmt, .
 
 /* --- libyaml's own complaints ----------------------------------------------------------------------------------- */
 
-/* The byte at a mark, or 0 at the end. Only for errors: it walks from the start. */
-static char char_at(const Reader *r, yaml_mark_t mark) {
+/* The offset of a mark. Only for errors: it walks from the start. */
+static size_t offset_of(Str text, yaml_mark_t mark) {
     size_t i = 0, length;
-    for (size_t n = 0; n < mark.index && i < r->text.text.n; n++, i += length)
-        utf8_decode(str_sub(r->text.text, i, r->text.text.n), &length);
-    return i < r->text.text.n ? r->text.text.at[i] : 0;
+    for (size_t n = 0; n < mark.index && i < text.n; n++, i += length) utf8_decode(str_sub(text, i, text.n), &length);
+    return i;
 }
 
 static bool fail_parser(Reader *r) {
@@ -86,12 +85,21 @@ static bool fail_parser(Reader *r) {
     if (p->error == YAML_MEMORY_ERROR) return fail(r, p->mark, ERR_LIMIT, "out of memory");
     if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)   /* the text was checked before */
         return fail(r, p->mark, ERR_INTERNAL, "%s", p->problem ? p->problem : "cannot be read");
-    YamlProblem said = yaml_problem_explain(p->problem, p->context, char_at(r, p->problem_mark));
-    yaml_mark_t at = said.at_context ? p->context_mark : p->problem_mark;
-    if (p->context && !said.at_context && p->context_mark.line != at.line)
-        return fail(r, at, ERR_PARSE, "%s, %s that starts on line %u", said.text, p->context,
-                    (unsigned)place_at(r, p->context_mark).line);
-    return fail(r, at, ERR_PARSE, "%s", said.text);
+
+    Str text = r->text.text;
+    size_t offset = offset_of(text, p->problem_mark);
+    YamlProblem said = yaml_problem_explain(p->problem, p->context, offset < text.n ? text.at[offset] : 0);
+    Place inside = place_at(r, p->context_mark), at = place_at(r, p->problem_mark);
+    if (said.where == PROBLEM_AT_START) at = inside;
+    else if (offset == text.n) {   /* libyaml takes the end for one line more */
+        at = yaml_text_place(text, offset);
+        at.line += r->opt.first_line - 1;
+    }
+    if (p->context && said.where == PROBLEM_INSIDE && inside.line != at.line)
+        error_set(r->err, ERR_PARSE, "%s, %s that starts on line %u", said.text, p->context, (unsigned)inside.line);
+    else
+        error_set(r->err, ERR_PARSE, "%s", said.text);
+    return located(r, at);
 }
 
 /* --- putting nodes where they belong ---------------------------------------------------------------------------- */

@@ -4,39 +4,39 @@
 
 /* Matched by how the problem starts; the first that fits counts. `context` narrows it when not NULL. */
 static const struct { const char *problem, *context; YamlProblem means; } known[] = {
-    { "found a tab character", NULL, { "tabs may not be used for indentation", false } },
-    { "found unexpected end of stream", "while scanning a quoted scalar", { "quoted text is not closed", true } },
-    { "found unexpected document indicator", NULL, { "quoted text is not closed before the next document", true } },
-    { "could not find expected ':'", NULL, { "expected ':' after this key", true } },
-    { "mapping values are not allowed", NULL, { "a ':' is not allowed here (text with \": \" in it needs quotes)", false } },
-    { "block sequence entries are not", NULL, { "a list item '-' is not allowed here", false } },
-    { "did not find expected <document start>", NULL, { "unexpected text after the end of the value", false } },
-    { "did not find expected key", NULL, { "expected a key; check the indentation", false } },
-    { "did not find expected '-' indicator", NULL, { "expected a list item '-'; check the indentation", false } },
-    { "did not find expected ',' or ']'", NULL, { "expected ',' or ']'", false } },
-    { "did not find expected ',' or '}'", NULL, { "expected ',' or '}'", false } },
-    { "did not find expected node content", NULL, { "expected a value", false } },
-    { "found unknown escape character", NULL, { "unknown escape in quoted text", false } },
-    { "found undefined tag handle", NULL, { "the tag's prefix is not known", false } },
-    { "found unknown directive name", NULL, { "directives are not supported", true } },
-    { "found incompatible YAML document", NULL, { "directives are not supported", false } },
-    { "found duplicate %", NULL, { "directives are not supported", false } },
+    { "found a tab character", NULL, { "tabs may not be used for indentation", PROBLEM_ALONE } },
+    { "found unexpected end of stream", "while scanning a quoted scalar", { "quoted text is not closed", PROBLEM_AT_START } },
+    { "found unexpected document indicator", NULL, { "quoted text is not closed before the next document", PROBLEM_AT_START } },
+    { "could not find expected ':'", NULL, { "expected ':' after this key", PROBLEM_AT_START } },
+    { "mapping values are not allowed", NULL, { "a ':' is not allowed here (text with \": \" in it needs quotes)", PROBLEM_INSIDE } },
+    { "block sequence entries are not", NULL, { "a list item '-' is not allowed here", PROBLEM_INSIDE } },
+    { "did not find expected <document start>", NULL, { "unexpected text after the end of the value", PROBLEM_INSIDE } },
+    { "did not find expected key", NULL, { "expected a key; check the indentation", PROBLEM_INSIDE } },
+    { "did not find expected '-' indicator", NULL, { "expected a list item '-'; check the indentation", PROBLEM_INSIDE } },
+    { "did not find expected ',' or ']'", NULL, { "expected ',' or ']'", PROBLEM_INSIDE } },
+    { "did not find expected ',' or '}'", NULL, { "expected ',' or '}'", PROBLEM_INSIDE } },
+    { "did not find expected node content", NULL, { "expected a value", PROBLEM_INSIDE } },
+    { "found unknown escape character", NULL, { "unknown escape in quoted text", PROBLEM_INSIDE } },
+    { "found undefined tag handle", NULL, { "the tag's prefix is not known", PROBLEM_INSIDE } },
+    { "found unknown directive name", NULL, { "directives are not supported", PROBLEM_AT_START } },
+    { "found incompatible YAML document", NULL, { "directives are not supported", PROBLEM_INSIDE } },
+    { "found duplicate %", NULL, { "directives are not supported", PROBLEM_INSIDE } },
 };
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
 YamlProblem yaml_problem_explain(const char *problem, const char *context, char found) {
-    if (!problem) return (YamlProblem){ "cannot be read", false };
+    if (!problem) return (YamlProblem){ "cannot be read", PROBLEM_INSIDE };
     if (starts(problem, "found character that cannot start any token")) {
         if (found == '\t') return known[0].means;
-        return (YamlProblem){ "this character cannot start a value; put the text in quotes", false };
+        return (YamlProblem){ "this character cannot start a value; put the text in quotes", PROBLEM_INSIDE };
     }
-    if (context && starts(context, "while scanning a directive"))
-        return (YamlProblem){ "directives are not supported", true };
+    if (context && strstr(context, "directive"))
+        return (YamlProblem){ "directives are not supported", PROBLEM_AT_START };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (starts(problem, known[i].problem) && (!known[i].context || (context && starts(context, known[i].context))))
             return known[i].means;
-    return (YamlProblem){ problem, false };
+    return (YamlProblem){ problem, PROBLEM_INSIDE };
 }
 
 void yaml_problem_show(Str s, char out[YAML_SHOW_SIZE]) {

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include "value/frontmatter.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
 static void require(bool ok) { if (!ok) abort(); }
 
 static size_t count_lines(const char *from, const char *to) {

@@ -5,6 +5,8 @@
 #include "value/list.h"
 #include "value/yaml.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
 static void require(bool ok) { if (!ok) abort(); }
 
 static void check_error(const Error *err, uint32_t first_line, bool limited) {
