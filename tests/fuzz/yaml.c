@@ -9,12 +9,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(bool ok) { if (!ok) abort(); }
 
-static void check_error(const Error *err, uint32_t first_line, bool limited) {
+static void check_error(const Error *err, uint32_t first_line) {
     require(err->kind == ERR_PARSE || err->kind == ERR_LIMIT);
     require(str_starts(str_from(err->msg), STR("yaml: line ")));
     for (const char *c = err->msg; *c; c++) require((unsigned char)*c >= 0x20 && *c != 0x7f);
     require(err->line >= first_line && err->column >= 1);
-    require(!limited || err->msg[0]);
 }
 
 /* Every key and item has a place at or behind the first line. */
@@ -49,14 +48,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     Error err = { 0 }, err2 = { 0 };
     Value a = VALUE_GONE, b = VALUE_GONE;
-    Heap *h = heap_new(limit), *h2 = heap_new(0);
+    static Heap *kept;   /* making a heap costs more than most inputs do */
+    if (!kept) kept = heap_new(0);
+    Heap *h = heap_new(limit), *h2 = kept;
+    heap_reset(h2);
     Places *places = flags & 32 ? places_new() : NULL;
     options.places = places;
     bool ok = yaml_read(h, text, &options, &a, &err);
     options.places = NULL;
     bool ok2 = yaml_read(h2, text, &options, &b, &err2);
-    if (!ok) check_error(&err, first, limit);
-    if (!ok2) check_error(&err2, first, false);
+    if (!ok) check_error(&err, first);
+    if (!ok2) check_error(&err2, first);
     require(ok2 || !ok);
     require(ok == ok2 || limit);
     if (ok) {
@@ -72,6 +74,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     }
     places_free(places);
     heap_free(h);
-    heap_free(h2);
     return 0;
 }
