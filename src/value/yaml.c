@@ -218,7 +218,7 @@ static bool on_alias(Reader *r, const yaml_event_t *e) {
     if (a->open) return fail(r, e->start_mark, ERR_PARSE, "alias %s stands inside what it refers to", shown);
     if (!count_nodes(r, a->nodes, e->start_mark)) return false;
     if (r->stack.n + a->height > r->opt.max_depth)
-        return fail(r, e->start_mark, ERR_LIMIT, "nested deeper than %u", r->opt.max_depth);
+        return fail(r, e->start_mark, ERR_LIMIT, "nested deeper than %u levels", r->opt.max_depth);
     if (expects_key(r)) {
         if (value_is_gone(a->key)) return fail(r, e->start_mark, ERR_PARSE, "a key must be a scalar");
         return put_key(r, a->key, e->start_mark);
@@ -286,7 +286,7 @@ static bool open_container(Reader *r, const yaml_event_t *e) {
     if (!count_nodes(r, 1, e->start_mark) || !check_container_tag(r, e, tag, map ? "map" : "seq")) return false;
     if (expects_key(r)) return fail(r, e->start_mark, ERR_PARSE, "a key must be a scalar");
     if (r->stack.n == r->opt.max_depth)
-        return fail(r, e->start_mark, ERR_LIMIT, "nested deeper than %u", r->opt.max_depth);
+        return fail(r, e->start_mark, ERR_LIMIT, "nested deeper than %u levels", r->opt.max_depth);
     if (r->opt.expect_map && !map && r->stack.n == 0) return fail(r, e->start_mark, ERR_PARSE, "expected a map");
 
     void *made = map ? (void *)dict_new(r->heap, 0, r->err) : (void *)list_new(r->heap, 0, r->err);
@@ -372,7 +372,7 @@ static bool finish(Reader *r, Value *out) {
 static bool read_text(Reader *r, Str text, Value *out) {
     Place at = { 1, 1 };
     if (text.n > r->opt.max_bytes) {
-        error_set(r->err, ERR_LIMIT, "%zu bytes are more than the limit of %zu", text.n, r->opt.max_bytes);
+        error_set(r->err, ERR_LIMIT, "text of %zu bytes is over the limit of %zu", text.n, r->opt.max_bytes);
         return located(r, (Place){ r->opt.first_line, 1 });
     }
     if (!yaml_text_prepare(&r->text, text, &at, r->err))

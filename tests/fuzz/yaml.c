@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "value/dict.h"
 #include "value/heap.h"
+#include "value/json.h"
 #include "value/list.h"
 #include "value/yaml.h"
 
@@ -35,6 +36,17 @@ static size_t check_places(const Places *p, Value v, uint32_t first_line) {
     return nodes;
 }
 
+/* Written as JSON and read back it is the same value. */
+static void check_json(Heap *h, Value v) {
+    Buf text = { 0 };
+    Error err = { 0 };
+    Value again;
+    bool same = false;
+    require(json_write(&text, v, NULL, &err) && json_read(h, buf_str(&text), NULL, &again, &err));
+    require(value_equal(v, again, &same, &err) && same);
+    buf_clear(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n < 4) return 0;
     uint8_t flags = data[0];
@@ -64,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (ok) {
         bool same = false;
         if (options.max_depth <= 100) require(value_equal(a, b, &same, &err) && same);
+        if (flags & 64) check_json(h2, b);
         if (options.expect_map) require(value_is_dict(a));
         if (places) {
             size_t nodes = check_places(places, a, first);
