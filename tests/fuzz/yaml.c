@@ -40,7 +40,7 @@ static size_t check_places(const Places *p, Value v, uint32_t first_line) {
 static void check_json(Heap *h, Value v) {
     Buf text = { 0 };
     Error err = { 0 };
-    Value again;
+    Value again = VALUE_GONE;
     bool same = false;
     require(json_write(&text, v, NULL, &err) && json_read(h, buf_str(&text), NULL, &again, &err));
     require(value_equal(v, again, &same, &err) && same);
