@@ -90,7 +90,7 @@ static bool fail_parser(Reader *r) {
     size_t offset = offset_of(text, p->problem_mark);
     YamlProblem said = yaml_problem_explain(p->problem, p->context, offset < text.n ? text.at[offset] : 0);
     Place inside = place_at(r, p->context_mark), at = place_at(r, p->problem_mark);
-    if (said.where == PROBLEM_AT_START) at = inside;
+    if (said.where == PROBLEM_AT_START && p->context) at = inside;
     else if (offset == text.n) {   /* libyaml takes the end for one line more */
         at = yaml_text_place(text, offset);
         at.line += r->opt.first_line - 1;
