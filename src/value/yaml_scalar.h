@@ -1,0 +1,15 @@
+/* What a YAML scalar means: the 1.2 core schema. */
+#pragma once
+#include "value/heap.h"
+
+typedef enum { SCALAR_STRING, SCALAR_NULL, SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT, SCALAR_ENDLESS } YamlScalar;
+
+YamlScalar yaml_scalar_type(Str text);   /* of a plain scalar without a tag; SCALAR_ENDLESS is .inf and .nan */
+
+/* `tag` is NULL or the whole tag ("tag:yaml.org,2002:int"). Fails, without a prefix or place in the message, on
+ * a tag that is not core or does not fit the text, on .inf and .nan, and on a number that is too large. */
+bool yaml_scalar_read(Heap *h, Str text, bool plain, const char *tag, Value *out, Error *err);
+
+/* The part after "tag:yaml.org,2002:" when it is a core tag's ("str", "map", …), else NULL. */
+const char *yaml_scalar_core_tag(const char *tag);
+#define YAML_SCALAR_TAGS "only the core tags are supported (!!str, !!int, !!float, !!bool, !!null, !!map, !!seq)"
