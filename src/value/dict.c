@@ -17,7 +17,7 @@ static bool hash_of(Value key, uint32_t *out, Error *err) {
     return value_hash(key, out, err);
 }
 
-/* Are these two the same key? They are hashable, so comparing cannot fail. */
+/* Are these two the same key? Both have been hashed, which takes as much depth and work, so comparing cannot fail. */
 static bool same_key(Value a, Value b) {
     if (value_same(a, b)) return true;
     if (value_is_gone(a) || value_both_small(a, b)) return false;
