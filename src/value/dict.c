@@ -17,7 +17,7 @@ static bool hash_of(Value key, uint32_t *out, Error *err) {
     return value_hash(key, out, err);
 }
 
-/* Are these two the same key? They are hashable, so comparing cannot fail. */
+/* Are these two the same key? Both have been hashed, which takes as much depth and work, so comparing cannot fail. */
 static bool same_key(Value a, Value b) {
     if (value_same(a, b)) return true;
     if (value_is_gone(a) || value_both_small(a, b)) return false;
@@ -124,7 +124,7 @@ static bool rebuild(Heap *h, Dict *d, size_t cap, Error *err) {
     uint32_t *slot = d->slot, slots = 0;
     if (cap > DICT_LINEAR) {
         slots = slots_for(cap);
-        cap = slots / 4 * 3;
+        cap = slots / 4 * 3 < DICT_MAX ? slots / 4 * 3 : DICT_MAX;
         if (slots != d->slots && !(slot = heap_buffer(h, slots * sizeof *slot, err))) return false;
     }
     Entry *entry = d->entry;
@@ -142,7 +142,8 @@ static bool rebuild(Heap *h, Dict *d, size_t cap, Error *err) {
 
 static bool grow(Heap *h, Dict *d, Error *err) {
     if (d->n < d->used / 4 * 3) return rebuild(h, d, d->cap, err);  /* mostly removed entries: tidying is enough */
-    return rebuild(h, d, d->cap ? (size_t)d->cap * 2 : DICT_START, err);
+    size_t cap = d->cap ? (size_t)d->cap * 2 : DICT_START;
+    return rebuild(h, d, cap > DICT_MAX && d->cap < DICT_MAX ? DICT_MAX : cap, err);
 }
 
 static Dict *fresh(Heap *h, ObjectType type, size_t room, Error *err) {
@@ -206,6 +207,11 @@ bool dict_remove(Dict *d, Value key, Value *out, Error *err) {
 
 bool dict_clear(Dict *d, Error *err) {
     if (!dict_check_mutable(d, "clear", err)) return false;
+    if (d->used < d->slots / 16) {                      /* wiping a large table would cost more than its few entries did */
+        d->entry = NULL;
+        d->slot = NULL;
+        d->cap = d->slots = 0;
+    }
     d->n = d->used = d->first = 0;
     if (d->slots) memset(d->slot, 0, d->slots * sizeof *d->slot);
     return true;

@@ -13,6 +13,7 @@ enum { CHUNK_FIRST = 256, CHUNK_MAX = 1024, LARGE_MIN = 1, BUDGET_MIN = 0 };
 enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, LARGE_MIN = 8 << 10, BUDGET_MIN = 2 << 20 };
 #endif
 enum { UNIT = 8, SPAN_MIN = 64 };   /* smaller gaps are not worth visiting */
+#define SIZE_LARGEST ((size_t)UINT32_MAX * UNIT)   /* what Object.units can tell */
 
 /* A chunk's data is tiled with objects; room that is not taken is an OBJECT_FREE, save for the room at `bump`. */
 typedef struct Chunk { struct Chunk *next; size_t size; char data[]; } Chunk;
@@ -83,7 +84,8 @@ void heap_reset(Heap *h) {
     h->chunks = keep;
     h->spans = NULL;
     h->used = keep ? keep->size : 0;
-    h->given = h->live = h->peak = h->collections = 0;
+    h->peak = h->used;
+    h->given = h->live = h->collections = 0;
     h->next_chunk = keep ? CHUNK_MAX : CHUNK_FIRST;
     h->roots.n = h->pins.n = 0;
     heap_set_limit(h, h->limit == SIZE_MAX ? 0 : h->limit);
@@ -93,7 +95,9 @@ void heap_set_limit(Heap *h, size_t limit) {
     h->limit = limit ? limit : SIZE_MAX;
     h->budget = h->live > BUDGET_MIN ? h->live : BUDGET_MIN;
     size_t room = h->limit > h->live ? h->limit - h->live : 0;
-    if (h->budget > room / 2) h->budget = room / 2;     /* the other half is for what one step may need at once */
+    if (h->budget <= room / 2) return;
+    h->budget = room / 2;                               /* the other half is for what one step may need at once … */
+    if (h->budget < h->limit / 64) h->budget = h->limit / 64;  /* … but a nearly full heap must not collect all the time */
 }
 
 HeapStats heap_stats(const Heap *h) {
@@ -166,16 +170,21 @@ static void unlink_large(Heap *h, Large *l) {
     if (l->next) l->next->prev = l->prev;
 }
 
+static void *too_large(Error *err) { return error_set(err, ERR_LIMIT, "object too large"), NULL; }
+
+static size_t in_units(size_t size) { return (size + (UNIT - 1)) & ~(size_t)(UNIT - 1); }
+
 void *heap_alloc_raw(Heap *h, ObjectType type, size_t size, Error *err) {
-    size = (size + (UNIT - 1)) & ~(size_t)(UNIT - 1);
     Object *o;
     if (__builtin_expect(size >= LARGE_MIN, 0)) {
-        if (size / UNIT > UINT32_MAX) { error_set(err, ERR_LIMIT, "object too large"); return NULL; }
+        if (size > SIZE_LARGEST) return too_large(err); /* before rounding up, which could overflow */
+        size = in_units(size);
         o = alloc_large(h, size, err);
         if (!o) return NULL;
         *o = (Object){ .type = (uint8_t)type, .flags = OBJECT_LARGE, .units = (uint32_t)(size / UNIT) };
         return o;
     }
+    size = in_units(size);
     if (__builtin_expect((size_t)(h->end - h->bump) < size, 0) && !refill(h, size, err)) return NULL;
     o = (Object *)(void *)h->bump;
     h->bump += size;
@@ -202,13 +211,13 @@ static Object *buffer_object(const void *buffer) { return (Object *)(uintptr_t)b
 size_t heap_buffer_size(const void *buffer) { return (size_t)buffer_object(buffer)->units * UNIT - sizeof(Object); }
 
 void *heap_buffer(Heap *h, size_t size, Error *err) {
+    if (size > SIZE_LARGEST - sizeof(Object)) return too_large(err);
     Object *o = heap_alloc_raw(h, OBJECT_BUFFER, sizeof *o + size, err);
     return o ? o + 1 : NULL;
 }
 
-static void *grow_large(Heap *h, Object *o, size_t size, Error *err) {
-    size_t whole = (sizeof *o + size + (UNIT - 1)) & ~(size_t)(UNIT - 1), had = large_of(o)->size;
-    if (whole / UNIT > UINT32_MAX) { error_set(err, ERR_LIMIT, "object too large"); return NULL; }
+static void *grow_large(Heap *h, Object *o, size_t whole, Error *err) {
+    size_t had = large_of(o)->size;
     if (!take(h, whole - had, err)) return NULL;
     h->given += whole - had;
     Large *l = mem_resize(large_of(o), 1, sizeof(Large) + whole);
@@ -222,10 +231,11 @@ static void *grow_large(Heap *h, Object *o, size_t size, Error *err) {
 
 void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *err) {
     if (!buffer) return heap_buffer(h, size, err);
+    if (size > SIZE_LARGEST - sizeof(Object)) return too_large(err);
     Object *o = buffer_object(buffer);
-    size_t had = (size_t)o->units * UNIT, whole = (sizeof *o + size + (UNIT - 1)) & ~(size_t)(UNIT - 1);
+    size_t had = (size_t)o->units * UNIT, whole = in_units(sizeof *o + size);
     if (whole <= had) return buffer;
-    if (o->flags & OBJECT_LARGE) return grow_large(h, o, size, err);
+    if (o->flags & OBJECT_LARGE) return grow_large(h, o, whole, err);
     if ((char *)o + had == h->bump && whole < LARGE_MIN && (size_t)(h->end - (char *)o) >= whole) {
         h->bump = (char *)o + whole;                    /* last one laid: just move the pointer */
         o->units = (uint32_t)(whole / UNIT);
@@ -313,7 +323,7 @@ bool heap_wants_collection(const Heap *h) {
 #ifdef HARNESS_HOSTILE
     return !h->frozen;
 #else
-    return h->given > h->budget;
+    return h->given > h->budget + (size_t)(h->end - h->bump);   /* a span counts as it is used up */
 #endif
 }
 

@@ -30,14 +30,18 @@ static BigInt *big_room(Heap *h, size_t limbs, Error *err) {
     return heap_alloc_raw(h, OBJECT_INT, sizeof(BigInt) + limbs * sizeof(mp_limb_t), err);
 }
 
+/* The small int of these limbs, if they fit one; n counts no leading zeros. */
+static bool fits_small(const mp_limb_t *limb, size_t n, bool negative, Value *out) {
+    if (n > 1) return false;
+    uint64_t w = n ? limb[0] : 0;
+    if (w > (uint64_t)VALUE_INT_MAX + negative) return false;
+    return *out = value_from_small(negative ? -(int64_t)w : (int64_t)w), true;
+}
+
 /* Drops leading zero limbs and turns what fits into a small int. */
 static bool big_done(BigInt *b, size_t n, bool negative, Value *out, Error *err) {
     while (n && b->limb[n - 1] == 0) n--;
-    if (n <= 1) {
-        uint64_t w = n ? b->limb[0] : 0;
-        if (w <= (uint64_t)VALUE_INT_MAX + negative)
-            return *out = value_from_small(negative ? -(int64_t)w : (int64_t)w), true;
-    }
+    if (fits_small(b->limb, n, negative, out)) return true;
     b->n = (uint32_t)n;
     b->negative = negative;
     if (n > INT_BITS_MAX / 64) return error_set(err, ERR_LIMIT, "int too large");
@@ -45,9 +49,10 @@ static bool big_done(BigInt *b, size_t n, bool negative, Value *out, Error *err)
 }
 
 static bool from_limbs(Heap *h, const mp_limb_t *limb, size_t n, bool negative, Value *out, Error *err) {
-    BigInt *b = big_room(h, n ? n : 1, err);
+    if (fits_small(limb, n, negative, out)) return true;
+    BigInt *b = big_room(h, n, err);
     if (!b) return false;
-    if (n) mpn_copyi(b->limb, limb, (mp_size_t)n);
+    mpn_copyi(b->limb, limb, (mp_size_t)n);
     return big_done(b, n, negative, out, err);
 }
 

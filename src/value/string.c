@@ -14,11 +14,13 @@ enum { SHARE_MIN = 4 };
 enum { SHARE_MIN = 256 };        /* shorter results are simply copied */
 #endif
 
+static bool fits(ObjectType type, size_t n, Error *err) {
+    if (n <= STRING_MAX) return true;
+    return error_set(err, ERR_LIMIT, "%s too long (%zu bytes)", type == OBJECT_STRING ? "string" : "bytes", n);
+}
+
 static String *room(Heap *h, ObjectType type, size_t n, char **at, Error *err) {
-    if (n > STRING_MAX) {
-        error_set(err, ERR_LIMIT, "%s too long (%zu bytes)", type == OBJECT_STRING ? "string" : "bytes", n);
-        return NULL;
-    }
+    if (!fits(type, n, err)) return NULL;
     String *s = heap_alloc_raw(h, type, offsetof(String, shared) + n + 1, err);
     if (!s) return NULL;
     char *bytes = (char *)&s->shared;                   /* an inline string's bytes start where `shared` would stand */
@@ -68,7 +70,7 @@ static String *view(Heap *h, ObjectType type, StringBuffer *b, const char *at, s
 /* A string whose bytes are a+b in a buffer with room to grow. */
 static String *concat_into_buffer(Heap *h, String *a, String *b, Error *err) {
     size_t n = (size_t)a->n + b->n;
-    if (n > STRING_MAX) { error_set(err, ERR_LIMIT, "string too long (%zu bytes)", n); return NULL; }
+    if (!fits((ObjectType)a->obj.type, n, err)) return NULL;
     size_t cap = n + n / 2;
     StringBuffer *shared = heap_buffer(h, sizeof *shared + cap, err);
     if (!shared) return NULL;

@@ -38,9 +38,16 @@ bool value_truth(Value v) {
     return false;
 }
 
+size_t value_weight(Value v) {
+    if (!value_is_object(v)) return 1;
+    const Object *o = value_object(v);
+    if (o->type == OBJECT_STRING || o->type == OBJECT_BYTES) return 1 + ((const String *)o)->n / 64;
+    return o->type == OBJECT_INT ? 1 + ((const BigInt *)o)->n / 8 : 1;
+}
+
 /* ---- hashing ---- */
 
-static bool hash_value(Value v, int depth, uint32_t *out, Error *err);
+static bool hash_value(Value v, int depth, size_t *left, uint32_t *out, Error *err);
 
 /* A float that equals an int must hash as that int does. */
 static bool hash_float(double d, uint32_t *out) {
@@ -50,25 +57,25 @@ static bool hash_float(double d, uint32_t *out) {
     return *out = hash_word(value_from_float(d).bits), true;
 }
 
-static bool hash_tuple(const Tuple *t, int depth, uint32_t *out, Error *err) {
+static bool hash_tuple(const Tuple *t, int depth, size_t *left, uint32_t *out, Error *err) {
     if (depth >= VALUE_DEPTH_MAX) return error_set(err, ERR_SCRIPT, "value nested too deeply to hash");
     uint64_t mix = t->n;
     for (uint32_t i = 0; i < t->n; i++) {
         uint32_t h;
-        if (!hash_value(t->at[i], depth + 1, &h, err)) return false;
+        if (!hash_value(t->at[i], depth + 1, left, &h, err)) return false;
         mix = (uint64_t)hash_word(mix) << 32 | h;        /* chained through the keyed hash: order counts */
     }
     return *out = hash_word(mix), true;
 }
 
-static bool hash_object(Object *o, int depth, uint32_t *out, Error *err) {
+static bool hash_object(Object *o, int depth, size_t *left, uint32_t *out, Error *err) {
     switch ((ObjectType)o->type) {
     case OBJECT_STRING: case OBJECT_BYTES:
         return *out = string_hash((String *)o), true;
     case OBJECT_INT:
         return *out = int_hash((const BigInt *)o), true;
     case OBJECT_TUPLE:
-        return hash_tuple((Tuple *)o, depth, out, err);
+        return hash_tuple((Tuple *)o, depth, left, out, err);
     default:
         if (o->type >= OBJECT_CLASSED && ((Classed *)o)->cls->hashable)
             return *out = hash_word((uint64_t)(uintptr_t)o), true;
@@ -76,10 +83,16 @@ static bool hash_object(Object *o, int depth, uint32_t *out, Error *err) {
     }
 }
 
-static bool hash_value(Value v, int depth, uint32_t *out, Error *err) {
+static bool hash_value(Value v, int depth, size_t *left, uint32_t *out, Error *err) {
+    size_t weight = value_weight(v);
+    if (*left < weight) return error_set(err, ERR_LIMIT, "value too large to hash");
+    *left -= weight;
     if (value_is_float(v)) return hash_float(value_float(v), out);
-    if (value_is_object(v)) return hash_object(value_object(v), depth, out, err);
+    if (value_is_object(v)) return hash_object(value_object(v), depth, left, out, err);
     return *out = hash_word(v.bits), true;
 }
 
-bool value_hash(Value v, uint32_t *out, Error *err) { return hash_value(v, 0, out, err); }
+bool value_hash(Value v, uint32_t *out, Error *err) {
+    size_t left = VALUE_WORK_MAX;
+    return hash_value(v, 0, &left, out, err);
+}

@@ -79,6 +79,15 @@ bool value_truth(Value v);                                /* false: None, False,
 /* Depth of nesting up to which equality, ordering and hashing look; deeper (or cyclic) is an error. */
 enum { VALUE_DEPTH_MAX = 200 };
 
+/* How much they look at, as the sum of value_weight over all parts; more is an error. Parts that are shared count
+ * wherever they stand: a hundred lists that each hold the next one twice unfold into 2^100. */
+#ifdef HARNESS_HOSTILE
+#define VALUE_WORK_MAX ((size_t)1 << 20)
+#else
+#define VALUE_WORK_MAX ((size_t)1 << 26)
+#endif
+size_t value_weight(Value v);                             /* of v without its parts: 1, and 1 for each 64 bytes of text or int */
+
 /* Equality as Starlark's ==: 1 == 1.0, NaN == NaN, True != 1; lists and tuples by element, dicts and
  * sets regardless of order; functions and other objects by identity unless their class says otherwise. */
 bool value_equal(Value a, Value b, bool *out, Error *err);
