@@ -1,0 +1,20 @@
+/* What the files of the library share among themselves: functions that stand in one table but
+ * live in another file, and helpers of several. */
+#pragma once
+#include "starlark/native.h"
+
+NativeFn lib_convert_bool, lib_convert_bytes, lib_convert_dict, lib_convert_float, lib_convert_int, lib_convert_list,
+    lib_convert_set, lib_convert_str, lib_convert_tuple;
+NativeFn lib_sort_max, lib_sort_min, lib_sort_sorted;
+
+/* What dict() and dict.update() have in common: at most one mapping or iterable of pairs, then keywords. */
+bool lib_dict_fill(Vm *vm, Dict *d, const NativeArgs *a, Error *err);
+/* Adds all items of an iterable. */
+bool lib_set_fill(Vm *vm, Dict *set, Value from, Error *err);
+
+/* Calls vm_work once in a while: for (uint32_t i = 0; …; i++) if (!lib_tick(vm, i, err)) … */
+bool lib_tick_now(Vm *vm, Error *err);
+static inline bool lib_tick(Vm *vm, uint32_t i, Error *err) { return (i & 1023) != 1023 || lib_tick_now(vm, err); }
+
+/* The text in `b` as a string value; empties b whether or not that works. */
+bool lib_take_text(Vm *vm, Buf *b, Value *out, Error *err);
