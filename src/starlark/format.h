@@ -1,0 +1,10 @@
+/* The two ways to fill in a template: `format % args` and format.format(…). */
+#pragma once
+#include "starlark/native.h"
+
+/* %s %r %d %i %o %x %X %e %E %f %F %g %G %c %%, and %(key)s with a dict. No widths, flags or precisions, as in the
+ * specification. */
+bool format_percent(Vm *vm, String *format, Value args, Value *out, Error *err);
+
+/* str.format: {} {0} {name}, !s and !r, {{ and }}. A method of a->self; positional and named arguments as they come. */
+bool format_method(Vm *vm, const NativeArgs *a, Value *out, Error *err);

@@ -1,0 +1,43 @@
+/* The account of work a native function keeps, so that it can be interrupted and stays within the heap's limit
+ * without asking at every byte. Start with Work w = { .vm = vm }. One unit is about 10 ns. */
+#pragma once
+#include "starlark/vm.h"
+
+enum { WORK_BATCH = 4096, WORK_CHUNK = 1 << 20, WORK_BUF_STEP = 1 << 16 };
+
+typedef struct Work { Vm *vm; size_t units, seen; } Work;
+
+/* False when the call was cancelled, its deadline passed, or its steps are used up. */
+static inline bool work_add(Work *w, size_t units, Error *err) {
+    w->units += units;
+    if (__builtin_expect(w->units < WORK_BATCH, 1)) return true;
+    units = w->units;
+    w->units = 0;
+    return vm_work(w->vm, units, err);
+}
+
+/* Would the text in b and `more` bytes still fit the heap? Buffers stand outside of it, so they must not outgrow it. */
+static inline bool work_room(Work *w, const Buf *b, size_t more, Error *err) {
+    if (__builtin_expect(b->n + more < w->seen + WORK_BUF_STEP, 1)) return true;
+    w->seen = b->n;
+    return heap_can_take(vm_heap(w->vm), b->n + more, err);
+}
+
+/* memcpy that can be interrupted. */
+static inline bool work_copy(Work *w, char *to, Str from, Error *err) {
+    while (__builtin_expect(from.n > WORK_CHUNK, 0)) {
+        memcpy(to, from.at, WORK_CHUNK);
+        to += WORK_CHUNK, from.at += WORK_CHUNK, from.n -= WORK_CHUNK;
+        if (!work_add(w, WORK_CHUNK / 100, err)) return false;
+    }
+    if (from.n) memcpy(to, from.at, from.n);
+    return work_add(w, 1 + from.n / 100, err);
+}
+
+/* Makes b's text a string (quoted text included: no more than a copy). */
+static inline bool work_string(Work *w, const Buf *b, Value *out, Error *err) {
+    char *at;
+    String *s = string_room(vm_heap(w->vm), b->n, &at, err);
+    if (!s || !work_copy(w, at, buf_str(b), err)) return false;
+    return *out = value_from_object(s), true;
+}
