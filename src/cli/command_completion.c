@@ -65,6 +65,14 @@ static void add_sh_flag_values(Buf *out, const Flag *list) {
     }
 }
 
+/* "--flag) ((i++)) ;; ": the word behind such a flag is not a command. */
+static void add_sh_valued(Buf *out, const Flag *list) {
+    for (const Flag *f = list; f && f->name; f++) {
+        if (!f->value) continue;
+        buf_add_fmt(out, "%s%s%s) ((i++)) ;;\n        ", f->name, f->letter ? "|" : "", f->letter ? f->letter : "");
+    }
+}
+
 static void add_sh_command(Buf *out, const Command *c) {
     buf_add_fmt(out, "        \"%s\") flags=\"$flags", c->name);
     add_flag_words(out, c->flags);
@@ -77,7 +85,7 @@ static void add_bash(Buf *out) {
     buf_add(out, STR("# bash completion for harness\n"
                      "_harness() {\n"
                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local name= words= flags=\"")); 
+                     "    local name= words= flags=\""));
     add_flag_words(out, command_global_flags);
     buf_add(out, STR("\" i\n    COMPREPLY=()\n    case $prev in\n"));
     add_sh_flag_values(out, command_global_flags);
@@ -85,7 +93,10 @@ static void add_bash(Buf *out) {
     buf_add(out, STR("    esac\n"
                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                      "        case ${COMP_WORDS[i]} in\n"
-                     "        -C|-c|--chdir|--config|--log-level|--log-format|--color) ((i++)) ;;\n"
+                     "        "));
+    add_sh_valued(out, command_global_flags);
+    for (size_t i = 0; i < command_count; i++) add_sh_valued(out, command_table[i].flags);
+    buf_add(out, STR("--) break ;;\n"
                      "        -*) ;;\n"
                      "        *) name=\"${name:+$name }${COMP_WORDS[i]}\" ;;\n"
                      "        esac\n"
