@@ -26,8 +26,8 @@ const Command command_table[] = {
     {
         .name = "doctor", .operands = "",
         .summary = "say what this machine offers",
-        .about = "Checks the kernel features the sandbox is built on, the libraries that are loaded\n"
-                 "on first use, and which model keys are in the environment (names only).\n"
+        .about = "Checks the kernel features that the sandbox needs, the libraries that are\n"
+                 "loaded on first use, and which model keys the environment holds (names only).\n"
                  "Exits 1 when something required is missing.",
         .example = "harness doctor --json",
         .run = command_doctor,
@@ -42,8 +42,8 @@ const Command command_table[] = {
     {
         .name = "json check", .operands = "FILE", .min = 1, .max = 1,
         .summary = "check that a file is valid JSON",
-        .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is wrong,\n"
-                 "with line and column. A FILE of - reads standard input.",
+        .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
+                 "wrong, with line and column. A FILE of - reads standard input.",
         .example = "harness json check package.json",
         .run = command_json_check,
     },

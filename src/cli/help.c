@@ -2,7 +2,7 @@
 #include <string.h>
 #include "cli/cli.h"
 
-enum { COLUMN = 26 };            /* where descriptions start */
+enum { COLUMN = 28 };            /* where descriptions start */
 
 static void add_row(Buf *out, const char *left, const char *right) {
     buf_add_fmt(out, "  %-*s%s\n", COLUMN - 2, left, right);
@@ -20,7 +20,7 @@ static void add_commands(Buf *out, const char *group) {
 static void add_flags(Buf *out, const Flag *list) {
     for (const Flag *f = list; f && f->name; f++) {
         Buf left = { 0 };
-        buf_add_fmt(&left, "%s%s%s", f->letter ? f->letter : "   ", f->letter ? "," : "", f->letter ? " " : " ");
+        buf_add_fmt(&left, "%s%s ", f->letter ? f->letter : "   ", f->letter ? "," : "");
         buf_add_fmt(&left, "%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
         add_row(out, left.at, f->help);
         buf_clear(&left);
