@@ -5,7 +5,7 @@ DESTDIR ?=
 .PHONY: all deps demo test check bench fuzz install clean help
 
 all: deps           ## build the release program at build/harness
-	@scripts/build.sh release
+	@scripts/build.sh release harness
 
 deps:               ## install the Debian packages and npm modules that are missing
 	@scripts/deps.sh

