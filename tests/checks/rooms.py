@@ -19,7 +19,7 @@ DOOR = "harness.c"          # implements include/harness.h: stands in front of a
 MAX_LINES = 1000
 
 # Families of names that are a kind of what their header is about.
-ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"]}
+ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"], "starlark/universe.h": ["lib"]}
 
 
 def rank(room):
