@@ -36,7 +36,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   # Debian's start files carry no control-flow marks, so the linker drops ours; the one for
   # shadow stacks is true of them too and is put back.
   target_link_options(harness_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,shstk,--as-needed)
-  check_c_compiler_flag(-ftrivial-auto-var-init=zero HARNESS_HAS_AUTO_VAR_INIT)
+  check_c_compiler_flag(-ftrivial-auto-var-init=zero HARNESS_HAS_AUTO_VAR_INIT)   # clang before 16 refuses it
   if(HARNESS_HAS_AUTO_VAR_INIT)
     target_compile_options(harness_flags INTERFACE -ftrivial-auto-var-init=zero)
   endif()
