@@ -4,7 +4,8 @@
 1. A file includes headers only of its own room and of rooms above it (the list below), always
    as "room/file.h".
 2. A public name starts with the name of its header, of its room, or of a type of that room:
-   everything public in value/dict.h starts with dict_. Types are CamelCase and exempt.
+   everything public in value/dict.h starts with dict_. Types are CamelCase and exempt. A room
+   with a kind of value of its own may add value_KIND and value_is_KIND.
 3. No source file has more than 1000 lines.
 
 Prints one line per problem, FILE:LINE: text, and exits 1 when there is one.
@@ -101,8 +102,9 @@ def check_names(root, room, headers):
     for path, text in headers.items():
         relative = path.relative_to(root / "src").as_posix()
         allowed = {path.stem, room} | types | set(ALSO.get(relative, []))
+        accessors = {f"value_{kind}" for kind in types} | {f"value_is_{kind}" for kind in types}
         for line, name in public_names(text):
-            if name not in allowed and not any(name.startswith(prefix + "_") for prefix in allowed):
+            if name not in allowed | accessors and not any(name.startswith(prefix + "_") for prefix in allowed):
                 yield f"src/{relative}:{line}: {name}: a public name here starts with {path.stem}_ or {room}_"
 
 

@@ -16,7 +16,8 @@ src/base/bad.h:4: include "good.h" by room: "ROOM/FILE.h"
 src/base/bad.h:5: include "../base/good.h" by room: "ROOM/FILE.h"
 src/base/bad.h:8: stray: a public name here starts with bad_ or base_
 src/base/bad.h:9: wild_counter: a public name here starts with bad_ or base_
-src/base/bad.h:10: other_thing: a public name here starts with bad_ or base_
+src/base/bad.h:10: value_is_other: a public name here starts with bad_ or base_
+src/base/bad.h:11: other_thing: a public name here starts with bad_ or base_
 src/cellar/wine.h:1: cellar/ is not a room
 src/lost.c:1: a source file lives in a room
 src/value/value.c:2: "cellar/wine.h": cellar/ is not a room
