@@ -30,7 +30,7 @@ const bad = {
   'truncated in an object': ['{"a": [1,\n2', 2, 2],
   'truncated in a string': ['["abc', 1, 6],
   'truncated in a literal': ['tru', 1, 1],
-  'truncated in an escape': ['"\\u12', 1, 6],
+  'truncated in an escape': ['"\\u12', 1, 2],
   'a byte-order mark': ['\ufeff{}', 1, 1],
   'a raw NUL': [Buffer.from('[1, \0]'), 1, 5],
   'a raw NUL in a string': [Buffer.from('"a\0b"'), 1, 3],
