@@ -12,6 +12,11 @@ foreach(source ${unit_tests})
   # On the file, not the target: only there they come after the flags they take back.
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-Wno-missing-prototypes;-Wno-conversion")
   target_link_libraries(${target} PRIVATE libharness PkgConfig::CMOCKA)
+  target_link_options(${target} PRIVATE ${HARNESS_NO_LTO_LINK})
   add_test(NAME ${room}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 120)
 endforeach()
+
+# The rules of the house: which room may use which, names, file lengths; and the rules' own test.
+add_test(NAME checks/rooms COMMAND python3 tests/checks/rooms.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+add_test(NAME checks/test_rooms COMMAND python3 tests/checks/test_rooms.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/mem.h"
-#include "powers.h"
+#include "base/powers.h"
 
 typedef unsigned __int128 Wide;
 

@@ -1,0 +1,36 @@
+# A short front for CMake, Ninja and the scripts. `make help` lists the targets.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: all deps demo test check bench fuzz install clean help
+
+all: deps           ## build the release program at build/harness
+	@scripts/build.sh release harness
+
+deps:               ## install the Debian packages and npm modules that are missing
+	@scripts/deps.sh
+
+demo: all           ## show what exists so far
+	@scripts/demo.sh
+
+test: deps          ## unit and end-to-end tests on the release build
+	@scripts/test.sh release
+
+check: deps         ## sanitizers, hostile build, both compilers, static analysis, short fuzzing
+	@scripts/check.sh
+
+bench:              ## measure beside other implementations
+	@scripts/deps.sh bench
+	@scripts/bench.sh
+
+fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
+
+install: all        ## install below PREFIX (default /usr/local); honours DESTDIR
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+clean:              ## remove everything that was built
+	rm -rf build
+
+help:               ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

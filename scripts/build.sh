@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds one CMake preset in build/PRESET: scripts/build.sh PRESET [TARGET...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=$1 dir=build/$1
+shift
+
+# Ninja configures again by itself when a CMake file changes, but not for the presets.
+if [[ ! -f $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]]; then
+  mkdir -p "$dir"
+  if ! cmake --preset "$preset" >"$dir/configure.log" 2>&1; then
+    cat "$dir/configure.log" >&2
+    exit 1
+  fi
+fi
+ninja -C "$dir" ${JOBS:+-j "$JOBS"} "$@"

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Everything that `make test` is too quick for: all tests under the sanitizers and in the
+# hostile build, both compilers with warnings as errors, static analysis, short fuzzing.
+# Arguments pick single steps: scripts/check.sh asan tidy
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+mkdir -p build/logs
+
+rooms() { python3 tests/checks/rooms.py . && python3 tests/checks/test_rooms.py; }
+gcc() { scripts/build.sh gcc; }
+clang() { scripts/build.sh clang; }
+asan() { scripts/test.sh asan; }
+tsan() { scripts/test.sh tsan; }
+hostile() { scripts/test.sh hostile; }
+fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-10} scripts/fuzz.sh; }
+
+# error.c defines what analyzer.h redefines for everyone else.
+tidy() {
+  scripts/build.sh clang
+  {
+    find src -name '*.c' ! -path src/base/error.c -print0 |
+      xargs -0 -P "$jobs" -n 3 clang-tidy --quiet -p build/clang --extra-arg=-include --extra-arg="$PWD/tests/checks/analyzer.h"
+    clang-tidy --quiet -p build/clang src/base/error.c
+  } 2>build/logs/tidy.err || { cat build/logs/tidy.err; return 1; }
+}
+
+cppcheck() {
+  command cppcheck -j "$jobs" --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+    --enable=warning,performance,portability --suppressions-list=.cppcheck \
+    -D_GNU_SOURCE -D__x86_64__ -Isrc -Iinclude src
+}
+
+# A convenience: used where it is installed.
+scripts_lint() {
+  bash -n scripts/*.sh .ci/run
+  if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
+}
+
+if [[ ${1:-} == --step ]]; then        # a process of its own, so that `set -e` holds inside a step
+  "$2"
+  exit
+fi
+
+steps=("$@")
+((${#steps[@]})) || steps=(rooms scripts_lint gcc clang tidy cppcheck asan tsan hostile fuzz)
+failed=()
+for step in "${steps[@]}"; do
+  echo "== check: $step"
+  start=$SECONDS
+  "$0" --step "$step" >"build/logs/$step.txt" 2>&1 && outcome=ok || outcome=FAILED
+  if [[ $outcome == ok ]]; then
+    grep -E '^([0-9]+ passed|fuzz )' "build/logs/$step.txt" | sed 's/^/   /' || true
+  else
+    cat "build/logs/$step.txt"
+    failed+=("$step")
+  fi
+  echo "   $outcome ($((SECONDS - start)) s)"
+done
+if ((${#failed[@]})); then
+  echo "check: FAILED: ${failed[*]}"
+  exit 1
+fi
+echo "check: all ${#steps[@]} steps ok"

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Shows what exists so far.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PATH=$PWD/build:$PATH
+
+# Prints a command, runs it, and says how it ended if not with 0.
+show() {
+  printf '\n$ %s\n' "$*"
+  "$@" 2>&1 || printf '(exit %d)\n' $?
+}
+
+echo 'harness: what exists so far'
+show harness version
+show harness doctor
+
+printf '{\n  "name": "demo",\n  "digits": 123456789012345678901234567890\n}\n' >"$work/good.json"
+printf '{\n  "name": "demo",\n  "items": [1, 2,]\n}\n' >"$work/bad.json"
+cd "$work"
+show cat good.json
+show harness json check good.json
+show cat bad.json
+show harness json check bad.json
+show harness json check --json bad.json
+show harness jsno check good.json

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs what is missing: Debian packages, then the npm modules of the end-to-end tests.
+# With the argument "bench" also the peers that `make bench` measures against.
+# Quick, and without the network, when everything is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy clang-format cppcheck
+  cmake ninja-build pkg-config git ca-certificates python3
+  libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
+  libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
+)
+[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev golang-go golang-starlark-dev lua5.4)
+
+# Debian's node only starts npm: the tests run on the node that the lock file pins.
+command -v node >/dev/null || packages+=(nodejs)
+command -v npm >/dev/null || packages+=(npm)
+
+missing_packages() {
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) \
+    <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' 2>/dev/null | sed -n 's/ installed$//p' | sort -u)
+}
+
+install_packages() {
+  local as=() command
+  command="apt-get update && apt-get install -y --no-install-recommends $*"
+  if [[ $(id -u) != 0 ]]; then
+    as=(sudo -n)
+    if ! sudo -n true 2>/dev/null; then
+      printf 'Packages are missing and sudo needs a password. Run:\n  sudo sh -c "%s"\n' "$command" >&2
+      exit 1
+    fi
+  fi
+  if ! "${as[@]}" env DEBIAN_FRONTEND=noninteractive sh -c "$command" </dev/null; then
+    printf 'Packages could not be installed. Run, as root:\n  %s\n' "$command" >&2
+    exit 1
+  fi
+}
+
+install_modules() {
+  local stamp=node_modules/.installed want
+  cd tests/e2e
+  want=$(sha256sum package.json package-lock.json)
+  [[ -f $stamp && $(<"$stamp") == "$want" ]] && return
+  if ! npm ci --no-progress </dev/null; then
+    printf 'npm modules could not be installed. Run:\n  npm --prefix tests/e2e ci\n' >&2
+    exit 1
+  fi
+  printf '%s\n' "$want" >"$stamp"
+}
+
+command -v dpkg-query >/dev/null || {
+  printf 'This is not Debian. Install the equivalents of:\n  %s\n' "${packages[*]}" >&2
+  exit 1
+}
+mapfile -t missing < <(missing_packages)
+if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
+install_modules

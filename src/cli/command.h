@@ -1,0 +1,43 @@
+/* The commands, as data. One row per command gives its help, its completion, its flags and
+ * the function that does the work; nothing else lists them.
+ *
+ * A name may have two words ("json check"): then the first word alone is a group. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Cli Cli;
+
+typedef struct Flag {
+    const char *name;            /* "--log-level"; NULL ends a list */
+    const char *letter;          /* "-v", or NULL */
+    const char *value;           /* what it takes, as help shows it ("DIR"); NULL: nothing */
+    const char *choices;         /* the only values it takes, "auto|always|never"; NULL: any */
+    const char *help;
+} Flag;
+
+typedef struct Command {
+    const char *name;
+    const char *operands;        /* as usage shows them: "FILE"; "" for none */
+    const char *choices;         /* the only values of the first operand, "bash|zsh|fish"; NULL: any */
+    int min, max;                /* how many operands */
+    const char *summary;         /* one line, for the list */
+    const char *about;           /* a paragraph or two for its own help, lines under 80 columns */
+    const char *example;         /* one or more lines */
+    const Flag *flags;           /* its own; NULL for none */
+    int (*run)(Cli *cli);        /* returns the exit status */
+} Command;
+
+extern const Command command_table[];
+extern const size_t command_count;
+extern const Flag command_global_flags[];
+
+const Command *command_find(const char *name);         /* by full name; NULL when there is none */
+bool command_is_group(const char *word);               /* does a two-word name start with it? */
+const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
+
+int command_completion(Cli *cli);
+int command_doctor(Cli *cli);
+int command_help(Cli *cli);
+int command_json_check(Cli *cli);
+int command_version(Cli *cli);

@@ -1,0 +1,80 @@
+#include "cli/help.h"
+#include <string.h>
+#include "cli/cli.h"
+
+enum { COLUMN = 28 };            /* where descriptions start */
+
+static void add_row(Buf *out, const char *left, const char *right) {
+    buf_add_fmt(out, "  %-*s%s\n", COLUMN - 2, left, right);
+}
+
+static void add_commands(Buf *out, const char *group) {
+    size_t n = group ? strlen(group) : 0;
+    for (size_t i = 0; i < command_count; i++) {
+        const Command *c = &command_table[i];
+        if (group && (strncmp(c->name, group, n) != 0 || (c->name[n] && c->name[n] != ' '))) continue;
+        add_row(out, c->name, c->summary);
+    }
+}
+
+static void add_flags(Buf *out, const Flag *list) {
+    for (const Flag *f = list; f && f->name; f++) {
+        Buf left = { 0 };
+        buf_add_fmt(&left, "%s%s ", f->letter ? f->letter : "   ", f->letter ? "," : "");
+        buf_add_fmt(&left, "%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
+        add_row(out, left.at, f->help);
+        buf_clear(&left);
+    }
+}
+
+static void add_indented(Buf *out, const char *text) {
+    Str rest = str_from(text), line;
+    while (str_next_line(&rest, &line)) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
+}
+
+void help_program(Buf *out) {
+    buf_add(out, STR("Usage: harness COMMAND [flags]\n\nCommands:\n"));
+    add_commands(out, NULL);
+    buf_add(out, STR("\nGlobal flags, before or after the command:\n"));
+    add_flags(out, command_global_flags);
+    buf_add(out, STR("\nRun harness COMMAND --help for one command, with an example.\n"));
+}
+
+void help_group(Buf *out, const char *group) {
+    buf_add_fmt(out, "Usage: harness %s COMMAND [flags]\n\nCommands:\n", group);
+    add_commands(out, group);
+    buf_add_fmt(out, "\nRun harness %s COMMAND --help for one command, with an example.\n", group);
+}
+
+void help_command(Buf *out, const Command *c) {
+    buf_add_fmt(out, "Usage: harness %s%s%s [flags]\n\n%s\n", c->name, *c->operands ? " " : "", c->operands, c->about);
+    if (c->flags) {
+        buf_add(out, STR("\nFlags:\n"));
+        add_flags(out, c->flags);
+    }
+    buf_add(out, STR("\nGlobal flags:\n"));
+    add_flags(out, command_global_flags);
+    buf_add(out, STR("\nExample:\n"));
+    add_indented(out, c->example);
+}
+
+int command_help(Cli *cli) {
+    const Args *a = &cli->args;
+    if (a->n_operands == 0) return help_program(&cli->out), CLI_OK;
+    Buf name = { 0 };
+    buf_add_fmt(&name, "%s%s%s", a->operands[0], a->n_operands > 1 ? " " : "", a->n_operands > 1 ? a->operands[1] : "");
+    const Command *c = command_find(name.at);
+    int status = CLI_OK;
+    if (c) {
+        help_command(&cli->out, c);
+    } else if (command_is_group(name.at)) {
+        help_group(&cli->out, name.at);
+    } else {
+        Error err = { 0 };
+        error_set(&err, ERR_VALIDATION, "help: unknown command \"%s\"", name.at);
+        error_hint(&err, "see harness --help");
+        status = cli_fail(cli, CLI_WRONG_USE, &err);
+    }
+    buf_clear(&name);
+    return status;
+}

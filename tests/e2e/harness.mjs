@@ -1,0 +1,39 @@
+// Starts the program under test. HARNESS_BIN names it; HARNESS_BUILD says how it was built.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export const bin = process.env.HARNESS_BIN ?? join(root, 'build/harness');
+export const build = process.env.HARNESS_BUILD ?? 'release';
+
+// A clean environment, so that the settings and keys of whoever runs the tests do not matter.
+const kept = ['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
+const environment = Object.fromEntries(kept.filter(k => k in process.env).map(k => [k, process.env[k]]));
+
+export function run(args, { env = {}, ...options } = {}) {
+  return finish(spawnSync(bin, args, { ...defaults, env: { ...environment, ...env }, ...options }), args);
+}
+
+// The same through a shell, for redirections: "$HARNESS" is the program.
+export function shell(script, { env = {}, ...options } = {}) {
+  const all = { ...environment, HARNESS: bin, ...env };
+  return finish(spawnSync('bash', ['-c', script], { ...defaults, env: all, ...options }), script);
+}
+
+const defaults = { encoding: 'utf8', timeout: 60000, maxBuffer: 1 << 28 };
+
+function finish({ status, signal, stdout, stderr, error }, what) {
+  if (error) throw error;
+  if (signal) throw new Error(`${JSON.stringify(what)} died of ${signal}: ${stderr}`);
+  return { status, stdout, stderr };
+}
+
+// A folder that is gone after the test.
+export function folder(t) {
+  const dir = mkdtempSync(join(tmpdir(), 'harness-test-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
