@@ -14,6 +14,16 @@ const Flag command_global_flags[] = {
     { 0 },
 };
 
+static const Flag starlark_flags[] = {
+    { "--eval", "-e", "CODE", NULL, "run CODE; print an expression's value" },
+    { "--check", NULL, NULL, NULL, "parse and resolve only" },
+    { "--bench", NULL, NULL, NULL, "call each FN three times, print the best time" },
+    { "--allow-recursion", NULL, NULL, NULL, "functions may call themselves" },
+    { "--allow-while", NULL, NULL, NULL, "while loops" },
+    { "--allow-toplevel", NULL, NULL, NULL, "for, if and rebinding at top level" },
+    { 0 },
+};
+
 const Command command_table[] = {
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
@@ -46,6 +56,16 @@ const Command command_table[] = {
                  "wrong, with line and column. A FILE of - reads standard input.",
         .example = "harness json check package.json",
         .run = command_json_check,
+    },
+    {
+        .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,
+        .summary = "run Starlark",
+        .about = "Runs a Starlark file, an expression (-e), or without either a prompt. print\n"
+                 "writes to standard error. A failure prints the traceback and Error: TEXT on\n"
+                 "standard error and exits 1. json and math are predeclared.",
+        .example = "harness starlark -e 'sorted([3, 1, 2])'\n"
+                   "harness starlark --bench sieve.star run",
+        .flags = starlark_flags, .run = command_starlark,
     },
     {
         .name = "version", .operands = "",

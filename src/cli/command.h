@@ -40,4 +40,5 @@ int command_completion(Cli *cli);
 int command_doctor(Cli *cli);
 int command_help(Cli *cli);
 int command_json_check(Cli *cli);
+int command_starlark(Cli *cli);
 int command_version(Cli *cli);

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/vec.h"
 #include "starlark/function.h"
-#include "starlark/vm.h"
+#include "starlark/module.h"
 
 /* One call of a script function under way. Registers never move: when a stack segment is
  * full, the next frame starts a new one. */

@@ -6,6 +6,7 @@
  * the sharing between globals preserved (vm.c). */
 #pragma once
 #include "base/arena.h"
+#include "starlark/code.h"
 #include "starlark/resolver.h"
 #include "starlark/universe.h"
 #include "starlark/vm.h"

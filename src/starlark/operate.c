@@ -1,6 +1,7 @@
 #include "starlark/operate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include "starlark/format.h"
 #include "starlark/iter.h"
 #include "starlark/repr.h"
