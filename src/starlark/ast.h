@@ -1,11 +1,12 @@
 /* The syntax tree, in an arena, filled in by the parser and then by the resolver.
  *
  * Depth. Blocks, brackets, unary operators, lambdas and the `else` of conditional
- * expressions nest at most PARSER_DEPTH_MAX deep, all together; an operator's right operand
- * adds up to ten levels of precedence to each. So a walk may recurse over every edge of the tree
- * except one: the *left edge* (ast_left), on which `a + b + c …`, `a.b.c …` and `f(x)(y) …`
- * hang one below the other as often as the source is long. A walk must loop down the left
- * edge. `elif` is no nesting: an if statement is a list of arms.
+ * expressions nest at most PARSER_DEPTH_MAX deep, all together; the right operands of binary
+ * operators add up to ten levels of precedence to each. So a walk may recurse (at most
+ * AST_RECURSION_MAX deep) over every edge of the tree except one: the *left edge* (ast_left), on
+ * which `a + b + c …`, `a or b or c …`, `a.b.c …` and `f(x)(y) …` hang one below the other as
+ * often as the source is long. A walk must loop down the left edge. `elif` is no nesting: an
+ * if statement is a list of arms.
  *
  * There are no nodes for parentheses; `parens` tells, `start` is where they open.
  *
@@ -14,6 +15,8 @@
  * expression the "if", of an assignment the "=" or "+="; of all else the first character. */
 #pragma once
 #include "starlark/lexer.h"
+
+enum { PARSER_DEPTH_MAX = 200, AST_RECURSION_MAX = 12 * (PARSER_DEPTH_MAX + 1) };
 
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;

@@ -304,7 +304,7 @@ static Token operator(Lexer *lx, uint32_t c) {
     }
 }
 
-static bool scan_token(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
+static bool scan_any(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
     give(lx, out, TOKEN_ILLEGAL);
     LiteralForm form;
     int prefix = c == '"' || c == '\'' || c == 'r' || c == 'b' ? string_prefix(lx, &form) : -1;
@@ -321,6 +321,11 @@ static bool scan_token(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
     if (out->kind != TOKEN_ILLEGAL) return true;
     lx->pos = out->pos;
     return fail_character(lx, err, c);
+}
+
+static bool scan_token(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
+    if (scan_any(lx, out, c, err)) return true;
+    return err && err->line == 0 && source_locate(lx->source, err, out->pos);   /* the heap does not know where */
 }
 
 /* At the end open blocks are closed, after a NEWLINE if the last line had none. */

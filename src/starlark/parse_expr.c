@@ -267,10 +267,10 @@ static Expr *parse_call(Parser *p, Expr *fn) {
     if (!parse_advance(p, &open)) return NULL;
     while (p->tok.kind != TOKEN_RPAREN && p->tok.kind != TOKEN_EOF) {
         AstArg arg;
+        if (p->stack.n > mark && !parse_expect(p, TOKEN_COMMA, NULL)) return NULL;
+        if (p->tok.kind == TOKEN_RPAREN) break;
         if (!parse_arg(p, &arg)) return NULL;
         parse_push(p, &arg, sizeof arg);
-        if (p->tok.kind == TOKEN_RPAREN || p->tok.kind == TOKEN_EOF) break;
-        if (!parse_expect(p, TOKEN_COMMA, NULL)) return NULL;
     }
     if (!parse_expect(p, TOKEN_RPAREN, NULL)) return NULL;
     Expr *e = parse_new_expr(p, EXPR_CALL, open, fn->start);

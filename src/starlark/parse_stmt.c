@@ -31,10 +31,10 @@ bool parse_params(Parser *p, AstFunction *fn) {
     size_t mark = p->stack.n;
     while (!ends_params(p->tok.kind)) {
         AstParam param;
+        if (p->stack.n > mark && !parse_expect(p, TOKEN_COMMA, NULL)) return false;
+        if (p->tok.kind == TOKEN_RPAREN) break;      /* a comma may trail, but not in a lambda */
         if (!parse_param(p, &param)) return false;
         parse_push(p, &param, sizeof param);
-        if (ends_params(p->tok.kind)) break;
-        if (!parse_expect(p, TOKEN_COMMA, NULL)) return false;
     }
     fn->n_declared = parse_list(p, mark, sizeof(AstParam), &fn->params);
     return true;

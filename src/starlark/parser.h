@@ -1,9 +1,8 @@
 /* Tokens to a syntax tree, by recursive descent. Stops at the first error; its place and words are
- * those of the reference implementation where there is one. */
+ * those of the reference implementation where there is one. Nesting beyond PARSER_DEPTH_MAX (ast.h) is
+ * the error "nested too deeply". */
 #pragma once
 #include "starlark/ast.h"
-
-enum { PARSER_DEPTH_MAX = 200 };                     /* see ast.h; beyond: "nested too deeply" */
 
 /* Where things go. The tree is in `arena`; names and literals are Values of `heap`, strings
  * interned in `names`. The source must outlive the tree. */

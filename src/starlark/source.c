@@ -8,16 +8,20 @@ SourcePlace source_place(const Source *s, Pos pos) {
     return (SourcePlace){ first + pos.line - 1, pos.col + s->indent };
 }
 
+bool source_locate(const Source *s, Error *err, Pos pos) {
+    char file[ERROR_FILE_MAX];
+    snprintf(file, sizeof file, STR_FMT, STR_ARG(s->file));
+    SourcePlace place = source_place(s, pos);
+    return error_place(err, file, place.line, place.column);
+}
+
 bool source_error(const Source *s, Error *err, Pos pos, const char *fmt, ...) {
     if (!err) return false;
     va_list ap;
     va_start(ap, fmt);
     error_set_v(err, ERR_PARSE, fmt, ap);
     va_end(ap);
-    char file[ERROR_FILE_MAX];
-    snprintf(file, sizeof file, STR_FMT, STR_ARG(s->file));
-    SourcePlace place = source_place(s, pos);
-    return error_place(err, file, place.line, place.column);
+    return source_locate(s, err, pos);
 }
 
 /* Cuts one line off the front; all three newline conventions end one, as in the lexer. */

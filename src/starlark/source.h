@@ -24,6 +24,9 @@ SourcePlace source_place(const Source *s, Pos pos);
 /* Fills `err` (ERR_PARSE) with the message alone and the place of `pos`. Returns false. */
 bool source_error(const Source *s, Error *err, Pos pos, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Gives an error that was set elsewhere the place of `pos`. Returns false. */
+bool source_locate(const Source *s, Error *err, Pos pos);
+
 /* Appends the source line of a place (as an Error carries it) and below it a line with a caret
  * under the column:
  *         x = foo(1, 2

@@ -23,6 +23,7 @@ static void resolve(AstModule *m, uint8_t flags, Arena *arena) {
     buf_clear(&out);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     uint8_t flags = data[0];

@@ -209,6 +209,22 @@ static void has_limits(void **state) {
     buf_clear(&b);
 }
 
+static void says_where_the_heap_was_full(void **state) {
+    (void)state;
+    Buf b = { 0 };
+    buf_add(&b, STR("x\n '"));
+    size_t n = 4 << 20;
+    memset(buf_room(&b, n), 'a', n);
+    buf_commit(&b, n);
+    buf_add(&b, STR("'"));
+    Front f = front_open(buf_str(&b));
+    heap_set_limit(f.heap, 1 << 20);
+    scan(&f);
+    assert_true(str_starts(buf_str(&f.out), STR("2:2: heap limit")));
+    front_close(&f);
+    buf_clear(&b);
+}
+
 static void equal_names_are_one_string(void **state) {
     (void)state;
     Front f = front_open(STR("abc 'abc' abc"));
@@ -233,7 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_and_words), cmocka_unit_test(lines_and_indentation), cmocka_unit_test(strings),
         cmocka_unit_test(numbers), cmocka_unit_test(rejects_bad_bytes), cmocka_unit_test(has_limits),
-        cmocka_unit_test(equal_names_are_one_string), cmocka_unit_test(knows_letters),
+        cmocka_unit_test(says_where_the_heap_was_full), cmocka_unit_test(equal_names_are_one_string), cmocka_unit_test(knows_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
