@@ -23,7 +23,7 @@ static String *room(Heap *h, ObjectType type, size_t n, char **at, Error *err) {
     if (!fits(type, n, err)) return NULL;
     String *s = heap_alloc_raw(h, type, offsetof(String, shared) + n + 1, err);
     if (!s) return NULL;
-    char *bytes = (char *)&s->shared;                   /* an inline string's bytes start where `shared` would stand */
+    char *bytes = (char *)s + offsetof(String, shared); /* an inline string's bytes start where `shared` would stand */
     s->hash = 0;
     s->n = (uint32_t)n;
     s->at = bytes;

@@ -41,8 +41,8 @@ bool value_truth(Value v) {
 size_t value_weight(Value v) {
     if (!value_is_object(v)) return 1;
     const Object *o = value_object(v);
-    if (o->type == OBJECT_STRING || o->type == OBJECT_BYTES) return 1 + ((const String *)o)->n / 64;
-    return o->type == OBJECT_INT ? 1 + ((const BigInt *)o)->n / 8 : 1;
+    if (o->type == OBJECT_STRING || o->type == OBJECT_BYTES) return 1 + ((const String *)o)->n / 256;
+    return o->type == OBJECT_INT ? 1 + ((const BigInt *)o)->n / 32 : 1;
 }
 
 /* ---- hashing ---- */

@@ -84,9 +84,9 @@ enum { VALUE_DEPTH_MAX = 200 };
 #ifdef HARNESS_HOSTILE
 #define VALUE_WORK_MAX ((size_t)1 << 20)
 #else
-#define VALUE_WORK_MAX ((size_t)1 << 26)
+#define VALUE_WORK_MAX ((size_t)1 << 24)
 #endif
-size_t value_weight(Value v);                             /* of v without its parts: 1, and 1 for each 64 bytes of text or int */
+size_t value_weight(Value v);                             /* of v without its parts: 1, and 1 for each 256 bytes of text or int */
 
 /* Equality as Starlark's ==: 1 == 1.0, NaN == NaN, True != 1; lists and tuples by element, dicts and
  * sets regardless of order; functions and other objects by identity unless their class says otherwise. */

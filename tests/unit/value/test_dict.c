@@ -20,7 +20,7 @@ static uint32_t longest_probe(const Dict *d) {
 /* How many slots the lookup of every key visits on average, in hundredths. */
 static uint64_t average_probe(const Dict *d) {
     uint64_t visits = 0;
-    Entry *e;
+    Entry *e = NULL;
     for (uint32_t i = 0; dict_next(d, &i, &e);) {
         uint32_t at = unit_hash(e->key) & (d->slots - 1), want = i;   /* dict_next has moved on: index + 1 */
         for (;; at = (at + 1) & (d->slots - 1)) {
@@ -48,7 +48,7 @@ static void insertion_order_is_kept(void **state) {
         for (int i = 0; i < n; i++) put(h, d, unit_small((i * 7919) % 1009), unit_small(i));
         put(h, d, unit_small(0), unit_small(0));           /* replacing keeps the place */
         uint32_t at = 0;
-        Entry *e;
+        Entry *e = NULL;
         for (int i = 0; i < (n ? n : 1); i++) {
             assert_true(dict_next(d, &at, &e));
             assert_int_equal(value_small(e->key), (i * 7919) % 1009);
@@ -227,7 +227,7 @@ static void clearing_and_copying(void **state) {
         must(dict_clear(d, &err));
         assert_int_equal(d->n, 0);
         uint32_t at = 0;
-        Entry *e;
+        Entry *e = NULL;
         assert_false(dict_next(d, &at, &e));
         for (int i = 0; i < n; i++) {
             assert_null(get(d, unit_small(i)));
@@ -287,7 +287,7 @@ static void random_edits_match_a_model(void **state) {
         if (step % 500 == 0) {
             heap_collect(h);
             uint64_t last = 0;
-            Entry *e;
+            Entry *e = NULL;
             uint32_t seen = 0;
             for (uint32_t i = 0; dict_next(d, &i, &e); seen++) {
                 uint32_t at = 0;
@@ -310,7 +310,7 @@ static void a_queue_is_not_quadratic(void **state) {
     uint64_t visits = 0;
     for (int i = 0; i < N; i++) {                          /* from the front, one by one */
         uint32_t at = d->first, from = at;
-        Entry *e;
+        Entry *e = NULL;
         assert_true(dict_next(d, &at, &e));
         visits += at - from;
         assert_int_equal(value_small(e->key), i);
@@ -324,7 +324,7 @@ static void a_queue_is_not_quadratic(void **state) {
         put(h, d, unit_small(i), VALUE_NONE);
         if (i < 100) continue;
         uint32_t at = d->first, from = at;
-        Entry *e;
+        Entry *e = NULL;
         assert_true(dict_next(d, &at, &e));
         visits += at - from;
         assert_int_equal(value_small(e->key), i - 100);

@@ -28,7 +28,7 @@ static inline void unit_start_error(Error *err) {          /* clearing all of it
 /* must(list_push(h, l, v, &err)): `err` is the macro's own, whatever else has that name. made() hands the result on. */
 #pragma GCC diagnostic ignored "-Wshadow"
 #define made(expr) ({ Error err; unit_start_error(&err); __auto_type made_ = (expr); \
-                      if (!made_) unit_failed(#expr, &err, __FILE__, __LINE__); made_; })
+                      (void)(made_ ? 0 : (unit_failed(#expr, &err, __FILE__, __LINE__), 0)); made_; })
 #define must(expr) ((void)made(expr))
 
 /* refused(kind, "words", list_push(h, l, v, &err)): fails, and says exactly this. */
