@@ -24,7 +24,12 @@ typedef struct {
     const Entry *entry;             /* the dict entry being written */
 } Frame;
 
-enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256, PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 3, AHEAD_BYTES = 1024, BLOCK = 16 };
+#ifdef HARNESS_HOSTILE
+enum { FRAMES = 1, TICKS = 1, ROOM_MIN = 0 };
+#else
+enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256 };
+#endif
+enum { PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 1024, BLOCK = 16 };
 
 typedef struct Writer {
     Buf *out;
@@ -325,7 +330,7 @@ static bool open_frame(Writer *w, int64_t n, const Value *items, const Range *ra
 
 /* A scalar, or the start of a container. */
 static bool put_object(Writer *w, Value v) {
-    __builtin_prefetch((const char *)value_object(v) + AHEAD_BYTES);   /* what was read next was laid behind it */
+    __builtin_prefetch((const char *)value_object(v) + AHEAD);   /* mostly waits for memory; what was read next lies behind it */
     switch (value_object(v)->type) {
     case OBJECT_STRING: return put_string(w, value_str(v));
     case OBJECT_INT: return put_int(w, v);
@@ -352,20 +357,11 @@ static inline bool put_value(Writer *w, Value v) {
     return true;
 }
 
-/* Objects lie all over the heap, so most of the time goes into waiting for them: ask for one a few items ahead. */
-static inline void prefetch(Value v) {
-    if (value_is_object(v)) __builtin_prefetch(value_object(v));
-}
-
 /* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
 static inline bool next_item(Frame *f, Value *out) {
     if (f->i == f->n) return false;
     int64_t i = f->i++;
-    if (!f->entries) {
-        if (f->items && i + AHEAD < f->n) prefetch(f->items[i + AHEAD]);
-        return *out = f->items ? f->items[i] : VALUE_GONE, true;
-    }
-    if (i + AHEAD < f->n) prefetch(f->entries[i + AHEAD].value);
+    if (!f->entries) return *out = f->items ? f->items[i] : VALUE_GONE, true;
     const Entry *e = f->sorted ? f->sorted[i] : &f->entries[i];
     while (value_is_gone(e->key)) {
         if (f->i == f->n) return false;
