@@ -24,7 +24,12 @@ typedef struct {
     const Entry *entry;             /* the dict entry being written */
 } Frame;
 
-enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256, PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 3, BLOCK = 16 };
+#ifdef HARNESS_HOSTILE
+enum { FRAMES = 1, TICKS = 1, ROOM_MIN = 0 };
+#else
+enum { FRAMES = 16, TICKS = 4096, ROOM_MIN = 256 };
+#endif
+enum { PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 1024, BLOCK = 16 };
 
 typedef struct Writer {
     Buf *out;
@@ -249,8 +254,9 @@ static inline bool put_string(Writer *w, Str s) {
 /* ---- values ---- */
 
 static bool put_int(Writer *w, Value v) {
-    if (value_is_small(v)) {
-        w->at += number_write_i64(value_small(v), w->at);
+    int64_t i;
+    if (int_to_i64(v, &i)) {
+        w->at += number_write_i64(i, w->at);
         return true;
     }
     sync_out(w);
@@ -305,32 +311,33 @@ static __attribute__((noinline)) void frames_grow(Writer *w) {
     w->cap = cap;
 }
 
-/* Opens a container; an empty one is written at once. */
-static bool open_frame(Writer *w, Frame frame, bool dict) {
+/* Opens a container of n items, given as one of the three; an empty one is written at once. */
+static bool open_frame(Writer *w, int64_t n, const Value *items, const Range *range, const Dict *dict) {
     if (w->depth == JSON_DEPTH_MAX) return fail(w, w->depth, "nested deeper than %d levels, or in a cycle", JSON_DEPTH_MAX);
     put_char(w, dict ? '{' : '[');
-    if (frame.n == 0) return put_char(w, dict ? '}' : ']'), true;
+    if (n == 0) return put_char(w, dict ? '}' : ']'), true;
     if (w->depth == w->cap) frames_grow(w);
-    w->frame[w->depth++] = frame;
-    return true;
-}
-
-static bool open_dict(Writer *w, const Dict *d) {
-    Frame frame = { .n = d->n ? d->used : 0, .entries = d->entry };
-    size_t depth = w->depth;
-    if (!open_frame(w, frame, true)) return false;
-    return w->depth == depth || !w->options->sort_keys || sort_frame(w, &w->frame[depth], d);
+    Frame *f = &w->frame[w->depth++];
+    f->i = 0;
+    f->n = dict ? dict->used : n;
+    f->items = items;
+    f->range = range;
+    f->entries = dict ? dict->entry : NULL;
+    f->entry = NULL;
+    f->sorted = NULL;
+    return !dict || !w->options->sort_keys || sort_frame(w, f, dict);
 }
 
 /* A scalar, or the start of a container. */
 static bool put_object(Writer *w, Value v) {
+    __builtin_prefetch((const char *)value_object(v) + AHEAD);   /* mostly waits for memory; what was read next lies behind it */
     switch (value_object(v)->type) {
     case OBJECT_STRING: return put_string(w, value_str(v));
     case OBJECT_INT: return put_int(w, v);
-    case OBJECT_LIST: return open_frame(w, (Frame){ .n = value_list(v)->n, .items = value_list(v)->at }, false);
-    case OBJECT_TUPLE: return open_frame(w, (Frame){ .n = value_tuple(v)->n, .items = value_tuple(v)->at }, false);
-    case OBJECT_RANGE: return open_frame(w, (Frame){ .n = value_range(v)->n, .range = value_range(v) }, false);
-    case OBJECT_DICT: return open_dict(w, value_dict(v));
+    case OBJECT_LIST: return open_frame(w, value_list(v)->n, value_list(v)->at, NULL, NULL);
+    case OBJECT_TUPLE: return open_frame(w, value_tuple(v)->n, value_tuple(v)->at, NULL, NULL);
+    case OBJECT_RANGE: return open_frame(w, value_range(v)->n, NULL, value_range(v), NULL);
+    case OBJECT_DICT: return open_frame(w, value_dict(v)->n, NULL, NULL, value_dict(v));
     default: return fail(w, w->depth, "%s has no JSON form", value_type_name(v));
     }
 }
@@ -338,7 +345,10 @@ static bool put_object(Writer *w, Value v) {
 static inline bool put_value(Writer *w, Value v) {
     if (!room(w, NUMBER_TEXT_SIZE + 8)) return false;
     if (value_is_object(v)) return put_object(w, v);
-    if (value_is_small(v)) return put_int(w, v);
+    if (value_is_small(v)) {
+        w->at += number_write_i64(value_small(v), w->at);
+        return true;
+    }
     if (value_is_float(v)) return put_float(w, value_float(v));
     if (value_is_none(v)) put(w, "null", 4);
     else if (value_is_bool(v) && value_bool(v)) put(w, "true", 4);
@@ -347,20 +357,11 @@ static inline bool put_value(Writer *w, Value v) {
     return true;
 }
 
-/* Objects lie all over the heap, so most of the time goes into waiting for them: ask for one a few items ahead. */
-static inline void prefetch(Value v) {
-    if (value_is_object(v)) __builtin_prefetch(value_object(v));
-}
-
 /* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
 static inline bool next_item(Frame *f, Value *out) {
     if (f->i == f->n) return false;
     int64_t i = f->i++;
-    if (!f->entries) {
-        if (f->items && i + AHEAD < f->n) prefetch(f->items[i + AHEAD]);
-        return *out = f->items ? f->items[i] : VALUE_GONE, true;
-    }
-    if (i + AHEAD < f->n) prefetch(f->entries[i + AHEAD].value);
+    if (!f->entries) return *out = f->items ? f->items[i] : VALUE_GONE, true;
     const Entry *e = f->sorted ? f->sorted[i] : &f->entries[i];
     while (value_is_gone(e->key)) {
         if (f->i == f->n) return false;
