@@ -10,7 +10,8 @@
 #ifdef HARNESS_HOSTILE
 enum { CHUNK_FIRST = 256, CHUNK_MAX = 1024, LARGE_MIN = 1, BUDGET_MIN = 0 };
 #else
-enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, LARGE_MIN = 8 << 10, BUDGET_MIN = 2 << 20 };
+/* Objects of LARGE_MIN and more do not go into chunks: a request that fits few holes gives up all those it passes. */
+enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, LARGE_MIN = 2 << 10, BUDGET_MIN = 2 << 20 };
 #endif
 enum { UNIT = 8, SPAN_MIN = 64 };   /* smaller gaps are not worth visiting */
 #define SIZE_LARGEST ((size_t)UINT32_MAX * UNIT)   /* what Object.units can tell */

@@ -174,6 +174,28 @@ static void holes_of_all_sizes_are_found_again(void **state) {
     heap_free(h);
 }
 
+/* Small objects that come and go, and now and then one that fits none of their holes: half the limit must be of use. */
+static void large_objects_do_not_waste_small_holes(void **state) {
+    (void)state;
+    if (UNIT_HOSTILE) return;
+    enum { LIVE = 40000, LIMIT = 8 << 20 };
+    Heap *h = heap_new(LIMIT);
+    Rng rng = { 77 };
+    Value keep = value_from_object(made(list_new(h, LIVE, &err)));
+    heap_pin(h, &keep, 1);
+    for (int i = 0; i < LIVE; i++) must(list_push(h, value_list(keep), VALUE_NONE, &err));
+    static const char text[4000];
+    for (int i = 0; i < 1000000; i++) {
+        heap_safepoint(h);
+        size_t n = i % 10 ? 20 + rng_below(&rng, 80) : sizeof text;
+        String *s = made(string_new(h, (Str){ text, n }, &err));
+        if (i % 10) value_list(keep)->at[rng_below(&rng, LIVE)] = value_from_object(s);
+    }
+    heap_collect(h);
+    assert_true(heap_stats(h).live > LIMIT * 2 / 5);
+    heap_free(h);
+}
+
 /* ---- a random graph against a model of it ---- */
 
 /* Every node knows its id; the model says, per id, what the node must hold. Roots are the
@@ -438,6 +460,7 @@ int main(void) {
         cmocka_unit_test(churn_stays_inside_the_limit),
         cmocka_unit_test(collections_stay_rare_near_the_limit),
         cmocka_unit_test(holes_of_all_sizes_are_found_again),
+        cmocka_unit_test(large_objects_do_not_waste_small_holes),
         cmocka_unit_test(a_random_graph_survives),
         cmocka_unit_test(a_collection_at_every_point),
         cmocka_unit_test(values_of_a_frozen_heap_are_left_alone),
