@@ -160,6 +160,12 @@ static inline bool calls_do(Calls *c, Value fn, CallArgs *a, Value *out, Error *
     return vm_call_named(c->vm, fn, a->at, a->n, a->named, a->n_named, out, err);
 }
 
+static inline bool calls_call(Calls *c, Value fn, const Value *at, uint32_t n, Value *out, Error *err) {
+    CallArgs a = { .n = n };
+    if (n) memcpy(a.at, at, n * sizeof *at);
+    return calls_do(c, fn, &a, out, err);
+}
+
 /* The result as text, or "error: …". Lives in `b`. */
 static inline void calls_show(Calls *c, bool ok, Value v, const Error *err, Buf *b) {
     buf_reset(b);
