@@ -27,12 +27,15 @@ typedef struct Reader {
 } Reader;
 
 static bool __attribute__((format(printf, 2, 3))) bad(Reader *r, const char *fmt, ...) {
+    Buf b = { .limit = ERROR_MSG_MAX * 4 };
     va_list ap;
     va_start(ap, fmt);
-    error_set_v(r->err, ERR_SCRIPT, fmt, ap);
+    buf_add_vfmt(&b, fmt, ap);
     va_end(ap);
     r->malformed = true;
-    return error_wrap(r->err, "at offset %td", r->at - r->text);
+    error_set(r->err, ERR_SCRIPT, "at offset %td, %s", r->at - r->text, buf_str(&b).at);
+    buf_clear(&b);
+    return false;
 }
 
 static bool bad_char(Reader *r, const char *before, char c, const char *behind) {
@@ -163,7 +166,10 @@ static bool read_string(Reader *r, bool is_key, Value *out) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static bool bad_number(Reader *r, Str s) { return bad(r, "invalid number: " STR_FMT, STR_ARG(s)); }
+static bool bad_number(Reader *r, Str s) {
+    s = str_sub(s, 0, ERROR_MSG_MAX);
+    return bad(r, "invalid number: " STR_FMT, STR_ARG(s));
+}
 
 /* digits [. digits] [e [sign] digits] with at least one digit before the exponent. */
 static bool float_shape(Str s) {

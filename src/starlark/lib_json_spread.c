@@ -29,6 +29,8 @@ static void skip_space(Spread *s) {
 }
 
 static bool new_line(Spread *s) {
+    size_t need = s->prefix.n + s->open.n * s->indent.n;
+    if (need > 4096 && !heap_can_take(vm_heap(s->vm), s->out->n + need, s->err)) return false;   /* an indent may be long */
     buf_add_char(s->out, '\n');
     buf_add(s->out, s->prefix);
     for (size_t i = 0; i < s->open.n; i++) buf_add(s->out, s->indent);
