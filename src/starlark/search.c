@@ -4,9 +4,9 @@
 #include "base/mem.h"
 
 #ifdef HARNESS_HOSTILE
-enum { WINDOW = 32, NEEDLE_MAX = 8 };
+enum { WINDOW = 32, WINDOW_BACK = 32, NEEDLE_MAX = 8 };
 #else
-enum { WINDOW = WORK_CHUNK, NEEDLE_MAX = 1 << 16 };  /* memmem takes a needle up to this, and a window at a time */
+enum { WINDOW = WORK_CHUNK, WINDOW_BACK = 4096, NEEDLE_MAX = 1 << 16 };  /* memmem takes a needle up to this, and a window at a time */
 #endif
 
 /* ---- any needle, either direction: Knuth, Morris, Pratt ---- */
@@ -82,7 +82,7 @@ bool search_last(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err) {
     if (needle.n == 0 || needle.n > hay.n) return true;
     size_t wasted = 0, head = needle.n - 1;
     for (size_t n = hay.n; n >= needle.n;) {          /* hay[0 … n) is still to be searched */
-        size_t window = n - head < WINDOW ? n - head : WINDOW;
+        size_t window = n - head < WINDOW_BACK ? n - head : WINDOW_BACK;
         const char *last = memrchr(hay.at + n - window, needle.at[head], window);
         size_t passed = last ? n - (size_t)(last - hay.at) : window;
         if (!work_add(w, 1 + passed / 32, err)) return false;
