@@ -52,9 +52,7 @@ void help_command(Buf *out, const Command *c) {
         buf_add(out, STR("\nFlags:\n"));
         add_flags(out, c->flags);
     }
-    buf_add(out, STR("\nGlobal flags:\n"));
-    add_flags(out, command_global_flags);
-    buf_add(out, STR("\nExample:\n"));
+    buf_add(out, STR("\nGlobal flags such as -C DIR and --json: see harness --help.\n\nExample:\n"));
     add_indented(out, c->example);
 }
 

@@ -22,7 +22,8 @@ test('help lists the commands and the global flags', () => {
   const { status, stdout, stderr } = run(['--help']);
   assert.equal(status, 0);
   assert.equal(stderr, '');
-  assert.deepEqual(commands(), ['completion', 'doctor', 'help', 'json check', 'version']);
+  for (const command of ['completion', 'doctor', 'help', 'json check', 'starlark', 'version'])
+    assert.ok(commands().includes(command), command);
   for (const flag of ['-C', '-c, --config', '--json', '-v, --verbose', '-q, --quiet', '--log-level', '--log-format', '--color'])
     assert.ok(stdout.includes(flag), flag);
   assert.equal(run(['help']).stdout, stdout);
