@@ -33,7 +33,7 @@ void compile_iter_begin(Fn *f, CompileIter *it, const Expr *x, const Expr *vars,
     it->body = compile_here(f);
     uint16_t item;
     if (item_register(vars, &item)) { compile_set_assigned(f, item, true); return; }
-    f->pos = vars->pos;
+    f->pos = pos;
     compile_assign(f, vars, (uint16_t)(it->reg + ITER_ITEM));
 }
 

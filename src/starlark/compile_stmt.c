@@ -18,9 +18,12 @@ static void assign_name(Fn *f, const Expr *target, uint16_t value) {
 static void assign_sequence(Fn *f, const Expr *target, uint16_t value) {
     uint32_t save = f->top;
     uint16_t first = compile_temps(f, target->list.n);
-    f->pos = target->pos;
+    Pos pos = f->pos;                                    /* of the "=" or "for", also for what is nested */
     compile_emit(f, OP_UNPACK, 0, first, value, target->list.n);
-    for (uint32_t i = 0; i < target->list.n; i++) compile_assign(f, target->list.at[i], (uint16_t)(first + i));
+    for (uint32_t i = 0; i < target->list.n; i++) {
+        f->pos = pos;
+        compile_assign(f, target->list.at[i], (uint16_t)(first + i));
+    }
     f->top = save;
 }
 
@@ -47,14 +50,14 @@ void compile_assign(Fn *f, const Expr *target, uint16_t value) {
 static bool is_display(const Expr *e) { return e->kind == EXPR_TUPLE || e->kind == EXPR_LIST; }
 
 /* a, b = x, y needs no tuple: all values first, then all targets. */
-static bool assign_pairwise(Fn *f, const Expr *target, const Expr *value) {
+static bool assign_pairwise(Fn *f, const Expr *target, const Expr *value, Pos pos) {
     enum { PAIRS_MAX = 32 };
     if (!is_display(target) || !is_display(value) || target->list.n != value->list.n || value->list.n > PAIRS_MAX) return false;
     uint32_t save = f->top, n = value->list.n;
     uint16_t first = (uint16_t)f->top;
     for (uint32_t i = 0; i < n; i++) compile_into_temp(f, value->list.at[i]);
     for (uint32_t i = 0; i < n; i++) {
-        f->pos = target->list.at[i]->pos;
+        f->pos = pos;
         compile_assign(f, target->list.at[i], (uint16_t)(first + i));
     }
     f->top = save;
@@ -64,7 +67,7 @@ static bool assign_pairwise(Fn *f, const Expr *target, const Expr *value) {
 static void assign(Fn *f, const Stmt *s) {
     const Expr *target = s->assign.target, *value = s->assign.value;
     uint32_t save = f->top;
-    if (assign_pairwise(f, target, value)) return;
+    if (assign_pairwise(f, target, value, s->pos)) return;
     if (target->kind == EXPR_NAME && target->name.bind->scope == SCOPE_LOCAL) {
         compile_to(f, value, (uint16_t)target->name.bind->index);
         compile_set_assigned(f, target->name.bind->index, true);

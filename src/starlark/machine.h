@@ -60,6 +60,7 @@ bool vm_push_bound(Vm *vm, Function *fn, const Value *at, uint32_t n, const Nati
 void vm_pop(Vm *vm);
 bool vm_room(Vm *vm, Value **base, uint32_t keep, uint32_t n_regs);           /* room for registers at *base, else moves it */
 bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err);
+bool vm_failed_native(Vm *vm, const char *name);                              /* puts it into the traceback; returns false */
 bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err);                                               /* anything but a Function */
 

@@ -234,8 +234,8 @@ static bool unexpected_name(const NativeDef *def, Str name, Error *err) {
     for (uint32_t i = 0; i < def->n_params && n < 32; i++)
         if (!(def->params[i].types & NATIVE_UNNAMED)) names[n++] = str_from(def->params[i].name);
     Str near = str_nearest(name, names, n);
-    if (near.n == 0) return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument " STR_FMT, def->name, STR_ARG(name));
-    return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument " STR_FMT " (did you mean " STR_FMT "?)", def->name,
+    if (near.n == 0) return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument \"" STR_FMT "\"", def->name, STR_ARG(name));
+    return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument \"" STR_FMT "\" (did you mean " STR_FMT "?)", def->name,
                      STR_ARG(name), STR_ARG(near));
 }
 
@@ -244,7 +244,8 @@ static bool bind_named(const NativeDef *def, const NativeNamed *arg, Value *out,
     for (uint32_t i = 0; i < def->n_params; i++) {
         if (!str_eq(str_from(def->params[i].name), name) || (def->params[i].types & NATIVE_UNNAMED)) continue;
         if (!value_is_gone(out[i]))
-            return error_set(err, ERR_SCRIPT, "%s: got multiple values for keyword argument " STR_FMT, def->name, STR_ARG(name));
+            return error_set(err, ERR_SCRIPT, "%s: got multiple values for keyword argument \"" STR_FMT "\"", def->name,
+                             STR_ARG(name));
         if (!fits(arg->value, def->params[i].types)) return wrong_type(def, i, arg->value, err);
         return out[i] = arg->value, true;
     }

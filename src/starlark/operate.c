@@ -79,7 +79,6 @@ static bool int_op(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
     case OP_AND: return int_and(h, x, y, out, err);
     case OP_OR: return int_or(h, x, y, out, err);
     case OP_XOR: return int_xor(h, x, y, out, err);
-    case OP_SHL: case OP_SHR: return shift(vm, op, x, y, out, err);
     default: return unknown(op, x, y, err);
     }
 }
@@ -217,13 +216,13 @@ bool operate_binary(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
         if (!vm_contains(vm, x, y, &r, err)) return false;
         return *out = value_from_bool(r == (op == OP_IN)), true;
     }
+    if ((op == OP_SHL || op == OP_SHR) && value_is_int(x)) return shift(vm, op, x, y, out, err);
     if (is_number(x) && is_number(y))
         return value_is_float(x) || value_is_float(y) ? float_op(op, x, y, out, err) : int_op(vm, op, x, y, out, err);
     if (op == OP_ADD) return add(vm, x, y, out, err);
     if (op == OP_MUL && can_repeat(x) && value_is_int(y)) return repeat(vm, x, y, out, err);
     if (op == OP_MUL && value_is_int(x) && can_repeat(y)) return repeat(vm, y, x, out, err);
     if (op == OP_MOD && value_is_string(x)) return format_percent(vm, value_string(x), y, out, err);
-    if ((op == OP_SHL || op == OP_SHR) && value_is_int(x)) return shift(vm, op, x, y, out, err);
     return set_or_dict(vm, op, x, y, out, err);
 }
 

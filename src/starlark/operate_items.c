@@ -100,9 +100,15 @@ static bool slice_bounds(const Value part[4], int64_t n, int64_t *start, int64_t
     *start = by > 0 ? 0 : n - 1;
     *end = by > 0 ? n : -1;
     if (!slice_end(part[1], n, start, "start", err) || !slice_end(part[2], n, end, "end", err)) return false;
-    *start = by > 0 ? clamp(*start, 0, n) : clamp(*start, -1, n - 1);
-    *end = by > 0 ? clamp(*end, 0, n) : clamp(*end, -1, n - 1);
-    if (by > 0 ? *end < *start : *start < *end) *end = *start;
+    if (by > 0) {
+        *start = clamp(*start, 0, n);
+        *end = clamp(*end, 0, n);
+        if (*end < *start) *end = *start;
+    } else {
+        *start = clamp(*start, INT64_MIN, n - 1);
+        *end = clamp(*end, -1, INT64_MAX);
+        if (*start < *end) *start = *end;                /* nothing; of a range this shows where */
+    }
     return true;
 }
 

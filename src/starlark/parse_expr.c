@@ -304,11 +304,9 @@ static Expr *parse_not_operand(Parser *p) {
 
 /* `not in` is two tokens; in an operator's place nothing else may start with `not`. */
 static bool join_not_in(Parser *p) {
-    Pos pos;
-    if (!parse_advance(p, &pos)) return false;
+    if (!parse_advance(p, NULL)) return false;
     if (p->tok.kind != TOKEN_IN) return parse_fail_token(p, "in");
-    p->tok.kind = TOKEN_NOT_IN;
-    p->tok.pos = pos;
+    p->tok.kind = TOKEN_NOT_IN;                      /* its place is that of `in`, as in the reference implementation */
     return true;
 }
 

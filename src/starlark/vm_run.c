@@ -671,7 +671,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
         NEXT();
     }
     do_ITER_END: end_iteration(R(i.a)); R(i.a) = VALUE_NONE; NEXT();
-    do_RANGE: TRY(begin_range(vm, &R(i.a), i.b, err)); NEXT();
+    do_RANGE: TRY(begin_range(vm, &R(i.a), i.b, err) || vm_failed_native(vm, "range")); NEXT();
     do_NEXT_RANGE: {
         Value *state = &R(i.a);
         if (__builtin_expect(value_is_small(state[0]), 1)) {
@@ -698,6 +698,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
         ptrdiff_t n = is_list(x) ? value_list(x)->n : value_is_string(x) ? value_string(x)->n : iter_length(x);
         if (n < 0) {
             error_set(err, ERR_SCRIPT, "len: value of type %s has no len", value_type_name(x));
+            vm_failed_native(vm, "len");
             FAIL();
         }
         R(i.a) = value_from_small(n);

@@ -1,0 +1,87 @@
+"""Runs random programs (generate.py) with ours and with the Go peer and compares what they print.
+
+usage: compare.py OURS PEER FIRST COUNT [--keep DIR]
+
+Both sides speak the protocol that run.c describes. Prints each difference (the first few in
+full), then "N programs (M of them ended in an error), D differences"; exit status 1 if D > 0.
+"""
+import os
+import re
+import subprocess
+import sys
+
+import generate
+
+BATCH = 250
+SHOWN = 5
+
+# What the implementation of today says in other words than the peer of 2021 (peer → today).
+REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
+    (r"^Error: format spec features", "Error: format: format spec features"),
+    (r"^(Error: json\.decode: at offset \d+),", r"\1:"),
+    (r"^Error: float got (\d+) arguments, wants 1", r"Error: float: got \1 arguments, want at most 1"),
+    (r"^(  <builtin>: in rsplit\nError: )split: got", r"\1rsplit: got"),
+    (r"^(Error: ord: got \w+, want string)$", r"\1 or bytes"),
+    (r"^Error: hash: for parameter 1: got (\w+), want string$", r"Error: hash: got \1, want string or bytes"),
+    (r"^Error: cannot clear hash table", "Error: clear: cannot clear hash table"),
+    (r"^  \d+:\d+: in (\S+)\n(Error: function \1 (?:accepts|missing|got) )", r"\2"),  # there the callee has a frame already
+    (r"^Error: union: for parameter 1: got (\w+), want iterable", r"Error: union: argument #1 is not iterable: \1"),
+]]
+
+# Failures whose column the peer takes from elsewhere: of a slice from its last operand, of a method from the dot.
+COLUMN = re.compile(r"^  (\d+):\d+(: in .*\nError: (?:invalid slice|invalid (?:start|end) index|zero is not a valid|"
+                    r"\S+ has no \.|unhashable type))", re.M)
+
+
+def reword(text):
+    for pattern, to in REWORDINGS: text = pattern.sub(to, text)
+    return text
+
+
+def settle(text): return text and COLUMN.sub(r"  \1\2", text)
+
+
+def run(command, programs):
+    """The output of each program; the last one is None when the process died in it."""
+    data = b"".join(b"%d -\n%s" % (len(p), p) for p in programs)
+    done = subprocess.run([command], input=data, stdout=subprocess.PIPE)
+    parts = done.stdout.decode("utf-8", "backslashreplace").split("\x1e\n")
+    return parts[:-1] + ([None] if len(parts) - 1 < len(programs) else [])
+
+
+def show(seed, ours, peer):
+    a, b = (ours or "(died)\n").split("\n"), (peer or "(died)\n").split("\n")
+    print("== seed %d differs (python3 tests/diff/generate.py %d)" % (seed, seed))
+    for i in range(max(len(a), len(b))):
+        x, y = (a[i] if i < len(a) else None), (b[i] if i < len(b) else None)
+        if x != y:
+            print("  line %d\n    ours: %s\n    peer: %s" % (i + 1, x, y))
+            break
+
+
+def compare(ours, peer, first, count):
+    total = failed = different = 0
+    while total < count:
+        seeds = range(first + total, first + min(total + BATCH, count))
+        programs = [generate.program(s).encode() for s in seeds]
+        a, b = run(ours, programs), run(peer, programs)
+        for i, seed in enumerate(seeds[:min(len(a), len(b))]):
+            want = b[i] and reword(b[i])
+            failed += "\nError: " in "\n" + (b[i] or "")
+            if settle(a[i]) == settle(want) and a[i] is not None: continue
+            different += 1
+            if different <= SHOWN: show(seed, a[i], want)
+            elif os.environ.get("DIFF_ALL"): show(seed, a[i], want)
+        total += len(seeds)
+    return total, failed, different
+
+
+def main():
+    ours, peer, first, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    total, failed, different = compare(ours, peer, first, count)
+    print("diff: %d programs (%d of them ended in an error), %d differences" % (total, failed, different))
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
