@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The interpreter beside the Go implementation, CPython and Lua, on the same programs.
+# The last lines are geometric means; "starlark_worst_vs_go" is the least ratio of all.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=${HARNESS_BIN:-build/bench/harness} file=bench/starlark/workloads.star out=build/bench/starlark
+mkdir -p "$out"
+mapfile -t functions < <(sed -nE 's/^def ([a-z_]+)\(\):$/\1/p' "$file")
+
+# Debian's golang-starlark-dev installs sources for GOPATH mode.
+GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$PWD/$out/cache go build -o "$out/peer" bench/starlark/peer.go
+
+"$program" starlark --bench "$file" "${functions[@]}" >"$out/ours.txt"
+"$out/peer" "$file" "${functions[@]}" >"$out/go.txt"
+/usr/bin/python3 bench/starlark/peer.py "$file" "${functions[@]}" >"$out/python.txt"
+lua5.4 bench/starlark/peer.lua "${functions[@]}" >"$out/lua.txt"
+
+for peer in go python lua; do
+  awk -v peer="$peer" '
+    NR == FNR { ours[$1] = $2; next }
+    { ratio = $2 / ours[$1]; sum += log(ratio); n++; if (n == 1 || ratio < least) least = ratio
+      printf "starlark_%s_vs_%s %.2fms %.2fms %.1fx\n", $1, peer, ours[$1], $2, ratio }
+    END { printf "starlark_mean_vs_%s - - %.1fx\nstarlark_worst_vs_%s - - %.1fx\n", peer, exp(sum / n), peer, least }
+  ' "$out/ours.txt" "$out/$peer.txt"
+done
