@@ -122,7 +122,7 @@ static void equality_of_everything_else(void **state) {
     assert_false(unit_equal(value_from_object(x), value_from_object(y)));
     assert_false(value_truth(value_from_object(x)));
     assert_true(value_truth(value_from_object(y)));
-    refused(ERR_SCRIPT, "unhashable type: alike", value_hash(value_from_object(x), &(uint32_t){ 0 }, &err));
+    refused(ERR_SCRIPT, "unhashable: alike", value_hash(value_from_object(x), &(uint32_t){ 0 }, &err));
     heap_free(h);
 }
 

@@ -18,8 +18,8 @@ static void freezing_reaches_everything_below(void **state) {
     assert_false(frozen(apart));
     must(list_push(h, value_list(apart), VALUE_NONE, &err));
     refused(ERR_SCRIPT, "cannot append to frozen list", list_push(h, value_list(deep), VALUE_NONE, &err));
-    refused(ERR_SCRIPT, "cannot insert into frozen dict", dict_put(h, d, key, VALUE_NONE, &err));
-    refused(ERR_SCRIPT, "cannot insert into frozen set", dict_put(h, set, VALUE_NONE, VALUE_NONE, &err));
+    refused(ERR_SCRIPT, "cannot insert into frozen hash table", dict_put(h, d, key, VALUE_NONE, &err));
+    refused(ERR_SCRIPT, "cannot insert into frozen hash table", dict_put(h, set, VALUE_NONE, VALUE_NONE, &err));
     value_freeze(VALUE_NONE);
     value_freeze(unit_small(4));
     value_freeze(VALUE_GONE);

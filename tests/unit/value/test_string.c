@@ -213,7 +213,7 @@ static void interned_names_are_one_object(void **state) {
     assert_int_equal(names->n, 200);
     value_freeze(value_from_object(names));
     must(string_intern(h, names, STR("name7"), &err));
-    refused(ERR_SCRIPT, "cannot insert into frozen dict", string_intern(h, names, STR("other"), &err));
+    refused(ERR_SCRIPT, "cannot insert into frozen hash table", string_intern(h, names, STR("other"), &err));
     heap_free(h);
 }
 
