@@ -247,8 +247,8 @@ static bool read_scalar(Reader *r, char c, Value *out) {
 /* The innermost container is complete: it takes its values off the stack and joins them. */
 static bool close_container(Reader *r) {
     Open o = VEC_POP(&r->open);
-    const Value *v = r->values.at + o.base;
     size_t n = r->values.n - o.base;
+    const Value *v = n ? r->values.at + o.base : NULL;
     Value made;
     if (o.is_dict) {
         Dict *d = dict_new(r->heap, n / 2, r->err);

@@ -28,7 +28,8 @@ typedef struct Sort {
     size_t n;
     ptrdiff_t budget;            /* work until the next look at the clock */
     Error *err;
-    bool failed;
+    bool failed;                 /* some pair could not be compared: the last such error counts, as in starlark-go */
+    bool stopped;                /* out of time */
 } Sort;
 
 enum { BUDGET = 50000, RUN_MIN = 24, RADIX_MIN = 64 };
@@ -39,7 +40,7 @@ static void spend(Sort *s, size_t units) {
     s->budget -= (ptrdiff_t)units;
     if (s->budget > 0) return;
     s->budget = BUDGET;
-    if (!s->failed && !vm_work(s->vm, BUDGET, s->err)) s->failed = true;
+    if (!s->stopped && !vm_work(s->vm, BUDGET, s->err)) s->failed = s->stopped = true;
 }
 
 static size_t cost_of(Value v) {
@@ -48,11 +49,11 @@ static size_t cost_of(Value v) {
     return value_is_tuple(v) ? value_tuple(v)->n : 0;
 }
 
-/* After a failure everything counts as equal: what is still under way ends soon. */
+/* What cannot be compared counts as equal. Once time is up everything does: what is still under way ends soon. */
 static __attribute__((noinline)) bool less_value(Sort *s, Value a, Value b) {
     int order = 0;
     spend(s, 4 + cost_of(a));
-    if (s->failed) return false;
+    if (s->stopped) return false;
     if (!value_compare(a, b, "<", &order, s->err)) s->failed = true;
     return order < 0;
 }
@@ -186,7 +187,7 @@ INLINE void sort_items(Sort *s, Order order) {
     Run stack[40];                                      /* powers rise along the stack, and there are few of them */
     size_t depth = 0;
     Run now = { 0, make_run(s, order, s->at, s->n), 0 };
-    while (now.start + now.n < s->n && !s->failed) {
+    while (now.start + now.n < s->n && !s->stopped) {
         size_t start = now.start + now.n;
         Run next = { start, make_run(s, order, s->at + start, s->n - start), 0 };
         unsigned power = border_power(now.start, now.n, next.n, s->n);
@@ -199,7 +200,7 @@ INLINE void sort_items(Sort *s, Order order) {
         stack[depth++] = now;
         now = next;
     }
-    while (depth && !s->failed) {
+    while (depth && !s->stopped) {
         Run left = stack[--depth];
         merge(s, order, s->at + left.start, left.n, now.n);
         now = (Run){ left.start, left.n + now.n, 0 };

@@ -134,7 +134,7 @@ bool int_parse(Heap *h, Str s, int base, Value *out, Error *err) {
     }
     if (fits) return *out = value_from_small(negative ? -small : small), true;
     while (digits.n && digits.at[0] == '0') digits = str_sub(digits, 1, digits.n);
-    if (digits.n > INT_BITS_MAX) return error_set(err, ERR_LIMIT, "int too large");
+    if (digits.n && (double)(digits.n - 1) * log2(base) > INT_BITS_MAX) return error_set(err, ERR_LIMIT, "int too large");
     /* mpn wants digit values and writes no more limbs than bits per digit allow. */
     size_t limbs = (size_t)((double)digits.n * log2(base) / 64) + 2;
     unsigned char *values = mem_alloc(digits.n);

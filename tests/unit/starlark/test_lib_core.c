@@ -158,6 +158,7 @@ static void test_order(void **state) {
         { "sorted", "[True, False]", "[False, True]" },
         { "sorted", "[1, 'one']", "error: string < int not implemented" },
         { "sorted", "[1, 'one'], reverse=True", "error: int < string not implemented" },
+        { "sorted", "[1, 2, None, 3]", "error: int < NoneType not implemented" },
         { "sorted", "[1], key=1", "error: sorted: for parameter key: got int, want callable" },
         { "sorted", "1", "error: sorted: for parameter iterable: got int, want iterable" },
         { "sorted", "", "error: sorted: missing argument for iterable" },
