@@ -95,13 +95,13 @@ static bool endswith(Vm *vm, const NativeArgs *a, Value *out, Error *err) { retu
 static bool removeprefix(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     String *s = value_string(a->self);
     Str fix = value_str(a->at[0]);
-    return give(out, string_slice(vm_heap(vm), s, str_starts(string_str(s), fix) ? fix.n : 0, s->n, err));
+    return work_slice(&(Work){ .vm = vm }, s, str_starts(string_str(s), fix) ? fix.n : 0, s->n, out, err);
 }
 
 static bool removesuffix(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     String *s = value_string(a->self);
     Str fix = value_str(a->at[0]);
-    return give(out, string_slice(vm_heap(vm), s, 0, s->n - (str_ends(string_str(s), fix) ? fix.n : 0), err));
+    return work_slice(&(Work){ .vm = vm }, s, 0, s->n - (str_ends(string_str(s), fix) ? fix.n : 0), out, err);
 }
 
 /* ---- putting together ---- */

@@ -15,10 +15,8 @@ static bool begin(Parts *p, Vm *vm, size_t room, Error *err) {
 }
 
 static inline bool add(Parts *p, const char *from, const char *to, Error *err) {
-    String *s = string_new(p->heap, (Str){ from, (size_t)(to - from) }, err);
-    if (!s) return false;
-    p->list->at[p->list->n++] = value_from_object(s);
-    return work_add(&p->work, 2 + s->n / 64, err);
+    if (!work_string(&p->work, (Str){ from, (size_t)(to - from) }, &p->list->at[p->list->n], err)) return false;
+    return p->list->n++, true;
 }
 
 static bool finish(Parts *p, Value *out) { return *out = value_from_object(p->list), true; }
@@ -147,23 +145,18 @@ bool lib_string_splitlines(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 }
 
 static bool partition(Vm *vm, const NativeArgs *a, bool right, Value *out, Error *err) {
-    Heap *h = vm_heap(vm);
     String *s = value_string(a->self);
     Str sep = value_str(a->at[0]);
     ptrdiff_t at;
     Work w = { .vm = vm };
     if (sep.n == 0) return error_set(err, ERR_SCRIPT, "empty separator");
     if (!(right ? search_last : search_first)(&w, string_str(s), sep, &at, err)) return false;
-    Tuple *t = tuple_new(h, 3, err);
+    Tuple *t = tuple_new(vm_heap(vm), 3, err);
     if (!t) return false;
     size_t end = at < 0 ? (right ? 0 : s->n) : (size_t)at, next = at < 0 ? end : end + sep.n;
-    String *before = string_slice(h, s, 0, end, err);
-    String *middle = at < 0 ? string_new(h, STR(""), err) : value_string(a->at[0]);
-    String *after = string_slice(h, s, next, s->n, err);
-    if (!before || !middle || !after) return false;
-    t->at[0] = value_from_object(before);
-    t->at[1] = value_from_object(middle);
-    t->at[2] = value_from_object(after);
+    t->at[1] = a->at[0];
+    if (at < 0 && !work_string(&w, STR(""), &t->at[1], err)) return false;
+    if (!work_slice(&w, s, 0, end, &t->at[0], err) || !work_slice(&w, s, next, s->n, &t->at[2], err)) return false;
     return *out = value_from_object(t), true;
 }
 

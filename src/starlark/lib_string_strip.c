@@ -83,8 +83,7 @@ static bool strip(Vm *vm, const NativeArgs *a, bool left, bool right, Value *out
     if (quick) quick = s.n == 0 || !((s.at[0] | s.at[s.n - 1]) & 0x80);   /* nothing left for the sets? */
     if (!quick && !strip_characters(vm, &s, chars, left, right, err)) return false;
     size_t from = (size_t)(s.at - whole->at);
-    String *result = string_slice(vm_heap(vm), whole, from, from + s.n, err);
-    return result ? (*out = value_from_object(result), true) : false;
+    return work_slice(&(Work){ .vm = vm }, whole, from, from + s.n, out, err);
 }
 
 bool lib_string_strip(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return strip(vm, a, true, true, out, err); }
