@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "starlark/repr.h"
-#include "starlark/work.h"
+#include "starlark/search.h"
 #include "value/int.h"
 
 enum { ROOM_AT_FIRST = 64 };
@@ -19,13 +19,24 @@ static void begin(Template *t, Vm *vm, String *format) {
 }
 
 static bool add(Template *t, Str s, Error *err) {
-    if (!work_room(&t->work, &t->out, s.n, err) || !work_add(&t->work, 2 + s.n / 64, err)) return false;
-    return buf_add(&t->out, s), true;
+    if (!work_room(&t->work, &t->out, s.n, err)) return false;
+    for (; s.n > WORK_CHUNK; s = str_sub(s, WORK_CHUNK, s.n)) {
+        buf_add(&t->out, (Str){ s.at, WORK_CHUNK });
+        if (!work_add(&t->work, WORK_CHUNK / 32, err)) return false;
+    }
+    buf_add(&t->out, s);
+    return work_add(&t->work, 2 + s.n / 64, err);
+}
+
+/* Offset of the first c in s, or -1. */
+static inline bool find(Template *t, Str s, char c, ptrdiff_t *at, Error *err) {
+    if (s.n > WORK_CHUNK) return search_first(&t->work, s, (Str){ &c, 1 }, at, err);
+    return *at = str_find_char(s, c), true;
 }
 
 static bool add_str(Template *t, Value v, Error *err) {
     char text[NUMBER_TEXT_SIZE];
-    if (value_is_string(v) && value_string(v)->n < WORK_CHUNK) return add(t, value_str(v), err);
+    if (value_is_string(v)) return add(t, value_str(v), err);
     if (value_is_small(v)) return add(t, (Str){ text, number_write_i64(value_small(v), text) }, err);
     return work_room(&t->work, &t->out, 0, err) && repr_str(t->work.vm, &t->out, v, err);
 }
@@ -35,7 +46,7 @@ static bool add_repr(Template *t, Value v, Error *err) {
 }
 
 static bool finish(Template *t, bool ok, Value *out, Error *err) {
-    ok = ok && work_string(&t->work, &t->out, out, err);
+    ok = ok && work_string(&t->work, buf_str(&t->out), out, err);
     buf_clear(&t->out);
     return ok;
 }
@@ -119,7 +130,8 @@ static bool add_converted(Template *t, Value v, unsigned char verb, Error *err) 
 typedef struct { Value given; const Value *at; size_t n, used; } Percent;
 
 static bool keyed_argument(Template *t, const Percent *p, Value *out, Error *err) {
-    ptrdiff_t end = str_find_char(t->rest, ')');
+    ptrdiff_t end;
+    if (!find(t, t->rest, ')', &end, err)) return false;
     if (end < 0) return error_set(err, ERR_SCRIPT, "incomplete format key");
     Str key = { t->rest.at, (size_t)end };
     if (!value_is_dict(p->given)) return error_set(err, ERR_SCRIPT, "format requires a mapping");
@@ -140,7 +152,8 @@ static bool next_argument(Template *t, Percent *p, Value *out, Error *err) {
 
 static bool fill_percent(Template *t, Percent *p, Error *err) {
     for (;;) {
-        ptrdiff_t at = str_find_char(t->rest, '%');
+        ptrdiff_t at;
+        if (!find(t, t->rest, '%', &at, err)) return false;
         Str plain = { t->rest.at, at < 0 ? t->rest.n : (size_t)at };
         if (plain.n && !add(t, plain, err)) return false;
         if (at < 0) return true;
@@ -247,18 +260,20 @@ static bool add_field(Template *t, Slots *slots, Str text, Error *err) {
 
 /* Text outside of fields, in which "}}" stands for '}'. */
 static bool add_plain(Template *t, Str s, Error *err) {
-    for (ptrdiff_t at; (at = str_find_char(s, '}')) >= 0;) {
+    for (ptrdiff_t at;;) {
+        if (!find(t, s, '}', &at, err)) return false;
+        if (at < 0) return s.n == 0 || add(t, s, err);
         size_t end = (size_t)at + 1;
         if (end == s.n || s.at[end] != '}') return error_set(err, ERR_SCRIPT, "single '}' in format");
         if (!add(t, (Str){ s.at, end }, err)) return false;
         s = str_sub(s, end + 1, s.n);
     }
-    return s.n == 0 || add(t, s, err);
 }
 
 static bool fill_fields(Template *t, Slots *slots, Error *err) {
     for (;;) {
-        ptrdiff_t at = str_find_char(t->rest, '{');
+        ptrdiff_t at, end;
+        if (!find(t, t->rest, '{', &at, err)) return false;
         size_t plain = at < 0 ? t->rest.n : (size_t)at;
         if (!add_plain(t, (Str){ t->rest.at, plain }, err)) return false;
         if (at < 0) return true;
@@ -268,7 +283,7 @@ static bool fill_fields(Template *t, Slots *slots, Error *err) {
             t->rest = str_sub(t->rest, 1, t->rest.n);
             continue;
         }
-        ptrdiff_t end = str_find_char(t->rest, '}');
+        if (!find(t, t->rest, '}', &end, err)) return false;
         if (end < 0) return error_set(err, ERR_SCRIPT, "unmatched '{' in format");
         if (!add_field(t, slots, (Str){ t->rest.at, (size_t)end }, err)) return false;
         t->rest = str_sub(t->rest, (size_t)end + 1, t->rest.n);

@@ -60,8 +60,9 @@ static bool count(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Str s, needle = value_str(a->at[0]);
     size_t start, n;
     if (!part(a, 1, &s, &start, err)) return false;
-    if (needle.n == 0) n = utf8_count(s) + 1;             /* before each character, and at the end */
-    else if (!search_count(&(Work){ .vm = vm }, s, needle, &n, err)) return false;
+    Work w = { .vm = vm };
+    if (!(needle.n ? search_count(&w, s, needle, &n, err) : search_characters(&w, s, &n, err))) return false;
+    if (needle.n == 0) n++;                               /* before each character, and at the end */
     return *out = value_from_small((int64_t)n), true;
 }
 
@@ -94,13 +95,13 @@ static bool endswith(Vm *vm, const NativeArgs *a, Value *out, Error *err) { retu
 static bool removeprefix(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     String *s = value_string(a->self);
     Str fix = value_str(a->at[0]);
-    return give(out, string_slice(vm_heap(vm), s, str_starts(string_str(s), fix) ? fix.n : 0, s->n, err));
+    return work_slice(&(Work){ .vm = vm }, s, str_starts(string_str(s), fix) ? fix.n : 0, s->n, out, err);
 }
 
 static bool removesuffix(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     String *s = value_string(a->self);
     Str fix = value_str(a->at[0]);
-    return give(out, string_slice(vm_heap(vm), s, 0, s->n - (str_ends(string_str(s), fix) ? fix.n : 0), err));
+    return work_slice(&(Work){ .vm = vm }, s, 0, s->n - (str_ends(string_str(s), fix) ? fix.n : 0), out, err);
 }
 
 /* ---- putting together ---- */
@@ -123,7 +124,8 @@ static bool join_values(Vm *vm, String *separator, const Value *at, size_t n, Va
     String *s = string_room(vm_heap(vm), total, &to, err);
     if (!s) return false;
     for (size_t i = 0; i < n; i++) {
-        if (i && !work_copy(&w, to, string_str(separator), err)) return false;
+        if (i && separator->n == 1) *to = separator->at[0];
+        else if (i && !work_copy(&w, to, string_str(separator), err)) return false;
         if (i) to += separator->n;
         if (!work_copy(&w, to, value_str(at[i]), err)) return false;
         to += value_string(at[i])->n;
@@ -173,9 +175,10 @@ static bool replace(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Str s = value_str(a->self), old = value_str(a->at[0]), fresh = value_str(a->at[1]);
     Work w = { .vm = vm };
     int64_t most = -1;
-    size_t n = utf8_count(old.n ? (Str){ "", 0 } : s) + 1;
+    size_t n;
     if (native_given(a, 2) && !native_i64(a->at[2], &most, err)) return false;
-    if (old.n && !search_count(&w, s, old, &n, err)) return false;
+    if (!(old.n ? search_count(&w, s, old, &n, err) : search_characters(&w, s, &n, err))) return false;
+    if (old.n == 0) n++;
     if (most >= 0 && (uint64_t)most < n) n = (size_t)most;
     if (n == 0) return *out = a->self, true;
     size_t total = s.n - n * old.n;                       /* n × fresh.n cannot overflow: both fit 32 bits */

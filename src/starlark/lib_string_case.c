@@ -23,12 +23,22 @@ static size_t encoded_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 :
 
 static const uint64_t ONES = 0x0101010101010101u, TOPS = 0x8080808080808080u;
 
-static bool is_ascii(Str s) {
+static bool is_ascii_part(Str s) {
     size_t i = 0;
     for (uint64_t x; s.n - i >= 8; i += 8)
         if (memcpy(&x, s.at + i, 8), x & TOPS) return false;
     for (; i < s.n; i++)
         if (s.at[i] & 0x80) return false;
+    return true;
+}
+
+static bool is_ascii(Work *w, Str s, bool *out, Error *err) {
+    *out = true;
+    for (size_t n; *out && s.n; s = str_sub(s, n, s.n)) {
+        n = s.n < WORK_CHUNK ? s.n : WORK_CHUNK;
+        *out = is_ascii_part((Str){ s.at, n });
+        if (!work_add(w, 1 + n / 64, err)) return false;
+    }
     return true;
 }
 
@@ -47,7 +57,7 @@ static void flip_ascii(char *to, const char *from, size_t n, char first) {
 static bool map_ascii(Work *w, char *to, Str s, Mapping how, Error *err) {
     bool inside = false;
     while (s.n) {
-        size_t n = s.n < WORK_CHUNK / 16 ? s.n : WORK_CHUNK / 16;
+        size_t n = s.n < WORK_CHUNK / 8 ? s.n : WORK_CHUNK / 8;
         if (how == UPPER || how == LOWER) flip_ascii(to, s.at, n, how == UPPER ? 'a' : 'A');
         else for (size_t i = 0; i < n; i++) to[i] = (char)map(how, (unsigned char)s.at[i], &inside);
         to += n;
@@ -79,9 +89,10 @@ static bool map_into(Work *w, char *to, Str s, Mapping how, Error *err) {
 static bool map_string(Vm *vm, const NativeArgs *a, Mapping how, Value *out, Error *err) {
     Str s = value_str(a->self);
     Work w = { .vm = vm };
-    bool ascii = is_ascii(s);
+    bool ascii;
     size_t n = s.n;
     char *to;
+    if (!is_ascii(&w, s, &ascii, err)) return false;
     if (!ascii && !mapped_length(&w, s, how, &n, err)) return false;
     String *result = string_room(vm_heap(vm), n, &to, err);
     if (!result || !(ascii ? map_ascii : map_into)(&w, to, s, how, err)) return false;

@@ -15,10 +15,8 @@ static bool begin(Parts *p, Vm *vm, size_t room, Error *err) {
 }
 
 static inline bool add(Parts *p, const char *from, const char *to, Error *err) {
-    String *s = string_new(p->heap, (Str){ from, (size_t)(to - from) }, err);
-    if (!s) return false;
-    p->list->at[p->list->n++] = value_from_object(s);
-    return work_add(&p->work, 2 + s->n / 64, err);
+    if (!work_string(&p->work, (Str){ from, (size_t)(to - from) }, &p->list->at[p->list->n], err)) return false;
+    return p->list->n++, true;
 }
 
 static bool finish(Parts *p, Value *out) { return *out = value_from_object(p->list), true; }
@@ -52,56 +50,71 @@ static bool split_at(Vm *vm, Str s, Str sep, int64_t most, bool right, Value *ou
 
 /* ---- by white space ---- */
 
-/* Whether s starts with white space; *length is that of its first character. */
-static inline bool starts_space(Str s, size_t *length) {
-    unsigned char c = (unsigned char)s.at[0];
-    *length = 1;
-    if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
-    return unicode_is_space(utf8_decode(s, length));
-}
+/* Of a byte: 0 plain, 1 white space, 2 part of a longer character. */
+static inline unsigned byte_kind(char c) { return c & 0x80 ? 2 : c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* The next word at or after *at, as [*from, *to): false when there is none. *at moves behind it. */
-static bool next_word(Str s, size_t *at, size_t *from, size_t *to) {
-    size_t i = *at, length = 0;
-    while (i < s.n && starts_space((Str){ s.at + i, s.n - i }, &length)) i += length;
-    if (i >= s.n) return *at = i, false;
-    *from = i;
-    do i += length; while (i < s.n && !starts_space((Str){ s.at + i, s.n - i }, &length));
-    return *to = *at = i, true;
-}
+/* A walk from word to word; [from, to) is the present one. `failed`: the walk was interrupted, err says why. */
+typedef struct { Str s; size_t from, to; Work work; Error *err; bool failed; } Words;
+enum { STRIDE = 1 << 14 };
 
-static bool count_words(Work *w, Str s, size_t *n, Error *err) {
-    size_t at = 0, from = 0, to = 0;
-    *n = 0;
-    for (size_t before = 0; next_word(s, &at, &from, &to); before = at) {
-        (*n)++;
-        if (!work_add(w, 1 + (at - before) / 8, err)) return false;
+/* Moves over white space (or over all else) from offset i; gives where that ends. */
+static inline size_t skip(Words *w, size_t i, bool space) {
+    for (;;) {
+        size_t pause = w->s.n - i < STRIDE ? w->s.n : i + STRIDE, length = 1;
+        for (; i < pause; i += length) {
+            unsigned kind = byte_kind(w->s.at[i]);
+            length = 1;
+            if (kind == 2) kind = unicode_is_space(utf8_decode((Str){ w->s.at + i, w->s.n - i }, &length));
+            if (kind != space) return i;
+        }
+        if (i >= w->s.n) return w->s.n;
+        if (!work_add(&w->work, STRIDE / 8, w->err)) return w->failed = true, w->s.n;
     }
-    return true;
 }
 
-/* `most` words from one side by themselves; what is left is one more, inner white space and all. */
-static bool split_words(Vm *vm, Str s, int64_t most, bool right, Value *out, Error *err) {
+static inline bool next_word(Words *w) {                 /* false: there is none, or the walk failed */
+    w->from = skip(w, w->to, true);
+    w->to = skip(w, w->from, false);
+    if (w->to == w->from || w->failed) return false;
+    w->failed = !work_add(&w->work, 1 + (w->to - w->from) / 8, w->err);
+    return !w->failed;
+}
+
+static bool count_words(Words w, size_t *n) {
+    for (*n = 0; next_word(&w); ++*n) {}
+    return !w.failed;
+}
+
+/* The usual case: counting first would take as long as the splitting does. */
+static bool split_all_words(Vm *vm, Str s, Value *out, Error *err) {
     Parts p;
-    Work w = { .vm = vm };
-    size_t n, at = 0, from = 0, to = 0;
-    if (!count_words(&w, s, &n, err)) return false;
-    bool rest = most >= 0 && (uint64_t)most < n;          /* is there a part with several words, or the last one? */
+    Words w = { .s = s, .work = { .vm = vm }, .err = err };
+    if (!begin(&p, vm, 8, err)) return false;
+    while (next_word(&w)) {
+        if (p.list->n == p.list->cap && !list_reserve(p.heap, p.list, p.list->n + 1, err)) return false;
+        if (!add(&p, s.at + w.from, s.at + w.to, err)) return false;
+    }
+    return !w.failed && finish(&p, out);
+}
+
+/* `most` words from one side by themselves; what is left is one more part, inner white space and all. */
+static bool split_words(Vm *vm, Str s, int64_t most, bool right, Value *out, Error *err) {
+    if (most < 0) return split_all_words(vm, s, out, err);
+    Parts p;
+    Words w = { .s = s, .work = { .vm = vm }, .err = err };
+    size_t n;
+    if (!count_words(w, &n)) return false;
+    bool rest = (uint64_t)most < n;
     size_t alone = rest ? (size_t)most : n;
     if (!begin(&p, vm, alone + rest, err)) return false;
-    if (rest && right) {                                  /* its end is that of word number n - alone */
-        for (size_t i = 0; i < n - alone; i++) {
-            next_word(s, &at, &from, &to);
-            if (!work_add(&w, 1 + (to - from) / 8, err)) return false;
-        }
-        if (!add(&p, s.at, s.at + to, err)) return false;
+    if (rest && right) {                                  /* the rest ends with word number n - alone */
+        for (size_t i = 0; i < n - alone && next_word(&w); i++) {}
+        if (w.failed || !add(&p, s.at, s.at + w.to, err)) return false;
     }
-    for (size_t i = 0; i < alone && next_word(s, &at, &from, &to); i++)
-        if (!add(&p, s.at + from, s.at + to, err)) return false;
-    if (rest && !right) {
-        next_word(s, &at, &from, &to);
-        if (!add(&p, s.at + from, s.at + s.n, err)) return false;
-    }
+    for (size_t i = 0; i < alone && next_word(&w); i++)
+        if (!add(&p, s.at + w.from, s.at + w.to, err)) return false;
+    if (w.failed) return false;
+    if (rest && !right && (!next_word(&w) || !add(&p, s.at + w.from, s.at + s.n, err))) return false;
     return finish(&p, out);
 }
 
@@ -132,23 +145,18 @@ bool lib_string_splitlines(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 }
 
 static bool partition(Vm *vm, const NativeArgs *a, bool right, Value *out, Error *err) {
-    Heap *h = vm_heap(vm);
     String *s = value_string(a->self);
     Str sep = value_str(a->at[0]);
     ptrdiff_t at;
     Work w = { .vm = vm };
     if (sep.n == 0) return error_set(err, ERR_SCRIPT, "empty separator");
     if (!(right ? search_last : search_first)(&w, string_str(s), sep, &at, err)) return false;
-    Tuple *t = tuple_new(h, 3, err);
+    Tuple *t = tuple_new(vm_heap(vm), 3, err);
     if (!t) return false;
     size_t end = at < 0 ? (right ? 0 : s->n) : (size_t)at, next = at < 0 ? end : end + sep.n;
-    String *before = string_slice(h, s, 0, end, err);
-    String *middle = at < 0 ? string_new(h, STR(""), err) : value_string(a->at[0]);
-    String *after = string_slice(h, s, next, s->n, err);
-    if (!before || !middle || !after) return false;
-    t->at[0] = value_from_object(before);
-    t->at[1] = value_from_object(middle);
-    t->at[2] = value_from_object(after);
+    t->at[1] = a->at[0];
+    if (at < 0 && !work_string(&w, STR(""), &t->at[1], err)) return false;
+    if (!work_slice(&w, s, 0, end, &t->at[0], err) || !work_slice(&w, s, next, s->n, &t->at[2], err)) return false;
     return *out = value_from_object(t), true;
 }
 

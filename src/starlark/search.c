@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #ifdef HARNESS_HOSTILE
 enum { WINDOW = 32, WINDOW_BACK = 32, NEEDLE_MAX = 8 };
@@ -59,14 +60,26 @@ static bool search_any(Work *w, Str hay, Str needle, bool backwards, ptrdiff_t *
 
 /* ---- forwards: the C library, a window at a time ---- */
 
+/* memmem prepares a table first, which costs more than a short way to the next match. So hop from one first
+ * byte to the next, and give up when too many of them lead nowhere. */
+static const char *find_in(const char *p, size_t n, Str needle) {
+    if (needle.n == 1) return memchr(p, needle.at[0], n);
+    const char *end = p + n, *last = end - needle.n;
+    for (int tries = 0; p <= last && tries < 8; p++, tries++) {
+        p = memchr(p, needle.at[0], (size_t)(last - p) + 1);
+        if (!p) return NULL;
+        if (p[1] == needle.at[1] && memcmp(p, needle.at, needle.n) == 0) return p;
+    }
+    return p <= last ? memmem(p, (size_t)(end - p), needle.at, needle.n) : NULL;
+}
+
 bool search_first(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err) {
     *at = needle.n ? -1 : 0;
     if (needle.n == 0 || needle.n > hay.n) return true;
     if (needle.n > NEEDLE_MAX) return search_any(w, hay, needle, false, at, err);
     for (size_t from = 0; hay.n - from >= needle.n;) {
         size_t window = hay.n - from < WINDOW ? hay.n - from : WINDOW;
-        const char *hit = needle.n == 1 ? memchr(hay.at + from, needle.at[0], window)
-                                        : memmem(hay.at + from, window, needle.at, needle.n);
+        const char *hit = find_in(hay.at + from, window, needle);
         if (hit) { *at = hit - hay.at; return work_add(w, 1 + (size_t)(hit - hay.at - (ptrdiff_t)from) / 32, err); }
         if (!work_add(w, 1 + window / 32, err)) return false;
         if (from + window == hay.n) break;
@@ -127,4 +140,20 @@ bool search_count(Work *w, Str hay, Str needle, size_t *count, Error *err) {
         if (at < 0) return true;
         hay = str_sub(hay, (size_t)at + needle.n, hay.n);
     }
+}
+
+bool search_characters(Work *w, Str s, size_t *count, Error *err) {
+    *count = 0;
+    while (s.n) {
+        size_t n = s.n;
+        if (n > WINDOW_BACK) {                        /* cut in front of a character, not within one */
+            n = WINDOW_BACK;
+            for (int back = 0; back < 3 && (s.at[n] & 0xc0) == 0x80; back++) n--;
+            if ((s.at[n] & 0xc0) == 0x80) n = WINDOW_BACK;   /* no character is that long */
+        }
+        *count += utf8_count((Str){ s.at, n });
+        if (!work_add(w, 1 + n / 8, err)) return false;
+        s = str_sub(s, n, s.n);
+    }
+    return true;
 }

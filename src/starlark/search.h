@@ -9,3 +9,6 @@ bool search_last(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err);
 
 /* How often needle (not empty) stands in hay, without overlap, from the left. */
 bool search_count(Work *w, Str hay, Str needle, size_t *count, Error *err);
+
+/* Characters of s; an invalid byte counts as one. */
+bool search_characters(Work *w, Str s, size_t *count, Error *err);

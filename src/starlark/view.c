@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 #include "starlark/repr.h"
-#include "starlark/work.h"
+#include "starlark/search.h"
 
 /* A class per kind of view; those that have a length can also be indexed. */
 typedef struct { NativeClass native; Str suffix; bool points, ords; } ViewClass;
@@ -46,9 +46,11 @@ static bool item(Letters *l, const ViewClass *cls, Str s, size_t *length, Value 
 static bool items(Vm *vm, Value self, List **out, Error *err) {
     const ViewClass *cls = class_of(self);
     Str s = string_str(text_of(self));
-    List *list = list_new(vm_heap(vm), cls->points ? utf8_count(s) : s.n, err);
-    if (!list) return false;
     Work w = { .vm = vm };
+    size_t n = s.n;
+    if (cls->points && !search_characters(&w, s, &n, err)) return false;
+    List *list = list_new(vm_heap(vm), n, err);
+    if (!list) return false;
     Letters letters = { .heap = vm_heap(vm) };
     while (s.n) {
         size_t length;

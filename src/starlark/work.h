@@ -3,7 +3,7 @@
 #pragma once
 #include "starlark/vm.h"
 
-enum { WORK_BATCH = 4096, WORK_CHUNK = 1 << 20, WORK_BUF_STEP = 1 << 16 };
+enum { WORK_BATCH = 4096, WORK_CHUNK = 1 << 18, WORK_BUF_STEP = 1 << 16 };
 
 typedef struct Work { Vm *vm; size_t units, seen; } Work;
 
@@ -28,16 +28,22 @@ static inline bool work_copy(Work *w, char *to, Str from, Error *err) {
     while (__builtin_expect(from.n > WORK_CHUNK, 0)) {
         memcpy(to, from.at, WORK_CHUNK);
         to += WORK_CHUNK, from.at += WORK_CHUNK, from.n -= WORK_CHUNK;
-        if (!work_add(w, WORK_CHUNK / 100, err)) return false;
+        if (!work_add(w, WORK_CHUNK / 32, err)) return false;      /* fresh pages cost more than the copying */
     }
     if (from.n) memcpy(to, from.at, from.n);
-    return work_add(w, 1 + from.n / 100, err);
+    return work_add(w, 1 + from.n / 32, err);
 }
 
-/* Makes b's text a string (quoted text included: no more than a copy). */
-static inline bool work_string(Work *w, const Buf *b, Value *out, Error *err) {
+/* string_new that can be interrupted. */
+static inline bool work_string(Work *w, Str text, Value *out, Error *err) {
     char *at;
-    String *s = string_room(vm_heap(w->vm), b->n, &at, err);
-    if (!s || !work_copy(w, at, buf_str(b), err)) return false;
+    String *s = string_room(vm_heap(w->vm), text.n, &at, err);
+    if (!s || !work_copy(w, at, text, err)) return false;
     return *out = value_from_object(s), true;
+}
+
+/* string_slice of a string that can be interrupted. */
+static inline bool work_slice(Work *w, String *s, size_t from, size_t to, Value *out, Error *err) {
+    if (from == 0 && to == s->n) return *out = value_from_object(s), true;
+    return work_string(w, (Str){ s->at + from, to - from }, out, err);
 }

@@ -1,4 +1,5 @@
 #include "unit.h"
+#include "base/utf8.h"
 #include "starlark/search.h"
 
 /* A slow, obvious reference. */
@@ -105,8 +106,32 @@ static void test_cancelled(void **state) {
     cancel_free(cancel);
 }
 
+/* Characters are counted in pieces, none of which may cut one. */
+static void test_characters(void **state) {
+    (void)state;
+    static const char *const letters[] = { "a", "é", "世", "😿", "\xff", "\x80", "\xe4\xb8", "\xf0\x9f\x98" };
+    Heap *h = heap_new(0);
+    Vm *vm = vm_new(h, &(VmConfig){ 0 });
+    Work w = { .vm = vm };
+    Error err = { 0 };
+    uint32_t seed = 7;
+    for (int round = 0; round < 200; round++) {
+        Buf text = { 0 };
+        for (int i = 0; i < 6000; i++) {
+            seed = seed * 1664525 + 1013904223;
+            buf_add(&text, str_from(letters[seed >> 29 & (round % 2 ? 7 : 3)]));
+        }
+        size_t n;
+        assert_true(search_characters(&w, buf_str(&text), &n, &err));
+        assert_int_equal(n, utf8_count(buf_str(&text)));
+        buf_clear(&text);
+    }
+    vm_free(vm);
+    heap_free(h);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_small), cmocka_unit_test(test_large),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_small), cmocka_unit_test(test_characters), cmocka_unit_test(test_large),
                                         cmocka_unit_test(test_cancelled) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
