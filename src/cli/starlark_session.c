@@ -75,8 +75,7 @@ int starlark_session_report(Cli *cli, StarlarkSession *s, const Source *source, 
     } else if (is_static(s, err)) {
         report_static(source, err, &text);
     } else {
-        vm_format_traceback(s->vm, &text);
-        buf_add_fmt(&text, "Error: %s\n", err->msg);
+        vm_format_failure(s->vm, err, &text);
     }
     fwrite(text.at, 1, text.n, stderr);
     buf_clear(&text);

@@ -115,7 +115,7 @@ static void emit_item(Fn *f, const Expr *e, uint16_t acc) {
     uint16_t item = compile_operand(f, e->comp.body);
     if (e->comp.value) {
         uint16_t value = compile_operand(f, e->comp.value);
-        f->pos = e->pos;
+        f->pos = e->comp.body->pos;                      /* an unhashable key is reported where it stands */
         compile_emit(f, OP_DICT_PUT, 0, acc, item, value);
     } else
         compile_emit(f, OP_APPEND, 0, acc, item, 0);

@@ -79,19 +79,31 @@ static void assign(Fn *f, const Stmt *s) {
     f->top = save;
 }
 
-/* R[dst] = R[x] op= value, where += and |= may change R[x] itself. */
+/* The operators that may change their left side itself: a list, a dict, a set. */
+static bool op_in_place(Token t, Op *op) {
+    switch (t) {
+    case TOKEN_PLUS: return *op = OP_IADD, true;
+    case TOKEN_PIPE: return *op = OP_IOR, true;
+    case TOKEN_MINUS: return *op = OP_SUB, true;
+    case TOKEN_AMP: return *op = OP_AND, true;
+    case TOKEN_CIRCUMFLEX: return *op = OP_XOR, true;
+    default: return false;
+    }
+}
+
+/* R[dst] = R[x] op= value. */
 static void augment(Fn *f, const Stmt *s, uint16_t dst, uint16_t x) {
     uint32_t save = f->top;
     f->pos = s->pos;
     int16_t small;
-    bool in_place = s->assign.op == TOKEN_PLUS || s->assign.op == TOKEN_PIPE;
-    if (!in_place || compile_small(f, s->assign.value, &small)) {
+    Op op;
+    if (!op_in_place(s->assign.op, &op) || compile_small(f, s->assign.value, &small)) {
         f->pos = s->pos;
         compile_emit_binary(f, s->assign.op, dst, x, s->assign.value);
     } else {
         uint16_t y = compile_operand(f, s->assign.value);
         f->pos = s->pos;
-        compile_emit(f, s->assign.op == TOKEN_PLUS ? OP_IADD : OP_IOR, 0, dst, x, y);
+        compile_emit(f, op, op != OP_IADD && op != OP_IOR, dst, x, y);
     }
     f->top = save;
 }

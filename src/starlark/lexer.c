@@ -1,7 +1,7 @@
 #include "starlark/lexer.h"
 #include <stdio.h>
 #include "base/utf8.h"
-#include "starlark/letters.h"
+#include "base/unicode.h"
 #include "starlark/literal.h"
 
 static const char *const texts[] = {
@@ -72,7 +72,7 @@ static bool skip_if(Lexer *lx, char c) {
 }
 
 static bool is_digit(uint32_t c) { return c >= '0' && c <= '9'; }
-static bool is_name_start(uint32_t c) { return c == '_' || (c != END_OF_TEXT && letters_has(c)); }
+static bool is_name_start(uint32_t c) { return c == '_' || (c != END_OF_TEXT && unicode_is_letter(c)); }
 static bool is_name(uint32_t c) { return is_digit(c) || is_name_start(c); }
 
 static bool fail_character(Lexer *lx, Error *err, uint32_t c) {

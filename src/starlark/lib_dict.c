@@ -40,26 +40,25 @@ static bool fill_from(Vm *vm, Dict *d, Value from, Error *err) {
     return iter_end(&it) && ok;
 }
 
-/* Not every keyword made a new entry: was one given twice? */
-static bool check_names(Vm *vm, const NativeArgs *a, Error *err) {
+/* A keyword may come twice: f(a=1, **{"a": 2}). */
+static bool keywords_differ(Vm *vm, const NativeArgs *a, Error *err) {
     Dict *seen = set_new(vm_heap(vm), a->n_named, err);
-    for (uint32_t i = 0; seen && i < a->n_named; i++) {
-        Value *at;
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        Value *at, name = value_from_object(a->named[i].name);
         bool fresh;
-        Str name = string_str(a->named[i].name);
-        if (!dict_insert(vm_heap(vm), seen, value_from_object(a->named[i].name), VALUE_NONE, &at, &fresh, err)) return false;
-        if (!fresh) return error_set(err, ERR_SCRIPT, "duplicate keyword arg: \"" STR_FMT "\"", STR_ARG(name));
+        if (!seen || !dict_insert(vm_heap(vm), seen, name, VALUE_NONE, &at, &fresh, err)) return false;
+        if (!fresh) return error_set(err, ERR_SCRIPT, "duplicate keyword arg: \"" STR_FMT "\"", STR_ARG(value_str(name)));
     }
-    return seen != NULL;
+    return true;
 }
 
 bool lib_dict_fill(Vm *vm, Dict *d, const NativeArgs *a, Error *err) {
     if (a->n > 1) return error_set(err, ERR_SCRIPT, "got %u arguments, want at most 1", a->n);
     if (a->n == 1 && !fill_from(vm, d, a->at[0], err)) return false;
-    size_t before = d->n;
+    uint32_t before = d->n;
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!dict_put(vm_heap(vm), d, value_from_object(a->named[i].name), a->named[i].value, err)) return false;
-    return d->n == before + a->n_named || check_names(vm, a, err);
+    return d->n == before + a->n_named || keywords_differ(vm, a, err);   /* as a rule, each of them is a new key */
 }
 
 /* ---- methods ---- */

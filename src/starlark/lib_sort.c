@@ -349,13 +349,26 @@ static void place_items(Sort *s, List *l) {
     memcpy(l->at, to, s->n * sizeof *to);
 }
 
-static bool sort_keyed(Vm *vm, List *l, const Value *key, const Kind *k, Error *err) {
+/* Which pair is met first that cannot be ordered depends on how one sorts. So that the message does not, it
+ * names the last two neighbours of that sort; only if all neighbours can be ordered, the pair that was met. */
+static void blame_neighbours(Sort *s, bool reversed) {
+    if (s->err && s->err->kind != ERR_SCRIPT) return;    /* a limit, no comparison */
+    s->failed = false;
+    for (size_t i = 1; i < s->n && !s->failed; i++) {
+        size_t at = reversed ? i : s->n - i;
+        less_value(s, s->key[at], s->key[at - 1]);
+    }
+    s->failed = true;
+}
+
+static bool sort_keyed(Vm *vm, List *l, const Value *key, const Kind *k, bool reversed, Error *err) {
     size_t n = l->n, half = n / 2 + 1;
     Item *room = scratch(vm, (n + half) * sizeof *room, err);
     if (!room) return false;
     Sort s = { .vm = vm, .key = key, .at = room, .spare = room + n, .n = n, .budget = BUDGET, .err = err };
     sort_indices(&s, k);
     if (!s.failed) place_items(&s, l);
+    else blame_neighbours(&s, reversed);
     free(room);
     return !s.failed;
 }
@@ -367,7 +380,7 @@ static bool sort_list(Vm *vm, List *l, List *keys, bool reverse, Error *err) {
     if (reverse && keys) turn_values(keys->at, keys->n);
     const Value *key = keys ? keys->at : l->at;
     Kind k = kind_of(key, l->n);
-    bool ok = !keys && (k.ints || k.floats) ? sort_numbers(vm, l, k.ints, err) : sort_keyed(vm, l, key, &k, err);
+    bool ok = !keys && (k.ints || k.floats) ? sort_numbers(vm, l, k.ints, err) : sort_keyed(vm, l, key, &k, reverse, err);
     if (ok && reverse) turn_values(l->at, l->n);
     return ok;
 }

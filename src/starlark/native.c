@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "starlark/iter.h"
+#include "starlark/repr.h"
 #include "starlark/universe.h"
 #include "starlark/vm.h"
 #include "value/int.h"
@@ -192,7 +193,7 @@ static bool fits(Value v, uint32_t types) {
     return (type_bits(v) & types) != 0;
 }
 
-static bool wrong_type(const NativeDef *def, uint32_t i, Value v, Error *err) {
+static bool wrong_type(const NativeDef *def, uint32_t i, Value v, bool named, Error *err) {
     char want[160] = "";
     size_t n = 0;
     uint32_t types = def->params[i].types & TYPE_MASK, left = (uint32_t)__builtin_popcount(types);
@@ -203,13 +204,14 @@ static bool wrong_type(const NativeDef *def, uint32_t i, Value v, Error *err) {
     }
     if (def->flags & NATIVE_POSITIONAL)
         return error_set(err, ERR_SCRIPT, "%s: for parameter %u: got %s, want %s", def->name, i + 1, value_type_name(v), want);
-    return error_set(err, ERR_SCRIPT, "%s: for parameter %s: got %s, want %s", def->name, def->params[i].name,
+    const char *quote = named ? "\"" : "";               /* a name the caller wrote is quoted */
+    return error_set(err, ERR_SCRIPT, "%s: for parameter %s%s%s: got %s, want %s", def->name, quote, def->params[i].name, quote,
                      value_type_name(v), want);
 }
 
 bool native_check_types(const NativeDef *def, const Value *at, uint32_t n, Error *err) {
     for (uint32_t i = 0; i < n; i++)
-        if (!fits(at[i], def->params[i].types)) return wrong_type(def, i, at[i], err);
+        if (!fits(at[i], def->params[i].types)) return wrong_type(def, i, at[i], false, err);
     return true;
 }
 
@@ -234,19 +236,23 @@ static bool unexpected_name(const NativeDef *def, Str name, Error *err) {
     for (uint32_t i = 0; i < def->n_params && n < 32; i++)
         if (!(def->params[i].types & NATIVE_UNNAMED)) names[n++] = str_from(def->params[i].name);
     Str near = str_nearest(name, names, n);
-    if (near.n == 0) return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument \"" STR_FMT "\"", def->name, STR_ARG(name));
-    return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument \"" STR_FMT "\" (did you mean " STR_FMT "?)", def->name,
-                     STR_ARG(name), STR_ARG(near));
+    Buf text = { 0 };
+    repr_string(&text, name);
+    if (near.n) buf_add_fmt(&text, " (did you mean " STR_FMT "?)", STR_ARG(near));
+    error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument " STR_FMT, def->name, STR_ARG(buf_str(&text)));
+    buf_clear(&text);
+    return false;
 }
 
 static bool bind_named(const NativeDef *def, const NativeNamed *arg, Value *out, Error *err) {
     Str name = string_str(arg->name);
     for (uint32_t i = 0; i < def->n_params; i++) {
-        if (!str_eq(str_from(def->params[i].name), name) || (def->params[i].types & NATIVE_UNNAMED)) continue;
+        if (!str_eq(str_from(def->params[i].name), name)) continue;
+        if (def->params[i].types & NATIVE_UNNAMED)
+            return error_set(err, ERR_SCRIPT, "%s: unexpected keyword argument " STR_FMT, def->name, STR_ARG(name));
         if (!value_is_gone(out[i]))
-            return error_set(err, ERR_SCRIPT, "%s: got multiple values for keyword argument \"" STR_FMT "\"", def->name,
-                             STR_ARG(name));
-        if (!fits(arg->value, def->params[i].types)) return wrong_type(def, i, arg->value, err);
+            return error_set(err, ERR_SCRIPT, "%s: got multiple values for keyword argument \"" STR_FMT "\"", def->name, STR_ARG(name));
+        if (!fits(arg->value, def->params[i].types)) return wrong_type(def, i, arg->value, true, err);
         return out[i] = arg->value, true;
     }
     return unexpected_name(def, name, err);

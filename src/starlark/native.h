@@ -79,6 +79,7 @@ bool native_is_module(Value v);
 typedef struct NativeClass {
     ObjectClass base;
     bool (*attr)(Vm *vm, Value self, String *name, Value *out, Error *err);  /* *out stays GONE: no such attribute */
+    bool (*set_attr)(Vm *vm, Value self, String *name, Value v, Error *err); /* self.name = v */
     void (*attr_names)(Value self, void (*each)(void *ctx, Str name), void *ctx);
     void (*repr)(Buf *out, Value self);
     bool (*call)(Vm *vm, Value self, const NativeArgs *a, Value *out, Error *err);
@@ -104,7 +105,7 @@ bool native_arg_i64(const NativeArgs *a, uint32_t i, int64_t *out, Error *err);
 bool native_arg_slice(const NativeArgs *a, uint32_t i, size_t n, size_t *start, size_t *end, Error *err);
 
 /* Binds positional and named arguments to def's parameters in out[0 … n_params), with every check and starlark's
- * words: "len: got 0 arguments, want 1", "f: unexpected keyword argument x", "f: for parameter s: got int, want string". */
+ * words: "len: got 0 arguments, want 1", "f: unexpected keyword argument \"x\"", "f: for parameter s: got int, want string". */
 bool native_bind_args(const NativeDef *def, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named,
                       Value *out, Error *err);
 /* Only the types of arguments that are already in place (the fast path of a positional call). */

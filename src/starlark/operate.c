@@ -242,7 +242,13 @@ bool operate_in_place(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
         if (!dict_check_mutable(value_dict(x), "apply |= to", err)) return false;
         return *out = x, x.bits == y.bits || setops_dict_update(vm, value_dict(x), value_dict(y), err);
     }
-    return operate_binary(vm, op == OP_IADD ? OP_ADD : OP_OR, x, y, out, err);
+    op = op == OP_IADD ? OP_ADD : op == OP_IOR ? OP_OR : op;
+    if (op != OP_ADD && value_is_set(x) && value_is_set(y)) {
+        char verb[] = "apply ?= to";
+        verb[6] = symbols[op][0];
+        return *out = x, dict_check_mutable(value_set(x), verb, err) && setops_update(vm, verb[6], value_set(x), value_set(y), err);
+    }
+    return operate_binary(vm, op, x, y, out, err);
 }
 
 bool operate_unary(Vm *vm, Op op, Value x, Value *out, Error *err) {
@@ -270,8 +276,8 @@ bool operate_compare(Vm *vm, Op op, Value x, Value y, bool *out, Error *err) {
 }
 
 bool vm_binary(Vm *vm, const char *symbol, Value x, Value y, Value *out, Error *err) {
-    for (int op = 0; op < OP_NEG; op++)
-        if (symbols[op] && strcmp(symbols[op], symbol) == 0) return operate_binary(vm, (Op)op, x, y, out, err);
+    for (int op = 0; op < OP_COUNT; op++)                /* - and + of two come before those of one */
+        if (symbols[op] && op != OP_INVERT && strcmp(symbols[op], symbol) == 0) return operate_binary(vm, (Op)op, x, y, out, err);
     return error_set(err, ERR_INTERNAL, "no operator %s", symbol);
 }
 
@@ -300,12 +306,13 @@ static bool in_range(const Range *r, Value x, bool *out, Error *err) {
 }
 
 static bool in_bytes(Value x, Str s, bool *out, Error *err) {
+    int byte;
     if (value_is_bytes(x)) return *out = str_find(s, value_str(x)) >= 0, true;
     if (!value_is_int(x))
         return error_set(err, ERR_SCRIPT, "'in bytes' requires bytes or int as left operand, not %s", value_type_name(x));
-    if (!value_is_small(x) || value_small(x) < 0 || value_small(x) > 255)
-        return error_set(err, ERR_SCRIPT, "int in bytes: %s out of range", value_is_small(x) ? "value" : "int");
-    return *out = s.n && memchr(s.at, (int)value_small(x), s.n) != NULL, true;
+    if (!native_i32(x, &byte, err)) return error_wrap(err, "int in bytes");
+    if (byte < 0 || byte > 255) return error_set(err, ERR_SCRIPT, "int in bytes: %d out of range", byte);
+    return *out = s.n && memchr(s.at, byte, s.n) != NULL, true;
 }
 
 bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
@@ -371,4 +378,12 @@ bool vm_attr(Vm *vm, Value x, String *name, Value *out, Error *err) {
     const NativeDef *table = native_method_table((ObjectType)o->type, &n);
     for (size_t i = 0; i < n; i++) collect_name(&names, str_from(table[i].name));
     return no_attr(x, name, names.at, names.n, err);
+}
+
+bool operate_set_attr(Vm *vm, Value x, String *name, Value v, Error *err) {
+    if (value_is_object(x) && value_object(x)->type >= OBJECT_CLASSED) {
+        const NativeClass *cls = (const NativeClass *)((Classed *)value_object(x))->cls;
+        if (cls->set_attr) return cls->set_attr(vm, x, name, v, err);
+    }
+    return error_set(err, ERR_SCRIPT, "can't assign to ." STR_FMT " field of %s", STR_ARG(string_str(name)), value_type_name(x));
 }

@@ -67,6 +67,14 @@ bool setops_compare(Vm *vm, const char *op, const Dict *a, const Dict *b, bool *
     return setops_subset(vm, a, b, out, err);
 }
 
+bool setops_update(Vm *vm, char op, Dict *s, const Dict *t, Error *err) {
+    Dict *result;
+    if (op == '|') return add_all(vm, s, t, err);
+    bool ok = op == '&' ? setops_intersection(vm, s, t, &result, err)
+            : op == '-' ? setops_difference(vm, s, t, &result, err) : setops_symmetric_difference(vm, s, t, &result, err);
+    return ok && dict_clear(s, err) && add_all(vm, s, result, err);
+}
+
 bool setops_dict_update(Vm *vm, Dict *d, const Dict *from, Error *err) {
     Entry *e;
     for (uint32_t i = 0; dict_next(from, &i, &e);)        /* if `from` is d itself, no entry is new: nothing moves */

@@ -14,6 +14,9 @@ bool setops_subset(Vm *vm, const Dict *a, const Dict *b, bool *out, Error *err);
 /* a OP b, where OP is "<=", "<", ">=" or ">". */
 bool setops_compare(Vm *vm, const char *op, const Dict *a, const Dict *b, bool *out, Error *err);
 
+/* s op= t, where op is '|', '&', '-' or '^': changes s, which must be mutable. */
+bool setops_update(Vm *vm, char op, Dict *s, const Dict *t, Error *err);
+
 /* a | b for dicts: where both have a key, b's value counts. */
 bool setops_dict_union(Vm *vm, const Dict *a, const Dict *b, Dict **out, Error *err);
 /* d.update(from), d |= from: changes d. */

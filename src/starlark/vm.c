@@ -141,13 +141,18 @@ size_t vm_traceback(const Vm *vm, const VmPlace **out) {
     return vm->trace.n;
 }
 
-void vm_format_traceback(const Vm *vm, Buf *out) {
-    if (!vm->trace.n) return;
-    buf_add(out, STR("Traceback (most recent call last):\n"));
-    for (size_t i = vm->trace.n; i-- > 0;) {
-        const VmPlace *p = &vm->trace.at[i];
-        buf_add_fmt(out, "  " STR_FMT, STR_ARG(p->file));
-        if (p->line) buf_add_fmt(out, ":%u:%u", p->line, p->column);
-        buf_add_fmt(out, ": in " STR_FMT "\n", STR_ARG(p->name));
-    }
+static void format_place(const VmPlace *p, Buf *out) {
+    buf_add_fmt(out, "  " STR_FMT, STR_ARG(p->file));
+    if (p->line) buf_add_fmt(out, ":%u:%u", p->line, p->column);
+    buf_add_fmt(out, ": in " STR_FMT "\n", STR_ARG(p->name));
+}
+
+void vm_format_failure(const Vm *vm, const Error *err, Buf *out) {
+    const VmPlace *at = vm->trace.at;
+    bool native = vm->trace.n && at[0].line == 0;
+    size_t first = native ? 1 : 0;
+    if (vm->trace.n > first) buf_add(out, STR("Traceback (most recent call last):\n"));
+    for (size_t i = vm->trace.n; i-- > first;) format_place(&at[i], out);
+    if (native) buf_add_fmt(out, "Error in " STR_FMT ": %s\n", STR_ARG(at[0].name), err->msg);
+    else buf_add_fmt(out, "Error: %s\n", err->msg);
 }

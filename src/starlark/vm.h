@@ -49,4 +49,6 @@ bool vm_is_callable(Value v);
 /* Where the last failed call was, innermost first. */
 typedef struct { Str name, file; uint32_t line, column; } VmPlace;  /* file is "<builtin>" and line 0 for a native */
 size_t vm_traceback(const Vm *vm, const VmPlace **out);
-void vm_format_traceback(const Vm *vm, Buf *out);         /* "Traceback (most recent call last):\n  FILE:LINE:COL: in NAME\n…" */
+/* "Traceback (most recent call last):\n  FILE:LINE:COL: in NAME\n…Error: MESSAGE\n". A native that failed itself has no
+ * line of its own; the last line then says "Error in NAME: MESSAGE". */
+void vm_format_failure(const Vm *vm, const Error *err, Buf *out);

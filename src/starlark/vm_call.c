@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "starlark/iter.h"
 #include "starlark/machine.h"
+#include "starlark/repr.h"
 
 enum { NATIVE_PARAMS_MAX = 16 };
 
@@ -26,7 +27,7 @@ bool vm_room(Vm *vm, Value **base, uint32_t keep, uint32_t n_regs) {
 
 static bool check_depth(Vm *vm, const Code *code, Error *err) {
     if (vm->frames.n >= vm->config.max_depth)
-        return error_set(err, ERR_LIMIT, "call depth limit of %u reached", vm->config.max_depth);
+        return error_set(err, ERR_LIMIT, "Starlark stack overflow: call depth limit of %u reached", vm->config.max_depth);
     if (vm->config.allow_recursion) return true;
     for (size_t i = vm->frames.n; i-- > 0;)              /* by code, not by value: closures may not hide it */
         if (vm->frames.at[i].code == code)
@@ -74,6 +75,15 @@ static ptrdiff_t find_param(const Code *c, const String *name) {
     return -1;
 }
 
+/* `got`: what is wrong with keyword argument `name`, which the message shows quoted. */
+static bool bad_keyword(const Code *c, const char *got, const String *name, Error *err) {
+    Buf text = { 0 };
+    repr_string(&text, string_str(name));
+    error_set(err, ERR_SCRIPT, "function " STR_FMT " got %s " STR_FMT, STR_ARG(string_str(c->name)), got, STR_ARG(buf_str(&text)));
+    buf_clear(&text);
+    return false;
+}
+
 static bool bind_named(Vm *vm, const Code *c, Value *base, const NativeNamed *named, uint32_t n, Dict *rest, Error *err) {
     for (uint32_t i = 0; i < n; i++) {
         String *name = named[i].name;
@@ -86,11 +96,8 @@ static bool bind_named(Vm *vm, const Code *c, Value *base, const NativeNamed *na
             Value *at;
             if (!dict_insert(vm->heap, rest, value_from_object(name), named[i].value, &at, &fresh, err)) return false;
         } else
-            return error_set(err, ERR_SCRIPT, "function " STR_FMT " got an unexpected keyword argument \"" STR_FMT "\"",
-                             STR_ARG(string_str(c->name)), STR_ARG(string_str(name)));
-        if (!fresh)
-            return error_set(err, ERR_SCRIPT, "function " STR_FMT " got multiple values for parameter \"" STR_FMT "\"",
-                             STR_ARG(string_str(c->name)), STR_ARG(string_str(name)));
+            return bad_keyword(c, "an unexpected keyword argument", name, err);
+        if (!fresh) return bad_keyword(c, "multiple values for parameter", name, err);
     }
     return true;
 }
@@ -161,19 +168,27 @@ bool vm_push_bound(Vm *vm, Function *fn, const Value *at, uint32_t n, const Nati
 
 /* ---- natives ---- */
 
-static bool wrap_native(const NativeDef *def, Error *err) {
-    if (def->flags & NATIVE_PLAIN_ERRORS) return false;
-    return error_wrap(err, "%s", def->name);
+/* A native's place in the traceback. What it called has left its own already. */
+static bool failed_in(Vm *vm, const NativeDef *def) {
+    VEC_PUSH(&vm->trace, (VmPlace){ .name = str_from(def->name), .file = STR("<builtin>") });
+    return false;
 }
 
-static bool allowed_now(const Vm *vm, const NativeDef *def, Error *err) {
+static bool wrap_native(Vm *vm, const NativeDef *def, Error *err) {
+    if (!(def->flags & NATIVE_PLAIN_ERRORS)) error_wrap(err, "%s", def->name);
+    return failed_in(vm, def);
+}
+
+static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
     if (!(def->flags & NATIVE_HOST) || !vm->loading) return true;
-    return error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
+    error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
+    return failed_in(vm, def);
 }
 
 static bool run_native(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value result = VALUE_NONE;
-    if (!a->def->fn(vm, a, &result, err)) return wrap_native(a->def, err);
+    if (!a->def->fn(vm, a, &result, err)) return wrap_native(vm, a->def, err);
+    vm->trace.n = 0;                                     /* a failure it got over is no part of a later one */
     return *out = result, true;
 }
 
@@ -181,33 +196,25 @@ static bool call_declared(Vm *vm, const NativeDef *def, Value self, const Value 
                           uint32_t n_named, Value *out, Error *err) {
     Value bound[NATIVE_PARAMS_MAX];
     NativeArgs a = { .def = def, .self = self, .at = bound, .n = def->n_params };
-    if (!native_bind_args(def, at, n, named, n_named, bound, err)) return false;
+    if (!native_bind_args(def, at, n, named, n_named, bound, err)) return failed_in(vm, def);
     return run_native(vm, &a, out, err);
 }
 
 /* Positional arguments of a count that fits need no copy when they are all there. */
-static bool call_positional(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
+bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
     if (!allowed_now(vm, def, err)) return false;
     if (!(def->flags & NATIVE_VARIADIC) && n != def->n_params) return call_declared(vm, def, self, at, n, NULL, 0, out, err);
     NativeArgs a = { .def = def, .self = self, .at = at, .n = n };
     if (def->flags & NATIVE_VARIADIC) {
-        if (n < def->min && !native_bind_args(def, at, n, NULL, 0, NULL, err)) return false;
+        if (n < def->min && !native_bind_args(def, at, n, NULL, 0, NULL, err)) return failed_in(vm, def);
     } else if (!native_check_types(def, at, n, err))
-        return false;
+        return failed_in(vm, def);
     return run_native(vm, &a, out, err);
 }
 
-bool vm_failed_native(Vm *vm, const char *name) {
-    VEC_PUSH(&vm->trace, (VmPlace){ str_from(name), STR("<builtin>"), 0, 0 });
-    return false;
-}
-
-bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
-    return call_positional(vm, def, self, at, n, out, err) || vm_failed_native(vm, def->name);
-}
-
-static bool call_named(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, const NativeNamed *named,
-                       uint32_t n_named, Value *out, Error *err) {
+static bool call_native_named(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, const NativeNamed *named,
+                              uint32_t n_named, Value *out, Error *err) {
+    if (n_named == 0) return vm_call_native(vm, def, self, at, n, out, err);
     if (!allowed_now(vm, def, err)) return false;
     if (!(def->flags & NATIVE_VARIADIC)) return call_declared(vm, def, self, at, n, named, n_named, out, err);
     NativeArgs a = { .def = def, .self = self, .at = at, .n = n, .named = named, .n_named = n_named };
@@ -241,8 +248,7 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
                    Error *err) {
     if (value_is(callee, OBJECT_NATIVE) || value_is(callee, OBJECT_BOUND)) {
         Native *f = (Native *)value_object(callee);
-        if (n_named == 0) return vm_call_native(vm, f->def, f->self, at, n, out, err);
-        return call_named(vm, f->def, f->self, at, n, named, n_named, out, err) || vm_failed_native(vm, f->def->name);
+        return call_native_named(vm, f->def, f->self, at, n, named, n_named, out, err);
     }
     if (value_is(callee, OBJECT_MODULE) && vm_is_callable(callee))
         return vm_call_other(vm, ((NativeModule *)value_object(callee))->call, at, n, named, n_named, out, err);
@@ -254,7 +260,6 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
 
 bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err) {
-    if (vm->frames.n == 0) vm->trace.n = 0;              /* a new call from outside? */
     if (!value_is_function(fn)) return vm_call_other(vm, fn, args, n, named, n_named, out, err);
     if (vm->runs >= RUNS_MAX) return error_set(err, ERR_LIMIT, "calls nested too deeply through built-in functions");
     Value result = VALUE_NONE;

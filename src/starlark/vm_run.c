@@ -272,11 +272,14 @@ static inline bool is_list(Value v) { return value_is(v, OBJECT_LIST); }
     } while (0)
 #define S16(field) ((int16_t)(field))
 
+/* x marks an augmented assignment: sets are changed in place. */
+#define OPERATE(op, x, y) ((i.x ? operate_in_place : operate_binary)(vm, op, x, y, &R(i.a), err))
+
 #define ARITHMETIC(name, overflow, y_operand, float_op) \
     do_##name: { Value x = R(i.b), y = R(i.c); int64_t r; \
         if (value_both_small(x, y) && !overflow(y_operand(x), high(y), &r)) { R(i.a) = from_high(r); NEXT(); } \
         if (value_is_float(x) && value_is_float(y)) { R(i.a) = value_from_float(value_float(x) float_op value_float(y)); NEXT(); } \
-        TRY(operate_binary(vm, OP_##name, x, y, &R(i.a), err)); NEXT(); }
+        TRY(OPERATE(OP_##name, x, y)); NEXT(); }
 
 #define IMMEDIATE(name, general, expression) \
     do_##name: { Value x = R(i.b); int64_t y = S16(i.c), r; \
@@ -384,7 +387,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_AND: {
         Value x = R(i.b), y = R(i.c);
         if (value_both_small(x, y)) { R(i.a).bits = x.bits & y.bits; NEXT(); }
-        TRY(operate_binary(vm, OP_AND, x, y, &R(i.a), err));
+        TRY(OPERATE(OP_AND, x, y));
         NEXT();
     }
     do_OR: {
@@ -396,7 +399,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_XOR: {
         Value x = R(i.b), y = R(i.c);
         if (value_both_small(x, y)) { R(i.a).bits = (x.bits ^ y.bits) | VALUE_INT_TAG; NEXT(); }
-        TRY(operate_binary(vm, OP_XOR, x, y, &R(i.a), err));
+        TRY(OPERATE(OP_XOR, x, y));
         NEXT();
     }
     do_SHL: TRY(operate_binary(vm, OP_SHL, R(i.b), R(i.c), &R(i.a), err)); NEXT();
@@ -458,7 +461,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
 
     do_EQ: {
         bool r;
-        if (value_same(R(i.b), R(i.c))) r = true;
+        if (value_same_leaf(R(i.b), R(i.c))) r = true;
         else if (value_both_small(R(i.b), R(i.c))) r = false;
         else TRY(operate_compare(vm, OP_EQ, R(i.b), R(i.c), &r, err));
         R(i.a) = value_from_bool(r);
@@ -466,7 +469,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     }
     do_NE: {
         bool r;
-        if (value_same(R(i.b), R(i.c))) r = false;
+        if (value_same_leaf(R(i.b), R(i.c))) r = false;
         else if (value_both_small(R(i.b), R(i.c))) r = true;
         else TRY(operate_compare(vm, OP_NE, R(i.b), R(i.c), &r, err));
         R(i.a) = value_from_bool(r);
@@ -503,7 +506,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     }
     do_JUMP_EQ: {
         bool r;
-        if (value_same(R(i.a), R(i.b))) r = true;
+        if (value_same_leaf(R(i.a), R(i.b))) r = true;
         else if (value_both_small(R(i.a), R(i.b))) r = false;
         else TRY(operate_compare(vm, OP_EQ, R(i.a), R(i.b), &r, err));
         if (r == i.x) pc += S16(i.c);
@@ -583,9 +586,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     }
     do_SLICE: TRY(operate_slice(vm, &R(i.b), &R(i.a), err)); NEXT();
     do_ATTR: TRY(vm_attr(vm, R(i.b), (String *)value_object(k[i.c]), &R(i.a), err)); NEXT();
-    do_SET_ATTR:
-        error_set(err, ERR_SCRIPT, "can't assign to ." STR_FMT " field of %s", STR_ARG(value_str(k[i.b])), value_type_name(R(i.a)));
-        FAIL();
+    do_SET_ATTR: TRY(operate_set_attr(vm, R(i.a), (String *)value_object(k[i.b]), R(i.c), err)); NEXT();
 
     do_LIST: {
         List *l = list_from(vm->heap, &R(i.b), i.c, err);
@@ -716,19 +717,19 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
                 goto failed;
             goto entered;
         }
-        if (!vm_call_other(vm, fn, &R(i.a + 1), i.x, NULL, 0, &R(i.c), err)) goto failed_native;
+        if (!vm_call_other(vm, fn, &R(i.a + 1), i.x, NULL, 0, &R(i.c), err)) goto failed;
         frame = &VEC_LAST(&vm->frames);
         NEXT();
     }
     do_CALL_NATIVE:
         frame->pc = pc;
-        if (!vm_call_native(vm, ((Native *)value_object(k[i.b]))->def, k[i.b], &R(i.a + 1), i.x, &R(i.c), err)) goto failed_native;
+        if (!vm_call_native(vm, ((Native *)value_object(k[i.b]))->def, k[i.b], &R(i.a + 1), i.x, &R(i.c), err)) goto failed;
         frame = &VEC_LAST(&vm->frames);
         NEXT();
     do_CALL_METHOD: {
         size_t depth = vm->frames.n;
         frame->pc = pc;
-        if (!call_method(vm, &R(i.a), (String *)value_object(k[i.b]), i.x, &R(i.c), err)) goto failed_native;
+        if (!call_method(vm, &R(i.a), (String *)value_object(k[i.b]), i.x, &R(i.c), err)) goto failed;
         if (vm->frames.n != depth) goto entered;         /* a script function */
         frame = &VEC_LAST(&vm->frames);
         NEXT();
@@ -736,7 +737,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_CALL_SHAPE: {
         size_t depth = vm->frames.n;
         frame->pc = pc;
-        if (!call_shape(vm, &R(i.a), &frame->code->shapes[i.b], &R(i.c), err)) goto failed_native;
+        if (!call_shape(vm, &R(i.a), &frame->code->shapes[i.b], &R(i.c), err)) goto failed;
         if (vm->frames.n != depth) goto entered;
         frame = &VEC_LAST(&vm->frames);
         NEXT();
@@ -758,7 +759,6 @@ entered:
         goto failed;
     }
     NEXT();
-failed_native:
 failed:
     return unwind(vm, until, err);
 }

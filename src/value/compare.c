@@ -95,7 +95,7 @@ static bool equal_objects(Object *a, Object *b, int depth, bool *out, Look *look
 
 static bool equal(Value a, Value b, int depth, bool *out, Look *look) {
     if (!spend(look, a)) return false;
-    if (value_same(a, b)) return *out = true, true;
+    if (value_same_leaf(a, b)) return *out = true, true;
     if (is_number(a) && is_number(b)) return *out = compare_numbers(a, b) == 0, true;
     if (!value_is_object(a) || !value_is_object(b)) return *out = false, true;
     return equal_objects(value_object(a), value_object(b), depth, out, look);

@@ -46,6 +46,13 @@ typedef struct ObjectClass {
 struct Classed { Object obj; const ObjectClass *cls; };
 
 static inline bool value_is(Value v, ObjectType type) { return value_is_object(v) && value_object(v)->type == type; }
+/* Identity that proves equality: not of lists, tuples and dicts, since to compare one that contains itself is an error. */
+static inline bool value_same_leaf(Value a, Value b) {
+    if (!value_same(a, b)) return false;
+    if (!value_is_object(a)) return true;
+    ObjectType type = (ObjectType)value_object(a)->type;
+    return type != OBJECT_LIST && type != OBJECT_TUPLE && type != OBJECT_DICT;
+}
 static inline bool object_frozen(const Object *o) { return o->flags & OBJECT_FROZEN; }
 const char *object_type_name(const Object *o);
 void object_trace(Tracer *t, Object *o);                  /* calls the tracer for each direct child */

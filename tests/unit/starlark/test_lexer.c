@@ -1,5 +1,4 @@
 #include "starlark/front.h"
-#include "starlark/letters.h"
 
 static void add_value(Buf *out, const Lexeme *t) {
     if (t->kind == TOKEN_INT) int_text(out, t->value, 10);
@@ -237,19 +236,11 @@ static void equal_names_are_one_string(void **state) {
     front_close(&f);
 }
 
-static void knows_letters(void **state) {
-    (void)state;
-    static const uint32_t yes[] = { 'a', 'Z', 0xaa, 0xe9, 0x3b1, 0x4e16, 0x10000, 0x3134a };
-    static const uint32_t no[] = { '0', '_', '@', '[', '{', 0x7f, 0x80, 0xd7, 0x660, 0x1f600, 0xfeff, 0x10ffff };
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) assert_true(letters_has(yes[i]));
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(letters_has(no[i]));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_and_words), cmocka_unit_test(lines_and_indentation), cmocka_unit_test(strings),
         cmocka_unit_test(numbers), cmocka_unit_test(rejects_bad_bytes), cmocka_unit_test(has_limits),
-        cmocka_unit_test(says_where_the_heap_was_full), cmocka_unit_test(equal_names_are_one_string), cmocka_unit_test(knows_letters),
+        cmocka_unit_test(says_where_the_heap_was_full), cmocka_unit_test(equal_names_are_one_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,8 @@ static void test_int(void **state) {
         { "int", "'1', 'x'", "error: int: for base, got string, want int" },
         { "int", "1, 10", "error: int: can't convert non-string with explicit base" },
         { "int", "", "error: int: missing argument for x" },
-        { "int", "1, bass=3", "error: int: unexpected keyword argument bass (did you mean base?)" },
-        { "int", "1, x=3", "error: int: got multiple values for keyword argument x" },
+        { "int", "1, bass=3", "error: int: unexpected keyword argument \"bass\" (did you mean base?)" },
+        { "int", "1, x=3", "error: int: got multiple values for keyword argument \"x\"" },
         { "int", "True", "1" }, { "int", "1.9", "1" }, { "int", "-1.9", "-1" }, { "int", "1e30", "1000000000000000019884624838656" },
         { "int", "inf", "error: int: cannot convert float infinity to integer" },
         { "int", "nan", "error: int: cannot convert float NaN to integer" },
@@ -137,8 +137,8 @@ static void test_sequences(void **state) {
         { "hasattr", "'', 'join'", "True" }, { "hasattr", "1, 'join'", "False" }, { "hasattr", "json, 'encode'", "True" },
         { "hasattr", "1, 2", "error: hasattr: for parameter 2: got int, want string" },
         { "fail", "'a', 1, ['b']", "error: fail: a 1 [\"b\"]" }, { "fail", "1, 2, sep='-'", "error: fail: 1-2" }, { "fail", "", "error: fail: " },
-        { "fail", "sep=1", "error: fail: for parameter sep: got int, want string" },
-        { "print", "end=1", "error: print: unexpected keyword argument end" },
+        { "fail", "sep=1", "error: fail: for parameter \"sep\": got int, want string" },
+        { "print", "end=1", "error: print: unexpected keyword argument \"end\"" },
     };
     check(t, CALLS_COUNT(t));
 }
@@ -159,7 +159,7 @@ static void test_order(void **state) {
         { "sorted", "[1, 'one']", "error: string < int not implemented" },
         { "sorted", "[1, 'one'], reverse=True", "error: int < string not implemented" },
         { "sorted", "[1, 2, None, 3]", "error: int < NoneType not implemented" },
-        { "sorted", "[1], key=1", "error: sorted: for parameter key: got int, want callable" },
+        { "sorted", "[1], key=1", "error: sorted: for parameter \"key\": got int, want callable" },
         { "sorted", "1", "error: sorted: for parameter iterable: got int, want iterable" },
         { "sorted", "", "error: sorted: missing argument for iterable" },
         { "sorted", "['a', 1], key=len", "error: len: value of type int has no len" },
@@ -168,7 +168,7 @@ static void test_order(void **state) {
         { "min", "", "error: min requires at least one positional argument" },
         { "max", "[]", "error: max: argument is an empty sequence" }, { "max", "1", "error: max: int value is not iterable" },
         { "max", "1, 'a'", "error: max: string > int not implemented" }, { "min", "1, 'a'", "error: min: string < int not implemented" },
-        { "max", "[1], key=2", "error: max: for parameter key: got int, want callable" },
+        { "max", "[1], key=2", "error: max: for parameter \"key\": got int, want callable" },
     };
     check(t, CALLS_COUNT(t));
 }
