@@ -174,7 +174,7 @@ static bool replace(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Work w = { .vm = vm };
     int64_t most = -1;
     size_t n = utf8_count(old.n ? (Str){ "", 0 } : s) + 1;
-    if (native_given(a, 2) && !native_i64(a->at[2], &most, err)) return false;
+    if (native_given(a, 2) && !native_i64(a->at[2], &most, err)) return error_wrap(err, "for parameter 3");
     if (old.n && !search_count(&w, s, old, &n, err)) return false;
     if (most >= 0 && (uint64_t)most < n) n = (size_t)most;
     if (n == 0) return *out = a->self, true;
