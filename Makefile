@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test check bench fuzz install clean help
+.PHONY: all deps demo test check bench fuzz fuzz-diff install clean help
 
 all: deps           ## build the release program at build/harness
 	@scripts/build.sh release harness
@@ -26,6 +26,9 @@ bench:              ## measure beside other implementations
 fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
 
+fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark
+	@scripts/diff.sh fresh $${SEEDS:-20000}
+
 install: all        ## install below PREFIX (default /usr/local); honours DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
@@ -33,4 +36,4 @@ clean:              ## remove everything that was built
 	rm -rf build
 
 help:               ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that `make test` is too quick for: all tests under the sanitizers and in the
-# hostile build, both compilers with warnings as errors, static analysis, short fuzzing.
-# Arguments pick single steps: scripts/check.sh asan tidy
+# hostile build, both compilers with warnings as errors, static analysis, random programs beside the Go
+# implementation, short fuzzing. Arguments pick single steps: scripts/check.sh asan tidy
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
@@ -13,6 +13,7 @@ clang() { scripts/build.sh clang; }
 asan() { scripts/test.sh asan; }
 tsan() { scripts/test.sh tsan; }
 hostile() { scripts/test.sh hostile; }
+diff() { DIFF_PRESET=asan scripts/diff.sh 1 500; }
 fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-10} scripts/fuzz.sh; }
 
 # error.c defines what analyzer.h redefines for everyone else.
@@ -43,14 +44,14 @@ if [[ ${1:-} == --step ]]; then        # a process of its own, so that `set -e` 
 fi
 
 steps=("$@")
-((${#steps[@]})) || steps=(rooms scripts_lint gcc clang tidy cppcheck asan tsan hostile fuzz)
+((${#steps[@]})) || steps=(rooms scripts_lint gcc clang tidy cppcheck asan tsan hostile diff fuzz)
 failed=()
 for step in "${steps[@]}"; do
   echo "== check: $step"
   start=$SECONDS
   "$0" --step "$step" >"build/logs/$step.txt" 2>&1 && outcome=ok || outcome=FAILED
   if [[ $outcome == ok ]]; then
-    grep -E '^([0-9]+ passed|fuzz )' "build/logs/$step.txt" | sed 's/^/   /' || true
+    grep -E '^([0-9]+ passed|fuzz |diff: )' "build/logs/$step.txt" | sed 's/^/   /' || true
   else
     cat "build/logs/$step.txt"
     failed+=("$step")

@@ -10,8 +10,9 @@ packages=(
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
+  golang-go golang-starlark-dev
 )
-[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev golang-go golang-starlark-dev lua5.4)
+[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4)
 
 # Debian's node only starts npm: the tests run on the node that the lock file pins.
 command -v node >/dev/null || packages+=(nodejs)

@@ -20,7 +20,7 @@ REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
     (r"^Error: format spec features", "Error: format: format spec features"),
     (r"^(Error: json\.decode: at offset \d+),", r"\1:"),
     (r"^Error: float got (\d+) arguments, wants 1", r"Error: float: got \1 arguments, want at most 1"),
-    (r"^(  <builtin>: in rsplit\nError: )split: got", r"\1rsplit: got"),
+    (r"^(  <builtin>: in rsplit\nError: )split: ", r"\1rsplit: "),
     (r"^(Error: ord: got \w+, want string)$", r"\1 or bytes"),
     (r"^Error: hash: for parameter 1: got (\w+), want string$", r"Error: hash: got \1, want string or bytes"),
     (r"^Error: cannot clear hash table", "Error: clear: cannot clear hash table"),
@@ -30,7 +30,16 @@ REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
 
 # Failures whose column the peer takes from elsewhere: of a slice from its last operand, of a method from the dot.
 COLUMN = re.compile(r"^  (\d+):\d+(: in .*\nError: (?:invalid slice|invalid (?:start|end) index|zero is not a valid|"
-                    r"\S+ has no \.|unhashable type))", re.M)
+                    r"\S+ has no \.|unhashable))", re.M)
+
+# Where two things are wrong at once, or a sort meets several that cannot be compared, either may be named.
+EITHER = [(re.compile(a, re.M), b) for a, b in [
+    (r"^Error: int: invalid literal with base (?:0|10): $", "Error: int: invalid literal"),
+    (r"^Error: int: (?:for base, got|base must be) .*$", "Error: int: base"),
+    (r"^Error: pop: (?:unhashable type: .*|missing key)$", "Error: pop"),
+    (r"^Error: range: for parameter \d: .*$", "Error: range"),
+    (r"^(  <builtin>: in (?:sorted|min|max)\nError: ).* not implemented$", r"\1not implemented"),
+]]
 
 
 def reword(text):
@@ -38,7 +47,10 @@ def reword(text):
     return text
 
 
-def settle(text): return text and COLUMN.sub(r"  \1\2", text)
+def settle(text):
+    if text is None: return None
+    for pattern, to in EITHER: text = pattern.sub(to, text)
+    return COLUMN.sub(r"  \1\2", text)
 
 
 def run(command, programs):

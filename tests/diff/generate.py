@@ -52,7 +52,7 @@ class Generator:
         self.depth = 0                      # of blocks
         self.loops = 0
         self.serial = 0
-        self.wrong = self.r.choice([0, 0, 0.001, 0.004])
+        self.wrong = self.r.choice([0, 0, 0.001, 0.006])
         self.in_function = False
         self.calls = True
 
@@ -82,7 +82,7 @@ class Generator:
     # ---- expressions ----
 
     def expr(self, t, d=3):
-        if self.chance(self.wrong): t = self.any_type()
+        if self.chance(self.wrong): return "(%s)" % self.expr(self.any_type(), d)
         if t == ANY: t = self.any_type(1)
         names = self.variables(t)
         if names and self.chance(0.45 if d > 0 else 0.7): return self.pick(names)
@@ -550,7 +550,11 @@ class Generator:
         v = self.fresh("v")
         call = lambda: self.pick(["len", "int", "float", "str", "list", "tuple", "set", "dict", "sorted", "min", "max", "range", "chr", "ord", "any",
                                   "all", "enumerate", "zip", "reversed", "bool", "repr", "type", "hash", "print", "fail", "hasattr", "getattr"])
-        if k < 4: self.emit("print(%s %s %s)" % (e(), self.pick(["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "in", "not in", "<<", ">>"]), e()))
+        if k < 4:
+            t, u = self.any_type(), self.any_type()
+            op = self.pick(["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "in", "not in", "<<", ">>"])
+            if t[0] == u[0] == "set" or t[0] == u[0] == "dict" or u[0] == "dict" and op == "%": u = INT
+            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, self.expr(u, 1)))
         elif k == 4: self.emit("print(%s(%s))" % (self.pick(["-", "+", "~", "not "]), e()))
         elif k == 5: self.emit("print((%s)[%s])" % (e(), e()))
         elif k == 6: self.emit("print((%s)[%s:%s:%s])" % (e(), e(), e(), self.pick(["", "0", "-1", e()])))
