@@ -201,7 +201,7 @@ static bool call_declared(Vm *vm, const NativeDef *def, Value self, const Value 
 }
 
 /* Positional arguments of a count that fits need no copy when they are all there. */
-bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
+static bool call_positional(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
     if (!allowed_now(vm, def, err)) return false;
     if (!(def->flags & NATIVE_VARIADIC) && n != def->n_params) return call_declared(vm, def, self, at, n, NULL, 0, out, err);
     NativeArgs a = { .def = def, .self = self, .at = at, .n = n };
@@ -212,9 +212,17 @@ bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, u
     return run_native(vm, &a, out, err);
 }
 
-static bool call_native_named(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, const NativeNamed *named,
-                              uint32_t n_named, Value *out, Error *err) {
-    if (n_named == 0) return vm_call_native(vm, def, self, at, n, out, err);
+bool vm_failed_native(Vm *vm, const char *name) {
+    VEC_PUSH(&vm->trace, (VmPlace){ str_from(name), STR("<builtin>"), 0, 0 });
+    return false;
+}
+
+bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
+    return call_positional(vm, def, self, at, n, out, err) || vm_failed_native(vm, def->name);
+}
+
+static bool call_named(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, const NativeNamed *named,
+                       uint32_t n_named, Value *out, Error *err) {
     if (!allowed_now(vm, def, err)) return false;
     if (!(def->flags & NATIVE_VARIADIC)) return call_declared(vm, def, self, at, n, named, n_named, out, err);
     NativeArgs a = { .def = def, .self = self, .at = at, .n = n, .named = named, .n_named = n_named };
@@ -248,7 +256,8 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
                    Error *err) {
     if (value_is(callee, OBJECT_NATIVE) || value_is(callee, OBJECT_BOUND)) {
         Native *f = (Native *)value_object(callee);
-        return call_native_named(vm, f->def, f->self, at, n, named, n_named, out, err);
+        if (n_named == 0) return vm_call_native(vm, f->def, f->self, at, n, out, err);
+        return call_named(vm, f->def, f->self, at, n, named, n_named, out, err) || vm_failed_native(vm, f->def->name);
     }
     if (value_is(callee, OBJECT_MODULE) && vm_is_callable(callee))
         return vm_call_other(vm, ((NativeModule *)value_object(callee))->call, at, n, named, n_named, out, err);
@@ -260,6 +269,7 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
 
 bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err) {
+    if (vm->frames.n == 0) vm->trace.n = 0;              /* a new call from outside? */
     if (!value_is_function(fn)) return vm_call_other(vm, fn, args, n, named, n_named, out, err);
     if (vm->runs >= RUNS_MAX) return error_set(err, ERR_LIMIT, "calls nested too deeply through built-in functions");
     Value result = VALUE_NONE;
