@@ -120,7 +120,7 @@ static void errors(void **state) {
         { "[a for b in c if lambda: d if e else f]", "1:33: got else, want ']', for, or if" },
         { "0 == 1 == 2", "1:8: == does not associate with == (use parens)" },
         { "0 <= i < n", "1:8: <= does not associate with < (use parens)" },
-        { "a in b not in c", "1:8: in does not associate with not in (use parens)" },
+        { "a in b not in c", "1:12: in does not associate with not in (use parens)" },
         { "a + b < c + d > e", "1:15: < does not associate with > (use parens)" },
         { "a + b not c", "1:11: got identifier, want in" },
         { "1 + not x", "1:5: got not, want primary expression" },
