@@ -77,6 +77,7 @@ struct Module {
     String **names;
     Value *globals;
     uint32_t n_globals;
+    Value result;                        /* of an expression */
     bool sealed;                         /* loaded, frozen, ready to be called */
     bool pure;                           /* sealed, and no global needs a copy */
     bool rooted;                         /* the heap knows us as roots */

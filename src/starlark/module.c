@@ -7,8 +7,6 @@
 
 /* ---- compiling ---- */
 
-typedef struct { const ModuleOptions *options; } Names;
-
 static Value lookup(void *ctx, Scope scope, String *name) {
     const ModuleOptions *o = ctx;
     if (scope == SCOPE_PREDECLARED) return *dict_find_str(o->predeclared, string_str(name));
@@ -36,6 +34,24 @@ static Str *known_names(Arena *arena, const ModuleOptions *o, size_t *n) {
     return names;
 }
 
+/* expr  ->  lambda p1, p2, …: expr */
+static bool add_params(const ParserInput *in, const ModuleOptions *o, AstModule *m, Error *err) {
+    AstFunction *top = m->toplevel, *lambda = ARENA_NEW(in->arena, AstFunction);
+    *lambda = (AstFunction){ .pos = top->result->start, .result = top->result, .n_declared = (uint32_t)o->n_params };
+    lambda->name = string_intern(in->heap, in->names, STR("lambda"), err);
+    lambda->params = ARENA_ARRAY(in->arena, AstParam, o->n_params);
+    for (size_t i = 0; i < o->n_params; i++) {
+        Expr *name = ARENA_NEW(in->arena, Expr);
+        *name = (Expr){ .kind = EXPR_NAME, .pos = lambda->pos, .start = lambda->pos };
+        if (!(name->name.name = string_intern(in->heap, in->names, o->params[i], err))) return false;
+        lambda->params[i] = (AstParam){ .kind = PARAM_PLAIN, .pos = lambda->pos, .name = name };
+    }
+    Expr *e = ARENA_NEW(in->arena, Expr);
+    *e = (Expr){ .kind = EXPR_LAMBDA, .pos = lambda->pos, .start = lambda->pos, .lambda = lambda };
+    top->result = e;
+    return lambda->name != NULL;
+}
+
 static bool parse(const ParserInput *in, const ModuleOptions *o, AstModule **out, ResolverErrors *all, Error *err) {
     ModuleOptions copy = *o;
     ResolverOptions ro = { .allow_while = o->allow_while, .allow_toplevel = o->allow_toplevel, .is_predeclared = is_predeclared,
@@ -46,6 +62,7 @@ static bool parse(const ParserInput *in, const ModuleOptions *o, AstModule **out
         ro.n_known = o->after->n_globals;
     }
     if (!(o->expression ? parser_expression : parser_module)(in, out, err)) return false;
+    if (o->expression && o->params && !add_params(in, o, *out, err)) return false;
     return resolver_module(*out, &ro, in->arena, all, err);
 }
 
@@ -70,6 +87,7 @@ static void trace_code(Tracer *t, const Code *c) {
 static void trace_module(Tracer *t, void *ctx) {
     Module *m = ctx;
     tracer_value(t, value_from_object(m->interned));
+    tracer_value(t, m->result);
     for (uint32_t i = 0; i < m->n_globals; i++) tracer_value(t, m->globals[i]);
     if (m->code) trace_code(t, m->code);
 }
@@ -127,6 +145,7 @@ bool module_load(Vm *vm, Module *m, Value *result, Error *err) {
     vm->loading = true;
     bool ok = vm_call(vm, value_from_object(top), NULL, 0, &v, err);
     vm->loading = was;
+    if (ok) m->result = v;
     if (ok && result) *result = v;
     return ok;
 }
@@ -187,6 +206,10 @@ uint32_t module_globals(const Module *m, String *const **names, const Value **va
 const Code *module_code(const Module *m) { return m->code; }
 Str module_file(const Module *m) { return m->source.file; }
 const Source *module_source(const Module *m) { return &m->source; }
+
+bool module_call_expression(Vm *vm, Module *m, const Value *args, uint32_t n, Value *out, Error *err) {
+    return vm_call(vm, m->result, args, n, out, err);    /* a lambda without defaults or captured variables: nothing to copy */
+}
 
 bool module_call(Vm *vm, Module *m, Str name, const Value *args, uint32_t n, Value *out, Error *err) {
     ptrdiff_t i = global_index(m, name);

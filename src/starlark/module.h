@@ -16,6 +16,8 @@ typedef struct ModuleOptions {
     Dict *predeclared;                    /* name → Value, for this module beside the universe; may be NULL; outlives it */
     bool allow_while, allow_toplevel;
     bool expression;                      /* the text is one expression; module_load gives its value */
+    const Str *params;                    /* of an expression: it becomes a function of these, for module_call_expression */
+    size_t n_params;
     Module *after;                        /* at a prompt: sees and may rebind the globals of this one */
 } ModuleOptions;
 
@@ -37,3 +39,5 @@ const Source *module_source(const Module *m);                      /* for excerp
 
 /* Calls global function `name` of a sealed module, in a fresh scope. */
 bool module_call(Vm *vm, Module *m, Str name, const Value *args, uint32_t n, Value *out, Error *err);
+/* Evaluates a sealed expression with one value per parameter. */
+bool module_call_expression(Vm *vm, Module *m, const Value *args, uint32_t n, Value *out, Error *err);

@@ -1,0 +1,40 @@
+/* Table-driven reading of maps: every field of every format is one row.
+ *
+ *     static const Field hook_fields[] = {
+ *         { "event",      FIELD_STRING, offsetof(HookDef, event), FIELD_REQUIRED },
+ *         { "priority",   FIELD_INT,    offsetof(HookDef, priority) },
+ *         …
+ *     };
+ *
+ * Reading reports "PATH: expected TYPE, got TYPE", "PATH is required", and for unknown keys a
+ * warning with the nearest known key. All problems of a map are reported, not just the first. */
+#pragma once
+#include "artifact/document.h"
+
+typedef enum {
+    FIELD_STRING,                /* Str */
+    FIELD_BOOL,                  /* bool */
+    FIELD_INT,                   /* int64_t */
+    FIELD_NUMBER,                /* double */
+    FIELD_STRINGS,               /* StrList: a list of strings */
+    FIELD_MAP,                   /* Value: a dict */
+    FIELD_LIST,                  /* Value: a list */
+    FIELD_ANY,                   /* Value */
+} FieldType;
+
+enum { FIELD_REQUIRED = 1, FIELD_IGNORED = 2 };          /* IGNORED: known, but read by someone else; no type check */
+
+typedef struct StrList { Str *at; size_t n; } StrList;
+typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; } Field;
+
+typedef struct FieldInput {
+    DocumentContext *context;
+    const Document *document;
+    Value map;
+    const char *path;            /* prefix of messages: "" at the top, "parameters.path" below */
+    bool strict_unknown;         /* unknown keys are errors, not warnings */
+} FieldInput;
+
+/* Fields that are absent leave `out` as it was, so defaults are set before. False when something was reported as an error. */
+bool field_read(const FieldInput *in, const Field *fields, size_t n, void *out);
+bool field_given(const FieldInput *in, const char *name);

@@ -1,0 +1,153 @@
+/* A project: everything that was loaded, immutable, shared by all runs that use it.
+ *
+ * Values (schemas, settings) are in one frozen heap; scripts are compiled and loaded;
+ * templates and schemas are compiled. Every entry knows its file and line. */
+#pragma once
+#include "artifact/field.h"
+#include "schema/schema.h"
+#include "starlark/module.h"
+#include "template/template.h"
+
+typedef enum { SOURCE_PROJECT, SOURCE_ROOT, SOURCE_BUNDLE, SOURCE_INLINE, SOURCE_AGENT, SOURCE_MANIFEST, SOURCE_SPACE, SOURCE_PULLED,
+               SOURCE_BUILTIN, SOURCE_MCP } SourceKind;
+
+/* line and column are those of the name or the definition; file is relative to the root. */
+typedef struct Origin { Str file; uint32_t line, column; SourceKind source; } Origin;
+
+#define TOOL_KINDS(X) X(TOOL_STARLARK, "starlark") X(TOOL_COMMAND, "command") X(TOOL_ARGV, "argv") X(TOOL_BUILTIN, "builtin") \
+    X(TOOL_MCP, "mcp") X(TOOL_NATIVE, "native") X(TOOL_DELEGATE, "delegate")
+typedef enum {
+#define X(kind, name) kind,
+    TOOL_KINDS(X)
+#undef X
+} ToolKind;
+
+typedef struct Bundle { Str name, type, version, description, body; Module *condition; Origin origin; } Bundle;
+
+typedef struct ToolDef {
+    Str name, title, description, category, icon;
+    StrList aliases;
+    ToolKind kind;
+    Origin origin;
+    Value parameters;            /* JSON Schema as a model gets it */
+    Schema *schema;              /* compiled */
+    Value output_schema;         /* GONE: none */
+    Schema *output;
+    int64_t timeout_ms;          /* 0: none; -1: the kind's default */
+    bool async, confirm;
+    Value safety, retry;         /* GONE: none */
+    Str idempotency;             /* "none", "idempotent", "key"; empty: none */
+    StrList injected;
+    Str agent;                   /* private to this sub-agent; empty: everybody's */
+    const Bundle *bundle;        /* NULL: always active */
+    Module *script;              /* starlark; NULL: "has no implementation" */
+    Template *command;           /* command */
+    bool unsafe_raw;
+    StrList argv;                /* argv */
+    StrList env_passthrough;
+    Value environment;           /* command: dict of strings; GONE: none */
+    Str folder;                  /* command: the space's root; argv: the manifest's folder; relative to the project's root */
+    Str server, server_tool;     /* mcp */
+} ToolDef;
+
+typedef enum { HOOK_STARLARK, HOOK_COMMAND } HookKind;
+typedef struct HookDef {
+    Str name, event;
+    HookKind kind;
+    Origin origin;
+    Module *script;              /* NULL: a no-op */
+    Module *when;                /* expression over (payload, event); NULL: always */
+    Str when_text;
+    int64_t priority, timeout_ms;
+    bool allow_on_error;
+    Str agent;                   /* runs only inside this sub-agent; empty: everywhere */
+    Str command, folder;         /* command hooks: shell text and where it runs */
+    StrList tools;               /* command hooks: globs over tool names; empty: all */
+    bool blocking, post;         /* command hooks */
+} HookDef;
+
+typedef struct AgentDef {
+    Str name, title, description, model, provider, prompt;
+    Origin origin;
+    StrList tools, hooks;        /* names; inline ones are listed by the name they got */
+    StrList blocked_tools, mcp, can_invoke;
+    bool has_tools, has_mcp, has_can_invoke, can_spawn, verify, from_space;
+    int64_t max_iterations;      /* 0: the depth's budget */
+    Template *prompt_template;   /* of a space's agent; else NULL */
+} AgentDef;
+
+typedef struct PromptArg { Str name, description; bool required; StrList values; } PromptArg;
+typedef struct PromptDef { Str name, title, description; Origin origin; PromptArg *args; size_t n_args; Template *body; Value messages; } PromptDef;
+typedef struct ResourceDef {
+    Str name, title, description, uri, uri_template, mime_type, file, text, blob;
+    Origin origin;
+    Module *script;
+} ResourceDef;
+typedef struct TestDef { Str name; Origin origin; Value root; Str body; } TestDef;   /* read in full by the test runner */
+
+typedef struct ServerDef {
+    Str name;
+    Origin origin;
+    Str command, cwd, url;
+    StrList args, allow_tools, deny_tools, read_roots, write_roots, allow;
+    Value env, headers;          /* GONE: none */
+    int64_t timeout_ms;
+    bool network, trust_annotations;
+    bool needs_approval;         /* from .mcp.json */
+} ServerDef;
+
+typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers; Origin origin; } ModelDef;
+
+typedef struct SourceDef { Str type, url, path, ref, checksum; Origin origin; } SourceDef;
+
+/* Settings of harness.md, with the defaults of the design filled in. */
+typedef struct Settings {
+    Str file;                    /* "" when there is none */
+    Str prompt;                  /* body or system_prompt */
+    ModelDef *models;            /* the first one is `model`, when that is a map */
+    size_t n_models;
+    Str model;                   /* a bare name */
+    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store, resources;  /* dicts; GONE: not given */
+    StrList artifact_roots, trusted_sources, manifests, spaces, builtin_tools;
+    bool builtin_all, builtin_set, manifests_set, spaces_set, servers_set;
+    Str workspace;
+} Settings;
+
+typedef struct Project {
+    Heap *heap;
+    Arena arena;
+    Universe *universe;
+    Str root;                    /* absolute */
+    Settings settings;
+    ToolDef *tools;              /* in order of loading; all names unique among those visible together */
+    HookDef *hooks;
+    AgentDef *agents;
+    Bundle *bundles;
+    PromptDef *prompts;
+    ResourceDef *resources;
+    TestDef *tests;
+    ServerDef *servers;
+    SourceDef *sources;
+    size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
+    StrList loaded_files;        /* every path looked at, relative to the root: the protected files */
+} Project;
+
+typedef struct ProjectInput {
+    const char *dir;             /* -C; NULL: the working folder */
+    const char *config;          /* -c FILE; NULL: look for harness.md … */
+    const char *state_dir;       /* where pulled sources are cached; NULL: the default */
+    Dict *predeclared;           /* host modules for scripts; NULL: stand-ins from host_names.def that cannot be called */
+    Universe *universe;          /* NULL: one of its own */
+    bool lenient;                /* invalid tools are left out with a warning; guards never */
+    bool strict;                 /* unknown keys are errors */
+} ProjectInput;
+
+/* Loads everything and reports all problems. False when there are errors; then *out is NULL. `problems` may hold
+ * warnings and hints also on success. */
+bool project_load(const ProjectInput *in, Project **out, Problems *problems);
+void project_free(Project *p);
+
+const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, not those private to an agent */
+const HookDef *project_hook(const Project *p, Str name);
+const AgentDef *project_agent(const Project *p, Str name);
+const char *tool_kind_name(ToolKind kind);
