@@ -67,7 +67,7 @@ def show(seed, ours, peer):
     for i in range(max(len(a), len(b))):
         x, y = (a[i] if i < len(a) else None), (b[i] if i < len(b) else None)
         if x != y:
-            print("  line %d\n    ours: %s\n    peer: %s" % (i + 1, x, y))
+            print("  line %d\n    ours: %s\n    peer: %s" % (i + 1, str(x)[:400], str(y)[:400]))
             break
 
 

@@ -554,7 +554,10 @@ class Generator:
             t, u = self.any_type(), self.any_type()
             op = self.pick(["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "in", "not in", "<<", ">>"])
             if t[0] == u[0] == "set" or t[0] == u[0] == "dict" or u[0] == "dict" and op == "%": u = INT
-            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, self.expr(u, 1)))
+            right = self.expr(u, 1)
+            if op == "*" and t[0] in ("str", "list", "tuple"): right = self.pick(["-1", "0", "2", "3", "1 << 40", "1 << 70", "1.0", "None", '"x"'])
+            if op == "*" and u[0] in ("str", "list", "tuple"): t = self.pick([BOOL, FLOAT, set_of(INT)])
+            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, right))
         elif k == 4: self.emit("print(%s(%s))" % (self.pick(["-", "+", "~", "not "]), e()))
         elif k == 5: self.emit("print((%s)[%s])" % (e(), e()))
         elif k == 6: self.emit("print((%s)[%s:%s:%s])" % (e(), e(), e(), self.pick(["", "0", "-1", e()])))
