@@ -170,7 +170,7 @@ class Generator:
         if k == 22: return "{%s: %s}[%s]" % ("1", e(), self.pick(["1", "1.0"]))
         if k == 23: return "%s(%s + [%s]%s)" % (self.pick(["min", "max"]), e(list_of(INT)), e(), self.pick(["", ", key=lambda x: -x", ", key=lambda x: x % 7"]))
         if k == 24: return "%s[%s]" % (self.pick(["range(5)", "range(1, 20, 3)", "range(9, -9, -2)"]), self.pick(["0", "-1", "3", "-2"]))
-        return "json.decode(json.encode(%s))" % e()
+        return "json.decode(json.encode(%s))" % self.leaf(INT)  # leaves only: the peer writes floats otherwise
 
     def expr_float(self, t, d):
         e = lambda u=FLOAT: self.expr(u, d - 1)
@@ -226,7 +226,7 @@ class Generator:
         if k == 22: return "%s.rpartition(%s)[%s]" % (e(), self.text(self.pick(["a", " ", ",", "é"])), self.pick("012"))
         if k == 23: return "(%s + [%s])[-1]" % (e(list_of(STR)), e())
         if k == 24: return "%s.get(%s, %s)" % (e(dict_of(STR, STR)), e(), e())
-        if k == 25: return "json.encode(%s)" % e(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
+        if k == 25: return "json.encode(%s)" % self.leaf(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
         if k == 26: return "json.decode(json.encode(%s))" % self.leaf(STR)
         if k == 27: return "%s(%s, %s%s)" % (self.pick(["min", "max"]), e(), e(), self.pick(["", ", key=len"]))
         if k == 28: return "getattr(%s, %s)()" % (e(), self.pick(['"upper"', '"lower"', '"strip"']))
