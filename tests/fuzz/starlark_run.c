@@ -12,14 +12,12 @@ static Universe *universe;
 static void print_line(void *ctx, Str line) { buf_add(ctx, line); }
 
 static void check_error(const Vm *vm, const Error *err) {
-    const VmPlace *places;
     if (err->kind == ERR_NONE || err->kind == ERR_INTERNAL || err->msg[0] == 0 || err->line == 0) {
         fprintf(stderr, "error without kind, text or place: %d %u %s\n", err->kind, err->line, err->msg);
         abort();
     }
-    if (vm_traceback(vm, &places) == 0) return;
     Buf text = { 0 };
-    vm_format_traceback(vm, &text);
+    vm_format_failure(vm, err, &text);
     buf_clear(&text);
 }
 
