@@ -33,7 +33,9 @@ COLUMN = re.compile(r"^  (\d+):\d+(: in .*\nError: (?:invalid slice|invalid (?:s
                     r"\S+ has no \.|unhashable))", re.M)
 
 # Where two things are wrong at once, or a sort meets several that cannot be compared, either may be named.
+# What is near enough for a suggestion is a matter of taste.
 EITHER = [(re.compile(a, re.M), b) for a, b in [
+    (r" \(did you mean .*\?\)$", ""),
     (r"^Error: int: invalid literal with base (?:0|10): $", "Error: int: invalid literal"),
     (r"^Error: int: (?:for base, got|base must be) .*$", "Error: int: base"),
     (r"^Error: pop: (?:unhashable type: .*|missing key)$", "Error: pop"),
@@ -67,7 +69,7 @@ def show(seed, ours, peer):
     for i in range(max(len(a), len(b))):
         x, y = (a[i] if i < len(a) else None), (b[i] if i < len(b) else None)
         if x != y:
-            print("  line %d\n    ours: %s\n    peer: %s" % (i + 1, x, y))
+            print("  line %d\n    ours: %s\n    peer: %s" % (i + 1, str(x)[:400], str(y)[:400]))
             break
 
 

@@ -170,7 +170,7 @@ class Generator:
         if k == 22: return "{%s: %s}[%s]" % ("1", e(), self.pick(["1", "1.0"]))
         if k == 23: return "%s(%s + [%s]%s)" % (self.pick(["min", "max"]), e(list_of(INT)), e(), self.pick(["", ", key=lambda x: -x", ", key=lambda x: x % 7"]))
         if k == 24: return "%s[%s]" % (self.pick(["range(5)", "range(1, 20, 3)", "range(9, -9, -2)"]), self.pick(["0", "-1", "3", "-2"]))
-        return "json.decode(json.encode(%s))" % e()
+        return "json.decode(json.encode(%s))" % self.leaf(INT)  # leaves only: the peer writes floats otherwise
 
     def expr_float(self, t, d):
         e = lambda u=FLOAT: self.expr(u, d - 1)
@@ -226,7 +226,7 @@ class Generator:
         if k == 22: return "%s.rpartition(%s)[%s]" % (e(), self.text(self.pick(["a", " ", ",", "é"])), self.pick("012"))
         if k == 23: return "(%s + [%s])[-1]" % (e(list_of(STR)), e())
         if k == 24: return "%s.get(%s, %s)" % (e(dict_of(STR, STR)), e(), e())
-        if k == 25: return "json.encode(%s)" % e(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
+        if k == 25: return "json.encode(%s)" % self.leaf(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
         if k == 26: return "json.decode(json.encode(%s))" % self.leaf(STR)
         if k == 27: return "%s(%s, %s%s)" % (self.pick(["min", "max"]), e(), e(), self.pick(["", ", key=len"]))
         if k == 28: return "getattr(%s, %s)()" % (e(), self.pick(['"upper"', '"lower"', '"strip"']))
@@ -554,7 +554,10 @@ class Generator:
             t, u = self.any_type(), self.any_type()
             op = self.pick(["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "in", "not in", "<<", ">>"])
             if t[0] == u[0] == "set" or t[0] == u[0] == "dict" or u[0] == "dict" and op == "%": u = INT
-            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, self.expr(u, 1)))
+            right = self.expr(u, 1)
+            if op == "*" and t[0] in ("str", "list", "tuple"): right = self.pick(["-1", "0", "2", "3", "1 << 40", "1 << 70", "1.0", "None", '"x"'])
+            if op == "*" and u[0] in ("str", "list", "tuple"): t = self.pick([BOOL, FLOAT, set_of(INT)])
+            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, right))
         elif k == 4: self.emit("print(%s(%s))" % (self.pick(["-", "+", "~", "not "]), e()))
         elif k == 5: self.emit("print((%s)[%s])" % (e(), e()))
         elif k == 6: self.emit("print((%s)[%s:%s:%s])" % (e(), e(), e(), self.pick(["", "0", "-1", e()])))
