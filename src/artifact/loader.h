@@ -43,21 +43,6 @@ typedef struct LoaderPlace {
     bool overriding;
 } LoaderPlace;
 
-/* The formats. Each reports problems and adds what is sound. */
-void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
-void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
-void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
-void load_hook(Loader *l, const LoaderPlace *at);                /* load_hook.c */
-void load_agent(Loader *l, const LoaderPlace *at);               /* load_agent.c; inline tools and hooks too */
-void load_bundle(Loader *l, const Document *d, Str kind);        /* load_bundle.c; kind: plugin, builtin, override */
-void load_prompt(Loader *l, const Document *d);                  /* load_prompt.c */
-void load_resource(Loader *l, const Document *d);                /* load_resource.c */
-void load_manifest(Loader *l, Str path);                         /* load_manifest.c: tools.json */
-void load_space(Loader *l, Str folder);                          /* load_space.c: agent/, space.manifest.json */
-void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval); /* load_server.c: mcp_servers, .mcp.json */
-void load_mcp_json(Loader *l, Str path);
-void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */
-
 /* Shared pieces. */
 Module *loader_script(Loader *l, const LoaderPlace *at, const char *key, Dict *predeclared);  /* compiled and loaded; NULL: reported */
 Module *loader_expression(Loader *l, const LoaderPlace *at, const char *key, const Str *params, size_t n);
@@ -72,4 +57,4 @@ void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *
     __attribute__((format(printf, 5, 6)));
 void loader_look_at(Loader *l, Str path);                        /* remembers a protected path */
 
-void resolve_project(Loader *l);                                 /* resolve.c: overrides, duplicates, aliases, references, hints */
+void loader_resolve(Loader *l);                                  /* loader_resolve.c: overrides, duplicates, aliases, references, hints */
