@@ -44,8 +44,8 @@ EITHER = [(re.compile(a, re.M), b) for a, b in [
     (r"^(  <builtin>: in (?:sorted|min|max)\nError: ).* not implemented$", r"\1not implemented"),
 ]]
 
-# The peer stops here, ours can go on: only what comes before counts.
-LACKS = re.compile(r"(?:  .*\n)+Error: (?:unknown binary op: (?:dict \| dict|set - set)|set [<>]=? set not implemented|set has no \.|"
+# The peer stops here, ours can go on: only what comes before counts. (Of x.f(y) ours looks for f after y was evaluated.)
+LACKS = re.compile(r"(?:  .*\n)+Error: (?:unknown binary op: (?:dict \| dict|set - set)|set [<>]=? set not implemented|\S+ has no \.|"
                    r"'in <range>' requires integer|too many arguments for format string\n)")
 
 
