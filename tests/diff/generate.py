@@ -198,7 +198,7 @@ class Generator:
         if k == 8:
             u = self.pick([INT, STR])
             return "(%s %s %s)" % (e(u), self.pick(["in", "not in"]), e(self.pick([list_of(u), dict_of(u, INT), set_of(u)])))
-        if k == 9: return "(%s in %s)" % (e(INT), e(RANGE))
+        if k == 9: return "(int(%s) in %s)" % (e(INT), e(RANGE))
         if k == 10: return "%s.%s(%s)" % (e(STR), self.pick(["startswith", "endswith"]), self.pick([e(STR), "(%s, %s)" % (e(STR), e(STR)), e(STR) + ", 1"]))
         if k == 11: return "%s.%s()" % (e(STR), self.pick(["isalpha", "isalnum", "isdigit", "islower", "isupper", "isspace", "istitle"]))
         if k == 12: return "bool(%s)" % e(ANY)
@@ -437,7 +437,7 @@ class Generator:
             self.emit("%s = cap(%s)" % (n, n))
         elif t == FLOAT: self.emit("%s %s %s" % (n, self.pick(["+=", "-=", "*="]), e()))
         elif t == STR: self.emit("%s += %s" % (n, e())); self.emit("%s = fit(%s)" % (n, n))
-        elif t[0] == "set": self.emit("%s %s %s" % (n, self.pick(["|=", "^="]), e()))
+        elif t[0] == "set": self.emit("%s = %s %s %s" % (n, n, self.pick(["|", "^"]), e()))  # |= changes the set itself today
         elif self.loops == 0: self.emit("%s %s" % (n, self.pick(["+= " + e(), "*= " + self.small(2)])))
         else: self.emit("%s = fit(%s + %s)" % (n, n, e()))
 
@@ -570,8 +570,7 @@ class Generator:
             method = self.pick(["append", "extend", "insert", "pop", "remove", "index", "clear", "get", "setdefault", "update", "popitem", "items", "join", "split",
                                 "rsplit", "find", "rindex", "replace", "strip", "upper", "startswith", "format", "count", "partition", "splitlines", "elems"])
             t = list_of(self.pick(SIMPLE)) if method in ("append", "extend", "insert", "remove", "clear") else dict_of(STR, self.pick(SIMPLE)) if method in (
-                "get", "setdefault", "update", "popitem", "items") else self.pick([list_of(INT), STR]) if method in ("index", "pop") else STR
-            if method == "pop" and t == STR: t = dict_of(STR, INT)
+                "get", "setdefault", "update", "popitem", "items") else list_of(INT) if method in ("index", "pop") else STR
             self.emit("print((%s).%s(%s))" % (self.expr(t, 1), method, ", ".join(e() for _ in range(self.r.randrange(4)))))
         elif k == 14: self.emit("a, b = %s" % e())
         elif k == 15: self.emit('print("%s" %% %s)' % (self.pick(["%d", "%s", "%x", "%s %s", "%c", "%e", "%", "%z", "%(a)s", "100%", "%r%d"]), e()))
