@@ -212,7 +212,7 @@ static bool add_object(Writer *w, Value v) {
     case OBJECT_INT: return int_text(w->out, v, 10), vm_work(w->vm, int_bits(v) / 4, w->err);
     case OBJECT_DICT: return open_dict(w, v) && check_depth(w);
     case OBJECT_LIST: case OBJECT_TUPLE: case OBJECT_SET: case OBJECT_RANGE: return open_items(w, v) && check_depth(w);
-    case OBJECT_CLASSED: {
+    case OBJECT_CLASSED: case OBJECT_MODULE: {
         const NativeClass *cls = (const NativeClass *)((const Classed *)value_object(v))->cls;
         if (cls->items) return open_items(w, v) && check_depth(w);
         if (cls->attr && cls->attr_names) return open_fields(w, v, cls) && check_depth(w);
