@@ -14,7 +14,7 @@
 enum { HISTORY_LINES = 1000 };
 
 /* Everything of libedit that is used. */
-#define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_line) X(el_insertstr) \
+#define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_wset) X(el_line) X(el_insertstr) \
                    X(history_init) X(history_end) X(history)
 typedef struct Library {
     void *handle;
@@ -37,6 +37,7 @@ struct LineEdit {
 /* The one that is inside el_gets, or NULL. libedit's callbacks get nothing of ours, and a process has one terminal. */
 static LineEdit *reading;
 
+/* The library stays: below it is the terminal library, which never gives its tables back. */
 static bool load(Library *lib) {
     if (!(lib->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL))) return false;
     bool all = true;
@@ -130,7 +131,7 @@ static void begin_editing(LineEdit *e) {
     e->lib.el_set(e->el, EL_GETCFN, read_character);
     begin_history(e);
     if (!e->config.complete) return;
-    e->lib.el_set(e->el, EL_ADDFN, "harness-complete", "complete the name before the cursor", complete);
+    e->lib.el_wset(e->el, EL_ADDFN, L"harness-complete", L"complete the name before the cursor", complete);  /* el_set would leak them */
     e->lib.el_set(e->el, EL_BIND, "^I", "harness-complete", NULL);
 }
 
@@ -149,7 +150,6 @@ void lineedit_free(LineEdit *e) {
     if (e->history && e->config.history) e->lib.history(e->history, &event, H_SAVE, e->config.history);
     if (e->el) e->lib.el_end(e->el);
     if (e->history) e->lib.history_end(e->history);
-    if (e->lib.handle) dlclose(e->lib.handle);
     free(e->line);
     free(e);
 }

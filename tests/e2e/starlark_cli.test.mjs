@@ -186,7 +186,7 @@ function session(t, steps, env = {}) {
 test('the prompt shows values, remembers names and goes on after an error', t => {
   session(t, [
     ['x = 20\n', '>>> '], ['x + 1\n', '21\r\n>>> '], ['None\n', '\n>>> '], ['x // 0\n', 'Error: floored division by zero\r\n>>> '],
-    ['y\n', 'undefined: y'], ['x = "é"\n', '>>> '], ['x\n', '"é"\r\n'], ['print(x)\n', 'é\r\n'],
+    ['y\n', 'undefined: y'], ['', '>>> '], ['x = "é"\n', '>>> '], ['x\n', '"é"\r\n>>> '], ['print(x)\n', 'é\r\n>>> '],
   ]);
 });
 
@@ -217,8 +217,8 @@ test('history that cannot be written is no problem', t => {
 test('Tab completes names, members and methods', t => {
   session(t, [
     ['counter = [1]\n', '>>> '], ['coun\t\n', '[1]\r\n>>> '], ['counter.appe\t(5)\n', '>>> '], ['counter\n', '[1, 5]\r\n>>> '],
-    ['math.flo\t(2.5)\n', '2\r\n>>> '], ['sor\t([2, 1])\n', '[1, 2]\r\n>>> '], ['json.e\t\t', 'encode  encode_indent'], ['\x15', ''],
-    ['nothing.here\t\n', 'undefined: nothing'],
+    ['math.flo\t(2.5)\n', '2\r\n>>> '], ['sor\t([2, 1])\n', '[1, 2]\r\n>>> '], ['json.e\t\t', 'encode  encode_indent'],
+    ['\x15nothing.here\t\n', 'undefined: nothing'], ['', '>>> '],
   ]);
 });
 

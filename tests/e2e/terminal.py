@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sys
 import time
 
@@ -38,8 +39,9 @@ def main():
                 break
         if missing is not None: break
         seen = shown.find(expect.encode(), seen) + len(expect.encode())
-    if missing is not None: os.kill(pid, 9)
-    while read(1): pass
+    end = time.monotonic() + (PATIENCE if missing is None else 0)
+    while time.monotonic() < end and read(0.1): pass
+    if time.monotonic() >= end: os.kill(pid, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     json.dump({"output": shown.decode("utf-8", "replace"), "status": status, "missing": missing}, sys.stdout)
 
