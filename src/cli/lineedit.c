@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ struct LineEdit {
     History *history;
     const char *prompt;
     bool terminal, interrupted;
+    sigset_t mask;                       /* of the reader, without our block of SIGINT */
     char *line;                          /* of getline */
     size_t line_size;
 };
@@ -54,14 +57,22 @@ static char *show_prompt(EditLine *el) {
     return (char *)(uintptr_t)reading->prompt;
 }
 
+/* Waits for a byte. Only here may SIGINT come, so none is lost before the wait. */
+static bool wait_for_input(LineEdit *e) {
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    if (ppoll(&in, 1, NULL, &e->mask) >= 0) return true;
+    e->interrupted = errno == EINTR;
+    return false;
+}
+
 /* One character; a signal ends the line, which libedit's own reader would not let it do. */
 static int read_character(EditLine *el, wchar_t *out) {
     (void)el;
     char c[4];
     size_t n = 0, length = 1;
     while (n < length) {
+        if (!wait_for_input(reading)) return -1;
         ssize_t got = read(STDIN_FILENO, c + n, 1);
-        if (got < 0) reading->interrupted = errno == EINTR;
         if (got <= 0) return (int)got;
         unsigned char lead = (unsigned char)c[0];
         if (n++ == 0) length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
@@ -171,7 +182,13 @@ static LineRead read_edited(LineEdit *e, const char *prompt, Buf *out) {
     e->prompt = prompt;
     e->interrupted = false;
     reading = e;
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &e->mask);
+    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt shows: what is typed from then on is meant for us */
     const char *line = e->lib.el_gets(e->el, &n);
+    pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
     reading = NULL;
     if (e->interrupted) return e->lib.el_reset(e->el), LINE_INTERRUPTED;
     if (!line || n <= 0) return LINE_END;

@@ -15,11 +15,14 @@
 
 /* ---- Ctrl-C ---- */
 
-/* What a Ctrl-C ends: the statement under way, or NULL. A signal handler has no other way to learn of it. */
+/* What a Ctrl-C ends: the statement under way, or NULL; and was there one since the last line was asked for? A
+ * signal handler has no other way to learn and tell. */
 static _Atomic(Cancel *) running;
+static atomic_bool interrupted;
 
 static void on_interrupt(int signal) {
     (void)signal;
+    atomic_store(&interrupted, true);
     Cancel *c = atomic_load(&running);
     if (c) cancel_fire_from_signal(c);
 }
@@ -149,6 +152,7 @@ static int run_statement(Cli *cli, StarlarkSession *s, Str text, uint32_t line) 
     s->config.cancel = cancel;
     vm_reset(s->vm, &s->config);
     atomic_store(&running, cancel);
+    if (atomic_load(&interrupted)) cancel_fire(cancel);  /* between the line and here? */
     s->options.expression = starlark_session_is_expression(s, &source);
     bool ok = starlark_session_run(s, &source, &v, &err) && (!s->options.expression || show(cli, s, v, &err));
     atomic_store(&running, NULL);
@@ -165,6 +169,7 @@ static int run_statement(Cli *cli, StarlarkSession *s, Str text, uint32_t line) 
 static LineRead read_statement(LineEdit *edit, Buf *text, uint32_t *lines) {
     LineRead got;
     do {
+        atomic_store(&interrupted, false);
         got = lineedit_read(edit, *lines ? "... " : ">>> ", text);
         if (got == LINE_READY) ++*lines;
     } while (got == LINE_READY && parser_wants_more(buf_str(text)));
