@@ -8,6 +8,7 @@
 #include "starlark/machine.h"
 #include "starlark/operate.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
 
@@ -151,10 +152,10 @@ static bool gather_star(Vm *vm, Gathered *g, Value *pos, uint32_t n_pos, Value s
     if (!iter_is_iterable(star)) return error_set(err, ERR_SCRIPT, "argument after * must be iterable, not %s", value_type_name(star));
     List *items;
     if (!iter_to_list(vm, star, &items, err)) return false;
-    Tuple *all = tuple_new(vm->heap, (size_t)n_pos + items->n, err);
+    Tuple *all = tuple_room(vm->heap, (size_t)n_pos + items->n, err);
     if (!all) return false;
     if (n_pos) memcpy(all->at, pos, n_pos * sizeof *pos);
-    if (items->n) memcpy(all->at + n_pos, items->at, items->n * sizeof *pos);
+    if (!work_copy_values(&(Work){ .vm = vm }, all->at + n_pos, items->at, items->n, err)) return false;
     pos[0] = value_from_object(all);                     /* there is a register: that of the star argument at the latest */
     g->at = all->at;
     g->n = all->n;
