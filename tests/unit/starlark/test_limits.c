@@ -9,12 +9,12 @@
 
 typedef struct { Universe *universe; Heap *heap; Vm *vm; Module *module; } Script;
 
-enum { HEAP_LIMIT = 64 << 20, LATE_MS = 1000, AFTER_MS = 20 };
+enum { HEAP_LIMIT = 64 << 20, LATE_MS = 1000, AFTER_MS = 10 };
 
 #ifdef HARNESS_HOSTILE
 enum { SIZE = 2000 };
 #else
-enum { SIZE = 100000 };
+enum { SIZE = 20000 };
 #endif
 
 /* Each prepares its data at the top level; run() would then go on for a very long time. N is SIZE. */
