@@ -8,6 +8,7 @@
 #include "starlark/machine.h"
 #include "starlark/operate.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "starlark/iter.h"
 #include "starlark/machine.h"
+#include "starlark/work.h"
 
 /* The arguments of one call, gathered. Registers keep all of it rooted: `at` is the registers
  * themselves, or a tuple that took the place of *args; values out of **kwargs are also in a tuple that
@@ -15,10 +16,10 @@ static bool gather_star(Vm *vm, Gathered *g, const Value *pos, uint32_t n_pos, V
         return error_set(err, ERR_SCRIPT, "argument after * must be iterable, not %s", value_type_name(*star));
     List *items;
     if (!iter_to_list(vm, *star, &items, err)) return false;
-    Tuple *all = tuple_new(vm->heap, (size_t)n_pos + items->n, err);
+    Tuple *all = tuple_room(vm->heap, (size_t)n_pos + items->n, err);
     if (!all) return false;
     if (n_pos) memcpy(all->at, pos, n_pos * sizeof *pos);
-    if (items->n) memcpy(all->at + n_pos, items->at, items->n * sizeof *pos);
+    if (!work_copy_values(&(Work){ .vm = vm }, all->at + n_pos, items->at, items->n, err)) return false;
     *star = value_from_object(all);
     g->at = all->at;
     g->n = all->n;
