@@ -46,6 +46,14 @@ test('a failure prints the traceback, then the error, and exits 1', t => {
   assert.equal(stderr, 'Traceback (most recent call last):\n  <expr>:1:3: in <toplevel>\nError: floored division by zero\n');
 });
 
+test('places of failures are those of the operator', () => {
+  const cases = { 'a, b = 1': 6, 'x = [1]\nfor a, b in x: pass': 1, 'print(1 not in 5)': 13, 'print([][0])': 9, 'print({}.pop(1))': 13, 'print(1 + None)': 9 };
+  for (const [code, column] of Object.entries(cases)) {
+    const place = evaluate(code, '--allow-toplevel').stderr.match(/<expr>:\d+:(\d+): in <toplevel>/);
+    assert.equal(place?.[1], String(column), code);
+  }
+});
+
 test('fail() is an error like any other', () => {
   const { status, stdout, stderr } = evaluate('fail("no", 1)');
   assert.equal(status, 1);
