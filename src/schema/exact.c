@@ -48,7 +48,7 @@ static bool multiple_big(const Decimal *a, const Decimal *b) {
     return ok;
 }
 
-bool number_is_multiple(Value v, Value of) {
+bool run_is_multiple(Value v, Value of) {
     if (value_both_small(v, of)) return value_small(v) % value_small(of) == 0;
     if (value_is_float(v) && !isfinite(value_float(v))) return false;
     Decimal a = decimal(v), b = decimal(of);
@@ -105,7 +105,7 @@ static bool unique_few(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t
     return true;
 }
 
-bool unique_items(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t *b) {
+bool run_unique_items(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t *b) {
     if (n <= FEW) return unique_few(r, v, n, a, b);
     size_t slots = 64;
     while (slots < (size_t)n * 2) slots *= 2;

@@ -1,5 +1,5 @@
 /* One function for each keyword, and the table that lists them. */
-#include "schema/compile.h"
+#include "schema/builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "value/list.h"
 
 /* One schema object while it is being read. The rules are made when first needed. */
-typedef struct Build {
-    Compiler *c;
+typedef struct Reading {
+    Builder *c;
     Node *n;
     Resource *r;
     const Dict *d;
@@ -22,42 +22,42 @@ typedef struct Build {
     ObjectRules *objects;
     const Dict *properties;
     const List *required;
-} Build;
+} Reading;
 
-typedef bool Reader(Build *b, Value v);
+typedef bool Reader(Reading *b, Value v);
 
-static Arena *arena_of(const Build *b) { return &b->c->s->arena; }
+static Arena *arena_of(const Reading *b) { return &b->c->s->arena; }
 
-static InPlaceRules *in_place(Build *b) {
+static InPlaceRules *in_place(Reading *b) {
     if (!b->in_place) b->in_place = ARENA_NEW(arena_of(b), InPlaceRules);
     return b->in_place;
 }
 
-static ValueRules *values(Build *b) {
+static ValueRules *values(Reading *b) {
     if (!b->values) b->values = ARENA_NEW(arena_of(b), ValueRules);
     return b->values;
 }
 
-static NumberRules *numbers(Build *b) {
+static NumberRules *numbers(Reading *b) {
     if (!b->numbers) b->numbers = ARENA_NEW(arena_of(b), NumberRules);
     return b->numbers;
 }
 
-static StringRules *strings(Build *b) {
+static StringRules *strings(Reading *b) {
     if (b->strings) return b->strings;
     b->strings = ARENA_NEW(arena_of(b), StringRules);
     b->strings->max_length = SIZE_MAX;
     return b->strings;
 }
 
-static ArrayRules *arrays(Build *b) {
+static ArrayRules *arrays(Reading *b) {
     if (b->arrays) return b->arrays;
     b->arrays = ARENA_NEW(arena_of(b), ArrayRules);
     *b->arrays = (ArrayRules){ .max_items = SIZE_MAX, .min_contains = 1, .max_contains = SIZE_MAX };
     return b->arrays;
 }
 
-static ObjectRules *objects(Build *b) {
+static ObjectRules *objects(Reading *b) {
     if (b->objects) return b->objects;
     b->objects = ARENA_NEW(arena_of(b), ObjectRules);
     b->objects->max_properties = SIZE_MAX;
@@ -66,14 +66,14 @@ static ObjectRules *objects(Build *b) {
 
 /* ---- shapes ---- */
 
-#define BAD(b, ...) compile_fail((b)->c, (b)->n, (b)->keyword, __VA_ARGS__)
+#define BAD(b, ...) builder_fail((b)->c, (b)->n, (b)->keyword, __VA_ARGS__)
 
-static bool want_list(Build *b, Value v, bool empty_ok) {
+static bool want_list(Reading *b, Value v, bool empty_ok) {
     if (!value_is_list(v)) return BAD(b, "must be an array, not %s", value_type_name(v));
     return empty_ok || value_list(v)->n || BAD(b, "must not be empty");
 }
 
-static bool want_object(Build *b, Value v) {
+static bool want_object(Reading *b, Value v) {
     if (!value_is_dict(v)) return BAD(b, "must be an object, not %s", value_type_name(v));
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(v), &i, &e);)
@@ -81,11 +81,11 @@ static bool want_object(Build *b, Value v) {
     return true;
 }
 
-static bool want_string(Build *b, Value v) {
+static bool want_string(Reading *b, Value v) {
     return value_is_string(v) || BAD(b, "must be a string, not %s", value_type_name(v));
 }
 
-static bool want_strings(Build *b, Value v) {
+static bool want_strings(Reading *b, Value v) {
     if (!want_list(b, v, true)) return false;
     const List *l = value_list(v);
     for (uint32_t i = 0; i < l->n; i++)
@@ -93,12 +93,12 @@ static bool want_strings(Build *b, Value v) {
     return true;
 }
 
-static bool want_number(Build *b, Value v) {
+static bool want_number(Reading *b, Value v) {
     if (value_is_int(v) || (value_is_float(v) && isfinite(value_float(v)))) return true;
     return BAD(b, "must be a number, not %s", value_type_name(v));
 }
 
-static bool want_count(Build *b, Value v, size_t *out) {
+static bool want_count(Reading *b, Value v, size_t *out) {
     if (!want_number(b, v)) return false;
     bool whole = value_is_int(v) || floor(value_float(v)) == value_float(v);
     bool negative = value_is_int(v) ? int_sign(v) < 0 : value_float(v) < 0;
@@ -108,24 +108,24 @@ static bool want_count(Build *b, Value v, size_t *out) {
     return true;
 }
 
-static bool child(Build *b, Value v, Str name, const Node **out) {
-    return compile_schema(b->c, v, (CompilePlace){ .up = b->n, .keyword = b->keyword, .name = name }, b->r, out);
+static bool child(Reading *b, Value v, Str name, const Node **out) {
+    return builder_schema(b->c, v, (BuilderPlace){ .up = b->n, .keyword = b->keyword, .name = name }, b->r, out);
 }
 
-static bool one(Build *b, Value v, const Node **out) { return child(b, v, (Str){ NULL, 0 }, out); }
+static bool one(Reading *b, Value v, const Node **out) { return child(b, v, (Str){ NULL, 0 }, out); }
 
-static bool list_of_schemas(Build *b, Value v, NodeList *out) {
+static bool list_of_schemas(Reading *b, Value v, NodeList *out) {
     if (!want_list(b, v, false)) return false;
     const List *l = value_list(v);
     out->at = ARENA_ARRAY(arena_of(b), const Node *, l->n);
     for (uint32_t i = 0; i < l->n; i++) {
-        CompilePlace place = { .up = b->n, .keyword = b->keyword, .index = i, .listed = true };
-        if (!compile_schema(b->c, l->at[i], place, b->r, &out->at[i])) return false;
+        BuilderPlace place = { .up = b->n, .keyword = b->keyword, .index = i, .listed = true };
+        if (!builder_schema(b->c, l->at[i], place, b->r, &out->at[i])) return false;
     }
     return out->n = l->n, true;
 }
 
-static bool pattern(Build *b, Str text, const SchemaPattern **out) {
+static bool pattern(Reading *b, Str text, const SchemaPattern **out) {
     Error err = { 0 };
     Regex *regex = regex_new(text, REGEX_ECMA, &err);
     if (!regex) return BAD(b, "\"" STR_FMT "\": %s", STR_ARG(text), err.msg);
@@ -137,15 +137,15 @@ static bool pattern(Build *b, Str text, const SchemaPattern **out) {
 
 /* ---- core ---- */
 
-static bool read_ref(Build *b, Value v) {
-    return want_string(b, v) && compile_later(b->c, b->n, in_place(b), value_str(v), false);
+static bool read_ref(Reading *b, Value v) {
+    return want_string(b, v) && builder_later(b->c, b->n, in_place(b), value_str(v), false);
 }
 
-static bool read_dynamic_ref(Build *b, Value v) {
-    return want_string(b, v) && compile_later(b->c, b->n, in_place(b), value_str(v), true);
+static bool read_dynamic_ref(Reading *b, Value v) {
+    return want_string(b, v) && builder_later(b->c, b->n, in_place(b), value_str(v), true);
 }
 
-static bool anchor_name(Build *b, Value v) {
+static bool anchor_name(Reading *b, Value v) {
     if (!want_string(b, v)) return false;
     Str s = value_str(v);
     for (size_t i = 0; i < s.n; i++) {
@@ -157,12 +157,12 @@ static bool anchor_name(Build *b, Value v) {
     return s.n || BAD(b, "must not be empty");
 }
 
-static bool read_anchor(Build *b, Value v) { return anchor_name(b, v) && compile_anchor(b->c, b->n, b->r, value_str(v), false); }
-static bool read_dynamic_anchor(Build *b, Value v) {
-    return anchor_name(b, v) && compile_anchor(b->c, b->n, b->r, value_str(v), true);
+static bool read_anchor(Reading *b, Value v) { return anchor_name(b, v) && builder_anchor(b->c, b->n, b->r, value_str(v), false); }
+static bool read_dynamic_anchor(Reading *b, Value v) {
+    return anchor_name(b, v) && builder_anchor(b->c, b->n, b->r, value_str(v), true);
 }
 
-static bool read_definitions(Build *b, Value v) {
+static bool read_definitions(Reading *b, Value v) {
     if (!want_object(b, v)) return false;
     Entry *e;
     const Node *unused;
@@ -171,47 +171,47 @@ static bool read_definitions(Build *b, Value v) {
     return true;
 }
 
-static bool read_subschema(Build *b, Value v) {          /* an annotation that holds a schema */
+static bool read_subschema(Reading *b, Value v) {          /* an annotation that holds a schema */
     const Node *unused;
     return one(b, v, &unused);
 }
 
 /* ---- applicators ---- */
 
-static bool read_all_of(Build *b, Value v) { return list_of_schemas(b, v, &in_place(b)->all_of); }
-static bool read_any_of(Build *b, Value v) { return list_of_schemas(b, v, &in_place(b)->any_of); }
-static bool read_one_of(Build *b, Value v) { return list_of_schemas(b, v, &in_place(b)->one_of); }
-static bool read_not(Build *b, Value v) { return one(b, v, &in_place(b)->not_); }
-static bool read_if(Build *b, Value v) { return one(b, v, &in_place(b)->if_); }
-static bool read_then(Build *b, Value v) { return one(b, v, &in_place(b)->then_); }
-static bool read_else(Build *b, Value v) { return one(b, v, &in_place(b)->else_); }
-static bool read_prefix_items(Build *b, Value v) { return list_of_schemas(b, v, &arrays(b)->prefix); }
-static bool read_contains(Build *b, Value v) { return one(b, v, &arrays(b)->contains); }
-static bool read_additional(Build *b, Value v) { return one(b, v, &objects(b)->additional); }
-static bool read_property_names(Build *b, Value v) { return one(b, v, &objects(b)->property_names); }
-static bool read_unevaluated_items(Build *b, Value v) { return one(b, v, &b->n->unevaluated_items); }
-static bool read_unevaluated_properties(Build *b, Value v) { return one(b, v, &b->n->unevaluated_properties); }
+static bool read_all_of(Reading *b, Value v) { return list_of_schemas(b, v, &in_place(b)->all_of); }
+static bool read_any_of(Reading *b, Value v) { return list_of_schemas(b, v, &in_place(b)->any_of); }
+static bool read_one_of(Reading *b, Value v) { return list_of_schemas(b, v, &in_place(b)->one_of); }
+static bool read_not(Reading *b, Value v) { return one(b, v, &in_place(b)->not_); }
+static bool read_if(Reading *b, Value v) { return one(b, v, &in_place(b)->if_); }
+static bool read_then(Reading *b, Value v) { return one(b, v, &in_place(b)->then_); }
+static bool read_else(Reading *b, Value v) { return one(b, v, &in_place(b)->else_); }
+static bool read_prefix_items(Reading *b, Value v) { return list_of_schemas(b, v, &arrays(b)->prefix); }
+static bool read_contains(Reading *b, Value v) { return one(b, v, &arrays(b)->contains); }
+static bool read_additional(Reading *b, Value v) { return one(b, v, &objects(b)->additional); }
+static bool read_property_names(Reading *b, Value v) { return one(b, v, &objects(b)->property_names); }
+static bool read_unevaluated_items(Reading *b, Value v) { return one(b, v, &b->n->unevaluated_items); }
+static bool read_unevaluated_properties(Reading *b, Value v) { return one(b, v, &b->n->unevaluated_properties); }
 
-static bool read_items(Build *b, Value v) {
+static bool read_items(Reading *b, Value v) {
     if (value_is_list(v) && b->r->draft < 2020)
         return value_list(v)->n == 0 || list_of_schemas(b, v, &arrays(b)->prefix);
     return one(b, v, &arrays(b)->items);
 }
 
-static bool read_additional_items(Build *b, Value v) {   /* counts only beside a list of items */
+static bool read_additional_items(Reading *b, Value v) {   /* counts only beside a list of items */
     const Value *items = dict_find_str(b->d, STR("items"));
     const Node *unused;
     return one(b, v, items && value_is_list(*items) ? &arrays(b)->items : &unused);
 }
 
-static bool read_properties(Build *b, Value v) {
+static bool read_properties(Reading *b, Value v) {
     if (!want_object(b, v)) return false;
     objects(b);
     b->properties = value_dict(v);
     return true;                                         /* the rest when `required` is known too */
 }
 
-static bool read_pattern_properties(Build *b, Value v) {
+static bool read_pattern_properties(Reading *b, Value v) {
     if (!want_object(b, v)) return false;
     ObjectRules *o = objects(b);
     o->patterns = ARENA_ARRAY(arena_of(b), PatternRule, value_dict(v)->n);
@@ -223,7 +223,7 @@ static bool read_pattern_properties(Build *b, Value v) {
     return true;
 }
 
-static bool dependent_names(Build *b, Value v, DependentRule *rule) {
+static bool dependent_names(Reading *b, Value v, DependentRule *rule) {
     if (!want_strings(b, v)) return false;
     const List *l = value_list(v);
     rule->needs = ARENA_ARRAY(arena_of(b), Str, l->n);
@@ -231,7 +231,7 @@ static bool dependent_names(Build *b, Value v, DependentRule *rule) {
     return rule->n = l->n, true;
 }
 
-static bool dependents(Build *b, Value v, bool old, bool names) {
+static bool dependents(Reading *b, Value v, bool old, bool names) {
     if (!want_object(b, v)) return false;
     ObjectRules *o = objects(b);
     DependentRule *all = ARENA_ARRAY(arena_of(b), DependentRule, (size_t)o->n_dependents + value_dict(v)->n);
@@ -249,13 +249,13 @@ static bool dependents(Build *b, Value v, bool old, bool names) {
     return true;
 }
 
-static bool read_dependent_required(Build *b, Value v) { return dependents(b, v, false, true); }
-static bool read_dependent_schemas(Build *b, Value v) { return dependents(b, v, false, false); }
-static bool read_dependencies(Build *b, Value v) { return dependents(b, v, true, false); }
+static bool read_dependent_required(Reading *b, Value v) { return dependents(b, v, false, true); }
+static bool read_dependent_schemas(Reading *b, Value v) { return dependents(b, v, false, false); }
+static bool read_dependencies(Reading *b, Value v) { return dependents(b, v, true, false); }
 
 /* ---- validation ---- */
 
-static bool add_type(Build *b, Value v, unsigned *bits) {
+static bool add_type(Reading *b, Value v, unsigned *bits) {
     static const struct { const char *name; unsigned bits; } types[] = {
         { "null", TYPE_NULL }, { "boolean", TYPE_BOOLEAN }, { "integer", TYPE_INTEGER }, { "number", TYPE_NUMBER },
         { "string", TYPE_STRING }, { "array", TYPE_ARRAY }, { "object", TYPE_OBJECT },
@@ -271,7 +271,7 @@ static bool add_type(Build *b, Value v, unsigned *bits) {
     return near.n ? error_hint(b->c->err, "did you mean \"" STR_FMT "\"?", STR_ARG(near)) : false;
 }
 
-static bool read_type(Build *b, Value v) {
+static bool read_type(Reading *b, Value v) {
     unsigned bits = 0;
     if (!value_is_list(v)) {
         if (!add_type(b, v, &bits)) return false;
@@ -284,7 +284,7 @@ static bool read_type(Build *b, Value v) {
     return b->n->types = (uint8_t)bits, true;
 }
 
-static bool read_enum(Build *b, Value v) {
+static bool read_enum(Reading *b, Value v) {
     if (!want_list(b, v, true)) return false;
     const List *l = value_list(v);
     ValueRules *r = values(b);
@@ -306,42 +306,42 @@ static bool read_enum(Build *b, Value v) {
     return true;
 }
 
-static bool read_const(Build *b, Value v) { return values(b)->constant = v, true; }
+static bool read_const(Reading *b, Value v) { return values(b)->constant = v, true; }
 
-static bool read_multiple_of(Build *b, Value v) {
+static bool read_multiple_of(Reading *b, Value v) {
     if (!want_number(b, v)) return false;
     bool positive = value_is_int(v) ? int_sign(v) > 0 : value_float(v) > 0;
     return positive ? (numbers(b)->multiple_of = v, true) : BAD(b, "must be more than 0");
 }
 
-static bool read_maximum(Build *b, Value v) { return want_number(b, v) && (numbers(b)->maximum = v, true); }
-static bool read_minimum(Build *b, Value v) { return want_number(b, v) && (numbers(b)->minimum = v, true); }
-static bool read_below(Build *b, Value v) { return want_number(b, v) && (numbers(b)->below = v, true); }
-static bool read_above(Build *b, Value v) { return want_number(b, v) && (numbers(b)->above = v, true); }
-static bool read_max_length(Build *b, Value v) { return want_count(b, v, &strings(b)->max_length); }
-static bool read_min_length(Build *b, Value v) { return want_count(b, v, &strings(b)->min_length); }
-static bool read_max_items(Build *b, Value v) { return want_count(b, v, &arrays(b)->max_items); }
-static bool read_min_items(Build *b, Value v) { return want_count(b, v, &arrays(b)->min_items); }
-static bool read_max_contains(Build *b, Value v) { return want_count(b, v, &arrays(b)->max_contains); }
-static bool read_min_contains(Build *b, Value v) { return want_count(b, v, &arrays(b)->min_contains); }
-static bool read_max_properties(Build *b, Value v) { return want_count(b, v, &objects(b)->max_properties); }
-static bool read_min_properties(Build *b, Value v) { return want_count(b, v, &objects(b)->min_properties); }
+static bool read_maximum(Reading *b, Value v) { return want_number(b, v) && (numbers(b)->maximum = v, true); }
+static bool read_minimum(Reading *b, Value v) { return want_number(b, v) && (numbers(b)->minimum = v, true); }
+static bool read_below(Reading *b, Value v) { return want_number(b, v) && (numbers(b)->below = v, true); }
+static bool read_above(Reading *b, Value v) { return want_number(b, v) && (numbers(b)->above = v, true); }
+static bool read_max_length(Reading *b, Value v) { return want_count(b, v, &strings(b)->max_length); }
+static bool read_min_length(Reading *b, Value v) { return want_count(b, v, &strings(b)->min_length); }
+static bool read_max_items(Reading *b, Value v) { return want_count(b, v, &arrays(b)->max_items); }
+static bool read_min_items(Reading *b, Value v) { return want_count(b, v, &arrays(b)->min_items); }
+static bool read_max_contains(Reading *b, Value v) { return want_count(b, v, &arrays(b)->max_contains); }
+static bool read_min_contains(Reading *b, Value v) { return want_count(b, v, &arrays(b)->min_contains); }
+static bool read_max_properties(Reading *b, Value v) { return want_count(b, v, &objects(b)->max_properties); }
+static bool read_min_properties(Reading *b, Value v) { return want_count(b, v, &objects(b)->min_properties); }
 
-static bool read_pattern(Build *b, Value v) { return want_string(b, v) && pattern(b, value_str(v), &strings(b)->pattern); }
+static bool read_pattern(Reading *b, Value v) { return want_string(b, v) && pattern(b, value_str(v), &strings(b)->pattern); }
 
-static bool read_unique(Build *b, Value v) {
+static bool read_unique(Reading *b, Value v) {
     if (!value_is_bool(v)) return BAD(b, "must be a boolean, not %s", value_type_name(v));
     if (value_bool(v)) arrays(b)->unique = true;
     return true;
 }
 
-static bool read_required(Build *b, Value v) {
+static bool read_required(Reading *b, Value v) {
     if (!want_strings(b, v)) return false;
     objects(b);
     return b->required = value_list(v), true;
 }
 
-static bool read_format(Build *b, Value v) {
+static bool read_format(Reading *b, Value v) {
     if (!want_string(b, v)) return false;
     if (!b->c->in->assert_format && !(b->r->vocabularies & VOCAB_FORMAT_ASSERTION)) return true;
     const Format *format = format_find(value_str(v));
@@ -349,7 +349,7 @@ static bool read_format(Build *b, Value v) {
     return true;
 }
 
-static bool read_text(Build *b, Value v) { return want_string(b, v); }
+static bool read_text(Reading *b, Value v) { return want_string(b, v); }
 
 /* ---- the table ---- */
 
@@ -431,7 +431,7 @@ static bool require(Table *extra, const Names *known, PropertyRule *rule, Str na
 }
 
 /* One table for the names of `properties` and `required`. */
-static bool finish_names(Build *b) {
+static bool finish_names(Reading *b) {
     ObjectRules *o = b->objects;
     uint32_t n = b->properties ? b->properties->n : 0, most = n + (b->required ? b->required->n : 0);
     Str *name = ARENA_ARRAY(arena_of(b), Str, most);
@@ -458,7 +458,7 @@ static bool finish_names(Build *b) {
     return true;
 }
 
-static void finish(Build *b) {
+static void finish(Reading *b) {
     Node *n = b->n;
     n->values = b->values;
     n->in_place = b->in_place;
@@ -476,15 +476,15 @@ static void finish(Build *b) {
     n->needs = (uint8_t)needs;
 }
 
-static bool read_keyword(Build *b, Str name, Value v) {
+static bool read_keyword(Reading *b, Str name, Value v) {
     const Keyword *k = keyword_find(name);
     if (!k || !(k->vocabulary & b->r->vocabularies) || b->r->draft < k->from || b->r->draft > k->to) return true;
     b->keyword = k->name;
     return k->read(b, v);
 }
 
-bool compile_keywords(Compiler *c, Node *n, const Dict *d, Resource *r) {
-    Build b = { .c = c, .n = n, .r = r, .d = d };
+bool builder_keywords(Builder *c, Node *n, const Dict *d, Resource *r) {
+    Reading b = { .c = c, .n = n, .r = r, .d = d };
     const Value *ref = r->draft <= 7 ? dict_find_str(d, STR("$ref")) : NULL;
     Entry *e;
     if (ref) {                                           /* older drafts: nothing beside $ref counts, definitions aside */

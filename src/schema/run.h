@@ -36,7 +36,7 @@ bool run_bad_value(Run *r, const Node *n, const char *keyword, const Path *path,
 /* The same for problems found apart: takes them over, each message with `before` in front. */
 void run_adopt(Run *r, const SchemaProblems *from, const Path *path, const char *before);
 
-bool number_is_multiple(Value v, Value of);     /* exactly, decimals taken as they are written */
+bool run_is_multiple(Value v, Value of);     /* exactly, decimals taken as they are written */
 
 /* Are no two of the items equal? When they are, *a and *b say which. */
-bool unique_items(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t *b);
+bool run_unique_items(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t *b);

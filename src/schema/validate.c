@@ -94,7 +94,7 @@ static bool check_number(Run *r, const Node *n, Value v, const Path *path) {
     if (!value_is_gone(k->above)) MUST(r, compare(v, k->above) > 0 || run_bad_value(r, n, "exclusiveMinimum", path, "must be more than", k->above));
     if (!value_is_gone(k->below)) MUST(r, compare(v, k->below) < 0 || run_bad_value(r, n, "exclusiveMaximum", path, "must be less than", k->below));
     if (!value_is_gone(k->multiple_of))
-        MUST(r, number_is_multiple(v, k->multiple_of) || run_bad_value(r, n, "multipleOf", path, "must be a multiple of", k->multiple_of));
+        MUST(r, run_is_multiple(v, k->multiple_of) || run_bad_value(r, n, "multipleOf", path, "must be a multiple of", k->multiple_of));
     return ok;
 }
 
@@ -163,7 +163,7 @@ static bool check_item(Run *r, const Node *n, const Node *rule, const char *keyw
 
 static bool check_unique(Run *r, const Node *n, const Value *at, uint32_t count, const Path *path) {
     uint32_t a, b;
-    return unique_items(r, at, count, &a, &b) || run_bad(r, n, "uniqueItems", path, "items %u and %u are equal", a, b);
+    return run_unique_items(r, at, count, &a, &b) || run_bad(r, n, "uniqueItems", path, "items %u and %u are equal", a, b);
 }
 
 static const Value *items_of(Value v, uint32_t *n) {

@@ -1,4 +1,4 @@
-#include "schema/compile.h"
+#include "schema/builder.h"
 
 #include "base/mem.h"
 #include "schema/meta.h"
@@ -38,7 +38,7 @@ void node_where(const Node *n, const char *keyword, Buf *out) {
     VEC_CLEAR(&way);
 }
 
-bool compile_fail(Compiler *c, const Node *n, const char *keyword, const char *fmt, ...) {
+bool builder_fail(Builder *c, const Node *n, const char *keyword, const char *fmt, ...) {
     Buf where = { 0 };
     va_list ap;
     node_where(n, keyword, &where);
@@ -52,18 +52,18 @@ bool compile_fail(Compiler *c, const Node *n, const char *keyword, const char *f
 
 /* ---- schema objects and their nodes ---- */
 
-static CompileSlot *slot_of(const Compiler *c, const Dict *d) {
+static BuilderSlot *slot_of(const Builder *c, const Dict *d) {
     uint64_t key = (uint64_t)(uintptr_t)d;
     size_t mask = c->n_slots - 1, at = (size_t)((key >> 4) * 0x9E3779B97F4A7C15u >> 20) & mask;
     while (c->slot[at].key && c->slot[at].key != key) at = (at + 1) & mask;
     return &c->slot[at];
 }
 
-static Node *node_of(const Compiler *c, const Dict *d) { return c->n_slots ? slot_of(c, d)->node : NULL; }
+static Node *node_of(const Builder *c, const Dict *d) { return c->n_slots ? slot_of(c, d)->node : NULL; }
 
-static void remember(Compiler *c, const Dict *d, Node *n) {
+static void remember(Builder *c, const Dict *d, Node *n) {
     if (c->used * 2 >= c->n_slots) {
-        CompileSlot *old = c->slot;
+        BuilderSlot *old = c->slot;
         size_t n_old = c->n_slots;
         c->n_slots = n_old ? n_old * 4 : 64;
         c->slot = mem_zero(c->n_slots, sizeof *c->slot);
@@ -71,12 +71,12 @@ static void remember(Compiler *c, const Dict *d, Node *n) {
             if (old[i].key) *slot_of(c, (const Dict *)(uintptr_t)old[i].key) = old[i];
         free(old);
     }
-    CompileSlot *slot = slot_of(c, d);
+    BuilderSlot *slot = slot_of(c, d);
     if (!slot->key) c->used++;
-    *slot = (CompileSlot){ (uint64_t)(uintptr_t)d, n };
+    *slot = (BuilderSlot){ (uint64_t)(uintptr_t)d, n };
 }
 
-static Node *node_new(Compiler *c, CompilePlace place, const Resource *r) {
+static Node *node_new(Builder *c, BuilderPlace place, const Resource *r) {
     Node *n = ARENA_NEW(&c->s->arena, Node);
     *n = (Node){ .types = TYPE_ALL, .resource = r, .up = place.up, .keyword = place.keyword, .name = place.name,
                  .index = place.index, .listed = place.listed };
@@ -85,7 +85,7 @@ static Node *node_new(Compiler *c, CompilePlace place, const Resource *r) {
 
 /* ---- dialects ---- */
 
-static bool load(Compiler *c, Str uri, Value *out);
+static bool load(Builder *c, Str uri, Value *out);
 
 typedef struct { const char *name; unsigned bit; } Vocabulary;
 static const Vocabulary vocabularies[] = {
@@ -102,15 +102,15 @@ static unsigned vocabulary_bit(Str uri) {
     return 0;
 }
 
-static bool read_vocabularies(Compiler *c, const Node *n, Str uri, const Dict *d, unsigned *out) {
+static bool read_vocabularies(Builder *c, const Node *n, Str uri, const Dict *d, unsigned *out) {
     unsigned bits = VOCAB_CORE;
     Entry *e;
     for (uint32_t i = 0; dict_next(d, &i, &e);) {
         if (!value_is_string(e->key) || !value_is_bool(e->value))
-            return compile_fail(c, n, "$schema", "\"" STR_FMT "\": $vocabulary must map URIs to booleans", STR_ARG(uri));
+            return builder_fail(c, n, "$schema", "\"" STR_FMT "\": $vocabulary must map URIs to booleans", STR_ARG(uri));
         unsigned bit = vocabulary_bit(value_str(e->key));
         if (!bit && value_bool(e->value))
-            return compile_fail(c, n, "$schema", "\"" STR_FMT "\" needs the vocabulary \"" STR_FMT "\", which is not known",
+            return builder_fail(c, n, "$schema", "\"" STR_FMT "\" needs the vocabulary \"" STR_FMT "\", which is not known",
                                 STR_ARG(uri), STR_ARG(value_str(e->key)));
         bits |= bit;
     }
@@ -118,7 +118,7 @@ static bool read_vocabularies(Compiler *c, const Node *n, Str uri, const Dict *d
 }
 
 /* What $schema means for this resource. */
-static bool read_dialect(Compiler *c, const Node *n, Str uri, Resource *r) {
+static bool read_dialect(Builder *c, const Node *n, Str uri, Resource *r) {
     static const struct { const char *uri; int draft; } known[] = {
         { DRAFT_2020 "schema", 2020 }, { "https://json-schema.org/schema", 2020 }, { "http://json-schema.org/schema", 2020 },
         { "https://json-schema.org/draft/2019-09/schema", 2019 }, { "http://json-schema.org/draft-07/schema", 7 },
@@ -129,18 +129,18 @@ static bool read_dialect(Compiler *c, const Node *n, Str uri, Resource *r) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_eq(uri, str_from(known[i].uri))) return r->draft = known[i].draft, true;
     r->draft = 2020;
-    if (!uri_is_absolute(uri)) return compile_fail(c, n, "$schema", "must be an absolute URI");
+    if (!uri_is_absolute(uri)) return builder_fail(c, n, "$schema", "must be an absolute URI");
     Value document;
     if (!load(c, uri, &document)) return false;
     if (!value_is_dict(document))
-        return compile_fail(c, n, "$schema", "the meta-schema \"" STR_FMT "\" is not known", STR_ARG(uri));
+        return builder_fail(c, n, "$schema", "the meta-schema \"" STR_FMT "\" is not known", STR_ARG(uri));
     Value *list = dict_find_str(value_dict(document), STR("$vocabulary"));
     return !list || !value_is_dict(*list) || read_vocabularies(c, n, uri, value_dict(*list), &r->vocabularies);
 }
 
 /* ---- resources ---- */
 
-static Resource *resource_new(Compiler *c, Str uri, Value root, Resource *outer) {
+static Resource *resource_new(Builder *c, Str uri, Value root, Resource *outer) {
     Resource *r = ARENA_NEW(&c->s->arena, Resource);
     *r = (Resource){ .uri = uri, .root = root, .document = outer ? outer->document : r, .draft = outer ? outer->draft : 2020,
                      .vocabularies = outer ? outer->vocabularies : VOCAB_DEFAULT };
@@ -148,16 +148,16 @@ static Resource *resource_new(Compiler *c, Str uri, Value root, Resource *outer)
     return r;
 }
 
-static bool text_of(Compiler *c, const Node *n, const Dict *d, const char *keyword, Str *out) {
+static bool text_of(Builder *c, const Node *n, const Dict *d, const char *keyword, Str *out) {
     Value *v = dict_find_str(d, str_from(keyword));
     *out = (Str){ NULL, 0 };
     if (!v) return true;
-    if (!value_is_string(*v)) return compile_fail(c, n, keyword, "must be a string");
+    if (!value_is_string(*v)) return builder_fail(c, n, keyword, "must be a string");
     return *out = value_str(*v), true;
 }
 
 /* Handles $schema and $id, which decide what everything else in the object means. */
-static bool enter_resource(Compiler *c, Node *n, const Dict *d, Resource **r) {
+static bool enter_resource(Builder *c, Node *n, const Dict *d, Resource **r) {
     Str dialect, id, document, fragment;
     Resource *outer = *r;
     if (!text_of(c, n, d, "$schema", &dialect) || !text_of(c, n, d, "$id", &id)) return false;
@@ -169,11 +169,11 @@ static bool enter_resource(Compiler *c, Node *n, const Dict *d, Resource **r) {
     if (outer->draft <= 7 && dict_find_str(d, STR("$ref"))) return true;      /* there $ref stands alone */
     Str uri = uri_resolve(outer->uri, id, &c->s->arena);
     uri_split(uri, &document, &fragment);
-    if (fragment.n && outer->draft <= 7 && id.at[0] == '#') return compile_anchor(c, n, outer, fragment, false);
-    if (fragment.n) return compile_fail(c, n, "$id", "must not have a fragment");
+    if (fragment.n && outer->draft <= 7 && id.at[0] == '#') return builder_anchor(c, n, outer, fragment, false);
+    if (fragment.n) return builder_fail(c, n, "$id", "must not have a fragment");
     const Resource *taken = table_get(&c->resources, document);
     if (taken && taken->node && taken->node != n)
-        return compile_fail(c, n, "$id", "\"" STR_FMT "\" is used more than once", STR_ARG(document));
+        return builder_fail(c, n, "$id", "\"" STR_FMT "\" is used more than once", STR_ARG(document));
     Resource *own = outer;
     if (root) outer->uri = document;
     else {
@@ -186,16 +186,16 @@ static bool enter_resource(Compiler *c, Node *n, const Dict *d, Resource **r) {
     return *r = own, true;
 }
 
-bool compile_anchor(Compiler *c, Node *n, Resource *r, Str name, bool dynamic) {
+bool builder_anchor(Builder *c, Node *n, Resource *r, Str name, bool dynamic) {
     Node *other = table_get(&r->anchors, name);
     if (other && other != n)
-        return compile_fail(c, n, dynamic ? "$dynamicAnchor" : "$anchor", "\"" STR_FMT "\" is used more than once", STR_ARG(name));
+        return builder_fail(c, n, dynamic ? "$dynamicAnchor" : "$anchor", "\"" STR_FMT "\" is used more than once", STR_ARG(name));
     table_put(&r->anchors, name, n);
     if (dynamic) table_put(&r->dynamic_anchors, name, n);
     return true;
 }
 
-bool compile_schema(Compiler *c, Value v, CompilePlace place, Resource *outer, const Node **out) {
+bool builder_schema(Builder *c, Value v, BuilderPlace place, Resource *outer, const Node **out) {
     if (++c->nodes > c->max_nodes)
         return error_set(c->err, ERR_LIMIT, "the schema has too many subschemas (limit %zu)", c->max_nodes);
     if (value_is_dict(v)) {
@@ -210,13 +210,13 @@ bool compile_schema(Compiler *c, Value v, CompilePlace place, Resource *outer, c
         if (!outer->node) outer->node = n;
         return true;
     }
-    if (!value_is_dict(v)) return compile_fail(c, n, NULL, "a schema must be an object or a boolean, not %s", value_type_name(v));
+    if (!value_is_dict(v)) return builder_fail(c, n, NULL, "a schema must be an object or a boolean, not %s", value_type_name(v));
     if (c->depth >= SCHEMA_DEPTH_MAX) return error_set(c->err, ERR_LIMIT, "the schema is nested too deep (limit %d)", SCHEMA_DEPTH_MAX);
     c->depth++;
     const Dict *d = value_dict(v);
     Resource *r = outer;
     remember(c, d, n);
-    bool ok = enter_resource(c, n, d, &r) && compile_keywords(c, n, d, r);
+    bool ok = enter_resource(c, n, d, &r) && builder_keywords(c, n, d, r);
     c->depth--;
     return ok;
 }
@@ -224,7 +224,7 @@ bool compile_schema(Compiler *c, Value v, CompilePlace place, Resource *outer, c
 /* ---- documents ---- */
 
 /* The value of the document at `uri`: GONE when nobody has it. */
-static bool load(Compiler *c, Str uri, Value *out) {
+static bool load(Builder *c, Str uri, Value *out) {
     *out = VALUE_GONE;
     const Resource *known = table_get(&c->resources, uri);
     if (known) return *out = known->root, true;
@@ -237,7 +237,7 @@ static bool load(Compiler *c, Str uri, Value *out) {
     return c->in->resolve(c->in->resolve_ctx, uri, out, c->err) || error_wrap(c->err, STR_FMT, STR_ARG(uri));
 }
 
-static bool compile_document(Compiler *c, Str uri, Value root, bool foreign, Resource **out) {
+static bool compile_document(Builder *c, Str uri, Value root, bool foreign, Resource **out) {
     const Node *node;
     Resource *r = resource_new(c, uri, root, NULL);
     r->foreign = foreign;
@@ -245,12 +245,12 @@ static bool compile_document(Compiler *c, Str uri, Value root, bool foreign, Res
     *out = r;
     unsigned depth = c->depth;
     c->depth = 0;
-    bool ok = compile_schema(c, root, (CompilePlace){ 0 }, r, &node);
+    bool ok = builder_schema(c, root, (BuilderPlace){ 0 }, r, &node);
     c->depth = depth;
     return ok;
 }
 
-static bool find_resource(Compiler *c, const CompileRef *ref, const char *keyword, Str uri, Resource **out) {
+static bool find_resource(Builder *c, const BuilderRef *ref, const char *keyword, Str uri, Resource **out) {
     const Resource *own = ref->node->resource;
     if (uri.n == 0 || str_eq(uri, own->uri)) return *out = (Resource *)(uintptr_t)own, true;
     *out = table_get(&c->resources, uri);
@@ -258,7 +258,7 @@ static bool find_resource(Compiler *c, const CompileRef *ref, const char *keywor
     Value document;
     if (!load(c, uri, &document)) return false;
     if (value_is_gone(document)) {
-        compile_fail(c, ref->node, keyword, "cannot resolve \"" STR_FMT "\"", STR_ARG(ref->reference));
+        builder_fail(c, ref->node, keyword, "cannot resolve \"" STR_FMT "\"", STR_ARG(ref->reference));
         return error_hint(c->err, "no document " STR_FMT " was given", STR_ARG(uri));
     }
     return compile_document(c, uri, document, true, out);
@@ -288,7 +288,7 @@ static Str unescape(Str token, Arena *arena) {
 }
 
 /* Follows a JSON pointer from the root of *r; *r becomes the resource that what is found belongs to. */
-static bool follow(Compiler *c, Str pointer, Resource **r, Value *out) {
+static bool follow(Builder *c, Str pointer, Resource **r, Value *out) {
     Value v = (*r)->root;
     for (size_t at = 0; at < pointer.n;) {
         size_t end = at + 1;
@@ -308,23 +308,23 @@ static bool follow(Compiler *c, Str pointer, Resource **r, Value *out) {
     return *out = v, true;
 }
 
-static bool find_target(Compiler *c, const CompileRef *ref, const char *keyword, Resource *r, Str fragment, const Node **out) {
+static bool find_target(Builder *c, const BuilderRef *ref, const char *keyword, Resource *r, Str fragment, const Node **out) {
     Str name = uri_decode(fragment, &c->s->arena);
     if (name.n == 0) return *out = r->node, true;
     if (name.at[0] != '/') {
         *out = table_get(&r->anchors, name);
-        return *out || compile_fail(c, ref->node, keyword, "\"" STR_FMT "\": there is no such anchor", STR_ARG(ref->reference));
+        return *out || builder_fail(c, ref->node, keyword, "\"" STR_FMT "\": there is no such anchor", STR_ARG(ref->reference));
     }
     Value v;
     Resource *inner = r;
     if (!follow(c, name, &inner, &v))
-        return compile_fail(c, ref->node, keyword, "\"" STR_FMT "\" points at nothing", STR_ARG(ref->reference));
+        return builder_fail(c, ref->node, keyword, "\"" STR_FMT "\" points at nothing", STR_ARG(ref->reference));
     Node *known = value_is_dict(v) ? node_of(c, value_dict(v)) : NULL;
     if (known) return *out = known, true;
-    return compile_schema(c, v, (CompilePlace){ .up = r->node, .name = name }, inner, out);
+    return builder_schema(c, v, (BuilderPlace){ .up = r->node, .name = name }, inner, out);
 }
 
-static bool resolve_ref(Compiler *c, const CompileRef *ref) {
+static bool resolve_ref(Builder *c, const BuilderRef *ref) {
     const char *keyword = ref->dynamic ? "$dynamicRef" : "$ref";
     Str uri, fragment;
     Resource *r;
@@ -341,14 +341,14 @@ static bool resolve_ref(Compiler *c, const CompileRef *ref) {
     return true;
 }
 
-bool compile_later(Compiler *c, Node *n, InPlaceRules *rules, Str reference, bool dynamic) {
-    VEC_PUSH(&c->refs, (CompileRef){ n, rules, reference, dynamic });
+bool builder_later(Builder *c, Node *n, InPlaceRules *rules, Str reference, bool dynamic) {
+    VEC_PUSH(&c->refs, (BuilderRef){ n, rules, reference, dynamic });
     return true;
 }
 
-static bool resolve_refs(Compiler *c) {
+static bool resolve_refs(Builder *c) {
     while (c->refs.n) {
-        CompileRef ref = VEC_POP(&c->refs);
+        BuilderRef ref = VEC_POP(&c->refs);
         if (!resolve_ref(c, &ref)) return false;
     }
     return true;
@@ -360,7 +360,7 @@ bool schema_compile(const SchemaInput *in, Schema **out, Error *err) {
     Error dropped;
     Schema *s = mem_zero(1, sizeof *s);
     s->max_steps = in->max_steps ? in->max_steps : SCHEMA_STEPS_MAX;
-    Compiler c = { .s = s, .in = in, .max_nodes = in->max_nodes ? in->max_nodes : SCHEMA_NODES_MAX, .err = err ? err : &dropped };
+    Builder c = { .s = s, .in = in, .max_nodes = in->max_nodes ? in->max_nodes : SCHEMA_NODES_MAX, .err = err ? err : &dropped };
     Resource *root;
     Str base, fragment;
     uri_split(in->base_uri.at ? in->base_uri : STR(""), &base, &fragment);
