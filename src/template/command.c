@@ -93,7 +93,10 @@ static bool resolve_data(Scan *c, const AstNode *n, Resolved *out) {
     static const Str known[] = { STR("index"), STR("key"), STR("first"), STR("last") };
     bool ok = false;
     for (size_t i = 0; i < 4; i++) ok |= n->path.n == 1 && str_eq(n->path.part[0], known[i]);
-    if (!ok || n->path.depth >= c->eaches) return ast_error(c->err, ERR_CONFIG, c->t->text, n->at, "there is no such @ value here");
+    if (!ok || n->path.depth >= c->eaches) {
+        ast_error(c->err, ERR_CONFIG, c->t->text, n->at, "there is no such @ value here");
+        return error_hint(c->err, "@index, @key, @first and @last stand inside {{#each}}");
+    }
     *out = (Resolved){ .whole = true, .param = -1, .key = STR("@") };
     return true;
 }

@@ -1,7 +1,7 @@
 /* What the words of a command mean to the program that gets them: which are code, which name another program. */
 #include "template/shell.h"
 
-typedef enum { ALL, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND } Kind;
+typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE } Kind;
 struct ShellProgram { const char *name; Kind kind; uint8_t operands; const char *values, *code; };
 
 static const ShellProgram programs[] = {
@@ -183,12 +183,12 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
         c->stage = last ? STAGE_FREE : STAGE_OPTIONS;
         return;
     }
-    if (c->program->kind == FIND) finished_find(s, text);
+    if (c->program->kind == FIND) { finished_find(s, text); return; }
     if (c->program->kind == DECLARE) finished_declaration(s, text);
     if (c->program->kind == TEST) { if (str_eq(text, STR("-v")) || str_eq(text, STR("-R"))) c->stage = STAGE_CODE; return; }
-    if (c->program->kind == FIND || c->program->kind == DECLARE || c->program->kind == ALL) return;
+    if (c->program->kind == DECLARE || c->program->kind <= VARIABLES) return;
     /* An unquoted expansion may be any number of words, options among them. */
-    if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS) s->unsure = true; return; }
+    if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS && c->program->kind != MAKE) s->unsure = true; return; }
     if (text.n > 0 && (text.at[0] == '-' || (text.at[0] == '+' && c->program->kind == SHELL)) && !options_over) {
         if (!str_eq(text, STR("--"))) finished_option(s, text, w);
         if (str_eq(text, STR("-")) && c->program->kind != OPTIONS) finished_operand(s, w);
@@ -240,7 +240,7 @@ static ShellRefusal value_as_operand(ShellState *s, const ShellWord *w) {
 
 static bool positions_matter(const ShellCommand *c) {
     Kind kind = c->program->kind;
-    return !c->guess && kind != OPTIONS && kind != FIND && kind != TEST && kind != DECLARE;
+    return !c->guess && kind != OPTIONS && kind != MAKE && kind != FIND && kind != TEST && kind != DECLARE;
 }
 
 ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *node) {
@@ -253,7 +253,9 @@ ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *no
     if (c->stage == STAGE_VALUE) return several && positions_matter(c) ? SHELL_SHIFT : SHELL_OK;
     if (c->stage == STAGE_CODE) return c->program->kind == TEST ? SHELL_VARIABLE : SHELL_CODE;
     if (c->stage == STAGE_ALL_CODE || c->program->kind == ALL) return SHELL_CODE;
+    if (c->program->kind == VARIABLES) return SHELL_VARIABLE;
     Kind kind = c->program->kind;
+    if (kind == MAKE && !v->constrained) return SHELL_MAKE;
     if (text.n && text.at[0] == '-' && !c->dashdash && kind != FIND && kind != TEST)
         return kind == OPTIONS && str_eq(text, STR("-")) ? SHELL_OPTION : value_in_option(c->program, text);
     ShellRefusal why = value_as_operand(s, w);

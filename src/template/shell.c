@@ -200,13 +200,14 @@ static ShellRefusal before_redirection(ShellState *s) {
     return SHELL_OK;
 }
 
-static void open_paren(ShellState *s) {
+static ShellRefusal open_paren(ShellState *s) {
     ShellPlace place = (ShellPlace)s->command.place;
-    if (place == SHELL_AT_CONDITION || (place == SHELL_AT_PATTERN && !s->word.on)) return;
+    if (place == SHELL_AT_CONDITION || (place == SHELL_AT_PATTERN && !s->word.on)) return SHELL_OK;
     bool name = s->word.on && place == SHELL_AT_COMMAND && !s->word.quoted && !s->word.dynamic && !s->word.equals;
     if (name || (!s->word.on && place == SHELL_AT_ARGS && s->command.no_args)) s->pending = 'F';
     else if (!s->word.on && place == SHELL_AT_COMMAND) s->pending = '(';
     else s->unsure = true;                                 /* an array, an extended pattern, or an error */
+    return s->word.param ? SHELL_UNSURE : SHELL_OK;
 }
 
 static ShellRefusal close_paren(ShellState *s) {
@@ -311,7 +312,7 @@ static ShellRefusal feed_bare(ShellState *s, char c, uint32_t at) {
     case ' ': case '\t': end_word(s); return SHELL_OK;
     case '\n': newline(s); return SHELL_OK;
     case ';': case '&': case '|': case '<': case '>': return feed_operator(s, c);
-    case '(': open_paren(s); return SHELL_OK;
+    case '(': return open_paren(s);
     case ')': return close_paren(s);
     case '\'': return open_quote(s, SHELL_SINGLE, at);
     case '"': return open_quote(s, SHELL_DOUBLE, at);
