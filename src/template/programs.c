@@ -97,6 +97,11 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
     Str name = { w->text, w->n };
     const ShellProgram *wrapper = s->command.place == SHELL_AT_INNER ? s->command.program : NULL;
     if (wrapper && w->equals && str_find_char(name, '=') > 0) return;  /* env NAME=value */
+    if (wrapper && w->n && w->text[0] == '-') {                        /* flock FILE -c CODE */
+        s->command.place = SHELL_AT_ARGS;
+        shell_program_word(s, w);
+        return;
+    }
     const ShellProgram *p = w->dynamic ? &programs[N_PROGRAMS - 1] : find_program(name);
     s->command = (ShellCommand){ .place = SHELL_AT_ARGS, .program = p, .stage = p ? STAGE_OPTIONS : STAGE_FREE,
                                  .operands = p ? p->operands : 0, .in_find = in_find, .no_args = true };
