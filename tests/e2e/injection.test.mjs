@@ -2,7 +2,8 @@
 // the call is refused by a rule. Proven by running the commands.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, closeSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, folder, root } from './harness.mjs';
@@ -73,21 +74,24 @@ function render(dir, command, args, more = {}) {
 }
 
 // Runs all commands in one shell. `show` prints its number of arguments and each of them, NUL behind each.
-function run(dir, shell, commands, prologue, env = {}) {
-  mkdirSync(join(dir, 'empty'), { recursive: true });
-  const script = join(dir, 'script'), output = join(dir, 'output');
+async function run(dir, shell, commands, prologue, env = {}) {
+  const empty = join(dir, `empty-${shell}`), script = join(dir, `script-${shell}`), output = join(dir, `output-${shell}`);
+  mkdirSync(empty, { recursive: true });
   writeFileSync(script, Buffer.from(prologue + commands.join('\n') + '\n', 'latin1'));
   const out = openSync(output, 'w');
-  const { status, signal, stderr } = spawnSync(shell, [script], {
-    cwd: join(dir, 'empty'), stdio: ['ignore', out, 'pipe'], env: { PATH: process.env.PATH, HOME: '/home/of/nobody', LC_ALL: 'C.UTF-8', ...env }, timeout: 120000,
+  const child = spawn(shell, [script], {
+    cwd: empty, stdio: ['ignore', out, 'pipe'], env: { PATH: process.env.PATH, HOME: '/home/of/nobody', LC_ALL: 'C.UTF-8', ...env }, timeout: 120000,
   });
+  let complaint = '';
+  child.stderr.on('data', data => { complaint += data; });
+  const [status, signal] = await once(child, 'close');
   closeSync(out);
-  assert.equal(signal, null);
-  assert.equal(stderr.toString(), '', `${shell} complains`);
-  assert.equal(status, 0);
-  assert.deepEqual(readdirSync(join(dir, 'empty')), [], 'no value made a file');
+  assert.deepEqual({ complaint, status, signal }, { complaint: '', status: 0, signal: null }, shell);
+  assert.deepEqual(readdirSync(empty), [], 'no value made a file');
   return readFileSync(output);
 }
+
+const both = job => Promise.all(shells.map(job));
 
 const inShell = `show() { printf '%s\\0' "$#" "$@"; }\n`;
 
@@ -120,30 +124,31 @@ const places = [
 const withT = { params: [...params, { name: 't', required: true }] };
 const argsOf = x => ({ x, y: 'y', xs: [x], ob: { v: x }, t: true, c: x });
 
-function checkAll(t, values, command, expected, prologue = inShell, more = {}) {
+async function checkAll(t, values, command, expected, prologue = inShell, more = {}) {
   const dir = folder(t);
   const { texts, refusals } = render(dir, command, values.map(argsOf), { ...withT, ...more });
   assert.deepEqual(refusals, []);
-  for (const shell of shells) check(run(dir, shell, texts, prologue), values.map(expected), `${shell}: ${command}`);
+  const lists = values.map(expected);
+  await both(async shell => check(await run(dir, shell, texts, prologue), lists, `${shell}: ${command}`));
 }
 
 test('the list of hostile values is long', () => {
   assert.ok(new Set(hostile).size >= 200, `${new Set(hostile).size}`);
 });
 
-test('hostile values, in every place, behind --', t => {
-  checkAll(t, hostile, `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
+test('hostile values, in every place, behind --', async t => {
+  await checkAll(t, hostile, `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
 });
 
-test('100,000 random strings, in every place, behind --', { timeout: 280000 }, t => {
+test('100,000 random strings, in every place, behind --', { timeout: 280000 }, async t => {
   const below = generator(7), n = build === 'release' ? 100000 : 5000;
   const values = Array.from({ length: n }, () => randomString(below));
   const step = 20000;
   for (let i = 0; i < n; i += step)
-    checkAll(t, values.slice(i, i + step), `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
+    await checkAll(t, values.slice(i, i + step), `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
 });
 
-test('each place alone: passes, or is refused because it starts a word with -', t => {
+test('each place alone: passes, or is refused because it starts a word with -', async t => {
   const dir = folder(t);
   for (const [place, expected] of places) {
     const { texts, refusals } = render(dir, `show ${place}`, hostile.map(argsOf), withT);
@@ -153,8 +158,8 @@ test('each place alone: passes, or is refused because it starts a word with -', 
     for (const x of refused) assert.ok(expected(x).startsWith('-') && x.startsWith('-'), `${place}: ${JSON.stringify(x)} was refused`);
     for (const message of refusals) assert.match(message, /may not start with "-" here/);
     for (const x of passed) assert.ok(!expected(x).startsWith('-') || expected(x).startsWith('--opt=') || expected(x).startsWith('-i'), `${place}: ${JSON.stringify(x)} passed`);
-    for (const shell of shells)
-      check(run(dir, shell, texts.filter(text => text !== null), inShell), passed.map(x => [expected(x)]), `${shell}: ${place}`);
+    await both(async shell =>
+      check(await run(dir, shell, texts.filter(text => text !== null), inShell), passed.map(x => [expected(x)]), `${shell}: ${place}`));
   }
 });
 
@@ -177,33 +182,32 @@ const elsewhere = [
   ['printf \'%s\\0\' 1 {{x}}', '', x => [x]],
 ];
 
-test('hostile values in assignments, loops, case, functions, pipes', t => {
+test('hostile values in assignments, loops, case, functions, pipes', async t => {
   const dir = folder(t);
   for (const [command, prologue, expected, many] of elsewhere) {
-    const values = sh.filter(x => x.length < 1000 && !x.startsWith('-'));
+    const forks = /sh -c|cat|\$\(|\(show/.test(command);     // a process for each value: fewer of them
+    const values = sh.filter((x, i) => x.length < 1000 && !x.startsWith('-') && (!forks || i % 6 === 0 || x.includes('pwned')));
     const { texts, refusals } = render(dir, command, values.map(argsOf), withT);
     assert.deepEqual(refusals, [], command);
     const lists = values.flatMap(x => many ? expected(x) : [expected(x)]);
-    for (const shell of shells) check(run(dir, shell, texts, inShell + prologue), lists, `${shell}: ${command}`);
+    await both(async shell => check(await run(dir, shell, texts, inShell + prologue), lists, `${shell}: ${command}`));
   }
 });
 
-test('a real program gets the same, in two locales', t => {
+test('a real program gets the same, in two locales', async t => {
   const dir = folder(t);
   const values = hostile.filter((x, i) => i % 2 === 0 || x.includes('pwned'));
   const { texts } = render(dir, `${show} -- {{x}} "{{x}}" '{{x}}' a{{x}}b`, values.map(argsOf), withT);
   const expected = Buffer.from(values.map(x => ['--', x, x, x, `a${x}b`].map(item => `${item}\0`).join('') + '\0').join(''));
-  for (const shell of shells)
-    for (const LC_ALL of ['C', 'C.UTF-8'])
-      assert.ok(run(dir, shell, texts, '', { LC_ALL }).equals(expected), `${shell} in ${LC_ALL}`);
+  for (const LC_ALL of ['C', 'C.UTF-8'])
+    await both(async shell => assert.ok((await run(dir, shell, texts, '', { LC_ALL })).equals(expected), `${shell} in ${LC_ALL}`));
 });
 
-test('arrays become as many words as they have items', t => {
+test('arrays become as many words as they have items', async t => {
   const dir = folder(t);
   const lists = [[], ['a'], ['a', 'b c', ''], sh.slice(0, 60), [1, 2.5, true, 'x']];
   const { texts } = render(dir, 'show -- {{xs}} end', lists.map(xs => ({ ...argsOf('x'), xs })));
-  for (const shell of shells)
-    check(run(dir, shell, texts, inShell), lists.map(xs => ['--', ...xs.map(String), 'end']), shell);
+  await both(async shell => check(await run(dir, shell, texts, inShell), lists.map(xs => ['--', ...xs.map(String), 'end']), shell));
 });
 
 test('values that no argument can be are refused', t => {
