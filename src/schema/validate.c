@@ -526,7 +526,7 @@ static inline bool number_fits(const NumberRules *k, Value v) {
 
 static bool container_fits(Run *r, const Node *n, Value v, unsigned type) {
     bool plain = type == TYPE_OBJECT ? n->objects->simple : !n->arrays->prefix.n && !n->arrays->contains;
-    if (!plain || r->depth >= SCHEMA_NESTING_MAX) return apply(r, n, v, type, NULL, NULL);
+    if (!plain || r->depth >= SCHEMA_NESTING_MAX || ++r->steps >= r->s->max_steps) return apply(r, n, v, type, NULL, NULL);
     r->depth++;
     bool ok = type == TYPE_OBJECT ? properties_fit(r, n->objects, value_dict(v)) : items_fit(r, n, v);
     r->depth--;
