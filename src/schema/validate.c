@@ -490,8 +490,8 @@ static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *pat
 
 static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
     uint32_t required = 0;
-    const Entry *e = d->entry, *end = e + d->used;
-    for (; e < end; e++) {
+    for (uint32_t i = 0; i < d->used; i++) {
+        const Entry *e = &d->entry[i];
         if (!value_is_string(e->key)) {
             if (value_is_gone(e->key)) continue;
             return false;
@@ -526,7 +526,7 @@ static inline bool number_fits(const NumberRules *k, Value v) {
 
 static bool container_fits(Run *r, const Node *n, Value v, unsigned type) {
     bool plain = type == TYPE_OBJECT ? n->objects->simple : !n->arrays->prefix.n && !n->arrays->contains;
-    if (!plain || r->depth >= SCHEMA_NESTING_MAX) return apply(r, n, v, type, NULL, NULL);
+    if (!plain || r->depth >= SCHEMA_NESTING_MAX || ++r->steps >= r->s->max_steps) return apply(r, n, v, type, NULL, NULL);
     r->depth++;
     bool ok = type == TYPE_OBJECT ? properties_fit(r, n->objects, value_dict(v)) : items_fit(r, n, v);
     r->depth--;

@@ -38,6 +38,11 @@ test('validate prints a pointer and a message for each problem', t => {
     status: 1, stderr: '',
     stdout: '/name: expected string, got number\n/a~1b/1: must be at most 3\n: missing required property "id"\n',
   });
+  assert.equal(run(['schema', 'validate', 's.json', '-'], { cwd: dir, input: '{"id":1,"a/b":[1,2,3,4],"x\\ny":1}' }).stdout,
+    '/a~1b/3: must be at most 3\n');
+  write(dir, { 'names.json': { additionalProperties: { type: 'null' }, propertyNames: { maxLength: 2 } } });
+  assert.equal(run(['schema', 'validate', 'names.json', '-'], { cwd: dir, input: '{"a\\nb":1}' }).stdout,
+    '/a\\u000ab: expected null, got number\n: property name "a\\u000ab": must have at most 2 characters, has 3\n');
   const { status, stdout } = run(['schema', 'validate', '--json', 's.json', '-'], { cwd: dir, input: '[]' });
   assert.equal(status, 1);
   assert.deepEqual(JSON.parse(stdout),

@@ -266,6 +266,23 @@ static void test_deep(void **state) {
     s = unit_schema(h, "{\"items\":{\"$ref\":\"#\"}}");
     assert_false(schema_valid(s, list));
     schema_free(s);
+    Value shared = unit_json(h, "[]");                   /* small to hold, 2^60 lists to walk */
+    for (int i = 0; i < 60; i++) {
+        Value next = unit_json(h, "[]");
+        assert_true(list_push(h, value_list(next), shared, NULL) && list_push(h, value_list(next), shared, NULL));
+        shared = next;
+    }
+    Value many = unit_json(h, "[]");
+    for (int i = 0; i < 40; i++) assert_true(list_push(h, value_list(many), shared, NULL));
+    static const char *const walks[] = { "{\"items\":{\"$ref\":\"#\"}}", "{\"items\":{\"$ref\":\"#\"},\"contains\":true,\"minContains\":0}", "{\"uniqueItems\":true}" };
+    for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+        Error why = { 0 };
+        assert_true(schema_compile(&(SchemaInput){ .root = unit_json(h, walks[i]), .max_steps = 10000 }, &s, &why));
+        got = unit_problems(s, many);
+        assert_string_equal(got, ": validation takes too many steps (limit 10000) @\n");
+        free(got);
+        schema_free(s);
+    }
     Value dict = unit_json(h, "{\"items\":true}"), schema = dict;
     assert_true(dict_put_str(h, value_dict(dict), STR("items"), dict, NULL));
     Error err = { 0 };
