@@ -78,7 +78,7 @@ static bool read_value(const FieldInput *in, const Field *f, Value v, void *to) 
 }
 
 static bool read_field(const FieldInput *in, const Field *f, void *out) {
-    if (f->flags & FIELD_IGNORED) return true;
+    if (f->flags & (FIELD_IGNORED | FIELD_UNKNOWN)) return true;
     Value *v = dict_find_str(value_dict(in->map), str_from(f->name));
     if (v && !value_is_none(*v)) return read_value(in, f, *v, (char *)out + f->offset);
     if (!(f->flags & FIELD_REQUIRED)) return true;
@@ -89,16 +89,18 @@ static bool read_field(const FieldInput *in, const Field *f, void *out) {
 
 /* ---- unknown keys ---- */
 
-static bool is_known(const Field *fields, size_t n, Str key) {
+static const Field *find(const Field *fields, size_t n, Str key) {
     for (size_t i = 0; i < n; i++)
-        if (str_eq(str_from(fields[i].name), key)) return true;
-    return false;
+        if (str_eq(str_from(fields[i].name), key)) return &fields[i];
+    return NULL;
 }
 
 static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str key) {
     Str *names = ARENA_ARRAY(in->context->arena, Str, n ? n : 1);
-    for (size_t i = 0; i < n; i++) names[i] = str_from(fields[i].name);
-    return field_hint(in->context->arena, key, names, n);
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!(fields[i].flags & FIELD_UNKNOWN)) names[known++] = str_from(fields[i].name);
+    return field_hint(in->context->arena, key, names, known);
 }
 
 Str field_hint(Arena *arena, Str word, const Str *known, size_t n) {
@@ -112,9 +114,10 @@ static bool unknown_keys(const FieldInput *in, const Field *fields, size_t n) {
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(in->map), &i, &e);) {
         Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
-        if (is_known(fields, n, key)) continue;
-        document_report(in->context, in->document, severity, document_place(in->document, in->map, key),
-                        suggestion(in, fields, n, key), "%s%sunknown key \"" STR_FMT "\"", in->path, in->path[0] ? ": " : "", STR_ARG(key));
+        const Field *f = find(fields, n, key);
+        if (f && !(f->flags & FIELD_UNKNOWN)) continue;
+        Str hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
+        document_report(in->context, in->document, severity, document_place(in->document, in->map, key), hint, "%s%sunknown key \"" STR_FMT "\"", in->path, in->path[0] ? ": " : "", STR_ARG(key));
         ok = ok && severity != PROBLEM_ERROR;
     }
     return ok;

@@ -22,10 +22,14 @@ typedef enum {
     FIELD_ANY,                   /* Value */
 } FieldType;
 
-enum { FIELD_REQUIRED = 1, FIELD_IGNORED = 2 };          /* IGNORED: known, but read by someone else; no type check */
+enum {
+    FIELD_REQUIRED = 1,
+    FIELD_IGNORED = 2,           /* known, but read by someone else; no type check */
+    FIELD_UNKNOWN = 4,           /* not known here, and `hint` says what is meant instead */
+};
 
 typedef struct StrList { Str *at; size_t n; } StrList;
-typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; } Field;
+typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
 
 typedef struct FieldInput {
     DocumentContext *context;
