@@ -77,7 +77,7 @@ static bool read_value(const FieldInput *in, const Field *f, Value v, void *to) 
     return mismatch(in, f->name, type_names[f->type], v);
 }
 
-static bool read_field(const FieldInput *in, const Field *f, void *out) {
+bool field_read_one(const FieldInput *in, const Field *f, void *out) {
     if (f->flags & (FIELD_IGNORED | FIELD_UNKNOWN)) return true;
     Value *v = dict_find_str(value_dict(in->map), str_from(f->name));
     if (v && !value_is_none(*v)) return read_value(in, f, *v, (char *)out + f->offset);
@@ -125,7 +125,7 @@ static bool unknown_keys(const FieldInput *in, const Field *fields, size_t n) {
 
 bool field_read(const FieldInput *in, const Field *fields, size_t n, void *out) {
     bool ok = true;
-    for (size_t i = 0; i < n; i++) ok = read_field(in, &fields[i], out) && ok;
+    for (size_t i = 0; i < n; i++) ok = field_read_one(in, &fields[i], out) && ok;
     return unknown_keys(in, fields, n) && ok;
 }
 

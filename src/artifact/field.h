@@ -43,6 +43,7 @@ typedef struct FieldInput {
 /* Fields that are absent or null leave `out` as it was, so defaults are set before. False when something was reported as
  * an error. Text points into the document's values. */
 bool field_read(const FieldInput *in, const Field *fields, size_t n, void *out);
+bool field_read_one(const FieldInput *in, const Field *field, void *out);  /* without a look at other keys */
 bool field_given(const FieldInput *in, const char *name);                /* is the key there, null or not? */
 bool field_is_map(const FieldInput *in);                                 /* else reports "PATH: expected map, got TYPE" */
 char *field_path(const FieldInput *in, const char *name);                /* "PATH.name", or "name" at the top; in the arena */

@@ -87,9 +87,9 @@ void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *
     __attribute__((format(printf, 5, 6)));
 /* "PATH.KEY: expected a, b or c, got "x"" unless `value` is one of `known` (NULL-terminated) or empty. */
 bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known);
-/* A map of strings to strings in which each ${NAME} is well formed and may be used: no model keys and no tokens, unless
- * sandbox.env_allow names them. GONE and null are fine. */
-bool loader_environment(Loader *l, const LoaderPlace *at, const char *key, Value map);
+/* Checks a map whose values may hold ${NAME}: names, types, the form of references. GONE is fine. */
+bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers);  /* load_env.c */
+/* May this variable of harness's own environment be handed on? Model keys and tokens only when sandbox.env_allow says so. */
 bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* remembers a protected path */
 
@@ -113,6 +113,7 @@ Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool 
 
 /* safety, retry, idempotency, injected, confirm, aliases, title and output_schema: every Markdown format of tools has them. False: reported. */
 bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);
+bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `retry` of at->map; GONE is fine */
 #define LOADER_GOVERNANCE_FIELDS \
     { .name = "safety", .flags = FIELD_IGNORED }, { .name = "retry", .flags = FIELD_IGNORED }, \
     { .name = "idempotency", .flags = FIELD_IGNORED }, { .name = "injected", .flags = FIELD_IGNORED }, \
