@@ -6,7 +6,7 @@ typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     
 typedef struct Kind {
     const char *what;
     Named (*at)(Loader *l, size_t i);
-    void (*replace)(Loader *l, size_t old, size_t with);           /* puts one in the other's place and closes the gap */
+    void (*replace)(Loader *l, size_t old, size_t with);           /* puts one in the other's place */
 } Kind;
 
 static Named tool_at(Loader *l, size_t i) { ToolDef *t = &l->tools.at[i]; return (Named){ t->name, t->agent, &t->origin, t->overriding }; }
@@ -24,64 +24,71 @@ static void report(Loader *l, Severity severity, const Origin *at, const char *h
 
 /* ---- overrides ---- */
 
-#define REMOVE(v, i) (memmove(&(v)->at[i], &(v)->at[(i) + 1], ((v)->n - (i) - 1) * sizeof *(v)->at), (v)->n--)
+static size_t count(Loader *l, const Kind *k) { return k->at == tool_at ? l->tools.n : k->at == hook_at ? l->hooks.n : l->agents.n; }
 
-static void replace_tool(Loader *l, size_t old, size_t with) { l->tools.at[old] = l->tools.at[with]; REMOVE(&l->tools, with); }
-static void replace_hook(Loader *l, size_t old, size_t with) { l->hooks.at[old] = l->hooks.at[with]; REMOVE(&l->hooks, with); }
+/* What goes loses its name; sweep() closes the gaps in the end. */
+#define MOVE(v, old, with) ((v)->at[old] = (v)->at[with], (v)->at[with].name.n = 0)
+#define SWEEP(v) \
+    do { \
+        size_t kept = 0; \
+        for (size_t i = 0; i < (v)->n; i++) \
+            if ((v)->at[i].name.n) (v)->at[kept++] = (v)->at[i]; \
+        (v)->n = kept; \
+    } while (0)
+
+static void replace_tool(Loader *l, size_t old, size_t with) { MOVE(&l->tools, old, with); }
+static void replace_hook(Loader *l, size_t old, size_t with) { MOVE(&l->hooks, old, with); }
 
 /* An agent that goes takes its private tools and hooks with it, and what it referred to. */
 static void replace_agent(Loader *l, size_t old, size_t with) {
     AgentDef gone = l->agents.at[old];
-    size_t n = 0;
-    for (size_t i = 0; i < l->tools.n; i++)
-        if (!str_eq(l->tools.at[i].agent, gone.name) || !str_eq(l->tools.at[i].origin.file, gone.origin.file)) l->tools.at[n++] = l->tools.at[i];
-    l->tools.n = n;
-    n = 0;
-    for (size_t i = 0; i < l->hooks.n; i++)
-        if (!str_eq(l->hooks.at[i].agent, gone.name) || !str_eq(l->hooks.at[i].origin.file, gone.origin.file)) l->hooks.at[n++] = l->hooks.at[i];
-    l->hooks.n = n;
-    n = 0;
-    for (size_t i = 0; i < l->references.n; i++)
-        if (!str_eq(l->references.at[i].agent, gone.name) || !str_eq(l->references.at[i].file, gone.origin.file)) l->references.at[n++] = l->references.at[i];
-    l->references.n = n;
-    l->agents.at[old] = l->agents.at[with];
-    REMOVE(&l->agents, with);
+#define FORGET(v, file_) \
+    for (size_t i = 0; i < (v)->n; i++) \
+        if (str_eq((v)->at[i].agent, gone.name) && str_eq((v)->at[i].file_, gone.origin.file)) (v)->at[i].name.n = 0
+    FORGET(&l->tools, origin.file);
+    FORGET(&l->hooks, origin.file);
+    FORGET(&l->references, file);
+#undef FORGET
+    MOVE(&l->agents, old, with);
 }
 
-static size_t count(Loader *l, const Kind *k) { return k->at == tool_at ? l->tools.n : k->at == hook_at ? l->hooks.n : l->agents.n; }
+static void sweep(Loader *l) {
+    SWEEP(&l->tools);
+    SWEEP(&l->hooks);
+    SWEEP(&l->agents);
+    SWEEP(&l->references);
+}
 
-/* Index of the entry with that name that is no override and nobody's own, or their number. */
-static size_t find_base(Loader *l, const Kind *k, Str name) {
-    size_t n = count(l, k);
-    for (size_t i = 0; i < n; i++) {
+/* The first entry of each name that is no override and nobody's own, as index + 1. */
+static void find_bases(Loader *l, const Kind *k, Table *bases) {
+    for (size_t i = 0; i < count(l, k); i++) {
         Named e = k->at(l, i);
-        if (!e.overriding && !e.agent.n && str_eq(e.name, name)) return i;
+        if (e.name.n && !e.overriding && !e.agent.n && !table_has(bases, e.name)) table_put(bases, e.name, (void *)(uintptr_t)(i + 1));
     }
-    return n;
 }
 
-/* The override at i: true when it took another's place, and with it left its own. */
-static bool apply_override(Loader *l, const Kind *k, size_t i, Table *done) {
+static void apply_override(Loader *l, const Kind *k, size_t i, const Table *bases, Table *done) {
     Named e = k->at(l, i);
-    if (!e.overriding || e.agent.n || table_has(done, e.name)) return false;      /* a second one is a duplicate */
-    size_t base = find_base(l, k, e.name);
-    if (base == count(l, k)) {
+    if (!e.name.n || !e.overriding || e.agent.n || table_has(done, e.name)) return;      /* a second one is a duplicate */
+    size_t base = (size_t)(uintptr_t)table_get(bases, e.name);
+    if (base == 0) {
         if (k->at != tool_at || !builtin_names_has(e.name)) report(l, PROBLEM_ERROR, e.origin, NULL, k->what, e.name, " overrides nothing");
-        return false;
+        return;
     }
     table_put(done, e.name, done);
     if (k->at == hook_at) {
-        char *where = arena_fmt(l->docs.arena, "instead of %s", place_text(l, k->at(l, base).origin));
+        char *where = arena_fmt(l->docs.arena, "instead of %s", place_text(l, k->at(l, base - 1).origin));
         report(l, PROBLEM_WARNING, e.origin, where, k->what, e.name, " replaces a hook");
     }
-    k->replace(l, base, i);
-    return true;
+    k->replace(l, base - 1, i);
 }
 
 static void apply_overrides(Loader *l, const Kind *k) {
-    Table done = { 0 };
-    for (size_t i = 0; i < count(l, k);)
-        if (!apply_override(l, k, i, &done)) i++;
+    Table bases = { 0 }, done = { 0 };
+    find_bases(l, k, &bases);
+    for (size_t i = 0; i < count(l, k); i++)
+        if (k->at(l, i).overriding) apply_override(l, k, i, &bases, &done);
+    table_clear(&bases);
     table_clear(&done);
 }
 
@@ -237,6 +244,7 @@ void resolve_project(Loader *l) {
     apply_overrides(l, &tools);
     apply_overrides(l, &hooks);
     apply_overrides(l, &agents);
+    sweep(l);
     for (size_t i = 0; i < l->servers.n; i++) table_put(&names.servers, l->servers.at[i].name, &l->servers.at[i].origin);
     check_names(l, &tools, &names.tools);
     check_aliases(l, &names.tools);
