@@ -154,6 +154,7 @@ typedef struct ProjectInput {
     Universe *universe;          /* NULL: one of its own */
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
+    bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 
 /* Loads everything and reports all problems. False when there are errors; then *out is NULL. `problems` may hold

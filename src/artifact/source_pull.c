@@ -54,18 +54,18 @@ static int lock_cache(Pull *p) {
 
 /* ---- what is there already ---- */
 
-static bool count_files(int fd, SourcePull *out) {
+/* Closes `fd`. */
+static size_t count_files(int fd) {
     DIR *d = fdopendir(fd);
-    struct dirent *e;
-    if (!d) return close(fd), false;
-    while ((e = readdir(d))) {
+    size_t n = 0;
+    if (!d) return close(fd), 0;
+    for (struct dirent *e; (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         int inner = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (inner < 0) out->files++;
-        else count_files(inner, out);
+        n += inner < 0 ? 1 : count_files(inner);
     }
     closedir(d);
-    return true;
+    return n;
 }
 
 /* Pinned content does not change: when the cache has it, and it is whole, there is nothing to fetch. */
@@ -73,10 +73,10 @@ static bool is_current(Pull *p) {
     Str shown;
     int fd = source_open(&p->arena, p->state, STR("/"), p->s, &shown, NULL);
     if (fd < 0) return false;
-    bool ok = source_verify(fd, p->s->checksum, NULL) && count_files(fd, p->out);
-    if (!ok) close(fd);
+    if (!source_verify(fd, p->s->checksum, NULL)) return close(fd), false;
     p->out->kind = SOURCE_PULL_CURRENT;
-    return ok;
+    p->out->files = count_files(fd);
+    return true;
 }
 
 /* ---- fetching ---- */
@@ -144,7 +144,7 @@ static bool pull_local(Pull *p, Str root) {
     if (fd < 0) return false;
     p->out->kind = SOURCE_PULL_LOCAL;
     bool ok = source_verify(fd, p->s->checksum, p->err);
-    if (!ok || !count_files(fd, p->out)) close(fd);
+    close(fd);
     return ok;
 }
 
