@@ -1,6 +1,6 @@
 /* Maps of strings in which ${NAME} stands for a variable of the parent: `environment`, `env`
  * and `headers`. Only the form is checked here; values are filled in when they are used. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 static bool is_name_start(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
 

@@ -1,6 +1,6 @@
 /* tools.json: argv tools. The messages are those of the manifest's own reference page, so
  * they name an entry by index and name, not by path. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/int.h"
 #include "value/list.h"
 

@@ -1,5 +1,5 @@
 /* MCP servers: mcp_servers of the settings, and mcpServers of a .mcp.json. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/list.h"
 
 enum { SERVER_TIMEOUT_MS = 60000 };

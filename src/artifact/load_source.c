@@ -2,7 +2,7 @@
  * hooks and agents, never settings or overrides, and a hook of theirs cannot fail open. */
 #include <unistd.h>
 #include "artifact/git.h"
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "artifact/source.h"
 #include "value/list.h"
 

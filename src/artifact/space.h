@@ -1,6 +1,6 @@
 /* Inside of loading a Construct space: what its tools, hooks and agent share. */
 #pragma once
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 typedef struct Space {
     Loader *l;
