@@ -10,8 +10,8 @@ static size_t name_length(Str s) {
     return n;
 }
 
-/* Every "${" opens a name that "}" closes; "$${" is no opening. */
-static bool references_are_closed(Str s) {
+/* Every "${" opens a name that "}" closes; "$${" is no opening. Names that must not be handed on go to *refused. */
+static bool references_are_closed(Loader *l, Str s, Str *refused) {
     for (size_t i = 0; i + 1 < s.n; i++) {
         if (s.at[i] != '$') continue;
         if (s.at[i + 1] == '$' && i + 2 < s.n && s.at[i + 2] == '{') {
@@ -20,6 +20,7 @@ static bool references_are_closed(Str s) {
             Str rest = str_sub(s, i + 2, s.n);
             size_t n = name_length(rest);
             if (n == 0 || n == rest.n || rest.at[n] != '}') return false;
+            if (!loader_env_allowed(l, str_sub(rest, 0, n))) *refused = str_sub(rest, 0, n);
             i += 2 + n;
         }
     }
@@ -33,10 +34,13 @@ static bool is_header_name(Str s) {
     return s.n > 0;
 }
 
-static const char *value_problem(Str s, bool headers) {
-    if (memchr(s.at, 0, s.n)) return "must not contain NUL";
-    if (headers && (memchr(s.at, '\n', s.n) || memchr(s.at, '\r', s.n))) return "must not contain line breaks";
-    return references_are_closed(s) ? NULL : "\"${\" must be followed by a name and \"}\" (a literal one is \"$${\")";
+static const char *value_problem(Loader *l, Str s, bool headers) {
+    Str refused = { 0 };
+    if (s.n && memchr(s.at, 0, s.n)) return "must not contain NUL";
+    if (headers && (str_find_char(s, '\n') >= 0 || str_find_char(s, '\r') >= 0)) return "must not contain line breaks";
+    if (!references_are_closed(l, s, &refused)) return "\"${\" must be followed by a name and \"}\" (a literal one is \"$${\")";
+    if (refused.n == 0) return NULL;
+    return arena_fmt(l->docs.arena, STR_FMT " is a key or token (sandbox.env_allow of harness.md must name it)", STR_ARG(refused));
 }
 
 bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers) {
@@ -53,7 +57,7 @@ bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bo
             problem = headers ? "is not the name of a header" : "is not the name of a variable";
         else if (!value_is_string(e->value))
             problem = arena_fmt(l->docs.arena, "expected string, got %s", field_type_name(e->value));
-        else problem = value_problem(value_str(e->value), headers);
+        else problem = value_problem(l, value_str(e->value), headers);
         if (!problem) continue;
         loader_error(l, &inside, where, "%s.%s: %s", inside.path, where, problem);
         ok = false;

@@ -14,12 +14,12 @@ typedef struct ManifestEntry {
 } ManifestEntry;
 
 static const Field entry_fields[] = {
-    { "name", FIELD_STRING, offsetof(ManifestEntry, name), 0 },
-    { "description", FIELD_STRING, offsetof(ManifestEntry, description), 0 },
-    { "schema", FIELD_MAP, offsetof(ManifestEntry, schema), 0 },
-    { "command", FIELD_STRINGS, offsetof(ManifestEntry, command), 0 },
-    { "timeoutSec", FIELD_INT, offsetof(ManifestEntry, timeout), 0 },
-    { "envPassthrough", FIELD_STRINGS, offsetof(ManifestEntry, env), 0 },
+    { .name = "name", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, name) },
+    { .name = "description", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, description) },
+    { .name = "schema", .type = FIELD_MAP, .offset = offsetof(ManifestEntry, schema) },
+    { .name = "command", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, command) },
+    { .name = "timeoutSec", .type = FIELD_INT, .offset = offsetof(ManifestEntry, timeout) },
+    { .name = "envPassthrough", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, env) },
 };
 
 typedef struct Manifest {
@@ -117,6 +117,10 @@ static bool check_env(Manifest *m, StrList *env) {
             loader_error(m->l, &m->at, "envPassthrough", "%s: envPassthrough[%zu]: invalid name \"" STR_FMT "\" (must match [A-Z_][A-Z0-9_]*)",
                          m->label, i, STR_ARG(env->at[i]));
             ok = false;
+        } else if (!loader_env_allowed(m->l, name)) {
+            loader_error(m->l, &m->at, "envPassthrough", "%s: envPassthrough[%zu]: %s is a key or token (sandbox.env_allow of harness.md must name it)",
+                         m->label, i, name.at);
+            ok = false;
         } else if (!table_has(&seen, name)) {
             table_put(&seen, name, m);
             env->at[n++] = name;
@@ -178,22 +182,23 @@ static void protect_program(Manifest *m, Str program) {
 
 static void load_entry(Manifest *m, size_t i) {
     ManifestEntry e = { .schema = VALUE_GONE };
-    FieldInput in = { &m->l->docs, m->at.document, m->at.map, m->at.path, { m->at.origin.line, m->at.origin.column }, false };
+    Problems before = *m->l->docs.problems;
     int64_t timeout_ms;
-    bool ok = check_name(m, &e, i);
-    ok = field_read(&in, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
+    bool named = check_name(m, &e, i), ok = named;
+    ok = loader_read(m->l, &m->at, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
     ok = check_command(m, &e.command) && ok;
     ok = check_timeout(m, &timeout_ms) && ok;
     ok = check_env(m, &e.env) && ok;
     if (value_is_gone(e.schema)) e.schema = empty_schema(m->l->docs.heap);
     Schema *schema = loader_schema(m->l, &m->at, "schema", e.schema);
-    if (!ok || !schema) return;
+    ok = schema && ok;
+    if (!ok && (loader_forgive(m->l, &before) || !named)) return;
     ToolDef tool = {
         .name = e.name, .description = e.description.n ? e.description : e.name, .kind = TOOL_ARGV, .origin = m->at.origin,
         .parameters = e.schema, .schema = schema, .output_schema = VALUE_GONE, .safety = VALUE_GONE, .retry = VALUE_GONE,
         .environment = VALUE_GONE, .timeout_ms = timeout_ms, .argv = e.command, .env_passthrough = e.env, .folder = m->folder,
     };
-    protect_program(m, tool.argv.at[0]);
+    if (tool.argv.n) protect_program(m, tool.argv.at[0]);
     VEC_PUSH(&m->l->tools, tool);
 }
 
@@ -223,7 +228,7 @@ static Str folder_of(Str path) {
 }
 
 void load_manifest(Loader *l, Str path) {
-    static const Field root_fields[] = { { "tools", FIELD_LIST, 0, FIELD_REQUIRED } };
+    static const Field root_fields[] = { { .name = "tools", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Document d;
     Value tools = VALUE_GONE;
     loader_look_at(l, path);

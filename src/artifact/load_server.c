@@ -8,57 +8,37 @@ typedef struct ServerFields { ServerDef def; Value tools; Str trust, type; } Ser
 
 #define SERVER(member) offsetof(ServerFields, def) + offsetof(ServerDef, member)
 static const Field server_fields[] = {
-    { "command", FIELD_STRING, SERVER(command), 0 },
-    { "args", FIELD_STRINGS, SERVER(args), 0 },
-    { "env", FIELD_MAP, SERVER(env), 0 },
-    { "cwd", FIELD_STRING, SERVER(cwd), 0 },
-    { "url", FIELD_STRING, SERVER(url), 0 },
-    { "headers", FIELD_MAP, SERVER(headers), 0 },
-    { "tools", FIELD_MAP, offsetof(ServerFields, tools), 0 },
-    { "timeout_ms", FIELD_INT, SERVER(timeout_ms), 0 },
-    { "read_roots", FIELD_STRINGS, SERVER(read_roots), 0 },
-    { "write_roots", FIELD_STRINGS, SERVER(write_roots), 0 },
-    { "network", FIELD_BOOL, SERVER(network), 0 },
-    { "allow", FIELD_STRINGS, SERVER(allow), 0 },
-    { "trust", FIELD_STRING, offsetof(ServerFields, trust), 0 },
-    { "type", FIELD_STRING, offsetof(ServerFields, type), 0 },
+    { .name = "command", .type = FIELD_STRING, .offset = SERVER(command) },
+    { .name = "args", .type = FIELD_STRINGS, .offset = SERVER(args) },
+    { .name = "env", .type = FIELD_MAP, .offset = SERVER(env) },
+    { .name = "cwd", .type = FIELD_STRING, .offset = SERVER(cwd) },
+    { .name = "url", .type = FIELD_STRING, .offset = SERVER(url) },
+    { .name = "headers", .type = FIELD_MAP, .offset = SERVER(headers) },
+    { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools) },
+    { .name = "timeout_ms", .type = FIELD_INT, .offset = SERVER(timeout_ms) },
+    { .name = "read_roots", .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
+    { .name = "write_roots", .type = FIELD_STRINGS, .offset = SERVER(write_roots) },
+    { .name = "network", .type = FIELD_BOOL, .offset = SERVER(network) },
+    { .name = "allow", .type = FIELD_STRINGS, .offset = SERVER(allow) },
+    { .name = "trust", .type = FIELD_STRING, .offset = offsetof(ServerFields, trust) },
+    { .name = "type", .type = FIELD_STRING, .offset = offsetof(ServerFields, type) },
 };
 
 static const Field tools_fields[] = {
-    { "allow", FIELD_STRINGS, offsetof(ServerDef, allow_tools), 0 },
-    { "deny", FIELD_STRINGS, offsetof(ServerDef, deny_tools), 0 },
+    { .name = "allow", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools) },
+    { .name = "deny", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools) },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static FieldInput input_of(Loader *l, const LoaderPlace *at) {
-    return (FieldInput){ &l->docs, at->document, at->map, at->path, { at->origin.line, at->origin.column }, false };
-}
-
-static bool is_one_of(Str word, const Str *known, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(word, known[i])) return true;
-    return false;
-}
-
-static bool refuse(Loader *l, const LoaderPlace *at, const char *key, Str word, const Str *known, size_t n) {
-    Str hint = field_hint(l->docs.arena, word, known, n);
-    document_report(&l->docs, at->document, PROBLEM_ERROR, document_place(at->document, at->map, str_from(key)), hint,
-                    "%s.%s: unknown value \"" STR_FMT "\"", at->path, key, STR_ARG(word));
-    return false;
-}
-
 static bool check_words(Loader *l, const LoaderPlace *at, const ServerFields *f) {
-    static const Str allowed[] = { STR("sampling"), STR("elicitation"), STR("roots") };
-    static const Str types[] = { STR("stdio"), STR("http"), STR("sse"), STR("streamable-http") };
-    static const Str trusts[] = { STR("annotations") };
+    static const char *const allowed[] = { "sampling", "elicitation", "roots", NULL };
+    static const char *const types[] = { "stdio", "http", "sse", "streamable-http", NULL };
+    static const char *const trusts[] = { "annotations", NULL };
     bool ok = true;
-    for (size_t i = 0; i < f->def.allow.n; i++)
-        if (!is_one_of(f->def.allow.at[i], allowed, COUNT(allowed)))
-            ok = refuse(l, at, "allow", f->def.allow.at[i], allowed, COUNT(allowed));
-    if (f->trust.at && !is_one_of(f->trust, trusts, 1)) ok = refuse(l, at, "trust", f->trust, trusts, 1);
-    if (f->type.at && !is_one_of(f->type, types, COUNT(types))) ok = refuse(l, at, "type", f->type, types, COUNT(types));
-    return ok;
+    for (size_t i = 0; i < f->def.allow.n; i++) ok = loader_choice(l, at, "allow", f->def.allow.at[i], allowed) && ok;
+    ok = loader_choice(l, at, "trust", f->trust, trusts) && ok;
+    return loader_choice(l, at, "type", f->type, types) && ok;
 }
 
 static bool has_nul(Str s) { return s.n && memchr(s.at, 0, s.n); }
@@ -92,14 +72,14 @@ static bool check_transport(Loader *l, const LoaderPlace *at, const ServerDef *s
         return false;
     }
     if (!s->command.at && !s->url.at) {
-        loader_error(l, at, "", "%s: command or url is required", at->path);
+        loader_error(l, at, NULL, "%s: command or url is required", at->path);
         return false;
     }
     static const struct { const char *key; bool program; } keys[] = { { "args", true }, { "env", true }, { "cwd", true },
         { "read_roots", true }, { "write_roots", true }, { "network", true }, { "headers", false } };
     for (size_t i = 0; i < COUNT(keys); i++)
         if (dict_find_str(value_dict(at->map), str_from(keys[i].key)) && keys[i].program != (s->command.at != NULL))
-            loader_warn(l, at, keys[i].key, "", "%s.%s has no meaning for a server with %s", at->path, keys[i].key,
+            loader_warn(l, at, keys[i].key, NULL, "%s.%s has no meaning for a server with %s", at->path, keys[i].key,
                         s->command.at ? "a command" : "a url");
     return s->command.at ? check_program(l, at, s) : check_url(l, at, s->url);
 }
@@ -109,8 +89,7 @@ static bool read_tools(Loader *l, const LoaderPlace *at, Value tools, ServerDef 
     LoaderPlace inside = *at;
     inside.map = tools;
     inside.path = arena_fmt(l->docs.arena, "%s.tools", at->path);
-    FieldInput in = input_of(l, &inside);
-    return field_read(&in, tools_fields, COUNT(tools_fields), s);
+    return loader_read(l, &inside, tools_fields, COUNT(tools_fields), s);
 }
 
 static const ServerDef *find(const Loader *l, Str name) {
@@ -136,10 +115,9 @@ static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
 static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE,
                                 .timeout_ms = SERVER_TIMEOUT_MS, .needs_approval = needs_approval }, .tools = VALUE_GONE };
-    FieldInput in = input_of(l, at);
-    if (!field_is_map(&in)) return;
+    bool typed = loader_read(l, at, server_fields, COUNT(server_fields), &f);
+    if (!value_is_dict(at->map)) return;
     bool ok = loader_name_ok(l, at, "server", at->name);
-    bool typed = field_read(&in, server_fields, COUNT(server_fields), &f);
     if (typed) ok = check_transport(l, at, &f.def) && ok;     /* else one of the two may only seem to be missing */
     ok = check_words(l, at, &f) && ok;
     ok = check_timeout(l, at, f.def.timeout_ms) && ok;
@@ -168,7 +146,7 @@ void load_servers(Loader *l, const Document *d, Value servers, bool needs_approv
 }
 
 void load_mcp_json(Loader *l, Str path) {
-    static const Field root_fields[] = { { "mcpServers", FIELD_MAP, 0, FIELD_REQUIRED } };
+    static const Field root_fields[] = { { .name = "mcpServers", .type = FIELD_MAP, .flags = FIELD_REQUIRED } };
     Document d;
     Value servers = VALUE_GONE;
     loader_look_at(l, path);

@@ -9,11 +9,11 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static const Field source_fields[] = {
-    { "type", FIELD_STRING, offsetof(SourceDef, type), FIELD_REQUIRED },
-    { "url", FIELD_STRING, offsetof(SourceDef, url), 0 },
-    { "path", FIELD_STRING, offsetof(SourceDef, path), 0 },
-    { "ref", FIELD_STRING, offsetof(SourceDef, ref), 0 },
-    { "checksum", FIELD_STRING, offsetof(SourceDef, checksum), 0 },
+    { .name = "type", .type = FIELD_STRING, .offset = offsetof(SourceDef, type), .flags = FIELD_REQUIRED },
+    { .name = "url", .type = FIELD_STRING, .offset = offsetof(SourceDef, url) },
+    { .name = "path", .type = FIELD_STRING, .offset = offsetof(SourceDef, path) },
+    { .name = "ref", .type = FIELD_STRING, .offset = offsetof(SourceDef, ref) },
+    { .name = "checksum", .type = FIELD_STRING, .offset = offsetof(SourceDef, checksum) },
 };
 
 /* ---- rules ---- */

@@ -8,27 +8,6 @@ Str space_path(const Space *s, const char *inside) {
     return str_from(arena_fmt(s->l->docs.arena, STR_FMT "/%s", STR_ARG(s->folder), inside));
 }
 
-void space_template_error(Space *s, const LoaderPlace *at, const char *key, Error *err) {
-    uint32_t line = at->document->body_line, indent = 0;
-    if (key && str_ends(at->document->file, STR(".json"))) {
-        Place place = document_value_place(at->document, at->map, str_from(key));    /* escapes move columns: only the start is sure */
-        line = place.line;
-        indent = place.column;
-        err->line = 1;
-        err->column = 0;
-    } else if (key) {
-        document_script_place(at->document, at->map, str_from(key), &line, &indent);
-    }
-    if (err->line) {
-        err->column += err->line == 1 || indent ? indent : 0;
-        err->line += line - 1;
-    } else {
-        err->line = line;
-        err->column = 1;
-    }
-    problems_add_error(s->l->docs.problems, at->document->file, err);
-}
-
 /* ---- tools ---- */
 
 static void load_tool_file(Space *s, Str name) {

@@ -3,16 +3,16 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static const Field agent_fields[] = {
-    { "id", FIELD_STRING, offsetof(AgentDef, name), FIELD_REQUIRED },
-    { "name", FIELD_STRING, offsetof(AgentDef, title), 0 },
-    { "description", FIELD_STRING, offsetof(AgentDef, description), 0 },
-    { "model", FIELD_STRING, offsetof(AgentDef, model), 0 },
-    { "provider", FIELD_STRING, offsetof(AgentDef, provider), 0 },
-    { "maxIterations", FIELD_INT, offsetof(AgentDef, max_iterations), 0 },
-    { "blockedTools", FIELD_STRINGS, offsetof(AgentDef, blocked_tools), 0 },
-    { "canInvokeAgents", FIELD_STRINGS, offsetof(AgentDef, can_invoke), 0 },
-    { "canSpawn", FIELD_BOOL, offsetof(AgentDef, can_spawn), 0 },
-    { "tools", FIELD_STRINGS, offsetof(AgentDef, tools), 0 },
+    { .name = "id", .type = FIELD_STRING, .offset = offsetof(AgentDef, name), .flags = FIELD_REQUIRED },
+    { .name = "name", .type = FIELD_STRING, .offset = offsetof(AgentDef, title) },
+    { .name = "description", .type = FIELD_STRING, .offset = offsetof(AgentDef, description) },
+    { .name = "model", .type = FIELD_STRING, .offset = offsetof(AgentDef, model) },
+    { .name = "provider", .type = FIELD_STRING, .offset = offsetof(AgentDef, provider) },
+    { .name = "maxIterations", .type = FIELD_INT, .offset = offsetof(AgentDef, max_iterations) },
+    { .name = "blockedTools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, blocked_tools) },
+    { .name = "canInvokeAgents", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, can_invoke) },
+    { .name = "canSpawn", .type = FIELD_BOOL, .offset = offsetof(AgentDef, can_spawn) },
+    { .name = "tools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, tools) },
 };
 
 static bool given(const FieldInput *in, const char *name) {
@@ -26,30 +26,27 @@ static bool check_iterations(Space *s, const LoaderPlace *at, const AgentDef *a,
     return false;
 }
 
-static bool compile_prompt(Space *s, const LoaderPlace *at, AgentDef *a) {
-    Error err = { 0 };
-    a->prompt = arena_str(s->l->docs.arena, at->document->body);
-    if (!template_compile(at->document->body, NULL, &a->prompt_template, &err)) {
-        error_wrap(&err, "agent \"" STR_FMT "\": system prompt", STR_ARG(a->name));
-        space_template_error(s, at, NULL, &err);
-        return false;
-    }
-    VEC_PUSH(&s->l->templates, a->prompt_template);
-    return true;
+static void refer(Space *s, const LoaderPlace *at, LoaderReferenceKind kind, const char *key, Str agent, StrList names) {
+    Value *list = dict_find_str(value_dict(at->map), str_from(key));
+    for (size_t i = 0; i < names.n; i++)
+        VEC_PUSH(&s->l->references, (LoaderReference){ kind, agent, names.at[i], at->origin.file, document_item_place(at->document, *list, i) });
 }
 
-/* Where an int was given but could not be read, max_iterations is still 0: that has been reported. */
 void space_load_agent(Space *s, const Document *d) {
-    Place place = document_place(d, d->root, STR("id"));
-    AgentDef a = { .origin = { d->file, place.line, place.column, SOURCE_SPACE }, .from_space = true };
-    LoaderPlace at = { .document = d, .map = d->root, .path = "", .origin = a.origin };
-    FieldInput in = { &s->l->docs, d, d->root, "", place, false };
+    Problems before = *s->l->docs.problems;
+    size_t references = s->l->references.n;
+    LoaderPlace at = loader_file_place(s->l, d, SOURCE_SPACE);
+    AgentDef a = { .origin = at.origin, .from_space = true };
+    FieldInput in = loader_input(s->l, &at);
     bool ok = field_read(&in, agent_fields, COUNT(agent_fields), &a);
-    if (ok) ok = check_iterations(s, &at, &a, given(&in, "maxIterations"));
-    at.name = a.name;
-    ok = a.name.at && loader_name_ok(s->l, &at, "agent", a.name) && ok;
-    ok = compile_prompt(s, &at, &a) && ok;
+    if (ok) ok = check_iterations(s, &at, &a, given(&in, "maxIterations"));    /* else 0 may only mean: not an int */
+    if (a.name.at) ok = loader_name_ok(s->l, &at, "agent", a.name) && ok;
+    a.prompt = arena_str(s->l->docs.arena, d->body);
+    a.prompt_template = loader_template(s->l, &at, NULL, d->body);
     a.has_tools = given(&in, "tools");
     a.has_can_invoke = given(&in, "canInvokeAgents");
-    if (ok) VEC_PUSH(&s->l->agents, a);
+    refer(s, &at, REFERENCE_TOOL, "tools", a.name, a.tools);
+    refer(s, &at, REFERENCE_AGENT, "canInvokeAgents", a.name, a.can_invoke);
+    if ((ok && a.prompt_template) || (!loader_forgive(s->l, &before) && a.name.n)) VEC_PUSH(&s->l->agents, a);
+    else s->l->references.n = references;
 }

@@ -8,48 +8,50 @@ typedef struct SpaceHook { HookDef def; Str type; } SpaceHook;
 
 #define HOOK(member) offsetof(SpaceHook, def) + offsetof(HookDef, member)
 static const Field hook_fields[] = {
-    { "id", FIELD_STRING, HOOK(name), FIELD_REQUIRED },
-    { "type", FIELD_STRING, offsetof(SpaceHook, type), FIELD_REQUIRED },
-    { "tools", FIELD_STRINGS, HOOK(tools), 0 },
-    { "command", FIELD_STRING, HOOK(command), FIELD_REQUIRED },
-    { "blocking", FIELD_BOOL, HOOK(blocking), 0 },
+    { .name = "id", .type = FIELD_STRING, .offset = HOOK(name), .flags = FIELD_REQUIRED },
+    { .name = "type", .type = FIELD_STRING, .offset = offsetof(SpaceHook, type), .flags = FIELD_REQUIRED },
+    { .name = "tools", .type = FIELD_STRINGS, .offset = HOOK(tools) },
+    { .name = "command", .type = FIELD_STRING, .offset = HOOK(command), .flags = FIELD_REQUIRED },
+    { .name = "blocking", .type = FIELD_BOOL, .offset = HOOK(blocking) },
 };
 
-static bool check_type(Space *s, const LoaderPlace *at, SpaceHook *h) {
+static void check_type(Space *s, const LoaderPlace *at, SpaceHook *h) {
     static const Str known[] = { STR("pre_tool"), STR("post_tool") };
-    if (!h->type.at) return false;
+    if (!h->type.at) return;
     h->def.post = str_eq(h->type, known[1]);
     h->def.event = h->def.post ? STR("tool.post") : STR("tool.pre");
-    if (h->def.post || str_eq(h->type, known[0])) return true;
+    if (h->def.post || str_eq(h->type, known[0])) return;
     document_report(&s->l->docs, at->document, PROBLEM_ERROR, document_place(at->document, at->map, STR("type")),
                     field_hint(s->l->docs.arena, h->type, known, 2), "%s.type \"" STR_FMT "\" is invalid", at->path, STR_ARG(h->type));
-    return false;
 }
 
-static bool check_command(Space *s, const LoaderPlace *at, const SpaceHook *h) {
-    if (!h->def.command.at) return false;
-    if (str_trim(h->def.command).n && !memchr(h->def.command.at, 0, h->def.command.n)) return true;
+static void check_command(Space *s, const LoaderPlace *at, const SpaceHook *h) {
+    if (!h->def.command.at || (str_trim(h->def.command).n && !memchr(h->def.command.at, 0, h->def.command.n))) return;
     loader_error(s->l, at, "command", "hook \"" STR_FMT "\": command must not be empty or contain NUL", STR_ARG(h->def.name));
-    return false;
 }
 
+static void check_name(Space *s, const LoaderPlace *at, Str name) {
+    if (name.n) loader_name_ok(s->l, at, "hook", name);
+    else loader_error(s->l, at, "id", "%s.id cannot be empty", at->path);
+}
+
+/* A hook is a guard: what is wrong with it is never forgiven, so it is added in any case and its name stays known. */
 static void load_hook_entry(Space *s, LoaderPlace *at) {
     SpaceHook h = { .def = { .kind = HOOK_COMMAND, .origin = at->origin, .timeout_ms = HOOK_TIMEOUT_MS, .blocking = true, .folder = s->folder } };
-    FieldInput in = { &s->l->docs, at->document, at->map, at->path, { at->origin.line, at->origin.column }, false };
-    if (!field_is_map(&in)) return;
-    bool ok = field_read(&in, hook_fields, COUNT(hook_fields), &h);
+    loader_read(s->l, at, hook_fields, COUNT(hook_fields), &h);
+    if (!value_is_dict(at->map)) return;
     at->name = h.def.name;
-    ok = h.def.name.at && loader_name_ok(s->l, at, "hook", h.def.name) && ok;
-    ok = check_type(s, at, &h) && ok;
-    ok = check_command(s, at, &h) && ok;
+    if (h.def.name.at) check_name(s, at, h.def.name);
+    check_type(s, at, &h);
+    check_command(s, at, &h);
     h.def.allow_on_error = !h.def.blocking;
     if (!h.def.blocking)
-        loader_warn(s->l, at, "blocking", "", "hook \"" STR_FMT "\": blocking is false, so a call goes on when the hook fails", STR_ARG(h.def.name));
-    if (ok) VEC_PUSH(&s->l->hooks, h.def);
+        loader_warn(s->l, at, "blocking", NULL, "hook \"" STR_FMT "\": blocking is false, so a call goes on when the hook fails", STR_ARG(h.def.name));
+    if (h.def.name.n) VEC_PUSH(&s->l->hooks, h.def);
 }
 
 void space_load_hooks(Space *s, const Document *d) {
-    static const Field root_fields[] = { { "hooks", FIELD_LIST, 0, FIELD_REQUIRED } };
+    static const Field root_fields[] = { { .name = "hooks", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Value list = VALUE_GONE;
     FieldInput in = { &s->l->docs, d, d->root, "", document_item_place(d, VALUE_GONE, 0), false };
     if (!value_is_dict(d->root)) {

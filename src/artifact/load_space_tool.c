@@ -12,24 +12,20 @@ typedef struct SpaceTool { ToolDef def; Str command, tool; double timeout; bool 
 #define TOOL(member) offsetof(SpaceTool, def) + offsetof(ToolDef, member)
 enum { ROW_ID, ROW_NAME, ROW_DESCRIPTION, ROW_COMMAND, ROW_SERVER };
 static const Field fields_of_all[] = {
-    [ROW_ID] = { "id", FIELD_STRING, TOOL(name), FIELD_REQUIRED },
-    [ROW_NAME] = { "name", FIELD_STRING, TOOL(title), FIELD_REQUIRED },
-    [ROW_DESCRIPTION] = { "description", FIELD_STRING, TOOL(description), FIELD_REQUIRED },
-    [ROW_COMMAND] = { "command", FIELD_STRING, offsetof(SpaceTool, command), FIELD_REQUIRED },
-    [ROW_SERVER] = { "server", FIELD_STRING, TOOL(server), FIELD_REQUIRED },
-    { "tool", FIELD_STRING, TOOL(server_tool), 0 },
-    { "mcp", FIELD_BOOL, offsetof(SpaceTool, mcp), 0 },
-    { "category", FIELD_STRING, TOOL(category), 0 },
-    { "parameters", FIELD_LIST, 0, FIELD_IGNORED },
-    { "timeout", FIELD_NUMBER, offsetof(SpaceTool, timeout), 0 },
-    { "confirm", FIELD_BOOL, TOOL(confirm), 0 },
-    { "icon", FIELD_STRING, TOOL(icon), 0 },
-    { "environment", FIELD_MAP, TOOL(environment), 0 },
-    { "unsafe_raw", FIELD_BOOL, TOOL(unsafe_raw), 0 },
-    { "safety", FIELD_MAP, TOOL(safety), 0 },
-    { "retry", FIELD_MAP, TOOL(retry), 0 },
-    { "idempotency", FIELD_STRING, TOOL(idempotency), 0 },
-    { "injected", FIELD_STRINGS, TOOL(injected), 0 },
+    [ROW_ID] = { .name = "id", .type = FIELD_STRING, .offset = TOOL(name), .flags = FIELD_REQUIRED },
+    [ROW_NAME] = { .name = "name", .type = FIELD_STRING, .offset = TOOL(title), .flags = FIELD_REQUIRED },
+    [ROW_DESCRIPTION] = { .name = "description", .type = FIELD_STRING, .offset = TOOL(description), .flags = FIELD_REQUIRED },
+    [ROW_COMMAND] = { .name = "command", .type = FIELD_STRING, .offset = offsetof(SpaceTool, command), .flags = FIELD_REQUIRED },
+    [ROW_SERVER] = { .name = "server", .type = FIELD_STRING, .offset = TOOL(server), .flags = FIELD_REQUIRED },
+    { .name = "tool", .type = FIELD_STRING, .offset = TOOL(server_tool) },
+    { .name = "mcp", .type = FIELD_BOOL, .offset = offsetof(SpaceTool, mcp) },
+    { .name = "category", .type = FIELD_STRING, .offset = TOOL(category) },
+    { .name = "parameters", .type = FIELD_LIST, .flags = FIELD_IGNORED },
+    { .name = "timeout", .type = FIELD_NUMBER, .offset = offsetof(SpaceTool, timeout) },
+    { .name = "icon", .type = FIELD_STRING, .offset = TOOL(icon) },
+    { .name = "environment", .type = FIELD_MAP, .offset = TOOL(environment) },
+    { .name = "unsafe_raw", .type = FIELD_BOOL, .offset = TOOL(unsafe_raw) },
+    LOADER_GOVERNANCE_FIELDS,
 };
 
 static bool is_true(Value map, const char *key) {
@@ -44,8 +40,7 @@ static bool read_fields(Space *s, const LoaderPlace *at, bool from_file, SpaceTo
     fields[ROW_DESCRIPTION].flags = from_file ? FIELD_REQUIRED : 0;
     fields[ROW_COMMAND].flags = mcp ? 0 : FIELD_REQUIRED;
     fields[ROW_SERVER].flags = mcp ? FIELD_REQUIRED : 0;
-    FieldInput in = { &s->l->docs, at->document, at->map, at->path, { at->origin.line, at->origin.column }, false };
-    return field_read(&in, fields, COUNT(fields), t);
+    return loader_read(s->l, at, fields, COUNT(fields), t);
 }
 
 /* ---- checks ---- */
@@ -121,22 +116,16 @@ static TemplateParam *template_params(Arena *arena, Value schema, size_t *n) {
 
 static bool compile_command(Space *s, const LoaderPlace *at, SpaceTool *t) {
     TemplateCommand options = { .unsafe_raw = t->def.unsafe_raw };
-    Error err = { 0 };
     if (str_trim(t->command).n == 0 || memchr(t->command.at, 0, t->command.n)) {
         loader_error(s->l, at, "command", "tool \"" STR_FMT "\": command must not be empty or contain NUL", STR_ARG(t->def.name));
         return false;
     }
     options.params = template_params(s->l->docs.arena, t->def.parameters, &options.n_params);
-    if (!template_compile_command(t->command, &options, &t->def.command, &err)) {
-        error_wrap(&err, "tool \"" STR_FMT "\": command", STR_ARG(t->def.name));
-        space_template_error(s, at, "command", &err);
-        return false;
-    }
-    VEC_PUSH(&s->l->templates, t->def.command);
-    if (t->def.unsafe_raw && template_has_raw(t->def.command))
-        loader_warn(s->l, at, "unsafe_raw", "", "tool \"" STR_FMT "\": unsafe_raw puts values into the shell command unquoted",
+    t->def.command = loader_command(s->l, at, "command", &options);
+    if (t->def.command && t->def.unsafe_raw && template_has_raw(t->def.command))
+        loader_warn(s->l, at, "unsafe_raw", NULL, "tool \"" STR_FMT "\": unsafe_raw puts values into the shell command unquoted",
                     STR_ARG(t->def.name));
-    return true;
+    return t->def.command != NULL;
 }
 
 /* ---- putting it together ---- */
@@ -160,23 +149,23 @@ static bool is_shadowed(Space *s, const LoaderPlace *at, Str id, bool from_file)
         return false;
     }
     if (!table_has(&s->ids, id)) return false;
-    loader_warn(s->l, at, "id", "", "tool \"" STR_FMT "\": the file in agent/tools wins over this entry", STR_ARG(id));
+    loader_warn(s->l, at, "id", NULL, "tool \"" STR_FMT "\": the file in agent/tools wins over this entry", STR_ARG(id));
     return true;
 }
 
-void space_load_tool(Space *s, const LoaderPlace *at, bool from_file) {
-    SpaceTool t = { .timeout = TIMEOUT_DEFAULT, .def = {
-        .origin = at->origin, .output_schema = VALUE_GONE, .safety = VALUE_GONE, .retry = VALUE_GONE,
-        .environment = VALUE_GONE, .parameters = VALUE_GONE, .folder = s->folder } };
-    Value id = get(at->map, "id");
-    if (value_is_string(id) && is_shadowed(s, at, value_str(id), from_file)) return;
-    bool ok = read_fields(s, at, from_file, &t);
-    LoaderPlace named = *at;
-    named.name = t.def.name;
-    ok = check_id(s, at, t.def.name) && ok;
-    ok = check_timeout(s, at, &t, &t.def.timeout_ms) && ok;
-    ok = loader_env(s->l, at, "environment", t.def.environment, false) && ok;
-    ok = finish(s, &named, &t) && ok;
-    t.def.description = describe(s, at, &t.def, from_file);
-    if (ok) VEC_PUSH(&s->l->tools, t.def);
+void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
+    Problems before = *s->l->docs.problems;
+    LoaderPlace at = *given;
+    SpaceTool t = { .timeout = TIMEOUT_DEFAULT, .def = { .origin = at.origin, .environment = VALUE_GONE, .parameters = VALUE_GONE, .folder = s->folder } };
+    Value id = get(at.map, "id");
+    if (value_is_string(id) && is_shadowed(s, &at, value_str(id), from_file)) return;
+    bool ok = read_fields(s, &at, from_file, &t);
+    at.name = t.def.name;
+    ok = check_id(s, &at, t.def.name) && ok;
+    ok = check_timeout(s, &at, &t, &t.def.timeout_ms) && ok;
+    ok = loader_env(s->l, &at, "environment", t.def.environment, false) && ok;
+    ok = loader_governance(s->l, &at, &t.def) && ok;
+    ok = finish(s, &at, &t) && ok;
+    t.def.description = describe(s, &at, &t.def, from_file);
+    if (ok || (!loader_forgive(s->l, &before) && t.def.name.n)) VEC_PUSH(&s->l->tools, t.def);
 }

@@ -12,6 +12,3 @@ Str space_path(const Space *s, const char *inside);                  /* FOLDER/i
 void space_load_tool(Space *s, const LoaderPlace *at, bool from_file);   /* load_space_tool.c; at->document's body counts for a file */
 void space_load_hooks(Space *s, const Document *d);                  /* load_space_hook.c: one agent/hooks/NAME.json */
 void space_load_agent(Space *s, const Document *d);                  /* load_space_agent.c: agent/config.md */
-
-/* A template's error, whose place counts from the start of the text at `key`, or (key NULL) of the document's body. */
-void space_template_error(Space *s, const LoaderPlace *at, const char *key, Error *err);
