@@ -57,9 +57,9 @@ void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c:
 void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
 void load_hook(Loader *l, const LoaderPlace *at);                /* load_hook.c */
 void load_agent(Loader *l, const LoaderPlace *at);               /* load_agent.c; inline tools and hooks too */
-void load_bundle(Loader *l, const Document *d, Str kind);        /* load_bundle.c; kind: plugin, builtin, override */
-void load_prompt(Loader *l, const Document *d);                  /* load_prompt.c */
-void load_resource(Loader *l, const Document *d);                /* load_resource.c */
+void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source);   /* load_bundle.c; kind: plugin, builtin, override */
+void load_prompt(Loader *l, const Document *d, SourceKind source);            /* load_prompt.c */
+void load_resource(Loader *l, const Document *d, SourceKind source);          /* load_resource.c */
 void load_test(Loader *l, const Document *d);                    /* load_test.c */
 void load_manifest(Loader *l, Str path);                         /* load_manifest.c: tools.json */
 void load_space(Loader *l, Str folder);                          /* load_space.c: agent/, space.manifest.json */
