@@ -156,7 +156,7 @@ static void clear(Settings *s) {
     s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = VALUE_GONE;
 }
 
-void load_config(Loader *l, const Document *d) {
+void load_settings_from(Loader *l, const Document *d) {
     Settings *s = &l->project->settings;
     LoaderPlace at = loader_file_place(l, d, SOURCE_PROJECT);
     bool yaml = is_yaml(d->file);
@@ -186,5 +186,5 @@ void load_settings(Loader *l) {
     if (path.n == 0) return;
     if (l->config.n) loader_look_at(l, path);
     s->file = path;
-    if ((is_yaml(path) ? document_read_yaml : document_read_markdown)(&l->docs, "config", path, &l->settings)) load_config(l, &l->settings);
+    if ((is_yaml(path) ? document_read_yaml : document_read_markdown)(&l->docs, "config", path, &l->settings)) load_settings_from(l, &l->settings);
 }

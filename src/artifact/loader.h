@@ -53,7 +53,7 @@ typedef struct LoaderPlace {
 
 /* The formats. Each reports problems and adds what is sound. */
 void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
-void load_config(Loader *l, const Document *d);                  /* the settings of one that was read */
+void load_settings_from(Loader *l, const Document *d);                  /* the settings of one that was read */
 void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, once settings stand */
 void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
 void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */

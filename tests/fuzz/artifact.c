@@ -22,7 +22,7 @@ static const struct { const char *kind, *path; DocumentFormat format; void (*loa
     { "agent", "x.md", DOCUMENT_MARKDOWN, agent },     { "bundle", "x.md", DOCUMENT_MARKDOWN, plugin },
     { "bundle", "x.md", DOCUMENT_MARKDOWN, override }, { "prompt", "x.md", DOCUMENT_MARKDOWN, prompt },
     { "resource", "x.md", DOCUMENT_MARKDOWN, resource }, { "test", "x.yaml", DOCUMENT_YAML, load_test },
-    { "config", "harness.yaml", DOCUMENT_YAML, load_config }, { "config", "harness.md", DOCUMENT_MARKDOWN, load_config },
+    { "config", "harness.yaml", DOCUMENT_YAML, load_settings_from }, { "config", "harness.md", DOCUMENT_MARKDOWN, load_settings_from },
 };
 
 static Universe *universe;
@@ -35,9 +35,9 @@ static void run(uint8_t choice, Str text, Problems *problems) {
     Document d;
     require(loader_start(&l, &in, root, problems));
     if (document_parse(&l.docs, kinds[k].kind, str_from(kinds[k].path), kinds[k].format, text, &d)) {
-        if (kinds[k].load == load_config) {
+        if (kinds[k].load == load_settings_from) {
             l.settings = d;                               /* the loader owns it then */
-            load_config(&l, &l.settings);
+            load_settings_from(&l, &l.settings);
             load_inline(&l);
         } else {
             kinds[k].load(&l, &d);
