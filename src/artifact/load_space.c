@@ -11,9 +11,13 @@ Str space_path(const Space *s, const char *inside) {
 /* ---- tools ---- */
 
 static void load_tool_file(Space *s, Str name) {
+    Problems before = *s->l->docs.problems;
     Document d;
     Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
-    if (!document_read_markdown(&s->l->docs, "tool", path, &d)) return;
+    if (!document_read_markdown(&s->l->docs, "tool", path, &d)) {
+        loader_forgive(s->l, &before);
+        return;
+    }
     Place at = document_place(&d, d.root, STR("id"));
     space_load_tool(s, &(LoaderPlace){ .document = &d, .map = d.root, .path = "",
                                        .origin = { d.file, at.line, at.column, SOURCE_SPACE } }, true);
