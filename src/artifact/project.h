@@ -136,6 +136,7 @@ typedef struct Project {
     ServerDef *servers;
     SourceDef *sources;
     size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
+    bool has_space;              /* a Construct space was loaded: built-in tools are on unless the settings say otherwise */
     StrList loaded_files;        /* every path looked at, relative to the root: the protected files */
     Module **modules;            /* everything compiled, for project_free */
     Template **templates;
@@ -153,6 +154,7 @@ typedef struct ProjectInput {
     Universe *universe;          /* NULL: one of its own */
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
+    bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 
 /* Loads everything and reports all problems. False when there are errors; then *out is NULL. `problems` may hold

@@ -40,5 +40,7 @@ int command_completion(Cli *cli);
 int command_doctor(Cli *cli);
 int command_help(Cli *cli);
 int command_json_check(Cli *cli);
+int command_schema_test(Cli *cli);
+int command_schema_validate(Cli *cli);
 int command_starlark(Cli *cli);
 int command_version(Cli *cli);

@@ -176,7 +176,7 @@ static bool replace(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Work w = { .vm = vm };
     int64_t most = -1;
     size_t n;
-    if (native_given(a, 2) && !native_i64(a->at[2], &most, err)) return error_wrap(err, "for parameter 3");
+    if (native_given(a, 2) && !native_arg_i64(a, 2, &most, err)) return false;
     if (!(old.n ? search_count(&w, s, old, &n, err) : search_characters(&w, s, &n, err))) return false;
     if (old.n == 0) n++;
     if (most >= 0 && (uint64_t)most < n) n = (size_t)most;

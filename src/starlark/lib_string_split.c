@@ -120,7 +120,7 @@ static bool split_words(Vm *vm, Str s, int64_t most, bool right, Value *out, Err
 
 static bool split(Vm *vm, const NativeArgs *a, bool right, Value *out, Error *err) {
     int64_t most = -1;
-    if (native_given(a, 1) && !native_i64(a->at[1], &most, err)) return error_wrap(err, "for parameter 2");
+    if (native_given(a, 1) && !native_arg_i64(a, 1, &most, err)) return false;
     Str s = value_str(a->self);
     if (!native_given(a, 0) || value_is_none(a->at[0])) return split_words(vm, s, most, right, out, err);
     if (value_is_string(a->at[0])) return split_at(vm, s, value_str(a->at[0]), most, right, out, err);

@@ -99,7 +99,7 @@ static const NativeClass callable_module_class = { MODULE_CLASS, .call = module_
 NativeModule *native_module_new(Heap *h, Str name, Error *err) {
     String *text = string_new(h, name, err);
     Dict *members = text ? dict_new(h, 0, err) : NULL;
-    NativeModule *m = members ? heap_alloc_classed(h, OBJECT_CLASSED, &module_class.base, sizeof *m, err) : NULL;
+    NativeModule *m = members ? heap_alloc_classed(h, OBJECT_MODULE, &module_class.base, sizeof *m, err) : NULL;
     if (!m) return NULL;
     m->name = text;
     m->members = members;
@@ -125,11 +125,7 @@ void native_module_set_call(NativeModule *m, Value fn) {
     m->c.cls = &callable_module_class.base;
 }
 
-bool native_is_module(Value v) {
-    if (!value_is(v, OBJECT_CLASSED)) return false;
-    const ObjectClass *cls = ((Classed *)value_object(v))->cls;
-    return cls == &module_class.base || cls == &callable_module_class.base;
-}
+bool native_is_module(Value v) { return value_is(v, OBJECT_MODULE); }
 
 /* ---- methods of the built-in types ---- */
 

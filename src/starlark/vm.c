@@ -148,11 +148,8 @@ static void format_place(const VmPlace *p, Buf *out) {
 }
 
 void vm_format_failure(const Vm *vm, const Error *err, Buf *out) {
-    const VmPlace *at = vm->trace.at;
-    bool native = vm->trace.n && at[0].line == 0;
-    size_t first = native ? 1 : 0;
+    size_t first = vm->trace.n && vm->trace.at[0].line == 0;  /* a native that failed itself: its name is in the message */
     if (vm->trace.n > first) buf_add(out, STR("Traceback (most recent call last):\n"));
-    for (size_t i = vm->trace.n; i-- > first;) format_place(&at[i], out);
-    if (native) buf_add_fmt(out, "Error in " STR_FMT ": %s\n", STR_ARG(at[0].name), err->msg);
-    else buf_add_fmt(out, "Error: %s\n", err->msg);
+    for (size_t i = vm->trace.n; i-- > first;) format_place(&vm->trace.at[i], out);
+    buf_add_fmt(out, "Error: %s\n", err->msg);
 }

@@ -50,5 +50,5 @@ bool vm_is_callable(Value v);
 typedef struct { Str name, file; uint32_t line, column; } VmPlace;  /* file is "<builtin>" and line 0 for a native */
 size_t vm_traceback(const Vm *vm, const VmPlace **out);
 /* "Traceback (most recent call last):\n  FILE:LINE:COL: in NAME\n…Error: MESSAGE\n". A native that failed itself has no
- * line of its own; the last line then says "Error in NAME: MESSAGE". */
+ * line of its own: the message starts with its name. */
 void vm_format_failure(const Vm *vm, const Error *err, Buf *out);

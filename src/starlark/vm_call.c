@@ -168,26 +168,19 @@ bool vm_push_bound(Vm *vm, Function *fn, const Value *at, uint32_t n, const Nati
 
 /* ---- natives ---- */
 
-/* A native's place in the traceback. What it called has left its own already. */
-static bool failed_in(Vm *vm, const NativeDef *def) {
-    VEC_PUSH(&vm->trace, (VmPlace){ .name = str_from(def->name), .file = STR("<builtin>") });
-    return false;
+static bool wrap_native(const NativeDef *def, Error *err) {
+    if (def->flags & NATIVE_PLAIN_ERRORS) return false;
+    return error_wrap(err, "%s", def->name);
 }
 
-static bool wrap_native(Vm *vm, const NativeDef *def, Error *err) {
-    if (!(def->flags & NATIVE_PLAIN_ERRORS)) error_wrap(err, "%s", def->name);
-    return failed_in(vm, def);
-}
-
-static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
+static bool allowed_now(const Vm *vm, const NativeDef *def, Error *err) {
     if (!(def->flags & NATIVE_HOST) || !vm->loading) return true;
-    error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
-    return failed_in(vm, def);
+    return error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
 }
 
 static bool run_native(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value result = VALUE_NONE;
-    if (!a->def->fn(vm, a, &result, err)) return wrap_native(vm, a->def, err);
+    if (!a->def->fn(vm, a, &result, err)) return wrap_native(a->def, err);
     vm->trace.n = 0;                                     /* a failure it got over is no part of a later one */
     return *out = result, true;
 }
@@ -196,7 +189,7 @@ static bool call_declared(Vm *vm, const NativeDef *def, Value self, const Value 
                           uint32_t n_named, Value *out, Error *err) {
     Value bound[NATIVE_PARAMS_MAX];
     NativeArgs a = { .def = def, .self = self, .at = bound, .n = def->n_params };
-    if (!native_bind_args(def, at, n, named, n_named, bound, err)) return failed_in(vm, def);
+    if (!native_bind_args(def, at, n, named, n_named, bound, err)) return false;
     return run_native(vm, &a, out, err);
 }
 
@@ -206,14 +199,15 @@ static bool call_positional(Vm *vm, const NativeDef *def, Value self, const Valu
     if (!(def->flags & NATIVE_VARIADIC) && n != def->n_params) return call_declared(vm, def, self, at, n, NULL, 0, out, err);
     NativeArgs a = { .def = def, .self = self, .at = at, .n = n };
     if (def->flags & NATIVE_VARIADIC) {
-        if (n < def->min && !native_bind_args(def, at, n, NULL, 0, NULL, err)) return failed_in(vm, def);
+        if (n < def->min && !native_bind_args(def, at, n, NULL, 0, NULL, err)) return false;
     } else if (!native_check_types(def, at, n, err))
-        return failed_in(vm, def);
+        return false;
     return run_native(vm, &a, out, err);
 }
 
+/* A native's place in the traceback. What it called has left its own already. */
 bool vm_failed_native(Vm *vm, const char *name) {
-    VEC_PUSH(&vm->trace, (VmPlace){ str_from(name), STR("<builtin>"), 0, 0 });
+    VEC_PUSH(&vm->trace, (VmPlace){ .name = str_from(name), .file = STR("<builtin>") });
     return false;
 }
 
@@ -269,6 +263,8 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
 
 bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err) {
+    Error ignored;
+    if (!err) err = &ignored;
     if (vm->frames.n == 0) vm->trace.n = 0;              /* a new call from outside? */
     if (!value_is_function(fn)) return vm_call_other(vm, fn, args, n, named, n_named, out, err);
     if (vm->runs >= RUNS_MAX) return error_set(err, ERR_LIMIT, "calls nested too deeply through built-in functions");

@@ -86,31 +86,34 @@ static bool begin_iteration(Vm *vm, Value *state, Error *err) {
     return error_set(err, ERR_SCRIPT, "%s value is not iterable", value_type_name(v));
 }
 
-/* Next item of what begin_iteration set up; false at the end. Ints beyond 50 bits come from the heap. */
-static bool next_item(Vm *vm, Value *state, Value *out, Error *err) {
+/* Next item of what begin_iteration set up. Ints beyond 50 bits come from the heap, so even this may fail. */
+typedef enum { ITEM_GOT, ITEM_END, ITEM_FAILED } Item;
+
+static Item next_item(Vm *vm, Value *state, Value *out, Error *err) {
     Object *o = value_object(state[0]);
     int64_t i = value_small(state[1]);
     switch ((ObjectType)o->type) {
     case OBJECT_LIST:
-        if (i >= ((List *)o)->n) return false;
+        if (i >= ((List *)o)->n) return ITEM_END;
         *out = ((List *)o)->at[i];
         break;
     case OBJECT_TUPLE:
-        if (i >= ((Tuple *)o)->n) return false;
+        if (i >= ((Tuple *)o)->n) return ITEM_END;
         *out = ((Tuple *)o)->at[i];
         break;
     case OBJECT_RANGE:
-        if (i >= ((Range *)o)->n || !int_make(vm->heap, range_at((Range *)o, i), out, err)) return false;
+        if (i >= ((Range *)o)->n) return ITEM_END;
+        if (!int_make(vm->heap, range_at((Range *)o, i), out, err)) return ITEM_FAILED;
         break;
     default: {
         Dict *d = (Dict *)o;
         while (i < d->used && value_is_gone(d->entry[i].key)) i++;
-        if (i >= d->used) return false;
+        if (i >= d->used) return ITEM_END;
         *out = d->entry[i].key;
     }
     }
     state[1] = value_from_small(i + 1);
-    return true;
+    return ITEM_GOT;
 }
 
 static bool range_argument(Value v, uint32_t i, int64_t *out, Error *err) {
@@ -424,7 +427,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_SHLI: {
         Value x = R(i.b);
         int64_t by = S16(i.c), s = value_is_small(x) ? value_small(x) : 0;
-        if (value_is_small(x) && by >= 0 && by < 50 && s == (s << (14 + by)) >> (14 + by)) {
+        if (value_is_small(x) && by >= 0 && by < 50 && s == (int64_t)((uint64_t)s << (14 + by)) >> (14 + by)) {
             R(i.a) = value_from_small((int64_t)((uint64_t)s << by));
             NEXT();
         }
@@ -638,35 +641,29 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_NEXT: {
         Value *state = &R(i.a);
         Object *o = value_object(state[0]);
-        if (o->type == OBJECT_LIST) {
-            int64_t at = value_small(state[1]);
-            if (at < ((List *)o)->n) {
-                R(i.b) = ((List *)o)->at[at];
-                state[1] = value_from_small(at + 1);
-                pc += S16(i.c);
-                SAFEPOINT();
-                NEXT();
-            }
-        }
-        err->kind = ERR_NONE;
-        frame->pc = pc;
-        if (next_item(vm, state, &R(i.b), err)) {
+        int64_t at = value_small(state[1]);
+        Item got = ITEM_GOT;
+        if (o->type == OBJECT_LIST && at < ((List *)o)->n) {
+            R(i.b) = ((List *)o)->at[at];
+            state[1] = value_from_small(at + 1);
+        } else
+            got = next_item(vm, state, &R(i.b), err);
+        if (got == ITEM_GOT) {
+            SAFEPOINT();                                 /* before the jump: the iteration is still known here, should it fail */
             pc += S16(i.c);
-            SAFEPOINT();
             NEXT();
         }
-        if (err->kind != ERR_NONE) goto failed;
+        if (got == ITEM_FAILED) FAIL();
         end_iteration(state[0]);
         NEXT();
     }
     do_NEXT_LONG: {
-        err->kind = ERR_NONE;
-        frame->pc = pc;
-        if (next_item(vm, &R(i.a), &R(i.b), err)) {
+        Item got = next_item(vm, &R(i.a), &R(i.b), err);
+        if (got == ITEM_GOT) {
             SAFEPOINT();
             NEXT();
         }
-        if (err->kind != ERR_NONE) goto failed;
+        if (got == ITEM_FAILED) FAIL();
         end_iteration(R(i.a));
         pc++;
         NEXT();
@@ -675,23 +672,19 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_RANGE: TRY(begin_range(vm, &R(i.a), i.b, err) || vm_failed_native(vm, "range")); NEXT();
     do_NEXT_RANGE: {
         Value *state = &R(i.a);
+        Item got = ITEM_GOT;
         if (__builtin_expect(value_is_small(state[0]), 1)) {
             if (state[1].bits == VALUE_INT_TAG) NEXT();  /* no rounds left */
             R(i.b) = state[0];
             state[1].bits--;
             state[0] = from_high((int64_t)((uint64_t)high(state[0]) + (uint64_t)high(state[2])));
-            pc += S16(i.c);
+        } else
+            got = next_item(vm, state, &R(i.b), err);
+        if (got == ITEM_GOT) {
             SAFEPOINT();
-            NEXT();
-        }
-        err->kind = ERR_NONE;
-        frame->pc = pc;
-        if (next_item(vm, state, &R(i.b), err)) {
             pc += S16(i.c);
-            SAFEPOINT();
-            NEXT();
-        }
-        if (err->kind != ERR_NONE) goto failed;
+        } else if (got == ITEM_FAILED)
+            FAIL();
         NEXT();
     }
     do_LEN: {

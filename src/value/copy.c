@@ -89,7 +89,7 @@ static bool stays(const Copier *c, const Object *o) {
     if (!(o->flags & OBJECT_SHARED) || c->mode == COPIER_ALL) return false;
     if (c->mode == COPIER_UNSHARED || (o->flags & OBJECT_PURE)) return true;
     switch ((ObjectType)o->type) {
-    case OBJECT_STRING: case OBJECT_BYTES: case OBJECT_INT: case OBJECT_RANGE: return true;
+    case OBJECT_STRING: case OBJECT_BYTES: case OBJECT_INT: case OBJECT_RANGE: case OBJECT_NATIVE: case OBJECT_MODULE: return true;
     default: return o->type >= OBJECT_CLASSED && !((const Classed *)o)->cls->copy;
     }
 }

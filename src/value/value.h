@@ -115,7 +115,7 @@ typedef struct Copier Copier;
 typedef enum {
     COPIER_UNSHARED,   /* objects of frozen heaps stay where they are */
     COPIER_ALL,        /* everything is copied */
-    COPIER_THAW,       /* as ALL, but what is deeply immutable (OBJECT_PURE, strings, ints, classes without copy) stays */
+    COPIER_THAW,       /* as ALL, but what is deeply immutable (OBJECT_PURE, strings, ints, natives, modules, classes without copy) stays */
 } CopierMode;
 Copier *copier_new(Heap *to, CopierMode mode);
 bool copier_value(Copier *c, Value v, Value *out, Error *err);

@@ -170,7 +170,7 @@ class Generator:
         if k == 22: return "{%s: %s}[%s]" % ("1", e(), self.pick(["1", "1.0"]))
         if k == 23: return "%s(%s + [%s]%s)" % (self.pick(["min", "max"]), e(list_of(INT)), e(), self.pick(["", ", key=lambda x: -x", ", key=lambda x: x % 7"]))
         if k == 24: return "%s[%s]" % (self.pick(["range(5)", "range(1, 20, 3)", "range(9, -9, -2)"]), self.pick(["0", "-1", "3", "-2"]))
-        return "json.decode(json.encode(%s))" % e()
+        return "json.decode(json.encode(%s))" % self.leaf(INT)  # leaves only: the peer writes floats otherwise
 
     def expr_float(self, t, d):
         e = lambda u=FLOAT: self.expr(u, d - 1)
@@ -198,7 +198,7 @@ class Generator:
         if k == 8:
             u = self.pick([INT, STR])
             return "(%s %s %s)" % (e(u), self.pick(["in", "not in"]), e(self.pick([list_of(u), dict_of(u, INT), set_of(u)])))
-        if k == 9: return "(%s in %s)" % (e(INT), e(RANGE))
+        if k == 9: return "(int(%s) in %s)" % (e(INT), e(RANGE))
         if k == 10: return "%s.%s(%s)" % (e(STR), self.pick(["startswith", "endswith"]), self.pick([e(STR), "(%s, %s)" % (e(STR), e(STR)), e(STR) + ", 1"]))
         if k == 11: return "%s.%s()" % (e(STR), self.pick(["isalpha", "isalnum", "isdigit", "islower", "isupper", "isspace", "istitle"]))
         if k == 12: return "bool(%s)" % e(ANY)
@@ -226,7 +226,7 @@ class Generator:
         if k == 22: return "%s.rpartition(%s)[%s]" % (e(), self.text(self.pick(["a", " ", ",", "é"])), self.pick("012"))
         if k == 23: return "(%s + [%s])[-1]" % (e(list_of(STR)), e())
         if k == 24: return "%s.get(%s, %s)" % (e(dict_of(STR, STR)), e(), e())
-        if k == 25: return "json.encode(%s)" % e(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
+        if k == 25: return "json.encode(%s)" % self.leaf(self.pick([INT, STR, BOOL, list_of(INT), list_of(STR), dict_of(STR, INT), dict_of(STR, STR), tuple_of(INT, STR)]))
         if k == 26: return "json.decode(json.encode(%s))" % self.leaf(STR)
         if k == 27: return "%s(%s, %s%s)" % (self.pick(["min", "max"]), e(), e(), self.pick(["", ", key=len"]))
         if k == 28: return "getattr(%s, %s)()" % (e(), self.pick(['"upper"', '"lower"', '"strip"']))
@@ -437,7 +437,7 @@ class Generator:
             self.emit("%s = cap(%s)" % (n, n))
         elif t == FLOAT: self.emit("%s %s %s" % (n, self.pick(["+=", "-=", "*="]), e()))
         elif t == STR: self.emit("%s += %s" % (n, e())); self.emit("%s = fit(%s)" % (n, n))
-        elif t[0] == "set": self.emit("%s %s %s" % (n, self.pick(["|=", "^="]), e()))
+        elif t[0] == "set": self.emit("%s = %s %s %s" % (n, n, self.pick(["|", "^"]), e()))  # |= changes the set itself today
         elif self.loops == 0: self.emit("%s %s" % (n, self.pick(["+= " + e(), "*= " + self.small(2)])))
         else: self.emit("%s = fit(%s + %s)" % (n, n, e()))
 
@@ -554,7 +554,10 @@ class Generator:
             t, u = self.any_type(), self.any_type()
             op = self.pick(["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "in", "not in", "<<", ">>"])
             if t[0] == u[0] == "set" or t[0] == u[0] == "dict" or u[0] == "dict" and op == "%": u = INT
-            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, self.expr(u, 1)))
+            right = self.expr(u, 1)
+            if op == "*" and t[0] in ("str", "list", "tuple"): right = self.pick(["-1", "0", "2", "3", "1 << 40", "1 << 70", "1.0", "None", '"x"'])
+            if op == "*" and u[0] in ("str", "list", "tuple"): t = self.pick([BOOL, FLOAT, set_of(INT)])
+            self.emit("print(%s %s %s)" % (self.expr(t, 1), op, right))
         elif k == 4: self.emit("print(%s(%s))" % (self.pick(["-", "+", "~", "not "]), e()))
         elif k == 5: self.emit("print((%s)[%s])" % (e(), e()))
         elif k == 6: self.emit("print((%s)[%s:%s:%s])" % (e(), e(), e(), self.pick(["", "0", "-1", e()])))
@@ -567,8 +570,7 @@ class Generator:
             method = self.pick(["append", "extend", "insert", "pop", "remove", "index", "clear", "get", "setdefault", "update", "popitem", "items", "join", "split",
                                 "rsplit", "find", "rindex", "replace", "strip", "upper", "startswith", "format", "count", "partition", "splitlines", "elems"])
             t = list_of(self.pick(SIMPLE)) if method in ("append", "extend", "insert", "remove", "clear") else dict_of(STR, self.pick(SIMPLE)) if method in (
-                "get", "setdefault", "update", "popitem", "items") else self.pick([list_of(INT), STR]) if method in ("index", "pop") else STR
-            if method == "pop" and t == STR: t = dict_of(STR, INT)
+                "get", "setdefault", "update", "popitem", "items") else list_of(INT) if method in ("index", "pop") else STR
             self.emit("print((%s).%s(%s))" % (self.expr(t, 1), method, ", ".join(e() for _ in range(self.r.randrange(4)))))
         elif k == 14: self.emit("a, b = %s" % e())
         elif k == 15: self.emit('print("%s" %% %s)' % (self.pick(["%d", "%s", "%x", "%s %s", "%c", "%e", "%", "%z", "%(a)s", "100%", "%r%d"]), e()))
