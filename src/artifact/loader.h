@@ -17,6 +17,7 @@ typedef struct Loader {
     const ProjectInput *in;
     Project *project;
     DocumentContext docs;            /* of the project's root; for another folder, root_fd and shown are changed for a while */
+    Str config;                      /* -c FILE, relative to the root; empty: look for it */
     Document settings;               /* harness.md; places are gone when there is none */
     Dict *predeclared;               /* for scripts of tools */
     Dict *hook_predeclared;          /* for scripts of hooks */
@@ -67,7 +68,11 @@ void load_servers(Loader *l, const Document *d, Value servers, bool needs_approv
 void load_mcp_json(Loader *l, Str path);
 void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */
 
-/* ---- shared pieces (loader.c, loader_check.c, loader_script.c, loader_parameters.c) ---- */
+/* A Loader with an empty project. root_fd is borrowed. loader_finish ends it: the project, sealed, when `keep`, else NULL. */
+void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
+Project *loader_finish(Loader *l, bool keep);
+
+/* ---- shared pieces (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
 
 /* A definition that is a whole file, and one that is item i of a list: "KEY[i]" below `path`. */
 LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source);

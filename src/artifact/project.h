@@ -129,7 +129,7 @@ typedef struct Project {
     ToolDef *tools;              /* in order of loading; all names unique among those visible together */
     HookDef *hooks;
     AgentDef *agents;
-    Bundle *bundles;
+    Bundle **bundles;
     PromptDef *prompts;
     ResourceDef *resources;
     TestDef *tests;
