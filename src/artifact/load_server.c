@@ -102,7 +102,7 @@ static bool is_new(Loader *l, const LoaderPlace *at) {
     const ServerDef *other = find(l, at->name);
     if (!other) return true;
     const Origin *o = &other->origin;
-    Str hint = str_from(arena_fmt(l->docs.arena, "also at " STR_FMT ":%u:%u", STR_ARG(o->file), o->line, o->column));
+    Str hint = str_from(arena_fmt(l->docs.arena, "first defined at " STR_FMT ":%u:%u", STR_ARG(o->file), o->line, o->column));
     document_report(&l->docs, at->document, PROBLEM_ERROR, (Place){ at->origin.line, at->origin.column }, hint,
                     "server \"" STR_FMT "\" is defined more than once", STR_ARG(at->name));
     return false;

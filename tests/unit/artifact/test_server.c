@@ -132,7 +132,7 @@ static void reports_bad_files_and_repeated_names(void **state) {
     load_settings_text(&t, ONE(RUN));
     trial_put(&t, ".mcp.json", STR("{\"mcpServers\":{\"s\":{\"command\":\"evil\"}}}"));
     load_mcp_json(&t.l, STR(".mcp.json"));
-    trial_expect(&t, ".mcp.json:1:16: server \"s\" is defined more than once (also at harness.yaml:2:3)\n");
+    trial_expect(&t, ".mcp.json:1:16: server \"s\" is defined more than once (first defined at harness.yaml:2:3)\n");
     assert_int_equal(t.l.servers.n, 1);
     trial_close(&t);
 }
