@@ -130,17 +130,9 @@ static bool compile_command(Space *s, const LoaderPlace *at, SpaceTool *t) {
 
 /* ---- putting it together ---- */
 
-/* Servers are loaded before spaces. One that is missing here may come with another machine's settings. */
-static void check_server(Space *s, const LoaderPlace *at, const ToolDef *t) {
-    for (size_t i = 0; i < s->l->servers.n; i++)
-        if (str_eq(s->l->servers.at[i].name, t->server)) return;
-    loader_warn(s->l, at, "server", NULL, "tool \"" STR_FMT "\": mcp server \"" STR_FMT "\" is not configured", STR_ARG(t->name), STR_ARG(t->server));
-}
-
 static bool finish(Space *s, const LoaderPlace *at, SpaceTool *t) {
     t->def.kind = t->mcp ? TOOL_MCP : TOOL_COMMAND;
     if (t->mcp && !t->def.server_tool.at) t->def.server_tool = t->def.name;
-    if (t->mcp && t->def.server.n) check_server(s, at, &t->def);
     t->def.parameters = loader_parameters(s->l, at, "parameters", true);
     if (value_is_gone(t->def.parameters)) return false;
     t->def.schema = loader_schema(s->l, at, "parameters", t->def.parameters);

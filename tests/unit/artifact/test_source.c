@@ -424,12 +424,52 @@ static void projects_load_sources(void **state) {
     trial_close(&t);
 }
 
+/* ---- every step that can fail ---- */
+
+#ifdef HARNESS_FAULTS
+#include <dirent.h>
+#include "base/fault.h"
+
+static int open_fds(void) {
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+static void fails_cleanly_at_every_step(void **state) {
+    (void)state;
+    Trial t;
+    trial_open(&t);
+    make_repository(&t);
+    Str top = str_from(trial_path(&t, "state"));
+    SourceDef s = git_source(&t, read_line(&t, "commit"), "", "");
+    bool done = false;
+    for (long nth = 1; !done; nth++) {
+        SourcePull out;
+        Error err = { 0 };
+        int fds = open_fds();
+        fault_arm(nth);
+        bool ok = source_pull(top, STR("/"), &s, false, &out, &err);
+        done = !fault_disarm();
+        assert_true(done ? ok : ok || err.msg[0]);
+        assert_int_equal(open_fds(), fds);
+        run(&t, "test $(ls state/sources 2>/dev/null | grep -c new-) = 0; rm -rf state/sources/repo-*");
+    }
+    trial_close(&t);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_pins), cmocka_unit_test(knows_urls), cmocka_unit_test(trusts_whole_segments),
         cmocka_unit_test(sums_paths_sizes_and_contents), cmocka_unit_test(checks_the_list), cmocka_unit_test(pulls_commits_and_tags),
         cmocka_unit_test(refuses_what_is_not_pinned_there), cmocka_unit_test(notices_a_moved_tag_and_a_damaged_cache),
         cmocka_unit_test(projects_load_sources),
+#ifdef HARNESS_FAULTS
+        cmocka_unit_test(fails_cleanly_at_every_step),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
