@@ -53,6 +53,7 @@ typedef struct LoaderPlace {
 
 /* The formats. Each reports problems and adds what is sound. */
 void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
+void load_settings_from(Loader *l, const Document *d);                  /* the settings of one that was read */
 void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, once settings stand */
 void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
 void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
@@ -69,8 +70,9 @@ void load_servers(Loader *l, const Document *d, Value servers, bool needs_approv
 void load_mcp_json(Loader *l, Str path);
 void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */
 
-/* A Loader with an empty project. root_fd is borrowed. loader_finish ends it: the project, sealed, when `keep`, else NULL. */
-void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
+/* A Loader with an empty project; false when not even that can be made (reported). root_fd is borrowed. loader_finish ends
+ * it in any case: the project, sealed, when `keep`, else NULL. */
+bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
 Project *loader_finish(Loader *l, bool keep);
 
 /* ---- shared pieces (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
@@ -113,6 +115,8 @@ bool loader_function(Loader *l, const LoaderPlace *at, const char *key, const Mo
 Template *loader_template(Loader *l, const LoaderPlace *at, const char *key, Str text);       /* plain; key NULL: the body */
 Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, const TemplateCommand *options);
 Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema);
+/* Reports what schema_compile said, as "PATH.to.the.place: …", at that place below `schema` or at `place`. */
+void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Value schema, Place place, const Error *err);
 
 /* map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema; GONE: reported. Absent: no parameters. */
 Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
