@@ -24,7 +24,35 @@ static const Flag starlark_flags[] = {
     { 0 },
 };
 
+static const Flag validate_flags[] = {
+    { "--strict", NULL, NULL, NULL, "unknown keys are errors" },
+    { 0 },
+};
+
+static const Flag tools_flags[] = {
+    { "--format", NULL, "FORMAT", "openai|anthropic|mcp", "the schemas as a model or client gets them" },
+    { 0 },
+};
+
+static const Flag inspect_flags[] = {
+    { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
+    { 0 },
+};
+
+static const Flag help_flags[] = {
+    { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
+    { 0 },
+};
+
 const Command command_table[] = {
+    {
+        .name = "agents", .operands = "",
+        .summary = "list the sub-agents of the project",
+        .about = "Lists every sub-agent with its model and its file. A sub-agent without a model\n"
+                 "uses the one of its parent.",
+        .example = "harness agents --json",
+        .run = command_agents,
+    },
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
         .summary = "print a completion script for a shell",
@@ -46,8 +74,40 @@ const Command command_table[] = {
         .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
         .about = "Shows the list of commands, or all about one of them.",
-        .example = "harness help json check",
+        .example = "harness help json check\n"
+                   "harness help --markdown > docs/reference/cli.md",
+        .flags = help_flags,
         .run = command_help,
+    },
+    {
+        .name = "hooks", .operands = "",
+        .summary = "list the hooks of the project",
+        .about = "Lists every hook with its event and its file, in the order in which they run:\n"
+                 "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
+                 "it fails itself.",
+        .example = "harness hooks --json",
+        .run = command_hooks,
+    },
+    {
+        .name = "init", .operands = "[NAME]", .max = 1,
+        .summary = "make a project here, or in the folder NAME",
+        .about = "Writes a project that works as it is: harness.md, four tools (read_file,\n"
+                 "write_file, list_files, run_command), two guards, a sub-agent, a test, and a\n"
+                 "model that answers offline. Never changes a file that exists: it lists those\n"
+                 "and writes the others. Exits 1 when all of them exist.",
+        .example = "harness init\n"
+                   "harness init demo && harness -C demo validate",
+        .run = command_init,
+    },
+    {
+        .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
+        .summary = "show one tool, hook or agent in full",
+        .about = "Shows everything about one tool (by its name or an alias), hook or sub-agent,\n"
+                 "with its parameters and its script. Finds those that are private to a\n"
+                 "sub-agent too.",
+        .example = "harness inspect run_command\n"
+                   "harness inspect reviewer --type agent --json",
+        .flags = inspect_flags, .run = command_inspect,
     },
     {
         .name = "json check", .operands = "FILE", .min = 1, .max = 1,
@@ -58,6 +118,13 @@ const Command command_table[] = {
         .run = command_json_check,
     },
     {
+        .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
+        .summary = "make a project in a new folder",
+        .about = "Like init, in the folder NAME, which must not exist yet.",
+        .example = "harness scaffold demo && harness -C demo validate --strict",
+        .run = command_scaffold,
+    },
+    {
         .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,
         .summary = "run Starlark",
         .about = "Runs a Starlark file, an expression (-e), or without either a prompt. print\n"
@@ -66,6 +133,28 @@ const Command command_table[] = {
         .example = "harness starlark -e 'sorted([3, 1, 2])'\n"
                    "harness starlark --bench sieve.star run",
         .flags = starlark_flags, .run = command_starlark,
+    },
+    {
+        .name = "tools", .operands = "",
+        .summary = "list the tools of the project",
+        .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
+                 "time limits. --format prints the schemas exactly as a model gets them: a list\n"
+                 "for openai and anthropic, {\"tools\": [...]} for mcp. Tools that are private to\n"
+                 "a sub-agent are not listed (see harness inspect).",
+        .example = "harness tools -v\n"
+                   "harness tools --format openai",
+        .flags = tools_flags, .run = command_tools,
+    },
+    {
+        .name = "validate", .operands = "",
+        .summary = "load everything and report all problems",
+        .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
+                 "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
+                 "hints are marked. Then lists tools, hooks and agents. Exits 1 when there is an\n"
+                 "error. Nothing is run, and no server is contacted.",
+        .example = "harness validate --strict\n"
+                   "harness validate --json | jq .problems",
+        .flags = validate_flags, .run = command_validate,
     },
     {
         .name = "version", .operands = "",
