@@ -14,6 +14,12 @@ const Flag command_global_flags[] = {
     { 0 },
 };
 
+static const Flag schema_test_flags[] = {
+    { "--remotes", NULL, "DIR", NULL, "DIR stands for http://localhost:1234/" },
+    { "--assert-format", NULL, NULL, NULL, "format is an assertion" },
+    { 0 },
+};
+
 static const Flag starlark_flags[] = {
     { "--eval", "-e", "CODE", NULL, "run CODE; print an expression's value" },
     { "--check", NULL, NULL, NULL, "parse and resolve only" },
@@ -123,6 +129,26 @@ const Command command_table[] = {
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",
         .run = command_scaffold,
+    },
+    {
+        .name = "schema test", .operands = "FILE...", .min = 1, .max = 1000,
+        .summary = "run JSON Schema test suite files",
+        .about = "Runs files in the format of the JSON-Schema-Test-Suite, draft 2020-12. Lists\n"
+                 "each failure as FILE: GROUP: TEST; the last line is N passed, M failed. The\n"
+                 "meta-schemas of 2020-12 are built in; nothing is fetched from a network.",
+        .example = "harness schema test --remotes remotes tests/draft2020-12/*.json",
+        .flags = schema_test_flags, .run = command_schema_test,
+    },
+    {
+        .name = "schema validate", .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
+        .summary = "validate JSON against a JSON Schema",
+        .about = "Validates the JSON file INSTANCE against SCHEMA (draft 2020-12). Exits 0 when it\n"
+                 "is valid, 1 when it is not, with one line for each problem: a JSON pointer, a\n"
+                 "colon, the message. Exits 2 when the schema is bad. References may lead to files\n"
+                 "beside SCHEMA and below, never to a network. An INSTANCE of - reads standard\n"
+                 "input.",
+        .example = "harness schema validate tool.schema.json arguments.json",
+        .run = command_schema_validate,
     },
     {
         .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,

@@ -45,6 +45,8 @@ int command_init(Cli *cli);
 int command_inspect(Cli *cli);
 int command_json_check(Cli *cli);
 int command_scaffold(Cli *cli);
+int command_schema_test(Cli *cli);
+int command_schema_validate(Cli *cli);
 int command_starlark(Cli *cli);
 int command_tools(Cli *cli);
 int command_validate(Cli *cli);

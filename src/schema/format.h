@@ -1,0 +1,28 @@
+/* Formats: text that must look like something. Each check takes valid or invalid UTF-8 and
+ * says yes or no; none allocates more than a label's worth. */
+#pragma once
+#include "base/str.h"
+
+typedef struct Format { const char *name; bool (*ok)(Str text); } Format;
+
+const Format *format_find(Str name);     /* NULL: not one that is known */
+
+bool format_date(Str s);
+bool format_time(Str s);
+bool format_date_time(Str s);
+bool format_duration(Str s);
+bool format_ipv4(Str s);
+bool format_ipv6(Str s);
+bool format_hostname(Str s);
+bool format_idn_hostname(Str s);
+bool format_email(Str s);
+bool format_idn_email(Str s);
+bool format_uri(Str s);
+bool format_uri_reference(Str s);
+bool format_iri(Str s);
+bool format_iri_reference(Str s);
+bool format_uri_template(Str s);
+bool format_uuid(Str s);
+bool format_json_pointer(Str s);
+bool format_relative_json_pointer(Str s);
+bool format_regex(Str s);

@@ -1,0 +1,10 @@
+/* Internationalised host names: labels of IDNA 2008 (RFC 5890 to 5893). */
+#pragma once
+#include "base/str.h"
+
+enum { IDNA_LABEL_MAX = 63 };
+
+/* One label of a host name, without dots. `unicode`: may it be other than ASCII? An "xn--" label must decode to a good
+ * one and be its only spelling. *right_to_left is set when it has letters written that way; *bidi_ok tells whether it
+ * keeps the rules of a name that has such letters anywhere. */
+bool idna_label_ok(Str label, bool unicode, bool *right_to_left, bool *bidi_ok);

@@ -1,0 +1,5 @@
+/* The meta-schemas of draft 2020-12, as JSON text. */
+#pragma once
+#include "base/str.h"
+
+Str meta_document(Str uri);              /* .at is NULL when it is none of them */

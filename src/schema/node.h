@@ -1,0 +1,131 @@
+/* The compiled form of a schema: a graph of Nodes, one for each subschema.
+ *
+ * A Node holds at once what every value needs (the types it may have) and points at one
+ * block of rules for each kind of value, so that a string never looks at rules for objects.
+ * Everything is in the Schema's arena and never changes after compiling. Names of
+ * properties stand in one table (schema/names.h) that also knows which of them are
+ * required: one look-up per property of the instance answers all questions about it. */
+#pragma once
+#include "base/regex.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "schema/names.h"
+#include "schema/schema.h"
+
+typedef struct Node Node;
+typedef struct Resource Resource;
+
+enum {
+    TYPE_NULL = 1, TYPE_BOOLEAN = 2, TYPE_INTEGER = 4, TYPE_FRACTION = 8, TYPE_STRING = 16, TYPE_ARRAY = 32, TYPE_OBJECT = 64,
+    TYPE_OTHER = 128,                     /* what JSON does not have */
+    TYPE_NUMBER = TYPE_INTEGER | TYPE_FRACTION,
+    TYPE_ALL = 255,
+};
+
+typedef struct { const Node **at; uint32_t n; } NodeList;
+
+typedef struct NumberRules {
+    Value minimum, maximum, above, below; /* inclusive, exclusive; GONE: none */
+    Value multiple_of;
+} NumberRules;
+
+typedef struct SchemaPattern { Regex *regex; Str text; } SchemaPattern;
+
+typedef struct StringRules {
+    size_t min_length, max_length;        /* in code points; SIZE_MAX: none */
+    const SchemaPattern *pattern;         /* or NULL */
+    const struct Format *format;          /* only when asserted; or NULL */
+} StringRules;
+
+typedef struct ArrayRules {
+    size_t min_items, max_items, min_contains, max_contains;
+    NodeList prefix;
+    const Node *items, *contains;         /* or NULL */
+    bool unique;
+} ArrayRules;
+
+/* What is known about one name. `node`, if any, applies to the property's value. */
+typedef struct PropertyRule {
+    Str name;
+    const Node *node;
+    bool required, listed;                /* listed: in `properties` */
+} PropertyRule;
+
+typedef struct { const SchemaPattern *pattern; const Node *node; } PatternRule;
+typedef struct { Str name; Str *needs; uint32_t n; const Node *node; bool old; } DependentRule; /* needs, or node; old: from `dependencies` */
+
+typedef struct ObjectRules {
+    size_t min_properties, max_properties;
+    Names names;                          /* index into rule */
+    PropertyRule *rule;
+    uint32_t n_rules, n_required;
+    PatternRule *patterns;
+    uint32_t n_patterns, n_dependents;
+    DependentRule *dependents;
+    const Node *additional, *property_names;
+} ObjectRules;
+
+/* Applicators that look at the same place of the instance. */
+typedef struct InPlaceRules {
+    const Node *ref;
+    const Node *dynamic_ref;              /* where it points at first */
+    Str dynamic_anchor;                   /* set: look through the dynamic scope for it */
+    NodeList all_of, any_of, one_of;
+    const Node *not_, *if_, *then_, *else_;
+} InPlaceRules;
+
+typedef struct ValueRules {               /* enum and const */
+    const Value *options;                 /* or NULL: no enum */
+    uint32_t n;
+    Names strings;                        /* the options that are strings */
+    bool only_strings;
+    Value constant;                       /* GONE: no const */
+} ValueRules;
+
+struct Node {
+    uint8_t types;                        /* TYPE_ bits */
+    uint8_t needs;                        /* TYPE_ bits for which there is more to check than the type */
+    bool never;                           /* the schema `false` */
+    bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
+    uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
+    const ValueRules *values;
+    const InPlaceRules *in_place;
+    const NumberRules *numbers;
+    const StringRules *strings;
+    const ArrayRules *arrays;
+    const ObjectRules *objects;
+    const Node *unevaluated_items, *unevaluated_properties;
+    const Resource *resource;
+
+    /* Where it stands: under `keyword` of `up`, and there under `name` or `index`. */
+    const Node *up;
+    const char *keyword;                  /* NULL: a root, or `name` is the whole pointer from the resource's root */
+    Str name;
+    bool listed;
+};
+
+/* A schema with a URI of its own: the root of a document, or a subschema with $id. */
+struct Resource {
+    Str uri;
+    Value root;
+    Node *node;
+    const Resource *document;             /* the root resource of the same document */
+    Table anchors, dynamic_anchors;       /* name to Node */
+    unsigned vocabularies;                /* VOCAB_ bits */
+    int draft;                            /* 2020, 2019, 7 or 6 */
+    bool foreign;                         /* a document's root, and not the schema's own document */
+};
+
+struct Schema {
+    Arena arena;
+    Heap *heap;                           /* the built-in documents that were asked for; or NULL */
+    VEC(Regex *) regexes;
+    VEC(Resource *) resources;
+    const Node *root;
+    bool dynamic;                         /* there is a $dynamicRef: scopes must be tracked */
+    size_t max_steps;
+};
+
+/* Where a node stands: "/properties/x" in the schema's own document, "http://host/a.json#/items" in another;
+ * then "/keyword" when that is not NULL. */
+void node_where(const Node *n, const char *keyword, Buf *out);
