@@ -57,6 +57,9 @@ const Command command_table[] = {
         .about = "Lists every sub-agent with its model and its file. A sub-agent without a model\n"
                  "uses the one of its parent.",
         .example = "harness agents --json",
+        .json = "[{name, description, model, tools, hooks, file, line}]\n"
+                "\n"
+                "model is null when it is inherited. tools and hooks are lists of names.",
         .run = command_agents,
     },
     {
@@ -74,6 +77,7 @@ const Command command_table[] = {
                  "loaded on first use, and which model keys the environment holds (names only).\n"
                  "Exits 1 when something required is missing.",
         .example = "harness doctor --json",
+        .json = "[{check, ok, detail}]",
         .run = command_doctor,
     },
     {
@@ -92,6 +96,9 @@ const Command command_table[] = {
                  "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
                  "it fails itself.",
         .example = "harness hooks --json",
+        .json = "[{name, kind, event, priority, when, on_error, timeout_ms, file, line}]\n"
+                "\n"
+                "kind is starlark or command, on_error is block or allow, when is null for always.",
         .run = command_hooks,
     },
     {
@@ -103,6 +110,9 @@ const Command command_table[] = {
                  "and writes the others. Exits 1 when all of them exist.",
         .example = "harness init\n"
                    "harness init demo && harness -C demo validate",
+        .json = "{root, created, existing}\n"
+                "\n"
+                "Two lists of paths, relative to root.",
         .run = command_init,
     },
     {
@@ -113,6 +123,13 @@ const Command command_table[] = {
                  "sub-agent too.",
         .example = "harness inspect run_command\n"
                    "harness inspect reviewer --type agent --json",
+        .json = "{type, name, ...}\n"
+                "\n"
+                "type is tool, hook or agent; then the fields of the object in `harness tools`,\n"
+                "`hooks` or `agents`, and more: for a tool output_schema, retry, idempotency, injected,\n"
+                "async, confirm, agent, bundle, script, argv, env_passthrough, environment, folder,\n"
+                "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
+                "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
         .flags = inspect_flags, .run = command_inspect,
     },
     {
@@ -121,6 +138,7 @@ const Command command_table[] = {
         .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
                  "wrong, with line and column. A FILE of - reads standard input.",
         .example = "harness json check package.json",
+        .json = "{ok: true}",
         .run = command_json_check,
     },
     {
@@ -128,6 +146,7 @@ const Command command_table[] = {
         .summary = "make a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",
+        .json = "{root, created, existing}",
         .run = command_scaffold,
     },
     {
@@ -169,6 +188,12 @@ const Command command_table[] = {
                  "a sub-agent are not listed (see harness inspect).",
         .example = "harness tools -v\n"
                    "harness tools --format openai",
+        .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
+                "  category, icon, timeout_ms}]\n"
+                "\n"
+                "parameters is the JSON Schema. title, safety, category and icon are null when not\n"
+                "given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
+                "are null for built-in tools. With --format, the schemas on one line.",
         .flags = tools_flags, .run = command_tools,
     },
     {
@@ -180,6 +205,11 @@ const Command command_table[] = {
                  "error. Nothing is run, and no server is contacted.",
         .example = "harness validate --strict\n"
                    "harness validate --json | jq .problems",
+        .json = "{ok, problems: [{severity, file, line, column, message, hint}],\n"
+                " tools, hooks, agents}\n"
+                "\n"
+                "severity is error, warning or hint; hint may be null. The lists hold the objects of\n"
+                "`harness tools`, `hooks` and `agents`; they are empty when the project is not valid.",
         .flags = validate_flags, .run = command_validate,
     },
     {
@@ -187,6 +217,7 @@ const Command command_table[] = {
         .summary = "print the version",
         .about = "Prints the version, the commit it was built from, and the linked libraries.",
         .example = "harness version --json",
+        .json = "{version, commit, libraries}",
         .run = command_version,
     },
 };

@@ -24,6 +24,7 @@ typedef struct Command {
     const char *summary;         /* one line, for the list */
     const char *about;           /* a paragraph or two for its own help, lines under 80 columns */
     const char *example;         /* one or more lines */
+    const char *json;            /* what --json prints, for the reference; NULL: nothing of its own */
     const Flag *flags;           /* its own; NULL for none */
     int (*run)(Cli *cli);        /* returns the exit status */
 } Command;
