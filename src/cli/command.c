@@ -156,6 +156,7 @@ const Command command_table[] = {
                  "each failure as FILE: GROUP: TEST; the last line is N passed, M failed. The\n"
                  "meta-schemas of 2020-12 are built in; nothing is fetched from a network.",
         .example = "harness schema test --remotes remotes tests/draft2020-12/*.json",
+        .json = "{passed, failed, failures}",
         .flags = schema_test_flags, .run = command_schema_test,
     },
     {
@@ -167,6 +168,7 @@ const Command command_table[] = {
                  "beside SCHEMA and below, never to a network. An INSTANCE of - reads standard\n"
                  "input.",
         .example = "harness schema validate tool.schema.json arguments.json",
+        .json = "{valid, problems: [{path, message, schema}]}",
         .run = command_schema_validate,
     },
     {

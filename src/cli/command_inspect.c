@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include "base/mem.h"
 #include "cli/listing.h"
 #include "cli/report.h"

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include "cli/report.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
