@@ -17,6 +17,16 @@ foreach(source ${unit_tests})
   set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
+# Each tests/tools/X.c is a program that end-to-end tests use; it stays in the build folder.
+file(GLOB test_tools CONFIGURE_DEPENDS tests/tools/*.c)
+foreach(source ${test_tools})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-Wno-conversion")
+  target_link_libraries(${name} PRIVATE libharness)
+  target_link_options(${name} PRIVATE ${HARNESS_NO_LTO_LINK})
+endforeach()
+
 # The rules of the house: which room may use which, names, file lengths; and the rules' own test.
 add_test(NAME checks/rooms COMMAND python3 tests/checks/rooms.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/test_rooms COMMAND python3 tests/checks/test_rooms.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

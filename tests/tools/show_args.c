@@ -1,0 +1,9 @@
+/* Prints its arguments, without its name: each followed by a NUL, all followed by one more. */
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) fwrite(argv[i], 1, strlen(argv[i]) + 1, stdout);
+    fputc(0, stdout);
+    return 0;
+}
