@@ -25,3 +25,13 @@ show cat bad.json
 show harness json check bad.json
 show harness json check --json bad.json
 show harness jsno check good.json
+
+show harness init shop
+cd shop
+show harness validate
+show harness inspect run_command
+show harness tools --format anthropic
+printf -- '---\nparamters: {}\ntimeout_ms: -5\nscript: |\n  def run(args):\n      return lenght(args)\n---\nHas three mistakes.\n' \
+  >.harness/tools/broken.md
+show cat .harness/tools/broken.md
+show harness validate

@@ -58,7 +58,7 @@ hooks (3)
   late   tool.pre   priority 20                   .harness/hooks/late.md:1   when payload["name"] == "read_file"
 agents (1)
   scout  gpt-4o-mini  .harness/agents/scout.md:1  Looks around.
-on_error: allow: watch
+hooks with on_error: allow: watch
 ok: 2 tools, 3 hooks, 1 agent
 `);
 });
@@ -235,6 +235,6 @@ test('what a guard replaces is listed', t => {
   add(dir, { '.harness/overrides/mine.md': '---\nhooks:\n  - name: early\n    event: tool.pre\n---\n' });
   const { status, stdout, stderr } = run(['-C', dir, 'validate']);
   assert.equal(status, 0, stderr);
-  assert.match(stdout + stderr, /early/);
+  assert.match(stdout, /^replaced hooks: early$/m);
   assert.match(stderr, /^harness: \.harness\/overrides\/mine\.md:\d+:\d+: .*"early".* \[(warning|hint)\]$/m);
 });
