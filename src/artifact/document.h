@@ -17,27 +17,56 @@ typedef struct Document {
     Value root;                  /* a dict (for JSON files: whatever it is) */
     Str body;                    /* behind the frontmatter */
     uint32_t body_line;
-    Places *places;
+    Places *places;              /* owned */
+    char *owned;                 /* what `text` points at */
+    uint32_t *lines;             /* owned: where each line starts in the text */
+    uint32_t n_lines;
 } Document;
 
 /* Where documents live and what they report to. */
-typedef struct DocumentContext { int root_fd; Arena *arena; Heap *heap; Problems *problems; } DocumentContext;
+typedef struct DocumentContext {
+    int root_fd;                 /* everything is read below this folder */
+    Arena *arena;
+    Heap *heap;
+    Problems *problems;
+    Str shown;                   /* put before paths in messages, with its '/': of a folder outside the project; else empty */
+    bool strict;                 /* unknown keys are errors */
+} DocumentContext;
 
-/* Each reports its own failure ("parse tool x.md: missing frontmatter delimiter") and returns false.
- * `path` is relative to root_fd. */
+/* Each reports its own failure ("parse tool x.md: missing frontmatter delimiter") and returns false; then there is nothing
+ * to clear. `path` is relative to root_fd. `file` and `name` are in the arena, values in the heap; the text, and
+ * with it the body, end with document_clear. */
 bool document_read_markdown(DocumentContext *c, const char *kind, Str path, Document *out);
 bool document_read_yaml(DocumentContext *c, const char *kind, Str path, Document *out);
 bool document_read_json(DocumentContext *c, const char *kind, Str path, Document *out);
 void document_clear(Document *d);
 
-/* Regular files of a folder whose names end in `suffix`, sorted by byte order, hidden ones and subfolders left out.
- * A folder that is not there gives none. Names are in the arena. */
+/* The same from memory, for text that is not a file. `text` is copied. */
+typedef enum { DOCUMENT_MARKDOWN, DOCUMENT_YAML, DOCUMENT_JSON } DocumentFormat;
+bool document_parse(DocumentContext *c, const char *kind, Str path, DocumentFormat format, Str text, Document *out);
+
+/* Reads a regular file of at most `limit` bytes below root_fd; leaves *out alone on failure. ERR_IO, its message
+ * without the path: "permission denied", "it is a pipe", "it leads out of the project". */
+bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err);
+/* Opens below root_fd, never outside of it and never waiting for a pipe's other end; -1 with errno. */
+int document_open(const DocumentContext *c, Str path, int flags);
+/* Is there something at that path (followed when it is a link that stays inside)? */
+bool document_exists(const DocumentContext *c, Str path);
+
+/* Files of a folder whose names end in `suffix`, sorted by byte order, hidden ones and subfolders left out. What is not
+ * a regular file is listed: reading it reports why it cannot be. A folder that is not there gives none; one that cannot
+ * be read, or has more than DOCUMENT_FILES_MAX entries, is reported. Names are in the arena. */
+enum { DOCUMENT_FILES_MAX = 100000 };
 bool document_list(DocumentContext *c, Str folder, const char *suffix, Str **out, size_t *n);
 
-/* Reports at the key, value or item. `path` is what the message starts with: "parameters.path.type". */
+/* Reports at the key; at the start of the document when it is not there. */
 void document_error(const DocumentContext *c, const Document *d, Value container, Str key, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+void document_report(const DocumentContext *c, const Document *d, Severity severity, Place place, Str hint, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
 Place document_place(const Document *d, Value container, Str key);      /* of the key; {1, 1} when unknown */
+Place document_item_place(const Document *d, Value list, size_t index);
+Place document_value_place(const Document *d, Value container, Str key); /* where the key's value starts */
 
 /* Position of a script inside the file: for a block scalar the line after the key and its indentation; used as Source.first_line
  * and indent. */

@@ -22,19 +22,30 @@ typedef enum {
     FIELD_ANY,                   /* Value */
 } FieldType;
 
-enum { FIELD_REQUIRED = 1, FIELD_IGNORED = 2 };          /* IGNORED: known, but read by someone else; no type check */
+enum {
+    FIELD_REQUIRED = 1,
+    FIELD_IGNORED = 2,           /* known, but read by someone else; no type check */
+    FIELD_UNKNOWN = 4,           /* not known here, and `hint` says what is meant instead */
+};
 
 typedef struct StrList { Str *at; size_t n; } StrList;
-typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; } Field;
+typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
 
 typedef struct FieldInput {
     DocumentContext *context;
     const Document *document;
-    Value map;
+    Value map;                   /* must be a dict for all but field_is_map */
     const char *path;            /* prefix of messages: "" at the top, "parameters.path" below */
+    Place at;                    /* where the map stands: what is required and absent is reported there */
     bool strict_unknown;         /* unknown keys are errors, not warnings */
 } FieldInput;
 
-/* Fields that are absent leave `out` as it was, so defaults are set before. False when something was reported as an error. */
+/* Fields that are absent or null leave `out` as it was, so defaults are set before. False when something was reported as
+ * an error. Text points into the document's values. */
 bool field_read(const FieldInput *in, const Field *fields, size_t n, void *out);
-bool field_given(const FieldInput *in, const char *name);
+bool field_read_one(const FieldInput *in, const Field *field, void *out);  /* without a look at other keys */
+bool field_given(const FieldInput *in, const char *name);                /* is the key there, null or not? */
+bool field_is_map(const FieldInput *in);                                 /* else reports "PATH: expected map, got TYPE" */
+char *field_path(const FieldInput *in, const char *name);                /* "PATH.name", or "name" at the top; in the arena */
+const char *field_type_name(Value v);                                    /* string, bool, int, number, list, map, null */
+Str field_hint(Arena *arena, Str word, const Str *known, size_t n);      /* did you mean "X"? – or empty */

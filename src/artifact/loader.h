@@ -9,13 +9,20 @@
 #include "base/table.h"
 #include "base/vec.h"
 
+/* A name that must exist once everything is loaded. */
+typedef enum { REFERENCE_TOOL, REFERENCE_HOOK, REFERENCE_SERVER, REFERENCE_AGENT } LoaderReferenceKind;
+typedef struct LoaderReference { LoaderReferenceKind kind; Str agent, name, file; Place place; } LoaderReference;
+
 typedef struct Loader {
     const ProjectInput *in;
     Project *project;
-    DocumentContext docs;
+    DocumentContext docs;            /* of the project's root; for another folder, root_fd and shown are changed for a while */
+    Str config;                      /* -c FILE, relative to the root; empty: look for it */
+    Document settings;               /* harness.md; places are gone when there is none */
     Dict *predeclared;               /* for scripts of tools */
     Dict *hook_predeclared;          /* for scripts of hooks */
-    Vm *vm;                          /* runs the top level of scripts */
+    Vm *vm;                          /* runs the top level of scripts, in project->script_heap */
+    ResolverErrors *script_errors;   /* room for those of one script */
     VEC(ToolDef) tools;
     VEC(HookDef) hooks;
     VEC(AgentDef) agents;
@@ -29,32 +36,93 @@ typedef struct Loader {
     VEC(Template *) templates;
     VEC(Schema *) schemas;
     VEC(Str) looked_at;              /* protected paths */
+    VEC(LoaderReference) references;
 } Loader;
 
 /* Where a definition stands: in a file of its own, or inside another document. */
 typedef struct LoaderPlace {
     const Document *document;
     Value map;                       /* the definition */
-    const char *path;                /* prefix of messages; "" for a file of its own */
+    const char *path;                /* prefix of messages, "tools[0]"; "" for a file of its own */
     Str name;                        /* known name; empty: read `name` from the map */
-    Origin origin;
+    Origin origin;                   /* where the definition stands */
     Str agent;                       /* inline in this agent, else empty */
     const Bundle *bundle;
     bool overriding;
 } LoaderPlace;
 
-/* Shared pieces. */
-Module *loader_script(Loader *l, const LoaderPlace *at, const char *key, Dict *predeclared);  /* compiled and loaded; NULL: reported */
-Module *loader_expression(Loader *l, const LoaderPlace *at, const char *key, const Str *params, size_t n);
-bool loader_function(Loader *l, const LoaderPlace *at, Module *m, Str name, uint32_t n_args, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));                       /* is it there, and takes that many? else reports fmt */
-Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema);       /* NULL: reported */
+/* The formats. Each reports problems and adds what is sound. */
+void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
+void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, once settings stand */
+void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
+void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
+void load_hook(Loader *l, const LoaderPlace *at);                /* load_hook.c */
+void load_agent(Loader *l, const LoaderPlace *at);               /* load_agent.c; inline tools and hooks too */
+void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source);   /* load_bundle.c; kind: plugin, builtin, override */
+void load_prompt(Loader *l, const Document *d, SourceKind source);            /* load_prompt.c */
+void load_resource(Loader *l, const Document *d, SourceKind source);          /* load_resource.c */
+void load_test(Loader *l, const Document *d);                    /* load_test.c */
+void load_manifest(Loader *l, Str path);                         /* load_manifest.c: tools.json */
+void load_space(Loader *l, Str folder);                          /* load_space.c: agent/, space.manifest.json */
+void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval); /* load_server.c: mcp_servers, .mcp.json */
+void load_mcp_json(Loader *l, Str path);
+void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */
+
+/* A Loader with an empty project. root_fd is borrowed. loader_finish ends it: the project, sealed, when `keep`, else NULL. */
+void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
+Project *loader_finish(Loader *l, bool keep);
+
+/* ---- shared pieces (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
+
+/* A definition that is a whole file, and one that is item i of a list: "KEY[i]" below `path`. */
+LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source);
+LoaderPlace loader_item_place(Loader *l, const LoaderPlace *parent, const char *key, Value list, size_t i);
+FieldInput loader_input(Loader *l, const LoaderPlace *at);       /* for field_read over at->map */
+/* Reads the fields; false when errors were reported. at->map may be anything: "PATH: expected map, got TYPE". */
+bool loader_read(Loader *l, const LoaderPlace *at, const Field *fields, size_t n, void *out);
+
+/* Name of an inline definition, or at->name. False (reported) when it is empty ("tools[0].name cannot be empty") or
+ * malformed. `what` is tool, hook, agent …, `list` what a list of them is called. */
+bool loader_name(Loader *l, const LoaderPlace *at, const char *what, const char *list, Str *out);
 bool loader_name_ok(Loader *l, const LoaderPlace *at, const char *what, Str name);            /* [A-Za-z0-9_-]{1,64} */
-/* map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema; GONE: reported. */
-Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
+
+/* Errors and warnings at a key of at->map, or at the definition itself when `key` is NULL or absent. */
 void loader_error(Loader *l, const LoaderPlace *at, const char *key, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* "PATH.KEY: expected a, b or c, got "x"" unless `value` is one of `known` (NULL-terminated) or empty. */
+bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known);
+/* Checks a map whose values may hold ${NAME}: names, types, the form of references. GONE is fine. */
+bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers);  /* load_env.c */
+/* May this variable of harness's own environment be handed on? Model keys and tokens only when sandbox.env_allow says so. */
+bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* remembers a protected path */
 
-void loader_resolve(Loader *l);                                  /* loader_resolve.c: overrides, duplicates, aliases, references, hints */
+/* For --lenient: `before` is a copy of *l->docs.problems made earlier; what was reported as an error since then becomes a
+ * warning. True when there was something and it was forgiven. Never for hooks and settings. */
+bool loader_forgive(Loader *l, const Problems *before);
+
+/* Scripts, expressions over parameters, templates, schemas. NULL: reported. `what` is the definition as messages name it,
+ * `tool "x"`. Empty text of an expression or script gives NULL without a report. */
+Module *loader_script(Loader *l, const LoaderPlace *at, const char *key, const char *what, Dict *predeclared);
+Module *loader_expression(Loader *l, const LoaderPlace *at, const char *key, const char *what, const Str *params, size_t n);
+/* Is `name` a function that takes n positional arguments? Else reports `WHAT: script must define SIGNATURE`. */
+bool loader_function(Loader *l, const LoaderPlace *at, const char *key, const Module *m, const char *what, const char *signature,
+                     uint32_t n_args);
+Template *loader_template(Loader *l, const LoaderPlace *at, const char *key, Str text);       /* plain; key NULL: the body */
+Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, const TemplateCommand *options);
+Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema);
+
+/* map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema; GONE: reported. Absent: no parameters. */
+Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
+
+/* safety, retry, idempotency, injected, confirm, aliases, title and output_schema: every Markdown format of tools has them. False: reported. */
+bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);
+bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `retry` of at->map; GONE is fine */
+#define LOADER_GOVERNANCE_FIELDS \
+    { .name = "safety", .flags = FIELD_IGNORED }, { .name = "retry", .flags = FIELD_IGNORED }, \
+    { .name = "idempotency", .flags = FIELD_IGNORED }, { .name = "injected", .flags = FIELD_IGNORED }, \
+    { .name = "confirm", .flags = FIELD_IGNORED }, { .name = "aliases", .flags = FIELD_IGNORED }, \
+    { .name = "title", .flags = FIELD_IGNORED }, { .name = "output_schema", .flags = FIELD_IGNORED }
+
+void resolve_project(Loader *l);                                 /* resolve.c: overrides, duplicates, aliases, references, hints */

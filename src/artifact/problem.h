@@ -16,6 +16,8 @@ typedef struct Problems { Arena arena; Problem *at; size_t n, cap, errors, warni
 void problems_clear(Problems *p);
 void problems_add(Problems *p, Severity severity, Str file, Place place, Str hint, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
+void problems_add_v(Problems *p, Severity severity, Str file, Place place, Str hint, const char *fmt, va_list ap)
+    __attribute__((format(printf, 6, 0)));
 void problems_add_error(Problems *p, Str file, const Error *err);       /* file, line, column of err count when set */
 void problems_sort(Problems *p);                                        /* by file, line, column; stable */
 const char *problem_severity_name(Severity s);                          /* "error", "warning", "hint" */

@@ -39,6 +39,7 @@ typedef struct ToolDef {
     Str idempotency;             /* "none", "idempotent", "key"; empty: none */
     StrList injected;
     Str agent;                   /* private to this sub-agent; empty: everybody's */
+    bool overriding;             /* from overrides/: stands in place of another one */
     const Bundle *bundle;        /* NULL: always active */
     Module *script;              /* starlark; NULL: "has no implementation" */
     Template *command;           /* command */
@@ -61,6 +62,7 @@ typedef struct HookDef {
     int64_t priority, timeout_ms;
     bool allow_on_error;
     Str agent;                   /* runs only inside this sub-agent; empty: everywhere */
+    bool overriding;
     Str command, folder;         /* command hooks: shell text and where it runs */
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
@@ -74,6 +76,7 @@ typedef struct AgentDef {
     bool has_tools, has_mcp, has_can_invoke, can_spawn, verify, from_space;
     int64_t max_iterations;      /* 0: the depth's budget */
     Template *prompt_template;   /* of a space's agent; else NULL */
+    bool overriding;
 } AgentDef;
 
 typedef struct PromptArg { Str name, description; bool required; StrList values; } PromptArg;
@@ -100,46 +103,58 @@ typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, rep
 
 typedef struct SourceDef { Str type, url, path, ref, checksum; Origin origin; } SourceDef;
 
-/* Settings of harness.md, with the defaults of the design filled in. */
+/* Settings of harness.md, as given: types and ranges are checked, defaults belong to the rooms that use them. */
 typedef struct Settings {
     Str file;                    /* "" when there is none */
     Str prompt;                  /* body or system_prompt */
     ModelDef *models;            /* the first one is `model`, when that is a map */
     size_t n_models;
     Str model;                   /* a bare name */
-    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store, resources;  /* dicts; GONE: not given */
+    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store;  /* dicts; GONE: not given */
+    StrList resources;           /* files that MCP clients may read */
     StrList artifact_roots, trusted_sources, manifests, spaces, builtin_tools;
     bool builtin_all, builtin_set, manifests_set, spaces_set, servers_set;
     Str workspace;
 } Settings;
 
 typedef struct Project {
-    Heap *heap;
+    Heap *heap;                  /* values of documents */
+    Heap *script_heap;           /* what scripts made when they were loaded; apart, because running one collects */
+    Heap *host_heap;             /* stand-ins for the host modules; NULL when they came with the input */
     Arena arena;
     Universe *universe;
+    bool owns_universe;
     Str root;                    /* absolute */
     Settings settings;
     ToolDef *tools;              /* in order of loading; all names unique among those visible together */
     HookDef *hooks;
     AgentDef *agents;
-    Bundle *bundles;
+    Bundle **bundles;
     PromptDef *prompts;
     ResourceDef *resources;
     TestDef *tests;
     ServerDef *servers;
     SourceDef *sources;
     size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
+    bool has_space;              /* a Construct space was loaded: built-in tools are on unless the settings say otherwise */
     StrList loaded_files;        /* every path looked at, relative to the root: the protected files */
+    Module **modules;            /* everything compiled, for project_free */
+    Template **templates;
+    Schema **schemas;
+    size_t n_modules, n_templates, n_schemas;
 } Project;
 
 typedef struct ProjectInput {
     const char *dir;             /* -C; NULL: the working folder */
     const char *config;          /* -c FILE; NULL: look for harness.md … */
     const char *state_dir;       /* where pulled sources are cached; NULL: the default */
-    Dict *predeclared;           /* host modules for scripts; NULL: stand-ins from host_names.def that cannot be called */
+    Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: stand-ins from
+                                    host_names.def that cannot be called */
+    Dict *hook_predeclared;      /* the same for hooks */
     Universe *universe;          /* NULL: one of its own */
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
+    bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 
 /* Loads everything and reports all problems. False when there are errors; then *out is NULL. `problems` may hold

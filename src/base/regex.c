@@ -117,16 +117,23 @@ static bool search_failed(int code, Error *err) {
     }
 }
 
-/* One call into PCRE2; a match must begin before `last`. Machine code has a small stack of its own: when that is used
- * up, the interpreter, which takes memory from the heap, does the work again. */
-static int search_once(const Regex *re, Str text, size_t start, size_t last, Scratch *s, pcre2_match_data *data) {
-    pcre2_set_offset_limit(s->context, last < text.n ? last : PCRE2_UNSET);
+/* Machine code has a small stack of its own: when that is used up, the interpreter, which takes memory from the heap,
+ * does the work again. */
+static int run_pcre2(const Regex *re, Str text, size_t start, Scratch *s, pcre2_match_data *data) {
     PCRE2_SPTR at = (PCRE2_SPTR)text.at;
     if (re->jit) {
         int code = pcre2_jit_match(re->code, at, text.n, start, 0, data, s->context);
         if (code != PCRE2_ERROR_JIT_STACKLIMIT) return code;
     }
     return pcre2_match(re->code, at, text.n, start, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, s->context);
+}
+
+/* One call into PCRE2; a match must not begin behind `last`. */
+static int search_once(const Regex *re, Str text, size_t start, size_t last, Scratch *s, pcre2_match_data *data) {
+    if (last < text.n) pcre2_set_offset_limit(s->context, last);
+    int code = run_pcre2(re, text, start, s, data);
+    if (last < text.n) pcre2_set_offset_limit(s->context, PCRE2_UNSET);
+    return code;
 }
 
 static size_t char_start(Str text, size_t at) {

@@ -94,6 +94,7 @@ static uint32_t hash_of(Value v, unsigned depth) {
 
 static bool same(Run *r, Value a, Value b) {
     bool out = false;
+    if (value_is_string(a)) return value_is_string(b) && names_same(value_str(a), value_str(b));
     if (!value_equal(a, b, &out, NULL)) run_break(r, "values are nested too deep or too large to compare");
     return out;
 }

@@ -453,6 +453,7 @@ static bool finish_names(Reading *b) {
         o->rule[o->n_rules++] = (PropertyRule){ .name = extra.entry[i].key, .required = true };
         o->n_required++;
     }
+    o->simple = !o->n_patterns && !o->n_dependents && !o->property_names && !o->min_properties && o->max_properties == SIZE_MAX;
     if (extra.n) names_init(&o->names, name, o->n_rules, arena_of(b));
     table_clear(&extra);
     return true;

@@ -4,30 +4,10 @@
 
 enum { TRIES = 64 };
 
-/* Length and up to 16 bytes in one word; never touches a byte outside. */
-static inline uint64_t gist(Str s) {
-    uint64_t a = 0, b = 0;
-    if (s.n >= 8) {
-        memcpy(&a, s.at, 8);
-        memcpy(&b, s.at + s.n - 8, 8);
-    } else if (s.n >= 4) {
-        uint32_t x, y;
-        memcpy(&x, s.at, 4);
-        memcpy(&y, s.at + s.n - 4, 4);
-        a = x;
-        b = y;
-    } else if (s.n) {
-        a = (uint64_t)(unsigned char)s.at[0] << 16 | (uint64_t)(unsigned char)s.at[s.n / 2] << 8 | (unsigned char)s.at[s.n - 1];
-    }
-    return a ^ (b << 29 | b >> 35) ^ (uint64_t)s.n << 59 ^ (uint64_t)s.n << 20;
-}
-
-static inline uint32_t place(const Names *t, Str s) { return (uint32_t)((gist(s) * t->seed) >> t->shift); }
-
 static bool fill(Names *t, uint32_t *slot) {
     memset(slot, 0, (t->mask + 1) * sizeof *slot);
     for (uint32_t i = 0; i < t->n; i++) {
-        uint32_t *at = &slot[place(t, t->name[i])];
+        uint32_t *at = &slot[names_place(t, t->name[i])];
         if (*at) return false;
         *at = i + 1;
     }
@@ -68,15 +48,8 @@ void names_init(Names *t, const Str *name, size_t n, Arena *arena) {
     fill_keyed(t, (uint32_t *)(uintptr_t)t->slot);
 }
 
-static ptrdiff_t find_keyed(const Names *t, Str s) {
+ptrdiff_t names_find_keyed(const Names *t, Str s) {
     for (uint32_t at = hash_bytes(s) & t->mask; t->slot[at]; at = (at + 1) & t->mask)
         if (str_eq(t->name[t->slot[at] - 1], s)) return (ptrdiff_t)t->slot[at] - 1;
     return -1;
-}
-
-ptrdiff_t names_find(const Names *t, Str s) {
-    if (t->n == 0) return -1;
-    if (t->seed == 0) return find_keyed(t, s);
-    uint32_t i = t->slot[place(t, s)];
-    return i && str_eq(t->name[i - 1], s) ? (ptrdiff_t)i - 1 : -1;
 }

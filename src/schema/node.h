@@ -63,6 +63,7 @@ typedef struct ObjectRules {
     uint32_t n_patterns, n_dependents;
     DependentRule *dependents;
     const Node *additional, *property_names;
+    bool simple;                          /* only properties, required and additionalProperties */
 } ObjectRules;
 
 /* Applicators that look at the same place of the instance. */

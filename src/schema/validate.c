@@ -12,6 +12,11 @@
 
 static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
 
+static inline bool is_whole(double d) {
+    if (fabs(d) < 0x1p52) return (double)(int64_t)d == d;
+    return isfinite(d);                                  /* has no room for a fraction */
+}
+
 static inline unsigned type_of(Value v) {
     if (value_is_small(v)) return TYPE_INTEGER;
     if (value_is_object(v))
@@ -22,7 +27,7 @@ static inline unsigned type_of(Value v) {
         case OBJECT_INT: return TYPE_INTEGER;
         default: return TYPE_OTHER;
         }
-    if (value_is_float(v)) return floor(value_float(v)) == value_float(v) && isfinite(value_float(v)) ? TYPE_INTEGER : TYPE_FRACTION;
+    if (value_is_float(v)) return is_whole(value_float(v)) ? TYPE_INTEGER : TYPE_FRACTION;
     if (value_is_bool(v)) return TYPE_BOOLEAN;
     return value_is_none(v) ? TYPE_NULL : TYPE_OTHER;
 }
@@ -79,8 +84,12 @@ static bool try_branch(Run *r, const Node *n, Value v, const Path *path, Marks *
 
 /* ---- values of each type ---- */
 
-static int compare(Value a, Value b) {
+static inline int compare(Value a, Value b) {
     if (value_both_small(a, b)) return (value_small(a) > value_small(b)) - (value_small(a) < value_small(b));
+    if (value_is_float(a) && value_is_small(b)) {        /* a small int has an exact double */
+        double x = value_float(a), y = (double)value_small(b);
+        return (x > y) - (x < y) + (x != x);
+    }
     int order = 0;
     value_compare(a, b, "<", &order, NULL);              /* two numbers: cannot fail */
     return order;
@@ -98,13 +107,19 @@ static bool check_number(Run *r, const Node *n, Value v, const Path *path) {
     return ok;
 }
 
+/* Again, to hear why. Text that is not UTF-8 matches nothing; a pattern that goes on for too long ends it all. */
+static bool __attribute__((noinline)) cannot_match(Run *r, const SchemaPattern *p, Str text) {
+    bool found;
+    Error err = { 0 };
+    if (!regex_test(p->regex, text, &found, &err) && err.kind != ERR_VALIDATION)
+        run_break(r, "pattern \"" STR_FMT "\": %s", STR_ARG(str_sub(p->text, 0, 60)), err.msg);
+    return false;
+}
+
 static bool matches(Run *r, const SchemaPattern *p, Str text) {
     bool found;
-    Error err;
-    err.kind = ERR_NONE;
-    if (regex_test(p->regex, text, &found, &err)) return found;
-    if (err.kind != ERR_VALIDATION) run_break(r, "pattern \"" STR_FMT "\": %s", STR_ARG(str_sub(p->text, 0, 60)), err.msg);
-    return false;                                        /* text that is not UTF-8 matches nothing */
+    if (regex_test(p->regex, text, &found, NULL)) return found;
+    return cannot_match(r, p, text);
 }
 
 static size_t code_points(Str s) {
@@ -156,6 +171,7 @@ static bool check_contains(Run *r, const Node *n, const Value *at, uint32_t coun
 }
 
 static bool check_item(Run *r, const Node *n, const Node *rule, const char *keyword, Value v, const Path *path, uint32_t i) {
+    if (!r->out) return check(r, rule, v, NULL, NULL);
     Path here = { .up = path, .index = i, .listed = true };
     if (rule->never) return run_bad(r, n, keyword, path, "unexpected item %u", i);
     return check(r, rule, v, &here, NULL);
@@ -194,6 +210,7 @@ static bool check_array(Run *r, const Node *n, Value v, const Path *path, Marks 
 /* ---- objects ---- */
 
 static bool check_property(Run *r, const Node *n, const Node *rule, const char *keyword, Str name, Value v, const Path *path) {
+    if (!r->out) return check(r, rule, v, NULL, NULL);
     Path here = { .up = path, .name = name };
     if (rule->never) return run_bad(r, n, keyword, path, "unexpected property \"" STR_FMT "\"", STR_ARG(name));
     return check(r, rule, v, &here, NULL);
@@ -262,9 +279,31 @@ static bool check_size(Run *r, const Node *n, size_t size, const Path *path) {
                    k->max_properties == 1 ? "y" : "ies", size);
 }
 
+/* The loop below for the common case: just yes or no, and at most additionalProperties besides the names. */
+static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
+    uint32_t required = 0;
+    const Entry *e = d->entry, *end = e + d->used;
+    for (; e < end; e++) {
+        if (!value_is_string(e->key)) {
+            if (value_is_gone(e->key)) continue;
+            return false;
+        }
+        ptrdiff_t at = names_find(&k->names, value_str(e->key));
+        const Node *node = k->additional;
+        if (at >= 0) {
+            const PropertyRule *rule = &k->rule[at];
+            required += rule->required;
+            if (rule->listed) node = rule->node;
+        }
+        if (node && !check(r, node, e->value, NULL, NULL)) return false;
+    }
+    return required == k->n_required;
+}
+
 static bool check_object(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const ObjectRules *k = n->objects;
     const Dict *d = value_dict(v);
+    if (k->simple && !r->out && !marks) return properties_fit(r, k, d);
     const bool others = k->n_patterns || k->additional || k->property_names;
     uint32_t required = 0;
     bool ok = true;
@@ -294,8 +333,10 @@ static bool check_object(Run *r, const Node *n, Value v, const Path *path, Marks
 
 /* ---- the same place again ---- */
 
-static bool equals(Run *r, Value a, Value b) {
+static inline bool equals(Run *r, Value a, Value b) {
     bool same = false;
+    if (value_same(a, b)) return true;
+    if (value_is_string(a)) return value_is_string(b) && names_same(value_str(a), value_str(b));
     if (!value_equal(a, b, &same, NULL)) run_break(r, "values are nested too deep or too large to compare");
     return same;
 }

@@ -23,13 +23,12 @@ static void logic(Fn *f, const Expr *e, bool sense, JumpList *to) {
     Chain chain = { 0 };
     JumpList skip = { 0 };
     flatten(e, e->op, &chain);
-    uint64_t *before = NULL;
+    uint64_t *before = compile_save_assigned(f);          /* later operands may not be evaluated */
     for (size_t i = 0; i < chain.n; i++) {
         bool last = i + 1 == chain.n;
         if (sense == decides) compile_cond(f, chain.at[i], sense, to);
         else if (last) compile_cond(f, chain.at[i], sense, to);
         else compile_cond(f, chain.at[i], decides, &skip);
-        if (!before) before = compile_save_assigned(f);  /* only the first operand is sure to be evaluated */
     }
     memcpy(f->assigned, before, f->assigned_words * sizeof *before);
     free(before);

@@ -427,7 +427,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_SHLI: {
         Value x = R(i.b);
         int64_t by = S16(i.c), s = value_is_small(x) ? value_small(x) : 0;
-        if (value_is_small(x) && by >= 0 && by < 50 && s == (s << (14 + by)) >> (14 + by)) {
+        if (value_is_small(x) && by >= 0 && by < 50 && s == (int64_t)((uint64_t)s << (14 + by)) >> (14 + by)) {
             R(i.a) = value_from_small((int64_t)((uint64_t)s << by));
             NEXT();
         }

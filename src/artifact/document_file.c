@@ -1,0 +1,164 @@
+/* Files of a project, opened so that nothing outside of it is ever read and nothing ever waits. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "artifact/document.h"
+#include "base/fault.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+enum { TRIES = 64 };                 /* openat2 answers EAGAIN when something was renamed meanwhile */
+
+/* Without openat2 (old kernels): one step at a time, no links at all. */
+static int open_by_steps(int root, char *path, int flags) {
+    int at = dup(root);
+    for (char *part = path, *next; at >= 0; part = next) {
+        size_t n = strcspn(part, "/");
+        next = part + n + strspn(part + n, "/");
+        bool last = *next == 0;
+        part[n] = 0;
+        if (strcmp(part, "..") == 0) { close(at); errno = EXDEV; return -1; }
+        int fd = openat(at, *part ? part : ".", O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_PATH | O_DIRECTORY));
+        int saved = errno;
+        close(at);
+        errno = saved;
+        if (last || fd < 0) return fd;
+        at = fd;
+    }
+    return -1;
+}
+
+int document_open(const DocumentContext *c, Str path, int flags) {
+    if (fault_hit()) { errno = EMFILE; return -1; }
+    if (path.n >= PATH_MAX || memchr(path.at, 0, path.n)) { errno = ENOENT; return -1; }
+    char text[PATH_MAX];
+    memcpy(text, path.at, path.n);
+    text[path.n] = 0;
+    if (path.n == 0) memcpy(text, ".", 2);
+    flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY);
+    struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+    for (int i = 0; i < TRIES; i++) {
+        long fd = syscall(SYS_openat2, c->root_fd, text, &how, sizeof how);
+        if (fd >= 0) return (int)fd;
+        if (errno == ENOSYS) return open_by_steps(c->root_fd, text, flags);
+        if (errno != EAGAIN && errno != EINTR) return -1;
+    }
+    return -1;
+}
+
+bool document_exists(const DocumentContext *c, Str path) {
+    int fd = document_open(c, path, O_PATH);
+    if (fd < 0) return errno != ENOENT && errno != ENOTDIR;   /* something is there: reading it says what is wrong with it */
+    close(fd);
+    return true;
+}
+
+static const char *kind_of(mode_t mode) {
+    return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket"
+         : S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "not a regular file";
+}
+
+static bool explain(int number, Error *err) {
+    if (number == EXDEV) return error_set(err, ERR_IO, "it leads out of the project");
+    if (number == ELOOP) return error_set(err, ERR_IO, "too many symbolic links");
+    if (number == ENXIO) return error_set(err, ERR_IO, "it is a socket");
+    char text[128];
+    const char *said = strerror_r(number, text, sizeof text);
+    error_set(err, ERR_IO, "%s", said);
+    if (err) err->msg[0] = (char)tolower((unsigned char)err->msg[0]);
+    return false;
+}
+
+static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
+    for (;;) {
+        size_t step = out->cap > out->n + 1 ? out->cap - out->n - 1 : 4096;
+        char *room = buf_room(out, step);
+        ssize_t n = fault_hit() ? (errno = EIO, -1) : read(fd, room, step);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return explain(errno, err);
+        buf_commit(out, (size_t)n);
+        if (out->n > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
+        if (n == 0) return true;
+    }
+}
+
+static bool read_checked(int fd, size_t limit, Buf *out, Error *err) {
+    struct stat st;
+    if (fstat(fd, &st) < 0) return explain(errno, err);
+    if (!S_ISREG(st.st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st.st_mode));
+    if ((uintmax_t)st.st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
+    buf_room(out, (size_t)st.st_size + 1);             /* + 1: the read that finds the end needs room */
+    return read_all(fd, limit, out, err);
+}
+
+bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err) {
+    int fd = document_open(c, path, O_RDONLY);
+    if (fd < 0) return explain(errno, err);
+    Buf content = { 0 };
+    bool ok = read_checked(fd, limit, &content, err);
+    close(fd);
+    if (!ok) return buf_clear(&content), false;
+    buf_clear(out);
+    *out = content;
+    return true;
+}
+
+/* ---- folders ---- */
+
+static int by_bytes(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
+
+static bool is_folder(int fd, const struct dirent *e) {
+    struct stat st;
+    if (e->d_type != DT_UNKNOWN) return e->d_type == DT_DIR;
+    return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool wanted(DIR *dir, const struct dirent *e, Str suffix) {
+    return e->d_name[0] != '.' && str_ends(str_from(e->d_name), suffix) && !is_folder(dirfd(dir), e);
+}
+
+static bool list(DocumentContext *c, DIR *dir, Str suffix, Str **out, size_t *n, Error *err) {
+    VEC(Str) names = { 0 };
+    struct dirent *e;
+    bool ok = true;
+    while (ok && (errno = 0, e = readdir(dir))) {
+        if (!wanted(dir, e, suffix)) continue;
+        ok = vec_limit(names.n, DOCUMENT_FILES_MAX, "files", err);
+        if (ok) VEC_PUSH(&names, arena_str(c->arena, str_from(e->d_name)));
+    }
+    if (ok && errno) ok = explain(errno, err);
+    if (ok) {
+        *n = names.n;
+        *out = ARENA_ARRAY(c->arena, Str, names.n ? names.n : 1);
+        if (names.n) memcpy(*out, names.at, names.n * sizeof(Str));
+        qsort(*out, *n, sizeof(Str), by_bytes);
+    }
+    VEC_CLEAR(&names);
+    return ok;
+}
+
+bool document_list(DocumentContext *c, Str folder, const char *suffix, Str **out, size_t *n) {
+    Error err = { 0 };
+    *out = NULL;
+    *n = 0;
+    int fd = document_open(c, folder, O_RDONLY | O_DIRECTORY);
+    if (fd < 0 && errno == ENOENT) return true;
+    bool ok = fd >= 0 || explain(errno, &err);
+    DIR *dir = ok ? fdopendir(fd) : NULL;
+    if (ok && !dir) {
+        explain(errno, &err);
+        close(fd);
+    }
+    ok = dir && list(c, dir, str_from(suffix), out, n, &err);
+    if (dir) closedir(dir);
+    if (ok) return true;
+    problems_add(c->problems, PROBLEM_ERROR, str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(folder))),
+                 (Place){ 0 }, (Str){ 0 }, "read folder: %s", err.msg);
+    return false;
+}

@@ -1,0 +1,34 @@
+/* Pinned trees out of git repositories, through libgit2, which is loaded on first use. Only
+ * these functions touch it, and only `harness pull` calls them.
+ *
+ * A repository is fetched into a bare one in the cache; settings of the user or the machine
+ * (url.insteadOf, hooks, filters) have no part in it. Files are written out by our own code:
+ * regular files only, so a tree cannot bring a link or a submodule along. */
+#pragma once
+#include "base/error.h"
+#include "base/str.h"
+
+enum {
+    GIT_PIN_FILES_MAX = 20000,
+    GIT_PIN_DEPTH_MAX = 64,
+    GIT_PIN_COMMIT_SIZE = 41,                /* 40 digits and a NUL */
+};
+#define GIT_PIN_BYTES_MAX ((size_t)256 << 20)
+
+typedef struct GitPin {
+    const char *cache;                       /* folder of the bare repository; made when missing */
+    const char *url;
+    const char *ref;                         /* 40 hex digits: a commit; else a tag's name */
+} GitPin;
+
+typedef struct GitPinTally { size_t files, bytes, links, submodules; } GitPinTally;
+
+bool git_pin_is_commit(Str ref);
+
+/* Makes sure the cache holds what `ref` names and tells which commit that is. Asks the remote only for a commit that the
+ * cache lacks, and always for a tag. Blocks as long as the remote takes. */
+bool git_pin_fetch(const GitPin *pin, char commit[GIT_PIN_COMMIT_SIZE], Error *err);
+
+/* Writes the regular files of folder `path` ("" or ".": all) of a commit below dir_fd, an empty folder. Links and submodules
+ * are only counted. */
+bool git_pin_extract(const GitPin *pin, const char *commit, Str path, int dir_fd, GitPinTally *tally, Error *err);

@@ -1,0 +1,104 @@
+/* Sub-agents: .harness/agents/NAME.md, and inline in harness.md and bundles. */
+#include "artifact/loader.h"
+#include "value/list.h"
+
+typedef struct Agent {
+    Str description, model, system_prompt;
+    Value tools, hooks;
+    int64_t max_iterations;
+    StrList blocked_tools, mcp;
+    bool verify;
+} Agent;
+
+#define AT(member) offsetof(Agent, member)
+static const Field fields[] = {
+    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
+    { .name = "model", .type = FIELD_STRING, .offset = AT(model) },
+    { .name = "tools", .type = FIELD_LIST, .offset = AT(tools) },
+    { .name = "hooks", .type = FIELD_LIST, .offset = AT(hooks) },
+    { .name = "max_iterations", .type = FIELD_INT, .offset = AT(max_iterations) },
+    { .name = "blocked_tools", .type = FIELD_STRINGS, .offset = AT(blocked_tools) },
+    { .name = "mcp", .type = FIELD_STRINGS, .offset = AT(mcp) },
+    { .name = "verify", .type = FIELD_BOOL, .offset = AT(verify) },
+    { .name = "name", .flags = FIELD_IGNORED },
+    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(system_prompt) },
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+static const Field file_name = { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the agent's name" };
+static const Field file_prompt = { .name = "system_prompt", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
+
+static void refer(Loader *l, const LoaderPlace *at, LoaderReferenceKind kind, Str agent, Str name, Place place) {
+    VEC_PUSH(&l->references, (LoaderReference){ kind, agent, name, at->origin.file, place });
+}
+
+/* An entry is a name, or a definition that only this agent has. Gives the names of both. */
+static StrList read_list(Loader *l, const LoaderPlace *at, const char *key, Value list, Str agent) {
+    StrList names = { 0 };
+    if (!value_is_list(list)) return names;
+    bool tools = key[0] == 't';
+    names.at = ARENA_ARRAY(l->docs.arena, Str, value_list(list)->n ? value_list(list)->n : 1);
+    for (uint32_t i = 0; i < value_list(list)->n; i++) {
+        Value v = value_list(list)->at[i];
+        LoaderPlace item = loader_item_place(l, at, key, list, i);
+        item.agent = agent;
+        item.overriding = false;
+        item.origin.source = SOURCE_AGENT;
+        if (value_is_string(v)) {
+            names.at[names.n++] = value_str(v);
+            refer(l, at, tools ? REFERENCE_TOOL : REFERENCE_HOOK, agent, value_str(v), (Place){ item.origin.line, item.origin.column });
+        } else if (!value_is_dict(v)) {
+            loader_error(l, &item, NULL, "%s: expected string or map, got %s", item.path, field_type_name(v));
+        } else {
+            size_t before = tools ? l->tools.n : l->hooks.n;
+            if (tools) load_tool(l, &item);
+            else load_hook(l, &item);
+            if (tools ? l->tools.n > before : l->hooks.n > before)
+                names.at[names.n++] = tools ? VEC_LAST(&l->tools).name : VEC_LAST(&l->hooks).name;
+        }
+    }
+    return names;
+}
+
+static void refer_servers(Loader *l, const LoaderPlace *at, const AgentDef *a) {
+    Value *list = dict_find_str(value_dict(at->map), STR("mcp"));
+    for (size_t i = 0; i < a->mcp.n; i++)
+        refer(l, at, REFERENCE_SERVER, a->name, a->mcp.at[i], document_item_place(at->document, *list, i));
+}
+
+void load_agent(Loader *l, const LoaderPlace *at) {
+    Problems before = *l->docs.problems;
+    size_t tools = l->tools.n, hooks = l->hooks.n, references = l->references.n;
+    Agent in = { .tools = VALUE_GONE, .hooks = VALUE_GONE };
+    AgentDef a = { .origin = at->origin, .overriding = at->overriding };
+    Field all[FIELDS];
+    memcpy(all, fields, sizeof fields);
+    if (!at->path[0]) {
+        all[FIELDS - 2] = file_name;
+        all[FIELDS - 1] = file_prompt;
+    }
+    loader_read(l, at, all, FIELDS, &in);
+    if (value_is_dict(at->map) && loader_name(l, at, "agent", "agents", &a.name)) {
+        FieldInput given = loader_input(l, at);
+        a.description = in.description;
+        a.model = in.model;
+        a.prompt = at->path[0] ? in.system_prompt : arena_str(l->docs.arena, at->document->body);
+        a.blocked_tools = in.blocked_tools;
+        a.mcp = in.mcp;
+        a.verify = in.verify;
+        a.can_spawn = true;
+        a.has_tools = field_given(&given, "tools");
+        a.has_mcp = field_given(&given, "mcp");
+        a.max_iterations = in.max_iterations;
+        if (a.max_iterations < 0) loader_error(l, at, "max_iterations", "agent \"" STR_FMT "\" max_iterations must be >= 0", STR_ARG(a.name));
+        refer_servers(l, at, &a);
+        a.tools = read_list(l, at, "tools", in.tools, a.name);
+        a.hooks = read_list(l, at, "hooks", in.hooks, a.name);
+    }
+    if (!loader_forgive(l, &before)) {
+        if (a.name.n) VEC_PUSH(&l->agents, a);
+        return;
+    }
+    l->tools.n = tools;              /* its private parts go with it */
+    l->hooks.n = hooks;
+    l->references.n = references;
+}

@@ -1,0 +1,112 @@
+/* Hooks: .harness/hooks/NAME.md, and inline. */
+#include "artifact/loader.h"
+
+typedef struct Hook { Str event, script, when, on_error; int64_t priority, timeout_ms; } Hook;
+
+#define AT(member) offsetof(Hook, member)
+static const Field fields[] = {
+    { .name = "event", .type = FIELD_STRING, .offset = AT(event) },
+    { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
+    { .name = "when", .type = FIELD_STRING, .offset = AT(when) },
+    { .name = "priority", .type = FIELD_INT, .offset = AT(priority) },
+    { .name = "on_error", .type = FIELD_STRING, .offset = AT(on_error) },
+    { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
+    { .name = "name", .flags = FIELD_IGNORED },
+    { .name = "description", .flags = FIELD_IGNORED },
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+static const Field file_name = { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the hook's name" };
+static const Field file_text = { .name = "description", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter says what it is for" };
+
+static const Str events[] = {
+    { "session.start", 13 },  { "session.end", 11 },     { "turn.start", 10 },       { "turn.end", 8 },
+    { "agent.stop", 10 },     { "tool.pre", 8 },         { "tool.post", 9 },         { "completion.pre", 14 },
+    { "completion.post", 15 }, { "delegation.pre", 14 }, { "delegation.post", 15 },  { "delegation.post_verify", 22 },
+    { "error", 5 },           { "log", 3 },
+};
+enum { EVENTS = sizeof events / sizeof *events };
+
+/* ^(custom|meta)\.[a-z0-9_.]+$ */
+static bool is_open_event(Str e) {
+    size_t from = str_starts(e, STR("custom.")) ? 7 : str_starts(e, STR("meta.")) ? 5 : 0;
+    for (size_t i = from; i < e.n; i++)
+        if (!((e.at[i] >= 'a' && e.at[i] <= 'z') || (e.at[i] >= '0' && e.at[i] <= '9') || e.at[i] == '_' || e.at[i] == '.')) return false;
+    return from && e.n > from;
+}
+
+static bool is_event(Str e) {
+    for (size_t i = 0; i < EVENTS; i++)
+        if (str_eq(e, events[i])) return true;
+    return is_open_event(e);
+}
+
+static bool event_given(const LoaderPlace *at) {
+    Value *v = dict_find_str(value_dict(at->map), STR("event"));
+    return v && !value_is_none(*v);
+}
+
+static bool check_event(Loader *l, const LoaderPlace *at, const HookDef *h) {
+    if (!event_given(at) || (h->event.at && h->event.n == 0)) {
+        loader_error(l, at, "event", "hook \"" STR_FMT "\": event field is required in frontmatter", STR_ARG(h->name));
+        return false;
+    }
+    if (h->event.n == 0 || is_event(h->event)) return h->event.n > 0;      /* else its type was wrong */
+    problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, STR("event")),
+                 field_hint(l->docs.arena, h->event, events, EVENTS), "%s.event \"" STR_FMT "\" is invalid",
+                 at->path[0] ? at->path : "hooks[0]", STR_ARG(h->event));
+    return false;
+}
+
+/* A hook that fails blocks. One that says otherwise is no guard, and the one who checks the project should know. */
+static void note_allow(Loader *l, const LoaderPlace *at, HookDef *h) {
+    if (!h->allow_on_error) return;
+    if (at->origin.source == SOURCE_PULLED) {
+        h->allow_on_error = false;
+        loader_warn(l, at, "on_error", NULL, "hook \"" STR_FMT "\": on_error: allow is ignored in an artifact source", STR_ARG(h->name));
+        return;
+    }
+    problems_add(l->docs.problems, PROBLEM_HINT, at->origin.file, document_place(at->document, at->map, STR("on_error")), (Str){ 0 },
+                 "hook \"" STR_FMT "\": on_error: allow lets everything pass when the hook fails", STR_ARG(h->name));
+}
+
+static void load_code(Loader *l, const LoaderPlace *at, const Hook *in, HookDef *h) {
+    static const Str params[] = { { "payload", 7 }, { "event", 5 } };
+    char *what = arena_fmt(l->docs.arena, "hook \"" STR_FMT "\"", STR_ARG(h->name));
+    if (in->when.n) h->when = loader_expression(l, at, "when", what, params, 2);
+    h->when_text = str_trim(in->when);
+    if (in->script.n) h->script = loader_script(l, at, "script", what, l->hook_predeclared);
+    if (h->script) loader_function(l, at, "script", h->script, what, "handle(event, payload)", 2);
+}
+
+/* Inside an agent a hook needs no name of its own. */
+static bool read_name(Loader *l, const LoaderPlace *at, Str *out) {
+    Value *given = dict_find_str(value_dict(at->map), STR("name"));
+    if (!at->agent.n || (given && !value_is_none(*given))) return loader_name(l, at, "hook", "hooks", out);
+    const char *bracket = strrchr(at->path, '[');
+    *out = str_from(arena_fmt(l->docs.arena, STR_FMT ".hooks%s", STR_ARG(at->agent), bracket ? bracket : "[0]"));
+    return true;
+}
+
+void load_hook(Loader *l, const LoaderPlace *at) {
+    static const char *const outcomes[] = { "block", "allow", NULL };
+    Field all[FIELDS];
+    Hook in = { .timeout_ms = 5000 };
+    HookDef h = { .kind = HOOK_STARLARK, .origin = at->origin, .agent = at->agent, .overriding = at->overriding, .blocking = true };
+    memcpy(all, fields, sizeof fields);
+    if (!at->path[0]) {
+        all[FIELDS - 2] = file_name;
+        all[FIELDS - 1] = file_text;
+    }
+    loader_read(l, at, all, FIELDS, &in);
+    if (!value_is_dict(at->map) || !read_name(l, at, &h.name)) return;
+    h.event = in.event;
+    h.priority = in.priority;
+    h.timeout_ms = in.timeout_ms;
+    check_event(l, at, &h);
+    if (h.timeout_ms < 0) loader_error(l, at, "timeout_ms", "hook \"" STR_FMT "\" timeout_ms must be >= 0", STR_ARG(h.name));
+    loader_choice(l, at, "on_error", in.on_error, outcomes);
+    h.allow_on_error = str_eq(in.on_error, STR("allow"));
+    note_allow(l, at, &h);
+    load_code(l, at, &in, &h);
+    VEC_PUSH(&l->hooks, h);
+}

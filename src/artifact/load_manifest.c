@@ -1,0 +1,243 @@
+/* tools.json: argv tools. The messages are those of the manifest's own reference page, so
+ * they name an entry by index and name, not by path. */
+#include "artifact/load.h"
+#include "value/int.h"
+#include "value/list.h"
+
+#define BIN "./tools/bin/"
+
+typedef struct ManifestEntry {
+    Str name, description;
+    Value schema;
+    StrList command, env;
+    int64_t timeout;
+} ManifestEntry;
+
+static const Field entry_fields[] = {
+    { .name = "name", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, name) },
+    { .name = "description", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, description) },
+    { .name = "schema", .type = FIELD_MAP, .offset = offsetof(ManifestEntry, schema) },
+    { .name = "command", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, command) },
+    { .name = "timeoutSec", .type = FIELD_INT, .offset = offsetof(ManifestEntry, timeout) },
+    { .name = "envPassthrough", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, env) },
+};
+
+typedef struct Manifest {
+    Loader *l;
+    LoaderPlace at;              /* of the entry at hand */
+    const char *label;           /* tool[3] "name" */
+    Str folder;
+    Table names;
+} Manifest;
+
+/* ---- commands ---- */
+
+/* Takes "." and ".." out of a relative path, by text alone. What leads above the start keeps its "..". */
+static Str normalized(Arena *arena, Str path) {
+    Str *part = ARENA_ARRAY(arena, Str, path.n + 1);
+    size_t n = 0;
+    for (size_t from = 0; from <= path.n;) {
+        ptrdiff_t slash = str_find_char(str_sub(path, from, path.n), '/');
+        size_t to = slash < 0 ? path.n : from + (size_t)slash;
+        Str p = str_sub(path, from, to);
+        from = to + 1;
+        if (p.n == 0 || str_eq(p, STR("."))) continue;
+        if (str_eq(p, STR("..")) && n && !str_eq(part[n - 1], STR(".."))) n--;
+        else part[n++] = p;
+    }
+    Buf out = { 0 };
+    if (n == 0 || !str_eq(part[0], STR(".."))) buf_add(&out, STR("."));
+    for (size_t i = 0; i < n; i++) {
+        if (out.n) buf_add_char(&out, '/');
+        buf_add(&out, part[i]);
+    }
+    Str copy = arena_str(arena, buf_str(&out));
+    buf_clear(&out);
+    return copy;
+}
+
+/* Where the program is, relative to the manifest's folder; an absolute path stays as it is. */
+static bool check_program(Manifest *m, Str *program) {
+    if (str_starts(*program, STR("/"))) return true;
+    if (!str_starts(*program, STR(BIN))) {
+        loader_error(m->l, &m->at, "command", "%s: relative command[0] must start with " BIN, m->label);
+        return false;
+    }
+    Str clean = normalized(m->l->docs.arena, *program);
+    if (!str_starts(clean, STR(BIN))) {
+        loader_error(m->l, &m->at, "command", "%s: command[0] escapes ./tools/bin after normalization (got \"" STR_FMT "\" -> \"" STR_FMT "\")",
+                     m->label, STR_ARG(*program), STR_ARG(clean));
+        return false;
+    }
+    *program = clean;
+    return true;
+}
+
+/* A list of the wrong type has been reported already; then there is nothing in `command`. */
+static bool check_command(Manifest *m, StrList *command) {
+    Value *given = dict_find_str(value_dict(m->at.map), STR("command"));
+    if (!given || value_is_none(*given) || (value_is_list(*given) && value_list(*given)->n == 0)) {
+        loader_error(m->l, &m->at, "command", "%s: command must have at least program name", m->label);
+        return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; i < command->n; i++) {
+        if (!memchr(command->at[i].at, 0, command->at[i].n)) continue;
+        loader_error(m->l, &m->at, "command", "%s: command[%zu] must not contain NUL", m->label, i);
+        ok = false;
+    }
+    return command->n && check_program(m, &command->at[0]) && ok;
+}
+
+/* ---- environment ---- */
+
+static bool is_env_name(Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.at[i];
+        if (!((c >= 'A' && c <= 'Z') || c == '_' || (i && c >= '0' && c <= '9'))) return false;
+    }
+    return s.n > 0;
+}
+
+static Str upper(Arena *arena, Str s) {
+    char *out = arena_alloc(arena, s.n + 1);
+    for (size_t i = 0; i < s.n; i++) out[i] = (char)(s.at[i] >= 'a' && s.at[i] <= 'z' ? s.at[i] - ('a' - 'A') : s.at[i]);
+    out[s.n] = 0;
+    return (Str){ out, s.n };
+}
+
+/* Upper case, checked, each name once. */
+static bool check_env(Manifest *m, StrList *env) {
+    Table seen = { 0 };
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; i < env->n; i++) {
+        Str name = upper(m->l->docs.arena, env->at[i]);
+        if (!is_env_name(name)) {
+            loader_error(m->l, &m->at, "envPassthrough", "%s: envPassthrough[%zu]: invalid name \"" STR_FMT "\" (must match [A-Z_][A-Z0-9_]*)",
+                         m->label, i, STR_ARG(env->at[i]));
+            ok = false;
+        } else if (!loader_env_allowed(m->l, name)) {
+            loader_error(m->l, &m->at, "envPassthrough", "%s: envPassthrough[%zu]: %s is a key or token (sandbox.env_allow of harness.md must name it)",
+                         m->label, i, name.at);
+            ok = false;
+        } else if (!table_has(&seen, name)) {
+            table_put(&seen, name, m);
+            env->at[n++] = name;
+        }
+    }
+    table_clear(&seen);
+    env->n = n;
+    return ok;
+}
+
+/* ---- entries ---- */
+
+/* A name is checked as soon as it is known, so that all messages about the entry can show it. */
+static bool check_name(Manifest *m, ManifestEntry *e, size_t i) {
+    Value *given = dict_find_str(value_dict(m->at.map), STR("name"));
+    m->label = arena_fmt(m->l->docs.arena, "tool[%zu]", i);
+    if (given && !value_is_string(*given) && !value_is_none(*given)) return false;   /* wrong type: field_read says so */
+    if (!given || value_is_none(*given) || value_string(*given)->n == 0) {
+        loader_error(m->l, &m->at, "name", "%s: name is required", m->label);
+        return false;
+    }
+    e->name = m->at.name = value_str(*given);
+    m->label = arena_fmt(m->l->docs.arena, "tool[%zu] \"" STR_FMT "\"", i, STR_ARG(e->name));
+    if (table_put(&m->names, e->name, m)) {
+        loader_error(m->l, &m->at, "name", "%s: duplicate name", m->label);
+        return false;
+    }
+    return loader_name_ok(m->l, &m->at, "tool", e->name);
+}
+
+/* In milliseconds; -1 when there is none. */
+static bool check_timeout(Manifest *m, int64_t *out) {
+    Value *given = dict_find_str(value_dict(m->at.map), STR("timeoutSec"));
+    int64_t seconds;
+    *out = -1;
+    if (!given || value_is_none(*given)) return true;
+    if (!value_is_int(*given) || !int_to_i64(*given, &seconds)) return false;        /* field_read says so */
+    if (seconds < 1) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec must be >= 1", m->label);
+    else if (seconds > INT64_MAX / 1000) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec is too large", m->label);
+    else return *out = seconds * 1000, true;
+    return false;
+}
+
+static Value empty_schema(Heap *h) {
+    Dict *schema = dict_new(h, 2, NULL), *properties = dict_new(h, 0, NULL);
+    String *object = string_new(h, STR("object"), NULL);
+    if (!schema || !properties || !object || !dict_put_str(h, schema, STR("type"), value_from_object(object), NULL)
+        || !dict_put_str(h, schema, STR("properties"), value_from_object(properties), NULL))
+        return VALUE_GONE;
+    return value_from_object(schema);
+}
+
+static void protect_program(Manifest *m, Str program) {
+    if (str_starts(program, STR("/"))) return;
+    Str inside = str_sub(program, 2, program.n);
+    bool top = str_eq(m->folder, STR("."));
+    loader_look_at(m->l, top ? inside : str_from(arena_fmt(m->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(m->folder), STR_ARG(inside))));
+}
+
+static void load_entry(Manifest *m, size_t i) {
+    ManifestEntry e = { .schema = VALUE_GONE };
+    Problems before = *m->l->docs.problems;
+    int64_t timeout_ms;
+    bool named = check_name(m, &e, i), ok = named;
+    ok = loader_read(m->l, &m->at, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
+    ok = check_command(m, &e.command) && ok;
+    ok = check_timeout(m, &timeout_ms) && ok;
+    ok = check_env(m, &e.env) && ok;
+    if (value_is_gone(e.schema)) e.schema = empty_schema(m->l->docs.heap);
+    Schema *schema = loader_schema(m->l, &m->at, "schema", e.schema);
+    ok = schema && ok;
+    if (!ok && (loader_forgive(m->l, &before) || !named)) return;
+    ToolDef tool = {
+        .name = e.name, .description = e.description.n ? e.description : e.name, .kind = TOOL_ARGV, .origin = m->at.origin,
+        .parameters = e.schema, .schema = schema, .output_schema = VALUE_GONE, .safety = VALUE_GONE, .retry = VALUE_GONE,
+        .environment = VALUE_GONE, .timeout_ms = timeout_ms, .argv = e.command, .env_passthrough = e.env, .folder = m->folder,
+    };
+    if (tool.argv.n) protect_program(m, tool.argv.at[0]);
+    VEC_PUSH(&m->l->tools, tool);
+}
+
+static Origin origin_of(const Document *d, Value map, Place fallback) {
+    Place at = value_is_dict(map) && dict_find_str(value_dict(map), STR("name")) ? document_place(d, map, STR("name")) : fallback;
+    return (Origin){ d->file, at.line, at.column, SOURCE_MANIFEST };
+}
+
+static void load_entries(Loader *l, const Document *d, Value list, Str folder) {
+    Manifest m = { .l = l, .folder = folder };
+    const List *entries = value_list(list);
+    for (uint32_t i = 0; i < entries->n; i++) {
+        Place place = document_item_place(d, list, i);
+        const char *path = arena_fmt(l->docs.arena, "tools[%u]", i);
+        FieldInput in = { &l->docs, d, entries->at[i], path, place, false };
+        if (!field_is_map(&in)) continue;
+        m.at = (LoaderPlace){ .document = d, .map = entries->at[i], .path = path, .origin = origin_of(d, entries->at[i], place) };
+        load_entry(&m, i);
+    }
+    table_clear(&m.names);
+}
+
+static Str folder_of(Str path) {
+    for (size_t i = path.n; i-- > 0;)
+        if (path.at[i] == '/') return str_sub(path, 0, i);
+    return STR(".");
+}
+
+void load_manifest(Loader *l, Str path) {
+    static const Field root_fields[] = { { .name = "tools", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
+    Document d;
+    Value tools = VALUE_GONE;
+    loader_look_at(l, path);
+    if (!document_read_json(&l->docs, "manifest", path, &d)) return;
+    FieldInput in = { &l->docs, &d, d.root, "", document_item_place(&d, VALUE_GONE, 0), false };
+    if (!value_is_dict(d.root))
+        document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse manifest " STR_FMT ": json: line %u: expected a map",
+                        STR_ARG(path), in.at.line);
+    else if (field_read(&in, root_fields, 1, &tools) && !value_is_gone(tools))
+        load_entries(l, &d, tools, arena_str(l->docs.arena, folder_of(path)));
+    document_clear(&d);
+}

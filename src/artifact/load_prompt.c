@@ -1,0 +1,81 @@
+/* .harness/prompts/NAME.md: what MCP clients and slash commands offer. */
+#include "artifact/loader.h"
+#include "value/list.h"
+
+typedef struct Prompt { Str title, description; Value arguments, messages; } Prompt;
+
+#define AT(member) offsetof(Prompt, member)
+static const Field fields[] = {
+    { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
+    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
+    { .name = "arguments", .type = FIELD_LIST, .offset = AT(arguments) },
+    { .name = "messages", .type = FIELD_LIST, .offset = AT(messages) },
+};
+
+static const Field argument_fields[] = {
+    { .name = "name", .type = FIELD_STRING, .offset = offsetof(PromptArg, name), .flags = FIELD_REQUIRED },
+    { .name = "description", .type = FIELD_STRING, .offset = offsetof(PromptArg, description) },
+    { .name = "required", .type = FIELD_BOOL, .offset = offsetof(PromptArg, required) },
+    { .name = "values", .type = FIELD_STRINGS, .offset = offsetof(PromptArg, values) },
+};
+
+static void load_arguments(Loader *l, const LoaderPlace *at, Value list, PromptDef *p) {
+    if (!value_is_list(list)) return;
+    p->args = ARENA_ARRAY(l->docs.arena, PromptArg, value_list(list)->n ? value_list(list)->n : 1);
+    for (uint32_t i = 0; i < value_list(list)->n; i++) {
+        LoaderPlace item = loader_item_place(l, at, "arguments", list, i);
+        PromptArg a = { 0 };
+        if (!loader_read(l, &item, argument_fields, sizeof argument_fields / sizeof *argument_fields, &a)) continue;
+        for (size_t k = 0; k < p->n_args; k++)
+            if (str_eq(p->args[k].name, a.name)) loader_error(l, &item, "name", "%s: duplicate name \"" STR_FMT "\"", item.path, STR_ARG(a.name));
+        if (a.name.n == 0) loader_error(l, &item, "name", "%s.name cannot be empty", item.path);
+        p->args[p->n_args++] = a;
+    }
+}
+
+/* ---- messages ---- */
+
+typedef struct Message { Str role, text; Value image, audio, resource; } Message;
+static const Field message_fields[] = {
+    { .name = "role", .type = FIELD_STRING, .offset = offsetof(Message, role), .flags = FIELD_REQUIRED },
+    { .name = "text", .type = FIELD_STRING, .offset = offsetof(Message, text) },
+    { .name = "image", .type = FIELD_ANY, .offset = offsetof(Message, image) },
+    { .name = "audio", .type = FIELD_ANY, .offset = offsetof(Message, audio) },
+    { .name = "resource", .type = FIELD_ANY, .offset = offsetof(Message, resource) },
+};
+
+static void load_message(Loader *l, const LoaderPlace *at) {
+    static const char *const roles[] = { "user", "assistant", NULL };
+    Message m = { .image = VALUE_GONE, .audio = VALUE_GONE, .resource = VALUE_GONE };
+    if (!loader_read(l, at, message_fields, sizeof message_fields / sizeof *message_fields, &m)) return;
+    loader_choice(l, at, "role", m.role, roles);
+    int given = (m.text.at != NULL) + !value_is_gone(m.image) + !value_is_gone(m.audio) + !value_is_gone(m.resource);
+    if (given != 1) loader_error(l, at, NULL, "%s: needs exactly one of text, image, audio and resource", at->path);
+    if (m.text.at) loader_template(l, at, "text", m.text);
+}
+
+static void load_messages(Loader *l, const LoaderPlace *at, Value list) {
+    if (value_list(list)->n == 0) loader_error(l, at, "messages", "messages: needs at least one message");
+    if (str_trim(at->document->body).n)
+        loader_error(l, at, "messages", "messages: a prompt has either messages or a body, not both");
+    for (uint32_t i = 0; i < value_list(list)->n; i++) {
+        LoaderPlace item = loader_item_place(l, at, "messages", list, i);
+        load_message(l, &item);
+    }
+}
+
+void load_prompt(Loader *l, const Document *d, SourceKind source) {
+    Problems before = *l->docs.problems;
+    LoaderPlace at = loader_file_place(l, d, source);
+    Prompt in = { .arguments = VALUE_GONE, .messages = VALUE_GONE };
+    PromptDef p = { .name = d->name, .origin = at.origin };
+    loader_name_ok(l, &at, "prompt", p.name);
+    loader_read(l, &at, fields, sizeof fields / sizeof *fields, &in);
+    p.title = in.title;
+    p.description = in.description;
+    p.messages = in.messages;
+    load_arguments(l, &at, in.arguments, &p);
+    if (value_is_list(in.messages)) load_messages(l, &at, in.messages);
+    else p.body = loader_template(l, &at, NULL, d->body);
+    if (!loader_forgive(l, &before)) VEC_PUSH(&l->prompts, p);
+}

@@ -1,0 +1,161 @@
+/* MCP servers: mcp_servers of the settings, and mcpServers of a .mcp.json. */
+#include "artifact/load.h"
+#include "value/list.h"
+
+enum { SERVER_TIMEOUT_MS = 60000 };
+
+typedef struct ServerFields { ServerDef def; Value tools; Str trust, type; } ServerFields;
+
+#define SERVER(member) offsetof(ServerFields, def) + offsetof(ServerDef, member)
+static const Field server_fields[] = {
+    { .name = "command", .type = FIELD_STRING, .offset = SERVER(command) },
+    { .name = "args", .type = FIELD_STRINGS, .offset = SERVER(args) },
+    { .name = "env", .type = FIELD_MAP, .offset = SERVER(env) },
+    { .name = "cwd", .type = FIELD_STRING, .offset = SERVER(cwd) },
+    { .name = "url", .type = FIELD_STRING, .offset = SERVER(url) },
+    { .name = "headers", .type = FIELD_MAP, .offset = SERVER(headers) },
+    { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools) },
+    { .name = "timeout_ms", .type = FIELD_INT, .offset = SERVER(timeout_ms) },
+    { .name = "read_roots", .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
+    { .name = "write_roots", .type = FIELD_STRINGS, .offset = SERVER(write_roots) },
+    { .name = "network", .type = FIELD_BOOL, .offset = SERVER(network) },
+    { .name = "allow", .type = FIELD_STRINGS, .offset = SERVER(allow) },
+    { .name = "trust", .type = FIELD_STRING, .offset = offsetof(ServerFields, trust) },
+    { .name = "type", .type = FIELD_STRING, .offset = offsetof(ServerFields, type) },
+};
+
+static const Field tools_fields[] = {
+    { .name = "allow", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools) },
+    { .name = "deny", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools) },
+};
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static bool check_words(Loader *l, const LoaderPlace *at, const ServerFields *f) {
+    static const char *const allowed[] = { "sampling", "elicitation", "roots", NULL };
+    static const char *const types[] = { "stdio", "http", "sse", "streamable-http", NULL };
+    static const char *const trusts[] = { "annotations", NULL };
+    bool ok = true;
+    for (size_t i = 0; i < f->def.allow.n; i++) ok = loader_choice(l, at, "allow", f->def.allow.at[i], allowed) && ok;
+    ok = loader_choice(l, at, "trust", f->trust, trusts) && ok;
+    return loader_choice(l, at, "type", f->type, types) && ok;
+}
+
+static bool has_nul(Str s) { return s.n && memchr(s.at, 0, s.n); }
+
+static bool check_program(Loader *l, const LoaderPlace *at, const ServerDef *s) {
+    bool ok = true;
+    if (s->command.at && (s->command.n == 0 || has_nul(s->command))) {
+        loader_error(l, at, "command", "%s.command: must be the name of a program", at->path);
+        ok = false;
+    }
+    for (size_t i = 0; i < s->args.n; i++) {
+        if (!has_nul(s->args.at[i])) continue;
+        loader_error(l, at, "args", "%s.args[%zu]: must not contain NUL", at->path, i);
+        ok = false;
+    }
+    return ok;
+}
+
+static bool check_url(Loader *l, const LoaderPlace *at, Str url) {
+    Str rest = str_starts(url, STR("https://")) ? str_sub(url, 8, url.n) : str_starts(url, STR("http://")) ? str_sub(url, 7, url.n) : STR("");
+    bool ok = rest.n && rest.at[0] != '/';
+    for (size_t i = 0; i < url.n; i++) ok = ok && (unsigned char)url.at[i] > 0x20 && url.at[i] != 0x7f;
+    if (!ok) loader_error(l, at, "url", "%s.url: must start with https:// or http:// and name a host", at->path);
+    return ok;
+}
+
+/* A server is a program or an address, and keys of the one mean nothing to the other. */
+static bool check_transport(Loader *l, const LoaderPlace *at, const ServerDef *s) {
+    if (s->command.at && s->url.at) {
+        loader_error(l, at, "url", "%s: command and url exclude each other", at->path);
+        return false;
+    }
+    if (!s->command.at && !s->url.at) {
+        loader_error(l, at, NULL, "%s: command or url is required", at->path);
+        return false;
+    }
+    static const struct { const char *key; bool program; } keys[] = { { "args", true }, { "env", true }, { "cwd", true },
+        { "read_roots", true }, { "write_roots", true }, { "network", true }, { "headers", false } };
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (dict_find_str(value_dict(at->map), str_from(keys[i].key)) && keys[i].program != (s->command.at != NULL))
+            loader_warn(l, at, keys[i].key, NULL, "%s.%s has no meaning for a server with %s", at->path, keys[i].key,
+                        s->command.at ? "a command" : "a url");
+    return s->command.at ? check_program(l, at, s) : check_url(l, at, s->url);
+}
+
+static bool read_tools(Loader *l, const LoaderPlace *at, Value tools, ServerDef *s) {
+    if (value_is_gone(tools)) return true;
+    LoaderPlace inside = *at;
+    inside.map = tools;
+    inside.path = arena_fmt(l->docs.arena, "%s.tools", at->path);
+    return loader_read(l, &inside, tools_fields, COUNT(tools_fields), s);
+}
+
+static const ServerDef *find(const Loader *l, Str name) {
+    for (size_t i = 0; i < l->servers.n; i++)
+        if (str_eq(l->servers.at[i].name, name)) return &l->servers.at[i];
+    return NULL;
+}
+
+static bool is_new(Loader *l, const LoaderPlace *at) {
+    const ServerDef *other = find(l, at->name);
+    if (!other) return true;
+    loader_error(l, at, NULL, "server \"" STR_FMT "\" is defined more than once (also at " STR_FMT ":%u:%u)", STR_ARG(at->name),
+                 STR_ARG(other->origin.file), other->origin.line, other->origin.column);
+    return false;
+}
+
+static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
+    if (ms >= 0) return true;
+    loader_error(l, at, "timeout_ms", "server \"" STR_FMT "\" timeout_ms must be >= 0", STR_ARG(at->name));
+    return false;
+}
+
+static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
+    ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE,
+                                .timeout_ms = SERVER_TIMEOUT_MS, .needs_approval = needs_approval }, .tools = VALUE_GONE };
+    bool typed = loader_read(l, at, server_fields, COUNT(server_fields), &f);
+    if (!value_is_dict(at->map)) return;
+    bool ok = loader_name_ok(l, at, "server", at->name);
+    if (typed) ok = check_transport(l, at, &f.def) && ok;     /* else one of the two may only seem to be missing */
+    ok = check_words(l, at, &f) && ok;
+    ok = check_timeout(l, at, f.def.timeout_ms) && ok;
+    ok = read_tools(l, at, f.tools, &f.def) && ok;
+    ok = loader_env(l, at, "env", f.def.env, false) && ok;
+    ok = loader_env(l, at, "headers", f.def.headers, true) && ok;
+    ok = is_new(l, at) && ok && typed;
+    f.def.trust_annotations = f.trust.n > 0;
+    if (ok) VEC_PUSH(&l->servers, f.def);
+}
+
+void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval) {
+    const char *root = needs_approval ? "mcpServers" : "mcp_servers";
+    if (value_is_gone(servers) || value_is_none(servers)) return;
+    FieldInput in = { &l->docs, d, servers, root, document_place(d, d->root, str_from(root)), false };
+    if (!field_is_map(&in)) return;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(servers), &i, &e);) {
+        Str name = value_str(e->key);
+        Place place = document_place(d, servers, name);
+        load_one(l, &(LoaderPlace){
+            .document = d, .map = e->value, .name = name, .path = arena_fmt(l->docs.arena, "%s." STR_FMT, root, STR_ARG(name)),
+            .origin = { d->file, place.line, place.column, needs_approval ? SOURCE_MCP : SOURCE_PROJECT },
+        }, needs_approval);
+    }
+}
+
+void load_mcp_json(Loader *l, Str path) {
+    static const Field root_fields[] = { { .name = "mcpServers", .type = FIELD_MAP, .flags = FIELD_REQUIRED } };
+    Document d;
+    Value servers = VALUE_GONE;
+    loader_look_at(l, path);
+    if (!document_read_json(&l->docs, "config", path, &d)) return;
+    FieldInput in = { &l->docs, &d, d.root, "", document_item_place(&d, VALUE_GONE, 0), false };
+    if (!value_is_dict(d.root))
+        document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse config " STR_FMT ": json: line %u: expected a map",
+                        STR_ARG(path), in.at.line);
+    else if (field_read(&in, root_fields, 1, &servers))
+        load_servers(l, &d, servers, true);
+    document_clear(&d);
+}

@@ -1,0 +1,185 @@
+/* harness.md, harness.yaml: finding it, and the settings in it. */
+#include "artifact/builtin_names.h"
+#include "artifact/loader.h"
+#include "artifact/settings_check.h"
+#include "value/list.h"
+
+#define AT(member) offsetof(Settings, member)
+#define SECTION(text, member) { .name = (text), .type = FIELD_MAP, .offset = AT(member) }
+static const Field fields[] = {
+    SECTION("context", context), SECTION("limits", limits), SECTION("sandbox", sandbox), SECTION("delegation", delegation),
+    SECTION("meta", meta), SECTION("network", network), SECTION("tools_policy", tools_policy), SECTION("secrets", secrets),
+    SECTION("store", store),
+    { .name = "resources", .type = FIELD_STRINGS, .offset = AT(resources) },
+    { .name = "artifact_roots", .type = FIELD_STRINGS, .offset = AT(artifact_roots) },
+    { .name = "trusted_sources", .type = FIELD_STRINGS, .offset = AT(trusted_sources) },
+    { .name = "manifests", .type = FIELD_STRINGS, .offset = AT(manifests) },
+    { .name = "spaces", .type = FIELD_STRINGS, .offset = AT(spaces) },
+    { .name = "workspace", .type = FIELD_STRING, .offset = AT(workspace) },
+    { .name = "model", .flags = FIELD_IGNORED },
+    { .name = "models", .flags = FIELD_IGNORED },
+    { .name = "builtin_tools", .flags = FIELD_IGNORED },
+    { .name = "tools", .flags = FIELD_IGNORED },
+    { .name = "hooks", .flags = FIELD_IGNORED },
+    { .name = "agents", .flags = FIELD_IGNORED },
+    { .name = "artifact_sources", .flags = FIELD_IGNORED },
+    { .name = "mcp_servers", .flags = FIELD_IGNORED },
+    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(prompt) },
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+static const Field file_prompt = { .name = "system_prompt", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
+
+static Value given(const LoaderPlace *at, const char *key) {
+    Value *v = dict_find_str(value_dict(at->map), str_from(key));
+    return v && !value_is_none(*v) ? *v : VALUE_GONE;
+}
+
+/* ---- finding ---- */
+
+static const char *const places[] = { "harness.md", "harness.yaml", "harness.yml", ".harness/harness.md" };
+
+/* The one that is there; a second one is an error. */
+static Str find(Loader *l) {
+    Str found = { 0 };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        Str path = str_from(places[i]);
+        loader_look_at(l, path);
+        if (!document_exists(&l->docs, path)) continue;
+        if (found.n)
+            problems_add(l->docs.problems, PROBLEM_ERROR, path, (Place){ 1, 1 }, STR("keep one of them, or choose with -c FILE"),
+                         "a project has one configuration file, but both " STR_FMT " and " STR_FMT " are there", STR_ARG(found), STR_ARG(path));
+        else
+            found = path;
+    }
+    return found;
+}
+
+static bool is_yaml(Str path) { return str_ends(path, STR(".yaml")) || str_ends(path, STR(".yml")); }
+
+/* ---- models ---- */
+
+#define IN_MODEL(member) offsetof(ModelDef, member)
+static const Field model_fields[] = {
+    { .name = "provider", .type = FIELD_STRING, .offset = IN_MODEL(provider) },
+    { .name = "name", .type = FIELD_STRING, .offset = IN_MODEL(name) },
+    { .name = "base_url", .type = FIELD_STRING, .offset = IN_MODEL(base_url) },
+    { .name = "api_key_env", .type = FIELD_STRING, .offset = IN_MODEL(api_key_env) },
+    { .name = "script", .type = FIELD_STRING, .offset = IN_MODEL(script) },
+    { .name = "replay", .type = FIELD_STRING, .offset = IN_MODEL(replay) },
+    { .name = "max_tokens", .type = FIELD_INT, .offset = IN_MODEL(max_tokens) },
+    { .name = "timeout_ms", .type = FIELD_INT, .offset = IN_MODEL(timeout_ms) },
+    { .name = "temperature", .type = FIELD_ANY, .offset = IN_MODEL(temperature) },
+    { .name = "top_p", .type = FIELD_ANY, .offset = IN_MODEL(top_p) },
+    { .name = "retry", .type = FIELD_MAP, .offset = IN_MODEL(retry) },
+    { .name = "headers", .type = FIELD_MAP, .offset = IN_MODEL(headers) },
+};
+
+static void check_number(Loader *l, const LoaderPlace *at, const char *key, Value v) {
+    if (value_is_gone(v)) return;
+    double n;
+    if (!settings_check_number(v, &n)) loader_error(l, at, key, "%s.%s: expected number, got %s", at->path, key, field_type_name(v));
+    else if (n < 0) loader_error(l, at, key, "%s.%s must be >= 0", at->path, key);
+}
+
+static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
+    static const char *const providers[] = { "openai", "anthropic", "copilot", "script", "replay", NULL };
+    *m = (ModelDef){ .origin = at->origin, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE, .headers = VALUE_GONE };
+    if (!loader_read(l, at, model_fields, sizeof model_fields / sizeof *model_fields, m)) return;
+    loader_choice(l, at, "provider", m->provider, providers);
+    if (str_eq(m->provider, STR("script")) && m->script.n == 0) loader_error(l, at, "provider", "%s.script is required", at->path);
+    if (m->max_tokens < 0) loader_error(l, at, "max_tokens", "%s.max_tokens must be >= 0", at->path);
+    if (m->timeout_ms < 0) loader_error(l, at, "timeout_ms", "%s.timeout_ms must be >= 0", at->path);
+    check_number(l, at, "temperature", m->temperature);
+    check_number(l, at, "top_p", m->top_p);
+    loader_retry(l, at, m->retry);
+    loader_env(l, at, "headers", m->headers, true);
+}
+
+static void read_models(Loader *l, const LoaderPlace *at, Settings *s) {
+    Value one = given(at, "model"), many = given(at, "models");
+    if (!value_is_gone(many) && !value_is_list(many)) {
+        loader_error(l, at, "models", "models: expected list, got %s", field_type_name(many));
+        many = VALUE_GONE;
+    }
+    size_t n = value_is_list(many) ? value_list(many)->n : 0;
+    s->models = ARENA_ARRAY(l->docs.arena, ModelDef, n + 1);
+    if (value_is_string(one)) {
+        s->model = value_str(one);
+    } else if (value_is_dict(one)) {
+        LoaderPlace inner = settings_check_below(l, at, "model", one);
+        read_model(l, &inner, &s->models[s->n_models++]);
+    } else if (!value_is_gone(one)) {
+        loader_error(l, at, "model", "model: expected string or map, got %s", field_type_name(one));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        LoaderPlace item = loader_item_place(l, at, "models", many, i);
+        read_model(l, &item, &s->models[s->n_models++]);
+    }
+}
+
+/* ---- built-in tools ---- */
+
+static void read_builtins(Loader *l, const LoaderPlace *at, Settings *s) {
+    Value v = given(at, "builtin_tools");
+    FieldInput in = loader_input(l, at);
+    size_t n;
+    const Str *known = builtin_names_list(&n);
+    s->builtin_set = field_given(&in, "builtin_tools");
+    if (value_is_gone(v)) return;
+    if (value_is_string(v)) {
+        static const char *const words[] = { "all", "none", NULL };
+        s->builtin_all = str_eq(value_str(v), STR("all"));
+        if (value_str(v).n == 0) loader_error(l, at, "builtin_tools", "builtin_tools: expected all, none or a list");
+        loader_choice(l, at, "builtin_tools", value_str(v), words);
+        return;
+    }
+    static const Field list = { .name = "builtin_tools", .type = FIELD_STRINGS, .offset = offsetof(Settings, builtin_tools) };
+    if (!field_read_one(&in, &list, s)) return;
+    for (size_t i = 0; i < s->builtin_tools.n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < n; k++) found = found || str_eq(known[k], s->builtin_tools.at[i]);
+        if (!found)
+            problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_item_place(at->document, v, i),
+                         field_hint(l->docs.arena, s->builtin_tools.at[i], known, n), "builtin_tools[%zu]: unknown tool \"" STR_FMT "\"", i,
+                         STR_ARG(s->builtin_tools.at[i]));
+    }
+}
+
+/* ---- all of it ---- */
+
+static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
+    Value v = given(at, key);
+    if (!value_is_gone(v) && !value_is_list(v)) loader_error(l, at, key, "%s: expected list, got %s", key, field_type_name(v));
+}
+
+static void read_settings(Loader *l, bool yaml) {
+    Settings *s = &l->project->settings;
+    LoaderPlace at = loader_file_place(l, &l->settings, SOURCE_PROJECT);
+    FieldInput in = loader_input(l, &at);
+    Field all[FIELDS];
+    memcpy(all, fields, sizeof fields);
+    if (!yaml) all[FIELDS - 1] = file_prompt;
+    loader_read(l, &at, all, FIELDS, s);
+    if (!yaml) s->prompt = arena_str(l->docs.arena, l->settings.body);
+    s->manifests_set = field_given(&in, "manifests");
+    s->spaces_set = field_given(&in, "spaces");
+    s->servers_set = field_given(&in, "mcp_servers");
+    check_list(l, &at, "tools");
+    check_list(l, &at, "hooks");
+    check_list(l, &at, "agents");
+    check_list(l, &at, "artifact_sources");
+    read_models(l, &at, s);
+    read_builtins(l, &at, s);
+    settings_check(l, &at);
+}
+
+void load_settings(Loader *l) {
+    Settings *s = &l->project->settings;
+    s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = VALUE_GONE;
+    Str path = l->config.n ? l->config : find(l);
+    if (path.n == 0) return;
+    if (l->config.n) loader_look_at(l, path);
+    s->file = path;
+    bool yaml = is_yaml(path);
+    if ((yaml ? document_read_yaml : document_read_markdown)(&l->docs, "config", path, &l->settings)) read_settings(l, yaml);
+}

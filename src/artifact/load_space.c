@@ -1,0 +1,98 @@
+/* A Construct space: agent/tools/NAME.md, space.manifest.json, agent/config.md and
+ * agent/hooks/NAME.json below one folder. */
+#include "artifact/space.h"
+#include "value/list.h"
+
+Str space_path(const Space *s, const char *inside) {
+    if (str_eq(s->folder, STR("."))) return str_from(inside);
+    return str_from(arena_fmt(s->l->docs.arena, STR_FMT "/%s", STR_ARG(s->folder), inside));
+}
+
+/* ---- tools ---- */
+
+static void load_tool_file(Space *s, Str name) {
+    Document d;
+    Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
+    if (!document_read_markdown(&s->l->docs, "tool", path, &d)) return;
+    Place at = document_place(&d, d.root, STR("id"));
+    space_load_tool(s, &(LoaderPlace){ .document = &d, .map = d.root, .path = "",
+                                       .origin = { d.file, at.line, at.column, SOURCE_SPACE } }, true);
+    document_clear(&d);
+}
+
+static void load_manifest_tools(Space *s, const Document *d, Value list) {
+    const List *tools = value_list(list);
+    for (uint32_t i = 0; i < tools->n; i++) {
+        Place item = document_item_place(d, list, i);
+        const char *path = arena_fmt(s->l->docs.arena, "tools[%u]", i);
+        FieldInput in = { &s->l->docs, d, tools->at[i], path, item, false };
+        if (!field_is_map(&in)) continue;
+        Place at = field_given(&in, "id") ? document_place(d, tools->at[i], STR("id")) : item;
+        space_load_tool(s, &(LoaderPlace){ .document = d, .map = tools->at[i], .path = path,
+                                           .origin = { d->file, at.line, at.column, SOURCE_SPACE } }, false);
+    }
+}
+
+/* The manifest says much more about a space than its tools; all that is not for us. */
+static void load_space_manifest(Space *s) {
+    Document d;
+    Str path = space_path(s, "space.manifest.json");
+    loader_look_at(s->l, path);
+    if (!document_exists(&s->l->docs, path) || !document_read_json(&s->l->docs, "space", path, &d)) return;
+    Place root = document_item_place(&d, VALUE_GONE, 0);
+    Value *tools = value_is_dict(d.root) ? dict_find_str(value_dict(d.root), STR("tools")) : NULL;
+    if (!value_is_dict(d.root))
+        document_report(&s->l->docs, &d, PROBLEM_ERROR, root, (Str){ 0 }, "parse space space.manifest.json: json: line %u: expected a map", root.line);
+    else if (tools && value_is_list(*tools))
+        load_manifest_tools(s, &d, *tools);
+    else if (tools && !value_is_none(*tools))
+        document_error(&s->l->docs, &d, d.root, STR("tools"), "tools: expected list, got %s", field_type_name(*tools));
+    document_clear(&d);
+}
+
+/* ---- the rest ---- */
+
+static void load_hook_file(Space *s, Str name) {
+    Document d;
+    Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/hooks/" STR_FMT, STR_ARG(name)));
+    if (!document_read_json(&s->l->docs, "hook", path, &d)) return;
+    space_load_hooks(s, &d);
+    document_clear(&d);
+}
+
+static void load_config(Space *s) {
+    Document d;
+    Str path = space_path(s, "agent/config.md");
+    if (!document_exists(&s->l->docs, path) || !document_read_markdown(&s->l->docs, "agent", path, &d)) return;
+    space_load_agent(s, &d);
+    document_clear(&d);
+}
+
+static Str clean_folder(Arena *arena, Str folder) {
+    while (str_starts(folder, STR("./"))) folder = str_sub(folder, 2, folder.n);
+    while (folder.n > 1 && folder.at[folder.n - 1] == '/') folder.n--;
+    return folder.n ? arena_str(arena, folder) : STR(".");
+}
+
+static void load_folder(Space *s, const char *folder, const char *suffix, void (*load)(Space *, Str)) {
+    Str *names;
+    size_t n;
+    if (!document_list(&s->l->docs, space_path(s, folder), suffix, &names, &n)) return;
+    for (size_t i = 0; i < n; i++) load(s, names[i]);
+}
+
+void load_space(Loader *l, Str folder) {
+    Space s = { .l = l, .folder = clean_folder(l->docs.arena, folder) };
+    l->project->has_space = true;
+    loader_look_at(l, space_path(&s, "agent"));
+    if (!document_exists(&l->docs, space_path(&s, "agent")) && !document_exists(&l->docs, space_path(&s, "space.manifest.json"))) {
+        problems_add(l->docs.problems, PROBLEM_ERROR, s.folder, (Place){ 0 }, (Str){ 0 },
+                     "parse space " STR_FMT ": there is no agent/ and no space.manifest.json", STR_ARG(s.folder));
+        return;
+    }
+    load_folder(&s, "agent/tools", ".md", load_tool_file);
+    load_space_manifest(&s);
+    load_config(&s);
+    load_folder(&s, "agent/hooks", ".json", load_hook_file);
+    table_clear(&s.ids);
+}

@@ -1,0 +1,171 @@
+#include "artifact/space.h"
+#include "value/list.h"
+
+#define TIMEOUT_DEFAULT 60.0
+#define TIMEOUT_MAX 1e9              /* seconds; thirty years */
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+typedef struct SpaceTool { ToolDef def; Str command, tool; double timeout; bool mcp; } SpaceTool;
+
+/* What has to be there differs between a file, an entry of the manifest and a face of a server's tool; the first
+ * REQUIRED rows are where that is written. */
+#define TOOL(member) offsetof(SpaceTool, def) + offsetof(ToolDef, member)
+enum { ROW_ID, ROW_NAME, ROW_DESCRIPTION, ROW_COMMAND, ROW_SERVER };
+static const Field fields_of_all[] = {
+    [ROW_ID] = { .name = "id", .type = FIELD_STRING, .offset = TOOL(name), .flags = FIELD_REQUIRED },
+    [ROW_NAME] = { .name = "name", .type = FIELD_STRING, .offset = TOOL(title), .flags = FIELD_REQUIRED },
+    [ROW_DESCRIPTION] = { .name = "description", .type = FIELD_STRING, .offset = TOOL(description), .flags = FIELD_REQUIRED },
+    [ROW_COMMAND] = { .name = "command", .type = FIELD_STRING, .offset = offsetof(SpaceTool, command), .flags = FIELD_REQUIRED },
+    [ROW_SERVER] = { .name = "server", .type = FIELD_STRING, .offset = TOOL(server), .flags = FIELD_REQUIRED },
+    { .name = "tool", .type = FIELD_STRING, .offset = TOOL(server_tool) },
+    { .name = "mcp", .type = FIELD_BOOL, .offset = offsetof(SpaceTool, mcp) },
+    { .name = "category", .type = FIELD_STRING, .offset = TOOL(category) },
+    { .name = "parameters", .type = FIELD_LIST, .flags = FIELD_IGNORED },
+    { .name = "timeout", .type = FIELD_NUMBER, .offset = offsetof(SpaceTool, timeout) },
+    { .name = "icon", .type = FIELD_STRING, .offset = TOOL(icon) },
+    { .name = "environment", .type = FIELD_MAP, .offset = TOOL(environment) },
+    { .name = "unsafe_raw", .type = FIELD_BOOL, .offset = TOOL(unsafe_raw) },
+    LOADER_GOVERNANCE_FIELDS,
+};
+
+static bool is_true(Value map, const char *key) {
+    Value *v = dict_find_str(value_dict(map), str_from(key));
+    return v && value_is_bool(*v) && value_bool(*v);
+}
+
+static bool read_fields(Space *s, const LoaderPlace *at, bool from_file, SpaceTool *t) {
+    Field fields[COUNT(fields_of_all)];
+    bool mcp = is_true(at->map, "mcp");
+    memcpy(fields, fields_of_all, sizeof fields);
+    fields[ROW_DESCRIPTION].flags = from_file ? FIELD_REQUIRED : 0;
+    fields[ROW_COMMAND].flags = mcp ? 0 : FIELD_REQUIRED;
+    fields[ROW_SERVER].flags = mcp ? FIELD_REQUIRED : 0;
+    return loader_read(s->l, at, fields, COUNT(fields), t);
+}
+
+/* ---- checks ---- */
+
+static bool is_kebab(Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        bool letter = (s.at[i] >= 'a' && s.at[i] <= 'z') || (s.at[i] >= '0' && s.at[i] <= '9');
+        bool dash = s.at[i] == '-' && i > 0 && i + 1 < s.n && s.at[i - 1] != '-';
+        if (!letter && !dash) return false;
+    }
+    return s.n > 0 && s.n <= 64;
+}
+
+static bool check_id(Space *s, const LoaderPlace *at, Str id) {
+    if (!id.at) return false;                        /* reported as missing, or of the wrong type */
+    if (is_kebab(id)) return true;
+    loader_error(s->l, at, "id", "tool \"" STR_FMT "\": id must be kebab-case ([a-z0-9-]{1,64})", STR_ARG(id));
+    return false;
+}
+
+static bool check_timeout(Space *s, const LoaderPlace *at, const SpaceTool *t, int64_t *out) {
+    if (t->timeout > 0 && t->timeout <= TIMEOUT_MAX) {
+        *out = (int64_t)(t->timeout * 1000);
+        if (*out == 0) *out = 1;                     /* 0 would mean: none */
+        return true;
+    }
+    loader_error(s->l, at, "timeout", "tool \"" STR_FMT "\" timeout must be %s", STR_ARG(t->def.name),
+                 t->timeout > 0 ? "<= 1000000000" : "> 0");
+    return false;
+}
+
+/* "description", a blank line and the body; without any of them the title. */
+static Str describe(Space *s, const LoaderPlace *at, const ToolDef *t, bool from_file) {
+    Str body = from_file ? str_trim(at->document->body) : STR(""), text = str_trim(t->description);
+    if (body.n == 0) return text.n ? text : t->title;
+    return str_from(arena_fmt(s->l->docs.arena, STR_FMT "%s" STR_FMT, STR_ARG(text), text.n ? "\n\n" : "", STR_ARG(body)));
+}
+
+/* ---- the command ---- */
+
+static bool is_listed(Value list, Str name) {
+    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++)
+        if (value_is_string(value_list(list)->at[i]) && str_eq(value_str(value_list(list)->at[i]), name)) return true;
+    return false;
+}
+
+static Value get(Value map, const char *key) {
+    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
+    return v ? *v : VALUE_GONE;
+}
+
+static bool has_type(Value property, const char *type) {
+    Value v = get(property, "type");
+    return value_is_string(v) && str_eq(value_str(v), str_from(type));
+}
+
+/* What a template has to know, read back from the schema that the parameters became. */
+static TemplateParam *template_params(Arena *arena, Value schema, size_t *n) {
+    Value properties = get(schema, "properties"), required = get(schema, "required");
+    *n = 0;
+    if (!value_is_dict(properties)) return NULL;
+    TemplateParam *out = ARENA_ARRAY(arena, TemplateParam, value_dict(properties)->n + 1);
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(properties), &i, &e);)
+        out[(*n)++] = (TemplateParam){
+            .name = value_str(e->key), .required = is_listed(required, value_str(e->key)),
+            .array = has_type(e->value, "array"), .object = has_type(e->value, "object"),
+            .constrained = !value_is_gone(get(e->value, "enum")) || !value_is_gone(get(e->value, "pattern")),
+            .fallback = get(e->value, "default"),
+        };
+    return out;
+}
+
+static bool compile_command(Space *s, const LoaderPlace *at, SpaceTool *t) {
+    TemplateCommand options = { .unsafe_raw = t->def.unsafe_raw };
+    if (str_trim(t->command).n == 0 || memchr(t->command.at, 0, t->command.n)) {
+        loader_error(s->l, at, "command", "tool \"" STR_FMT "\": command must not be empty or contain NUL", STR_ARG(t->def.name));
+        return false;
+    }
+    options.params = template_params(s->l->docs.arena, t->def.parameters, &options.n_params);
+    t->def.command = loader_command(s->l, at, "command", &options);
+    if (t->def.command && t->def.unsafe_raw && template_has_raw(t->def.command))
+        loader_warn(s->l, at, "unsafe_raw", NULL, "tool \"" STR_FMT "\": unsafe_raw puts values into the shell command unquoted",
+                    STR_ARG(t->def.name));
+    return t->def.command != NULL;
+}
+
+/* ---- putting it together ---- */
+
+static bool finish(Space *s, const LoaderPlace *at, SpaceTool *t) {
+    t->def.kind = t->mcp ? TOOL_MCP : TOOL_COMMAND;
+    if (t->mcp && !t->def.server_tool.at) t->def.server_tool = t->def.name;
+    t->def.parameters = loader_parameters(s->l, at, "parameters", true);
+    if (value_is_gone(t->def.parameters)) return false;
+    t->def.schema = loader_schema(s->l, at, "parameters", t->def.parameters);
+    bool ok = t->def.schema != NULL;
+    if (!t->mcp && t->command.at) ok = compile_command(s, at, t) && ok;
+    return ok;
+}
+
+/* An entry of the manifest gives way to the file with the same id. */
+static bool is_shadowed(Space *s, const LoaderPlace *at, Str id, bool from_file) {
+    if (!id.at) return false;
+    if (from_file) {
+        table_put(&s->ids, id, s);
+        return false;
+    }
+    if (!table_has(&s->ids, id)) return false;
+    loader_warn(s->l, at, "id", NULL, "tool \"" STR_FMT "\": the file in agent/tools wins over this entry", STR_ARG(id));
+    return true;
+}
+
+void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
+    Problems before = *s->l->docs.problems;
+    LoaderPlace at = *given;
+    SpaceTool t = { .timeout = TIMEOUT_DEFAULT, .def = { .origin = at.origin, .environment = VALUE_GONE, .parameters = VALUE_GONE, .folder = s->folder } };
+    Value id = get(at.map, "id");
+    if (value_is_string(id) && is_shadowed(s, &at, value_str(id), from_file)) return;
+    bool ok = read_fields(s, &at, from_file, &t);
+    at.name = t.def.name;
+    ok = check_id(s, &at, t.def.name) && ok;
+    ok = check_timeout(s, &at, &t, &t.def.timeout_ms) && ok;
+    ok = loader_env(s->l, &at, "environment", t.def.environment, false) && ok;
+    ok = loader_governance(s->l, &at, &t.def) && ok;
+    ok = finish(s, &at, &t) && ok;
+    t.def.description = describe(s, &at, &t.def, from_file);
+    if (ok || (!loader_forgive(s->l, &before) && t.def.name.n)) VEC_PUSH(&s->l->tools, t.def);
+}

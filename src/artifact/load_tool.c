@@ -1,0 +1,82 @@
+/* The Starlark tool: .harness/tools/NAME.md, and inline in harness.md, bundles and agents. */
+#include "artifact/loader.h"
+
+typedef struct Tool { Str script, description; int64_t timeout_ms; bool async; } Tool;
+
+#define ABSENT INT64_MIN
+#define AT(member) offsetof(Tool, member)
+static const Field fields[] = {
+    LOADER_GOVERNANCE_FIELDS,
+    { .name = "parameters", .flags = FIELD_IGNORED },
+    { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
+    { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
+    { .name = "async", .type = FIELD_BOOL, .offset = AT(async) },
+};
+enum { COMMON = sizeof fields / sizeof *fields };
+
+/* In a file the name and the description stand elsewhere. */
+static const Field file_only[] = {
+    { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the tool's name" },
+    { .name = "description", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the description" },
+};
+static const Field inline_only[] = {
+    { .name = "name", .flags = FIELD_IGNORED },
+    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
+};
+
+static bool read_fields(Loader *l, const LoaderPlace *at, Tool *out) {
+    Field all[COMMON + 2];
+    memcpy(all, fields, sizeof fields);
+    memcpy(all + COMMON, at->path[0] ? inline_only : file_only, sizeof file_only);
+    return loader_read(l, at, all, COMMON + 2, out);
+}
+
+static Str description(Loader *l, const LoaderPlace *at, const Tool *t, Str name) {
+    Str text = str_trim(at->path[0] ? t->description : at->document->body);
+    return text.n ? arena_str(l->docs.arena, text) : name;
+}
+
+/* A parameter that is also injected would be refused whenever a model sends it. */
+static bool check_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t) {
+    bool ok = true;
+    const Dict *properties = value_dict(*dict_find_str(value_dict(t->parameters), STR("properties")));
+    for (size_t i = 0; i < t->injected.n; i++) {
+        if (!dict_find_str(properties, t->injected.at[i])) continue;
+        loader_error(l, at, "injected", "tool \"" STR_FMT "\": \"" STR_FMT "\" is both a parameter and injected", STR_ARG(t->name),
+                     STR_ARG(t->injected.at[i]));
+        ok = false;
+    }
+    return ok;
+}
+
+static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDef *t) {
+    if (in->script.n == 0) return true;
+    char *what = arena_fmt(l->docs.arena, "tool \"" STR_FMT "\"", STR_ARG(t->name));
+    t->script = loader_script(l, at, "script", what, l->predeclared);
+    return t->script && loader_function(l, at, "script", t->script, what, "run(args)", 1);
+}
+
+void load_tool(Loader *l, const LoaderPlace *at) {
+    Problems before = *l->docs.problems;
+    Tool in = { .timeout_ms = ABSENT };
+    ToolDef t = { .kind = TOOL_STARLARK, .origin = at->origin, .agent = at->agent, .bundle = at->bundle, .overriding = at->overriding,
+                  .environment = VALUE_GONE, .parameters = VALUE_GONE };
+    bool ok = read_fields(l, at, &in);
+    if (value_is_dict(at->map)) {
+        ok = loader_name(l, at, "tool", "tools", &t.name) && ok;
+        if (in.timeout_ms < 0 && in.timeout_ms != ABSENT) {
+            loader_error(l, at, "timeout_ms", "tool \"" STR_FMT "\" timeout_ms must be >= 0", STR_ARG(t.name));
+            ok = false;
+        }
+        ok = loader_governance(l, at, &t) && ok;
+        t.parameters = loader_parameters(l, at, "parameters", false);
+        t.schema = value_is_gone(t.parameters) ? NULL : loader_schema(l, at, "parameters", t.parameters);
+        ok = t.schema && check_hidden(l, at, &t) && ok;
+        ok = load_script(l, at, &in, &t) && ok;
+    }
+    t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;
+    t.async = in.async;
+    t.description = description(l, at, &in, t.name);
+    bool forgiven = !ok && loader_forgive(l, &before);
+    if (t.name.n && !forgiven) VEC_PUSH(&l->tools, t);   /* also when it is wrong: what refers to it is right */
+}

@@ -1,0 +1,171 @@
+/* What every Markdown format of tools may say about how its calls are governed. */
+#include "artifact/loader.h"
+#include "base/regex.h"
+#include "value/int.h"
+#include "value/list.h"
+
+typedef struct Governance {
+    Value safety, retry, output_schema;
+    Str idempotency, title;
+    StrList injected, aliases;
+    bool confirm;
+} Governance;
+
+#define AT(member) offsetof(Governance, member)
+static const Field fields[] = {
+    { .name = "safety", .type = FIELD_MAP, .offset = AT(safety) },
+    { .name = "retry", .type = FIELD_MAP, .offset = AT(retry) },
+    { .name = "idempotency", .type = FIELD_STRING, .offset = AT(idempotency) },
+    { .name = "injected", .type = FIELD_STRINGS, .offset = AT(injected) },
+    { .name = "confirm", .type = FIELD_BOOL, .offset = AT(confirm) },
+    { .name = "aliases", .type = FIELD_STRINGS, .offset = AT(aliases) },
+    { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
+    { .name = "output_schema", .type = FIELD_MAP, .offset = AT(output_schema) },
+};
+
+static LoaderPlace inside(Loader *l, const LoaderPlace *at, const char *key, Value map) {
+    FieldInput in = loader_input(l, at);
+    LoaderPlace below = *at;
+    Place place = document_place(at->document, at->map, str_from(key));
+    below.map = map;
+    below.path = field_path(&in, key);
+    below.origin.line = place.line;
+    below.origin.column = place.column;
+    return below;
+}
+
+/* ---- safety ---- */
+
+typedef struct { bool flag; Str filesystem, workspace_root; StrList redact; } Safety;
+#define FLAG(text) { .name = (text), .type = FIELD_BOOL, .offset = offsetof(Safety, flag) }
+static const Field safety_fields[] = {
+    FLAG("read_only"), FLAG("destructive"), FLAG("idempotent"), FLAG("networked"), FLAG("process"), FLAG("spends_money"),
+    FLAG("requires_confirmation"), FLAG("parallel_safe"),
+    { .name = "filesystem", .type = FIELD_STRING, .offset = offsetof(Safety, filesystem) },
+    { .name = "workspace_root", .type = FIELD_STRING, .offset = offsetof(Safety, workspace_root) },
+    { .name = "redact", .type = FIELD_STRINGS, .offset = offsetof(Safety, redact) },
+};
+
+static bool check_patterns(Loader *l, const LoaderPlace *at, const char *key, StrList patterns) {
+    bool ok = true;
+    for (size_t i = 0; i < patterns.n; i++) {
+        Error err = { 0 };
+        Regex *re = regex_new(patterns.at[i], 0, &err);
+        if (!re) loader_error(l, at, key, "%s.%s[%zu]: %s", at->path, key, i, err.msg);
+        ok = ok && re;
+        regex_free(re);
+    }
+    return ok;
+}
+
+static bool check_safety(Loader *l, const LoaderPlace *tool, Value map) {
+    static const char *const access[] = { "none", "read", "write", NULL };
+    if (value_is_gone(map)) return true;
+    Safety s = { 0 };
+    LoaderPlace at = inside(l, tool, "safety", map);
+    bool ok = loader_read(l, &at, safety_fields, sizeof safety_fields / sizeof *safety_fields, &s);
+    ok = loader_choice(l, &at, "filesystem", s.filesystem, access) && ok;
+    return check_patterns(l, &at, "redact", s.redact) && ok;
+}
+
+/* ---- retry ---- */
+
+typedef struct { int64_t max_attempts, initial, max; double multiplier; bool jitter; Value on_exit; } Retry;
+static const Field retry_fields[] = {
+    { .name = "max_attempts", .type = FIELD_INT, .offset = offsetof(Retry, max_attempts) },
+    { .name = "initial_backoff_ms", .type = FIELD_INT, .offset = offsetof(Retry, initial) },
+    { .name = "max_backoff_ms", .type = FIELD_INT, .offset = offsetof(Retry, max) },
+    { .name = "multiplier", .type = FIELD_NUMBER, .offset = offsetof(Retry, multiplier) },
+    { .name = "jitter", .type = FIELD_BOOL, .offset = offsetof(Retry, jitter) },
+    { .name = "on_exit", .type = FIELD_LIST, .offset = offsetof(Retry, on_exit) },
+};
+
+static bool at_least(Loader *l, const LoaderPlace *at, const char *key, int64_t value, int64_t least) {
+    if (value >= least) return true;
+    loader_error(l, at, key, "%s.%s must be >= %lld", at->path, key, (long long)least);
+    return false;
+}
+
+static bool check_exits(Loader *l, const LoaderPlace *at, Value list) {
+    bool ok = true;
+    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
+        Value v = value_list(list)->at[i];
+        int64_t code;
+        if (value_is_int(v) && int_to_i64(v, &code) && code >= 0 && code <= 255) continue;
+        if (value_is_int(v)) loader_error(l, at, "on_exit", "%s.on_exit[%u] must be between 0 and 255", at->path, i);
+        else loader_error(l, at, "on_exit", "%s.on_exit[%u]: expected int, got %s", at->path, i, field_type_name(v));
+        ok = false;
+    }
+    return ok;
+}
+
+bool loader_retry(Loader *l, const LoaderPlace *owner, Value map) {
+    if (value_is_gone(map)) return true;
+    Retry r = { .max_attempts = 1, .multiplier = 1, .on_exit = VALUE_GONE };
+    LoaderPlace at = inside(l, owner, "retry", map);
+    bool ok = loader_read(l, &at, retry_fields, sizeof retry_fields / sizeof *retry_fields, &r);
+    ok = at_least(l, &at, "max_attempts", r.max_attempts, 1) && ok;
+    ok = at_least(l, &at, "initial_backoff_ms", r.initial, 0) && ok;
+    ok = at_least(l, &at, "max_backoff_ms", r.max, 0) && ok;
+    ok = at_least(l, &at, "multiplier", r.multiplier >= 1 ? 1 : 0, 1) && ok;
+    return check_exits(l, &at, r.on_exit) && ok;
+}
+
+/* ---- hidden values ---- */
+
+static bool known_secret(const Loader *l, Str name) {
+    Value secrets = l->project->settings.secrets;
+    return value_is_dict(secrets) && dict_find_str(value_dict(secrets), name);
+}
+
+static bool check_injected(Loader *l, const LoaderPlace *at, const Governance *g) {
+    static const Str known[] = { { "run_id", 6 }, { "thread_id", 9 }, { "agent", 5 }, { "depth", 5 }, { "workspace", 9 },
+                                 { "idempotency_key", 15 } };
+    enum { KNOWN = sizeof known / sizeof *known };
+    bool ok = true;
+    FieldInput in = loader_input(l, at);
+    for (size_t i = 0; i < g->injected.n; i++) {
+        Str name = g->injected.at[i];
+        bool secret = str_starts(name, STR("secrets."));
+        bool found = secret && known_secret(l, str_sub(name, 8, name.n));
+        for (size_t k = 0; k < KNOWN; k++) found = found || str_eq(name, known[k]);
+        if (found) continue;
+        Str hint = secret ? STR("add it to secrets: in harness.md") : field_hint(l->docs.arena, name, known, KNOWN);
+        Value list = *dict_find_str(value_dict(at->map), STR("injected"));
+        problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_item_place(at->document, list, i), hint,
+                     secret ? "%s[%zu]: secret \"" STR_FMT "\" is not defined" : "%s[%zu]: unknown value \"" STR_FMT "\"",
+                     field_path(&in, "injected"), i, STR_ARG(secret ? str_sub(name, 8, name.n) : name));
+        ok = false;
+    }
+    return ok;
+}
+
+static bool check_aliases(Loader *l, const LoaderPlace *at, StrList aliases) {
+    bool ok = true;
+    for (size_t i = 0; i < aliases.n; i++) ok = loader_name_ok(l, at, "tool", aliases.at[i]) && ok;
+    return ok;
+}
+
+bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t) {
+    static const char *const kinds[] = { "none", "idempotent", "key", NULL };
+    Governance g = { .safety = VALUE_GONE, .retry = VALUE_GONE, .output_schema = VALUE_GONE };
+    FieldInput in = loader_input(l, at);
+    bool ok = true;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) ok = field_read_one(&in, &fields[i], &g) && ok;
+    ok = check_safety(l, at, g.safety) && ok;
+    ok = loader_retry(l, at, g.retry) && ok;
+    ok = loader_choice(l, at, "idempotency", g.idempotency, kinds) && ok;
+    ok = check_injected(l, at, &g) && ok;
+    ok = check_aliases(l, at, g.aliases) && ok;
+    t->output = value_is_gone(g.output_schema) ? NULL : loader_schema(l, at, "output_schema", g.output_schema);
+    ok = (value_is_gone(g.output_schema) || t->output) && ok;
+    t->safety = g.safety;
+    t->retry = g.retry;
+    t->idempotency = g.idempotency;
+    t->injected = g.injected;
+    t->aliases = g.aliases;
+    if (g.title.n) t->title = g.title;
+    t->output_schema = g.output_schema;
+    t->confirm = g.confirm;
+    return ok;
+}

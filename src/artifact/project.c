@@ -1,0 +1,289 @@
+#include "artifact/project.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "artifact/host_names.h"
+#include "artifact/loader.h"
+#include "base/mem.h"
+#include "value/list.h"
+
+/* ---- the loader's beginning and end ---- */
+
+static void make_host_names(Loader *l) {
+    Project *p = l->project;
+    HostNames names;
+    Error err = { 0 };
+    if (l->in->predeclared && l->in->hook_predeclared) {
+        l->predeclared = l->in->predeclared;
+        l->hook_predeclared = l->in->hook_predeclared;
+        return;
+    }
+    p->host_heap = heap_new(0);
+    if (host_names_make(p->host_heap, p->universe, &names, &err)) {
+        l->predeclared = l->in->predeclared ? l->in->predeclared : names.tools;
+        l->hook_predeclared = l->in->hook_predeclared ? l->in->hook_predeclared : names.hooks;
+    } else {
+        problems_add_error(l->docs.problems, STR(""), &err);
+    }
+    heap_freeze_all(p->host_heap);
+}
+
+void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems) {
+    Project *p = mem_zero(1, sizeof *p);
+    p->heap = heap_new(0);
+    p->script_heap = heap_new(0);
+    p->universe = in->universe ? in->universe : universe_new();
+    p->owns_universe = !in->universe;
+    *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
+    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .problems = problems, .strict = in->strict };
+    l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
+    l->script_errors = mem_zero(1, sizeof *l->script_errors);
+    make_host_names(l);
+}
+
+#define HAND_OVER(member) (p->member = l->member.at, p->n_##member = l->member.n)
+
+static void hand_over(Loader *l, Project *p) {
+    HAND_OVER(tools);
+    HAND_OVER(hooks);
+    HAND_OVER(agents);
+    HAND_OVER(bundles);
+    HAND_OVER(prompts);
+    HAND_OVER(resources);
+    HAND_OVER(tests);
+    HAND_OVER(servers);
+    HAND_OVER(sources);
+    HAND_OVER(modules);
+    HAND_OVER(templates);
+    HAND_OVER(schemas);
+    p->loaded_files = (StrList){ l->looked_at.at, l->looked_at.n };
+}
+
+static void seal(Project *p) {
+    heap_set_limit(p->script_heap, 0);
+    heap_freeze_all(p->heap);
+    heap_freeze_all(p->script_heap);
+    for (size_t i = p->n_modules; i-- > 0;) module_seal(p->modules[i]);   /* backwards: the heap finds the newest first */
+}
+
+Project *loader_finish(Loader *l, bool keep) {
+    Project *p = l->project;
+    vm_free(l->vm);
+    free(l->script_errors);
+    document_clear(&l->settings);
+    VEC_CLEAR(&l->references);
+    hand_over(l, p);
+    if (keep) return seal(p), p;
+    project_free(p);
+    return NULL;
+}
+
+void project_free(Project *p) {
+    if (!p) return;
+    for (size_t i = p->n_modules; i-- > 0;) module_free(p->modules[i]);
+    for (size_t i = 0; i < p->n_templates; i++) template_free(p->templates[i]);
+    for (size_t i = 0; i < p->n_schemas; i++) schema_free(p->schemas[i]);
+    void *owned[] = { p->tools, p->hooks, p->agents, p->bundles, p->prompts, p->resources, p->tests, p->servers, p->sources,
+                      p->modules, p->templates, p->schemas, p->loaded_files.at };
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    heap_free(p->script_heap);
+    heap_free(p->heap);
+    if (p->host_heap) heap_free(p->host_heap);
+    if (p->owns_universe) universe_free(p->universe);
+    arena_clear(&p->arena);
+    free(p);
+}
+
+/* ---- where ---- */
+
+static bool fail(Problems *problems, const char *file, const char *what) {
+    problems_add(problems, PROBLEM_ERROR, str_from(file), (Place){ 0 }, (Str){ 0 }, "%s: %m", what);
+    return false;
+}
+
+/* The folder of the project and, with -c, the file in it. */
+static bool find_root(const ProjectInput *in, char root[PATH_MAX], Buf *config, Problems *problems) {
+    const char *dir = in->dir ? in->dir : ".";
+    if (!in->config) return realpath(dir, root) || fail(problems, dir, "open project");
+    Buf path = { 0 };
+    if (in->config[0] == '/') buf_add(&path, str_from(in->config));
+    else buf_add_fmt(&path, "%s/%s", dir, in->config);
+    Str all = buf_str(&path);
+    size_t slash = all.n;
+    while (all.at[slash - 1] != '/') slash--;                      /* there is one */
+    buf_add(config, str_sub(all, slash, all.n));
+    char *folder = str_dup(str_sub(all, 0, slash));
+    bool ok = realpath(folder, root) || fail(problems, in->config, "open project");
+    size_t n = ok ? strlen(root) : 0;
+    if (n > 9 && strcmp(root + n - 9, "/.harness") == 0 && str_eq(buf_str(config), STR("harness.md"))) {
+        root[n - 9] = 0;                                           /* its project is the folder around it */
+        buf_reset(config);
+        buf_add(config, STR(".harness/harness.md"));
+    }
+    free(folder);
+    buf_clear(&path);
+    return ok;
+}
+
+/* ---- what ---- */
+
+static bool leads_out(Str path) {
+    return str_starts(path, STR("/")) || str_eq(path, STR("..")) || str_starts(path, STR("../"));
+}
+
+/* A folder outside of the project, named by the project itself: everything below it is read from there, and nothing else. */
+static void load_outside(Loader *l, const LoaderPlace *at, const char *key, size_t i, Str path) {
+    DocumentContext inside = l->docs;
+    char *name = str_dup(path);
+    int root = openat(l->docs.root_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) {
+        loader_error(l, at, key, "%s[%zu]: \"%s\": %m", key, i, name);
+    } else {
+        l->docs.root_fd = root;
+        l->docs.shown = str_from(arena_fmt(l->docs.arena, "%s/", name));
+        load_root(l, STR(""), SOURCE_ROOT);
+        close(root);
+    }
+    l->docs.root_fd = inside.root_fd;
+    l->docs.shown = inside.shown;
+    free(name);
+}
+
+static void load_roots(Loader *l) {
+    const Settings *s = &l->project->settings;
+    LoaderPlace at = loader_file_place(l, &l->settings, SOURCE_PROJECT);
+    for (size_t i = 0; i < s->artifact_roots.n; i++) {
+        Str path = s->artifact_roots.at[i];
+        loader_look_at(l, path);
+        if (leads_out(path)) {
+            load_outside(l, &at, "artifact_roots", i, path);
+            continue;
+        }
+        int fd = document_open(&l->docs, path, O_PATH | O_DIRECTORY);
+        if (fd < 0) {
+            const char *why = errno == EXDEV ? "it leads out of the project" : errno == ENOENT ? "there is no such folder" : "it is not a folder";
+            loader_error(l, &at, "artifact_roots", "artifact_roots[%zu]: \"" STR_FMT "\": %s", i, STR_ARG(path), why);
+            continue;
+        }
+        close(fd);
+        load_root(l, path, SOURCE_ROOT);
+    }
+}
+
+static Value setting(const Loader *l, const char *key) {
+    Value *v = value_is_dict(l->settings.root) ? dict_find_str(value_dict(l->settings.root), str_from(key)) : NULL;
+    return v && !value_is_none(*v) ? *v : VALUE_GONE;
+}
+
+static bool listed(StrList list, Str path) {
+    for (size_t i = 0; i < list.n; i++) {
+        Str s = list.at[i];
+        while (str_starts(s, STR("./"))) s = str_sub(s, 2, s.n);
+        if (str_ends(s, STR("/"))) s = str_sub(s, 0, s.n - 1);
+        if (str_eq(s, path) || (path.n == 0 && str_eq(s, STR(".")))) return true;
+    }
+    return false;
+}
+
+static void load_manifests(Loader *l) {
+    const Settings *s = &l->project->settings;
+    Str usual = STR("tools.json");
+    loader_look_at(l, usual);
+    if (!(s->manifests_set && s->manifests.n == 0) && !listed(s->manifests, usual) && document_exists(&l->docs, usual)) load_manifest(l, usual);
+    for (size_t i = 0; i < s->manifests.n; i++) {
+        loader_look_at(l, s->manifests.at[i]);
+        load_manifest(l, s->manifests.at[i]);
+    }
+}
+
+static void load_spaces(Loader *l) {
+    const Settings *s = &l->project->settings;
+    loader_look_at(l, STR("agent"));
+    loader_look_at(l, STR("space.manifest.json"));
+    bool there = document_exists(&l->docs, STR("agent")) || document_exists(&l->docs, STR("space.manifest.json"));
+    if (!(s->spaces_set && s->spaces.n == 0) && !listed(s->spaces, STR("")) && there) load_space(l, STR(""));
+    for (size_t i = 0; i < s->spaces.n; i++) {
+        loader_look_at(l, s->spaces.at[i]);
+        load_space(l, s->spaces.at[i]);
+    }
+}
+
+static void load_all_servers(Loader *l) {
+    const Settings *s = &l->project->settings;
+    Value servers = setting(l, "mcp_servers");
+    bool none = s->servers_set && (value_is_gone(servers) || (value_is_dict(servers) && value_dict(servers)->n == 0));
+    loader_look_at(l, STR(".mcp.json"));
+    if (!value_is_gone(servers)) load_servers(l, &l->settings, servers, false);
+    if (!none && document_exists(&l->docs, STR(".mcp.json"))) load_mcp_json(l, STR(".mcp.json"));
+}
+
+static void load_everything(Loader *l) {
+    load_settings(l);
+    load_inline(l);
+    loader_look_at(l, STR(".harness"));
+    load_root(l, STR(".harness"), SOURCE_PROJECT);
+    load_roots(l);
+    Value sources = setting(l, "artifact_sources");
+    if (value_is_list(sources)) load_source(l, &l->settings, sources);
+    load_manifests(l);
+    load_all_servers(l);
+    load_spaces(l);
+    resolve_project(l);
+}
+
+bool project_load(const ProjectInput *in, Project **out, Problems *problems) {
+    char root[PATH_MAX];
+    Buf config = { 0 };
+    size_t errors = problems->errors;
+    *out = NULL;
+    int fd = find_root(in, root, &config, problems) ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0 && problems->errors == errors) fail(problems, in->dir ? in->dir : ".", "open project");
+    if (fd >= 0) {
+        Loader l;
+        loader_start(&l, in, fd, problems);
+        l.project->root = arena_str(&l.project->arena, str_from(root));
+        l.config = arena_str(&l.project->arena, buf_str(&config));
+        load_everything(&l);
+        *out = loader_finish(&l, problems->errors == errors);
+        close(fd);
+    }
+    buf_clear(&config);
+    problems_sort(problems);
+    return *out != NULL;
+}
+
+/* ---- asking ---- */
+
+const ToolDef *project_tool(const Project *p, Str name) {
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const ToolDef *t = &p->tools[i];
+        if (t->agent.n) continue;
+        if (str_eq(t->name, name)) return t;
+        for (size_t a = 0; a < t->aliases.n; a++)
+            if (str_eq(t->aliases.at[a], name)) return t;
+    }
+    return NULL;
+}
+
+const HookDef *project_hook(const Project *p, Str name) {
+    for (size_t i = 0; i < p->n_hooks; i++)
+        if (str_eq(p->hooks[i].name, name)) return &p->hooks[i];
+    return NULL;
+}
+
+const AgentDef *project_agent(const Project *p, Str name) {
+    for (size_t i = 0; i < p->n_agents; i++)
+        if (str_eq(p->agents[i].name, name)) return &p->agents[i];
+    return NULL;
+}
+
+const char *tool_kind_name(ToolKind kind) {
+    static const char *const names[] = {
+#define X(kind, name) name,
+        TOOL_KINDS(X)
+#undef X
+    };
+    return names[kind];
+}

@@ -1,0 +1,261 @@
+/* With everything loaded: overrides take their places, names must be unique, references must lead somewhere. */
+#include "artifact/builtin_names.h"
+#include "artifact/loader.h"
+
+typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* what tools, hooks and agents have in common */
+typedef struct Kind {
+    const char *what;
+    Named (*at)(Loader *l, size_t i);
+    void (*replace)(Loader *l, size_t old, size_t with);           /* puts one in the other's place */
+} Kind;
+
+static Named tool_at(Loader *l, size_t i) { ToolDef *t = &l->tools.at[i]; return (Named){ t->name, t->agent, &t->origin, t->overriding }; }
+static Named hook_at(Loader *l, size_t i) { HookDef *h = &l->hooks.at[i]; return (Named){ h->name, h->agent, &h->origin, h->overriding }; }
+static Named agent_at(Loader *l, size_t i) { AgentDef *a = &l->agents.at[i]; return (Named){ a->name, { 0 }, &a->origin, a->overriding }; }
+
+static char *place_text(Loader *l, const Origin *o) {
+    return arena_fmt(l->docs.arena, STR_FMT ":%u:%u", STR_ARG(o->file), o->line, o->column);
+}
+
+static void report(Loader *l, Severity severity, const Origin *at, const char *hint, const char *what, Str name, const char *rest) {
+    problems_add(l->docs.problems, severity, at->file, (Place){ at->line, at->column }, str_from(hint), "%s \"" STR_FMT "\"%s", what,
+                 STR_ARG(name), rest);
+}
+
+/* ---- overrides ---- */
+
+static size_t count(Loader *l, const Kind *k) { return k->at == tool_at ? l->tools.n : k->at == hook_at ? l->hooks.n : l->agents.n; }
+
+/* What goes loses its name; sweep() closes the gaps in the end. */
+#define MOVE(v, old, with) ((v)->at[old] = (v)->at[with], (v)->at[with].name.n = 0)
+#define SWEEP(v) \
+    do { \
+        size_t kept = 0; \
+        for (size_t i = 0; i < (v)->n; i++) \
+            if ((v)->at[i].name.n) (v)->at[kept++] = (v)->at[i]; \
+        (v)->n = kept; \
+    } while (0)
+
+static void replace_tool(Loader *l, size_t old, size_t with) { MOVE(&l->tools, old, with); }
+static void replace_hook(Loader *l, size_t old, size_t with) { MOVE(&l->hooks, old, with); }
+
+/* An agent that goes takes its private tools and hooks with it, and what it referred to. */
+static void replace_agent(Loader *l, size_t old, size_t with) {
+    AgentDef gone = l->agents.at[old];
+#define FORGET(v, file_) \
+    for (size_t i = 0; i < (v)->n; i++) \
+        if (str_eq((v)->at[i].agent, gone.name) && str_eq((v)->at[i].file_, gone.origin.file)) (v)->at[i].name.n = 0
+    FORGET(&l->tools, origin.file);
+    FORGET(&l->hooks, origin.file);
+    FORGET(&l->references, file);
+#undef FORGET
+    MOVE(&l->agents, old, with);
+}
+
+static void sweep(Loader *l) {
+    SWEEP(&l->tools);
+    SWEEP(&l->hooks);
+    SWEEP(&l->agents);
+    SWEEP(&l->references);
+}
+
+/* The first entry of each name that is no override and nobody's own, as index + 1. */
+static void find_bases(Loader *l, const Kind *k, Table *bases) {
+    for (size_t i = 0; i < count(l, k); i++) {
+        Named e = k->at(l, i);
+        if (e.name.n && !e.overriding && !e.agent.n && !table_has(bases, e.name)) table_put(bases, e.name, (void *)(uintptr_t)(i + 1));
+    }
+}
+
+static void apply_override(Loader *l, const Kind *k, size_t i, const Table *bases, Table *done) {
+    Named e = k->at(l, i);
+    if (!e.name.n || !e.overriding || e.agent.n || table_has(done, e.name)) return;      /* a second one is a duplicate */
+    size_t base = (size_t)(uintptr_t)table_get(bases, e.name);
+    if (base == 0) {
+        if (k->at != tool_at || !builtin_names_has(e.name)) report(l, PROBLEM_ERROR, e.origin, NULL, k->what, e.name, " overrides nothing");
+        return;
+    }
+    table_put(done, e.name, done);
+    if (k->at == hook_at) {
+        char *where = arena_fmt(l->docs.arena, "instead of %s", place_text(l, k->at(l, base - 1).origin));
+        report(l, PROBLEM_WARNING, e.origin, where, k->what, e.name, " replaces a hook");
+    }
+    k->replace(l, base - 1, i);
+}
+
+static void apply_overrides(Loader *l, const Kind *k) {
+    Table bases = { 0 }, done = { 0 };
+    find_bases(l, k, &bases);
+    for (size_t i = 0; i < count(l, k); i++)
+        if (k->at(l, i).overriding) apply_override(l, k, i, &bases, &done);
+    table_clear(&bases);
+    table_clear(&done);
+}
+
+/* ---- names ---- */
+
+static void duplicate(Loader *l, const char *what, Str name, const Origin *at, const Origin *first) {
+    char *where = arena_fmt(l->docs.arena, "first defined at %s", place_text(l, first));
+    report(l, PROBLEM_ERROR, at, where, what, name, " is defined more than once");
+}
+
+/* The name by which a private entry is unique; '/' is in no name. */
+static Str private_key(Loader *l, Str agent, Str name) {
+    return str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(agent), STR_ARG(name)));
+}
+
+static void claim(Loader *l, const char *what, Table *names, Str key, Str name, Origin *origin) {
+    Origin *first = table_get(names, key);
+    if (first) duplicate(l, what, name, origin, first);
+    else table_put(names, key, origin);
+}
+
+static void claim_private(Loader *l, const char *what, Table *names, const Named *e, Str name) {
+    Origin *first = table_get(names, name);              /* the project's own? */
+    if (first) duplicate(l, what, name, e->origin, first);
+    else claim(l, what, names, private_key(l, e->agent, name), name, e->origin);
+}
+
+static void check_names(Loader *l, const Kind *k, Table *names) {
+    for (size_t i = 0; i < count(l, k); i++) {
+        Named e = k->at(l, i);
+        if (!e.agent.n) claim(l, k->what, names, e.name, e.name, e.origin);
+    }
+    for (size_t i = 0; i < count(l, k); i++) {
+        Named e = k->at(l, i);
+        if (e.agent.n) claim_private(l, k->what, names, &e, e.name);
+    }
+}
+
+static void check_aliases(Loader *l, Table *names) {
+    for (size_t i = 0; i < l->tools.n; i++) {
+        ToolDef *t = &l->tools.at[i];
+        Named e = tool_at(l, i);
+        for (size_t a = 0; a < t->aliases.n; a++) {
+            Str alias = t->aliases.at[a];
+            if (builtin_names_has(alias)) report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", alias, " is defined more than once");
+            if (t->agent.n) claim_private(l, "tool", names, &e, alias);
+            else claim(l, "tool", names, alias, alias, &t->origin);
+        }
+    }
+}
+
+static bool is_snake_case(Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.at[i];
+        if (!((c >= 'a' && c <= 'z') || c == '_' || (i && c >= '0' && c <= '9'))) return false;
+    }
+    return true;
+}
+
+static void check_tool_names(Loader *l) {
+    for (size_t i = 0; i < l->tools.n; i++) {
+        const ToolDef *t = &l->tools.at[i];
+        if (builtin_names_has(t->name) && !t->overriding)
+            report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", t->name, " is defined more than once");
+        if (t->origin.source != SOURCE_SPACE && !is_snake_case(t->name))
+            report(l, PROBLEM_HINT, &t->origin, NULL, "tool", t->name, ": models do best with snake_case names");
+    }
+}
+
+/* Prompts and resources have no other rules than being unique. */
+static void check_other_names(Loader *l) {
+    Table prompts = { 0 }, resources = { 0 }, uris = { 0 };
+    for (size_t i = 0; i < l->prompts.n; i++) claim(l, "prompt", &prompts, l->prompts.at[i].name, l->prompts.at[i].name, &l->prompts.at[i].origin);
+    for (size_t i = 0; i < l->resources.n; i++) {
+        ResourceDef *r = &l->resources.at[i];
+        Str uri = r->uri.n ? r->uri : r->uri_template;
+        claim(l, "resource", &resources, r->name, r->name, &r->origin);
+        if (uri.n) claim(l, "resource", &uris, uri, uri, &r->origin);
+    }
+    table_clear(&prompts);
+    table_clear(&resources);
+    table_clear(&uris);
+}
+
+/* ---- references ---- */
+
+/* mcp:SERVER:TOOL: which tools a server has is known only when it runs. */
+static bool is_server_tool(const Table *servers, Str name) {
+    if (!str_starts(name, STR("mcp:"))) return false;
+    Str rest = str_sub(name, 4, name.n);
+    ptrdiff_t colon = str_find_char(rest, ':');
+    return colon > 0 && table_has(servers, str_sub(rest, 0, (size_t)colon));
+}
+
+typedef struct { Table tools, hooks, agents, servers; } Names;
+
+static bool found(Loader *l, const Names *n, const LoaderReference *r) {
+    switch (r->kind) {
+    case REFERENCE_TOOL:
+        return table_has(&n->tools, r->name) || table_has(&n->tools, private_key(l, r->agent, r->name)) || builtin_names_has(r->name)
+            || is_server_tool(&n->servers, r->name);
+    case REFERENCE_HOOK: return table_has(&n->hooks, r->name) || table_has(&n->hooks, private_key(l, r->agent, r->name));
+    case REFERENCE_SERVER: return table_has(&n->servers, r->name);
+    case REFERENCE_AGENT: return table_has(&n->agents, r->name);
+    }
+    return false;
+}
+
+/* The nearest name that would have been right; keys with '/' are private to other agents. */
+static Str nearest(Loader *l, const Table *t, Str name) {
+    Str *known = ARENA_ARRAY(l->docs.arena, Str, t->n ? t->n : 1);
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (str_find_char(t->entry[i].key, '/') < 0) known[n++] = t->entry[i].key;
+    return field_hint(l->docs.arena, name, known, n);
+}
+
+static void check_references(Loader *l, const Names *names) {
+    static const char *const what[] = { "tool", "hook", "mcp server", "agent" };
+    const Table *tables[] = { &names->tools, &names->hooks, &names->servers, &names->agents };
+    for (size_t i = 0; i < l->references.n; i++) {
+        const LoaderReference *r = &l->references.at[i];
+        if (found(l, names, r)) continue;
+        Severity severity = l->in->lenient && r->kind != REFERENCE_HOOK ? PROBLEM_WARNING : PROBLEM_ERROR;
+        problems_add(l->docs.problems, severity, r->file, r->place, nearest(l, tables[r->kind], r->name),
+                     "agent \"" STR_FMT "\": %s \"" STR_FMT "\" is not defined", STR_ARG(r->agent), what[r->kind], STR_ARG(r->name));
+    }
+}
+
+/* ---- models ---- */
+
+static bool model_known(const Settings *s, Str name) {
+    if (s->n_models || s->model.n) return true;              /* a profile's name, or a model of the parent's provider */
+    return str_starts(name, STR("claude-")) || str_starts(name, STR("gpt-")) || str_starts(name, STR("o"));
+}
+
+static void check_agents(Loader *l) {
+    for (size_t i = 0; i < l->agents.n; i++) {
+        const AgentDef *a = &l->agents.at[i];
+        if (a->model.n && !a->provider.n && !model_known(&l->project->settings, a->model)) {
+            char *text = arena_fmt(l->docs.arena, ": model \"" STR_FMT "\" belongs to no known provider", STR_ARG(a->model));
+            report(l, PROBLEM_WARNING, &a->origin, NULL, "agent", a->name, text);
+        }
+        if (!a->description.n && !a->from_space)
+            report(l, PROBLEM_HINT, &a->origin, NULL, "agent", a->name, ": a description helps to choose it");
+    }
+}
+
+void resolve_project(Loader *l) {
+    static const Kind tools = { "tool", tool_at, replace_tool }, hooks = { "hook", hook_at, replace_hook },
+                      agents = { "agent", agent_at, replace_agent };
+    Names names = { 0 };
+    apply_overrides(l, &tools);
+    apply_overrides(l, &hooks);
+    apply_overrides(l, &agents);
+    sweep(l);
+    for (size_t i = 0; i < l->servers.n; i++) table_put(&names.servers, l->servers.at[i].name, &l->servers.at[i].origin);
+    check_names(l, &tools, &names.tools);
+    check_aliases(l, &names.tools);
+    check_names(l, &hooks, &names.hooks);
+    check_names(l, &agents, &names.agents);
+    check_tool_names(l);
+    check_other_names(l);
+    check_references(l, &names);
+    check_agents(l);
+    table_clear(&names.tools);
+    table_clear(&names.hooks);
+    table_clear(&names.agents);
+    table_clear(&names.servers);
+}

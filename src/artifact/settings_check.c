@@ -1,0 +1,204 @@
+#include "artifact/settings_check.h"
+#include "value/int.h"
+#include "value/list.h"
+
+typedef enum {
+    SETTING_BOOL, SETTING_INT, SETTING_NUMBER, SETTING_STRING, SETTING_STRINGS, SETTING_INTS,
+    SETTING_CHOICE,              /* one of `choices` */
+    SETTING_CHOICES,             /* a list of those */
+    SETTING_MAP,                 /* of the section named "SECTION.KEY" */
+    SETTING_ANY,
+} SettingType;
+
+typedef struct { const char *section, *key; SettingType type; int64_t least; const char *const *choices; } Setting;
+
+static const char *const modes[] = { "strict", "best-effort", "off", NULL };
+static const char *const homes[] = { "private", "real", NULL };
+static const char *const policies[] = { "denylist", "allowlist", NULL };
+static const char *const syncs[] = { "normal", "full", NULL };
+static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
+
+static const Setting settings[] = {
+    { "context", "max_history", SETTING_INT, 1, NULL },
+    { "context", "max_tokens", SETTING_INT, 1, NULL },
+    { "context", "summarize", SETTING_ANY, 0, NULL },
+    { "limits", "max_turns", SETTING_INT, 1, NULL },
+    { "limits", "max_tool_calls", SETTING_INT, 0, NULL },
+    { "limits", "max_tool_calls_per_turn", SETTING_INT, 0, NULL },
+    { "limits", "max_concurrency", SETTING_INT, 1, NULL },
+    { "limits", "max_tasks", SETTING_INT, 0, NULL },
+    { "limits", "max_tokens", SETTING_INT, 0, NULL },
+    { "limits", "max_spend_usd", SETTING_NUMBER, 0, NULL },
+    { "limits", "wall_clock_ms", SETTING_INT, 0, NULL },
+    { "limits", "model_result_bytes", SETTING_INT, 1, NULL },
+    { "limits", "artifact_bytes", SETTING_INT, 1, NULL },
+    { "limits", "script_heap_bytes", SETTING_INT, 1, NULL },
+    { "limits", "script_depth", SETTING_INT, 1, NULL },
+    { "limits", "tool_timeout_ms", SETTING_INT, 0, NULL },
+    { "limits", "confirm", SETTING_CHOICES, 0, dangers },
+    { "limits", "deny", SETTING_CHOICES, 0, dangers },
+    { "limits", "repair", SETTING_MAP, 0, NULL },
+    { "limits.repair", "invalid_arguments", SETTING_BOOL, 0, NULL },
+    { "limits.repair", "unknown_tool", SETTING_BOOL, 0, NULL },
+    { "limits.repair", "refused", SETTING_BOOL, 0, NULL },
+    { "limits.repair", "max_per_turn", SETTING_INT, 0, NULL },
+    { "delegation", "max_depth", SETTING_INT, 0, NULL },
+    { "delegation", "max_concurrent", SETTING_INT, 1, NULL },
+    { "delegation", "iterations_per_depth", SETTING_INTS, 1, NULL },
+    { "delegation", "timeout_ms", SETTING_INT, 0, NULL },
+    { "meta", "enabled", SETTING_BOOL, 0, NULL },
+    { "meta", "max_tools", SETTING_INT, 0, NULL },
+    { "meta", "max_hooks", SETTING_INT, 0, NULL },
+    { "meta", "max_agents", SETTING_INT, 0, NULL },
+    { "meta", "max_call_depth", SETTING_INT, 0, NULL },
+    { "network", "allowed_domains", SETTING_STRINGS, 0, NULL },
+    { "sandbox", "mode", SETTING_CHOICE, 0, modes },
+    { "sandbox", "network", SETTING_BOOL, 0, NULL },
+    { "sandbox", "home", SETTING_CHOICE, 0, homes },
+    { "sandbox", "read_roots", SETTING_STRINGS, 0, NULL },
+    { "sandbox", "write_roots", SETTING_STRINGS, 0, NULL },
+    { "sandbox", "env_allow", SETTING_STRINGS, 0, NULL },
+    { "sandbox", "allow_self_edit", SETTING_BOOL, 0, NULL },
+    { "sandbox", "memory_bytes", SETTING_INT, 1, NULL },
+    { "sandbox", "cpu_seconds", SETTING_INT, 1, NULL },
+    { "sandbox", "file_bytes", SETTING_INT, 1, NULL },
+    { "sandbox", "open_files", SETTING_INT, 1, NULL },
+    { "sandbox", "processes", SETTING_INT, 1, NULL },
+    { "tools_policy", "mode", SETTING_CHOICE, 0, policies },
+    { "tools_policy", "allow", SETTING_STRINGS, 0, NULL },
+    { "tools_policy", "deny", SETTING_STRINGS, 0, NULL },
+    { "store", "sync", SETTING_CHOICE, 0, syncs },
+};
+enum { SETTINGS = sizeof settings / sizeof *settings, SECTION_MAX = 24 };
+
+static const FieldType field_types[] = {
+    [SETTING_BOOL] = FIELD_BOOL,       [SETTING_INT] = FIELD_INT,   [SETTING_NUMBER] = FIELD_NUMBER, [SETTING_STRING] = FIELD_STRING,
+    [SETTING_STRINGS] = FIELD_STRINGS, [SETTING_INTS] = FIELD_LIST, [SETTING_CHOICE] = FIELD_STRING, [SETTING_CHOICES] = FIELD_STRINGS,
+    [SETTING_MAP] = FIELD_MAP,         [SETTING_ANY] = FIELD_ANY,
+};
+
+typedef union { bool yes; int64_t i; double d; Str s; StrList list; Value v; } Any;
+
+bool settings_check_number(Value v, double *out) {
+    if (!value_is_int(v) && !value_is_float(v)) return false;
+    *out = value_is_int(v) ? int_to_double(v) : value_float(v);
+    return true;
+}
+
+LoaderPlace settings_check_below(Loader *l, const LoaderPlace *at, const char *key, Value map) {
+    FieldInput in = loader_input(l, at);
+    LoaderPlace inner = *at;
+    Place place = document_place(at->document, at->map, str_from(key));
+    inner.map = map;
+    inner.path = field_path(&in, key);
+    inner.origin.line = place.line;
+    inner.origin.column = place.column;
+    return inner;
+}
+
+static Value value_of(const LoaderPlace *at, const char *key) {
+    Value *v = value_is_dict(at->map) ? dict_find_str(value_dict(at->map), str_from(key)) : NULL;
+    return v && !value_is_none(*v) ? *v : VALUE_GONE;
+}
+
+static void too_small(Loader *l, const LoaderPlace *at, const Setting *s) {
+    loader_error(l, at, s->key, "%s.%s must be >= %lld", at->path, s->key, (long long)s->least);
+}
+
+static void check_ints(Loader *l, const LoaderPlace *at, const Setting *s, Value list) {
+    for (uint32_t i = 0; i < value_list(list)->n; i++) {
+        Value v = value_list(list)->at[i];
+        int64_t n;
+        if (!value_is_int(v)) loader_error(l, at, s->key, "%s.%s[%u]: expected int, got %s", at->path, s->key, i, field_type_name(v));
+        else if (!int_to_i64(v, &n) || n < s->least) loader_error(l, at, s->key, "%s.%s[%u] must be >= %lld", at->path, s->key, i, (long long)s->least);
+    }
+    if (value_list(list)->n == 0) loader_error(l, at, s->key, "%s.%s: needs at least one number", at->path, s->key);
+}
+
+static void check_section(Loader *l, const LoaderPlace *at, const char *section);
+
+static void check_value(Loader *l, const LoaderPlace *at, const Setting *s, const Any *v) {
+    switch (s->type) {
+    case SETTING_INT:
+        if (v->i < s->least) too_small(l, at, s);
+        break;
+    case SETTING_NUMBER:
+        if (v->d < (double)s->least) too_small(l, at, s);
+        break;
+    case SETTING_INTS: check_ints(l, at, s, v->v); break;
+    case SETTING_CHOICE: loader_choice(l, at, s->key, v->s, s->choices); break;
+    case SETTING_CHOICES:
+        for (size_t i = 0; i < v->list.n; i++) loader_choice(l, at, s->key, v->list.at[i], s->choices);
+        break;
+    case SETTING_MAP: {
+        LoaderPlace inner = settings_check_below(l, at, s->key, v->v);
+        check_section(l, &inner, arena_fmt(l->docs.arena, "%s.%s", s->section, s->key));
+        break;
+    }
+    default: break;
+    }
+}
+
+/* Rows of one section stand together. Each is read twice: once with all others, for unknown keys, and once alone, for its value. */
+static void check_section(Loader *l, const LoaderPlace *at, const char *section) {
+    Field fields[SECTION_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (strcmp(settings[i].section, section) == 0 && n < SECTION_MAX)
+            fields[n++] = (Field){ .name = settings[i].key, .flags = FIELD_IGNORED };
+    if (!value_is_dict(at->map)) return;
+    loader_read(l, at, fields, n, NULL);
+    FieldInput in = loader_input(l, at);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const Setting *s = &settings[i];
+        Field f = { .name = s->key, .type = field_types[s->type] };
+        Any v = { 0 };
+        if (strcmp(s->section, section) || value_is_gone(value_of(at, s->key))) continue;
+        if (field_read_one(&in, &f, &v)) check_value(l, at, s, &v);
+    }
+}
+
+/* ---- what is not a plain table ---- */
+
+static bool is_variable(Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.at[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (i && c >= '0' && c <= '9'))) return false;
+    }
+    return s.n > 0;
+}
+
+typedef struct { Str env; } Secret;
+
+static void check_secrets(Loader *l, const LoaderPlace *at) {
+    static const Field fields[] = { { .name = "env", .type = FIELD_STRING, .offset = offsetof(Secret, env), .flags = FIELD_REQUIRED } };
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(at->map) && dict_next(value_dict(at->map), &i, &e);) {
+        char *name = arena_fmt(l->docs.arena, STR_FMT, STR_ARG(value_str(e->key)));
+        LoaderPlace inner = settings_check_below(l, at, name, e->value);
+        Secret s = { 0 };
+        if (!is_variable(value_str(e->key))) loader_error(l, at, name, "%s: name must match [A-Za-z_][A-Za-z0-9_]*", inner.path);
+        if (loader_read(l, &inner, fields, 1, &s) && !is_variable(s.env))
+            loader_error(l, &inner, "env", "%s.env: \"" STR_FMT "\" is not the name of a variable", inner.path, STR_ARG(s.env));
+    }
+}
+
+/* A list of hosts beside an open network would promise what does not hold. */
+static void check_network(Loader *l, const LoaderPlace *at) {
+    LoaderPlace sandbox = settings_check_below(l, at, "sandbox", value_of(at, "sandbox"));
+    LoaderPlace network = settings_check_below(l, at, "network", value_of(at, "network"));
+    Value open = value_of(&sandbox, "network");
+    if (!value_is_bool(open) || !value_bool(open) || value_is_gone(value_of(&network, "allowed_domains"))) return;
+    loader_error(l, &sandbox, "network", "sandbox.network and network.allowed_domains cannot be used together");
+}
+
+void settings_check(Loader *l, const LoaderPlace *at) {
+    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store" };
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        LoaderPlace inner = settings_check_below(l, at, sections[i], value_of(at, sections[i]));
+        check_section(l, &inner, sections[i]);
+    }
+    LoaderPlace secrets = settings_check_below(l, at, "secrets", value_of(at, "secrets"));
+    check_secrets(l, &secrets);
+    check_network(l, at);
+}

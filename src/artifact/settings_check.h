@@ -1,0 +1,8 @@
+/* The sections of harness.md, key by key: types, ranges, choices. */
+#pragma once
+#include "artifact/loader.h"
+
+void settings_check(Loader *l, const LoaderPlace *at);                   /* reports */
+/* `map`, which stands at `key` of at->map, as a place of its own. */
+LoaderPlace settings_check_below(Loader *l, const LoaderPlace *at, const char *key, Value map);
+bool settings_check_number(Value v, double *out);                        /* false: not a number */
