@@ -39,25 +39,6 @@ static void add_section(Cli *cli, const Project *p, const char *name, size_t n, 
     list(&cli->out, p, 2, cli->color_out);
 }
 
-static bool is_lenient(const HookDef *h) { return h->allow_on_error; }
-static bool is_replacing(const HookDef *h) { return h->overriding; }
-
-/* A guard that lets a call pass when it fails, and one that stands in the place of another, are worth a line of
- * their own, also when they are private to a sub-agent. */
-static void add_hooks_that(Cli *cli, const Project *p, const char *what, bool (*that)(const HookDef *)) {
-    bool any = false;
-    for (size_t i = 0; i < p->n_hooks; i++) {
-        const HookDef *h = &p->hooks[i];
-        if (!that(h)) continue;
-        if (any) buf_add(&cli->out, STR(", "));
-        else buf_add_fmt(&cli->out, "%s: ", what);
-        cli_escape(&cli->out, h->name, false);
-        if (h->agent.n) buf_add_fmt(&cli->out, " (agent " STR_FMT ")", STR_ARG(h->agent));
-        any = true;
-    }
-    if (any) buf_add_char(&cli->out, '\n');
-}
-
 static void add_summary(Cli *cli, const Project *p, const Problems *problems) {
     Buf *out = &cli->out;
     buf_add(out, cli->color_out ? STR("\033[32mok\033[0m: ") : STR("ok: "));
@@ -92,8 +73,6 @@ int command_validate(Cli *cli) {
             add_section(cli, project, "tools", listing_count_tools(project), listing_tools);
             add_section(cli, project, "hooks", listing_count_hooks(project), listing_hooks);
             add_section(cli, project, "agents", project->n_agents, listing_agents);
-            add_hooks_that(cli, project, "hooks with on_error: allow", is_lenient);
-            add_hooks_that(cli, project, "replaced hooks", is_replacing);
             add_summary(cli, project, &problems);
         } else {
             say_failure(cli, &problems);

@@ -44,10 +44,13 @@ You look around.
 `,
 };
 
-test('a sound project: the listing on stdout, nothing else', t => {
+const remark = { severity: 'hint', file: '.harness/hooks/watch.md', line: 3, column: 1,
+  message: 'hook "watch": on_error: allow lets everything pass when the hook fails', hint: null };
+
+test('a sound project: the listing on stdout, a remark on what is risky', t => {
   const dir = project(t, sound);
   const { status, stdout, stderr } = run(['-C', dir, 'validate']);
-  assert.equal(stderr, '');
+  assert.equal(stderr, `harness: ${remark.file}:3:1: ${remark.message} [hint]\n`);
   assert.equal(status, 0);
   assert.equal(stdout, `tools (2)
   find_file  starlark  .harness/tools/find_file.md:1  Says where find_file looked.
@@ -58,7 +61,6 @@ hooks (3)
   late   tool.pre   priority 20                   .harness/hooks/late.md:1   when payload["name"] == "read_file"
 agents (1)
   scout  gpt-4o-mini  .harness/agents/scout.md:1  Looks around.
-hooks with on_error: allow: watch
 ok: 2 tools, 3 hooks, 1 agent
 `);
 });
@@ -71,7 +73,7 @@ test('the JSON shape', t => {
   const got = JSON.parse(stdout);
   assert.deepEqual(Object.keys(got), ['ok', 'problems', 'tools', 'hooks', 'agents']);
   assert.equal(got.ok, true);
-  assert.deepEqual(got.problems, []);
+  assert.deepEqual(got.problems, [remark]);
   assert.deepEqual(got.tools.map(x => x.name), ['find_file', 'read_file']);
   for (const command of ['tools', 'hooks', 'agents'])
     assert.deepEqual(JSON.parse(run(['-C', dir, command, '--json']).stdout), got[command]);
@@ -233,8 +235,7 @@ test('1,000 tools and 100 hooks', t => {
 test('what a guard replaces is listed', t => {
   const dir = project(t, sound);
   add(dir, { '.harness/overrides/mine.md': '---\nhooks:\n  - name: early\n    event: tool.pre\n---\n' });
-  const { status, stdout, stderr } = run(['-C', dir, 'validate']);
+  const { status, stderr } = run(['-C', dir, 'validate']);
   assert.equal(status, 0, stderr);
-  assert.match(stdout, /^replaced hooks: early$/m);
   assert.match(stderr, /^harness: \.harness\/overrides\/mine\.md:\d+:\d+: .*"early".* \[(warning|hint)\]$/m);
 });
