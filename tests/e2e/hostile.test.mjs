@@ -87,8 +87,8 @@ test('files that cannot be read', { skip: process.getuid() === 0 && !canDrop() }
   const { status, stderr } = shell(`${drop()}timeout 20 "$HARNESS" -C '${dir}' validate`);
   chmodSync(join(dir, '.harness/agents'), 0o755);
   assert.equal(status, 1);
-  assert.match(stderr, /^harness: \.harness\/tools\/closed\.md:.*Permission denied/m);
-  assert.match(stderr, /^harness: \.harness\/agents.*Permission denied/m);
+  assert.match(stderr, /^harness: \.harness\/tools\/closed\.md:.*permission denied/im);
+  assert.match(stderr, /^harness: \.harness\/agents.*permission denied/im);
 });
 
 test('10,000 tools', t => {
@@ -180,8 +180,8 @@ test('files that come and go while it looks', async t => {
 
 test('a pipe as the output that nobody reads', t => {
   const dir = project(t, { '.harness/tools/a.md': tool });
-  const { stdout } = shell(`{ "$HARNESS" -C '${dir}' validate; echo "status $?" >&3; } 3>&1 | true`);
-  assert.match(stdout, /^status [01]\n$/);
+  const { stdout } = shell(`exec 3>&1; { sleep 0.2; "$HARNESS" -C '${dir}' validate; echo "status $?" >&3; } | true`);
+  assert.match(stdout, /^status 1\n$/);
   add(dir, { '.harness/tools/a.md': '---\ntimeout_ms: -1\n---\n' });
   assert.equal(shell(`"$HARNESS" -C '${dir}' validate 2>/dev/full`).status, 1);
 });
