@@ -117,6 +117,11 @@ Place document_place(const Document *d, Value container, Str key) {
     return or_start(d, at);
 }
 
+bool document_has_place(const Document *d, Value container, Str key) {
+    Place at;
+    return d->places && places_field(d->places, container, key, &at);
+}
+
 Place document_item_place(const Document *d, Value list, size_t index) {
     Place at = { 0 };
     if (d->places) places_value(d->places, list, (uint32_t)index, &at);

@@ -65,6 +65,7 @@ void document_error(const DocumentContext *c, const Document *d, Value container
 void document_report(const DocumentContext *c, const Document *d, Severity severity, Place place, Str hint, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 Place document_place(const Document *d, Value container, Str key);      /* of the key; {1, 1} when unknown */
+bool document_has_place(const Document *d, Value container, Str key);
 Place document_item_place(const Document *d, Value list, size_t index);
 Place document_value_place(const Document *d, Value container, Str key); /* where the key's value starts */
 

@@ -112,6 +112,8 @@ bool loader_function(Loader *l, const LoaderPlace *at, const char *key, const Mo
 Template *loader_template(Loader *l, const LoaderPlace *at, const char *key, Str text);       /* plain; key NULL: the body */
 Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, const TemplateCommand *options);
 Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema);
+/* Reports what schema_compile said, as "PATH.to.the.place: …", at that place below `schema` or at `place`. */
+void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Value schema, Place place, const Error *err);
 
 /* map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema; GONE: reported. Absent: no parameters. */
 Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);

@@ -142,7 +142,10 @@ static bool check_injected(Loader *l, const LoaderPlace *at, const Governance *g
 
 static bool check_aliases(Loader *l, const LoaderPlace *at, StrList aliases) {
     bool ok = true;
-    for (size_t i = 0; i < aliases.n; i++) ok = loader_name_ok(l, at, "tool", aliases.at[i]) && ok;
+    for (size_t i = 0; i < aliases.n; i++) {
+        LoaderPlace item = loader_item_place(l, at, "aliases", *dict_find_str(value_dict(at->map), STR("aliases")), i);
+        ok = loader_name_ok(l, &item, "tool", aliases.at[i]) && ok;
+    }
     return ok;
 }
 

@@ -68,13 +68,20 @@ static Dict *property(Building *b, const Param *p, Str type, Error *err) {
     return ok ? d : NULL;
 }
 
-/* A default that its own parameter refuses would make every call without it fail. */
-static bool check_default(Building *b, const LoaderPlace *at, Value schema, Value fallback) {
-    if (value_is_gone(fallback)) return true;
+/* What goes into the schema as it is must be a schema, and a default that its own parameter refuses would make every call
+ * without it fail. */
+static bool check_extras(Building *b, const LoaderPlace *at, Value schema, const Param *p) {
+    bool plain = value_is_gone(p->fallback) && value_is_gone(p->items) && value_is_gone(p->properties) && value_is_gone(p->minimum)
+        && value_is_gone(p->maximum) && p->pattern.at == NULL;
     Schema *s;
+    Error err = { 0 };
     SchemaProblems found = { .limit = 1 };
-    if (!schema_compile(&(SchemaInput){ .root = schema }, &s, NULL)) return true;     /* said about the schema itself */
-    bool ok = schema_validate(s, fallback, &found);
+    if (plain) return true;
+    if (!schema_compile(&(SchemaInput){ .root = schema }, &s, &err)) {
+        loader_schema_error(b->l, at, at->path, at->map, (Place){ at->origin.line, at->origin.column }, &err);
+        return false;
+    }
+    bool ok = value_is_gone(p->fallback) || schema_validate(s, p->fallback, &found);
     if (!ok) loader_error(b->l, at, "default", "%s.default: " STR_FMT, at->path, STR_ARG(found.at[0].message));
     schema_problems_clear(&found);
     schema_free(s);
@@ -101,7 +108,7 @@ static bool add(Building *b, const LoaderPlace *at, Str name, const Param *p) {
     String *key = d ? string_new(h, name, &err) : NULL;
     if (!key || !dict_put(h, b->properties, value_from_object(key), value_from_object(d), &err)) return out_of_memory(b, &err);
     if (p->required && !list_push(h, b->required, value_from_object(key), &err)) return out_of_memory(b, &err);
-    return check_default(b, at, value_from_object(d), p->fallback);
+    return check_extras(b, at, value_from_object(d), p);
 }
 
 static Param empty_param(void) {

@@ -123,13 +123,39 @@ Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, cons
 
 /* ---- schemas ---- */
 
+/* Where a JSON pointer leads, as far as it can be followed below `v`, which stands at `at`. */
+static Place pointer_place(const Document *d, Value v, Str pointer, Place at) {
+    while (pointer.n && pointer.at[0] == '/') {
+        Str rest = str_sub(pointer, 1, pointer.n);
+        ptrdiff_t slash = str_find_char(rest, '/');
+        Str key = str_sub(rest, 0, slash < 0 ? rest.n : (size_t)slash);
+        Value *next = value_is_dict(v) ? dict_find_str(value_dict(v), key) : NULL;
+        if (!next) break;
+        Place place = document_place(d, v, key);
+        if (document_has_place(d, v, key)) at = place;
+        v = *next;
+        pointer = str_sub(rest, key.n, rest.n);
+    }
+    return at;
+}
+
+void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Value schema, Place place, const Error *err) {
+    Str message = str_from(err->msg);
+    ptrdiff_t colon = message.n && message.at[0] == '/' ? str_find(message, STR(": ")) : -1;
+    Str pointer = str_sub(message, 0, colon < 0 ? 0 : (size_t)colon);
+    char *dotted = arena_fmt(l->docs.arena, STR_FMT, STR_ARG(pointer));
+    for (char *c = dotted; *c; c++)
+        if (*c == '/') *c = '.';
+    problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, pointer_place(at->document, schema, pointer, place), str_from(err->hint),
+                 "%s%s%s" STR_FMT, path, dotted, colon < 0 ? ": " : "", STR_ARG(str_sub(message, pointer.n, message.n)));
+}
+
 Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema) {
     Error err = { 0 };
     Schema *s;
     if (!schema_compile(&(SchemaInput){ .root = schema }, &s, &err)) {
         FieldInput in = loader_input(l, at);
-        problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, str_from(key)),
-                     str_from(err.hint), "%s%s%s", field_path(&in, key), err.msg[0] == '/' ? "" : ": ", err.msg);
+        loader_schema_error(l, at, field_path(&in, key), schema, document_place(at->document, at->map, str_from(key)), &err);
         return NULL;
     }
     VEC_PUSH(&l->schemas, s);
