@@ -19,9 +19,10 @@ static const Field source_fields[] = {
 /* ---- rules ---- */
 
 static bool require_field(Loader *l, const LoaderPlace *at, const char *key, Str value) {
-    if (value.n) return true;
-    loader_error(l, at, key, "%s.%s is required", at->path, key);
-    return false;
+    Value *given = dict_find_str(value_dict(at->map), str_from(key));
+    bool mistyped = given && !value_is_none(*given) && !value_is_string(*given);     /* said already */
+    if (value.n == 0 && !mistyped) loader_error(l, at, key, "%s.%s is required", at->path, key);
+    return value.n > 0;
 }
 
 static bool check_pin(Loader *l, const LoaderPlace *at, const SourceDef *s) {

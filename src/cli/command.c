@@ -142,6 +142,17 @@ const Command command_table[] = {
         .run = command_json_check,
     },
     {
+        .name = "pull", .operands = "",
+        .summary = "fetch pinned artifact sources",
+        .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"
+                 "or tag they are pinned to, into the cache ($XDG_STATE_HOME/harness/sources), and\n"
+                 "checks every checksum. What is there already is not fetched again. This is the\n"
+                 "only command that uses the network for artifacts; HARNESS_OFFLINE=1 forbids it.",
+        .example = "harness pull",
+        .json = "[{type, url, path, ref, commit, status, files}]",
+        .run = command_pull,
+    },
+    {
         .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
         .summary = "make a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
