@@ -47,7 +47,7 @@ static void add_path(Buf *b, Str path, size_t floor) {
             while (b->n > floor && b->at[b->n - 1] != '/') b->n--;
             if (b->n > floor) b->n--;
         }
-        if (!dot && !dots) buf_add(b, piece);
+        if (!dot && !dots) buf_add(b, b->n == floor && path.at[0] != '/' ? name : piece);   /* a relative path stays one */
         else if (end == path.n && (piece.n != name.n || b->n > floor)) buf_add_char(b, '/');
         at = end;
     }
