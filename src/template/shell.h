@@ -61,7 +61,7 @@ typedef struct ShellCommand {
 typedef enum {
     SHELL_PAREN, SHELL_CASE, SHELL_IN_SUBSTITUTION, SHELL_IN_PROCESS, SHELL_IN_BACKTICK, SHELL_IN_EXPANSION, SHELL_IN_ARITHMETIC,
 } ShellFrameKind;
-typedef struct ShellFrame { ShellWord word; ShellCommand command; uint8_t kind, quote; uint16_t parens; } ShellFrame;
+typedef struct ShellFrame { ShellWord word; ShellCommand command; uint32_t opened; uint8_t kind, quote; uint16_t parens; } ShellFrame;
 
 typedef struct ShellHeredoc { char text[SHELL_WORD_MAX]; uint8_t n; bool tabs, quoted; } ShellHeredoc;
 
