@@ -227,17 +227,21 @@ static Str folder_of(Str path) {
     return STR(".");
 }
 
-void load_manifest(Loader *l, Str path) {
+void load_manifest_document(Loader *l, const Document *d, Str folder) {
     static const Field root_fields[] = { { .name = "tools", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
-    Document d;
     Value tools = VALUE_GONE;
+    FieldInput in = { .context = &l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0) };
+    if (!value_is_dict(d->root))
+        document_report(&l->docs, d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse manifest " STR_FMT ".json: json: line %u: expected a map",
+                        STR_ARG(d->name), in.at.line);
+    else if (field_read(&in, root_fields, 1, &tools) && !value_is_gone(tools))
+        load_entries(l, d, tools, folder);
+}
+
+void load_manifest(Loader *l, Str path) {
+    Document d;
     loader_look_at(l, path);
     if (!document_read_json(&l->docs, "manifest", path, &d)) return;
-    FieldInput in = { &l->docs, &d, d.root, "", document_item_place(&d, VALUE_GONE, 0), false };
-    if (!value_is_dict(d.root))
-        document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse manifest " STR_FMT ": json: line %u: expected a map",
-                        STR_ARG(path), in.at.line);
-    else if (field_read(&in, root_fields, 1, &tools) && !value_is_gone(tools))
-        load_entries(l, &d, tools, arena_str(l->docs.arena, folder_of(path)));
+    load_manifest_document(l, &d, arena_str(l->docs.arena, folder_of(path)));
     document_clear(&d);
 }

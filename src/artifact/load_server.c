@@ -101,8 +101,10 @@ static const ServerDef *find(const Loader *l, Str name) {
 static bool is_new(Loader *l, const LoaderPlace *at) {
     const ServerDef *other = find(l, at->name);
     if (!other) return true;
-    loader_error(l, at, NULL, "server \"" STR_FMT "\" is defined more than once (also at " STR_FMT ":%u:%u)", STR_ARG(at->name),
-                 STR_ARG(other->origin.file), other->origin.line, other->origin.column);
+    const Origin *o = &other->origin;
+    Str hint = str_from(arena_fmt(l->docs.arena, "first defined at " STR_FMT ":%u:%u", STR_ARG(o->file), o->line, o->column));
+    document_report(&l->docs, at->document, PROBLEM_ERROR, (Place){ at->origin.line, at->origin.column }, hint,
+                    "server \"" STR_FMT "\" is defined more than once", STR_ARG(at->name));
     return false;
 }
 

@@ -19,9 +19,10 @@ static const Field source_fields[] = {
 /* ---- rules ---- */
 
 static bool require_field(Loader *l, const LoaderPlace *at, const char *key, Str value) {
-    if (value.n) return true;
-    loader_error(l, at, key, "%s.%s is required", at->path, key);
-    return false;
+    Value *given = dict_find_str(value_dict(at->map), str_from(key));
+    bool mistyped = given && !value_is_none(*given) && !value_is_string(*given);     /* said already */
+    if (value.n == 0 && !mistyped) loader_error(l, at, key, "%s.%s is required", at->path, key);
+    return value.n > 0;
 }
 
 static bool check_pin(Loader *l, const LoaderPlace *at, const SourceDef *s) {
@@ -99,7 +100,7 @@ static bool read_source(Loader *l, const LoaderPlace *at, SourceDef *s) {
     bool local = str_eq(s->type, STR("local"));
     ok = (local ? check_local(l, at, s) : check_git(l, at, s)) && ok;
     ok = check_checksum(l, at, s) && ok;
-    return ok && check_trust(l, at, s);
+    return ((local ? s->path : s->url).n == 0 || check_trust(l, at, s)) && ok;
 }
 
 /* ---- content ---- */

@@ -11,9 +11,13 @@ Str space_path(const Space *s, const char *inside) {
 /* ---- tools ---- */
 
 static void load_tool_file(Space *s, Str name) {
+    Problems before = *s->l->docs.problems;
     Document d;
     Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
-    if (!document_read_markdown(&s->l->docs, "tool", path, &d)) return;
+    if (!document_read_markdown(&s->l->docs, "tool", path, &d)) {
+        loader_forgive(s->l, &before);
+        return;
+    }
     Place at = document_place(&d, d.root, STR("id"));
     space_load_tool(s, &(LoaderPlace){ .document = &d, .map = d.root, .path = "",
                                        .origin = { d.file, at.line, at.column, SOURCE_SPACE } }, true);
@@ -34,19 +38,23 @@ static void load_manifest_tools(Space *s, const Document *d, Value list) {
 }
 
 /* The manifest says much more about a space than its tools; all that is not for us. */
-static void load_space_manifest(Space *s) {
+void space_load_manifest(Space *s, const Document *d) {
+    Place root = document_item_place(d, VALUE_GONE, 0);
+    Value *tools = value_is_dict(d->root) ? dict_find_str(value_dict(d->root), STR("tools")) : NULL;
+    if (!value_is_dict(d->root))
+        document_report(&s->l->docs, d, PROBLEM_ERROR, root, (Str){ 0 }, "parse space space.manifest.json: json: line %u: expected a map", root.line);
+    else if (tools && value_is_list(*tools))
+        load_manifest_tools(s, d, *tools);
+    else if (tools && !value_is_none(*tools))
+        document_error(&s->l->docs, d, d->root, STR("tools"), "tools: expected list, got %s", field_type_name(*tools));
+}
+
+static void load_manifest_file(Space *s) {
     Document d;
     Str path = space_path(s, "space.manifest.json");
     loader_look_at(s->l, path);
     if (!document_exists(&s->l->docs, path) || !document_read_json(&s->l->docs, "space", path, &d)) return;
-    Place root = document_item_place(&d, VALUE_GONE, 0);
-    Value *tools = value_is_dict(d.root) ? dict_find_str(value_dict(d.root), STR("tools")) : NULL;
-    if (!value_is_dict(d.root))
-        document_report(&s->l->docs, &d, PROBLEM_ERROR, root, (Str){ 0 }, "parse space space.manifest.json: json: line %u: expected a map", root.line);
-    else if (tools && value_is_list(*tools))
-        load_manifest_tools(s, &d, *tools);
-    else if (tools && !value_is_none(*tools))
-        document_error(&s->l->docs, &d, d.root, STR("tools"), "tools: expected list, got %s", field_type_name(*tools));
+    space_load_manifest(s, &d);
     document_clear(&d);
 }
 
@@ -91,7 +99,7 @@ void load_space(Loader *l, Str folder) {
         return;
     }
     load_folder(&s, "agent/tools", ".md", load_tool_file);
-    load_space_manifest(&s);
+    load_manifest_file(&s);
     load_config(&s);
     load_folder(&s, "agent/hooks", ".json", load_hook_file);
     table_clear(&s.ids);

@@ -219,14 +219,22 @@ static void load_all_servers(Loader *l) {
     if (!none && document_exists(&l->docs, STR(".mcp.json"))) load_mcp_json(l, STR(".mcp.json"));
 }
 
+static void load_sources(Loader *l) {
+    Value sources = setting(l, "artifact_sources");
+    if (value_is_list(sources)) load_source(l, &l->settings, sources);
+}
+
 static void load_everything(Loader *l) {
     load_settings(l);
+    if (l->in->sources_only) {
+        load_sources(l);
+        return;
+    }
     load_inline(l);
     loader_look_at(l, STR(".harness"));
     load_root(l, STR(".harness"), SOURCE_PROJECT);
     load_roots(l);
-    Value sources = setting(l, "artifact_sources");
-    if (value_is_list(sources)) load_source(l, &l->settings, sources);
+    load_sources(l);
     load_manifests(l);
     load_all_servers(l);
     load_spaces(l);

@@ -30,13 +30,15 @@ bool source_verify(int dir_fd, Str checksum, Error *err);  /* an empty checksum 
 
 Str source_state_dir(Arena *arena, const char *given);     /* given, else $XDG_STATE_HOME/harness, else ~/.local/state/harness; empty: no home */
 Str source_cache_dir(Arena *arena, Str state, const SourceDef *s);
+/* Is it this source that the cache has there, and of which commit? (41 bytes; NULL: do not tell) */
+bool source_is_cached(Arena *arena, Str dir, const SourceDef *s, char *commit);
 /* The folder with the files, or -1: of a git source in the cache, "not pulled yet" when it is not there. *shown is its path. */
 int source_open(Arena *arena, Str state, Str root, const SourceDef *s, Str *shown, Error *err);
 
 /* ---- pulling (source_pull.c) ---- */
 
 typedef enum { SOURCE_PULL_FETCHED, SOURCE_PULL_CURRENT, SOURCE_PULL_LOCAL } SourcePullKind;
-typedef struct SourcePull { SourcePullKind kind; char commit[41]; char checksum[72]; size_t files, links, submodules; } SourcePull;
+typedef struct SourcePull { SourcePullKind kind; char commit[41]; size_t files, links, submodules; } SourcePull;
 
 /* Brings one source into the cache, unless it is there already; checks what is pinned. With `offline` nothing is fetched. */
 bool source_pull(Str state, Str root, const SourceDef *s, bool offline, SourcePull *out, Error *err);

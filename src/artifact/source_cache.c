@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 
-enum { NAME_MAX_SHOWN = 40, PIN_BYTES_MAX = 8192 };
+enum { NAME_MAX_SHOWN = 40, PIN_BYTES_MAX = 8192, COMMIT_DIGITS = 40 };
 
 Str source_state_dir(Arena *arena, const char *given) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -37,10 +37,15 @@ Str source_cache_dir(Arena *arena, Str state, const SourceDef *s) {
 }
 
 /* Two sources may share a hash; the pin file knows which of them is there. */
-static bool is_pinned_here(Arena *arena, Str dir, const SourceDef *s) {
+bool source_is_cached(Arena *arena, Str dir, const SourceDef *s, char *commit) {
     Buf pin = { 0 };
-    const char *want = arena_fmt(arena, STR_FMT "\n" STR_FMT "\n" STR_FMT "\n", STR_ARG(s->url), STR_ARG(s->ref), STR_ARG(s->path));
-    bool ok = file_read(arena_fmt(arena, STR_FMT "/pin", STR_ARG(dir)), PIN_BYTES_MAX, &pin, NULL) && str_starts(buf_str(&pin), str_from(want));
+    Str want = str_from(arena_fmt(arena, STR_FMT "\n" STR_FMT "\n" STR_FMT "\n", STR_ARG(s->url), STR_ARG(s->ref), STR_ARG(s->path)));
+    bool ok = file_read(arena_fmt(arena, STR_FMT "/pin", STR_ARG(dir)), PIN_BYTES_MAX, &pin, NULL) && str_starts(buf_str(&pin), want)
+              && pin.n == want.n + COMMIT_DIGITS + 1;
+    if (ok && commit) {
+        memcpy(commit, pin.at + want.n, COMMIT_DIGITS);
+        commit[COMMIT_DIGITS] = 0;
+    }
     buf_clear(&pin);
     return ok;
 }
@@ -61,7 +66,7 @@ int source_open(Arena *arena, Str state, Str root, const SourceDef *s, Str *show
     Str dir = state.n ? source_cache_dir(arena, state, s) : STR("");
     int fd = -1;
     *shown = str_from(arena_fmt(arena, STR_FMT "/tree", STR_ARG(dir)));
-    if (dir.n && is_pinned_here(arena, dir, s)) fd = open(shown->at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir.n && source_is_cached(arena, dir, s, NULL)) fd = open(shown->at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         error_set(err, ERR_CONFIG, STR_FMT " is not pulled yet", STR_ARG(s->url));
         error_hint(err, "run harness pull");

@@ -76,7 +76,7 @@ static bool is_current(Pull *p) {
     if (!source_verify(fd, p->s->checksum, NULL)) return close(fd), false;
     p->out->kind = SOURCE_PULL_CURRENT;
     p->out->files = count_files(fd);
-    return true;
+    return source_is_cached(&p->arena, p->dir, p->s, p->out->commit);
 }
 
 /* ---- fetching ---- */

@@ -10,5 +10,6 @@ typedef struct Space {
 
 Str space_path(const Space *s, const char *inside);                  /* FOLDER/inside; in the arena */
 void space_load_tool(Space *s, const LoaderPlace *at, bool from_file);   /* load_space_tool.c; at->document's body counts for a file */
+void space_load_manifest(Space *s, const Document *d);               /* load_space.c: space.manifest.json, after the files */
 void space_load_hooks(Space *s, const Document *d);                  /* load_space_hook.c: one agent/hooks/NAME.json */
 void space_load_agent(Space *s, const Document *d);                  /* load_space_agent.c: agent/config.md */

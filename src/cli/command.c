@@ -64,6 +64,16 @@ const Command command_table[] = {
         .run = command_json_check,
     },
     {
+        .name = "pull", .operands = "",
+        .summary = "fetch pinned artifact sources",
+        .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"
+                 "or tag they are pinned to, into the cache ($XDG_STATE_HOME/harness/sources), and\n"
+                 "checks every checksum. What is there already is not fetched again. This is the\n"
+                 "only command that uses the network for artifacts; HARNESS_OFFLINE=1 forbids it.",
+        .example = "harness pull",
+        .run = command_pull,
+    },
+    {
         .name = "schema test", .operands = "FILE...", .min = 1, .max = 1000,
         .summary = "run JSON Schema test suite files",
         .about = "Runs files in the format of the JSON-Schema-Test-Suite, draft 2020-12. Lists\n"

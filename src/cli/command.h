@@ -42,5 +42,6 @@ int command_help(Cli *cli);
 int command_json_check(Cli *cli);
 int command_schema_test(Cli *cli);
 int command_schema_validate(Cli *cli);
+int command_pull(Cli *cli);
 int command_starlark(Cli *cli);
 int command_version(Cli *cli);
