@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "artifact/loader.h"
+#include "artifact/load.h"
+#include "artifact/resolve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
