@@ -1,6 +1,6 @@
 /* harness: the public interface of libharness.
  *
- * Link with libharness.a and the libraries it uses (libyaml, GMP, pthread, m, dl). Everything
+ * Link with libharness.a and the libraries it uses (libyaml, GMP, PCRE2, pthread, m, dl). Everything
  * declared here is stable within a major version; nothing else in the library is.
  */
 #ifndef HARNESS_H

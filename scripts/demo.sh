@@ -25,3 +25,18 @@ show cat bad.json
 show harness json check bad.json
 show harness json check --json bad.json
 show harness jsno check good.json
+
+printf 'def area(w, h):\n    return w * h // 2\n\nprint([area(n, 1 << 40) for n in range(1, 4)])\narea(1, None)\n' >demo.star
+show cat demo.star
+show harness starlark demo.star
+show harness starlark -e 'json.encode({w: len(w) for w in "one three".split()})'
+
+show harness init shop
+cd shop
+show harness validate
+show harness inspect run_command
+show harness tools --format anthropic
+printf -- '---\nparamters: {}\ntimeout_ms: -5\nscript: |\n  def run(args):\n      return lenght(args)\n---\nHas three mistakes.\n' \
+  >.harness/tools/broken.md
+show cat .harness/tools/broken.md
+show harness validate

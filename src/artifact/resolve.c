@@ -218,6 +218,16 @@ static void check_references(Loader *l, const Names *names) {
     }
 }
 
+/* Servers may be configured elsewhere or later: only a call of such a tool fails. */
+static void check_server_tools(Loader *l, const Table *servers) {
+    for (size_t i = 0; i < l->tools.n; i++) {
+        const ToolDef *t = &l->tools.at[i];
+        if (t->kind != TOOL_MCP || table_has(servers, t->server)) continue;
+        char *text = arena_fmt(l->docs.arena, ": mcp server \"" STR_FMT "\" is not configured", STR_ARG(t->server));
+        report(l, PROBLEM_WARNING, &t->origin, NULL, "tool", t->name, text);
+    }
+}
+
 /* ---- models ---- */
 
 static bool model_known(const Settings *s, Str name) {
@@ -253,6 +263,7 @@ void resolve_project(Loader *l) {
     check_tool_names(l);
     check_other_names(l);
     check_references(l, &names);
+    check_server_tools(l, &names.servers);
     check_agents(l);
     table_clear(&names.tools);
     table_clear(&names.hooks);

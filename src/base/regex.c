@@ -53,7 +53,7 @@ static Scratch *scratch_get(void) {
 /* ---- compiling ---- */
 
 static bool complain(Error *err, uint32_t column, const char *text) {
-    if (column) return error_set_at(err, ERR_PARSE, 0, column, "regular expression: at %u: %s", column, text);
+    if (column) return error_set(err, ERR_PARSE, "regular expression: at %u: %s", column, text);
     return error_set(err, ERR_PARSE, "regular expression: %s", text);
 }
 
@@ -83,7 +83,7 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
     Buf ecma = { 0 };
     pcre2_code *code = NULL;
     if (!(flags & REGEX_ECMA)) code = compile(pattern, flags, true, err);
-    else if (!regex_ecma_translate(pattern, &ecma, err)) error_wrap(err, "regular expression: at %u", err ? err->column : 0);
+    else if (!regex_ecma_translate(pattern, &ecma, err)) error_wrap(err, "regular expression");
     else code = compile(buf_str(&ecma), flags, false, err);
     buf_clear(&ecma);
     if (!code) return NULL;

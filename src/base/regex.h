@@ -26,7 +26,7 @@ enum {                                   /* flags */
     REGEX_ECMA = 8,                      /* JavaScript's dialect with the flag u, as JSON Schema asks for (base/regex_ecma.h) */
 };
 
-/* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number (also err->column)
+/* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number
  * counts code points from 1. What is not UTF-8 is ERR_PARSE, what is too large ERR_LIMIT. */
 Regex *regex_new(Str pattern, unsigned flags, Error *err);
 void regex_free(Regex *re);              /* NULL is fine */

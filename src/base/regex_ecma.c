@@ -23,7 +23,7 @@ typedef struct {
 
 static bool fail(Ecma *e, size_t at, const char *what) {
     uint32_t column = (uint32_t)utf8_count(str_sub(e->text, 0, at)) + 1;
-    return error_set_at(e->err, ERR_PARSE, 0, column, "%s", what);
+    return error_set(e->err, ERR_PARSE, "at %u: %s", column, what);
 }
 
 static void emit(Ecma *e, Str s) { if (e->out) buf_add(e->out, s); }
@@ -343,7 +343,8 @@ static bool quantifier(Ecma *e, bool *done) {
 
 static bool term(Ecma *e) {
     bool done;
-    if (!quantifier(e, &done) || done) return done;
+    if (!quantifier(e, &done)) return false;
+    if (done) return true;
     switch (peek(e, 0)) {
     case '\\': return atom_escape(e);
     case '[': return class(e);

@@ -11,5 +11,5 @@
 #include "base/str.h"
 
 /* Appends the PCRE2 form of `pattern` (valid UTF-8) to `out`, or only checks it when `out` is NULL. Fails with ERR_PARSE,
- * without a prefix, err->column counting code points from 1. */
+ * "at 5: …", counting code points from 1. */
 bool regex_ecma_translate(Str pattern, Buf *out, Error *err);

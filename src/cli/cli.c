@@ -62,17 +62,27 @@ static bool write_all(int fd, Str s) {
     return true;
 }
 
-/* One line for a person. Control characters are escaped: a file name cannot move the cursor. */
-static void say(const Cli *cli, const char *text) {
-    Buf line = { 0 };
-    buf_add(&line, cli->color_err ? STR("\033[1;31mharness:\033[0m ") : STR("harness: "));
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;     /* U+0080…U+009F in UTF-8 */
-        if (*c < 0x20 || *c == 0x7f || c1)
-            buf_add_fmt(&line, "\\x%02x", c1 ? *++c : *c);
-        else
-            buf_add_char(&line, (char)*c);
+void cli_escape(Buf *out, Str text, bool keep_lines) {
+    const unsigned char *at = (const unsigned char *)text.at;
+    size_t plain = 0;                                    /* start of what needs no escape */
+    for (size_t i = 0; i < text.n; i++) {
+        bool c1 = at[i] == 0xc2 && i + 1 < text.n && at[i + 1] >= 0x80 && at[i + 1] < 0xa0;     /* U+0080…U+009F */
+        bool control = at[i] < 0x20 || at[i] == 0x7f || c1;
+        if (!control || (keep_lines && (at[i] == '\n' || at[i] == '\t'))) continue;
+        buf_add(out, str_sub(text, plain, i));
+        i += c1;
+        buf_add_fmt(out, "\\x%02x", at[i]);
+        plain = i + 1;
     }
+    buf_add(out, str_sub(text, plain, text.n));
+}
+
+void cli_say(const Cli *cli, SayLevel level, Str text) {
+    static const char *const color[] = { "1;31", "1;33", "1;36" };
+    Buf line = { 0 };
+    if (cli->color_err) buf_add_fmt(&line, "\033[%smharness:\033[0m ", color[level]);
+    else buf_add(&line, STR("harness: "));
+    cli_escape(&line, text, false);
     buf_add_char(&line, '\n');
     write_all(STDERR_FILENO, buf_str(&line));            /* nobody left to tell if this fails */
     buf_clear(&line);
@@ -85,7 +95,7 @@ bool cli_flush(Cli *cli) {
         char text[FAIL_TEXT_MAX];
         error_set(&err, ERR_IO, "write standard output: %m");
         error_format(&err, text, sizeof text);
-        say(cli, text);
+        cli_say(cli, SAY_ERROR, str_from(text));
     }
     buf_reset(&cli->out);
     return ok;
@@ -118,7 +128,7 @@ int cli_fail(Cli *cli, int status, const Error *err) {
     if (cli->json) return add_error(&cli->out, err), status;
     char text[FAIL_TEXT_MAX];
     error_format(err, text, sizeof text);
-    say(cli, text);
+    cli_say(cli, SAY_ERROR, str_from(text));
     return status;
 }
 

@@ -30,5 +30,11 @@ bool cli_flush(Cli *cli);
  *     return cli_fail(cli, CLI_FAILED, &err);                                              */
 int cli_fail(Cli *cli, int status, const Error *err);
 
+/* Lines for a person on standard error, each "harness: TEXT". Control characters in TEXT are escaped: a file
+ * name cannot move the cursor. */
+typedef enum { SAY_ERROR, SAY_WARNING, SAY_HINT } SayLevel;         /* decides the colour alone */
+void cli_say(const Cli *cli, SayLevel level, Str text);
+void cli_escape(Buf *out, Str text, bool keep_lines);               /* that escaping; keep_lines: "\n" and "\t" stay */
+
 /* The whole of a file, or of standard input when path is "-". */
 bool cli_read(const char *path, size_t limit, Buf *out, Error *err);

@@ -30,7 +30,38 @@ static const Flag starlark_flags[] = {
     { 0 },
 };
 
+static const Flag validate_flags[] = {
+    { "--strict", NULL, NULL, NULL, "unknown keys are errors" },
+    { 0 },
+};
+
+static const Flag tools_flags[] = {
+    { "--format", NULL, "FORMAT", "openai|anthropic|mcp", "the schemas as a model or client gets them" },
+    { 0 },
+};
+
+static const Flag inspect_flags[] = {
+    { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
+    { 0 },
+};
+
+static const Flag help_flags[] = {
+    { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
+    { 0 },
+};
+
 const Command command_table[] = {
+    {
+        .name = "agents", .operands = "",
+        .summary = "list the sub-agents of the project",
+        .about = "Lists every sub-agent with its model and its file. A sub-agent without a model\n"
+                 "uses the one of its parent.",
+        .example = "harness agents --json",
+        .json = "[{name, description, model, tools, hooks, file, line}]\n"
+                "\n"
+                "model is null when it is inherited. tools and hooks are lists of names.",
+        .run = command_agents,
+    },
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
         .summary = "print a completion script for a shell",
@@ -46,14 +77,60 @@ const Command command_table[] = {
                  "loaded on first use, and which model keys the environment holds (names only).\n"
                  "Exits 1 when something required is missing.",
         .example = "harness doctor --json",
+        .json = "[{check, ok, detail}]",
         .run = command_doctor,
     },
     {
         .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
         .about = "Shows the list of commands, or all about one of them.",
-        .example = "harness help json check",
+        .example = "harness help json check\n"
+                   "harness help --markdown > docs/reference/cli.md",
+        .flags = help_flags,
         .run = command_help,
+    },
+    {
+        .name = "hooks", .operands = "",
+        .summary = "list the hooks of the project",
+        .about = "Lists every hook with its event and its file, in the order in which they run:\n"
+                 "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
+                 "it fails itself.",
+        .example = "harness hooks --json",
+        .json = "[{name, kind, event, priority, when, on_error, timeout_ms, file, line}]\n"
+                "\n"
+                "kind is starlark or command, on_error is block or allow, when is null for always.",
+        .run = command_hooks,
+    },
+    {
+        .name = "init", .operands = "[NAME]", .max = 1,
+        .summary = "make a project here, or in the folder NAME",
+        .about = "Writes a project that works as it is: harness.md, four tools (read_file,\n"
+                 "write_file, list_files, run_command), two guards, a sub-agent, a test, and a\n"
+                 "model that answers offline. Never changes a file that exists: it lists those\n"
+                 "and writes the others. Exits 1 when all of them exist.",
+        .example = "harness init\n"
+                   "harness init demo && harness -C demo validate",
+        .json = "{root, created, existing}\n"
+                "\n"
+                "Two lists of paths, relative to root.",
+        .run = command_init,
+    },
+    {
+        .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
+        .summary = "show one tool, hook or agent in full",
+        .about = "Shows everything about one tool (by its name or an alias), hook or sub-agent,\n"
+                 "with its parameters and its script. Finds those that are private to a\n"
+                 "sub-agent too.",
+        .example = "harness inspect run_command\n"
+                   "harness inspect reviewer --type agent --json",
+        .json = "{type, name, ...}\n"
+                "\n"
+                "type is tool, hook or agent; then the fields of the object in `harness tools`,\n"
+                "`hooks` or `agents`, and more: for a tool output_schema, retry, idempotency, injected,\n"
+                "async, confirm, agent, bundle, script, argv, env_passthrough, environment, folder,\n"
+                "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
+                "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
+        .flags = inspect_flags, .run = command_inspect,
     },
     {
         .name = "json check", .operands = "FILE", .min = 1, .max = 1,
@@ -61,6 +138,7 @@ const Command command_table[] = {
         .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
                  "wrong, with line and column. A FILE of - reads standard input.",
         .example = "harness json check package.json",
+        .json = "{ok: true}",
         .run = command_json_check,
     },
     {
@@ -71,7 +149,16 @@ const Command command_table[] = {
                  "checks every checksum. What is there already is not fetched again. This is the\n"
                  "only command that uses the network for artifacts; HARNESS_OFFLINE=1 forbids it.",
         .example = "harness pull",
+        .json = "[{type, url, path, ref, commit, status, files}]",
         .run = command_pull,
+    },
+    {
+        .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
+        .summary = "make a project in a new folder",
+        .about = "Like init, in the folder NAME, which must not exist yet.",
+        .example = "harness scaffold demo && harness -C demo validate --strict",
+        .json = "{root, created, existing}",
+        .run = command_scaffold,
     },
     {
         .name = "schema test", .operands = "FILE...", .min = 1, .max = 1000,
@@ -80,6 +167,7 @@ const Command command_table[] = {
                  "each failure as FILE: GROUP: TEST; the last line is N passed, M failed. The\n"
                  "meta-schemas of 2020-12 are built in; nothing is fetched from a network.",
         .example = "harness schema test --remotes remotes tests/draft2020-12/*.json",
+        .json = "{passed, failed, failures}",
         .flags = schema_test_flags, .run = command_schema_test,
     },
     {
@@ -91,6 +179,7 @@ const Command command_table[] = {
                  "beside SCHEMA and below, never to a network. An INSTANCE of - reads standard\n"
                  "input.",
         .example = "harness schema validate tool.schema.json arguments.json",
+        .json = "{valid, problems: [{path, message, schema}]}",
         .run = command_schema_validate,
     },
     {
@@ -104,10 +193,44 @@ const Command command_table[] = {
         .flags = starlark_flags, .run = command_starlark,
     },
     {
+        .name = "tools", .operands = "",
+        .summary = "list the tools of the project",
+        .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
+                 "time limits. --format prints the schemas exactly as a model gets them: a list\n"
+                 "for openai and anthropic, {\"tools\": [...]} for mcp. Tools that are private to\n"
+                 "a sub-agent are not listed (see harness inspect).",
+        .example = "harness tools -v\n"
+                   "harness tools --format openai",
+        .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
+                "  category, icon, timeout_ms}]\n"
+                "\n"
+                "parameters is the JSON Schema. title, safety, category and icon are null when not\n"
+                "given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
+                "are null for built-in tools. With --format, the schemas on one line.",
+        .flags = tools_flags, .run = command_tools,
+    },
+    {
+        .name = "validate", .operands = "",
+        .summary = "load everything and report all problems",
+        .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
+                 "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
+                 "hints are marked. Then lists tools, hooks and agents. Exits 1 when there is an\n"
+                 "error. Nothing is run, and no server is contacted.",
+        .example = "harness validate --strict\n"
+                   "harness validate --json | jq .problems",
+        .json = "{ok, problems: [{severity, file, line, column, message, hint}],\n"
+                " tools, hooks, agents}\n"
+                "\n"
+                "severity is error, warning or hint; hint may be null. The lists hold the objects of\n"
+                "`harness tools`, `hooks` and `agents`; they are empty when the project is not valid.",
+        .flags = validate_flags, .run = command_validate,
+    },
+    {
         .name = "version", .operands = "",
         .summary = "print the version",
         .about = "Prints the version, the commit it was built from, and the linked libraries.",
         .example = "harness version --json",
+        .json = "{version, commit, libraries}",
         .run = command_version,
     },
 };

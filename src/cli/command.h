@@ -24,6 +24,7 @@ typedef struct Command {
     const char *summary;         /* one line, for the list */
     const char *about;           /* a paragraph or two for its own help, lines under 80 columns */
     const char *example;         /* one or more lines */
+    const char *json;            /* what --json prints, for the reference; NULL: nothing of its own */
     const Flag *flags;           /* its own; NULL for none */
     int (*run)(Cli *cli);        /* returns the exit status */
 } Command;
@@ -36,12 +37,19 @@ const Command *command_find(const char *name);         /* by full name; NULL whe
 bool command_is_group(const char *word);               /* does a two-word name start with it? */
 const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
 
+int command_agents(Cli *cli);
 int command_completion(Cli *cli);
 int command_doctor(Cli *cli);
 int command_help(Cli *cli);
+int command_hooks(Cli *cli);
+int command_init(Cli *cli);
+int command_inspect(Cli *cli);
 int command_json_check(Cli *cli);
+int command_scaffold(Cli *cli);
 int command_schema_test(Cli *cli);
 int command_schema_validate(Cli *cli);
 int command_pull(Cli *cli);
 int command_starlark(Cli *cli);
+int command_tools(Cli *cli);
+int command_validate(Cli *cli);
 int command_version(Cli *cli);

@@ -34,9 +34,22 @@ static SchemaFolder *folder_of(const char *path, char **base) {
     return f;
 }
 
+/* One problem is one line, whatever names the instance has. */
+static void add_line(Buf *out, Str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        if (c < 0x20 || c == 0x7f) buf_add_fmt(out, "\\u%04x", c);
+        else buf_add_char(out, s.at[i]);
+    }
+}
+
 static void print_problems(Cli *cli, const SchemaProblems *p) {
-    for (size_t i = 0; i < p->n; i++)
-        buf_add_fmt(&cli->out, STR_FMT ": " STR_FMT "\n", STR_ARG(p->at[i].path), STR_ARG(p->at[i].message));
+    for (size_t i = 0; i < p->n; i++) {
+        add_line(&cli->out, p->at[i].path);
+        buf_add(&cli->out, STR(": "));
+        add_line(&cli->out, p->at[i].message);
+        buf_add_char(&cli->out, '\n');
+    }
     if (p->more) LOG_WRITE(&cli->log, LOG_WARN, "there are more problems; only the first %zu are shown", p->n);
 }
 

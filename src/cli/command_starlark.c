@@ -19,14 +19,6 @@ static bool read_source(Cli *cli, Buf *text, Source *out, Error *err) {
     return true;
 }
 
-/* -e takes an expression, or statements when it is none. */
-static bool is_expression(StarlarkSession *s, const Source *source) {
-    ModuleOptions o = s->options;
-    o.expression = true;
-    Error ignored = { 0 };
-    return module_check(source, &o, NULL, &ignored);
-}
-
 static int check_only(Cli *cli, StarlarkSession *s, const Source *source) {
     ResolverErrors *all = starlark_session_errors(s);
     Error err = { 0 };
@@ -90,7 +82,7 @@ int command_starlark(Cli *cli) {
     else if (!read_source(cli, &text, &source, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     else if (args_has(a, "--check")) status = check_only(cli, s, &source);
     else if (measure_it) status = bench(cli, s, &source);
-    else status = run_source(cli, s, &source, eval && is_expression(s, &source));
+    else status = run_source(cli, s, &source, eval && starlark_session_is_expression(s, &source));
     starlark_session_free(s);
     buf_clear(&text);
     return status;

@@ -1,4 +1,6 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include <gmp.h>
+#include <pcre2.h>
 #include <yaml.h>
 #include "cli/cli.h"
 #include "cli/commit.h"
@@ -7,9 +9,13 @@
 
 /* Only what is linked: asking a library that is loaded on first use would load it. */
 int command_version(Cli *cli) {
+    char pcre2[64] = "";                                 /* "10.42 2022-12-11" */
+    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) < (int)sizeof pcre2) pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
+    pcre2[strcspn(pcre2, " ")] = 0;
     const struct { const char *name, *version; } libraries[] = {
         { "libyaml", yaml_get_version_string() },
         { "GMP", gmp_version },
+        { "PCRE2", pcre2 },
     };
     Buf *out = &cli->out;
     buf_add_fmt(out, cli->json ? "{\"version\":\"%s\",\"commit\":\"%s\",\"libraries\":{" : "harness %s (commit %s)\n",

@@ -58,6 +58,7 @@ void help_command(Buf *out, const Command *c) {
 
 int command_help(Cli *cli) {
     const Args *a = &cli->args;
+    if (args_has(a, "--markdown")) return help_page(&cli->out), CLI_OK;
     if (a->n_operands == 0) return help_program(&cli->out), CLI_OK;
     Buf name = { 0 };
     buf_add_fmt(&name, "%s%s%s", a->operands[0], a->n_operands > 1 ? " " : "", a->n_operands > 1 ? a->operands[1] : "");

@@ -6,3 +6,4 @@
 void help_program(Buf *out);
 void help_command(Buf *out, const Command *c);
 void help_group(Buf *out, const char *group);          /* the commands that start with that word */
+void help_page(Buf *out);                              /* help_page.c: all of it, as Markdown */

@@ -20,8 +20,9 @@ StarlarkSession *starlark_session_new(const Args *a) {
     bool recursion = args_has(a, "--allow-recursion");
     s->universe = universe_new();
     s->heap = heap_new(HEAP_LIMIT);
-    s->vm = vm_new(s->heap, &(VmConfig){ .allow_recursion = recursion, .max_depth = recursion ? RECURSION_DEPTH : 0,
-                                         .max_output = OUTPUT_LIMIT, .print = print_line });
+    s->config = (VmConfig){ .allow_recursion = recursion, .max_depth = recursion ? RECURSION_DEPTH : 0,
+                            .max_output = OUTPUT_LIMIT, .print = print_line };
+    s->vm = vm_new(s->heap, &s->config);
     s->predeclared = s->universe->json_math;
     s->options = (ModuleOptions){ .universe = s->universe, .predeclared = s->predeclared,
                                   .allow_while = args_has(a, "--allow-while"), .allow_toplevel = args_has(a, "--allow-toplevel") };
@@ -52,6 +53,13 @@ bool starlark_session_run(StarlarkSession *s, const Source *source, Value *out, 
     s->modules = mem_resize(s->modules, s->n_modules + 1, sizeof *s->modules);
     s->modules[s->n_modules++] = m;
     return module_load(s->vm, m, out, err);
+}
+
+bool starlark_session_is_expression(StarlarkSession *s, const Source *source) {
+    ModuleOptions o = s->options;
+    o.expression = true;
+    Error ignored = { 0 };
+    return module_check(source, &o, NULL, &ignored);
 }
 
 static void report_static(const Source *source, const Error *err, Buf *out) {

@@ -9,6 +9,7 @@ typedef struct StarlarkSession {
     Vm *vm;
     Dict *predeclared;           /* json, math */
     ModuleOptions options;
+    VmConfig config;
     struct Module **modules;     /* all that were run; values of earlier ones stay in use */
     size_t n_modules;
     ResolverErrors *errors;
@@ -19,6 +20,8 @@ void starlark_session_free(StarlarkSession *s);
 
 /* Compiles and runs one text; it sees the globals of the earlier ones when options.after is set. */
 bool starlark_session_run(StarlarkSession *s, const Source *source, Value *out, Error *err);
+/* Is the whole text one expression? */
+bool starlark_session_is_expression(StarlarkSession *s, const Source *source);
 struct Module *starlark_session_last(const StarlarkSession *s);  /* NULL: none yet */
 ResolverErrors *starlark_session_errors(StarlarkSession *s);     /* emptied */
 

@@ -68,24 +68,26 @@ bool run_is_multiple(Value v, Value of) {
 
 enum { FEW = 32, HASH_DEPTH = VALUE_DEPTH_MAX };
 
-static uint32_t hash_of(Value v, unsigned depth);
+static uint32_t hash_of(Run *r, Value v, unsigned depth);
 
-static uint32_t hash_items(const Value *at, uint32_t n, unsigned depth) {
+static uint32_t hash_items(Run *r, const Value *at, uint32_t n, unsigned depth) {
     uint64_t sum = n + 1;
-    for (uint32_t i = 0; i < n; i++) sum = hash_word(sum * 31 + hash_of(at[i], depth + 1));
+    for (uint32_t i = 0; i < n; i++) sum = hash_word(sum * 31 + hash_of(r, at[i], depth + 1));
     return (uint32_t)sum;
 }
 
-/* Equal values hash alike, in whatever order their keys stand. What lies too deep counts as equal: comparing will say. */
-static uint32_t hash_of(Value v, unsigned depth) {
+/* Equal values hash alike, in whatever order their keys stand. What lies too deep counts as equal: comparing will say.
+ * Parts that are shared count wherever they stand, so each is a step. */
+static uint32_t hash_of(Run *r, Value v, unsigned depth) {
     uint32_t out = 7;
-    if (depth > HASH_DEPTH) return out;
-    if (value_is_list(v)) return hash_items(value_list(v)->at, value_list(v)->n, depth);
+    if (depth > HASH_DEPTH || r->broken) return out;
+    if (++r->steps > r->s->max_steps) return run_break(r, "validation takes too many steps (limit %zu)", r->s->max_steps), out;
+    if (value_is_list(v)) return hash_items(r, value_list(v)->at, value_list(v)->n, depth);
     if (value_is_dict(v)) {
         uint64_t sum = 0;
         Entry *e;
         for (uint32_t i = 0; dict_next(value_dict(v), &i, &e);)
-            sum += hash_word((uint64_t)hash_of(e->key, depth + 1) << 32 | hash_of(e->value, depth + 1));
+            sum += hash_word((uint64_t)hash_of(r, e->key, depth + 1) << 32 | hash_of(r, e->value, depth + 1));
         return hash_word(sum);
     }
     value_hash(v, &out, NULL);
@@ -114,7 +116,7 @@ bool run_unique_items(Run *r, const Value *v, uint32_t n, uint32_t *a, uint32_t 
     Slot *slot = mem_zero(slots, sizeof *slot);
     bool ok = true;
     for (uint32_t i = 0; i < n && ok && !r->broken; i++) {
-        uint32_t hash = hash_of(v[i], 0);
+        uint32_t hash = hash_of(r, v[i], 0);
         size_t at = hash & (slots - 1);
         for (; slot[at].index && ok; at = (at + 1) & (slots - 1))
             if (slot[at].hash == hash && same(r, v[i], v[slot[at].index - 1])) *a = slot[at].index - 1, *b = i, ok = false;

@@ -468,6 +468,7 @@ static void finish(Reading *b) {
     n->arrays = b->arrays;
     n->objects = b->objects;
     n->tracks = n->unevaluated_items || n->unevaluated_properties;
+    n->light = !n->tracks && !b->in_place;
     unsigned needs = 0;
     if (b->values || b->in_place) needs |= TYPE_ALL;
     if (b->numbers) needs |= TYPE_NUMBER;

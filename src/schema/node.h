@@ -88,7 +88,9 @@ struct Node {
     uint8_t needs;                        /* TYPE_ bits for which there is more to check than the type */
     bool never;                           /* the schema `false` */
     bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
+    bool light;                           /* has neither those nor applicators in place */
     uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
+    const Node *alias;                    /* set when it is nothing but a $ref to that one */
     const ValueRules *values;
     const InPlaceRules *in_place;
     const NumberRules *numbers;

@@ -58,14 +58,24 @@ static Str keep(SchemaProblems *out, Buf *b) {
 
 enum { MESSAGE_MAX = 1000 };
 
+/* Names and patterns can be as long as they like; a message cannot. */
+static void cut(Buf *b) {
+    if (b->n <= MESSAGE_MAX) return;
+    size_t n = MESSAGE_MAX;
+    while (n && ((unsigned char)b->at[n] & 0xC0) == 0x80) n--;
+    b->n = n;
+    buf_add(b, STR("…"));
+}
+
 bool run_bad(Run *r, const Node *n, const char *keyword, const Path *path, const char *fmt, ...) {
     SchemaProblem *p = r->out ? problem_new(r->out) : NULL;
-    if (!p) return false;
-    Buf where = { 0 }, pointer = { 0 }, message = { .limit = MESSAGE_MAX };
+    if (!p) return r->out = NULL, false;                 /* enough of them: no need to go on */
+    Buf where = { 0 }, pointer = { 0 }, message = { 0 };
     va_list ap;
     va_start(ap, fmt);
     buf_add_vfmt(&message, fmt, ap);
     va_end(ap);
+    cut(&message);
     add_path(&pointer, path);
     node_where(n, keyword, &where);
     *p = (SchemaProblem){ .path = keep(r->out, &pointer), .message = keep(r->out, &message), .schema = keep(r->out, &where) };
@@ -75,10 +85,11 @@ bool run_bad(Run *r, const Node *n, const char *keyword, const Path *path, const
 void run_adopt(Run *r, const SchemaProblems *from, const Path *path, const char *before) {
     for (size_t i = 0; r->out && i < from->n; i++) {
         SchemaProblem *p = problem_new(r->out);
-        if (!p) return;
+        if (!p) { r->out = NULL; return; }
         Buf pointer = { 0 }, message = { 0 };
         add_path(&pointer, path);
         buf_add_fmt(&message, "%s" STR_FMT, before, STR_ARG(from->at[i].message));
+        cut(&message);
         Str where = arena_str(&r->out->arena, from->at[i].schema);
         *p = (SchemaProblem){ .path = keep(r->out, &pointer), .message = keep(r->out, &message), .schema = where };
     }

@@ -47,7 +47,7 @@ static void add_path(Buf *b, Str path, size_t floor) {
             while (b->n > floor && b->at[b->n - 1] != '/') b->n--;
             if (b->n > floor) b->n--;
         }
-        if (!dot && !dots) buf_add(b, piece);
+        if (!dot && !dots) buf_add(b, b->n == floor && path.at[0] != '/' ? name : piece);   /* a relative path stays one */
         else if (end == path.n && (piece.n != name.n || b->n > floor)) buf_add_char(b, '/');
         at = end;
     }
@@ -115,8 +115,9 @@ Str uri_decode(Str text, Arena *arena) {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
         bool code = text.at[i] == '%' && text.n - i > 2 && digit(text.at[i + 1]) >= 0 && digit(text.at[i + 2]) >= 0;
-        out[n++] = code ? (char)(digit(text.at[i + 1]) << 4 | digit(text.at[i + 2])) : text.at[i];
-        if (code) i += 2;
+        char c = text.at[i];
+        if (code) c = (char)(digit(text.at[i + 1]) << 4 | digit(text.at[i + 2])), i += 2;
+        out[n++] = c;
     }
     out[n] = 0;
     return (Str){ out, n };

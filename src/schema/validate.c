@@ -11,6 +11,10 @@
 #define MUST(r, test) do { if (__builtin_expect(!(test), 0)) { ok = false; if (!(r)->out) return false; } } while (0)
 
 static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
+static bool fits(Run *r, const Node *n, Value v, unsigned type);
+
+/* Keeps the frames of what calls it small: they nest. */
+#define NOINLINE __attribute__((noinline))
 
 static inline bool is_whole(double d) {
     if (fabs(d) < 0x1p52) return (double)(int64_t)d == d;
@@ -36,6 +40,7 @@ static inline unsigned type_of(Value v) {
 static inline bool check(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     unsigned type = type_of(v);
     if ((n->types & type) && !(n->needs & type)) return true;
+    if (!r->out && !marks) return fits(r, n, v, type);
     return apply(r, n, v, type, path, marks);
 }
 
@@ -95,7 +100,7 @@ static inline int compare(Value a, Value b) {
     return order;
 }
 
-static bool check_number(Run *r, const Node *n, Value v, const Path *path) {
+static bool NOINLINE check_number(Run *r, const Node *n, Value v, const Path *path) {
     const NumberRules *k = n->numbers;
     bool ok = true;
     if (!value_is_gone(k->minimum)) MUST(r, compare(v, k->minimum) >= 0 || run_bad_value(r, n, "minimum", path, "must be at least", k->minimum));
@@ -108,7 +113,7 @@ static bool check_number(Run *r, const Node *n, Value v, const Path *path) {
 }
 
 /* Again, to hear why. Text that is not UTF-8 matches nothing; a pattern that goes on for too long ends it all. */
-static bool __attribute__((noinline)) cannot_match(Run *r, const SchemaPattern *p, Str text) {
+static bool NOINLINE cannot_match(Run *r, const SchemaPattern *p, Str text) {
     bool found;
     Error err = { 0 };
     if (!regex_test(p->regex, text, &found, &err) && err.kind != ERR_VALIDATION)
@@ -152,7 +157,7 @@ static bool check_string(Run *r, const Node *n, Str s, const Path *path) {
 
 /* ---- arrays ---- */
 
-static bool check_contains(Run *r, const Node *n, const Value *at, uint32_t count, const Path *path, Marks *marks) {
+static bool NOINLINE check_contains(Run *r, const Node *n, const Value *at, uint32_t count, const Path *path, Marks *marks) {
     const ArrayRules *k = n->arrays;
     size_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -187,7 +192,7 @@ static const Value *items_of(Value v, uint32_t *n) {
     return *n = value_tuple(v)->n, value_tuple(v)->at;
 }
 
-static bool check_array(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
+static bool NOINLINE check_array(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const ArrayRules *k = n->arrays;
     uint32_t count, i = 0;
     const Value *at = items_of(v, &count);
@@ -257,7 +262,7 @@ static bool report_missing(Run *r, const Node *n, const Dict *d, const Path *pat
     return false;
 }
 
-static bool check_dependent(Run *r, const Node *n, const DependentRule *rule, Value v, const Path *path, Marks *marks) {
+static bool NOINLINE check_dependent(Run *r, const Node *n, const DependentRule *rule, Value v, const Path *path, Marks *marks) {
     const Dict *d = value_dict(v);
     bool ok = true;
     if (!dict_find_str(d, rule->name)) return true;
@@ -279,31 +284,9 @@ static bool check_size(Run *r, const Node *n, size_t size, const Path *path) {
                    k->max_properties == 1 ? "y" : "ies", size);
 }
 
-/* The loop below for the common case: just yes or no, and at most additionalProperties besides the names. */
-static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
-    uint32_t required = 0;
-    const Entry *e = d->entry, *end = e + d->used;
-    for (; e < end; e++) {
-        if (!value_is_string(e->key)) {
-            if (value_is_gone(e->key)) continue;
-            return false;
-        }
-        ptrdiff_t at = names_find(&k->names, value_str(e->key));
-        const Node *node = k->additional;
-        if (at >= 0) {
-            const PropertyRule *rule = &k->rule[at];
-            required += rule->required;
-            if (rule->listed) node = rule->node;
-        }
-        if (node && !check(r, node, e->value, NULL, NULL)) return false;
-    }
-    return required == k->n_required;
-}
-
-static bool check_object(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
+static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const ObjectRules *k = n->objects;
     const Dict *d = value_dict(v);
-    if (k->simple && !r->out && !marks) return properties_fit(r, k, d);
     const bool others = k->n_patterns || k->additional || k->property_names;
     uint32_t required = 0;
     bool ok = true;
@@ -415,7 +398,7 @@ static bool check_one_of(Run *r, const Node *n, Value v, const Path *path, Marks
     return first != UINT32_MAX || explain_branches(r, n, "oneOf", list, v, path);
 }
 
-static bool check_in_place(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
+static bool NOINLINE check_in_place(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const InPlaceRules *k = n->in_place;
     bool ok = true;
     if (k->ref) MUST(r, check(r, k->ref, v, path, marks));
@@ -499,6 +482,72 @@ static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *pat
     r->depth--;
     r->scope = outer;
     return ok && !r->broken;
+}
+
+/* ---- just yes or no ---- */
+
+/* The common rules once more, without reasons, marks and places: what most schemas are made of runs here. */
+
+static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
+    uint32_t required = 0;
+    for (uint32_t i = 0; i < d->used; i++) {
+        const Entry *e = &d->entry[i];
+        if (!value_is_string(e->key)) {
+            if (value_is_gone(e->key)) continue;
+            return false;
+        }
+        ptrdiff_t at = names_find(&k->names, value_str(e->key));
+        const Node *node = k->additional;
+        if (at >= 0) {
+            const PropertyRule *rule = &k->rule[at];
+            required += rule->required;
+            if (rule->listed) node = rule->node;
+        }
+        if (node && !check(r, node, e->value, NULL, NULL)) return false;
+    }
+    return required == k->n_required;
+}
+
+static bool items_fit(Run *r, const Node *n, Value v) {
+    const ArrayRules *k = n->arrays;
+    uint32_t count, a, b;
+    const Value *at = items_of(v, &count);
+    if (count < k->min_items || count > k->max_items) return false;
+    for (uint32_t i = 0; k->items && i < count; i++)
+        if (!check(r, k->items, at[i], NULL, NULL)) return false;
+    return !k->unique || count < 2 || run_unique_items(r, at, count, &a, &b);
+}
+
+static inline bool number_fits(const NumberRules *k, Value v) {
+    return (value_is_gone(k->minimum) || compare(v, k->minimum) >= 0) && (value_is_gone(k->maximum) || compare(v, k->maximum) <= 0) &&
+           (value_is_gone(k->above) || compare(v, k->above) > 0) && (value_is_gone(k->below) || compare(v, k->below) < 0) &&
+           (value_is_gone(k->multiple_of) || run_is_multiple(v, k->multiple_of));
+}
+
+static bool container_fits(Run *r, const Node *n, Value v, unsigned type) {
+    bool plain = type == TYPE_OBJECT ? n->objects->simple : !n->arrays->prefix.n && !n->arrays->contains;
+    if (!plain || r->depth >= SCHEMA_NESTING_MAX || ++r->steps >= r->s->max_steps) return apply(r, n, v, type, NULL, NULL);
+    r->depth++;
+    bool ok = type == TYPE_OBJECT ? properties_fit(r, n->objects, value_dict(v)) : items_fit(r, n, v);
+    r->depth--;
+    return ok && !r->broken;
+}
+
+static bool fits(Run *r, const Node *n, Value v, unsigned type) {
+    if (n->alias) {
+        n = n->alias;
+        if ((n->types & type) && !(n->needs & type)) return true;
+    }
+    if (!(n->types & type)) return false;
+    if (!n->light || r->broken) return apply(r, n, v, type, NULL, NULL);
+    if (n->values && !check_values(r, n, v, NULL)) return false;
+    switch (type) {
+    case TYPE_INTEGER: case TYPE_FRACTION: return !n->numbers || number_fits(n->numbers, v);
+    case TYPE_STRING: return !n->strings || check_string(r, n, value_str(v), NULL);
+    case TYPE_ARRAY: return !n->arrays || container_fits(r, n, v, type);
+    case TYPE_OBJECT: return !n->objects || container_fits(r, n, v, type);
+    default: return true;
+    }
 }
 
 /* ---- in and out ---- */

@@ -1,6 +1,6 @@
 #include "starlark/iter.h"
 
-#include "starlark/vm.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
 
@@ -97,14 +97,18 @@ static bool fill_from_range(Vm *vm, List *l, const Range *r, Error *err) {
         if (value_small_fits(item)) l->at[l->n++] = value_from_small(item);
         else if (int_make(vm_heap(vm), item, &l->at[l->n], err)) l->n++;
         else return false;
-        if (i % (8 * BATCH) == 0 && !vm_work(vm, BATCH, err)) return false;
+        if (i % (8 * BATCH) == 0 && !vm_work(vm, 2 * BATCH, err)) return false;
     }
     return true;
 }
 
-static void fill_from_keys(List *l, const Dict *d) {
+static bool fill_from_keys(Vm *vm, List *l, const Dict *d, Error *err) {
     Entry *e;
-    for (uint32_t i = 0; dict_next(d, &i, &e);) l->at[l->n++] = e->key;
+    for (uint32_t i = 0; dict_next(d, &i, &e);) {
+        l->at[l->n++] = e->key;
+        if (l->n % (8 * BATCH) == 0 && !vm_work(vm, 2 * BATCH, err)) return false;
+    }
+    return true;
 }
 
 bool iter_to_list(Vm *vm, Value v, List **out, Error *err) {
@@ -116,7 +120,6 @@ bool iter_to_list(Vm *vm, Value v, List **out, Error *err) {
         o = &items->obj;                                /* copied below: it may be the object's own */
     }
     size_t n = (size_t)iter_length(value_from_object(o));
-    if (!vm_work(vm, n / 16 + 1, err)) return false;
     List *l = list_new(vm_heap(vm), n, err);
     if (!l) return false;
     switch (o->type) {
@@ -124,10 +127,11 @@ bool iter_to_list(Vm *vm, Value v, List **out, Error *err) {
         if (!fill_from_range(vm, l, (const Range *)o, err)) return false;
         break;
     case OBJECT_DICT: case OBJECT_SET:
-        fill_from_keys(l, (const Dict *)o);
+        if (!fill_from_keys(vm, l, (const Dict *)o, err)) return false;
         break;
     default:
-        if (n) memcpy(l->at, o->type == OBJECT_LIST ? ((List *)o)->at : ((Tuple *)o)->at, n * sizeof(Value));
+        if (!work_copy_values(&(Work){ .vm = vm }, l->at, o->type == OBJECT_LIST ? ((List *)o)->at : ((Tuple *)o)->at, n, err))
+            return false;
         l->n = (uint32_t)n;
     }
     return *out = l, true;

@@ -16,5 +16,11 @@ bool lib_set_fill(Vm *vm, Dict *set, Value from, Error *err);
 bool lib_tick_now(Vm *vm, Error *err);
 static inline bool lib_tick(Vm *vm, uint32_t i, Error *err) { return (i & 1023) != 1023 || lib_tick_now(vm, err); }
 
+/* What it may cost to compare v with another value, in units of work. */
+static inline size_t lib_compare_cost(Value v) {
+    if (value_is_list(v) || value_is_tuple(v) || value_is_dict(v)) return 256;   /* beyond that, comparing reports itself */
+    return 1 + value_weight(v);
+}
+
 /* The text in `b` as a string value; empties b whether or not that works. */
 bool lib_take_text(Vm *vm, Buf *b, Value *out, Error *err);

@@ -8,6 +8,7 @@
 #include "starlark/iter.h"
 #include "starlark/lib.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 #include "value/int.h"
 
 bool lib_convert_bool(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
@@ -28,8 +29,7 @@ bool lib_convert_tuple(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     List *l = NULL;
     if (native_given(a, 0) && value_is_tuple(a->at[0])) return *out = a->at[0], true;
     if (native_given(a, 0) && !iter_to_list(vm, a->at[0], &l, err)) return false;
-    Tuple *t = tuple_from(vm_heap(vm), l ? l->at : NULL, l ? l->n : 0, err);
-    return t && (*out = value_from_object(t), true);
+    return work_tuple(&(Work){ .vm = vm }, l ? l->at : NULL, l ? l->n : 0, out, err);
 }
 
 bool lib_convert_dict(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
@@ -144,6 +144,16 @@ static bool bad_literal(Str s, int base, Error *err) {
     return error_set(err, ERR_SCRIPT, "invalid literal with base %d: " STR_FMT, base, STR_ARG(s));
 }
 
+/* Zeros in front of a very long number, where they would cost time without a look at the clock. */
+static bool skip_zeros(Vm *vm, Str *s, Error *err) {
+    enum { STRETCH = 1 << 16 };
+    while (s->n > STRETCH && all_zeros(str_sub(*s, 0, STRETCH))) {
+        *s = str_sub(*s, STRETCH, s->n);
+        if (!vm_work(vm, STRETCH / 8, err)) return false;
+    }
+    return true;
+}
+
 static bool int_of_text(Vm *vm, Str text, int base, Value *out, Error *err) {
     bool negative = text.n && text.at[0] == '-';
     Str s = str_sub(text, text.n && (negative || text.at[0] == '+'), text.n);
@@ -151,6 +161,7 @@ static bool int_of_text(Vm *vm, Str text, int base, Value *out, Error *err) {
     s = cut_prefix(s, &used);
     if (used == 0 && s.n > 1 && s.at[0] == '0' && !all_zeros(s)) return bad_literal(text, base, err); /* "0755" is not octal */
     if (s.n == 0 || s.at[0] == '+' || s.at[0] == '-') return bad_literal(text, base, err);
+    if (!skip_zeros(vm, &s, err)) return false;
     Error why = { 0 };
     if (!int_parse(vm_heap(vm), s, used ? used : 10, out, &why)) {
         if (why.kind != ERR_LIMIT) return bad_literal(text, base, err);
@@ -271,7 +282,9 @@ static bool read_float(Str s, double *out) {
 }
 
 static bool float_of_text(Str s, double *out, Error *err) {
+    enum { TEXT_MAX = 1 << 20 };                         /* reading is not interruptible */
     if (s.n == 0) return error_set(err, ERR_SCRIPT, "float: empty string");
+    if (s.n > TEXT_MAX) return error_set(err, ERR_LIMIT, "float: literal of %zu bytes is too long", s.n);
     bool sign = s.at[0] == '+' || s.at[0] == '-', negative = s.at[0] == '-';
     Str word = str_sub(s, sign, s.n);
     if (is_word(word, "inf") || is_word(word, "infinity")) return *out = negative ? -(double)INFINITY : (double)INFINITY, true;

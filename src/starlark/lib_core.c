@@ -256,7 +256,7 @@ static bool core_reversed(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
         l->at[i] = l->at[j];
         l->at[j] = v;
     }
-    return *out = value_from_object(l), true;
+    return *out = value_from_object(l), vm_work(vm, l->n / 8, err);
 }
 
 static bool push_pair(Heap *h, List *l, Value first, Value second, Error *err) {

@@ -89,13 +89,32 @@ static void add_plain(Buf *out, Str s) {
     buf_commit(out, s.n + 2);
 }
 
+enum { PIECE = 1 << 16 };        /* of a long string, between two looks at the clock */
+
+/* The first piece of s; characters stay whole. */
+static Str first_piece(Str s) {
+    size_t n = s.n < PIECE ? s.n : PIECE;
+    for (int back = 0; n < s.n && back < 3 && ((unsigned char)s.at[n] & 0xC0) == 0x80; back++) n--;
+    return (Str){ s.at, n };
+}
+
+static bool add_long(Writer *w, Str s, TextKind kind) {
+    while (s.n) {
+        Str piece = first_piece(s);
+        if (!heap_can_take(vm_heap(w->vm), w->out->n + piece.n, w->err) || !vm_work(w->vm, piece.n, w->err)) return false;
+        if (kind == TEXT_PLAIN) buf_add(w->out, piece);
+        else if (kind == TEXT_QUOTES) add_escaped(w->out, piece);
+        else add_careful(w->out, piece);
+        s = str_sub(s, piece.n, s.n);
+    }
+    return true;
+}
+
 static bool add_string(Writer *w, Str s) {
-    if (s.n > 4096 && !(heap_can_take(vm_heap(w->vm), w->out->n + s.n, w->err) && vm_work(w->vm, s.n / 8, w->err))) return false;
     TextKind kind = kind_of(s);
-    if (kind == TEXT_PLAIN) return add_plain(w->out, s), true;
+    if (kind == TEXT_PLAIN && s.n < PIECE) return add_plain(w->out, s), s.n < 4096 || vm_work(w->vm, s.n / 64, w->err);
     buf_add_char(w->out, '"');
-    if (kind == TEXT_QUOTES) add_escaped(w->out, s);
-    else add_careful(w->out, s);
+    if (!add_long(w, s, kind)) return false;
     buf_add_char(w->out, '"');
     return true;
 }
@@ -212,7 +231,7 @@ static bool add_object(Writer *w, Value v) {
     case OBJECT_INT: return int_text(w->out, v, 10), vm_work(w->vm, int_bits(v) / 4, w->err);
     case OBJECT_DICT: return open_dict(w, v) && check_depth(w);
     case OBJECT_LIST: case OBJECT_TUPLE: case OBJECT_SET: case OBJECT_RANGE: return open_items(w, v) && check_depth(w);
-    case OBJECT_CLASSED: {
+    case OBJECT_CLASSED: case OBJECT_MODULE: {
         const NativeClass *cls = (const NativeClass *)((const Classed *)value_object(v))->cls;
         if (cls->items) return open_items(w, v) && check_depth(w);
         if (cls->attr && cls->attr_names) return open_fields(w, v, cls) && check_depth(w);

@@ -2,7 +2,7 @@
 #include "starlark/iter.h"
 #include "starlark/lib.h"
 #include "starlark/universe.h"
-#include "starlark/vm.h"
+#include "starlark/work.h"
 
 static List *self(const NativeArgs *a) { return value_list(a->self); }
 
@@ -21,9 +21,10 @@ static bool extend_block(Vm *vm, List *l, Object *from, Error *err) {
     uint32_t n = from->type == OBJECT_LIST ? ((List *)from)->n : ((Tuple *)from)->n;
     if (n == 0) return true;
     if (!list_reserve(vm_heap(vm), l, n, err)) return false;
-    memcpy(l->at + l->n, from->type == OBJECT_LIST ? ((List *)from)->at : ((Tuple *)from)->at, n * sizeof(Value));
+    const Value *items = from->type == OBJECT_LIST ? ((List *)from)->at : ((Tuple *)from)->at;
+    if (!work_copy_values(&(Work){ .vm = vm }, l->at + l->n, items, n, err)) return false;
     l->n += n;
-    return vm_work(vm, n / 16, err);
+    return true;
 }
 
 static bool method_extend(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
@@ -37,9 +38,11 @@ static bool method_extend(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 /* Index of the first item that equals v; n when there is none. */
 static bool find(Vm *vm, const List *l, Value v, size_t from, size_t to, size_t *out, Error *err) {
+    Work w = { .vm = vm };
+    size_t each = lib_compare_cost(v);
     for (size_t i = from; i < to; i++) {
         bool same;
-        if (!value_equal(l->at[i], v, &same, err) || !lib_tick(vm, (uint32_t)i, err)) return false;
+        if (!vm_equal(vm, l->at[i], v, &same, err) || !work_add(&w, each, err)) return false;
         if (same) return *out = i, true;
     }
     return *out = l->n, true;

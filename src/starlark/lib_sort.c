@@ -54,14 +54,14 @@ static __attribute__((noinline)) bool less_value(Sort *s, Value a, Value b) {
     int order = 0;
     spend(s, 4 + cost_of(a));
     if (s->stopped) return false;
-    if (!value_compare(a, b, "<", &order, s->err)) s->failed = true;
+    if (!vm_compare(s->vm, a, b, "<", &order, s->err)) s->failed = true;
     return order < 0;
 }
 
 static __attribute__((noinline)) bool less_string(Sort *s, Value a, Value b) {
     Str x = value_str(a), y = value_str(b);
     spend(s, 2 + (x.n < y.n ? x.n : y.n) / 64);
-    return str_cmp(x, y) < 0;
+    return !s->failed && str_cmp(x, y) < 0;
 }
 
 #define INLINE static inline __attribute__((always_inline))
@@ -272,10 +272,24 @@ static bool in_order(const uint64_t *a, size_t n) {
     return true;
 }
 
-static void radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift, const size_t *count) {
+enum { STRETCH = 1 << 16 };      /* words between two looks at the clock */
+
+static bool radix_count(Vm *vm, const uint64_t *a, size_t n, unsigned shift, size_t count[256], Error *err) {
+    for (size_t i = 0; i < n;) {
+        for (size_t end = n - i < STRETCH ? n : i + STRETCH; i < end; i++) count[a[i] >> shift & 255]++;
+        if (!vm_work(vm, STRETCH / 8, err)) return false;
+    }
+    return true;
+}
+
+static bool radix_pass(Vm *vm, const uint64_t *from, uint64_t *to, size_t n, unsigned shift, const size_t *count, Error *err) {
     size_t at[256], sum = 0;
     for (int d = 0; d < 256; d++) { at[d] = sum; sum += count[d]; }
-    for (size_t i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
+    for (size_t i = 0; i < n;) {
+        for (size_t end = n - i < STRETCH ? n : i + STRETCH; i < end; i++) to[at[from[i] >> shift & 255]++] = from[i];
+        if (!vm_work(vm, STRETCH / 4, err)) return false;
+    }
+    return true;
 }
 
 /* Byte by byte from the lowest; bytes that are the same everywhere cost nothing. */
@@ -283,13 +297,12 @@ static bool radix_sort(Vm *vm, uint64_t *a, uint64_t *spare, size_t n, Error *er
     uint64_t *from = a, *to = spare;
     for (unsigned shift = 0; shift < 64; shift += 8) {
         size_t count[256] = { 0 };
-        for (size_t i = 0; i < n; i++) count[from[i] >> shift & 255]++;
+        if (!radix_count(vm, from, n, shift, count, err)) return false;
         if (count[from[0] >> shift & 255] == n) continue;
-        radix_pass(from, to, n, shift, count);
+        if (!radix_pass(vm, from, to, n, shift, count, err)) return false;
         uint64_t *t = from;
         from = to;
         to = t;
-        if (!vm_work(vm, n / 4, err)) return false;
     }
     if (from != a) memcpy(a, from, n * sizeof *a);
     return true;
@@ -321,8 +334,12 @@ static bool sort_numbers(Vm *vm, List *l, bool ints, Error *err) {
     size_t n = l->n;
     uint64_t *word = scratch(vm, 2 * n * sizeof *word, err);
     if (!word) return false;
-    for (size_t i = 0; i < n; i++) word[i] = ints ? rank_int(l->at[i]) : rank_double(value_float(l->at[i]));
-    bool ok = sort_words(vm, word, word + n, n, err);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        word[i] = ints ? rank_int(l->at[i]) : rank_double(value_float(l->at[i]));
+        if (i % STRETCH == STRETCH - 1) ok = vm_work(vm, STRETCH / 4, err);
+    }
+    ok = ok && sort_words(vm, word, word + n, n, err);
     for (size_t i = 0; ok && i < n; i++)
         l->at[i] = ints ? value_from_small((int64_t)(word[i] ^ (uint64_t)1 << 63)) : value_from_float(unrank_double(word[i]));
     free(word);

@@ -111,8 +111,9 @@ static bool joined_length(Work *w, const Value *at, size_t n, size_t separator, 
     for (size_t i = 0; i < n; i++) {
         if (!value_is_string(at[i])) return error_set(err, ERR_SCRIPT, "in list, want string, got %s", value_type_name(at[i]));
         total += value_string(at[i])->n;
+        if (!work_add(w, 1, err)) return false;
     }
-    return *out = total, work_add(w, n / 8, err);
+    return *out = total, true;
 }
 
 static bool join_values(Vm *vm, String *separator, const Value *at, size_t n, Value *out, Error *err) {

@@ -1,4 +1,4 @@
-/* Inside of the virtual machine: shared by vm.c, vm_run.c, vm_call.c and module.c only. */
+/* Inside of the virtual machine: shared by vm*.c and module.c only. */
 #pragma once
 #include "base/vec.h"
 #include "starlark/function.h"
@@ -63,6 +63,11 @@ bool vm_call_native(Vm *vm, const NativeDef *def, Value self, const Value *at, u
 bool vm_failed_native(Vm *vm, const char *name);                              /* puts it into the traceback; returns false */
 bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err);                                               /* anything but a Function */
+
+/* vm_shape.c: a script function only gets its frame, anything else is called at once */
+bool vm_call_shape(Vm *vm, Value *at, const CodeShape *shape, Value *ret, Error *err);  /* at: the callee, then the arguments */
+bool vm_call_method(Vm *vm, Value *at, String *name, uint32_t n, Value *ret, Error *err); /* at: the receiver, then the arguments */
+bool vm_has_method(Vm *vm, Value x, String *name, Error *err);
 
 /* vm_run.c */
 bool vm_run(Vm *vm, size_t until, Error *err);                                /* until so many frames are left */

@@ -67,13 +67,14 @@ static bool parse(const ParserInput *in, const ModuleOptions *o, AstModule **out
 }
 
 bool module_check(const Source *source, const ModuleOptions *o, ResolverErrors *all, Error *err) {
-    Heap *heap = heap_new(0);
+    Heap *own = o->after ? NULL : heap_new(0);           /* names are compared by identity: those known must be the same */
+    Heap *heap = own ? own : o->after->heap;
     Arena arena = { 0 };
     AstModule *ast;
-    Dict *names = dict_new(heap, 0, err);
+    Dict *names = own ? dict_new(own, 0, err) : o->after->interned;
     bool ok = names && parse(&(ParserInput){ source, &arena, heap, names }, o, &ast, all, err);
     arena_clear(&arena);
-    heap_free(heap);
+    heap_free(own);
     return ok;
 }
 

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include "starlark/format.h"
 #include "starlark/iter.h"
+#include "starlark/lib.h"
 #include "starlark/repr.h"
+#include "starlark/search.h"
 #include "starlark/setops.h"
 #include "value/int.h"
 #include "value/range.h"
@@ -102,12 +104,14 @@ static bool repeat_count(size_t n, Value count, size_t *out, Error *err) {
 }
 
 /* Fills `to` with copies of its first n bytes, doubling. */
-static void fill_by_doubling(char *to, size_t n, size_t total) {
+static bool fill_by_doubling(Vm *vm, char *to, size_t n, size_t total, Error *err) {
+    Work w = { .vm = vm };
     while (n < total) {
         size_t more = n < total - n ? n : total - n;
-        memcpy(to + n, to, more);
+        if (!work_copy(&w, to + n, (Str){ to, more }, err)) return false;
         n += more;
     }
+    return true;
 }
 
 static bool repeat_text(Vm *vm, String *s, Value count, Value *out, Error *err) {
@@ -117,11 +121,8 @@ static bool repeat_text(Vm *vm, String *s, Value count, Value *out, Error *err) 
     size_t total = s->n * times;
     String *r = (s->obj.type == OBJECT_STRING ? string_room : bytes_room)(vm_heap(vm), total, &at, err);
     if (!r) return false;
-    if (total) {
-        memcpy(at, s->at, s->n);
-        fill_by_doubling(at, s->n, total);
-    }
-    return *out = value_from_object(r), vm_work(vm, total / 64, err);
+    if (total) memcpy(at, s->at, s->n);
+    return *out = value_from_object(r), fill_by_doubling(vm, at, s->n, total, err);
 }
 
 static bool repeat_items(Vm *vm, const Value *items, size_t n, Value count, bool list, Value *out, Error *err) {
@@ -135,16 +136,13 @@ static bool repeat_items(Vm *vm, const Value *items, size_t n, Value count, bool
         to = l->at;
         *out = value_from_object(l);
     } else {
-        Tuple *t = tuple_new(vm_heap(vm), n * times, err);
+        Tuple *t = tuple_room(vm_heap(vm), n * times, err);
         if (!t) return false;
         to = t->at;
         *out = value_from_object(t);
     }
-    if (times) {
-        memcpy(to, items, n * sizeof *items);
-        fill_by_doubling((char *)to, n * sizeof *items, n * times * sizeof *items);
-    }
-    return vm_work(vm, n * times / 8, err);
+    if (times) memcpy(to, items, n * sizeof *items);
+    return fill_by_doubling(vm, (char *)to, n * sizeof *items, n * times * sizeof *items, err);
 }
 
 static bool repeat(Vm *vm, Value x, Value count, Value *out, Error *err) {
@@ -162,18 +160,17 @@ static bool can_repeat(Value v) {
 static bool concat_lists(Vm *vm, const List *a, const List *b, Value *out, Error *err) {
     List *l = list_new(vm_heap(vm), (size_t)a->n + b->n, err);
     if (!l) return false;
-    if (a->n) memcpy(l->at, a->at, a->n * sizeof(Value));
-    if (b->n) memcpy(l->at + a->n, b->at, b->n * sizeof(Value));
     l->n = a->n + b->n;
-    return *out = value_from_object(l), vm_work(vm, l->n / 8, err);
+    Work w = { .vm = vm };
+    if (!work_copy_values(&w, l->at, a->at, a->n, err) || !work_copy_values(&w, l->at + a->n, b->at, b->n, err)) return false;
+    return *out = value_from_object(l), true;
 }
 
 static bool concat_tuples(Vm *vm, const Tuple *a, const Tuple *b, Value *out, Error *err) {
-    Tuple *t = tuple_new(vm_heap(vm), (size_t)a->n + b->n, err);
-    if (!t) return false;
-    memcpy(t->at, a->at, a->n * sizeof(Value));
-    memcpy(t->at + a->n, b->at, b->n * sizeof(Value));
-    return *out = value_from_object(t), vm_work(vm, t->n / 8, err);
+    Work w = { .vm = vm };
+    Tuple *t = tuple_room(vm_heap(vm), (size_t)a->n + b->n, err);
+    if (!t || !work_copy_values(&w, t->at, a->at, a->n, err) || !work_copy_values(&w, t->at + a->n, b->at, b->n, err)) return false;
+    return *out = value_from_object(t), true;
 }
 
 static bool add(Vm *vm, Value x, Value y, Value *out, Error *err) {
@@ -234,9 +231,9 @@ bool operate_in_place(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
         else if (!iter_to_list(vm, y, &more, err)) return false;
         uint32_t n = more->n;                            /* y may be x itself */
         if (!list_reserve(vm_heap(vm), l, n, err)) return false;
-        if (n) memcpy(l->at + l->n, more->at, n * sizeof(Value));
+        if (!work_copy_values(&(Work){ .vm = vm }, l->at + l->n, more->at, n, err)) return false;
         l->n += n;
-        return *out = x, vm_work(vm, n / 8, err);
+        return *out = x, true;
     }
     if (op == OP_IOR && value_is_dict(x) && value_is_dict(y)) {
         if (!dict_check_mutable(value_dict(x), "apply |= to", err)) return false;
@@ -264,13 +261,13 @@ bool operate_unary(Vm *vm, Op op, Value x, Value *out, Error *err) {
 
 bool operate_compare(Vm *vm, Op op, Value x, Value y, bool *out, Error *err) {
     if (op == OP_EQ || op == OP_NE) {
-        if (!value_equal(x, y, out, err)) return false;
+        if (!vm_equal(vm, x, y, out, err)) return false;
         if (op == OP_NE) *out = !*out;
         return true;
     }
     if (value_is_set(x) && value_is_set(y)) return setops_compare(vm, symbols[op], value_set(x), value_set(y), out, err);
     int order;
-    if (!value_compare(x, y, symbols[op], &order, err)) return false;
+    if (!vm_compare(vm, x, y, symbols[op], &order, err)) return false;
     *out = op == OP_LT ? order < 0 : op == OP_LE ? order <= 0 : op == OP_GT ? order > 0 : order >= 0;
     return true;
 }
@@ -282,11 +279,11 @@ bool vm_binary(Vm *vm, const char *symbol, Value x, Value y, Value *out, Error *
 }
 
 static bool in_items(Vm *vm, Value x, const Value *items, size_t n, bool *out, Error *err) {
+    Work w = { .vm = vm };
+    size_t each = lib_compare_cost(x);
     *out = false;
-    for (size_t i = 0; i < n && !*out; i++) {
-        if (!value_equal(x, items[i], out, err)) return false;
-        if (i % 1024 == 1023 && !vm_work(vm, 1024, err)) return false;
-    }
+    for (size_t i = 0; i < n && !*out; i++)
+        if (!vm_equal(vm, x, items[i], out, err) || !work_add(&w, each, err)) return false;
     return true;
 }
 
@@ -305,14 +302,20 @@ static bool in_range(const Range *r, Value x, bool *out, Error *err) {
     return *out = r->n > 0 && by % r->step == 0 && by / r->step >= 0 && by / r->step < r->n, true;
 }
 
-static bool in_bytes(Value x, Str s, bool *out, Error *err) {
+static bool in_text(Vm *vm, Str needle, Str hay, bool *out, Error *err) {
+    ptrdiff_t at;
+    if (!search_first(&(Work){ .vm = vm }, hay, needle, &at, err)) return false;
+    return *out = at >= 0, true;
+}
+
+static bool in_bytes(Vm *vm, Value x, Str s, bool *out, Error *err) {
     int byte;
-    if (value_is_bytes(x)) return *out = str_find(s, value_str(x)) >= 0, true;
+    if (value_is_bytes(x)) return in_text(vm, value_str(x), s, out, err);
     if (!value_is_int(x))
         return error_set(err, ERR_SCRIPT, "'in bytes' requires bytes or int as left operand, not %s", value_type_name(x));
     if (!native_i32(x, &byte, err)) return error_wrap(err, "int in bytes");
     if (byte < 0 || byte > 255) return error_set(err, ERR_SCRIPT, "int in bytes: %d out of range", byte);
-    return *out = s.n && memchr(s.at, byte, s.n) != NULL, true;
+    return *out = s.n && memchr(s.at, byte, s.n) != NULL, vm_work(vm, s.n / 256, err);
 }
 
 bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
@@ -331,8 +334,8 @@ bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
     case OBJECT_STRING:
         if (!value_is_string(x))
             return error_set(err, ERR_SCRIPT, "'in <string>' requires string as left operand, not %s", value_type_name(x));
-        return *out = str_find(string_str((String *)o), value_str(x)) >= 0, vm_work(vm, ((String *)o)->n / 64, err);
-    case OBJECT_BYTES: return in_bytes(x, string_str((String *)o), out, err);
+        return in_text(vm, value_str(x), string_str((String *)o), out, err);
+    case OBJECT_BYTES: return in_bytes(vm, x, string_str((String *)o), out, err);
     case OBJECT_RANGE: return in_range((Range *)o, x, out, err);
     default: return unknown(OP_IN, x, container, err);
     }

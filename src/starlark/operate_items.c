@@ -2,8 +2,11 @@
 #include "starlark/iter.h"
 #include "starlark/operate.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
+
+enum { STRETCH = 1 << 14 };          /* items copied between two looks at the clock */
 
 static ptrdiff_t length(Value x) {
     if (!value_is_object(x)) return -1;
@@ -118,7 +121,11 @@ static bool slice_text(Vm *vm, String *s, int64_t start, int64_t step, int64_t n
     else {
         char *at;
         r = (s->obj.type == OBJECT_STRING ? string_room : bytes_room)(vm_heap(vm), (size_t)n, &at, err);
-        for (int64_t i = 0; r && i < n; i++) at[i] = s->at[start + i * step];
+        Work w = { .vm = vm };
+        for (int64_t i = 0; r && i < n; i++) {
+            at[i] = s->at[start + i * step];
+            if (i % STRETCH == STRETCH - 1 && !work_add(&w, STRETCH / 8, err)) return false;
+        }
     }
     return r && (*out = value_from_object(r), vm_work(vm, (size_t)n / 64, err));
 }
@@ -134,14 +141,19 @@ static bool slice_items(Vm *vm, Value x, int64_t start, int64_t step, int64_t n,
         to = l->at;
         *out = value_from_object(l);
     } else {
-        Tuple *t = tuple_new(vm_heap(vm), (size_t)n, err);
+        Tuple *t = tuple_room(vm_heap(vm), (size_t)n, err);
         if (!t) return false;
         from = value_tuple(x)->at;
         to = t->at;
         *out = value_from_object(t);
     }
-    for (int64_t i = 0; i < n; i++) to[i] = from[start + i * step];
-    return vm_work(vm, (size_t)n / 8, err);
+    Work w = { .vm = vm };
+    if (step == 1) return work_copy_values(&w, to, from + start, (size_t)n, err);
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[start + i * step];
+        if (i % STRETCH == STRETCH - 1 && !work_add(&w, STRETCH / 2, err)) return false;
+    }
+    return true;
 }
 
 static bool slice_range(Vm *vm, const Range *r, int64_t start, int64_t end, int64_t step, Value *out, Error *err) {

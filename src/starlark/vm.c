@@ -100,6 +100,16 @@ bool vm_work(Vm *vm, size_t units, Error *err) {
     return vm->fuel >= 0 || vm_refuel(vm, err);
 }
 
+static bool metered(void *vm, size_t units, Error *err) { return vm_work(vm, units, err); }
+
+bool vm_equal(Vm *vm, Value a, Value b, bool *out, Error *err) {
+    return value_equal_metered(a, b, &(ValueMeter){ metered, vm }, out, err);
+}
+
+bool vm_compare(Vm *vm, Value a, Value b, const char *op, int *out, Error *err) {
+    return value_compare_metered(a, b, op, &(ValueMeter){ metered, vm }, out, err);
+}
+
 bool vm_print(Vm *vm, Str line, Error *err) {
     if (line.n >= vm->config.max_output - vm->printed)
         return error_set(err, ERR_LIMIT, "output limit of %zu bytes reached", vm->config.max_output);

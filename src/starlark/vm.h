@@ -38,6 +38,9 @@ bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const Native
  * the step limit hold inside it too. Call it in loops over data: vm_work(vm, 16, err). */
 bool vm_work(Vm *vm, size_t units, Error *err);
 bool vm_print(Vm *vm, Str line, Error *err);
+/* value_equal and value_compare that can be interrupted. */
+bool vm_equal(Vm *vm, Value a, Value b, bool *out, Error *err);
+bool vm_compare(Vm *vm, Value a, Value b, const char *op, int *out, Error *err);
 
 /* Operators, for natives that need them. Words of errors as in scripts. */
 bool vm_attr(Vm *vm, Value x, String *name, Value *out, Error *err);          /* x.name */

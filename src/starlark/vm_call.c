@@ -3,6 +3,7 @@
 #include "starlark/iter.h"
 #include "starlark/machine.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 
 enum { NATIVE_PARAMS_MAX = 16 };
 
@@ -139,9 +140,7 @@ static bool bind(Vm *vm, Function *fn, Value *base, const Value *at, uint32_t n,
     memset(base, 0, c->n_params * sizeof(Value));
     if (plain) memcpy(base, at, plain * sizeof(Value));
     if (c->has_varargs) {
-        Tuple *extra = tuple_from(vm->heap, at + plain, n - plain, err);
-        if (!extra) return false;
-        base[rest++] = value_from_object(extra);
+        if (!work_tuple(&(Work){ .vm = vm }, at + plain, n - plain, &base[rest++], err)) return false;
     }
     Dict *named_rest = NULL;
     if (c->has_kwargs) {

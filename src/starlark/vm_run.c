@@ -8,6 +8,7 @@
 #include "starlark/machine.h"
 #include "starlark/operate.h"
 #include "starlark/repr.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
 
@@ -144,79 +145,6 @@ static bool begin_range(Vm *vm, Value *state, uint32_t n, Error *err) {
     state[1] = value_from_small(count);
     state[2] = value_from_small(v[2]);
     return true;
-}
-
-/* Arguments of a call with names, *args or **kwargs, gathered. `at` is either the registers
- * themselves or a tuple that stands in a register, so everything stays rooted. */
-typedef struct { const Value *at; uint32_t n; NativeNamed *named; uint32_t n_named; NativeNamed few[8]; } Gathered;
-
-static bool gather_star(Vm *vm, Gathered *g, Value *pos, uint32_t n_pos, Value star, Error *err) {
-    if (!iter_is_iterable(star)) return error_set(err, ERR_SCRIPT, "argument after * must be iterable, not %s", value_type_name(star));
-    List *items;
-    if (!iter_to_list(vm, star, &items, err)) return false;
-    Tuple *all = tuple_new(vm->heap, (size_t)n_pos + items->n, err);
-    if (!all) return false;
-    if (n_pos) memcpy(all->at, pos, n_pos * sizeof *pos);
-    if (items->n) memcpy(all->at + n_pos, items->at, items->n * sizeof *pos);
-    pos[0] = value_from_object(all);                     /* there is a register: that of the star argument at the latest */
-    g->at = all->at;
-    g->n = all->n;
-    return true;
-}
-
-static bool gather_named(Gathered *g, const CodeShape *shape, const Value *values, Value starstar, Error *err) {
-    Dict *more = NULL;
-    if (shape->starstar) {
-        if (!value_is_dict(starstar))
-            return error_set(err, ERR_SCRIPT, "argument after ** must be a mapping, not %s", value_type_name(starstar));
-        more = value_dict(starstar);
-    }
-    size_t n = (size_t)shape->n_named + (more ? more->n : 0);
-    g->named = n <= 8 ? g->few : mem_alloc(n * sizeof *g->named);
-    for (uint32_t i = 0; i < shape->n_named; i++) g->named[g->n_named++] = (NativeNamed){ shape->names[i], values[i] };
-    Entry *e;
-    for (uint32_t i = 0; more && dict_next(more, &i, &e);) {
-        if (!value_is_string(e->key)) return error_set(err, ERR_SCRIPT, "keywords must be strings, not %s", value_type_name(e->key));
-        g->named[g->n_named++] = (NativeNamed){ value_string(e->key), e->value };
-    }
-    return true;
-}
-
-static bool gather(Vm *vm, Gathered *g, const CodeShape *shape, Value *args, Error *err) {
-    Value *named = args + shape->n_pos, *star = named + shape->n_named;
-    g->at = args;
-    g->n = shape->n_pos;
-    g->named = g->few;
-    g->n_named = 0;
-    if (!gather_named(g, shape, named, shape->starstar ? star[shape->star] : VALUE_NONE, err)) return false;
-    return !shape->star || gather_star(vm, g, args, shape->n_pos, *star, err);
-}
-
-static void gathered_drop(Gathered *g) {
-    if (g->named != g->few) free(g->named);
-}
-
-/* Calls whatever fn is; a script function only gets its frame. */
-static bool call_any(Vm *vm, Value fn, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *ret,
-                     Error *err) {
-    if (value_is_function(fn)) return vm_push_bound(vm, value_function(fn), at, n, named, n_named, ret, err);
-    return vm_call_other(vm, fn, at, n, named, n_named, ret, err);
-}
-
-static bool call_shape(Vm *vm, Value *at, const CodeShape *shape, Value *ret, Error *err) {
-    Gathered g = { 0 };
-    bool ok = gather(vm, &g, shape, at + 1, err) && call_any(vm, at[0], g.at, g.n, g.named, g.n_named, ret, err);
-    gathered_drop(&g);
-    return ok;
-}
-
-static bool call_method(Vm *vm, Value *at, String *name, uint32_t n, Value *ret, Error *err) {
-    if (value_is_object(at[0])) {
-        const NativeDef *def = native_method((ObjectType)value_object(at[0])->type, string_str(name));
-        if (def) return vm_call_native(vm, def, at[0], at + 1, n, ret, err);
-    }
-    Value fn;
-    return vm_attr(vm, at[0], name, &fn, err) && call_any(vm, fn, at + 1, n, NULL, 0, ret, err);
 }
 
 static bool unassigned(const Code *code, uint32_t local, Error *err) {
@@ -589,6 +517,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     }
     do_SLICE: TRY(operate_slice(vm, &R(i.b), &R(i.a), err)); NEXT();
     do_ATTR: TRY(vm_attr(vm, R(i.b), (String *)value_object(k[i.c]), &R(i.a), err)); NEXT();
+    do_HAS_ATTR: TRY(vm_has_method(vm, R(i.a), (String *)value_object(k[i.b]), err)); NEXT();
     do_SET_ATTR: TRY(operate_set_attr(vm, R(i.a), (String *)value_object(k[i.b]), R(i.c), err)); NEXT();
 
     do_LIST: {
@@ -722,7 +651,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_CALL_METHOD: {
         size_t depth = vm->frames.n;
         frame->pc = pc;
-        if (!call_method(vm, &R(i.a), (String *)value_object(k[i.b]), i.x, &R(i.c), err)) goto failed;
+        if (!vm_call_method(vm, &R(i.a), (String *)value_object(k[i.b]), i.x, &R(i.c), err)) goto failed;
         if (vm->frames.n != depth) goto entered;         /* a script function */
         frame = &VEC_LAST(&vm->frames);
         NEXT();
@@ -730,7 +659,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     do_CALL_SHAPE: {
         size_t depth = vm->frames.n;
         frame->pc = pc;
-        if (!call_shape(vm, &R(i.a), &frame->code->shapes[i.b], &R(i.c), err)) goto failed;
+        if (!vm_call_shape(vm, &R(i.a), &frame->code->shapes[i.b], &R(i.c), err)) goto failed;
         if (vm->frames.n != depth) goto entered;
         frame = &VEC_LAST(&vm->frames);
         NEXT();

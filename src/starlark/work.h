@@ -34,6 +34,16 @@ static inline bool work_copy(Work *w, char *to, Str from, Error *err) {
     return work_add(w, 1 + from.n / 32, err);
 }
 
+static inline bool work_copy_values(Work *w, Value *to, const Value *from, size_t n, Error *err) {
+    return n == 0 || work_copy(w, (char *)to, (Str){ (const char *)from, n * sizeof *from }, err);
+}
+
+/* A tuple of n items, copied. */
+static inline bool work_tuple(Work *w, const Value *from, size_t n, Value *out, Error *err) {
+    Tuple *t = tuple_room(vm_heap(w->vm), n, err);
+    return t && work_copy_values(w, t->at, from, n, err) && (*out = value_from_object(t), true);
+}
+
 /* string_new that can be interrupted. */
 static inline bool work_string(Work *w, Str text, Value *out, Error *err) {
     char *at;

@@ -165,6 +165,13 @@ static bool take_close(Parser *p, Tag *tag, bool raw3) {
     return FAIL(p, p->at, "only one name may stand here: helpers with arguments are not supported");
 }
 
+/* The end of {{else}}, whose lexeme is all of it: a } behind it is text. */
+static bool take_else_close(Parser *p, Tag *tag) {
+    skip_spaces(p);
+    tag->strip.close = skip(p, STR("~"));
+    return skip(p, STR("}}")) || FAIL(p, tag->at, "{{else without }}");
+}
+
 static const struct { Str name; AstKind kind; } blocks[] = {
     { STR("if"), AST_IF }, { STR("unless"), AST_UNLESS }, { STR("each"), AST_EACH }, { STR("with"), AST_WITH },
 };
@@ -238,7 +245,7 @@ static bool parse_else(Parser *p, Tag *tag, bool *is_else) {
     if (!*is_else) return p->at = start, true;
     skip_spaces(p);
     tag->kind = is_close_next(p) ? TAG_ELSE : TAG_ELSE_BLOCK;
-    return tag->kind == TAG_ELSE ? take_close(p, tag, false) : parse_open(p, tag);
+    return tag->kind == TAG_ELSE ? take_else_close(p, tag) : parse_open(p, tag);
 }
 
 static bool parse_tag(Parser *p, Tag *tag) {
@@ -264,7 +271,7 @@ static bool parse_tag(Parser *p, Tag *tag) {
         p->at++;
         skip_spaces(p);
         tag->kind = TAG_ELSE;
-        return is_close_next(p) ? take_close(p, tag, false) : FAIL(p, tag->at, "{{^x}} is not supported: write {{#unless x}}");
+        return is_close_next(p) ? take_else_close(p, tag) : FAIL(p, tag->at, "{{^x}} is not supported: write {{#unless x}}");
     default:
         if (!parse_else(p, tag, &is_else)) return false;
         return is_else || parse_value(p, tag, false);

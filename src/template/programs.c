@@ -97,7 +97,17 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
     Str name = { w->text, w->n };
     const ShellProgram *wrapper = s->command.place == SHELL_AT_INNER ? s->command.program : NULL;
     if (wrapper && w->equals && str_find_char(name, '=') > 0) return;  /* env NAME=value */
-    const ShellProgram *p = w->dynamic ? &programs[N_PROGRAMS - 1] : find_program(name);
+    if (wrapper && w->n > 1 && w->text[0] == '-' && !s->command.dashdash) {   /* flock FILE -c CODE */
+        s->command.place = SHELL_AT_ARGS;
+        shell_program_word(s, w);
+        return;
+    }
+    const ShellProgram *any = &programs[N_PROGRAMS - 1];
+    if (w->expands && !w->quoted && w->n == 0) {                       /* $SUDO cmd: may be nothing, then the next word is the program */
+        s->command = (ShellCommand){ .place = SHELL_AT_INNER, .program = any, .stage = STAGE_OPTIONS, .in_find = in_find };
+        return;
+    }
+    const ShellProgram *p = w->dynamic ? any : find_program(name);
     s->command = (ShellCommand){ .place = SHELL_AT_ARGS, .program = p, .stage = p ? STAGE_OPTIONS : STAGE_FREE,
                                  .operands = p ? p->operands : 0, .in_find = in_find, .no_args = true };
     if (str_eq(name, STR("alias")) || str_eq(name, STR("shopt")) || str_eq(name, STR("enable"))) s->unsure = true;
@@ -191,7 +201,7 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
     if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS && c->program->kind != MAKE) s->unsure = true; return; }
     if (text.n > 0 && (text.at[0] == '-' || (text.at[0] == '+' && c->program->kind == SHELL)) && !options_over) {
         if (!str_eq(text, STR("--"))) finished_option(s, text, w);
-        if (str_eq(text, STR("-")) && c->program->kind != OPTIONS) finished_operand(s, w);
+        if (str_eq(text, STR("-")) && c->program->kind != OPTIONS && c->program->kind != WRAPPER) finished_operand(s, w);
         return;
     }
     if (c->code_next) { c->code_next = false, c->stage = STAGE_FREE; return; }

@@ -84,7 +84,7 @@ static void heredoc_word(ShellState *s) {
 
 static void push(ShellState *s, ShellFrameKind kind) {
     if (s->depth == SHELL_NEST_MAX) { s->unsure = true; return; }
-    s->frame[s->depth++] = (ShellFrame){ .word = s->word, .command = s->command, .kind = (uint8_t)kind, .quote = s->quote };
+    s->frame[s->depth++] = (ShellFrame){ .word = s->word, .command = s->command, .kind = (uint8_t)kind, .quote = s->quote, .opened = s->opened };
     s->quote = SHELL_BARE;
     new_word(s);
     new_command(s);
@@ -101,7 +101,7 @@ static bool top_is(const ShellState *s, ShellFrameKind kind) { return s->depth >
 /* The end of $(…) and its like: back to the word they are part of. */
 static ShellRefusal resume(ShellState *s) {
     ShellFrame f = pop(s);
-    s->word = f.word, s->command = f.command, s->quote = f.quote;
+    s->word = f.word, s->command = f.command, s->quote = f.quote, s->opened = f.opened;
     s->lead = s->word.n ? AST_LEAD_NO : AST_LEAD_YES;      /* what it expands to may be empty */
     return add_expansion(s);
 }
@@ -247,7 +247,7 @@ static bool operator(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
     switch (first) {
     case 'P':
         push(s, c == '(' ? SHELL_IN_ARITHMETIC : SHELL_IN_SUBSTITUTION);
-        s->opened = at;
+        s->opened = at - (c != '(');
         return c == '(';
     case '<':
         if (c == '<') return s->pending = 'H', true;
@@ -356,7 +356,7 @@ static void feed_heredoc(ShellState *s, char c) {
     if (c != '\n') {
         s->line_escape = c == '\\' && !s->line_escape;
         if (h->tabs && s->line == 0 && c == '\t') return;
-        s->line = s->line >= 0 && s->line < h->n && h->text[s->line] == c ? (int8_t)(s->line + 1) : -1;
+        s->line = s->line >= 0 && s->line < h->n && h->text[s->line] == c ? (int16_t)(s->line + 1) : -1;
         return;
     }
     if (s->line_escape && !h->quoted) s->unsure = true;    /* shells differ on whether the next line can end it */

@@ -61,7 +61,7 @@ typedef struct ShellCommand {
 typedef enum {
     SHELL_PAREN, SHELL_CASE, SHELL_IN_SUBSTITUTION, SHELL_IN_PROCESS, SHELL_IN_BACKTICK, SHELL_IN_EXPANSION, SHELL_IN_ARITHMETIC,
 } ShellFrameKind;
-typedef struct ShellFrame { ShellWord word; ShellCommand command; uint8_t kind, quote; uint16_t parens; } ShellFrame;
+typedef struct ShellFrame { ShellWord word; ShellCommand command; uint32_t opened; uint8_t kind, quote; uint16_t parens; } ShellFrame;
 
 typedef struct ShellHeredoc { char text[SHELL_WORD_MAX]; uint8_t n; bool tabs, quoted; } ShellHeredoc;
 
@@ -78,7 +78,7 @@ typedef struct ShellState {
     bool locale;                        /* inside $"…" */
     bool unsure;
     bool integer, assigned;             /* declare -i was read; a parameter was assigned */
-    int8_t line;                        /* here-document: characters of the line that match its end, or -1 */
+    int16_t line;                       /* here-document: characters of the line that match its end, or -1 */
     bool line_escape;
     uint8_t lead;                       /* AstLead: what the text fed since the last shell_text_start means */
 } ShellState;

@@ -4,14 +4,25 @@
 #include "value/list.h"
 #include "value/range.h"
 
-/* What one comparison hands down: how much more it may look at, and where to complain. */
-typedef struct { size_t left; Error *err; } Look;
+/* What one comparison hands down: how much it may look at until the next stretch begins, how much there is for further
+ * ones, who wants to hear of them, and where to complain. */
+typedef struct { size_t left, later; const ValueMeter *meter; Error *err; } Look;
+enum { STRETCH = 1 << 14 };
+#define LOOK(m, e) (&(Look){ .left = STRETCH, .later = VALUE_WORK_MAX - STRETCH, .meter = (m), .err = (e) })
 
 static bool equal(Value a, Value b, int depth, bool *out, Look *look);
 
+static bool next_stretch(Look *look, size_t weight) {
+    size_t more = weight < STRETCH ? STRETCH : weight;
+    if (more > look->later) return error_set(look->err, ERR_LIMIT, "values too large to compare");
+    look->later -= more;
+    look->left += more;
+    return !look->meter || look->meter->work(look->meter->ctx, more, look->err);
+}
+
 static bool spend(Look *look, Value v) {
     size_t weight = value_weight(v);
-    if (look->left < weight) return error_set(look->err, ERR_LIMIT, "values too large to compare");
+    if (look->left < weight && !next_stretch(look, weight)) return false;
     look->left -= weight;
     return true;
 }
@@ -102,7 +113,11 @@ static bool equal(Value a, Value b, int depth, bool *out, Look *look) {
 }
 
 bool value_equal(Value a, Value b, bool *out, Error *err) {
-    return equal(a, b, 0, out, &(Look){ .left = VALUE_WORK_MAX, .err = err });
+    return equal(a, b, 0, out, LOOK(NULL, err));
+}
+
+bool value_equal_metered(Value a, Value b, const ValueMeter *m, bool *out, Error *err) {
+    return equal(a, b, 0, out, LOOK(m, err));
 }
 
 /* ---- ordering ---- */
@@ -141,5 +156,9 @@ static bool compare(Value a, Value b, const char *op, int depth, int *out, Look 
 }
 
 bool value_compare(Value a, Value b, const char *op, int *out, Error *err) {
-    return compare(a, b, op, 0, out, &(Look){ .left = VALUE_WORK_MAX, .err = err });
+    return compare(a, b, op, 0, out, LOOK(NULL, err));
+}
+
+bool value_compare_metered(Value a, Value b, const char *op, const ValueMeter *m, int *out, Error *err) {
+    return compare(a, b, op, 0, out, LOOK(m, err));
 }

@@ -141,22 +141,12 @@ static bool identity_key(Value key) {
     return value_is_object(key) && (value_object(key)->type == OBJECT_TUPLE || value_object(key)->type >= OBJECT_CLASSED);
 }
 
-static bool rehash(Heap *h, Dict *d, Error *err) {
+static void rehash(Dict *d) {
     uint32_t i = 0;
     Entry *e;
-    if (!d->slots) return true;
-    while (dict_next(d, &i, &e))
-        if (identity_key(e->key)) {
-            Dict *fresh;
-            if (!dict_copy(h, d, &fresh, err)) return false;
-            d->entry = fresh->entry;
-            d->slot = fresh->slot;
-            d->slots = fresh->slots;
-            d->cap = fresh->cap;
-            d->used = fresh->used;
-            return true;
-        }
-    return true;
+    bool moved = false;
+    while (d->slots && !moved && dict_next(d, &i, &e)) moved = identity_key(e->key);
+    if (moved) dict_relink(d);
 }
 
 bool copier_finish(Copier *c, Error *err) {
@@ -165,7 +155,7 @@ bool copier_finish(Copier *c, Error *err) {
         if (!replace_in(c, c->pairs.at[c->done].from, c->pairs.at[c->done].to, err)) return false;
     for (size_t i = from; i < c->pairs.n; i++) {
         Object *to = c->pairs.at[i].to;
-        if ((to->type == OBJECT_DICT || to->type == OBJECT_SET) && !rehash(c->heap, (Dict *)to, err)) return false;
+        if (to->type == OBJECT_DICT || to->type == OBJECT_SET) rehash((Dict *)to);
     }
     return true;
 }

@@ -103,7 +103,7 @@ static void compact(Dict *d) {
     d->first = 0;
 }
 
-static void relink(Dict *d) {
+void dict_relink(Dict *d) {
     memset(d->slot, 0, d->slots * sizeof *d->slot);
     for (uint32_t i = 0; i < d->used; i++) {
         uint32_t hash = 0;
@@ -136,7 +136,7 @@ static bool rebuild(Heap *h, Dict *d, size_t cap, Error *err) {
     d->slots = slots;
     d->cap = (uint32_t)cap;
     compact(d);
-    if (slots) relink(d);
+    if (slots) dict_relink(d);
     return true;
 }
 
@@ -223,6 +223,7 @@ bool dict_copy(Heap *h, const Dict *d, Dict **out, Error *err) {
     for (uint32_t i = 0; i < d->used; i++)
         if (!value_is_gone(d->entry[i].key)) to->entry[to->used++] = d->entry[i];
     to->n = to->used;
-    if (to->slots) relink(to);
+    if (to->slots && to->slots == d->slots && to->used == d->used) memcpy(to->slot, d->slot, d->slots * sizeof *d->slot);
+    else if (to->slots) dict_relink(to);
     return *out = to, true;
 }

@@ -45,6 +45,7 @@ bool dict_insert(Heap *h, Dict *d, Value key, Value v, Value **at, bool *fresh, 
 bool dict_remove(Dict *d, Value key, Value *out, Error *err);           /* *out is GONE when the key was absent */
 bool dict_clear(Dict *d, Error *err);
 bool dict_copy(Heap *h, const Dict *d, Dict **out, Error *err);         /* shallow; same type; compacted */
+void dict_relink(Dict *d);                                               /* after keys were replaced by others of other hashes */
 
 /* Iteration: for (uint32_t i = 0; dict_next(d, &i, &e);) … */
 static inline bool dict_next(const Dict *d, uint32_t *i, Entry **e) {

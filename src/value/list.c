@@ -69,18 +69,23 @@ bool list_clear(List *l, Error *err) {
     return true;
 }
 
-Tuple *tuple_new(Heap *h, size_t n, Error *err) {
+Tuple *tuple_room(Heap *h, size_t n, Error *err) {
     if (n > LIST_MAX) { error_set(err, ERR_LIMIT, "too many items in a tuple (limit %zu)", LIST_MAX); return NULL; }
     Tuple *t = heap_alloc_raw(h, OBJECT_TUPLE, sizeof *t + n * sizeof t->at[0], err);
     if (!t) return NULL;
     t->n = (uint32_t)n;
     t->pad = 0;
-    for (size_t i = 0; i < n; i++) t->at[i] = VALUE_NONE;
+    return t;
+}
+
+Tuple *tuple_new(Heap *h, size_t n, Error *err) {
+    Tuple *t = tuple_room(h, n, err);
+    for (size_t i = 0; t && i < n; i++) t->at[i] = VALUE_NONE;
     return t;
 }
 
 Tuple *tuple_from(Heap *h, const Value *v, size_t n, Error *err) {
-    Tuple *t = tuple_new(h, n, err);
+    Tuple *t = tuple_room(h, n, err);
     if (t && n) memcpy(t->at, v, n * sizeof *v);
     return t;
 }

@@ -16,6 +16,7 @@ bool list_insert(Heap *h, List *l, size_t i, Value v, Error *err);      /* i <= 
 bool list_remove_at(List *l, size_t i, Value *out, Error *err);         /* i < n; out may be NULL */
 bool list_clear(List *l, Error *err);
 
+Tuple *tuple_room(Heap *h, size_t n, Error *err);                       /* the caller fills it in before anything can collect */
 Tuple *tuple_new(Heap *h, size_t n, Error *err);                        /* filled with None */
 Tuple *tuple_from(Heap *h, const Value *v, size_t n, Error *err);
 

@@ -57,6 +57,9 @@ static bool hash_float(double d, uint32_t *out) {
     return *out = hash_word(value_from_float(d).bits), true;
 }
 
+/* Tables hash a key whenever they look for it and cannot be interrupted, so keys are not as large as other values. */
+#define HASH_WORK_MAX (VALUE_WORK_MAX < (size_t)1 << 21 ? VALUE_WORK_MAX : (size_t)1 << 21)
+
 static bool hash_tuple(const Tuple *t, int depth, size_t *left, uint32_t *out, Error *err) {
     if (depth >= VALUE_DEPTH_MAX) return error_set(err, ERR_SCRIPT, "value nested too deeply to hash");
     uint64_t mix = t->n;
@@ -93,6 +96,6 @@ static bool hash_value(Value v, int depth, size_t *left, uint32_t *out, Error *e
 }
 
 bool value_hash(Value v, uint32_t *out, Error *err) {
-    size_t left = VALUE_WORK_MAX;
+    size_t left = HASH_WORK_MAX;
     return hash_value(v, 0, &left, out, err);
 }

@@ -97,6 +97,11 @@ bool value_equal(Value a, Value b, bool *out, Error *err);
  * with `op` ("<", "<=", ">", ">=") in the text. */
 bool value_compare(Value a, Value b, const char *op, int *out, Error *err);
 
+/* The same for values that may be large: the meter hears of each further stretch of work before it is done, and can end it. */
+typedef struct ValueMeter { bool (*work)(void *ctx, size_t units, Error *err); void *ctx; } ValueMeter;
+bool value_equal_metered(Value a, Value b, const ValueMeter *m, bool *out, Error *err);
+bool value_compare_metered(Value a, Value b, const char *op, const ValueMeter *m, int *out, Error *err);
+
 /* Equal values hash alike (1 and 1.0). Keyed per process. Fails with "unhashable type: list". */
 bool value_hash(Value v, uint32_t *out, Error *err);
 

@@ -22,7 +22,8 @@ test('help lists the commands and the global flags', () => {
   const { status, stdout, stderr } = run(['--help']);
   assert.equal(status, 0);
   assert.equal(stderr, '');
-  for (const command of ['completion', 'doctor', 'help', 'json check', 'starlark', 'version'])
+  for (const command of ['agents', 'completion', 'doctor', 'help', 'hooks', 'init', 'inspect', 'json check', 'scaffold', 'starlark', 'tools',
+    'validate', 'version'])
     assert.ok(commands().includes(command), command);
   for (const flag of ['-C', '-c, --config', '--json', '-v, --verbose', '-q, --quiet', '--log-level', '--log-format', '--color'])
     assert.ok(stdout.includes(flag), flag);
@@ -169,6 +170,13 @@ test('the man page names every command and global flag', () => {
   const { status, stderr } = shell('command -v man >/dev/null || exit 0; man --warnings -l docs/man/harness.1 >/dev/null', { cwd: root });
   assert.equal(status, 0);
   assert.equal(stderr, '');
+});
+
+test('the reference page is what the table says', () => {
+  const { status, stdout } = run(['help', '--markdown']);
+  assert.equal(status, 0);
+  assert.equal(stdout, readFileSync(join(root, 'docs/reference/cli.md'), 'utf8'), 'run make docs');
+  for (const command of commands()) assert.ok(stdout.includes(`\n## harness ${command}\n`), command);
 });
 
 test('completion scripts come from the table and parse', () => {

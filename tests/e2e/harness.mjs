@@ -1,6 +1,6 @@
 // Starts the program under test. HARNESS_BIN names it; HARNESS_BUILD says how it was built.
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,4 +46,18 @@ export function folder(t) {
   const dir = mkdtempSync(join(tmpdir(), 'harness-test-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
+}
+
+// A folder with these files: { 'harness.md': '…', '.harness/tools/x.md': '…' }.
+export function project(t, files) {
+  const dir = folder(t);
+  add(dir, files);
+  return dir;
+}
+
+export function add(dir, files) {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
 }

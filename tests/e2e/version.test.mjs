@@ -18,12 +18,12 @@ test('version in text and JSON', () => {
   assert.deepEqual(Object.keys(got), ['version', 'commit', 'libraries']);
   assert.equal(got.version, version);
   assert.match(got.commit, /^([0-9a-f]{12}|unknown)$/);
-  assert.deepEqual(Object.keys(got.libraries), ['libyaml', 'GMP']);
+  assert.deepEqual(Object.keys(got.libraries), ['libyaml', 'GMP', 'PCRE2']);
   for (const number of Object.values(got.libraries)) assert.match(number, /^\d+\.\d+(\.\d+)?$/);
 
   const text = run(['version']);
   assert.equal(text.stdout, `harness ${version} (commit ${got.commit})\n`
-    + `libyaml ${got.libraries.libyaml}\nGMP ${got.libraries.GMP}\n`);
+    + `libyaml ${got.libraries.libyaml}\nGMP ${got.libraries.GMP}\nPCRE2 ${got.libraries.PCRE2}\n`);
 });
 
 test('version loads none of the heavy libraries', () => {

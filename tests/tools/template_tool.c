@@ -4,7 +4,8 @@
  *   {"template": "…", "data": …}                                          → {"text": "…"} or {"error": "…", "line", "column"}
  *   {"command": "…", "params": [{name, required, type, constrained, default}], "unsafe_raw": bool, "args": [{…}, …]}
  *                       → one line for each element of args: {"text"} or {"refused"}; one {"error"} if it does not compile
- * With -b FILE the rendered texts of commands also go to FILE, one behind the other, each ended by a NUL. */
+ * With -b FILE the rendered texts of commands go to FILE instead, one behind the other, each ended by a NUL; one that is
+ * refused is empty there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/vec.h"
@@ -71,7 +72,7 @@ static void render(const Template *t, Value args) {
     Error err = { 0 };
     Buf out = { 0 };
     if (!template_render_command(t, args, &out, &err)) print_error("refused", &err);
-    else print_text("text", buf_str(&out));
+    else if (!bytes) print_text("text", buf_str(&out));
     if (bytes) fwrite(buf_str(&out).at, 1, out.n, bytes), fputc(0, bytes);
     buf_clear(&out);
 }

@@ -1,0 +1,115 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/scaffold.h"
+#include "cli/table.h"
+#include "value/json.h"
+
+static void add_json(Buf *out, const char *root, const ScaffoldOutcome *outcome) {
+    buf_add(out, STR("{\"root\":"));
+    json_write_string(out, str_from(root), false);
+    for (int kept = 0; kept < 2; kept++) {
+        bool first = true;
+        buf_add(out, kept ? STR(",\"existing\":[") : STR(",\"created\":["));
+        for (size_t i = 0; i < scaffold_count; i++) {
+            const char *path = kept ? outcome[i].kept : outcome[i].created;
+            if (!path) continue;
+            if (!first) buf_add_char(out, ',');
+            json_write_string(out, str_from(path), false);
+            first = false;
+        }
+        buf_add_char(out, ']');
+    }
+    buf_add(out, STR("}\n"));
+}
+
+static void add_text(Cli *cli, const char *root, const ScaffoldOutcome *outcome) {
+    Table t = { .columns = 2 };
+    bool here = strcmp(root, ".") == 0;
+    for (size_t i = 0; i < scaffold_count; i++) {
+        const char *path = outcome[i].created ? outcome[i].created : outcome[i].kept;
+        table_add(&t, outcome[i].created ? STR("created") : STR("exists"));
+        table_add_fmt(&t, "%s%s%s", here ? "" : root, here ? "" : "/", path);
+    }
+    table_write(&t, &cli->out, 0, false);
+}
+
+static void say_next(Cli *cli, const char *root) {
+    Buf line = { 0 };
+    bool here = strcmp(root, ".") == 0;
+    buf_add_fmt(&line, "next: harness %s%s%svalidate", here ? "" : "-C ", here ? "" : root, here ? "" : " ");
+    if (!args_has(&cli->args, "--quiet")) cli_say(cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
+
+static size_t count_created(const ScaffoldOutcome *outcome) {
+    size_t n = 0;
+    for (size_t i = 0; i < scaffold_count; i++) n += outcome[i].created != NULL;
+    return n;
+}
+
+/* Everything was there: the list says what, the status that nothing was done. */
+static int nothing_to_do(Cli *cli, const char *root, const ScaffoldOutcome *outcome) {
+    Error err = { 0 };
+    error_set(&err, ERR_IO, "nothing was written: all %zu files exist already", scaffold_count);
+    if (cli->json) return cli_fail(cli, CLI_FAILED, &err);
+    add_text(cli, root, outcome);
+    cli_say(cli, SAY_ERROR, str_from(err.msg));
+    return CLI_FAILED;
+}
+
+static int write_project(Cli *cli, const char *root, int fd) {
+    Error err = { 0 };
+    ScaffoldOutcome *outcome = mem_zero(scaffold_count, sizeof *outcome);
+    int status = CLI_OK;
+    bool ok = scaffold_write(fd, outcome, &err);
+    size_t n = count_created(outcome);
+    if (!ok) {
+        if (n) error_hint(&err, "%zu of %zu files were written; run it again to complete them", n, scaffold_count);
+        status = cli_fail(cli, CLI_FAILED, &err);
+    } else if (n == 0) {
+        status = nothing_to_do(cli, root, outcome);
+    } else if (cli->json) {
+        add_json(&cli->out, root, outcome);
+    } else {
+        add_text(cli, root, outcome);
+        say_next(cli, root);
+    }
+    free(outcome);
+    return status;
+}
+
+static int make_project(Cli *cli, const char *root, bool must_be_new) {
+    Error err = { 0 };
+    bool made = false;
+    if (strcmp(root, ".") != 0) {
+        made = mkdir(root, 0777) == 0;
+        if (!made && (errno != EEXIST || must_be_new)) {
+            bool there = errno == EEXIST;
+            error_set(&err, ERR_IO, "create %s: %m", root);
+            if (there) error_hint(&err, "harness init %s adds what is missing there", root);
+            return cli_fail(cli, CLI_FAILED, &err);
+        }
+    }
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        error_set(&err, ERR_IO, "open %s: %m", root);
+        return cli_fail(cli, CLI_FAILED, &err);
+    }
+    int status = write_project(cli, root, fd);
+    close(fd);
+    if (made && status != CLI_OK) (void)!rmdir(root);    /* goes only when nothing came to be in it */
+    return status;
+}
+
+int command_init(Cli *cli) {
+    const char *name = cli->args.n_operands ? cli->args.operands[0] : ".";
+    return make_project(cli, *name ? name : ".", false);
+}
+
+int command_scaffold(Cli *cli) {
+    return make_project(cli, cli->args.operands[0], true);
+}

@@ -1,0 +1,203 @@
+#include "cli/lineedit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/utf8.h"
+
+enum { HISTORY_LINES = 1000 };
+
+/* Everything of libedit that is used. */
+#define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_wset) X(el_line) X(el_insertstr) \
+                   X(history_init) X(history_end) X(history)
+typedef struct Library {
+    void *handle;
+#define POINTER(name) __typeof__(name) *name;
+    LIBEDIT(POINTER)
+#undef POINTER
+} Library;
+
+struct LineEdit {
+    LineEditConfig config;
+    Library lib;
+    EditLine *el;                        /* NULL: plain reading */
+    History *history;
+    const char *prompt;
+    bool terminal, interrupted;
+    sigset_t mask;                       /* of the reader, without our block of SIGINT */
+    char *line;                          /* of getline */
+    size_t line_size;
+};
+
+/* The one that is inside el_gets, or NULL. libedit's callbacks get nothing of ours, and a process has one terminal. */
+static LineEdit *reading;
+
+/* The library stays: below it is the terminal library, which never gives its tables back. */
+static bool load(Library *lib) {
+    if (!(lib->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL))) return false;
+    bool all = true;
+#define FIND(name) *(void **)&lib->name = dlsym(lib->handle, #name), all = all && lib->name;
+    LIBEDIT(FIND)
+#undef FIND
+    return all;
+}
+
+/* ---- called by libedit ---- */
+
+static char *show_prompt(EditLine *el) {
+    (void)el;
+    return (char *)(uintptr_t)reading->prompt;
+}
+
+/* Waits for a byte. Only here may SIGINT come, so none is lost before the wait. */
+static bool wait_for_input(LineEdit *e) {
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    if (ppoll(&in, 1, NULL, &e->mask) >= 0) return true;
+    e->interrupted = errno == EINTR;
+    return false;
+}
+
+/* One character; a signal ends the line, which libedit's own reader would not let it do. */
+static int read_character(EditLine *el, wchar_t *out) {
+    (void)el;
+    char c[4];
+    size_t n = 0, length = 1;
+    while (n < length) {
+        if (!wait_for_input(reading)) return -1;
+        ssize_t got = read(STDIN_FILENO, c + n, 1);
+        if (got <= 0) return (int)got;
+        unsigned char lead = (unsigned char)c[0];
+        if (n++ == 0) length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    }
+    *out = (wchar_t)utf8_decode((Str){ c, n }, &length);
+    return 1;
+}
+
+static size_t common_prefix(const LineWords *words) {
+    size_t n = strlen(words->at[0]);
+    for (size_t i = 1; i < words->n; i++) {
+        size_t k = 0;
+        while (k < n && words->at[0][k] == words->at[i][k]) k++;
+        n = k;
+    }
+    return n;
+}
+
+static void list_words(const LineWords *words) {
+    fputc('\n', stderr);
+    for (size_t i = 0; i < words->n; i++) fprintf(stderr, "%s%s", words->at[i], i + 1 < words->n ? "  " : "\n");
+}
+
+static unsigned char complete(EditLine *el, int key) {
+    (void)key;
+    LineEdit *e = reading;
+    const LineInfo *line = e->lib.el_line(el);
+    LineWords words = { 0 };
+    size_t typed = 0;
+    e->config.complete(e->config.ctx, (Str){ line->buffer, (size_t)(line->cursor - line->buffer) }, &words, &typed);
+    unsigned char result = CC_ERROR;
+    if (words.n) {
+        size_t n = common_prefix(&words);
+        if (n > typed) {
+            char *more = mem_alloc(n - typed + 1);
+            memcpy(more, words.at[0] + typed, n - typed);
+            more[n - typed] = 0;
+            if (e->lib.el_insertstr(el, more) == 0) result = CC_REFRESH;
+            free(more);
+        } else if (words.n > 1) {
+            list_words(&words);
+            result = CC_REDISPLAY;
+        }
+    }
+    for (size_t i = 0; i < words.n; i++) free(words.at[i]);
+    VEC_CLEAR(&words);
+    return result;
+}
+
+/* ---- life ---- */
+
+static void begin_history(LineEdit *e) {
+    HistEvent event;
+    if (!(e->history = e->lib.history_init())) return;
+    e->lib.history(e->history, &event, H_SETSIZE, HISTORY_LINES);
+    e->lib.history(e->history, &event, H_SETUNIQUE, 1);
+    if (e->config.history) e->lib.history(e->history, &event, H_LOAD, e->config.history);
+    e->lib.el_set(e->el, EL_HIST, e->lib.history, e->history);
+}
+
+static void begin_editing(LineEdit *e) {
+    if (!load(&e->lib)) return;
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");        /* for libedit's wide characters */
+    if (!(e->el = e->lib.el_init("harness", stdin, stderr, stderr))) return;
+    e->lib.el_set(e->el, EL_PROMPT, show_prompt);
+    e->lib.el_set(e->el, EL_EDITOR, "emacs");
+    e->lib.el_set(e->el, EL_GETCFN, read_character);
+    begin_history(e);
+    if (!e->config.complete) return;
+    e->lib.el_wset(e->el, EL_ADDFN, L"harness-complete", L"complete the name before the cursor", complete);  /* el_set would leak them */
+    e->lib.el_set(e->el, EL_BIND, "^I", "harness-complete", NULL);
+}
+
+LineEdit *lineedit_new(const LineEditConfig *config) {
+    LineEdit *e = mem_zero(1, sizeof *e);
+    e->config = *config;
+    e->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    if (e->terminal) begin_editing(e);
+    return e;
+}
+
+bool lineedit_terminal(const LineEdit *e) { return e->terminal; }
+
+void lineedit_free(LineEdit *e) {
+    HistEvent event;
+    if (e->history && e->config.history) e->lib.history(e->history, &event, H_SAVE, e->config.history);
+    if (e->el) e->lib.el_end(e->el);
+    if (e->history) e->lib.history_end(e->history);
+    free(e->line);
+    free(e);
+}
+
+/* ---- reading ---- */
+
+static LineRead read_plain(LineEdit *e, const char *prompt, Buf *out) {
+    if (e->terminal) fputs(prompt, stderr);
+    errno = 0;
+    ssize_t n = getline(&e->line, &e->line_size, stdin);
+    if (n >= 0) return buf_add(out, (Str){ e->line, (size_t)n }), LINE_READY;
+    if (errno != EINTR) return LINE_END;
+    clearerr(stdin);
+    return LINE_INTERRUPTED;
+}
+
+static LineRead read_edited(LineEdit *e, const char *prompt, Buf *out) {
+    int n = 0;
+    e->prompt = prompt;
+    e->interrupted = false;
+    reading = e;
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &e->mask);
+    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt shows: what is typed from then on is meant for us */
+    const char *line = e->lib.el_gets(e->el, &n);
+    pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
+    reading = NULL;
+    if (e->interrupted) return e->lib.el_reset(e->el), LINE_INTERRUPTED;
+    if (!line || n <= 0) return LINE_END;
+    buf_add(out, (Str){ line, (size_t)n });
+    HistEvent event;
+    if (e->history && strspn(line, " \t\r\n") < (size_t)n) e->lib.history(e->history, &event, H_ENTER, line);
+    return LINE_READY;
+}
+
+LineRead lineedit_read(LineEdit *e, const char *prompt, Buf *out) {
+    return e->el ? read_edited(e, prompt, out) : read_plain(e, prompt, out);
+}

@@ -1,0 +1,33 @@
+/* What a project holds, in columns and as JSON. The JSON shapes are stable and documented in docs/reference/cli.md. */
+#pragma once
+#include "artifact/project.h"
+#include "cli/cli.h"
+
+/* Tools and hooks that are private to a sub-agent are left out of the lists; inspect finds them. Hooks stand in the
+ * order in which they run: by event, priority, then file. */
+void listing_tools(Buf *out, const Project *p, size_t indent, bool color);
+void listing_tool(Buf *out, const ToolDef *t, bool full, bool color);   /* one, in several lines; full: all of its description */
+void listing_hook(Buf *out, const HookDef *h, bool color);
+void listing_agent(Buf *out, const AgentDef *a, bool color);
+void listing_hooks(Buf *out, const Project *p, size_t indent, bool color);
+void listing_agents(Buf *out, const Project *p, size_t indent, bool color);
+
+/* Each writes a list of objects. Tools can fail: a default may have no JSON form. */
+bool listing_json_tools(Buf *out, const Project *p, Error *err);
+void listing_json_hooks(Buf *out, const Project *p);
+void listing_json_agents(Buf *out, const Project *p);
+
+/* The same objects, one at a time, without the braces around them; `extra` adds what inspect shows beside. */
+bool listing_json_tool(Buf *out, const ToolDef *t, bool extra, Error *err);
+void listing_json_hook(Buf *out, const HookDef *h, bool extra);
+void listing_json_agent(Buf *out, const AgentDef *a, bool extra);
+
+/* The tools as a model gets them: `format` is openai, anthropic or mcp. */
+bool listing_schema(Buf *out, const Project *p, const char *format, Error *err);
+
+Str listing_summary(Str description);                   /* its first line that is neither empty nor a heading */
+int64_t listing_timeout(const ToolDef *t);              /* in ms, with the kind's default; 0: none; -1: not known here */
+const char *listing_hook_kind(HookKind kind);
+const char *listing_on_error(const HookDef *h);         /* "block" or "allow" */
+size_t listing_count_tools(const Project *p);
+size_t listing_count_hooks(const Project *p);

@@ -1,0 +1,144 @@
+/* One tool, hook or agent, over several lines. */
+#include "cli/listing.h"
+#include "cli/table.h"
+#include "value/json.h"
+
+static void add_fact(Table *t, const char *key, Str text) {
+    if (!text.n) return;
+    table_add(t, str_from(key));
+    table_add(t, text);
+}
+
+static void add_names(Table *t, const char *key, StrList names) {
+    Buf text = { 0 };
+    for (size_t i = 0; i < names.n; i++) buf_add_fmt(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(names.at[i]));
+    add_fact(t, key, buf_str(&text));
+    buf_clear(&text);
+}
+
+static void add_value(Table *t, const char *key, Value v) {
+    Buf text = { 0 };
+    if (!value_is_gone(v) && json_write(&text, v, &(JsonWrite){ 0 }, NULL)) add_fact(t, key, buf_str(&text));
+    buf_clear(&text);
+}
+
+static void add_ms(Table *t, const char *key, int64_t ms) {
+    if (ms <= 0) return;
+    table_add(t, str_from(key));
+    table_add_fmt(t, "%lld ms", (long long)ms);
+}
+
+/* "NAME  KIND  FILE:LINE" */
+static void add_head(Buf *out, Str name, const char *kind, const Origin *o, bool color) {
+    Table t = { .columns = 3 };
+    table_add(&t, name);
+    table_add(&t, str_from(kind));
+    if (o->file.n) table_add_fmt(&t, STR_FMT ":%u", STR_ARG(o->file), o->line);
+    else table_add(&t, STR("(built in)"));
+    table_write(&t, out, 0, color);
+}
+
+/* A text of many lines, below its name. */
+static void add_block(Buf *out, const char *key, Str text) {
+    Str line;
+    if (!str_trim(text).n) return;
+    buf_add_fmt(out, "  %s\n", key);
+    while (str_next_line(&text, &line)) {
+        if (line.n) buf_add(out, STR("    "));
+        cli_escape(out, line, false);
+        buf_add_char(out, '\n');
+    }
+}
+
+static bool is_required(const Value *required, Str name) {
+    if (!required || !value_is_list(*required)) return false;
+    const List *list = value_list(*required);
+    for (uint32_t i = 0; i < list->n; i++)
+        if (value_is_string(list->at[i]) && str_eq(value_str(list->at[i]), name)) return true;
+    return false;
+}
+
+static Str text_at(Value map, const char *key, Str otherwise) {
+    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
+    return v && value_is_string(*v) ? value_str(*v) : otherwise;
+}
+
+static void add_parameters(Buf *out, Value schema) {
+    if (!value_is_dict(schema)) return;
+    Value *properties = dict_find_str(value_dict(schema), STR("properties"));
+    Value *required = dict_find_str(value_dict(schema), STR("required"));
+    if (!properties || !value_is_dict(*properties) || value_dict(*properties)->n == 0) return;
+    Table t = { .columns = 4 };
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(*properties), &i, &e);) {
+        table_add(&t, value_str(e->key));
+        table_add(&t, text_at(e->value, "type", STR("any")));
+        table_add(&t, is_required(required, value_str(e->key)) ? STR("required") : STR("optional"));
+        table_add(&t, listing_summary(text_at(e->value, "description", STR(""))));
+    }
+    buf_add(out, STR("  parameters\n"));
+    table_write(&t, out, 4, false);
+}
+
+void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
+    Table facts = { .columns = 2 };
+    add_head(out, t->name, tool_kind_name(t->kind), &t->origin, color);
+    add_fact(&facts, "title", t->title);
+    if (!full) add_fact(&facts, "description", listing_summary(t->description));
+    add_names(&facts, "aliases", t->aliases);
+    add_fact(&facts, "category", t->category);
+    add_fact(&facts, "icon", t->icon);
+    add_ms(&facts, "timeout", listing_timeout(t));
+    add_value(&facts, "safety", t->safety);
+    add_value(&facts, "retry", t->retry);
+    add_fact(&facts, "idempotency", t->idempotency);
+    add_names(&facts, "injected", t->injected);
+    if (t->confirm) add_fact(&facts, "confirm", STR("yes"));
+    if (t->async) add_fact(&facts, "async", STR("yes"));
+    add_fact(&facts, "agent", t->agent);
+    add_fact(&facts, "bundle", t->bundle ? t->bundle->name : STR(""));
+    add_names(&facts, "command", t->argv);
+    add_names(&facts, "environment", t->env_passthrough);
+    add_value(&facts, "environment", t->environment);
+    add_fact(&facts, "server", t->server);
+    add_fact(&facts, "server tool", t->server_tool);
+    if (full) add_value(&facts, "output schema", t->output_schema);
+    table_write(&facts, out, 2, false);
+    add_parameters(out, t->parameters);
+    if (!full) return;
+    add_block(out, "description", t->description);
+    if (t->script) add_block(out, "script", module_source(t->script)->text);
+}
+
+void listing_hook(Buf *out, const HookDef *h, bool color) {
+    Table facts = { .columns = 2 };
+    add_head(out, h->name, listing_hook_kind(h->kind), &h->origin, color);
+    add_fact(&facts, "event", h->event);
+    table_add(&facts, STR("priority"));
+    table_add_fmt(&facts, "%lld", (long long)h->priority);
+    add_fact(&facts, "when", str_trim(h->when_text));
+    add_fact(&facts, "on_error", str_from(listing_on_error(h)));
+    add_ms(&facts, "timeout", h->timeout_ms);
+    add_fact(&facts, "agent", h->agent);
+    add_names(&facts, "tools", h->tools);
+    add_fact(&facts, "command", h->command);
+    table_write(&facts, out, 2, false);
+    if (h->script) add_block(out, "script", module_source(h->script)->text);
+}
+
+void listing_agent(Buf *out, const AgentDef *a, bool color) {
+    Table facts = { .columns = 2 };
+    add_head(out, a->name, "agent", &a->origin, color);
+    add_fact(&facts, "title", a->title);
+    add_fact(&facts, "description", a->description);
+    add_fact(&facts, "model", a->model.n ? a->model : STR("(its parent's)"));
+    add_fact(&facts, "provider", a->provider);
+    add_names(&facts, "tools", a->tools);
+    add_names(&facts, "hooks", a->hooks);
+    add_names(&facts, "blocked tools", a->blocked_tools);
+    add_names(&facts, "mcp", a->mcp);
+    if (a->max_iterations) table_add(&facts, STR("iterations")), table_add_fmt(&facts, "%lld", (long long)a->max_iterations);
+    if (a->verify) add_fact(&facts, "verify", STR("yes"));
+    table_write(&facts, out, 2, false);
+    add_block(out, "prompt", a->prompt);
+}

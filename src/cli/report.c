@@ -1,0 +1,71 @@
+#include <stdlib.h>
+#include "cli/report.h"
+
+void report_count(Buf *out, size_t n, const char *noun) {
+    buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
+    *out = NULL;
+    bool ok = project_load(&(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
+    problems_sort(problems);
+    return ok;
+}
+
+static void say_problem(const Cli *cli, const Problem *p, Buf *line) {
+    static const SayLevel level[] = { [PROBLEM_ERROR] = SAY_ERROR, [PROBLEM_WARNING] = SAY_WARNING, [PROBLEM_HINT] = SAY_HINT };
+    buf_reset(line);
+    problem_format(p, line);
+    if (p->severity != PROBLEM_ERROR) buf_add_fmt(line, " [%s]", problem_severity_name(p->severity));
+    cli_say(cli, level[p->severity], buf_str(line));
+}
+
+static void say_dropped(const Cli *cli, const Problems *problems) {
+    if (!problems->dropped) return;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "%zu more problems are not shown", problems->dropped);
+    cli_say(cli, SAY_ERROR, buf_str(&line));
+    buf_clear(&line);
+}
+
+void report_problems(const Cli *cli, const Problems *problems) {
+    Buf line = { 0 };
+    for (size_t i = 0; i < problems->n; i++) say_problem(cli, &problems->at[i], &line);
+    say_dropped(cli, problems);
+    buf_clear(&line);
+}
+
+/* One error stands for all of them; the hint says where the others are. */
+static void fail_with_first(Cli *cli, const Problems *problems) {
+    Error err = { 0 };
+    size_t i = 0;
+    while (i < problems->n && problems->at[i].severity != PROBLEM_ERROR) i++;
+    if (i == problems->n) {
+        error_set(&err, ERR_CONFIG, "the project is not valid");
+    } else {
+        const Problem *p = &problems->at[i];
+        char *file = str_dup(p->file);
+        error_set(&err, ERR_CONFIG, STR_FMT, STR_ARG(p->message));
+        error_place(&err, file, p->line, p->column);
+        if (p->hint.n) error_hint(&err, STR_FMT, STR_ARG(p->hint));
+        else if (problems->errors > 1) error_hint(&err, "%zu errors in all: see harness validate", problems->errors);
+        free(file);
+    }
+    cli_fail(cli, CLI_FAILED, &err);
+}
+
+Project *report_project(Cli *cli) {
+    Project *project = NULL;
+    Problems problems = { 0 };
+    if (!report_load(cli, false, &project, &problems)) {
+        Buf line = { 0 };
+        if (cli->json) fail_with_first(cli, &problems);
+        else
+            for (size_t i = 0; i < problems.n; i++)
+                if (problems.at[i].severity == PROBLEM_ERROR) say_problem(cli, &problems.at[i], &line);
+        if (!cli->json) say_dropped(cli, &problems);
+        buf_clear(&line);
+    }
+    problems_clear(&problems);
+    return project;
+}

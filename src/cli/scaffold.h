@@ -1,0 +1,18 @@
+/* The files that init and scaffold write. */
+#pragma once
+#include "base/error.h"
+#include "base/vec.h"
+#include "base/str.h"
+
+typedef struct ScaffoldFile { const char *path, *text; } ScaffoldFile;
+extern const ScaffoldFile scaffold_files[];                        /* scaffold_files.c */
+extern const size_t scaffold_count;
+
+/* What became of each file, in the order of the table. `kept` is the path that stands in the way: the file itself, or
+ * for harness.md another project file. */
+typedef struct ScaffoldOutcome { const char *created, *kept; } ScaffoldOutcome;
+
+/* Writes what is missing below the folder `root_fd`, into outcome[scaffold_count]. Never changes a file that is there,
+ * follows no link, and a file appears whole or not at all. Everything is looked at before the first write. When it fails
+ * half-way, what was written stays, and a second run completes it. */
+bool scaffold_write(int root_fd, ScaffoldOutcome *outcome, Error *err);
