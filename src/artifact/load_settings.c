@@ -1,6 +1,6 @@
 /* harness.md, harness.yaml: finding it, and the settings in it. */
 #include "artifact/builtin_names.h"
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "artifact/settings_check.h"
 #include "value/list.h"
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "artifact/host_names.h"
-#include "artifact/loader.h"
+#include "artifact/load.h"
+#include "artifact/resolve.h"
 #include "base/mem.h"
 #include "value/list.h"
 

@@ -1,6 +1,6 @@
 /* With everything loaded: overrides take their places, names must be unique, references must lead somewhere. */
+#include "artifact/resolve.h"
 #include "artifact/builtin_names.h"
-#include "artifact/loader.h"
 
 typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* what tools, hooks and agents have in common */
 typedef struct Kind {
@@ -222,7 +222,7 @@ static void check_references(Loader *l, const Names *names) {
 static void check_server_tools(Loader *l, const Table *servers) {
     for (size_t i = 0; i < l->tools.n; i++) {
         const ToolDef *t = &l->tools.at[i];
-        if (t->kind != TOOL_MCP || table_has(servers, t->server)) continue;
+        if (t->kind != TOOL_MCP || t->server.n == 0 || table_has(servers, t->server)) continue;
         char *text = arena_fmt(l->docs.arena, ": mcp server \"" STR_FMT "\" is not configured", STR_ARG(t->server));
         report(l, PROBLEM_WARNING, &t->origin, NULL, "tool", t->name, text);
     }

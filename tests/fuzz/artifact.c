@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "artifact/loader.h"
+#include "artifact/host_names.h"
+#include "artifact/load.h"
+#include "artifact/resolve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -25,12 +27,21 @@ static const struct { const char *kind, *path; DocumentFormat format; void (*loa
     { "config", "harness.yaml", DOCUMENT_YAML, load_settings_from }, { "config", "harness.md", DOCUMENT_MARKDOWN, load_settings_from },
 };
 
-static Universe *universe;
+static Universe *universe;                               /* made once: they cost more than most inputs do */
+static HostNames host;
 static int root = -1;
+
+static void set_up(void) {
+    Heap *heap = heap_new(0);
+    universe = universe_new();
+    require(host_names_make(heap, universe, &host, NULL));
+    heap_freeze_all(heap);
+    root = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);   /* a folder without files of ours */
+}
 
 static void run(uint8_t choice, Str text, Problems *problems) {
     size_t k = choice % (sizeof kinds / sizeof *kinds);
-    ProjectInput in = { .universe = universe, .lenient = choice & 64, .strict = choice & 128 };
+    ProjectInput in = { .universe = universe, .predeclared = host.tools, .hook_predeclared = host.hooks, .lenient = choice & 64, .strict = choice & 128 };
     Loader l;
     Document d;
     require(loader_start(&l, &in, root, problems));
@@ -50,8 +61,7 @@ static void run(uint8_t choice, Str text, Problems *problems) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n < 1) return 0;
-    if (!universe) universe = universe_new();
-    if (root < 0) root = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);   /* a folder without files of ours */
+    if (!universe) set_up();
     Str text = { (const char *)data + 1, n - 1 };
     Problems first = { 0 }, second = { 0 };
     run(data[0], text, &first);
