@@ -20,13 +20,14 @@ static Str stem(Str path) {
 /* ---- reading ---- */
 
 static void index_lines(Document *d) {
-    uint32_t n = 1;
-    for (size_t i = 0; i < d->text.n; i++) n += d->text.at[i] == '\n';
-    d->lines = mem_alloc(n * sizeof *d->lines);
-    d->lines[0] = 0;
-    d->n_lines = 1;
-    for (size_t i = 0; i < d->text.n; i++)
-        if (d->text.at[i] == '\n') d->lines[d->n_lines++] = (uint32_t)i + 1;
+    const char *end = d->text.at + d->text.n;
+    size_t cap = d->text.n / 24 + 8;
+    d->lines = mem_alloc(cap * sizeof *d->lines);
+    d->lines[d->n_lines++] = 0;
+    for (const char *at = d->text.at; (at = memchr(at, '\n', (size_t)(end - at)));) {
+        if (d->n_lines == cap) d->lines = mem_resize(d->lines, cap *= 2, sizeof *d->lines);
+        d->lines[d->n_lines++] = (uint32_t)(++at - d->text.at);
+    }
 }
 
 static bool parse_text(DocumentContext *c, Document *d, DocumentFormat format, Error *err) {

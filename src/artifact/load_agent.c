@@ -1,5 +1,5 @@
 /* Sub-agents: .harness/agents/NAME.md, and inline in harness.md and bundles. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/list.h"
 
 typedef struct Agent {

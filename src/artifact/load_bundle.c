@@ -1,5 +1,5 @@
 /* Bundles: several tools, hooks and agents in one file below plugins/, builtins/ or overrides/. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/json.h"
 #include "value/list.h"
 

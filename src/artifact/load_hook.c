@@ -1,5 +1,5 @@
 /* Hooks: .harness/hooks/NAME.md, and inline. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 typedef struct Hook { Str event, script, when, on_error; int64_t priority, timeout_ms; } Hook;
 

@@ -1,5 +1,5 @@
 /* Tools, hooks and agents that stand in harness.md itself. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/list.h"
 
 static void load_list(Loader *l, const LoaderPlace *at, const char *key, void load(Loader *, const LoaderPlace *)) {

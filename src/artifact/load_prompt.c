@@ -1,5 +1,5 @@
 /* .harness/prompts/NAME.md: what MCP clients and slash commands offer. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/list.h"
 
 typedef struct Prompt { Str title, description; Value arguments, messages; } Prompt;

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 #define AT(member) offsetof(ResourceDef, member)
 static const Field fields[] = {

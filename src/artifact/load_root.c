@@ -1,5 +1,5 @@
 /* A folder laid out like .harness/: one subfolder per format. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 typedef void LoadFile(Loader *l, const Document *d, SourceKind source);
 

@@ -1,6 +1,6 @@
 /* harness.md, harness.yaml: finding it, and the settings in it. */
 #include "artifact/builtin_names.h"
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "artifact/settings_check.h"
 #include "value/list.h"
 
@@ -152,15 +152,21 @@ static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
     if (!value_is_gone(v) && !value_is_list(v)) loader_error(l, at, key, "%s: expected list, got %s", key, field_type_name(v));
 }
 
-static void read_settings(Loader *l, bool yaml) {
+static void clear(Settings *s) {
+    s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = VALUE_GONE;
+}
+
+void load_settings_from(Loader *l, const Document *d) {
     Settings *s = &l->project->settings;
-    LoaderPlace at = loader_file_place(l, &l->settings, SOURCE_PROJECT);
+    LoaderPlace at = loader_file_place(l, d, SOURCE_PROJECT);
+    bool yaml = is_yaml(d->file);
+    clear(s);
     FieldInput in = loader_input(l, &at);
     Field all[FIELDS];
     memcpy(all, fields, sizeof fields);
     if (!yaml) all[FIELDS - 1] = file_prompt;
     loader_read(l, &at, all, FIELDS, s);
-    if (!yaml) s->prompt = arena_str(l->docs.arena, l->settings.body);
+    if (!yaml) s->prompt = arena_str(l->docs.arena, d->body);
     s->manifests_set = field_given(&in, "manifests");
     s->spaces_set = field_given(&in, "spaces");
     s->servers_set = field_given(&in, "mcp_servers");
@@ -175,11 +181,10 @@ static void read_settings(Loader *l, bool yaml) {
 
 void load_settings(Loader *l) {
     Settings *s = &l->project->settings;
-    s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = VALUE_GONE;
+    clear(s);
     Str path = l->config.n ? l->config : find(l);
     if (path.n == 0) return;
     if (l->config.n) loader_look_at(l, path);
     s->file = path;
-    bool yaml = is_yaml(path);
-    if ((yaml ? document_read_yaml : document_read_markdown)(&l->docs, "config", path, &l->settings)) read_settings(l, yaml);
+    if ((is_yaml(path) ? document_read_yaml : document_read_markdown)(&l->docs, "config", path, &l->settings)) load_settings_from(l, &l->settings);
 }

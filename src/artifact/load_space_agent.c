@@ -1,4 +1,5 @@
 #include "artifact/space.h"
+#include "value/int.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -20,8 +21,10 @@ static bool given(const FieldInput *in, const char *name) {
     return v && !value_is_none(*v);
 }
 
-static bool check_iterations(Space *s, const LoaderPlace *at, const AgentDef *a, bool is_given) {
-    if (!is_given || a->max_iterations >= 1) return true;
+/* Asks the value itself: in `a` a 0 may only mean that it was no int, which has been said. */
+static bool check_iterations(Space *s, const LoaderPlace *at, const AgentDef *a) {
+    Value *v = dict_find_str(value_dict(at->map), STR("maxIterations"));
+    if (!v || !value_is_int(*v) || int_sign(*v) > 0) return true;
     loader_error(s->l, at, "maxIterations", "agent \"" STR_FMT "\" maxIterations must be >= 1", STR_ARG(a->name));
     return false;
 }
@@ -39,7 +42,7 @@ void space_load_agent(Space *s, const Document *d) {
     AgentDef a = { .origin = at.origin, .from_space = true };
     FieldInput in = loader_input(s->l, &at);
     bool ok = field_read(&in, agent_fields, COUNT(agent_fields), &a);
-    if (ok) ok = check_iterations(s, &at, &a, given(&in, "maxIterations"));    /* else 0 may only mean: not an int */
+    ok = check_iterations(s, &at, &a) && ok;
     if (a.name.at) ok = loader_name_ok(s->l, &at, "agent", a.name) && ok;
     a.prompt = arena_str(s->l->docs.arena, d->body);
     a.prompt_template = loader_template(s->l, &at, NULL, d->body);

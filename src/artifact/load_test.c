@@ -1,5 +1,5 @@
 /* .harness/tests/NAME.md and NAME.yaml: kept as they are for the test runner; what can be wrong about their shape is told here. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 #include "value/list.h"
 
 typedef struct Test { Value model, turns, expect, call, result, error, blocked_by; Str script, description; } Test;

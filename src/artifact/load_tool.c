@@ -1,5 +1,5 @@
 /* The Starlark tool: .harness/tools/NAME.md, and inline in harness.md, bundles and agents. */
-#include "artifact/loader.h"
+#include "artifact/load.h"
 
 typedef struct Tool { Str script, description; int64_t timeout_ms; bool async; } Tool;
 

@@ -51,26 +51,9 @@ typedef struct LoaderPlace {
     bool overriding;
 } LoaderPlace;
 
-/* The formats. Each reports problems and adds what is sound. */
-void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
-void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, once settings stand */
-void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
-void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
-void load_hook(Loader *l, const LoaderPlace *at);                /* load_hook.c */
-void load_agent(Loader *l, const LoaderPlace *at);               /* load_agent.c; inline tools and hooks too */
-void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source);   /* load_bundle.c; kind: plugin, builtin, override */
-void load_prompt(Loader *l, const Document *d, SourceKind source);            /* load_prompt.c */
-void load_resource(Loader *l, const Document *d, SourceKind source);          /* load_resource.c */
-void load_test(Loader *l, const Document *d);                    /* load_test.c */
-void load_manifest(Loader *l, Str path);                         /* load_manifest.c: tools.json */
-void load_manifest_document(Loader *l, const Document *d, Str folder);
-void load_space(Loader *l, Str folder);                          /* load_space.c: agent/, space.manifest.json */
-void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval); /* load_server.c: mcp_servers, .mcp.json */
-void load_mcp_json(Loader *l, Str path);
-void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */
-
-/* A Loader with an empty project. root_fd is borrowed. loader_finish ends it: the project, sealed, when `keep`, else NULL. */
-void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
+/* A Loader with an empty project; false when not even that can be made (reported). root_fd is borrowed. loader_finish ends
+ * it in any case: the project, sealed, when `keep`, else NULL. */
+bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
 Project *loader_finish(Loader *l, bool keep);
 
 /* ---- shared pieces (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
@@ -127,5 +110,3 @@ bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `re
     { .name = "idempotency", .flags = FIELD_IGNORED }, { .name = "injected", .flags = FIELD_IGNORED }, \
     { .name = "confirm", .flags = FIELD_IGNORED }, { .name = "aliases", .flags = FIELD_IGNORED }, \
     { .name = "title", .flags = FIELD_IGNORED }, { .name = "output_schema", .flags = FIELD_IGNORED }
-
-void resolve_project(Loader *l);                                 /* resolve.c: overrides, duplicates, aliases, references, hints */

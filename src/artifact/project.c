@@ -5,32 +5,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "artifact/host_names.h"
-#include "artifact/loader.h"
+#include "artifact/load.h"
+#include "artifact/resolve.h"
 #include "base/mem.h"
 #include "value/list.h"
 
 /* ---- the loader's beginning and end ---- */
 
-static void make_host_names(Loader *l) {
+static bool make_host_names(Loader *l, Error *err) {
     Project *p = l->project;
-    HostNames names;
-    Error err = { 0 };
-    if (l->in->predeclared && l->in->hook_predeclared) {
-        l->predeclared = l->in->predeclared;
-        l->hook_predeclared = l->in->hook_predeclared;
-        return;
+    HostNames names = { l->in->predeclared, l->in->hook_predeclared };
+    if (!names.tools || !names.hooks) {
+        HostNames stand_ins;
+        p->host_heap = heap_new(0);
+        if (!host_names_make(p->host_heap, p->universe, &stand_ins, err)) return false;
+        heap_freeze_all(p->host_heap);
+        if (!names.tools) names.tools = stand_ins.tools;
+        if (!names.hooks) names.hooks = stand_ins.hooks;
     }
-    p->host_heap = heap_new(0);
-    if (host_names_make(p->host_heap, p->universe, &names, &err)) {
-        l->predeclared = l->in->predeclared ? l->in->predeclared : names.tools;
-        l->hook_predeclared = l->in->hook_predeclared ? l->in->hook_predeclared : names.hooks;
-    } else {
-        problems_add_error(l->docs.problems, STR(""), &err);
-    }
-    heap_freeze_all(p->host_heap);
+    l->predeclared = names.tools;
+    l->hook_predeclared = names.hooks;
+    return true;
 }
 
-void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems) {
+bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems) {
     Project *p = mem_zero(1, sizeof *p);
     p->heap = heap_new(0);
     p->script_heap = heap_new(0);
@@ -40,7 +38,10 @@ void loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .problems = problems, .strict = in->strict };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
     l->script_errors = mem_zero(1, sizeof *l->script_errors);
-    make_host_names(l);
+    Error err = { 0 };
+    bool ok = p->universe ? make_host_names(l, &err) : error_set(&err, ERR_INTERNAL, "the names of the language cannot be made");
+    if (!ok) problems_add(problems, PROBLEM_ERROR, STR(""), (Place){ 0 }, (Str){ 0 }, "%s", err.msg);
+    return ok;
 }
 
 #define HAND_OVER(member) (p->member = l->member.at, p->n_##member = l->member.n)
@@ -91,7 +92,7 @@ void project_free(Project *p) {
     heap_free(p->script_heap);
     heap_free(p->heap);
     if (p->host_heap) heap_free(p->host_heap);
-    if (p->owns_universe) universe_free(p->universe);
+    if (p->owns_universe && p->universe) universe_free(p->universe);
     arena_clear(&p->arena);
     free(p);
 }
@@ -250,10 +251,10 @@ bool project_load(const ProjectInput *in, Project **out, Problems *problems) {
     if (fd < 0 && problems->errors == errors) fail(problems, in->dir ? in->dir : ".", "open project");
     if (fd >= 0) {
         Loader l;
-        loader_start(&l, in, fd, problems);
+        bool ready = loader_start(&l, in, fd, problems);
         l.project->root = arena_str(&l.project->arena, str_from(root));
         l.config = arena_str(&l.project->arena, buf_str(&config));
-        load_everything(&l);
+        if (ready) load_everything(&l);
         *out = loader_finish(&l, problems->errors == errors);
         close(fd);
     }

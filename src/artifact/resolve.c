@@ -1,6 +1,6 @@
 /* With everything loaded: overrides take their places, names must be unique, references must lead somewhere. */
+#include "artifact/resolve.h"
 #include "artifact/builtin_names.h"
-#include "artifact/loader.h"
 
 typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* what tools, hooks and agents have in common */
 typedef struct Kind {

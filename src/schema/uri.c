@@ -115,8 +115,9 @@ Str uri_decode(Str text, Arena *arena) {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
         bool code = text.at[i] == '%' && text.n - i > 2 && digit(text.at[i + 1]) >= 0 && digit(text.at[i + 2]) >= 0;
-        out[n++] = code ? (char)(digit(text.at[i + 1]) << 4 | digit(text.at[i + 2])) : text.at[i];
-        if (code) i += 2;
+        char c = text.at[i];
+        if (code) c = (char)(digit(text.at[i + 1]) << 4 | digit(text.at[i + 2])), i += 2;
+        out[n++] = c;
     }
     out[n] = 0;
     return (Str){ out, n };

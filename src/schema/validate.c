@@ -490,8 +490,8 @@ static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *pat
 
 static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
     uint32_t required = 0;
-    const Entry *e = d->entry, *end = e + d->used;
-    for (; e < end; e++) {
+    for (uint32_t i = 0; i < d->used; i++) {
+        const Entry *e = &d->entry[i];
         if (!value_is_string(e->key)) {
             if (value_is_gone(e->key)) continue;
             return false;

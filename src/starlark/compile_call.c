@@ -40,10 +40,23 @@ void compile_call(Fn *f, const Expr *call, uint16_t at, uint16_t dst) {
     compile_emit(f, OP_CALL, call->call.n, at, 0, dst);
 }
 
+/* Can evaluating this neither fail nor be seen from outside? */
+static bool is_quiet(const Expr *e) {
+    return e->kind == EXPR_CONST || (e->kind == EXPR_NAME && e->name.bind->scope != SCOPE_GLOBAL);
+}
+
+static bool all_quiet(const Expr *call) {
+    for (uint32_t i = 0; i < call->call.n; i++)
+        if (!is_quiet(call->call.args[i].value)) return false;
+    return true;
+}
+
 void compile_method_call(Fn *f, const Expr *call, String *name, uint16_t at, uint16_t dst) {
-    push_args(f, call);
     uint32_t k = compile_string(f, name);
     if (k > UINT16_MAX) { compile_fail(f, call->pos, "function has too many constants (limit %d)", UINT16_MAX); return; }
+    f->pos = call->call.fn->pos;
+    if (!all_quiet(call)) compile_emit(f, OP_HAS_ATTR, 0, at, k, 0);   /* x.f is evaluated before the arguments */
+    push_args(f, call);
     compile_emit(f, OP_CALL_METHOD, call->call.n, at, k, dst);
 }
 

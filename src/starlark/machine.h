@@ -67,6 +67,7 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
 /* vm_shape.c: a script function only gets its frame, anything else is called at once */
 bool vm_call_shape(Vm *vm, Value *at, const CodeShape *shape, Value *ret, Error *err);  /* at: the callee, then the arguments */
 bool vm_call_method(Vm *vm, Value *at, String *name, uint32_t n, Value *ret, Error *err); /* at: the receiver, then the arguments */
+bool vm_has_method(Vm *vm, Value x, String *name, Error *err);
 
 /* vm_run.c */
 bool vm_run(Vm *vm, size_t until, Error *err);                                /* until so many frames are left */

@@ -517,6 +517,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
     }
     do_SLICE: TRY(operate_slice(vm, &R(i.b), &R(i.a), err)); NEXT();
     do_ATTR: TRY(vm_attr(vm, R(i.b), (String *)value_object(k[i.c]), &R(i.a), err)); NEXT();
+    do_HAS_ATTR: TRY(vm_has_method(vm, R(i.a), (String *)value_object(k[i.b]), err)); NEXT();
     do_SET_ATTR: TRY(operate_set_attr(vm, R(i.a), (String *)value_object(k[i.b]), R(i.c), err)); NEXT();
 
     do_LIST: {

@@ -71,11 +71,18 @@ bool vm_call_shape(Vm *vm, Value *at, const CodeShape *shape, Value *ret, Error 
     return ok;
 }
 
+static const NativeDef *method_of(Value x, String *name) {
+    return value_is_object(x) ? native_method((ObjectType)value_object(x)->type, string_str(name)) : NULL;
+}
+
+bool vm_has_method(Vm *vm, Value x, String *name, Error *err) {
+    Value ignored;
+    return method_of(x, name) || vm_attr(vm, x, name, &ignored, err);
+}
+
 bool vm_call_method(Vm *vm, Value *at, String *name, uint32_t n, Value *ret, Error *err) {
-    if (value_is_object(at[0])) {
-        const NativeDef *def = native_method((ObjectType)value_object(at[0])->type, string_str(name));
-        if (def) return vm_call_native(vm, def, at[0], at + 1, n, ret, err);
-    }
+    const NativeDef *def = method_of(at[0], name);
+    if (def) return vm_call_native(vm, def, at[0], at + 1, n, ret, err);
     Value fn;
     return vm_attr(vm, at[0], name, &fn, err) && call_any(vm, fn, at + 1, n, NULL, 0, ret, err);
 }

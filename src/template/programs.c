@@ -102,7 +102,12 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
         shell_program_word(s, w);
         return;
     }
-    const ShellProgram *p = w->dynamic ? &programs[N_PROGRAMS - 1] : find_program(name);
+    const ShellProgram *any = &programs[N_PROGRAMS - 1];
+    if (w->expands && !w->quoted && w->n == 0) {                       /* $SUDO cmd: may be nothing, then the next word is the program */
+        s->command = (ShellCommand){ .place = SHELL_AT_INNER, .program = any, .stage = STAGE_OPTIONS, .in_find = in_find };
+        return;
+    }
+    const ShellProgram *p = w->dynamic ? any : find_program(name);
     s->command = (ShellCommand){ .place = SHELL_AT_ARGS, .program = p, .stage = p ? STAGE_OPTIONS : STAGE_FREE,
                                  .operands = p ? p->operands : 0, .in_find = in_find, .no_args = true };
     if (str_eq(name, STR("alias")) || str_eq(name, STR("shopt")) || str_eq(name, STR("enable"))) s->unsure = true;

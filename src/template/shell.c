@@ -356,7 +356,7 @@ static void feed_heredoc(ShellState *s, char c) {
     if (c != '\n') {
         s->line_escape = c == '\\' && !s->line_escape;
         if (h->tabs && s->line == 0 && c == '\t') return;
-        s->line = s->line >= 0 && s->line < h->n && h->text[s->line] == c ? (int8_t)(s->line + 1) : -1;
+        s->line = s->line >= 0 && s->line < h->n && h->text[s->line] == c ? (int16_t)(s->line + 1) : -1;
         return;
     }
     if (s->line_escape && !h->quoted) s->unsure = true;    /* shells differ on whether the next line can end it */

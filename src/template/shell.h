@@ -78,7 +78,7 @@ typedef struct ShellState {
     bool locale;                        /* inside $"…" */
     bool unsure;
     bool integer, assigned;             /* declare -i was read; a parameter was assigned */
-    int8_t line;                        /* here-document: characters of the line that match its end, or -1 */
+    int16_t line;                       /* here-document: characters of the line that match its end, or -1 */
     bool line_escape;
     uint8_t lead;                       /* AstLead: what the text fed since the last shell_text_start means */
 } ShellState;

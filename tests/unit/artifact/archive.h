@@ -64,9 +64,10 @@ static inline void archive_write(const char *dir, Str path, Str text) {
 }
 
 static inline char *archive_folder(void) {
-    char name[] = "/tmp/harness-test-XXXXXX";
-    if (!mkdtemp(name)) fail_msg("no temporary folder");
-    return strdup(name);
+    char memory[] = "/dev/shm/harness-test-XXXXXX", disk[] = "/tmp/harness-test-XXXXXX";
+    if (mkdtemp(memory)) return strdup(memory);          /* faster by far for thousands of files */
+    if (!mkdtemp(disk)) fail_msg("no temporary folder");
+    return strdup(disk);
 }
 
 static inline int archive_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {

@@ -61,6 +61,7 @@ static void test_quotes_more(void **state) {
     check("c {{c}}", "{\"c\":\"-v\"}", "c -v");
     check("c a{{x}}", "{\"x\":\"-v\"}", "c a-v");
     check("c {{x}}{{y}}", "{\"x\":\"a\",\"y\":\"-v\"}", "c a-v");
+    check("$SUDO c {{x}}; \"$CMD\" {{x}}", "{\"x\":\"a\"}", "$SUDO c a; \"$CMD\" a");
     check("{{! note }}c {{x}}", "{\"x\":\"a\"}", "c a");
 }
 
@@ -158,6 +159,10 @@ static void test_loads(void **state) {
     check_load("! {{x}}", 1, 3, "choose the program");
     check_load("A=1 B=2 {{x}}", 1, 9, "choose the program");
     check_load("> f {{x}}", 1, 5, "choose the program");
+    check_load("$SUDO {{x}}", 1, 7, "choose the program");
+    check_load("$SUDO sh -c {{x}}", 1, 13, "would be code for sh");
+    check_load("$SHELL -c {{x}}", 1, 11, "would be code");
+    check_load("$A $B eval {{x}}", 1, 12, "would be code for eval");
     check_load("(a) {{x}}", 1, 5, "choose the program");
     check_load("a=1 b[{{x}}]=2", 1, 7, "choose the program");
     check_load("(( {{x}} ))", 1, 4, "");
