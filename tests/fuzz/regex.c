@@ -18,6 +18,7 @@ static void search(Str pattern, unsigned flags, Str text) {
     regex_free(re);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Str rest = { (const char *)data, size }, pattern;
     if (size > 2000 || !str_next_line(&rest, &pattern)) return 0;

@@ -26,6 +26,7 @@ static void validate(Value root, Value instance, bool assert_format) {
     schema_free(s);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 20000) return 0;
     if (!heap) heap = heap_new(64 << 20);
