@@ -127,7 +127,7 @@ const Command command_table[] = {
                 "\n"
                 "type is tool, hook or agent; then the fields of the object in `harness tools`,\n"
                 "`hooks` or `agents`, and more: for a tool output_schema, retry, idempotency, injected,\n"
-                "async, confirm, agent, bundle, script, argv, env_passthrough, environment, folder,\n"
+                "async, confirm, agent, bundle, script, command, argv, env_passthrough, environment, folder,\n"
                 "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
                 "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
         .flags = inspect_flags, .run = command_inspect,

@@ -68,6 +68,7 @@ static bool add_tool_extra(Buf *out, const ToolDef *t, Error *err) {
     add_text_or_null(out, "agent", t->agent);
     add_text_or_null(out, "bundle", t->bundle ? t->bundle->name : (Str){ 0 });
     add_script(out, "script", t->script);
+    add_text_or_null(out, "command", t->command ? template_text(t->command) : (Str){ 0 });
     add_names(out, "argv", t->argv);
     add_names(out, "env_passthrough", t->env_passthrough);
     if (!add_value(out, "environment", t->environment, err)) return false;

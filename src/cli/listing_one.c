@@ -97,8 +97,8 @@ void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     if (t->async) add_fact(&facts, "async", STR("yes"));
     add_fact(&facts, "agent", t->agent);
     add_fact(&facts, "bundle", t->bundle ? t->bundle->name : STR(""));
-    add_names(&facts, "command", t->argv);
-    add_names(&facts, "environment", t->env_passthrough);
+    add_names(&facts, "argv", t->argv);
+    add_names(&facts, "passed on", t->env_passthrough);
     add_value(&facts, "environment", t->environment);
     add_fact(&facts, "server", t->server);
     add_fact(&facts, "server tool", t->server_tool);
@@ -108,6 +108,7 @@ void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     if (!full) return;
     add_block(out, "description", t->description);
     if (t->script) add_block(out, "script", module_source(t->script)->text);
+    if (t->command) add_block(out, "command", template_text(t->command));
 }
 
 void listing_hook(Buf *out, const HookDef *h, bool color) {

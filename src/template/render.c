@@ -272,4 +272,5 @@ void template_free(Template *t) {
     free(t);
 }
 
+Str template_text(const Template *t) { return t->text; }
 bool template_has_raw(const Template *t) { return t->has_raw; }

@@ -60,4 +60,5 @@ bool template_compile_command(Str text, const TemplateCommand *command, Template
  * missing, and a string that begins a word with '-' where it could become an option. */
 bool template_render_command(const Template *t, Value args, Buf *out, Error *err);
 
+Str template_text(const Template *t);       /* as it was given */
 bool template_has_raw(const Template *t);   /* has {{{x}}} or {{&x}} */

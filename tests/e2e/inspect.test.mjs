@@ -57,7 +57,7 @@ test('a tool', t => {
   const json = JSON.parse(run(['-C', dir, 'inspect', 'look', '--type', 'tool', '--json']).stdout);
   assert.deepEqual(Object.keys(json), ['type', 'name', 'title', 'aliases', 'kind', 'file', 'line', 'description', 'parameters', 'safety',
     'category', 'icon', 'timeout_ms', 'output_schema', 'retry', 'idempotency', 'injected', 'async', 'confirm', 'agent', 'bundle', 'script',
-    'argv', 'env_passthrough', 'environment', 'folder', 'server', 'server_tool']);
+    'command', 'argv', 'env_passthrough', 'environment', 'folder', 'server', 'server_tool']);
   assert.equal(json.type, 'tool');
   assert.equal(json.script, 'def run(args):\n    return args["path"]\n');
 });
@@ -93,6 +93,38 @@ test('an agent', t => {
   assert.deepEqual(Object.keys(json), ['type', 'name', 'description', 'model', 'tools', 'hooks', 'file', 'line', 'title', 'provider',
     'prompt', 'blocked_tools', 'mcp', 'verify', 'max_iterations']);
   assert.deepEqual([json.model, json.mcp, json.verify, json.max_iterations], [null, null, false, null]);
+});
+
+test('command and argv tools', t => {
+  const dir = project(t, {
+    'harness.md': '---\nbuiltin_tools: none\n---\n',
+    'agent/tools/ship.md': `---
+id: ship
+name: Ship
+description: Ships.
+parameters: [{ name: to, type: string, description: Where., required: true, enum: [a, b] }]
+command: |
+  echo first
+  sh ship.sh {{to}}
+environment: { MODE: "\${MODE}" }
+---
+`,
+    'tools.json': '{"tools":[{"name":"now","command":["/bin/date","-u"],"timeoutSec":2,"envPassthrough":["TZ"]}]}',
+  });
+  assert.equal(run(['-C', dir, 'inspect', 'ship']).stdout.replace(/:\d+\n/, ':N\n'), `ship  command  agent/tools/ship.md:N
+  title        Ship
+  timeout      60000 ms
+  environment  {"MODE":"\${MODE}"}
+  parameters
+    to  string  required  Where.
+  description
+    Ships.
+  command
+    echo first
+    sh ship.sh {{to}}
+`);
+  assert.equal(JSON.parse(run(['-C', dir, 'inspect', 'ship', '--json']).stdout).command, 'echo first\nsh ship.sh {{to}}\n');
+  assert.match(run(['-C', dir, 'inspect', 'now']).stdout, /^now  argv  tools\.json:1\n {2}timeout    2000 ms\n {2}argv       \/bin\/date, -u\n {2}passed on  TZ\n/);
 });
 
 test('unknown and ambiguous names', t => {
