@@ -60,15 +60,29 @@ static void add_valid(Buf *b, Str s) {
     }
 }
 
+/* Piece by piece, so that it can be interrupted; a character cut by the end of a piece is looked at again with the next. */
+static bool check_utf8(Vm *vm, Str s, bool *valid, Error *err) {
+    for (size_t at = 0, n; at < s.n; at += n) {
+        Str piece = str_sub(s, at, at + WORK_CHUNK);
+        n = utf8_valid_prefix(piece);
+        if (n + 4 <= piece.n || (n < piece.n && at + piece.n == s.n)) return *valid = false, true;
+        if (!vm_work(vm, piece.n / 64, err)) return false;
+    }
+    return *valid = true, true;
+}
+
 /* The same bytes, but valid UTF-8, as a string or as bytes. */
 static bool transcode(Vm *vm, Str s, bool to_bytes, Value *out, Error *err) {
     Buf b = { .limit = STRING_MAX };
-    bool valid = utf8_valid(s);
+    bool valid;
+    if (!check_utf8(vm, s, &valid, err)) return false;
     if (!valid) add_valid(&b, s);
     Str text = valid ? s : buf_str(&b);
-    String *fresh = to_bytes ? bytes_new(vm_heap(vm), text, err) : string_new(vm_heap(vm), text, err);
+    char *at;
+    String *fresh = (to_bytes ? bytes_room : string_room)(vm_heap(vm), text.n, &at, err);
+    bool ok = fresh && work_copy(&(Work){ .vm = vm }, at, text, err);
     buf_clear(&b);
-    return fresh && vm_work(vm, s.n / 8, err) && (*out = value_from_object(fresh), true);
+    return ok && (*out = value_from_object(fresh), true);
 }
 
 static bool str_of_small(Vm *vm, int64_t i, Value *out, Error *err) {

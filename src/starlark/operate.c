@@ -8,6 +8,7 @@
 #include "starlark/repr.h"
 #include "starlark/search.h"
 #include "starlark/setops.h"
+#include "starlark/work.h"
 #include "value/int.h"
 #include "value/range.h"
 
@@ -173,14 +174,24 @@ static bool concat_tuples(Vm *vm, const Tuple *a, const Tuple *b, Value *out, Er
     return *out = value_from_object(t), true;
 }
 
+/* Short texts, and those that grow piece by piece, are quick; only copying two long ones must be interruptible. */
+static bool concat_text(Vm *vm, String *a, String *b, Value *out, Error *err) {
+    enum { LONG = 4 << 20 };
+    Work w = { .vm = vm };
+    if ((size_t)a->n + b->n < LONG || (b->n < LONG && string_can_append(a, b->n))) {
+        String *s = string_concat(vm_heap(vm), a, b, err);
+        return s && (*out = value_from_object(s), work_add(&w, b->n / 64, err));
+    }
+    char *at;
+    String *s = (a->obj.type == OBJECT_STRING ? string_room : bytes_room)(vm_heap(vm), (size_t)a->n + b->n, &at, err);
+    if (!s || !work_copy(&w, at, string_str(a), err) || !work_copy(&w, at + a->n, string_str(b), err)) return false;
+    return *out = value_from_object(s), true;
+}
+
 static bool add(Vm *vm, Value x, Value y, Value *out, Error *err) {
     if (value_is_object(x) && value_is_object(y) && value_object(x)->type == value_object(y)->type)
         switch (value_object(x)->type) {
-        case OBJECT_STRING: case OBJECT_BYTES: {
-            String *s = string_concat(vm_heap(vm), value_string(x), value_string(y), err);
-            if (!s) return false;
-            return *out = value_from_object(s), vm_work(vm, value_string(y)->n / 64, err);
-        }
+        case OBJECT_STRING: case OBJECT_BYTES: return concat_text(vm, value_string(x), value_string(y), out, err);
         case OBJECT_LIST: return concat_lists(vm, value_list(x), value_list(y), out, err);
         case OBJECT_TUPLE: return concat_tuples(vm, value_tuple(x), value_tuple(y), out, err);
         default: break;

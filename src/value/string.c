@@ -81,7 +81,7 @@ static String *concat_into_buffer(Heap *h, String *a, String *b, Error *err) {
     return view(h, (ObjectType)a->obj.type, shared, shared->bytes, n, err);
 }
 
-static bool is_tip(const String *a, size_t more) {
+bool string_can_append(const String *a, size_t more) {
     if (a->obj.aux != STRING_SHARED || (a->obj.flags & OBJECT_SHARED)) return false;
     const StringBuffer *b = a->shared;
     return a->at + a->n == b->bytes + b->used && b->cap - b->used >= more;
@@ -91,7 +91,7 @@ String *string_concat(Heap *h, String *a, String *b, Error *err) {
     if (b->n == 0) return a;
     if (a->n == 0 && a->obj.type == b->obj.type) return b;
     size_t n = (size_t)a->n + b->n;
-    if (is_tip(a, b->n) && n <= STRING_MAX) {
+    if (string_can_append(a, b->n) && n <= STRING_MAX) {
         String *s = view(h, (ObjectType)a->obj.type, a->shared, a->at, n, err);
         if (!s) return NULL;
         memcpy(a->shared->bytes + a->shared->used, b->at, b->n);  /* if b lies in this buffer, then before `used` */

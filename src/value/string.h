@@ -26,6 +26,7 @@ String *string_room(Heap *h, size_t n, char **at, Error *err); /* n bytes for th
 String *bytes_new(Heap *h, Str s, Error *err);
 String *bytes_room(Heap *h, size_t n, char **at, Error *err);
 String *string_concat(Heap *h, String *a, String *b, Error *err); /* same type as a; amortised O(b) when a is the tip of its buffer */
+bool string_can_append(const String *a, size_t n);        /* would string_concat copy only the n bytes of b? */
 String *string_slice(Heap *h, String *s, size_t from, size_t to, Error *err); /* from <= to <= n; same type as s */
 uint32_t string_hash(String *s);                          /* cached; never 0 */
 bool string_same(const String *a, const String *b);       /* equal bytes */
