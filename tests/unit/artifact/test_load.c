@@ -116,10 +116,13 @@ static void test_scripts_run(void **state) {
     Error err = { 0 };
     Value args, out, event = value_from_object(string_new(heap, STR("log"), &err));
     assert_true(json_read(heap, STR("{\"n\": 21}"), NULL, &args, &err));
+    Value both[] = { args, event };
+    size_t pin = heap_pin(heap, both, 2);                 /* a call may collect */
     if (!module_call(vm, p->tools[0].script, STR("run"), &args, 1, &out, &err)) fail_msg("%s", err.msg);
     assert_json(out, "{\"n\":42}");
-    if (!module_call_expression(vm, p->hooks[0].when, (Value[]){ args, event }, 2, &out, &err)) fail_msg("%s", err.msg);
+    if (!module_call_expression(vm, p->hooks[0].when, both, 2, &out, &err)) fail_msg("%s", err.msg);
     assert_true(value_is_bool(out) && value_bool(out));
+    heap_unpin(heap, pin);
     vm_free(vm);
     heap_free(heap);
     project_free(p);
