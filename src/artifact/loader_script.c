@@ -60,7 +60,7 @@ static Module *compile(Loader *l, const LoaderPlace *at, const char *key, const 
 
 Module *loader_script(Loader *l, const LoaderPlace *at, const char *key, const char *what, Dict *predeclared) {
     if (text_of(at, key).n == 0) return NULL;
-    return compile(l, at, key, what, (ModuleOptions){ .predeclared = predeclared });
+    return compile(l, at, key, what, (ModuleOptions){ .predeclared = predeclared, .check_members = true });
 }
 
 Module *loader_expression(Loader *l, const LoaderPlace *at, const char *key, const char *what, const Str *params, size_t n) {

@@ -304,11 +304,25 @@ static void spine_step(Spine *s, const Expr *e, uint16_t dst) {
     s->cur = dst;
 }
 
+static void no_member(Fn *f, const Expr *dot, const NativeModule *m) {
+    enum { NAMES_MAX = 64 };
+    Str names[NAMES_MAX];
+    size_t n = 0;
+    Entry *e;
+    for (uint32_t i = 0; n < NAMES_MAX && dict_next(m->members, &i, &e);) names[n++] = value_str(e->key);
+    Str module = string_str(m->name), name = string_str(dot->dot.name), near = str_nearest(name, names, n);
+    if (near.n)
+        compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(module), STR_ARG(name),
+                     STR_ARG(near));
+    else compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT, STR_ARG(module), STR_ARG(name));
+}
+
 /* The constant behind `json` or `json.encode`, when the module and its member are known now. */
 static bool known_member(Fn *f, const Expr *dot, Value *out) {
     Value m;
     if (dot->dot.x->kind != EXPR_NAME || !compile_const_value(f, dot->dot.x, &m) || !value_is(m, OBJECT_MODULE)) return false;
     Value *found = dict_find(((NativeModule *)value_object(m))->members, dot->dot.name);
+    if (!found && f->unit->in->check_members) no_member(f, dot, (NativeModule *)value_object(m));
     return found && (*out = *found, true);
 }
 
@@ -318,8 +332,7 @@ static size_t spine_native(Spine *s, Expr *const *edge, size_t n, const Expr *ba
     Value native;
     const Expr *call = NULL;
     if (edge[n - 1]->kind == EXPR_CALL && compile_const_value(s->f, base, &native)) call = edge[n - 1];
-    else if (n >= 2 && edge[n - 1]->kind == EXPR_DOT && edge[n - 2]->kind == EXPR_CALL &&
-             known_member(s->f, edge[n - 1], &native))
+    else if (edge[n - 1]->kind == EXPR_DOT && known_member(s->f, edge[n - 1], &native) && n >= 2 && edge[n - 2]->kind == EXPR_CALL)
         call = edge[n - 2];
     if (!call) return 0;
     uint16_t to = call == whole ? dst : s->t;

@@ -9,6 +9,7 @@ typedef struct CompilerInput {
     Heap *heap;                          /* where constants go */
     Value (*lookup)(void *ctx, Scope scope, String *name);   /* value of a predeclared or universal name */
     void *ctx;
+    bool check_members;                  /* json.nosuch is an error now, not when it is reached */
 } CompilerInput;
 
 /* The function of the top level; others are its inner ones. */

@@ -98,7 +98,8 @@ static bool compile(Module *m, const ModuleOptions *o, ResolverErrors *all, Erro
     AstModule *ast;
     bool ok = parse(&(ParserInput){ &m->source, &scratch, m->heap, m->interned }, o, &ast, all, err);
     ModuleOptions copy = *o;
-    CompilerInput in = { .module = m, .arena = &m->arena, .heap = m->heap, .lookup = lookup, .ctx = &copy };
+    CompilerInput in = { .module = m, .arena = &m->arena, .heap = m->heap, .lookup = lookup, .ctx = &copy,
+                         .check_members = o->check_members };
     if (ok) {
         in.ast = ast;
         m->n_globals = ast->n_globals;

@@ -15,6 +15,7 @@ typedef struct ModuleOptions {
     const Universe *universe;             /* required; outlives the module */
     Dict *predeclared;                    /* name → Value, for this module beside the universe; may be NULL; outlives it */
     bool allow_while, allow_toplevel;
+    bool check_members;                   /* a predeclared module's member that does not exist is an error at once */
     bool expression;                      /* the text is one expression; module_load gives its value */
     const Str *params;                    /* of an expression: it becomes a function of these, for module_call_expression */
     size_t n_params;
