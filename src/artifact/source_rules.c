@@ -113,7 +113,8 @@ static bool url_matches(Arena *arena, Str entry, Where where) {
 }
 
 bool source_is_trusted(Arena *arena, Str where, bool local, const StrList *trusted, Str root) {
-    Where url = local ? (Where){ 0 } : where_of(arena, where);
+    Where url = { 0 };
+    if (!local) url = where_of(arena, where);
     for (size_t i = 0; i < trusted->n; i++) {
         Str entry = trusted->at[i];
         if (entry.n && (local ? local_matches(arena, entry, where, root) : url_matches(arena, entry, url))) return true;
