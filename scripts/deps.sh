@@ -10,7 +10,7 @@ packages=(
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
-  golang-go golang-starlark-dev libtest-json-schema-acceptance-perl
+  golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
 )
 [[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4)
 

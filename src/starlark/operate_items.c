@@ -148,6 +148,7 @@ static bool slice_items(Vm *vm, Value x, int64_t start, int64_t step, int64_t n,
         *out = value_from_object(t);
     }
     Work w = { .vm = vm };
+    if (n == 0) return true;                             /* an empty list has no items to point at */
     if (step == 1) return work_copy_values(&w, to, from + start, (size_t)n, err);
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[start + i * step];

@@ -1,7 +1,7 @@
 // harness validate: all problems at once, the listing, JSON, strictness, size.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { add, build, folder, project, run } from './harness.mjs';
+import { add, folder, project, run } from './harness.mjs';
 
 const tool = (name, more = '') => `---
 parameters:
@@ -219,17 +219,9 @@ test('1,000 tools and 100 hooks', t => {
   for (let i = 0; i < 1000; i++) files[`.harness/tools/tool_${i}.md`] = tool(`tool_${i}`, 'timeout_ms: 1000\n');
   for (let i = 0; i < 100; i++) files[`.harness/hooks/hook_${i}.md`] = hook('tool.pre', `priority: ${i % 7}\nwhen: payload["name"] == "tool_${i}"\n`);
   const dir = project(t, files);
-  const times = [];
-  let last;
-  for (let i = 0; i < 5; i++) {
-    const start = process.hrtime.bigint();
-    last = run(['-C', dir, 'validate']);
-    times.push(Number(process.hrtime.bigint() - start) / 1e6);
-  }
-  assert.equal(last.status, 0, last.stderr);
-  assert.match(last.stdout, /ok: 1000 tools, 100 hooks, 0 agents\n$/);
-  t.diagnostic(`validate of 1,000 tools and 100 hooks: ${Math.min(...times).toFixed(1)} ms`);
-  if (build === 'release') assert.ok(Math.min(...times) < 2000, `${times}`);
+  const { status, stdout, stderr } = run(['-C', dir, 'validate']);
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /ok: 1000 tools, 100 hooks, 0 agents\n$/);
 });
 
 test('what a guard replaces is listed', t => {

