@@ -28,14 +28,15 @@ static const struct { const char *kind, *path; DocumentFormat format; void (*loa
 };
 
 static Universe *universe;                               /* made once: they cost more than most inputs do */
+static Heap *host_heap;
 static HostNames host;
 static int root = -1;
 
 static void set_up(void) {
-    Heap *heap = heap_new(0);
+    host_heap = heap_new(0);
     universe = universe_new();
-    require(host_names_make(heap, universe, &host, NULL));
-    heap_freeze_all(heap);
+    require(host_names_make(host_heap, universe, &host, NULL));
+    heap_freeze_all(host_heap);
     root = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);   /* a folder without files of ours */
 }
 
