@@ -166,6 +166,7 @@ void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
     ok = loader_env(s->l, &at, "environment", t.def.environment, false) && ok;
     ok = loader_governance(s->l, &at, &t.def) && ok;
     ok = finish(s, &at, &t) && ok;
+    ok = loader_hidden(s->l, &at, &t.def) && ok;
     t.def.description = describe(s, &at, &t.def, from_file);
     if (ok || (!loader_forgive(s->l, &before) && t.def.name.n)) VEC_PUSH(&s->l->tools, t.def);
 }

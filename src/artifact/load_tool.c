@@ -36,19 +36,6 @@ static Str description(Loader *l, const LoaderPlace *at, const Tool *t, Str name
     return text.n ? arena_str(l->docs.arena, text) : name;
 }
 
-/* A parameter that is also injected would be refused whenever a model sends it. */
-static bool check_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t) {
-    bool ok = true;
-    const Dict *properties = value_dict(*dict_find_str(value_dict(t->parameters), STR("properties")));
-    for (size_t i = 0; i < t->injected.n; i++) {
-        if (!dict_find_str(properties, t->injected.at[i])) continue;
-        loader_error(l, at, "injected", "tool \"" STR_FMT "\": \"" STR_FMT "\" is both a parameter and injected", STR_ARG(t->name),
-                     STR_ARG(t->injected.at[i]));
-        ok = false;
-    }
-    return ok;
-}
-
 static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDef *t) {
     if (in->script.n == 0) return true;
     char *what = arena_fmt(l->docs.arena, "tool \"" STR_FMT "\"", STR_ARG(t->name));
@@ -71,7 +58,7 @@ void load_tool(Loader *l, const LoaderPlace *at) {
         ok = loader_governance(l, at, &t) && ok;
         t.parameters = loader_parameters(l, at, "parameters", false);
         t.schema = value_is_gone(t.parameters) ? NULL : loader_schema(l, at, "parameters", t.parameters);
-        ok = t.schema && check_hidden(l, at, &t) && ok;
+        ok = t.schema && loader_hidden(l, at, &t) && ok;
         ok = load_script(l, at, &in, &t) && ok;
     }
     t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;

@@ -104,6 +104,7 @@ Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool 
 
 /* safety, retry, idempotency, injected, confirm, aliases, title and output_schema: every Markdown format of tools has them. False: reported. */
 bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);
+bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t);  /* no parameter is also injected: a call that sends it would be refused */
 bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `retry` of at->map; GONE is fine */
 #define LOADER_GOVERNANCE_FIELDS \
     { .name = "safety", .flags = FIELD_IGNORED }, { .name = "retry", .flags = FIELD_IGNORED }, \

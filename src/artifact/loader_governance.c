@@ -172,3 +172,16 @@ bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t) {
     t->confirm = g.confirm;
     return ok;
 }
+
+bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t) {
+    bool ok = true;
+    if (value_is_gone(t->parameters)) return true;
+    const Dict *properties = value_dict(*dict_find_str(value_dict(t->parameters), STR("properties")));
+    for (size_t i = 0; i < t->injected.n; i++) {
+        if (!dict_find_str(properties, t->injected.at[i])) continue;
+        loader_error(l, at, "injected", "tool \"" STR_FMT "\": \"" STR_FMT "\" is both a parameter and injected", STR_ARG(t->name),
+                     STR_ARG(t->injected.at[i]));
+        ok = false;
+    }
+    return ok;
+}
