@@ -22,7 +22,7 @@ static bool extend_block(Vm *vm, List *l, Object *from, Error *err) {
     if (n == 0) return true;
     if (!list_reserve(vm_heap(vm), l, n, err)) return false;
     const Value *items = from->type == OBJECT_LIST ? ((List *)from)->at : ((Tuple *)from)->at;
-    if (!work_copy_values(&(Work){ .vm = vm }, l->at + l->n, items, n, err)) return false;
+    if (n && !work_copy_values(&(Work){ .vm = vm }, l->at + l->n, items, n, err)) return false;
     l->n += n;
     return true;
 }

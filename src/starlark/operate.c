@@ -163,8 +163,9 @@ static bool concat_lists(Vm *vm, const List *a, const List *b, Value *out, Error
     if (!l) return false;
     l->n = a->n + b->n;
     Work w = { .vm = vm };
-    if (!work_copy_values(&w, l->at, a->at, a->n, err) || !work_copy_values(&w, l->at + a->n, b->at, b->n, err)) return false;
-    return *out = value_from_object(l), true;
+    *out = value_from_object(l);
+    if (l->n == 0) return true;                          /* no storage to point into */
+    return work_copy_values(&w, l->at, a->at, a->n, err) && work_copy_values(&w, l->at + a->n, b->at, b->n, err);
 }
 
 static bool concat_tuples(Vm *vm, const Tuple *a, const Tuple *b, Value *out, Error *err) {
@@ -242,7 +243,7 @@ bool operate_in_place(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
         else if (!iter_to_list(vm, y, &more, err)) return false;
         uint32_t n = more->n;                            /* y may be x itself */
         if (!list_reserve(vm_heap(vm), l, n, err)) return false;
-        if (!work_copy_values(&(Work){ .vm = vm }, l->at + l->n, more->at, n, err)) return false;
+        if (n && !work_copy_values(&(Work){ .vm = vm }, l->at + l->n, more->at, n, err)) return false;
         l->n += n;
         return *out = x, true;
     }

@@ -140,7 +140,7 @@ static bool bind(Vm *vm, Function *fn, Value *base, const Value *at, uint32_t n,
     memset(base, 0, c->n_params * sizeof(Value));
     if (plain) memcpy(base, at, plain * sizeof(Value));
     if (c->has_varargs) {
-        if (!work_tuple(&(Work){ .vm = vm }, at + plain, n - plain, &base[rest++], err)) return false;
+        if (!work_tuple(&(Work){ .vm = vm }, n > plain ? at + plain : NULL, n - plain, &base[rest++], err)) return false;
     }
     Dict *named_rest = NULL;
     if (c->has_kwargs) {
