@@ -153,7 +153,7 @@ static void check_section(Loader *l, const LoaderPlace *at, const char *section)
         const Setting *s = &settings[i];
         Field f = { .name = s->key, .type = field_types[s->type] };
         Any v = { 0 };
-        if (strcmp(s->section, section) || value_is_gone(value_of(at, s->key))) continue;
+        if (strcmp(s->section, section) != 0 || value_is_gone(value_of(at, s->key))) continue;
         if (field_read_one(&in, &f, &v)) check_value(l, at, s, &v);
     }
 }

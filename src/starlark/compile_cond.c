@@ -26,8 +26,7 @@ static void logic(Fn *f, const Expr *e, bool sense, JumpList *to) {
     uint64_t *before = compile_save_assigned(f);          /* later operands may not be evaluated */
     for (size_t i = 0; i < chain.n; i++) {
         bool last = i + 1 == chain.n;
-        if (sense == decides) compile_cond(f, chain.at[i], sense, to);
-        else if (last) compile_cond(f, chain.at[i], sense, to);
+        if (sense == decides || last) compile_cond(f, chain.at[i], sense, to);
         else compile_cond(f, chain.at[i], decides, &skip);
     }
     memcpy(f->assigned, before, f->assigned_words * sizeof *before);
