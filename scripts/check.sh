@@ -21,8 +21,8 @@ tidy() {
   scripts/build.sh clang
   {
     find src -name '*.c' ! -path src/base/error.c -print0 |
-      xargs -0 -P "$jobs" -n 3 clang-tidy --quiet -p build/clang --extra-arg=-include --extra-arg="$PWD/tests/checks/analyzer.h"
-    clang-tidy --quiet -p build/clang src/base/error.c
+      xargs -0 -P "$jobs" -n 3 clang-tidy --quiet -p build/clang --extra-arg=-include --extra-arg="$PWD/tests/checks/analyzer.h" &&
+      clang-tidy --quiet -p build/clang src/base/error.c
   } 2>build/logs/tidy.err || { cat build/logs/tidy.err; return 1; }
 }
 
