@@ -1,0 +1,19 @@
+/* What this kernel offers, asked once per process. */
+#pragma once
+#include <stdbool.h>
+#include "base/str.h"
+
+typedef struct Probe {
+    int landlock_abi;                   /* 0: none */
+    bool seccomp, seccomp_notify, openat2, pidfd, close_range, mount_namespace, no_new_privs;
+    bool landlock_audit;
+} Probe;
+
+const Probe *probe_kernel(void);        /* any thread */
+
+/* One line per capability for `harness doctor`. */
+typedef void ProbeEach(void *ctx, const char *check, bool ok, const char *detail);
+void probe_describe(ProbeEach *each, void *ctx);
+
+/* For tests: HARNESS_TEST_LANDLOCK_ABI=N in the environment makes the probe report at most ABI N. It can only lower
+ * what is reported, so that setting it never weakens a strict sandbox: what a lower ABI lacks is closed otherwise or refused. */

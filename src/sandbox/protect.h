@@ -1,0 +1,21 @@
+/* Protected files: what was loaded must be the same after every call.
+ *
+ * A snapshot holds, for every protected path, whether it exists and if so its kind, mode, size, times, inode and content
+ * (of a folder: all below it). After a call that could have written, protect_verify() compares and puts back whatever differs:
+ * changed content, removed, renamed, replaced by a link, or new where nothing was. Comparing is cheap when nothing
+ * changed: stat only, content only where the change time differs. */
+#pragma once
+#include "base/error.h"
+#include "base/str.h"
+
+typedef struct Protect Protect;
+
+enum { PROTECT_BYTES_MAX = 256 << 20 };
+
+/* `paths` absolute, NULL-terminated, existing or not. */
+bool protect_new(const char *const *paths, Protect **out, Error *err);
+void protect_free(Protect *p);
+/* True when all is as it was. Otherwise everything was put back and ERR_SANDBOX "sandbox.tampered: .harness/hooks/x.md was
+ * changed by the call and has been put back" lists the paths (and says so when one could not be put back). Calls may run at
+ * the same time; one verification runs at a time. */
+bool protect_verify(Protect *p, Error *err);

@@ -1,0 +1,80 @@
+/* Starts programs that the kernel keeps inside the workspace.
+ *
+ *   harness ── request over a socket ──> launcher ── fork ──> supervisor (one per call) ── fork ──> the program
+ *
+ * The launcher is forked early, before harness restrains itself or starts threads, and holds nothing but the socket. The
+ * supervisor is subreaper of everything the call starts: it passes output on, counts processes, performs connect() where
+ * that is filtered, and ends the whole tree when the call ends, times out, is cancelled, or harness dies. Between fork
+ * and exec the child only makes system calls prepared beforehand: nothing there allocates. */
+#pragma once
+#include "base/cancel.h"
+#include "base/str.h"
+
+typedef struct Sandbox Sandbox;
+
+typedef enum { SANDBOX_STRICT, SANDBOX_BEST_EFFORT, SANDBOX_OFF } SandboxMode;
+typedef enum { SANDBOX_NET_NONE, SANDBOX_NET_OPEN, SANDBOX_NET_PROXY } SandboxNet;
+
+/* What a call may touch. Paths are absolute; lists end with NULL and may be NULL. The zero value of a number means the
+ * default of tools.md, "Settings". */
+typedef struct SandboxRules {
+    SandboxMode mode;
+    SandboxNet net;
+    uint16_t proxy_port;                /* SANDBOX_NET_PROXY: the one loopback TCP port that connect() may reach */
+    const char *workspace;
+    const char *const *read_roots;
+    const char *const *write_roots;
+    const char *const *protect;         /* bind-mounted read-only where the kernel allows it; existing paths only */
+    bool real_home;                     /* HOME is the real one; else a private folder per call, removed afterwards */
+    uint64_t memory_bytes, file_bytes;
+    uint32_t cpu_seconds, open_files, processes;
+} SandboxRules;
+
+typedef struct SandboxCommand {
+    const char *const *argv;            /* argv[0] with a slash is a path (relative: to cwd), else searched in the sandbox's PATH */
+    const char *const *env;             /* "NAME=value" beside PATH, HOME, TMPDIR and the proxy variables; later ones win */
+    const char *cwd;                    /* NULL: the workspace */
+    Str input;                          /* for its stdin, unless stdin_fd is used */
+    bool pass_streams;                  /* its stdin, stdout, stderr are in_fd, out_fd, err_fd; nothing is captured */
+    int in_fd, out_fd, err_fd;
+    size_t max_output;                  /* bytes kept of stdout, and of stderr; 0: 1 MiB; what comes after is read and dropped */
+    int64_t timeout_ms;                 /* 0: only the token's deadline */
+    bool explain;                       /* gather what was denied */
+    /* A long-lived program (an MCP server): see sandbox_spawn. */
+} SandboxCommand;
+
+typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear at the end */
+    Buf out, err;
+    bool out_truncated, err_truncated;
+    int exit_code;                      /* as a shell counts: 128 + signal when killed by one */
+    int signal;                         /* 0: it exited by itself */
+    bool timed_out;
+    bool process_limit;                 /* more processes than allowed: the tree was ended */
+    Buf denied;                         /* explain: lines "what<TAB>flag that would allow it" */
+} SandboxResult;
+
+/* Forks the launcher. Once per process that wants to start programs, as early as possible. */
+bool sandbox_start(Sandbox **out, Error *err);
+void sandbox_stop(Sandbox *s);          /* ends the launcher and every call that still runs; NULL is fine */
+
+/* Can calls with these rules be made here? Else ERR_SANDBOX that names what the kernel lacks and what to do. Strict mode:
+ * every layer or a substitute; best-effort: always true; the caller reports sandbox_layers(). */
+bool sandbox_available(const SandboxRules *rules, Error *err);
+/* The layers that apply to these rules on this kernel, one line each: "landlock<TAB>ABI 7: files, truncate, …". */
+void sandbox_layers(const SandboxRules *rules, Buf *out);
+
+/* Runs one program to its end. False only when it could not be run (ERR_SANDBOX, ERR_IO: program not found or not
+ * executable, named) or the token fired (ERR_CANCELLED): by then nothing of it is alive. A timeout, a signal or a
+ * non-zero exit is a result. Safe from any thread. */
+bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
+                 Error *err);
+void sandbox_result_clear(SandboxResult *r);
+
+/* Starts a program that goes on, under the same rules, with its stdin and stdout as pipes and its stderr on err_fd. */
+typedef struct SandboxProcess SandboxProcess;
+bool sandbox_spawn(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, SandboxProcess **out, Error *err);
+int sandbox_process_stdin(SandboxProcess *p);           /* owned by the process */
+int sandbox_process_stdout(SandboxProcess *p);
+void sandbox_process_close_stdin(SandboxProcess *p);
+bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Error *err);
+void sandbox_process_end(SandboxProcess *p, int64_t grace_ms);   /* SIGTERM, grace, SIGKILL to the whole tree; frees p */
