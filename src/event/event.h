@@ -1,0 +1,73 @@
+/* The one ordered stream of what happens in a run, and where it goes.
+ *
+ * An event has a number, a time, a place (run, agent, depth, parent) and data: the text of a JSON object, which the
+ * emitter builds with the writer below. So nothing of a call's heap outlives the call, and a sink only passes text on.
+ * Redaction is applied here, once, before any sink sees the text. */
+#pragma once
+#include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "value/value.h"
+
+/* X(enumerator, name). event/types.def is the only list; `custom.NAME` and `meta.NAME` carry their own name. */
+typedef enum {
+#define EVENT(id, name, data) EVENT_##id,
+#include "event/types.def"
+#undef EVENT
+    EVENT_COUNT
+} EventType;
+
+const char *event_type_name(EventType type);
+
+typedef struct Event {
+    uint64_t seq;                        /* from 1, without gaps, per stream */
+    int64_t time_ns;                     /* wall clock */
+    Str run, agent, parent;              /* parent: id of the call or delegation this happened inside; "" at the top */
+    int depth;
+    Str type, data;                      /* data: a JSON object, redacted */
+} Event;
+
+typedef struct EventStream EventStream;
+
+/* Where in the run something happens. */
+typedef struct EventPlace { Str agent, parent; int depth; } EventPlace;
+
+/* A sink gets every event in order, one at a time. A write that fails (a full disk) is returned to the emitter. */
+typedef struct EventSink {
+    bool (*write)(void *self, const Event *e, Error *err);
+    void (*free)(void *self);            /* NULL: nothing to do */
+    void *self;
+} EventSink;
+
+EventStream *event_stream_new(Str run);
+void event_stream_free(EventStream *s);  /* frees its sinks */
+void event_stream_add(EventStream *s, EventSink sink);
+/* Called on each event's data before it goes anywhere. */
+void event_stream_redact(EventStream *s, void (*redact)(void *ctx, Buf *text), void *ctx);
+uint64_t event_stream_last(EventStream *s);                  /* seq of the newest event; 0: none */
+void event_stream_continue(EventStream *s, uint64_t last);   /* a resumed run counts on */
+bool event_stream_listened(const EventStream *s);            /* has any sink: else data need not be built */
+
+/* `data` may be empty: {}. Any thread. */
+bool event_emit(EventStream *s, EventPlace place, EventType type, Str data, Error *err);
+bool event_emit_custom(EventStream *s, EventPlace place, Str type, Str data, Error *err);
+
+/* Sinks. */
+EventSink event_sink_lines(int fd, bool owned);              /* JSON lines, one write() each */
+typedef struct EventMemory EventMemory;
+EventMemory *event_memory_new(size_t max_bytes);             /* keeps the newest; for the C API and tests */
+void event_memory_free(EventMemory *m);
+EventSink event_sink_memory(EventMemory *m);                 /* borrows m */
+size_t event_memory_count(EventMemory *m);
+void event_memory_each(EventMemory *m, void (*each)(void *ctx, const Event *e), void *ctx);
+void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
+
+/* Builds the data object: event_data_start, members, event_data_end. */
+void event_data_start(Buf *b);
+void event_data_str(Buf *b, const char *key, Str v);
+void event_data_int(Buf *b, const char *key, int64_t v);
+void event_data_ms(Buf *b, const char *key, int64_t ns);     /* milliseconds with three digits */
+void event_data_bool(Buf *b, const char *key, bool v);
+void event_data_value(Buf *b, const char *key, Value v);     /* as JSON; what has no JSON form as its repr */
+void event_data_raw(Buf *b, const char *key, Str json);
+void event_data_end(Buf *b);
