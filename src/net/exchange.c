@@ -111,7 +111,7 @@ static struct curl_slist *make_headers(const Exchange *x, const CurlLibrary *lib
         list = add_line(lib, list, line.at);
     }
     buf_clear(&line);
-    if (x->has_body && !typed) list = add_line(lib, list, "Content-Type:");   /* no form is claimed */
+    if (!typed) list = add_line(lib, list, "Content-Type:");   /* no form is claimed */
     return add_line(lib, list, "Expect:");
 }
 
