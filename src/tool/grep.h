@@ -31,7 +31,8 @@ typedef struct GrepMatch {
     Str path;                           /* relative to the root */
     uint64_t line;                      /* from 1 */
     uint64_t column;                    /* of the match's first byte, from 1 */
-    Str text;                           /* without its line end; what is not UTF-8 is U+FFFD; cut ones end in "…" */
+    Str text;                           /* without its line end; what is not UTF-8 is U+FFFD; a long one is cut to what stands
+                                         * around the match, with "…" where it was cut */
     Str *before, *after;                /* context lines, nearest last, nearest first */
     size_t before_n, after_n;
 } GrepMatch;

@@ -42,3 +42,6 @@ typedef struct WalkReport { size_t unreadable; /* folders that could not be open
  * further down that cannot be read is counted and passed over. `report` may be NULL. */
 bool walk_tree(const WalkInput *in, Cancel *cancel, WalkReport *report, Error *err);
 unsigned walk_threads(const WalkInput *in);   /* how many threads a walk with this input uses */
+
+/* Opens a folder below `root` ("." or "a/b") without following any link on the way. -1 with errno set. */
+int walk_open(int root, const char *folder);
