@@ -73,6 +73,7 @@ void vm_free(Vm *vm) {
 Heap *vm_heap(Vm *vm) { return vm->heap; }
 void *vm_host(Vm *vm) { return vm->config.host; }
 Cancel *vm_cancel(Vm *vm) { return vm->config.cancel; }
+void vm_set_cancel(Vm *vm, Cancel *cancel) { vm->config.cancel = cancel; }
 bool vm_loading(const Vm *vm) { return vm->loading; }
 
 Value *vm_top(const Vm *vm) {

@@ -26,6 +26,7 @@ void vm_free(Vm *vm);                                     /* before the heap */
 Heap *vm_heap(Vm *vm);
 void *vm_host(Vm *vm);
 Cancel *vm_cancel(Vm *vm);
+void vm_set_cancel(Vm *vm, Cancel *cancel);               /* between two calls: the next ones end with this token */
 bool vm_loading(const Vm *vm);                            /* is the top level of a module running? */
 
 /* Calls any callable. `args` and the result live in the Vm's heap (or a frozen one). A native that calls
