@@ -28,6 +28,7 @@ Heap *vm_heap(Vm *vm);
 void *vm_host(Vm *vm);
 void *vm_keep(Vm *vm);
 Cancel *vm_cancel(Vm *vm);
+void vm_set_cancel(Vm *vm, Cancel *cancel);               /* between two calls: the next ones end with this token */
 bool vm_loading(const Vm *vm);                            /* is the top level of a module running? */
 
 /* What predeclared slots (NativeSlot) stand for until the next vm_reset: a frozen value, in the Vm's heap or a frozen one. */
