@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "base/vec.h"
-#include "tool/glob.h"
+#include "base/glob.h"
 #include "tool/walk.h"
 
 #ifdef HARNESS_HOSTILE

@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "tool/glob.h"
+#include "base/glob.h"
 #include "tool/grep_search.h"
 #include "tool/walk.h"
 

@@ -1,6 +1,6 @@
 #include "tool/ignore.h"
 #include "base/vec.h"
-#include "tool/glob.h"
+#include "base/glob.h"
 
 /* Most rules are a plain name or *.ext: those two are compared without the glob machinery. */
 typedef enum { RULE_NAME, RULE_SUFFIX, RULE_GLOB } RuleKind;

@@ -1,4 +1,4 @@
-#include "tool/glob.h"
+#include "base/glob.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
