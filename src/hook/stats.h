@@ -1,12 +1,16 @@
-/* Counters per hook: calls, blocks, errors, time. Kept in memory for a run; the caller stores them between runs. */
+/* Counters per hook: calls, blocks, errors, time. Kept in memory for a run; the caller stores them between runs. Any
+ * thread; a counter lives as long as the HookStats it belongs to. */
 #pragma once
 #include <stdint.h>
 #include "base/str.h"
 
 typedef struct HookStats HookStats;
+typedef struct HookCounter HookCounter;
 typedef struct HookCounters { Str hook; uint64_t calls, blocks, errors, ns; } HookCounters;
 
 HookStats *hook_stats_new(void);
 void hook_stats_free(HookStats *s);
+HookCounter *hook_stats_counter(HookStats *s, Str hook);      /* made at the first call; the name is copied */
+void hook_counter_add(HookCounter *c, bool blocked, bool failed, int64_t ns);   /* no lock */
 void hook_stats_add(HookStats *s, Str hook, bool blocked, bool failed, int64_t ns);
 void hook_stats_each(HookStats *s, void (*each)(void *ctx, const HookCounters *c), void *ctx);   /* sorted by name */

@@ -101,6 +101,8 @@ void heap_set_limit(Heap *h, size_t limit) {
     if (h->budget < h->limit / 64) h->budget = h->limit / 64;  /* … but a nearly full heap must not collect all the time */
 }
 
+size_t heap_limit(const Heap *h) { return h->limit == SIZE_MAX ? 0 : h->limit; }
+
 HeapStats heap_stats(const Heap *h) {
     return (HeapStats){ .used = h->used, .peak = h->peak, .live = h->live, .collections = h->collections };
 }

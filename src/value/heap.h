@@ -21,6 +21,7 @@ void heap_free(Heap *h);                                  /* frees every object 
 void heap_reset(Heap *h);                                 /* drops every object, pin and root; keeps one chunk for reuse */
 HeapStats heap_stats(const Heap *h);
 void heap_set_limit(Heap *h, size_t limit);
+size_t heap_limit(const Heap *h);                         /* 0: none */
 
 /* Zeroed memory of `size` bytes, header filled in. NULL with ERR_LIMIT
  * "heap limit of N bytes reached" when the limit would be passed. */

@@ -1,0 +1,166 @@
+/* Command hooks of spaces: /bin/sh -c in the space's root, in the sandbox.
+ *
+ * The question is JSON on stdin, {"tool", "input"}, for tool.post also "result" and "is_error"; the answer is the exit
+ * code and what stands on stdout. After a program of a hook the caller compares the protected files (HookOutcome.commands). */
+#include "base/vec.h"
+#include "hook/ask.h"
+#include "value/json.h"
+
+enum { INPUT_ENV_MAX = 64 << 10 };
+
+typedef struct Asked { Buf input, folder; VEC(char *) env; SandboxResult result; } Asked;
+
+static void asked_clear(Asked *q) {
+    for (size_t i = 0; i < q->env.n; i++) free(q->env.at[i]);
+    VEC_CLEAR(&q->env);
+    buf_clear(&q->input);
+    buf_clear(&q->folder);
+    sandbox_result_clear(&q->result);
+}
+
+static bool add_member(Buf *b, const char *name, Value payload, Str key, Error *err) {
+    Value *v = dict_find_str(value_dict(payload), key);
+    buf_add_fmt(b, "%c\"%s\":", b->n ? ',' : '{', name);
+    return json_write(b, v ? *v : VALUE_NONE, &(JsonWrite){ 0 }, err);
+}
+
+static bool write_input(HookRun *r, Buf *b, Error *err) {
+    Value p = r->held[HOOK_PAYLOAD];
+    if (!add_member(b, "tool", p, STR("name"), err) || !add_member(b, "input", p, STR("args"), err)) return false;
+    if (r->d->event == HOOK_TOOL_POST && (!add_member(b, "result", p, STR("result"), err) || !add_member(b, "is_error", p, STR("is_error"), err)))
+        return false;
+    buf_add_char(b, '}');
+    return true;
+}
+
+static void add_env(Asked *q, const char *name, Str value) {
+    Buf b = { 0 };
+    buf_add_fmt(&b, "%s=", name);
+    buf_add(&b, value);
+    VEC_PUSH(&q->env, buf_take(&b));
+}
+
+/* Input that is too large is not there at all: half a JSON text would mislead. */
+static void fill_env(HookRun *r, Asked *q) {
+    const HookDispatch *d = r->d;
+    Value p = r->held[HOOK_PAYLOAD];
+    Str id = d->call_id.n ? d->call_id : hook_payload_text(p, d->event == HOOK_TOOL_POST ? STR("call_id") : STR("id"));
+    Str agent = hook_payload_text(p, STR("agent"));
+    if (q->input.n <= INPUT_ENV_MAX) add_env(q, "TOOL_INPUT", buf_str(&q->input));
+    add_env(q, "TOOL_NAME", hook_payload_text(p, STR("name")));
+    add_env(q, "TOOL_ID", id);
+    add_env(q, "AGENT_ID", !agent.n && d->n_agents ? d->agents[d->n_agents - 1] : agent);
+    add_env(q, "SESSION_ID", d->session);
+    VEC_PUSH(&q->env, NULL);
+}
+
+static void fill_folder(const HookRun *r, const HookDef *def, Buf *b) {
+    if (!str_starts(def->folder, STR("/"))) {
+        buf_add(b, r->project ? r->project->root : STR("."));
+        if (def->folder.n) buf_add_char(b, '/');
+    }
+    buf_add(b, def->folder);
+}
+
+static bool start(HookRun *r, const HookDef *def, Asked *q, Cancel *token, Error *err) {
+    if (!r->host.sandbox || !r->host.rules) return error_set(err, ERR_SANDBOX, "no programs can be started here");
+    if (!write_input(r, &q->input, err)) return false;
+    fill_env(r, q);
+    fill_folder(r, def, &q->folder);
+    char *text = str_dup(def->command);
+    const char *argv[] = { "/bin/sh", "-c", text, NULL };
+    SandboxCommand c = { .argv = argv, .env = (const char *const *)q->env.at, .cwd = q->folder.at, .input = buf_str(&q->input),
+                         .timeout_ms = def->timeout_ms };
+    r->out->commands++;
+    bool ok = sandbox_run(r->host.sandbox, r->host.rules, &c, token, &q->result, err);
+    free(text);
+    return ok;
+}
+
+/* ---- what it said ---- */
+
+static Str first_line(Str s) {
+    Str line = { 0 };
+    s = str_trim(s);
+    return s.n && str_next_line(&s, &line) ? str_trim(line) : (Str){ 0 };
+}
+
+/* How it ended, when that is neither 0 nor 1. */
+static bool broken(const HookDef *def, const SandboxResult *res, Error *err) {
+    Str why = first_line(buf_str(&res->err));
+    if (res->timed_out) return error_set(err, ERR_TIMEOUT, "timed out after %lld ms", (long long)def->timeout_ms);
+    if (res->process_limit) return error_set(err, ERR_LIMIT, "started too many processes");
+    if (res->signal) return error_set(err, ERR_SANDBOX, "killed by signal %d", res->signal);
+    return error_set(err, ERR_SANDBOX, "exit code %d%s" STR_FMT, res->exit_code, why.n ? ": " : "", STR_ARG(why));
+}
+
+static bool read_output(HookRun *r, const SandboxResult *res, Value *out, Error *err) {
+    Str text = str_trim(buf_str(&res->out));
+    *out = VALUE_GONE;
+    if (!text.n) return true;
+    if (res->out_truncated) return error_set(err, ERR_LIMIT, "too much output");
+    if (!json_read(r->worker->heap, text, &(JsonRead){ .reject_duplicates = true }, out, err)) return error_wrap(err, "stdout");
+    if (!value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: expected a JSON object, got %s", value_type_name(*out));
+    return true;
+}
+
+static void say_block(HookAnswer *out, Value said, const SandboxResult *res) {
+    Str message = value_is_gone(said) ? (Str){ 0 } : hook_payload_text(said, STR("message"));
+    out->says = HOOK_SAYS_BLOCK;
+    if (!message.n) message = str_trim(buf_str(&res->err));
+    if (!message.n && value_is_gone(said)) message = str_trim(buf_str(&res->out));
+    hook_reason_set(out->reason, STR_FMT, STR_ARG(message));
+}
+
+/* The new input: `modified_input`, or `input` when that is another than it was given. GONE: neither. */
+static bool new_input(HookRun *r, const Dict *said, Value *out, Error *err) {
+    Value *modified = dict_find_str(said, STR("modified_input")), *input = dict_find_str(said, STR("input"));
+    Value *args = dict_find_str(value_dict(r->held[HOOK_PAYLOAD]), STR("args"));
+    bool same = true;
+    *out = VALUE_GONE;
+    if (modified && value_is_none(*modified)) modified = NULL;
+    if (input && value_is_none(*input)) input = NULL;
+    if (input && args && !value_equal(*input, *args, &same, err)) return false;
+    if (same) input = NULL;
+    if (modified && input && !value_equal(*modified, *input, &same, err)) return false;
+    if (modified && input && !same) return error_set(err, ERR_PROTOCOL, "stdout: modified_input and input disagree");
+    if (modified || input) *out = modified ? *modified : *input;
+    if (!value_is_gone(*out) && !value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: the input must be an object, not %s", value_type_name(*out));
+    return true;
+}
+
+static bool read_said(HookRun *r, Value said, const SandboxResult *res, HookAnswer *out, Error *err) {
+    Value *block = dict_find_str(value_dict(said), STR("block")), input;
+    Dict *payload;
+    if (block && !value_is_none(*block) && !value_is_bool(*block))
+        return error_set(err, ERR_PROTOCOL, "stdout: block must be true or false, not %s", value_type_name(*block));
+    if (block && value_same(*block, VALUE_TRUE)) return say_block(out, said, res), true;
+    if (!new_input(r, value_dict(said), &input, err)) return false;
+    if (value_is_gone(input)) return out->says = HOOK_SAYS_ALLOW, true;
+    if (!dict_copy(r->worker->heap, value_dict(r->held[HOOK_PAYLOAD]), &payload, err) ||
+        !dict_put_str(r->worker->heap, payload, STR("args"), input, err))
+        return false;
+    out->says = HOOK_SAYS_MODIFY;
+    out->value = value_from_object(payload);
+    return true;
+}
+
+static bool read_result(HookRun *r, const HookDef *def, const SandboxResult *res, HookAnswer *out, Error *err) {
+    Value said = VALUE_GONE;
+    Error unread;
+    if (res->timed_out || res->signal || res->process_limit || res->exit_code < 0 || res->exit_code > 1) return broken(def, res, err);
+    if (res->exit_code == 1) {
+        if (!read_output(r, res, &said, &unread)) said = VALUE_GONE;       /* it blocks in any case: only its words are missing */
+        return say_block(out, said, res), true;
+    }
+    if (!read_output(r, res, &said, err)) return false;
+    if (value_is_gone(said)) return out->says = HOOK_SAYS_ALLOW, true;
+    return read_said(r, said, res, out, err);
+}
+
+bool hook_ask_command(HookRun *r, const HookDef *def, Cancel *token, HookAnswer *out, Error *err) {
+    Asked q = { 0 };
+    bool ok = start(r, def, &q, token, err) && read_result(r, def, &q.result, out, err);
+    asked_clear(&q);
+    return ok;
+}
