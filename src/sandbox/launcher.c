@@ -133,7 +133,8 @@ static void sweep_orphans(Launcher *l) {
 }
 
 static void close_call(Launcher *l, Call *c) {
-    if (c->status != 0) {                                /* it did not get to the end of its work */
+    bool gone = c->status == 0 && (unlinkat(l->base_fd, c->scratch, AT_REMOVEDIR) == 0 || errno == ENOENT);
+    if (!gone) {                                         /* it did not get to the end of its work */
         sweep_orphans(l);
         int fd = openat(l->base_fd, c->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) {

@@ -24,10 +24,9 @@ static bool is_dot(const char *name) { return name[0] == '.' && (name[1] == 0 ||
 /* A folder of a folder moves up to `top` under a fresh name, so that no depth needs more than two descriptors. */
 static bool lift(int from, const char *name, int top, uint64_t *serial) {
     char fresh[32];
-    (void)fchmodat(from, name, MODE, AT_SYMLINK_NOFOLLOW);               /* moving a folder needs the right to write it */
     struct stat st;
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & MODE) != MODE)
-        (void)fchmodat(from, name, MODE, 0);
+        (void)!fchmodat(from, name, MODE, 0);            /* moving a folder needs the right to write it */
     for (int tries = 0; tries < 1000; tries++) {
         snprintf(fresh, sizeof fresh, ".gone-%llu", (unsigned long long)(*serial)++);
         if (renameat(from, name, top, fresh) == 0) return true;

@@ -68,10 +68,11 @@ static void reap(Supervisor *s) {
     s->empty = pid < 0 && errno == ECHILD;
 }
 
-/* The private folder is usually empty. A big one is finished after harness has its answer. */
+/* The private folder is usually empty. A big one is finished after harness has its answer. Where it is a mount of this
+ * process's own view, the launcher removes the empty folder. */
 static void clean(Supervisor *s, int64_t until) {
-    if (unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR) == 0) return;
-    if (scratch_empty(s->job->scratch, until)) (void)unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR);
+    if (!s->job->isolated && unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR) == 0) return;
+    if (scratch_empty(s->job->scratch, until) && !s->job->isolated) (void)unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR);
 }
 
 static void describe_failure(const Supervisor *s, Error *err) {
