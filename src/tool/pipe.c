@@ -31,6 +31,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->f.heap = p->f.worker->heap;
     p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->task = p->broken = false;
     p->attempt = 0;
+    p->hook_nesting = 0;
     p->keep = VALUE_GONE;
     set_ids(p, r, call);
     p->out = out;
@@ -197,6 +198,8 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
     bool told = pipe_listened(p) || pipe_traced(p);
     HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
                        .agents = call->agents, .n_agents = call->n_agents, .session = r->id, .call_id = p->f.call_id,
-                       .trace = told ? on_decision : NULL, .trace_ctx = p };
+                       .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
+    p->hook_nesting++;
     hook_dispatch(run_hooks(r), &d, out);
+    p->hook_nesting--;
 }

@@ -76,7 +76,9 @@ static bool emit_started(Run *r, Error *err) {
 static void run_free(Run *r) {
     if (r->pool) pool_free(r->pool);
     if (r->own_hooks) hook_list_free(r->own_hooks);
-    run_made_free(r);
+    if (r->made_tools) registry_drop(r->rt->registry, r->id);
+    for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
+    VEC_CLEAR(&r->made);
     if (r->events) event_stream_free(r->events);
     shelf_free(r->cache);
     shelf_free(r->ctx);
