@@ -70,6 +70,14 @@ void fence_close(FenceNode *node, bool hidden) {
     node->hidden |= hidden;
 }
 
+bool fence_is_closed(const FenceNode *node) { return node->locked; }
+Str fence_name(const FenceNode *node) { return node->name; }
+
+size_t fence_children(const FenceNode *node, FenceNode *const **out) {
+    *out = node->child.at;
+    return node->child.n;
+}
+
 static int compare_ids(FileId a, FileId b) {
     return a.inode != b.inode ? (a.inode < b.inode ? -1 : 1)
          : a.device != b.device ? (a.device < b.device ? -1 : 1)

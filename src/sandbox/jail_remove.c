@@ -39,6 +39,8 @@ static Found remove_entry(const Walk *w, const char *name, Str path, Error *err)
 static Found empty_here(const Walk *w, char *folder, Str path, Cancel *cancel, Error *err) {
     Found found = EMPTY;
     struct dirent *e = NULL;
+    if (w->force)
+        walk_chmod(w->dir, 0700);
     int fd = walk_open(w->dir, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {

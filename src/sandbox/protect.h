@@ -12,10 +12,14 @@ typedef struct Protect Protect;
 
 enum { PROTECT_BYTES_MAX = 256 << 20 };
 
-/* `paths` absolute, NULL-terminated, existing or not. */
-bool protect_new(const char *const *paths, Protect **out, Error *err);
+/* `paths` absolute, NULL-terminated, existing or not. Messages show paths relative to `workspace` (may be NULL). ERR_LIMIT
+ * when the files hold more than PROTECT_BYTES_MAX. */
+bool protect_new(const char *workspace, const char *const *paths, Protect **out, Error *err);
 void protect_free(Protect *p);
 /* True when all is as it was. Otherwise everything was put back and ERR_SANDBOX "sandbox.tampered: .harness/hooks/x.md was
  * changed by the call and has been put back" lists the paths (and says so when one could not be put back). Calls may run at
  * the same time; one verification runs at a time. */
 bool protect_verify(Protect *p, Error *err);
+/* Only compares. For the time before a call: what differs then was changed by somebody else (a person's editor), which is
+ * not to be put back but to be loaded, with a new snapshot. */
+bool protect_same(Protect *p, Error *err);

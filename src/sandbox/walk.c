@@ -71,6 +71,18 @@ bool walk_stat(int dir, const char *name, struct statx *st) {
     return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, st) == 0;
 }
 
+/* fchmod() wants a file opened for reading, which its mode may not allow; the newer call and /proc do not. */
+bool walk_chmod(int fd, mode_t mode) {
+    enum { SYS_FCHMODAT2 = 452 };                      /* the same on all architectures; younger than the headers */
+    char path[40];
+    if (fault_hit())
+        return errno = EPERM, false;
+    if (syscall(SYS_FCHMODAT2, fd, "", mode, AT_EMPTY_PATH) == 0)
+        return true;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return chmod(path, mode) == 0;
+}
+
 JailStat walk_describe(const struct statx *st) {
     mode_t mode = st->stx_mode;
     return (JailStat){ .type = S_ISREG(mode) ? 'f' : S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : 'o',
@@ -387,6 +399,20 @@ bool walk_anywhere(Walk *w, const Jail *j, Str path, unsigned how) {
     if (ok)
         note_target(w);
     return ok;
+}
+
+bool walk_at(Walk *w, const Jail *j, int dir, const char *name) {
+    struct statx st;
+    *w = (Walk){ .jail = j, .dir = dir, .target = -1 };
+    if (!walk_stat(dir, "", &st))
+        return false;
+    VEC_PUSH(&w->step, (WalkStep){ .root = -1, .id = fence_id(&st) });
+    w->target = walk_open(dir, name, O_PATH, 0);
+    if (w->target < 0 || !walk_stat(w->target, "", &w->st))
+        return false;
+    snprintf(w->name, sizeof w->name, "%s", name);
+    w->at = walk_peek(w, name, &w->st);
+    return true;
 }
 
 bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err) {

@@ -53,6 +53,7 @@ typedef struct Walk {
     struct statx st;                    /* of the target */
     WalkStep at;                        /* what a step to the target is, or would be */
     bool is_root;
+    bool force;                         /* removing: make folders accessible that are not */
     Buf missing;                        /* "b/c" when a/b/c was asked for and `a` is missing */
 } Walk;
 
@@ -65,6 +66,7 @@ enum {
 /* False: outside (ERR_SANDBOX), hidden (the same words), or not there. Call walk_end() in any case. */
 bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err);
 bool walk_anywhere(Walk *w, const Jail *j, Str path, unsigned how);     /* outside too; false with errno */
+bool walk_at(Walk *w, const Jail *j, int dir, const char *name);        /* from an open folder, borrowed; false with errno */
 void walk_end(Walk *w);
 int walk_target(const Walk *w);         /* the target's descriptor, borrowed */
 static inline bool walk_exists(const Walk *w) { return !w->name[0] || w->target >= 0; }
@@ -86,6 +88,7 @@ WalkStep walk_peek(const Walk *w, const char *name, const struct statx *st);    
 int walk_open(int dir, const char *name, int flags, mode_t mode);
 bool walk_stat(int dir, const char *name, struct statx *st);   /* name "": dir itself; links are themselves */
 bool walk_is_process_fs(int fd);
+bool walk_chmod(int fd, mode_t mode);                   /* fd may be O_PATH */
 
 JailStat walk_describe(const struct statx *st);
 

@@ -1,0 +1,85 @@
+#include "sandbox/domain.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/fault.h"
+
+/* What the headers of an older system do not know. */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_RESTRICT_SELF_TSYNC
+#define LANDLOCK_RESTRICT_SELF_TSYNC (1U << 3)
+#endif
+
+enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_TSYNC = 8 };
+
+static const uint64_t on_files = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+static const uint64_t on_folders =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+    LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE;
+
+/* Everything that changes files, as far as this kernel knows it. Reading stays free: the jail and the sandbox bound that. */
+static uint64_t handled_by(long abi) {
+    return on_folders & ~(abi < ABI_REFER ? LANDLOCK_ACCESS_FS_REFER : 0) & ~(abi < ABI_TRUNCATE ? LANDLOCK_ACCESS_FS_TRUNCATE : 0);
+}
+
+static bool add_path(int ruleset, uint64_t handled, const char *path, Error *err) {
+    int fd = fault_hit() ? (errno = EMFILE, -1) : open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_SANDBOX, "restrain harness: %s: %m", path);
+    struct stat st;
+    struct landlock_path_beneath_attr rule = { .parent_fd = fd };
+    bool ok = fstat(fd, &st) == 0;
+    rule.allowed_access = handled & (ok && S_ISDIR(st.st_mode) ? on_folders : on_files);
+    ok = ok && !fault_hit() && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+    if (!ok)
+        error_set(err, ERR_SANDBOX, "restrain harness: %s: %m", path);
+    close(fd);
+    return ok;
+}
+
+/* A thread that was started before stays free where the kernel cannot include it; rather none than that. */
+static bool is_alone(void) {
+    struct stat st;
+    return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 3;
+}
+
+static bool enforce(int ruleset, long abi, Error *err) {
+    if (abi >= ABI_TSYNC && syscall(SYS_landlock_restrict_self, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC) == 0)
+        return true;
+    if (!is_alone())
+        return error_set(err, ERR_SANDBOX, "restrain harness: this kernel can only do that before threads are started");
+    if (fault_hit() || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+        return error_set(err, ERR_SANDBOX, "restrain harness: %m");
+    return true;
+}
+
+bool domain_restrict(const char *const *writable, Error *err) {
+    /* The terminal, to ask; and what programs write into to be rid of it. */
+    static const char *const devices[] = { "/dev/null", "/dev/tty", NULL };
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return error_set(err, ERR_SANDBOX, "restrain harness: not to be dumped: %m");
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (abi <= 0)                                      /* the kernel has none, or it is turned off */
+        return true;
+    struct landlock_ruleset_attr attr = { .handled_access_fs = handled_by(abi) };
+    int ruleset = fault_hit() ? -1 : (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    if (ruleset < 0)
+        return error_set(err, ERR_SANDBOX, "restrain harness: %m");
+    bool ok = true;
+    for (const char *const *p = devices; ok && *p; p++)
+        ok = add_path(ruleset, attr.handled_access_fs, *p, err);
+    for (const char *const *p = writable; ok && p && *p; p++)
+        ok = add_path(ruleset, attr.handled_access_fs, *p, err);
+    if (ok && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        ok = error_set(err, ERR_SANDBOX, "restrain harness: %m");
+    ok = ok && enforce(ruleset, abi, err);
+    close(ruleset);
+    return ok;
+}

@@ -1,0 +1,44 @@
+#include "sandbox/protect.h"
+#include <errno.h>
+#include <pthread.h>
+#include "base/mem.h"
+#include "sandbox/snapshot.h"
+
+struct Protect {
+    pthread_mutex_t lock;
+    Snapshot snapshot;
+    char *workspace;
+};
+
+bool protect_new(const char *workspace, const char *const *paths, Protect **out, Error *err) {
+    Protect *p = mem_zero(1, sizeof *p);
+    pthread_mutex_init(&p->lock, NULL);
+    p->workspace = str_dup(str_from(workspace));
+    if (!snapshot_take(&p->snapshot, paths, PROTECT_BYTES_MAX, err))
+        return protect_free(p), false;
+    return *out = p, true;
+}
+
+void protect_free(Protect *p) {
+    if (!p)
+        return;
+    snapshot_clear(&p->snapshot);
+    pthread_mutex_destroy(&p->lock);
+    free(p->workspace);
+    free(p);
+}
+
+static bool verify(Protect *p, bool look_only, Error *err) {
+    SnapshotCheck check = { .look_only = look_only, .workspace = str_from(p->workspace) };
+    pthread_mutex_lock(&p->lock);
+    snapshot_verify(&p->snapshot, &check);
+    pthread_mutex_unlock(&p->lock);
+    bool same = check.differences == 0;
+    if (!same)
+        error_set(err, ERR_SANDBOX, "sandbox.tampered: %s", buf_str(&check.text).at);
+    buf_clear(&check.text);
+    return same;
+}
+
+bool protect_verify(Protect *p, Error *err) { return verify(p, false, err); }
+bool protect_same(Protect *p, Error *err) { return verify(p, true, err); }

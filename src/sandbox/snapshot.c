@@ -1,0 +1,215 @@
+#include "sandbox/snapshot.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/fault.h"
+#include "base/mem.h"
+
+enum { READ_STEP = 64 << 10 };
+
+/* ---- reading ---- */
+
+char snapshot_kind(const struct statx *st) { return walk_describe(st).type; }
+
+/* The kernel's clock for files ticks every few milliseconds, that of some file systems every two seconds: what changes
+ * within a tick keeps its time. */
+bool snapshot_settled(const struct statx *st) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age = (now.tv_sec - st->stx_ctime.tv_sec) * 1000000000 + now.tv_nsec - st->stx_ctime.tv_nsec;
+    return age > (st->stx_ctime.tv_nsec == 0 ? 3000000000 : 50000000);
+}
+
+bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *st, Buf *out) {
+    int fd = walk_open(dir, name, O_RDONLY | O_NONBLOCK, 0), error = 0;
+    if (fd < 0)
+        return false;
+    if (!walk_stat(fd, "", st))
+        error = errno;
+    else if (!S_ISREG(st->stx_mode))
+        error = EINVAL;
+    else if (st->stx_size > limit)
+        error = EFBIG;
+    for (ssize_t n = 1; !error && n != 0; ) {
+        size_t step = out->n == 0 && st->stx_size < limit ? (size_t)st->stx_size + 1 : READ_STEP;
+        n = fault_hit() ? (errno = EIO, -1) : read(fd, buf_room(out, step), step);
+        if (n > 0)
+            buf_commit(out, (size_t)n);
+        error = n < 0 && errno != EINTR ? errno : out->n > limit ? EFBIG : 0;
+    }
+    close(fd);
+    return errno = error, error == 0;
+}
+
+bool snapshot_read_link(int dir, const char *name, Buf *out) {
+    char text[PATH_MAX];
+    ssize_t n = fault_hit() ? (errno = EIO, -1) : readlinkat(dir, name, text, sizeof text);
+    if (n < 0)
+        return false;
+    buf_add(out, (Str){ text, (size_t)n });
+    return true;
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+bool snapshot_list(int dir, SnapshotNames *out) {
+    struct dirent *e;
+    int fd = walk_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        int error = errno;
+        return fd >= 0 ? close(fd) : 0, errno = error, false;
+    }
+    while ((errno = 0, e = readdir(d)))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            VEC_PUSH(out, mem_dup(e->d_name, strlen(e->d_name)));
+    int error = errno;
+    closedir(d);
+    if (out->n)
+        qsort(out->at, out->n, sizeof *out->at, compare_names);
+    return errno = error, error == 0;
+}
+
+void snapshot_names_clear(SnapshotNames *names) {
+    for (size_t i = 0; i < names->n; i++)
+        free(names->at[i]);
+    VEC_CLEAR(names);
+}
+
+/* ---- taking ---- */
+
+typedef struct Take { Snapshot *s; size_t limit; Error *err; } Take;
+
+static SnapshotNode *node_new(SnapshotNode *parent, Str name) {
+    SnapshotNode *n = mem_zero(1, sizeof *n);
+    n->name = mem_dup(name.at, name.n);
+    n->parent = parent;
+    n->kind = '-';
+    if (parent)
+        VEC_PUSH(&parent->child, n);
+    return n;
+}
+
+void snapshot_path(const SnapshotNode *n, Buf *out) {
+    if (!n->parent)
+        return;
+    snapshot_path(n->parent, out);
+    buf_add_fmt(out, "/%s", n->name);
+}
+
+static bool fail_take(const Take *t, const SnapshotNode *n, int error) {
+    Buf path = { 0 };
+    snapshot_path(n, &path);
+    if (error == EFBIG)
+        error_set(t->err, ERR_LIMIT, "protected files are larger than %zu bytes, at %s", t->limit, buf_str(&path).at);
+    else if (error == ELOOP)
+        error_set(t->err, ERR_LIMIT, "%s: protected folders are nested more than %d deep", buf_str(&path).at, SNAPSHOT_DEPTH_MAX);
+    else
+        walk_fail(buf_str(&path), error, t->err);
+    buf_clear(&path);
+    return false;
+}
+
+static bool take(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth);
+
+static bool take_file(Take *t, SnapshotNode *n, int dir) {
+    if (!snapshot_read_file(dir, n->name, t->limit - t->s->bytes, &n->st, &n->content)) {
+        int error = errno;
+        buf_clear(&n->content);
+        return error == EACCES || error == EPERM || fail_take(t, n, error);
+    }
+    n->known = true;
+    t->s->bytes += n->content.n;
+    return true;
+}
+
+/* There was nothing, and so nothing where it would have led. */
+static void take_missing(SnapshotNode *n, const FenceNode *f) {
+    FenceNode *const *child = NULL;
+    n->whole = fence_is_closed(f);
+    size_t count = n->whole ? 0 : fence_children(f, &child);
+    for (size_t i = 0; i < count; i++)
+        take_missing(node_new(n, fence_name(child[i])), child[i]);
+}
+
+/* Below a protected folder everything counts; above, the names that lead to one. */
+static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth) {
+    SnapshotNames names = { 0 };
+    FenceNode *const *child = NULL;
+    int fd = depth > SNAPSHOT_DEPTH_MAX ? (errno = ELOOP, -1)
+           : n->parent ? walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0) : walk_open(dir, ".", O_PATH | O_DIRECTORY, 0);
+    bool ok = (fd >= 0 && (!n->whole || snapshot_list(fd, &names))) || fail_take(t, n, errno);
+    for (size_t i = 0; ok && i < names.n; i++)
+        ok = take(t, node_new(n, str_from(names.at[i])), fd, NULL, depth + 1);
+    size_t count = f && !n->whole ? fence_children(f, &child) : 0;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = take(t, node_new(n, fence_name(child[i])), fd, child[i], depth + 1);
+    snapshot_names_clear(&names);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool take(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth) {
+    bool ok = true;
+    n->whole = f ? fence_is_closed(f) : true;
+    if (!walk_stat(dir, n->parent ? n->name : "", &n->st)) {
+        if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+            return fail_take(t, n, errno);
+        if (f)
+            take_missing(n, f);
+        return true;
+    }
+    n->kind = snapshot_kind(&n->st);
+    n->recent = !snapshot_settled(&n->st);
+    n->needed = n->whole || n->kind == 'l';
+    if (n->kind == 'd')
+        ok = take_folder(t, n, dir, f, depth);
+    else if (n->kind == 'l')
+        ok = snapshot_read_link(dir, n->name, &n->content) || fail_take(t, n, errno);
+    else if (n->kind == 'f' && n->whole)
+        ok = take_file(t, n, dir);
+    if (n->kind != 'd' && f && !n->whole)
+        take_missing(n, f);
+    for (size_t i = 0; i < n->child.n; i++)
+        n->needed |= n->child.at[i]->needed;
+    return ok;
+}
+
+bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err) {
+    Take t = { .s = s, .limit = limit, .err = err };
+    struct statx st;
+    *s = (Snapshot){ .nowhere = { .fence = fence_new() }, .top = node_new(NULL, STR("")) };
+    Jail *j = &s->nowhere;
+    j->top = fault_hit() ? (errno = EMFILE, -1) : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (j->top < 0 || !walk_stat(j->top, "", &st))
+        return error_set(err, ERR_IO, "open /: %m");
+    j->top_id = fence_id(&st);
+    fence_sort(j->fence);
+    Fence *f = fence_new();
+    for (; paths && *paths; paths++)
+        walk_fence(j, f, str_from(*paths), false);
+    bool ok = take(&t, s->top, j->top, fence_top(f), 0);
+    fence_free(f);
+    return ok;
+}
+
+static void node_free(SnapshotNode *n) {
+    for (size_t i = 0; i < n->child.n; i++)
+        node_free(n->child.at[i]);
+    VEC_CLEAR(&n->child);
+    buf_clear(&n->content);
+    free(n->name);
+    free(n);
+}
+
+void snapshot_clear(Snapshot *s) {
+    if (s->top)
+        node_free(s->top);
+    if (s->nowhere.top >= 0)
+        close(s->nowhere.top);
+    fence_free(s->nowhere.fence);
+    *s = (Snapshot){ .nowhere = { .top = -1 } };
+}

@@ -1,0 +1,60 @@
+/* Behind protect.h: the tree of protected files as it was, and putting it back.
+ *
+ * The tree begins at "/", whose descriptor is held; every step down is one name, never through a link. Its upper nodes lead
+ * to protected paths: of those only the kind matters. From a protected path on a node is `whole`: it and all below it must
+ * be as it was. The nodes of a path that went through links are the links and, from where they lead, what is there. */
+#pragma once
+#include <sys/stat.h>
+#include "base/error.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "sandbox/walk.h"
+
+typedef struct SnapshotNode SnapshotNode;
+struct SnapshotNode {
+    char *name;
+    SnapshotNode *parent;
+    VEC(SnapshotNode *) child;          /* by name */
+    char kind;                          /* 'f' 'd' 'l' 'o', or '-': there was nothing */
+    bool whole;
+    bool needed;                        /* something at or below it existed: if it is gone it has to be made again */
+    bool known;                         /* the content was read; else only times and size can be compared */
+    bool recent;                        /* changed so shortly before it was looked at that its times prove nothing */
+    struct statx st;
+    Buf content;                        /* of a file; of a link: where it leads */
+};
+
+typedef struct Snapshot {
+    Jail nowhere;                       /* no roots, no fence: for walking anywhere */
+    SnapshotNode *top;
+    size_t bytes;
+} Snapshot;
+
+enum { SNAPSHOT_DEPTH_MAX = 200 };
+
+/* snapshot_clear() in any case. */
+bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err);
+void snapshot_clear(Snapshot *s);
+void snapshot_path(const SnapshotNode *n, Buf *out);                      /* absolute */
+
+/* Compared with what is there now. Each difference is told; then, unless `look_only`, put right. */
+typedef struct SnapshotCheck {
+    bool look_only, failed;             /* failed: something could not be put right */
+    size_t differences;
+    Buf text;                           /* in words, "; " between them */
+    Str workspace;                      /* paths are shown relative to it */
+} SnapshotCheck;
+void snapshot_verify(Snapshot *s, SnapshotCheck *check);
+
+/* Makes the node, which is not there or is of the same kind, again below `dir`. False with errno. */
+bool snapshot_restore(int dir, SnapshotNode *n);
+
+/* What taking and comparing share; false with errno. */
+bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *st, Buf *out);
+bool snapshot_read_link(int dir, const char *name, Buf *out);
+bool snapshot_settled(const struct statx *st);
+char snapshot_kind(const struct statx *st);
+
+typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
+bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */
+void snapshot_names_clear(SnapshotNames *names);

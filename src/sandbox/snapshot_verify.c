@@ -1,0 +1,269 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "base/fault.h"
+#include "sandbox/jail_temp.h"
+#include "sandbox/jail_tree.h"
+#include "sandbox/snapshot.h"
+
+/* ---- putting back ---- */
+
+/* Afterwards it is what it was, but its times are new and prove nothing for a moment. */
+static bool noted(int dir, SnapshotNode *n) {
+    struct statx now;
+    if (!walk_stat(dir, n->name, &now))
+        return false;
+    now.stx_mode = n->st.stx_mode;                     /* what it should be, whatever it is */
+    now.stx_uid = n->st.stx_uid;
+    now.stx_gid = n->st.stx_gid;
+    n->st = now;
+    return n->recent = true;
+}
+
+static bool restore_owner(int fd, const struct statx *st) {
+    struct statx now;
+    if (!walk_stat(fd, "", &now))
+        return false;
+    return (now.stx_uid == st->stx_uid && now.stx_gid == st->stx_gid)
+        || fchownat(fd, "", st->stx_uid, st->stx_gid, AT_EMPTY_PATH) == 0;
+}
+
+static bool restore_file(int dir, SnapshotNode *n) {
+    JailTemp t;
+    struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { n->st.stx_mtime.tv_sec, n->st.stx_mtime.tv_nsec } };
+    if (!n->known)
+        return errno = EACCES, false;
+    bool ok = jail_temp_open(&t, dir, 0600) && jail_temp_write(&t, buf_str(&n->content)) && restore_owner(t.fd, &n->st)
+              && fchmod(t.fd, n->st.stx_mode & 07777) == 0 && futimens(t.fd, times) == 0 && jail_temp_finish(&t, NULL)
+              && jail_temp_place(&t, n->name, false, NULL);
+    jail_temp_drop(&t);
+    return ok && noted(dir, n);
+}
+
+static bool restore_link(int dir, SnapshotNode *n) {
+    char temp[JAIL_TEMP_NAME];
+    jail_temp_name(temp);
+    if (fault_hit() ? (errno = EIO, true) : symlinkat(n->content.at, dir, temp) < 0)
+        return false;
+    if (renameat(dir, temp, dir, n->name) < 0) {
+        int error = errno;
+        return unlinkat(dir, temp, 0), errno = error, false;
+    }
+    return noted(dir, n);
+}
+
+static bool restore_folder(int dir, SnapshotNode *n) {
+    bool ok = fault_hit() ? (errno = EIO, false) : mkdirat(dir, n->name, 0700) == 0 || errno == EEXIST;
+    int fd = ok ? walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0) : -1;
+    if (fd < 0)
+        return false;
+    for (size_t i = 0; ok && i < n->child.n; i++)
+        ok = !n->child.at[i]->needed || snapshot_restore(fd, n->child.at[i]);
+    ok = ok && restore_owner(fd, &n->st) && walk_chmod(fd, n->st.stx_mode & 07777);
+    int error = errno;
+    close(fd);
+    return errno = error, ok && noted(dir, n);
+}
+
+bool snapshot_restore(int dir, SnapshotNode *n) {
+    return n->kind == 'd' ? restore_folder(dir, n) : n->kind == 'l' ? restore_link(dir, n)
+         : n->kind == 'f' ? restore_file(dir, n) : true;
+}
+
+/* With all below it; folders that were closed against that are opened. */
+static bool remove_entry(const Snapshot *s, int dir, const char *name) {
+    Walk w;
+    bool ok = walk_at(&w, &s->nowhere, dir, name);
+    w.force = true;
+    ok = ok ? jail_remove_target(&w, str_from(name), NULL, NULL) : errno == ENOENT;
+    int error = errno;
+    walk_end(&w);
+    return errno = error, ok;
+}
+
+/* Something of the call's stands where a folder was that leads to a protected file: it is kept under another name. */
+static bool displace(int dir, const char *name) {
+    char other[NAME_MAX + 1], temp[JAIL_TEMP_NAME];
+    jail_temp_name(temp);
+    snprintf(other, sizeof other, "%.200s.displaced%.17s", name, temp + strlen(".harness"));
+    return renameat2(dir, name, dir, other, RENAME_NOREPLACE) == 0;
+}
+
+/* ---- telling ---- */
+
+static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, const char *what, const char *then, bool ok) {
+    Buf path = { 0 };
+    int error = errno;
+    snapshot_path(n, &path);
+    if (below)
+        buf_add_fmt(&path, "/%s", below);
+    Str shown = buf_str(&path);
+    if (c->workspace.n && str_starts(shown, c->workspace) && shown.n > c->workspace.n && shown.at[c->workspace.n] == '/')
+        shown = str_sub(shown, c->workspace.n + 1, shown.n);    /* only for the eye */
+    char clean[320];
+    errno = error;
+    c->differences++;
+    c->failed |= !ok;
+    if (c->text.n > ERROR_MSG_MAX)
+        return buf_clear(&path);
+    buf_add_fmt(&c->text, "%s%s %s by the call", c->text.n ? "; " : "", walk_show(shown, clean), what);
+    if (c->look_only)
+        ;
+    else if (ok)
+        buf_add_fmt(&c->text, " and has been %s", then);
+    else
+        buf_add_fmt(&c->text, " and could NOT be %s: %m", then);
+    buf_clear(&path);
+}
+
+/* ---- comparing ---- */
+
+static bool same_time(struct statx_timestamp a, struct statx_timestamp b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+static bool same_rights(const struct statx *a, const struct statx *b) {
+    return a->stx_mode == b->stx_mode && a->stx_uid == b->stx_uid && a->stx_gid == b->stx_gid;
+}
+
+static bool unchanged(const SnapshotNode *n, const struct statx *now) {
+    return !n->recent && now->stx_ino == n->st.stx_ino && now->stx_dev_minor == n->st.stx_dev_minor
+        && now->stx_dev_major == n->st.stx_dev_major && same_time(now->stx_ctime, n->st.stx_ctime)
+        && same_time(now->stx_mtime, n->st.stx_mtime) && now->stx_size == n->st.stx_size && same_rights(now, &n->st);
+}
+
+static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir);
+
+static void check_file(SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now) {
+    Buf content = { 0 };
+    struct statx st;
+    if (unchanged(n, now))
+        return;
+    bool same = same_rights(now, &n->st) && now->stx_size == n->st.stx_size;
+    if (same && n->known)
+        same = snapshot_read_file(dir, n->name, n->content.n, &st, &content) && str_eq(buf_str(&content), buf_str(&n->content))
+               && same_rights(&st, &n->st);
+    else if (same)
+        same = same_time(now->stx_ctime, n->st.stx_ctime) && now->stx_ino == n->st.stx_ino, st = *now;
+    buf_clear(&content);
+    if (same) {                                        /* touched, or written anew with what it held */
+        n->st = st;
+        n->recent = !snapshot_settled(&st);
+    } else {
+        tell(c, n, NULL, "was changed", "put back", c->look_only || restore_file(dir, n));
+    }
+}
+
+static void check_link(SnapshotCheck *c, SnapshotNode *n, int dir) {
+    Buf text = { 0 };
+    bool same = snapshot_read_link(dir, n->name, &text) && str_eq(buf_str(&text), buf_str(&n->content));
+    buf_clear(&text);
+    if (!same)
+        tell(c, n, NULL, "was changed", "put back", c->look_only || restore_link(dir, n));
+}
+
+/* Both are sorted: whatever is in `names` only is new. */
+static void remove_new(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int fd) {
+    SnapshotNames names = { 0 };
+    size_t k = 0;
+    if (!snapshot_list(fd, &names))
+        tell(c, n, NULL, "was changed", "compared", false);
+    for (size_t i = 0; i < names.n; i++) {
+        int order = -1;
+        while (k < n->child.n && (order = strcmp(n->child.at[k]->name, names.at[i])) < 0)
+            k++;
+        if (k == n->child.n || order != 0)
+            tell(c, n, names.at[i], "was made", "removed", c->look_only || remove_entry(s, fd, names.at[i]));
+    }
+    snapshot_names_clear(&names);
+}
+
+static void check_folder(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now) {
+    bool as_it_was = unchanged(n, now), rights = same_rights(now, &n->st), settled = snapshot_settled(now);
+    size_t before = c->differences;
+    int fd = walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0);
+    if (fd < 0)
+        return tell(c, n, NULL, "was changed", "compared", false);
+    if (!rights && !c->look_only)                      /* it may keep us out; the right mode comes last */
+        walk_chmod(fd, (n->st.stx_mode & 07777) | 0700);
+    if (!as_it_was)
+        remove_new(s, c, n, fd);
+    for (size_t i = 0; i < n->child.n; i++)
+        check(s, c, n->child.at[i], fd);
+    if (!rights)
+        tell(c, n, NULL, "was changed", "put back",
+             c->look_only || (restore_owner(fd, &n->st) && walk_chmod(fd, n->st.stx_mode & 07777)));
+    close(fd);
+    if (c->differences != before) {
+        if (!c->look_only)
+            noted(dir, n);
+    } else if (!as_it_was) {
+        n->st = *now;
+        n->recent = !settled;
+    }
+}
+
+/* Does a path below n that must not exist, or not like this, exist through the link that stands here? */
+static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
+    size_t length = path->n;
+    struct stat st;
+    bool found = false;
+    buf_add_fmt(path, "%s%s", length ? "/" : "", n->name);
+    if (n->whole)
+        found = fstatat(dir, path->at, &st, 0) == 0;
+    for (size_t i = 0; !n->whole && i < n->child.n && !found; i++)
+        found = leads_on(dir, n->child.at[i], path);
+    path->n = length;
+    path->at[length] = 0;
+    return found;
+}
+
+static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, char kind) {
+    Buf path = { 0 };
+    if (n->kind == 'l' && kind == 'l') {
+        check_link(c, n, dir);
+    } else if (kind == 'd' && n->kind != 'l') {
+        int fd = walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0);
+        for (size_t i = 0; fd >= 0 && i < n->child.n; i++)
+            check(s, c, n->child.at[i], fd);
+        if (fd < 0)
+            tell(c, n, NULL, "was changed", "compared", false);
+        else
+            close(fd);
+    } else if (n->needed) {
+        bool ok = c->look_only || ((kind == '-' || (kind == 'l' ? remove_entry(s, dir, n->name) : displace(dir, n->name)))
+                                   && snapshot_restore(dir, n));
+        tell(c, n, NULL, kind == '-' ? "was removed" : "was replaced", "put back", ok);
+    } else if (kind == 'l' && leads_on(dir, n, &path)) {
+        tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, n->name));
+    }
+    buf_clear(&path);
+}
+
+static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
+    struct statx now;
+    bool there = walk_stat(dir, n->name, &now);
+    if (!there && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+        return tell(c, n, NULL, "was changed", "compared", false);
+    char kind = there ? snapshot_kind(&now) : '-';
+    if (!n->whole)
+        return check_way(s, c, n, dir, kind);
+    if (n->kind == 'o' || (n->kind == '-' && !there))  /* sockets and the like come and go */
+        return;
+    if (n->kind == '-')
+        return tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, n->name));
+    if (kind != n->kind)
+        return tell(c, n, NULL, there ? "was replaced" : "was removed", "put back",
+                    c->look_only || (remove_entry(s, dir, n->name) && snapshot_restore(dir, n)));
+    if (kind == 'f')
+        check_file(c, n, dir, &now);
+    else if (kind == 'l')
+        check_link(c, n, dir);
+    else
+        check_folder(s, c, n, dir, &now);
+}
+
+void snapshot_verify(Snapshot *s, SnapshotCheck *c) {
+    SnapshotNode *top = s->top;
+    for (size_t i = 0; i < top->child.n; i++)
+        check(s, c, top->child.at[i], s->nowhere.top);
+}
