@@ -2,6 +2,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ struct Lookup {
     Resolver *resolver;
     atomic_int users;
     int fd;
+    ResolverAnswer *answer;
+    void *ctx;
     Target target;
     Addresses found;
     bool ok;
@@ -52,16 +55,20 @@ void resolver_free(Resolver *r) {
 }
 
 void resolver_set_answer(Resolver *r, ResolverAnswer *answer, void *ctx) {
+    pthread_mutex_lock(&r->lock);
     r->answer = answer;
     r->ctx = ctx;
+    pthread_mutex_unlock(&r->lock);
 }
 
-static bool take_place(Resolver *r, Error *err) {
+static bool take_place(Resolver *r, Lookup *l, Error *err) {
     pthread_mutex_lock(&r->lock);
     bool ok = r->running < RESOLVER_LOOKUPS_MAX;
     if (ok) {
         r->running++;
         r->users++;
+        l->answer = r->answer;
+        l->ctx = r->ctx;
     }
     pthread_mutex_unlock(&r->lock);
     return ok || error_set(err, ERR_LIMIT, "too many host lookups are waiting for an answer (limit %d)", RESOLVER_LOOKUPS_MAX);
@@ -100,9 +107,8 @@ static bool ask_system(const char *host, Addresses *out, Error *err) {
 
 static void *look(void *arg) {
     Lookup *l = arg;
-    Resolver *r = l->resolver;
-    l->ok = r->answer ? r->answer(r->ctx, l->target.host, &l->found, &l->err) : ask_system(l->target.host, &l->found, &l->err);
-    release_resolver(r, true);
+    l->ok = l->answer ? l->answer(l->ctx, l->target.host, &l->found, &l->err) : ask_system(l->target.host, &l->found, &l->err);
+    release_resolver(l->resolver, true);
     uint64_t one = 1;
     ssize_t n = write(l->fd, &one, sizeof one);
     (void)n;                                           /* an eventfd at zero takes it */
@@ -113,10 +119,14 @@ static void *look(void *arg) {
 static bool start_thread(Lookup *l) {
     pthread_attr_t attr;
     pthread_t thread;
+    sigset_t all, before;
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);       /* signals are for the program's own threads */
     bool ok = !fault_hit() && pthread_create(&thread, &attr, look, l) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return ok;
 }
@@ -135,7 +145,7 @@ Lookup *lookup_start(Resolver *r, const Target *t, Error *err) {
         l->ok = true;
         add_address(&l->found, &t->address);
         return l;
-    } else if (take_place(r, err)) {
+    } else if (take_place(r, l, err)) {
         atomic_store(&l->users, 2);
         if (start_thread(l)) return l;
         atomic_store(&l->users, 1);
