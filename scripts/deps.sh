@@ -12,7 +12,7 @@ packages=(
   libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
 )
-[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4)
+[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4 ripgrep fd-find)
 
 # Debian's node only starts npm: the tests run on the node that the lock file pins.
 command -v node >/dev/null || packages+=(nodejs)

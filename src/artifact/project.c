@@ -18,7 +18,7 @@ static bool make_host_names(Loader *l, Error *err) {
     if (!names.tools || !names.hooks) {
         HostNames stand_ins;
         p->host_heap = heap_new(0);
-        if (!host_names_make(p->host_heap, p->universe, &stand_ins, err)) return false;
+        if (!host_names_make(p->host_heap, NULL, &stand_ins, err)) return false;
         heap_freeze_all(p->host_heap);
         if (!names.tools) names.tools = stand_ins.tools;
         if (!names.hooks) names.hooks = stand_ins.hooks;

@@ -10,13 +10,15 @@
 #include "base/utf8.h"
 
 #ifdef HARNESS_HOSTILE
-enum { CHUNK_START = 1, PAIRS = 1 };
+enum { CHUNK_START = 1, PAIRS = 1, PACE_MAX = 2 };
 #else
-enum { CHUNK_START = 64, PAIRS = 16 };
+enum { CHUNK_START = 64, PAIRS = 16, PACE_MAX = 4096 };
 #endif
 enum { CHUNK_MAX = 1 << 20, CHUNK_SLOW_NS = 1000000, DEPTH_MAX = 20000 };
 
-struct Regex { pcre2_code *code; uint32_t groups; bool jit; };
+/* `pace` is the one thing that changes: how long a first stretch was fine in earlier texts (REGEX_ANY_TEXT, which is for
+ * searching many of them). */
+struct Regex { pcre2_code *code; uint32_t groups; bool jit, any_text; atomic_size_t *pace; };
 
 /* ---- what each thread keeps ---- */
 
@@ -63,6 +65,7 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     if (flags & REGEX_IGNORE_CASE) options |= PCRE2_CASELESS;
     if (flags & REGEX_MULTILINE) options |= PCRE2_MULTILINE;
     if (flags & REGEX_DOTALL) options |= PCRE2_DOTALL;
+    if (flags & REGEX_ANY_TEXT) options |= PCRE2_MATCH_INVALID_UTF;
     int code;
     size_t offset;
     pcre2_code *out = pcre2_compile((PCRE2_SPTR)pattern.at, pattern.n, options, &code, &offset, NULL);
@@ -94,13 +97,16 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
         return error_set(err, ERR_LIMIT, "regular expression: too many groups (limit %d)", REGEX_GROUPS_MAX), NULL;
     }
     Regex *re = mem_alloc(sizeof *re);
-    *re = (Regex){ .code = code, .groups = groups, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 };
+    *re = (Regex){ .code = code, .groups = groups, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0,
+                   .any_text = flags & REGEX_ANY_TEXT, .pace = mem_alloc(sizeof *re->pace) };
+    atomic_init(re->pace, CHUNK_START);
     return re;
 }
 
 void regex_free(Regex *re) {
     if (!re) return;
     pcre2_code_free(re->code);
+    free(re->pace);
     free(re);
 }
 
@@ -125,7 +131,8 @@ static int run_pcre2(const Regex *re, Str text, size_t start, Scratch *s, pcre2_
         int code = pcre2_jit_match(re->code, at, text.n, start, 0, data, s->context);
         if (code != PCRE2_ERROR_JIT_STACKLIMIT) return code;
     }
-    return pcre2_match(re->code, at, text.n, start, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, s->context);
+    uint32_t options = PCRE2_NO_JIT | (re->any_text ? 0 : PCRE2_NO_UTF_CHECK);
+    return pcre2_match(re->code, at, text.n, start, options, data, s->context);
 }
 
 /* One call into PCRE2; a match must not begin behind `last`. */
@@ -146,7 +153,7 @@ static size_t char_start(Str text, size_t at) {
 static bool search(const Regex *re, Str text, size_t start, Scratch *s, pcre2_match_data *data, Cancel *cancel, bool *found,
                    Error *err) {
     int64_t begin = 0;
-    for (size_t chunk = CHUNK_START;;) {
+    for (size_t chunk = atomic_load_explicit(re->pace, memory_order_relaxed);;) {
         size_t last = text.n - start > chunk ? char_start(text, start + chunk) : text.n;
         int64_t before = last < text.n ? clock_mono_ns() : 0;
         int code = search_once(re, text, start, last, s, data);
@@ -158,18 +165,21 @@ static bool search(const Regex *re, Str text, size_t start, Scratch *s, pcre2_ma
         if (!begin) begin = before;
         if (now - begin > REGEX_TIME_MS * INT64_C(1000000)) return error_set(err, ERR_LIMIT, "regular expression: takes too long");
         if (now - before < CHUNK_SLOW_NS && chunk < CHUNK_MAX) chunk *= 2;
+        if (re->any_text)
+            atomic_store_explicit(re->pace, now - before >= CHUNK_SLOW_NS ? CHUNK_START : chunk < PACE_MAX ? chunk : PACE_MAX,
+                                  memory_order_relaxed);
         start = char_start(text, last + 1);
     }
 }
 
-static bool valid_text(Str text, Error *err) {
-    return utf8_valid(text) || error_set(err, ERR_VALIDATION, "regular expression: the text is not valid UTF-8");
+static bool valid_text(const Regex *re, Str text, Error *err) {
+    return re->any_text || utf8_valid(text) || error_set(err, ERR_VALIDATION, "regular expression: the text is not valid UTF-8");
 }
 
 bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
     if (!text.at) text = STR("");
     if (start > text.n) return *found = false, true;
-    if (!valid_text(text, err)) return false;
+    if (!valid_text(re, text, err)) return false;
     Scratch *s = scratch_get();
     pcre2_match_data *data = n <= PAIRS ? s->data : pcre2_match_data_create((uint32_t)n, NULL);
     if (!data) abort();                                /* memory is exhausted */
@@ -185,7 +195,7 @@ bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_
 
 bool regex_test(const Regex *re, Str text, bool *found, Error *err) {
     if (!text.at) text = STR("");
-    if (!valid_text(text, err)) return false;
+    if (!valid_text(re, text, err)) return false;
     Scratch *s = scratch_get();
     return search(re, text, 0, s, s->data, NULL, found, err);
 }

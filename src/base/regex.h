@@ -24,6 +24,7 @@ enum {                                   /* flags */
     REGEX_MULTILINE = 2,                 /* ^ and $ match at line breaks too */
     REGEX_DOTALL = 4,                    /* . matches line breaks too */
     REGEX_ECMA = 8,                      /* JavaScript's dialect with the flag u, as JSON Schema asks for (base/regex_ecma.h) */
+    REGEX_ANY_TEXT = 16,                 /* the text need not be UTF-8 and is not checked: what is not is never part of a match */
 };
 
 /* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number
@@ -37,7 +38,7 @@ typedef struct { size_t from, to; } RegexSpan;
 #define REGEX_UNSET ((size_t)-1)
 
 /* Searches from byte `start` (a character's first) on; fills up to n spans when found. Fails with ERR_LIMIT
- * "regular expression: too many steps", ERR_VALIDATION for text that is not UTF-8, or as cancel_check does.
+ * "regular expression: too many steps", ERR_VALIDATION for text that is not UTF-8 (unless REGEX_ANY_TEXT), or as cancel_check does.
  * `cancel` may be NULL. */
 bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err);
 bool regex_test(const Regex *re, Str text, bool *found, Error *err);   /* is there a match anywhere? */

@@ -5,11 +5,10 @@
  * Redaction is applied here, once, before any sink sees the text. */
 #pragma once
 #include "base/error.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "value/value.h"
 
-/* X(enumerator, name). event/types.def is the only list; `custom.NAME` and `meta.NAME` carry their own name. */
+/* event/types.def is the only list; `custom.NAME` and `meta.NAME` carry their own name. */
 typedef enum {
 #define EVENT(id, name, data) EVENT_##id,
 #include "event/types.def"
@@ -32,7 +31,8 @@ typedef struct EventStream EventStream;
 /* Where in the run something happens. */
 typedef struct EventPlace { Str agent, parent; int depth; } EventPlace;
 
-/* A sink gets every event in order, one at a time. A write that fails (a full disk) is returned to the emitter. */
+/* A sink gets every event in order, one at a time; the texts are its own only until it returns. A write that fails (a full
+ * disk) is returned to the emitter; the other sinks get the event all the same. A sink must not emit. */
 typedef struct EventSink {
     bool (*write)(void *self, const Event *e, Error *err);
     void (*free)(void *self);            /* NULL: nothing to do */
@@ -42,27 +42,30 @@ typedef struct EventSink {
 EventStream *event_stream_new(Str run);
 void event_stream_free(EventStream *s);  /* frees its sinks */
 void event_stream_add(EventStream *s, EventSink sink);
-/* Called on each event's data before it goes anywhere. */
+/* Called on each event's data, and on the name of a custom one, before it goes anywhere; redact_event (policy/redact.h) is
+ * made for it. Data that is no longer an object afterwards becomes {"redacted":true}. Before the first event. */
 void event_stream_redact(EventStream *s, void (*redact)(void *ctx, Buf *text), void *ctx);
 uint64_t event_stream_last(EventStream *s);                  /* seq of the newest event; 0: none */
 void event_stream_continue(EventStream *s, uint64_t last);   /* a resumed run counts on */
 bool event_stream_listened(const EventStream *s);            /* has any sink: else data need not be built */
 
-/* `data` may be empty: {}. Any thread. */
+/* `data` may be empty: {}. A custom type is the whole name: "custom.saved", "meta.tool_register". Any thread. False when a
+ * sink failed (its first error). */
 bool event_emit(EventStream *s, EventPlace place, EventType type, Str data, Error *err);
 bool event_emit_custom(EventStream *s, EventPlace place, Str type, Str data, Error *err);
 
 /* Sinks. */
 EventSink event_sink_lines(int fd, bool owned);              /* JSON lines, one write() each */
+bool event_sink_open(const char *path, EventSink *out, Error *err);   /* the same, at the end of a file that only its owner may read */
 typedef struct EventMemory EventMemory;
-EventMemory *event_memory_new(size_t max_bytes);             /* keeps the newest; for the C API and tests */
+EventMemory *event_memory_new(size_t max_bytes);             /* keeps the newest; one larger than that loses its data, {"dropped":BYTES} */
 void event_memory_free(EventMemory *m);
 EventSink event_sink_memory(EventMemory *m);                 /* borrows m */
-size_t event_memory_count(EventMemory *m);
-void event_memory_each(EventMemory *m, void (*each)(void *ctx, const Event *e), void *ctx);
+size_t event_memory_count(EventMemory *m);                   /* kept; any thread */
+void event_memory_each(EventMemory *m, void (*each)(void *ctx, const Event *e), void *ctx);   /* oldest first; `each` must not emit */
 void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
 
-/* Builds the data object: event_data_start, members, event_data_end. */
+/* Builds the data object: event_data_start, members, event_data_end. A key is written as it is. */
 void event_data_start(Buf *b);
 void event_data_str(Buf *b, const char *key, Str v);
 void event_data_int(Buf *b, const char *key, int64_t v);

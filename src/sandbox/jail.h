@@ -40,8 +40,9 @@ bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, Jail
 
 int jail_open_read(const Jail *j, Str path, JailStat *st, Error *err);     /* a regular file; -1 on failure; never blocks on a FIFO */
 int jail_open_dir(const Jail *j, Str path, Error *err);                    /* for walking; -1 on failure */
-/* Opens one entry of an open folder, for walking: never follows a link, never leaves the root. -1 with errno set. */
-int jail_open_below(int dir, const char *name, bool folder);
+/* Opens one entry of an open folder, for walking: a regular file or a folder, never through a link, never what is hidden.
+ * -1 with errno set. */
+int jail_open_below(const Jail *j, int dir, const char *name, bool folder);
 
 bool jail_stat(const Jail *j, Str path, JailStat *out, Error *err);        /* follows links that stay inside */
 bool jail_exists(const Jail *j, Str path, bool *out, Error *err);          /* outside is an error, missing is not */

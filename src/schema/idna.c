@@ -273,3 +273,31 @@ bool idna_label_ok(Str s, bool unicode, bool *right_to_left, bool *bidi_ok) {
     *bidi_ok = directions_ok(&p, right_to_left);
     return true;
 }
+
+/* What names in use have, more than the rules allow: '_' anywhere, '-' at either end, "--" in third place. */
+static bool ascii_encode(Str s, Buf *out) {
+    if (s.n == 0 || s.n > IDNA_LABEL_MAX) return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!ascii_alnum((unsigned char)s.at[i]) && s.at[i] != '-' && s.at[i] != '_') return false;
+    for (size_t i = 0; i < s.n; i++) buf_add_char(out, (char)(s.at[i] >= 'A' && s.at[i] <= 'Z' ? s.at[i] | 32 : s.at[i]));
+    return true;
+}
+
+bool idna_label_encode(Str s, Buf *out) {
+    Points p = { .n = 0 };
+    bool ascii = true, ignored;
+    for (size_t at = 0, length; at < s.n; at += length) {
+        uint32_t c = utf8_decode(str_sub(s, at, s.n), &length);
+        if (p.n == IDNA_LABEL_MAX || (c == 0xFFFD && length == 1)) return false;
+        ascii &= c < 128;
+        p.at[p.n++] = unicode_to_lower(c);
+    }
+    if (ascii) return ascii_encode(s, out);
+    if (!points_ok(&p) || !short_enough(&p) || (!directions_ok(&p, &ignored) && ignored)) return false;
+    buf_add(out, STR("xn--"));
+    Buf text = { 0 };
+    punycode_encode(&p, &text);
+    buf_add(out, buf_str(&text));
+    buf_clear(&text);
+    return true;
+}

@@ -8,3 +8,8 @@ enum { IDNA_LABEL_MAX = 63 };
  * one and be its only spelling. *right_to_left is set when it has letters written that way; *bidi_ok tells whether it
  * keeps the rules of a name that has such letters anywhere. */
 bool idna_label_ok(Str label, bool unicode, bool *right_to_left, bool *bidi_ok);
+
+/* Appends one label as it is sent to name servers: an ASCII one in lower case, any other as "xn--…" of its lower case. false,
+ * with nothing appended, for what idna_label_ok refuses in a label that is not ASCII, and for an ASCII one with other than
+ * letters, digits, '-' and '_' or longer than IDNA_LABEL_MAX. */
+bool idna_label_encode(Str label, Buf *out);

@@ -36,7 +36,8 @@ bool compile_const_value(Fn *f, const Expr *e, Value *out) {
     case EXPR_NAME: {
         const Binding *b = e->name.bind;
         if (b->scope != SCOPE_PREDECLARED && b->scope != SCOPE_UNIVERSAL) return false;
-        return *out = f->unit->in->lookup(f->unit->in->ctx, b->scope, e->name.name), true;
+        Value v = f->unit->in->lookup(f->unit->in->ctx, b->scope, e->name.name);
+        return !native_is_slot(v) && (*out = v, true);
     }
     case EXPR_TUPLE: return const_tuple(f, e, out);
     case EXPR_UNARY: {
@@ -75,7 +76,7 @@ static void load_name(Fn *f, const Expr *e, uint16_t dst) {
     case SCOPE_GLOBAL: compile_emit_d(f, OP_GLOBAL_GET, dst, (int32_t)b->index); return;
     default: {
         Value v = f->unit->in->lookup(f->unit->in->ctx, b->scope, e->name.name);
-        compile_emit_d(f, OP_LOADK, dst, (int32_t)compile_constant(f, v));
+        compile_emit_d(f, native_is_slot(v) ? OP_CALL_VALUE : OP_LOADK, dst, (int32_t)compile_constant(f, v));
     }
     }
 }

@@ -33,6 +33,7 @@ struct Vm {
     size_t printed;
     VEC(VmPlace) trace;                  /* of the last failure, innermost first */
     bool loading;
+    Value call_value;                    /* what a NativeSlot stands for; GONE: its fallback */
 };
 
 #ifdef HARNESS_HOSTILE
@@ -46,6 +47,7 @@ enum { RUNS_MAX = 100 };                 /* the C stack's share of the call dept
 bool vm_refuel(Vm *vm, Error *err);      /* fuel ran out: limits, deadline, cancellation; then more fuel */
 Value *vm_globals(Vm *vm, Module *m);    /* the array a function of m works on */
 bool vm_touch_global(Vm *vm, const Frame *f, uint32_t i, Value *out, Error *err); /* first use of a copied global, or unassigned */
+bool vm_call_value(Vm *vm, Value slot, Value *out, Error *err);   /* what a NativeSlot stands for now */
 Value *vm_top(const Vm *vm);             /* first register above the current frame */
 
 static inline bool vm_safepoint(Vm *vm, Error *err) {

@@ -127,6 +127,26 @@ void native_module_set_call(NativeModule *m, Value fn) {
 
 bool native_is_module(Value v) { return value_is(v, OBJECT_MODULE); }
 
+/* ---- slots ---- */
+
+static void slot_trace(Tracer *t, Classed *o) {
+    tracer_value(t, value_from_object(((NativeSlot *)o)->name));
+    tracer_value(t, ((NativeSlot *)o)->fallback);
+}
+
+static const NativeClass slot_class = { .base = { .name = "slot", .trace = slot_trace } };
+
+NativeSlot *native_slot_new(Heap *h, Str name, Value fallback, Error *err) {
+    String *text = string_new(h, name, err);
+    NativeSlot *s = text ? heap_alloc_classed(h, OBJECT_CLASSED, &slot_class.base, sizeof *s, err) : NULL;
+    if (!s) return NULL;
+    s->name = text;
+    s->fallback = fallback;
+    return s;
+}
+
+bool native_is_slot(Value v) { return value_is(v, OBJECT_CLASSED) && ((Classed *)value_object(v))->cls == &slot_class.base; }
+
 /* ---- methods of the built-in types ---- */
 
 const NativeDef *native_method_table(ObjectType type, size_t *n) {

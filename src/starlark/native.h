@@ -74,6 +74,12 @@ bool native_module_put(Heap *h, NativeModule *m, Str name, Value v, Error *err);
 void native_module_set_call(NativeModule *m, Value fn);
 bool native_is_module(Value v);
 
+/* A predeclared name whose value each call brings along (vm_set_call_value) instead of being compiled in. `fallback` is
+ * what it stands for in a call that brings none. At load time the name is an error. */
+typedef struct NativeSlot { Classed c; String *name; Value fallback; } NativeSlot;
+NativeSlot *native_slot_new(Heap *h, Str name, Value fallback, Error *err);
+bool native_is_slot(Value v);
+
 /* What a type of the host (or of the library) can do in a script; every Classed object a
  * script can hold has a class that starts like this. Any function may be NULL. */
 typedef struct NativeClass {

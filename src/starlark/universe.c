@@ -16,17 +16,17 @@ static bool add_core(Universe *u, Error *err) {
     return true;
 }
 
-static NativeModule *add_module(Universe *u, Str name, const NativeDef *defs, size_t n, Error *err) {
-    NativeModule *m = native_module_new(u->heap, name, err);
-    if (!m || !native_module_add(u->heap, m, defs, n, NULL, err)) return NULL;
-    return dict_put_str(u->heap, u->json_math, name, value_from_object(m), err) ? m : NULL;
+static NativeModule *add_module(Heap *h, Dict *to, Str name, const NativeDef *defs, size_t n, Error *err) {
+    NativeModule *m = native_module_new(h, name, err);
+    if (!m || !native_module_add(h, m, defs, n, NULL, err)) return NULL;
+    return dict_put_str(h, to, name, value_from_object(m), err) ? m : NULL;
 }
 
-static bool add_modules(Universe *u, Error *err) {
-    if (!add_module(u, STR("json"), lib_json, lib_json_n, err)) return false;
-    NativeModule *math = add_module(u, STR("math"), lib_math, lib_math_n, err);
-    return math && native_module_put(u->heap, math, STR("e"), value_from_float(M_E), err) &&
-           native_module_put(u->heap, math, STR("pi"), value_from_float(M_PI), err);
+bool universe_add_modules(Heap *h, Dict *to, Error *err) {
+    if (!add_module(h, to, STR("json"), lib_json, lib_json_n, err)) return false;
+    NativeModule *math = add_module(h, to, STR("math"), lib_math, lib_math_n, err);
+    return math && native_module_put(h, math, STR("e"), value_from_float(M_E), err) &&
+           native_module_put(h, math, STR("pi"), value_from_float(M_PI), err);
 }
 
 Universe *universe_new(void) {
@@ -34,7 +34,7 @@ Universe *universe_new(void) {
     u->heap = heap_new(0);                              /* no limit: nothing below can fail in earnest */
     u->names = dict_new(u->heap, lib_core_n + 3, NULL);
     u->json_math = u->names ? dict_new(u->heap, 2, NULL) : NULL;
-    if (!u->json_math || !add_core(u, NULL) || !add_modules(u, NULL)) {
+    if (!u->json_math || !add_core(u, NULL) || !universe_add_modules(u->heap, u->json_math, NULL)) {
         universe_free(u);
         return NULL;
     }

@@ -9,6 +9,8 @@ void universe_free(Universe *u);
 Value universe_get(const Universe *u, Str name);           /* GONE when there is none; json and math are not among them: see below */
 Value universe_module(const Universe *u, Str name);        /* "json", "math" */
 
+bool universe_add_modules(Heap *h, Dict *to, Error *err);  /* puts fresh modules json and math into `to` */
+
 /* Tables of the library, one file each (lib_*.c). */
 extern const NativeDef lib_core[];      /* len, range, sorted, … */
 extern const size_t lib_core_n;

@@ -20,6 +20,7 @@ static void trace_roots(Tracer *t, void *ctx) {
         for (uint32_t g = 0; g < in->module->n_globals; g++) tracer_value(t, in->globals[g]);
         copier_trace(in->copier, t);
     }
+    tracer_value(t, vm->call_value);
 }
 
 Vm *vm_new(Heap *heap, const VmConfig *config) {
@@ -51,6 +52,7 @@ void vm_reset(Vm *vm, const VmConfig *config) {
     vm->printed = 0;
     vm->trace.n = 0;
     vm->loading = false;
+    vm->call_value = VALUE_GONE;
     heap_remove_roots(vm->heap, trace_roots, vm);
     heap_add_roots(vm->heap, trace_roots, vm);
 }
@@ -75,6 +77,17 @@ void *vm_host(Vm *vm) { return vm->config.host; }
 Cancel *vm_cancel(Vm *vm) { return vm->config.cancel; }
 void vm_set_cancel(Vm *vm, Cancel *cancel) { vm->config.cancel = cancel; }
 bool vm_loading(const Vm *vm) { return vm->loading; }
+
+void *vm_keep(Vm *vm) { return vm->config.keep; }
+void vm_set_call_value(Vm *vm, Value v) { vm->call_value = v; }
+
+bool vm_call_value(Vm *vm, Value slot, Value *out, Error *err) {
+    const NativeSlot *s = (const NativeSlot *)value_object(slot);
+    if (vm->loading)                                     /* else what one process saw would stay for all calls */
+        return error_set(err, ERR_SCRIPT, STR_FMT " is not available at load time", STR_ARG(string_str(s->name)));
+    *out = value_is_gone(vm->call_value) ? s->fallback : vm->call_value;
+    return true;
+}
 
 Value *vm_top(const Vm *vm) {
     if (!vm->frames.n) return vm->segment->at;
@@ -111,10 +124,15 @@ bool vm_compare(Vm *vm, Value a, Value b, const char *op, int *out, Error *err) 
     return value_compare_metered(a, b, op, &(ValueMeter){ metered, vm }, out, err);
 }
 
-bool vm_print(Vm *vm, Str line, Error *err) {
-    if (line.n >= vm->config.max_output - vm->printed)
+bool vm_count_output(Vm *vm, size_t n, Error *err) {
+    if (n >= vm->config.max_output - vm->printed)
         return error_set(err, ERR_LIMIT, "output limit of %zu bytes reached", vm->config.max_output);
-    vm->printed += line.n + 1;
+    vm->printed += n + 1;
+    return true;
+}
+
+bool vm_print(Vm *vm, Str line, Error *err) {
+    if (!vm_count_output(vm, line.n, err)) return false;
     if (vm->config.print) vm->config.print(vm->config.print_ctx, line);
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct VmConfig {              /* the zero value means the defaults of d
     void (*print)(void *ctx, Str line);/* where print() goes; NULL: nowhere */
     void *print_ctx;
     void *host;                        /* for native functions: vm_host() */
+    void *keep;                        /* the same, but for what outlives the call: vm_keep() */
 } VmConfig;
 
 Vm *vm_new(Heap *heap, const VmConfig *config);           /* the heap is borrowed */
@@ -25,9 +26,13 @@ void vm_free(Vm *vm);                                     /* before the heap */
 
 Heap *vm_heap(Vm *vm);
 void *vm_host(Vm *vm);
+void *vm_keep(Vm *vm);
 Cancel *vm_cancel(Vm *vm);
 void vm_set_cancel(Vm *vm, Cancel *cancel);               /* between two calls: the next ones end with this token */
 bool vm_loading(const Vm *vm);                            /* is the top level of a module running? */
+
+/* What predeclared slots (NativeSlot) stand for until the next vm_reset: a frozen value, in the Vm's heap or a frozen one. */
+void vm_set_call_value(Vm *vm, Value v);
 
 /* Calls any callable. `args` and the result live in the Vm's heap (or a frozen one). A native that calls
  * back into scripts must pin (heap_pin) what it still needs of its own values: the call may collect. */
@@ -39,6 +44,7 @@ bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const Native
  * the step limit hold inside it too. Call it in loops over data: vm_work(vm, 16, err). */
 bool vm_work(Vm *vm, size_t units, Error *err);
 bool vm_print(Vm *vm, Str line, Error *err);
+bool vm_count_output(Vm *vm, size_t n, Error *err);       /* a line of n bytes goes out elsewhere: it counts as if printed */
 /* value_equal and value_compare that can be interrupted. */
 bool vm_equal(Vm *vm, Value a, Value b, bool *out, Error *err);
 bool vm_compare(Vm *vm, Value a, Value b, const char *op, int *out, Error *err);

@@ -260,6 +260,12 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
 
     do_MOVE: R(i.a) = R(i.b); NEXT();
     do_LOADK: R(i.a) = k[i.d]; NEXT();
+    do_CALL_VALUE: {
+        Value v;
+        TRY(vm_call_value(vm, k[i.d], &v, err));
+        R(i.a) = v;
+        NEXT();
+    }
     do_CHECK:
         if (value_is_gone(R(i.a))) { unassigned(frame->code, i.a, err); FAIL(); }
         NEXT();

@@ -1,4 +1,16 @@
-/* The one pipeline that every call goes through (docs: tools.md, eleven steps). */
+/* The one pipeline that every call goes through: eleven steps, in this order, for every kind of tool and every caller.
+ *
+ *    1 resolve    resolve.c      the tool by name or alias, among what this caller may see
+ *    2 parse      arguments.c    strict JSON, no duplicate keys
+ *    3 validate   arguments.c    defaults, schema, no injected names
+ *    4 limits     gate.c         calls per run and turn, depth, wall clock, spend, the same failure again
+ *    5 policy     gate.c         tools_policy, limits.deny
+ *    6 tool.pre   gate.c         hooks
+ *    7 confirm    confirm.c      a person, last, about the final arguments
+ *    8 execute    execute.c      timeout, retry, protected files
+ *    9 tool.post  outcome.c      hooks
+ *   10 bound      bound.c        redaction, artifact, head and tail
+ *   11 return     call.c                                                                                        */
 #pragma once
 #include "tool/runtime.h"
 
@@ -7,11 +19,11 @@ typedef struct Call {
     Str name;                            /* canonical or alias */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Str agent, parent;                   /* whose call it is; empty: the top level */
-    int depth;
+    int depth;                           /* of delegation */
+    int nesting;                         /* of meta.call_tool */
     const Str *agents; size_t n_agents;  /* the agents around it, outermost first */
     const Str *tools; size_t n_tools;    /* an agent's own list; NULL: all of the run's */
     const Str *removed; size_t n_removed;/* what a completion.pre hook took away for this turn */
-    bool from_model;                     /* injected names are refused */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */
     bool wait;                           /* a background tool is waited for (harness call) */
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */
@@ -20,10 +32,13 @@ typedef struct Call {
     void *trace_ctx;
 } Call;
 
-/* Runs `call` through the whole pipeline. Blocks; `cancel` ends it early. Fails only on internal faults (a journal that
- * cannot be written): a tool's own failure is a result, not an Error. Any thread. */
+/* Runs `call` through the whole pipeline. Blocks; `cancel` (NULL, or a child of run_cancel) ends it early. Fails only on
+ * internal faults (a journal that cannot be written): a tool's own failure is a result, not an Error. Any thread. */
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err);
 
 /* All calls of one model turn: concurrently up to limits.max_concurrency, mutating ones that are not parallel-safe one at a
- * time, results in call order. */
+ * time, results in call order. On failure no result is left to clear. */
 bool tool_call_all(Run *run, const Call *calls, size_t n, Cancel *cancel, Result *out, Error *err);
+
+/* The tools a caller may see: those of the run's list and of the call's, minus what policy hides. free() *out. */
+size_t tool_visible(Run *run, const Call *call, const ToolEntry ***out);

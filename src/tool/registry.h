@@ -2,30 +2,40 @@
  * Entries are never removed or changed while the registry lives, so a found entry may be used without a lock. */
 #pragma once
 #include "artifact/project.h"
+#include "policy/redact.h"
 #include "policy/safety.h"
 
 typedef struct Registry Registry;
 typedef struct ToolEntry ToolEntry;
 struct ToolCallFrame;                    /* tool/kind.h */
 
-/* Executes a call that passed every gate. Fills frame->value (or frame->error). */
+/* Executes a call that passed every gate, under frame->cancel. Fills frame->value; false with *err is an error result too. */
 typedef bool ToolExecute(struct ToolCallFrame *frame, Error *err);
+
+/* Looks at the final arguments, after the hooks and before anything runs. False refuses the call (*err says why). Filling `why`
+ * asks for a person's agreement; `shown` is what that person sees (a command, a diff), raw: the asker escapes it. */
+typedef struct ToolInspection { char why[256]; Buf shown; } ToolInspection;
+typedef bool ToolInspect(struct ToolCallFrame *frame, ToolInspection *out, Error *err);
 
 struct ToolEntry {
     ToolDef def;                         /* a copy; its values are in frozen heaps */
     Safety safety;
     ToolExecute *execute;
+    ToolInspect *inspect;                /* NULL: nothing to add */
     void *data;                          /* of the executor */
+    Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
-    int64_t failures;                    /* see tool/repeat.c */
 };
 
 Registry *registry_new(void);
 void registry_free(Registry *r);
-/* Copies the entry; strings and values are borrowed for the registry's life. Fails when a name or alias is taken. Any thread. */
+/* Copies the entry; strings and values are borrowed for the registry's life. Fails when a name or alias is taken by a tool that
+ * is visible together with it, or when a pattern of safety.redact does not compile. Any thread. */
 bool registry_add(Registry *r, const ToolEntry *entry, Error *err);
-/* By canonical name or alias, among those visible in `scopes`. NULL: none. */
+/* A project's definition that has no script yet ("has no implementation") gets one: only before the first call. */
+bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err);
+/* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes);
 Str registry_nearest(Registry *r, Str name, const Str *scopes, size_t n_scopes);   /* for "did you mean"; empty: none */
 size_t registry_list(Registry *r, const Str *scopes, size_t n_scopes, const ToolEntry ***out);   /* in order of registration; free() it */

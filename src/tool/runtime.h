@@ -19,10 +19,10 @@ typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL } ConfirmAn
 typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command or a diff, control and bidi characters escaped */ } ConfirmQuestion;
 
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
-    ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);
+    ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);
-    const char *source;                  /* for events: "terminal", "elicitation", "--yes" */
+    const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;
 
@@ -32,36 +32,59 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     const char *state;                   /* path of the database; NULL: HARNESS_STATE, else the place agents.md names */
     bool ephemeral;                      /* no store */
     bool own_process;                    /* the program, not an embedder: restrain it after loading */
+    const char *const *writable;         /* own_process: more places it must be able to write; NULL-terminated, or NULL */
     bool yes;                            /* --yes */
     const Str *approve; size_t n_approve;        /* --approve NAME */
     const Str *allow_domains; size_t n_allow_domains;
     int64_t timeout_ms;                  /* --timeout, for tools that set none */
-    const Log *log;
-    /* Tables of rooms below, filled before the first call; see tool/kind.h. */
+    const Log *log;                      /* outlives the runtime; NULL: none */
 } RuntimeConfig;
 
 /* Loads the project (all problems reported), starts the sandbox's launcher first. False when the project is invalid
- * (then `problems` says why) or something else failed (*err). */
+ * (then `problems` says why and err->kind is ERR_NONE) or something else failed (*err). */
 bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err);
-void runtime_close(Runtime *rt);         /* every run has ended by then */
+void runtime_close(Runtime *rt);         /* every run has ended and every result was cleared by then; NULL is fine */
 const Project *runtime_project(const Runtime *rt);
 Registry *runtime_registry(Runtime *rt);
 const Limits *runtime_limits(const Runtime *rt);
+const Policy *runtime_policy(const Runtime *rt);
+Redactor *runtime_redactor(Runtime *rt); /* whoever reads a secret adds it here */
+Str runtime_workspace(const Runtime *rt);
+/* Where definitions of tools made by the program live. Not frozen until runtime_ready; then nothing may be added to it. */
+Heap *runtime_heap(Runtime *rt);
+/* NULL with *err when the project has one that cannot be opened; NULL without (ERR_NONE) when it is ephemeral. */
+Store *runtime_store(Runtime *rt, Error *err);
+/* What rooms below do for scripts: register_agent, delegate, complete. Before the first call. */
+void runtime_extend(Runtime *rt, const HostCalls *calls);
 
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */
 typedef struct RunConfig {
     Str id;                              /* empty: a new one (UUID v7) */
     Str session;                         /* keeps reads, approvals and cache between runs; empty: none */
+    Str agent;                           /* shown in the list of runs */
     Person person;
-    const EventSink *sinks; size_t n_sinks;      /* beside the store */
+    const EventSink *sinks; size_t n_sinks;      /* beside the store; freed with the run */
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     bool no_store;
     void *user;                          /* for rooms below */
 } RunConfig;
 
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
-void run_end(Run *r, const char *status);                    /* cancels tasks that still run, writes run.ended, frees */
+/* Cancels tasks that still run, writes run.ended, frees. False when that could not be written; *err says why. */
+bool run_end(Run *r, const char *status, Error *err);
+Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);
+void *run_user(Run *r);
 EventStream *run_events(Run *r);
 Cancel *run_cancel(Run *r);                                  /* fires: the whole run stops */
-bool run_turn_start(Run *r, Str text, Error *err);           /* resets ctx and the per-turn counters */
+Hooks *run_hooks(Run *r);                                    /* the project's, and those that were registered in this run */
+bool run_turn_start(Run *r, Str text, Error *err);           /* resets ctx and the per-turn counters; no hooks, no event */
+void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
+
+/* Large results: stored ones, or in memory when there is no store. Only the run's own can be read. */
+bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err);
+bool run_artifact_get(Run *r, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err);
+
+/* Which files were read in this run or session, and what they were then: a write needs it. */
+void run_read_put(Run *r, Str absolute, const JailStat *stat);
+bool run_read_get(Run *r, Str absolute, JailStat *out);

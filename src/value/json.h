@@ -4,6 +4,7 @@
  * overflows (1e400) is an error. Text must be valid UTF-8; "\ud800" alone is an error.
  * Errors say "json: line N: …" and carry line and column. */
 #pragma once
+#include "base/feed.h"
 #include "value/dict.h"
 #include "value/places.h"
 
@@ -39,7 +40,6 @@ void json_write_string(Buf *out, Str s, bool html_safe);   /* quoted and escaped
  * documents; what is left stays inside. FEED_MORE: nothing complete yet. FEED_READY: *out is one document, call
  * again with no bytes for the next. FEED_BAD: err says why, with the line counted over the whole stream; the reader has skipped to the end
  * of the bad line and may be used on. A number or literal at the very end is complete only after json_feed_end. */
-typedef enum { FEED_MORE, FEED_READY, FEED_BAD } Feed;
 typedef struct JsonFeed JsonFeed;
 JsonFeed *json_feed_new(const JsonRead *options);          /* options->max_bytes bounds one document (default 16 MiB) and so the memory */
 void json_feed_free(JsonFeed *f);

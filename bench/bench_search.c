@@ -1,0 +1,148 @@
+/* The searches behind the tools grep and glob beside ripgrep and fd, on a tree of 60,000 files. Every round is a process of
+ * its own, theirs and ours: this program run again with "grep PATTERN TYPE FOLDER" or "glob PATTERN FOLDER". */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "tool/glob_files.h"
+#include "tool/grep.h"
+
+enum { FOLDERS = 3000, FILES = 20, ROUNDS = 15 };
+
+extern char **environ;
+
+/* ---- one search ---- */
+
+static int fail(const char *what) { return fprintf(stderr, "bench_search: %s\n", what), 1; }
+
+static int open_folder(const char *path) { return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
+static int run_grep(const char *pattern, const char *type, const char *folder) {
+    Arena arena = { 0 };
+    Error err = { 0 };
+    GrepResult out;
+    GrepInput in = { .root = open_folder(folder), .pattern = str_from(pattern), .type = str_from(type) };
+    if (!grep_files(&in, NULL, &arena, &out, &err)) return fail(err.msg);
+    for (size_t i = 0; i < out.n; i++)
+        printf(STR_FMT ":%llu:" STR_FMT "\n", STR_ARG(out.matches[i].path), (unsigned long long)out.matches[i].line, STR_ARG(out.matches[i].text));
+    return fflush(stdout);
+}
+
+static int run_glob(const char *pattern, const char *folder) {
+    Arena arena = { 0 };
+    Error err = { 0 };
+    GlobFilesResult out;
+    GlobFilesInput in = { .root = open_folder(folder), .pattern = str_from(pattern) };
+    if (!glob_files(&in, NULL, &arena, &out, &err)) return fail(err.msg);
+    for (size_t i = 0; i < out.n; i++) printf(STR_FMT "\n", STR_ARG(out.files[i].path));
+    return fflush(stdout);
+}
+
+/* ---- the tree ---- */
+
+static uint32_t next_random(uint32_t *state) { return *state = *state * 1664525u + 1013904223u, *state >> 8; }
+
+static void write_file(const char *path, uint32_t *seed, size_t number) {
+    static const char *const words[] = { "static", "const", "return", "value", "buffer", "if (", ") {", "};", "int", "char *", "length",
+                                         "+=", "struct", "node", "->next", "error", "for (size_t i = 0;", "size_t", "/* comment */", "\n", "\n    " };
+    FILE *f = fopen(path, "w");
+    if (!f) exit(fail("cannot write the tree"));
+    for (size_t n = 60 + next_random(seed) % 800; n > 0; n--)
+        fprintf(f, "%s ", words[next_random(seed) % (sizeof words / sizeof *words)]);
+    if (number % 97 == 0) fprintf(f, "\nint needle_in_haystack_%zu(void);\n", number);
+    fputc('\n', f);
+    fclose(f);
+}
+
+static void make_tree(const char *root) {
+    static const char *const extensions[] = { "c", "h", "js", "py", "md", "txt", "o", "json" };
+    uint32_t seed = 1;
+    char path[512];
+    snprintf(path, sizeof path, "%s/.gitignore", root);
+    FILE *f = fopen(path, "w");
+    if (!f) exit(fail("cannot write the tree"));
+    fputs("*.o\n/build/\nnode_modules\n!keep.o\n*.tmp\ndoc/**/draft\n", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/.git", root);
+    mkdir(path, 0755);
+    for (size_t d = 0; d < FOLDERS; d++) {
+        int n = snprintf(path, sizeof path, "%s/m%zu", root, d % 20);
+        mkdir(path, 0755);
+        n += snprintf(path + n, sizeof path - (size_t)n, "/part%zu", d / 20 % 15);
+        mkdir(path, 0755);
+        n += snprintf(path + n, sizeof path - (size_t)n, "/sub%zu", d / 300);
+        mkdir(path, 0755);
+        for (size_t k = 0; k < FILES; k++) {
+            snprintf(path + n, sizeof path - (size_t)n, "/file_%zu.%s", k, extensions[next_random(&seed) % 8]);
+            write_file(path, &seed, d * FILES + k);
+        }
+    }
+}
+
+/* ---- measuring ---- */
+
+static double run_once(const char *const *argv, bool search) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    pid_t pid;
+    int status = 0;
+    int64_t start = clock_mono_ns();
+    char *const *args = (char *const *)(uintptr_t)argv;
+    if ((search ? posix_spawnp : posix_spawn)(&pid, argv[0], &actions, NULL, args, environ) != 0) exit(fail(argv[0]));
+    waitpid(pid, &status, 0);
+    double ms = (double)(clock_mono_ns() - start) / 1e6;
+    posix_spawn_file_actions_destroy(&actions);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) exit(fail(argv[0]));
+    return ms;
+}
+
+/* Turn by turn, so that a busy moment of the machine meets both. */
+static void compare(const char *name, const char *const *ours, const char *const *peer) {
+    double least_ours = 1e9, least_peer = 1e9;
+    for (int i = 0; i < ROUNDS; i++) {
+        double a = run_once(ours, false), b = run_once(peer, true);
+        if (a < least_ours) least_ours = a;
+        if (b < least_peer) least_peer = b;
+    }
+    printf("%s %.1fms %.1fms %.2fx\n", name, least_ours, least_peer, least_peer / least_ours);
+    fflush(stdout);
+}
+
+static void compare_all(const char *self, const char *dir) {
+    static const struct { const char *name, *pattern; } patterns[] = {
+        { "literal", "needle_in_haystack" }, { "word", "\\bneedle_in_haystack_[0-9]+" }, { "class", "[a-z]+_in_[a-z]+_[0-9]{3,}" },
+        { "alternatives", "needle_in|absent_word|nowhere" }, { "ignore_case", "(?i)NEEDLE_IN_HAYSTACK" }, { "absent", "zzz_not_there" },
+    };
+    char name[64];
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        snprintf(name, sizeof name, "grep_%s_vs_rg", patterns[i].name);
+        compare(name, (const char *[]){ self, "grep", patterns[i].pattern, "", dir, NULL },
+                (const char *[]){ "rg", "-n", "--no-messages", patterns[i].pattern, dir, NULL });
+    }
+    compare("grep_type_vs_rg", (const char *[]){ self, "grep", "needle_in_haystack", "py", dir, NULL },
+            (const char *[]){ "rg", "-n", "-tpy", "needle_in_haystack", dir, NULL });
+    compare("glob_ext_vs_fdfind", (const char *[]){ self, "glob", "**/*.py", dir, NULL },
+            (const char *[]){ "fdfind", "--type", "f", "--glob", "*.py", dir, NULL });
+    compare("glob_all_vs_fdfind", (const char *[]){ self, "glob", "**", dir, NULL }, (const char *[]){ "fdfind", "--type", "f", ".", dir, NULL });
+    compare("glob_narrow_vs_fdfind", (const char *[]){ self, "glob", "m1/**/file_{1,2}.c", dir, NULL },
+            (const char *[]){ "fdfind", "--type", "f", "--full-path", "--glob", "**/m1/**/file_{1,2}.c", dir, NULL });
+}
+
+int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "grep") == 0) return run_grep(argv[2], argv[3], argv[4]);
+    if (argc == 4 && strcmp(argv[1], "glob") == 0) return run_glob(argv[2], argv[3]);
+    char self[4096], dir[] = "/tmp/bench-search-XXXXXX", command[64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0 || !mkdtemp(dir)) return fail("cannot start");
+    self[n] = 0;
+    make_tree(dir);
+    compare_all(self, dir);
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}

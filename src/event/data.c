@@ -1,0 +1,87 @@
+/* Writing the data of an event, and a whole event as one JSON object. */
+#include "base/clock.h"
+#include "base/number.h"
+#include "event/event.h"
+#include "starlark/repr.h"
+#include "value/json.h"
+
+enum { REPR_HEAP = 1 << 20, REPR_STEPS = 100000 };      /* for a value that JSON cannot say */
+
+static void add_i64(Buf *b, int64_t v) {
+    char text[NUMBER_TEXT_SIZE];
+    buf_add(b, (Str){ text, number_write_i64(v, text) });
+}
+
+static void add_key(Buf *b, const char *key) {
+    if (b->n && b->at[b->n - 1] != '{') buf_add_char(b, ',');
+    buf_add_char(b, '"');
+    buf_add(b, str_from(key));
+    buf_add(b, STR("\":"));
+}
+
+void event_data_start(Buf *b) { buf_add_char(b, '{'); }
+void event_data_end(Buf *b) { buf_add_char(b, '}'); }
+
+void event_data_str(Buf *b, const char *key, Str v) {
+    add_key(b, key);
+    json_write_string(b, v, false);
+}
+
+void event_data_int(Buf *b, const char *key, int64_t v) {
+    add_key(b, key);
+    add_i64(b, v);
+}
+
+void event_data_ms(Buf *b, const char *key, int64_t ns) {
+    int64_t us = ns > 0 ? ns / 1000 : 0;                 /* a clock that was set back is no reason for a minus sign */
+    int part = (int)(us % 1000);
+    add_key(b, key);
+    add_i64(b, us / 1000);
+    buf_add(b, (Str){ (char[]){ '.', (char)('0' + part / 100), (char)('0' + part / 10 % 10), (char)('0' + part % 10) }, 4 });
+}
+
+void event_data_bool(Buf *b, const char *key, bool v) {
+    add_key(b, key);
+    buf_add(b, v ? STR("true") : STR("false"));
+}
+
+void event_data_raw(Buf *b, const char *key, Str json) {
+    add_key(b, key);
+    buf_add(b, json.n ? json : STR("null"));
+}
+
+/* As text; when even that has no end, what kind of thing it is. */
+static void add_repr(Buf *b, Value v) {
+    Heap *heap = heap_new(REPR_HEAP);
+    Vm *vm = vm_new(heap, &(VmConfig){ .max_steps = REPR_STEPS });
+    Buf text = { 0 };
+    if (!repr_value(vm, &text, v, NULL)) {
+        buf_reset(&text);
+        buf_add_fmt(&text, "<%s>", value_type_name(v));
+    }
+    json_write_string(b, buf_str(&text), false);
+    buf_clear(&text);
+    vm_free(vm);
+    heap_free(heap);
+}
+
+void event_data_value(Buf *b, const char *key, Value v) {
+    add_key(b, key);
+    if (value_is_gone(v)) buf_add(b, STR("null"));
+    else if (!json_write(b, v, &(JsonWrite){ 0 }, NULL)) add_repr(b, v);
+}
+
+void event_write_json(Buf *out, const Event *e) {
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(e->time_ns, time);
+    event_data_start(out);
+    event_data_int(out, "seq", (int64_t)e->seq);
+    event_data_str(out, "time", str_from(time));
+    event_data_str(out, "run", e->run);
+    event_data_str(out, "agent", e->agent);
+    event_data_int(out, "depth", e->depth);
+    event_data_str(out, "parent", e->parent);
+    event_data_str(out, "type", e->type);
+    event_data_raw(out, "data", e->data.n ? e->data : STR("{}"));
+    event_data_end(out);
+}

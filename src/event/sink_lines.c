@@ -1,0 +1,59 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/fault.h"
+#include "base/mem.h"
+#include "event/event.h"
+
+typedef struct { int fd; bool owned, torn; Buf line; } Lines;
+
+static ssize_t write_some(int fd, Str s) {
+    return fault_hit() ? (errno = EIO, (ssize_t)-1) : write(fd, s.at, s.n);
+}
+
+/* One write() unless the kernel takes only a part. */
+static bool write_all(int fd, Str s, size_t *done, Error *err) {
+    for (*done = 0; *done < s.n;) {
+        ssize_t n = write_some(fd, str_sub(s, *done, s.n));
+        if (n >= 0) *done += (size_t)n;
+        else if (errno == EAGAIN) poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (errno != EINTR) return error_set(err, ERR_IO, "write events: %m");
+    }
+    return true;
+}
+
+/* A line that broke off (a full disk) is ended before the next one, so that only itself is lost. */
+static bool lines_write(void *self, const Event *e, Error *err) {
+    Lines *l = self;
+    size_t done;
+    buf_reset(&l->line);
+    if (l->torn) buf_add_char(&l->line, '\n');
+    event_write_json(&l->line, e);
+    buf_add_char(&l->line, '\n');
+    bool ok = write_all(l->fd, buf_str(&l->line), &done, err);
+    if (ok) l->torn = false;
+    else if (done) l->torn = !(l->torn && done == 1);    /* only the line break got through? then all is well again */
+    return ok;
+}
+
+static void lines_free(void *self) {
+    Lines *l = self;
+    if (l->owned) close(l->fd);
+    buf_clear(&l->line);
+    free(l);
+}
+
+EventSink event_sink_lines(int fd, bool owned) {
+    Lines *l = mem_zero(1, sizeof *l);
+    l->fd = fd;
+    l->owned = owned;
+    return (EventSink){ lines_write, lines_free, l };
+}
+
+bool event_sink_open(const char *path, EventSink *out, Error *err) {
+    int fd = fault_hit() ? (errno = EMFILE, -1) : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0) return error_set(err, ERR_IO, "open %s: %m", path);
+    return *out = event_sink_lines(fd, true), true;
+}

@@ -1,0 +1,50 @@
+/* The search behind the built-in tool `grep`: lines of files that match a regular expression, on many threads, in the order
+ * of paths whatever the threads do. */
+#pragma once
+#include "base/arena.h"
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/str.h"
+
+enum {
+    GREP_MATCHES_MAX = 1000,
+    GREP_CONTEXT_MAX = 100,             /* lines */
+    GREP_TEXT_MAX = 2048,               /* bytes of one line that are kept */
+    GREP_FILE_MAX = 256 << 20,          /* larger files are passed over, and counted */
+};
+
+typedef struct GrepInput {
+    int root;                           /* an open folder (the workspace, or a read root); stays the caller's */
+    Str start;                          /* folder or regular file: "" or "a/b" below the root, resolved */
+    Str pattern;                        /* PCRE2 syntax; matches lie within one line */
+    Str type;                           /* "" or a name of grep_types, or a file extension ("tsx", ".tsx") */
+    Str glob;                           /* "" or a pattern (tool/glob.h) on the path below `start`, or on the name if it has no "/" */
+    size_t context;                     /* lines before and after, at most GREP_CONTEXT_MAX */
+    bool hidden, no_ignore, ignore_case;
+    size_t limit;                       /* 0: GREP_MATCHES_MAX */
+    unsigned threads;                   /* 0: as walk.h */
+    bool (*may_see)(void *state, Str path, bool folder);   /* as walk.h; may be NULL */
+    void *state;
+} GrepInput;
+
+typedef struct GrepMatch {
+    Str path;                           /* relative to the root */
+    uint64_t line;                      /* from 1 */
+    uint64_t column;                    /* of the match's first byte, from 1 */
+    Str text;                           /* without its line end; what is not UTF-8 is U+FFFD; a long one is cut to what stands
+                                         * around the match, with "…" where it was cut */
+    Str *before, *after;                /* context lines, nearest last, nearest first */
+    size_t before_n, after_n;
+} GrepMatch;
+
+typedef struct GrepResult {
+    GrepMatch *matches;                 /* one per matching line, by path (bytes), then line */
+    size_t n;
+    bool truncated;                     /* there were more: these are the first */
+    size_t unreadable;                  /* files and folders passed over: no permission, too large, gone */
+} GrepResult;
+
+/* `out` lives in `arena`. Fails on a bad pattern or glob (ERR_PARSE, ERR_LIMIT, ERR_VALIDATION: an unknown type), a start
+ * that cannot be opened (ERR_IO), a search that exceeds the bounds of base/regex.h (ERR_LIMIT, naming the file), or as
+ * cancel_check does. Files with a NUL byte in their first 8 KiB, or before the end of a match, are binary: passed over. */
+bool grep_files(const GrepInput *in, Cancel *cancel, Arena *arena, GrepResult *out, Error *err);

@@ -1,0 +1,67 @@
+/* One call on its way through the pipeline, and the memory it uses. Pipes are kept by the runtime and used again, so a call
+ * allocates little; a Result borrows its pipe until it is cleared. */
+#pragma once
+#include "tool/state.h"
+
+struct Pipe {
+    ToolCallFrame f;
+    Host host;
+    Result *out;
+    Arena arena;                         /* strings of the result */
+    Buf args_json;                       /* f.args as compact JSON, the tool's patterns redacted; see pipe_args_json */
+    Buf text;                            /* for the result */
+    Buf data;                            /* an event's data, a message, while it is written */
+    ToolInspection seen;
+    bool args_known;                     /* args_json is that of f.args */
+    bool args_changed;                   /* f.args is not what the caller's text says */
+    bool started;                        /* tool.started is written: something must end it */
+    bool reached;                        /* it has been executed: tool.post fires */
+    bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
+    bool task;                           /* it is already the work of a background task */
+    int attempt;
+    int64_t start_ns, step_ns, execute_ns;
+    Buf agreed_args;
+    Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
+    char id[48], key[48];
+    bool broken;                         /* an internal fault: err says which; the call has no result */
+    Error err;
+    Pipe *next;
+};
+
+Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out);
+void pipe_give(Pipe *p);                                     /* back to the runtime, with its worker */
+
+/* The steps. False: the call has ended, p->out says how (or p->broken). */
+bool pipe_resolve(Pipe *p);
+bool pipe_parse(Pipe *p);
+bool pipe_validate(Pipe *p);
+bool pipe_limits(Pipe *p);
+bool pipe_policy(Pipe *p);
+bool pipe_before(Pipe *p);
+bool pipe_confirm(Pipe *p);
+bool pipe_execute(Pipe *p, bool *again);                     /* *again: wait is over, go back to validate */
+bool pipe_after(Pipe *p);
+bool pipe_bound(Pipe *p);
+bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
+
+/* Ends the call with an error result and the event tool.refused. Always false. */
+bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* A refusal that the model may repair, if limits.repair says so. `allowed` is that setting. */
+ResultClass pipe_repair_class(Pipe *p, bool allowed);
+bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
+bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
+
+Str pipe_args_json(Pipe *p);
+bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true: it fits; else all problems, joined by "; " */
+bool pipe_check_args(Pipe *p, Buf *problems);                /* schema and injected names */
+bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err);   /* every string in it, by the tool's patterns and the runtime's secrets */
+void pipe_redact_text(Pipe *p, Buf *text);
+
+EventPlace pipe_place(const Pipe *p);
+bool pipe_listened(const Pipe *p);
+void pipe_event_start(Pipe *p);                              /* p->data = {"id": …, "name": … */
+bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
+void pipe_trace(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
+/* Asks the hooks of an event about a payload in p->f.heap. */
+void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcome *out);

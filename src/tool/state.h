@@ -1,0 +1,107 @@
+/* What a Runtime and a Run hold. For this room's own files. */
+#pragma once
+#include <pthread.h>
+#include "base/pool.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "net/proxy.h"
+#include "tool/kind.h"
+#include "tool/task.h"
+
+typedef struct Pipe Pipe;
+
+struct Runtime {
+    RuntimeConfig config;
+    Arena arena;                         /* paths, lists and names made once, while opening */
+    Heap *host_heap;                     /* host modules */
+    Dict *tool_modules, *hook_modules;
+    Heap *heap;                          /* definitions made by the program */
+    Project *project;
+    Registry *registry;
+    Policy *policy;
+    Limits limits;
+    Redactor *redactor;
+    Workers *workers;
+    Hooks *hooks;
+    HookStats *hook_stats;
+    Sandbox *sandbox;
+    SandboxRules rules;
+    Jail *jail, *hook_jail;
+    Protect *protect;                    /* NULL: nothing is protected (sandbox.allow_self_edit) */
+    bool command_hooks;                  /* some hook runs a program */
+    Rules *net;                          /* for http.*; NULL: any public host */
+    Client *client;
+    const char *state;                   /* of the database; NULL: ephemeral */
+    HostCalls calls;
+
+    pthread_mutex_t lock;                /* guards what follows */
+    Store *store;                        /* opened when first needed */
+    Proxy *proxy;                        /* started when first needed */
+    Pipe *pipes;                         /* unused ones */
+    pthread_mutex_t asking;              /* one person is asked one thing at a time */
+};
+
+typedef struct RunArtifact { Str key, bytes; } RunArtifact;
+typedef struct RunRead { Str path; JailStat stat; } RunRead;
+typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
+typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
+typedef struct RunMade { Heap *heap; Module *module, *when; Schema *schema; } RunMade;   /* of a tool or hook registered in the run */
+
+struct Run {
+    Runtime *rt;
+    RunConfig config;                    /* strings in `arena` */
+    Arena arena;
+    Str id;
+    char prefix[17];                     /* random, of this process's part of the run: call ids and keys are unique with it */
+    EventStream *events;
+    Cancel *cancel;
+    Store *store;                        /* NULL: none */
+    Shelf *cache, *ctx, *metrics, *hook_cache, *hook_ctx;
+    Approvals *approvals;
+    Host host, hook_host;                /* what every call's Host starts from */
+    atomic_ullong calls_made;            /* for ids */
+    atomic_llong tool_calls, turn_calls, turn_repairs;
+    atomic_llong tokens;
+    _Atomic double spend;
+    atomic_int turn;
+
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t changed;              /* `busy` was cleared */
+    bool busy;                           /* a mutating tool is at work */
+    Str turn_text;
+    Pool *pool;                          /* for the calls of one turn; made when first needed */
+    Hooks *hooks;                        /* its own, once it has registered a hook; else NULL: the project's */
+    VEC(RunArtifact) artifacts;
+    VEC(RunRead) reads;
+    VEC(RunGrant) grants;
+    VEC(RunFailure) failures;
+    VEC(RunMade) made;
+    int64_t made_tools, made_hooks, made_agents;
+    Tasks *tasks;                        /* NULL: none was started */
+};
+
+/* runtime_open.c, protected.c */
+const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
+bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
+
+/* run_session.c */
+bool run_session_load(Run *r, Error *err);
+bool run_session_save(Run *r, Error *err);
+
+/* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
+bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,
+                 Error *err);
+
+/* host_calls.c, meta.c */
+extern const HostCalls runtime_host_calls;
+bool run_meta_tool(Run *r, const Pipe *p, Value definition, Error *err);
+bool run_meta_hook(Run *r, const Pipe *p, Value definition, Error *err);
+bool run_meta_allowed(Run *r, const Pipe *p, const char *event, const char *kind, Value definition, Error *err);
+void run_made_free(Run *r);
+
+/* task.c */
+void task_list_free(Run *r);             /* cancels and waits */
+
+/* repeat.c: the same failure again and again. */
+bool run_repeats(Run *r, Str tool, Str args_json);                       /* has it failed so three times in a row? */
+void run_note_outcome(Run *r, Str tool, Str args_json, bool failed, Str error);
