@@ -1,6 +1,5 @@
 #include "hook/chain.h"
 
-#include <stdio.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "hook/ask.h"
@@ -50,6 +49,7 @@ static void make_ready(HookRun *r, Cancel *token) {
     vm_reset(r->worker->vm, NULL);
     vm_set_cancel(r->worker->vm, token);
     r->host.cancel = token;
+    if (r->d->host) vm_set_call_value(r->worker->vm, r->host.runtime);
     if (heap_stats(r->worker->heap).used > r->taken + GARBAGE_MAX) heap_collect(r->worker->heap);
 }
 
@@ -103,7 +103,7 @@ static bool cancelled(HookRun *r) {
 static void explain(HookRun *r, const HookDef *def, const Error *err) {
     char text[HOOK_REASON_MAX];
     if (err->file[0]) error_format(err, text, sizeof text);
-    else snprintf(text, sizeof text, "%s", err->msg);          /* a line of something that has no name */
+    else hook_reason_set(text, "%s", err->msg);               /* a line of something that has no name */
     hook_reason_set(r->out->reason, "hook " STR_FMT " failed: %s", STR_ARG(def->name), text);
 }
 
