@@ -68,6 +68,16 @@ static bool check_safety(Loader *l, const LoaderPlace *tool, Value map) {
     return check_patterns(l, &at, "redact", s.redact) && ok;
 }
 
+/* Kept for whoever finds a declaration too loose: the document is gone by then. */
+static const Place *safety_places(Loader *l, const LoaderPlace *tool, Value map) {
+    if (!value_is_dict(map)) return NULL;
+    Place *places = ARENA_ARRAY(l->docs.arena, Place, value_dict(map)->n + 1);
+    Entry *e;
+    size_t n = 0;
+    for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);) places[n++] = document_place(tool->document, map, value_str(e->key));
+    return places;
+}
+
 /* ---- retry ---- */
 
 typedef struct { int64_t max_attempts, initial, max; double multiplier; bool jitter; Value on_exit; } Retry;
@@ -163,6 +173,7 @@ bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t) {
     t->output = value_is_gone(g.output_schema) ? NULL : loader_schema(l, at, "output_schema", g.output_schema);
     ok = (value_is_gone(g.output_schema) || t->output) && ok;
     t->safety = g.safety;
+    t->safety_places = safety_places(l, at, g.safety);
     t->retry = g.retry;
     t->idempotency = g.idempotency;
     t->injected = g.injected;

@@ -36,6 +36,7 @@ typedef struct ToolDef {
     int64_t timeout_ms;          /* 0: none; -1: the kind's default */
     bool async, confirm;
     Value safety, retry;         /* GONE: none */
+    const Place *safety_places;  /* of the keys of `safety`, in its order; NULL: not known */
     Str idempotency;             /* "none", "idempotent", "key"; empty: none */
     StrList injected;
     Str agent;                   /* private to this sub-agent; empty: everybody's */

@@ -23,4 +23,6 @@ typedef struct Limits {
     StrList domains;
 } Limits;
 
-void limits_from(const Project *p, Limits *out);         /* settings are checked at load; what is absent gets its default */
+/* Settings are checked at load; what is absent gets its default. Texts are the project's, lists those of *out. */
+void limits_from(const Project *p, Limits *out);
+void limits_clear(Limits *l);                            /* frees the lists */

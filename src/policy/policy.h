@@ -6,15 +6,17 @@ typedef struct Policy Policy;
 
 typedef struct PolicyTool { Str name; StrList aliases; const Safety *safety; Str agent; int depth; bool confirm; } PolicyTool;
 
-bool policy_new(const Project *p, Policy **out, Error *err);
+bool policy_new(const Project *p, Policy **out, Error *err);   /* keeps nothing of the project */
 void policy_free(Policy *p);
 
 /* Is the tool advertised? (tools_policy only.) */
 bool policy_shows(const Policy *p, const PolicyTool *t);
-/* May it be called? Else ERR_POLICY with the message, and *rule names the rule: "tools_policy.deny: shell_*", "limits.deny: networked". */
+/* May it be called? Else ERR_POLICY with the message, and *rule names the rule: "tools_policy.deny: shell_*", "tools_policy.allow",
+ * "limits.deny: networked". Rules and reasons live as long as the policy. */
 bool policy_check(const Policy *p, const PolicyTool *t, Str *rule, Error *err);
 /* Must a person agree first? *why: "limits.confirm: destructive", "confirm: true" …; empty and false when not. */
 bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why);
 
-/* Glob over names (`*`, `?`, `[…]`), as in tools_policy and in command hooks' `tools`. */
+/* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in command hooks' `tools`. A bracket that is not closed
+ * stands for itself. */
 bool policy_name_matches(Str pattern, Str name);

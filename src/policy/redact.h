@@ -1,15 +1,23 @@
-/* Takes secrets out of text: known values (6 bytes or more, also as they look inside JSON, URLs and base64) and patterns. Any thread;
- * values may be added at any time. */
+/* Takes secrets out of text: known values (6 bytes or more, also as they look inside JSON, URLs, base64 and hexadecimal) and
+ * patterns. Any thread; values and patterns may be added at any time. Text in which a pattern cannot be searched to the end
+ * (steps, time) is withheld as a whole. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
 
 typedef struct Redactor Redactor;
 
+enum { REDACT_VALUE_MIN = 6 };           /* shorter ones would take ordinary words away */
+
 Redactor *redact_new(void);
 void redact_free(Redactor *r);
-void redact_add_value(Redactor *r, Str secret);
+void redact_add_value(Redactor *r, Str secret);          /* copied; of a text of several lines each long one counts by itself too */
 bool redact_add_pattern(Redactor *r, Str pattern, Error *err);
 bool redact_text(Redactor *r, Buf *text);                /* in place; true when something was replaced by [redacted] */
+/* The same for the text of a JSON value, which stays one: strings are searched as what they stand for (so "\u0061" hides
+ * nothing), a number becomes the string "[redacted]"; where a pattern reaches across strings, so does everything. Text that does
+ * not start like JSON's {, [ or " is plain. */
+bool redact_json(Redactor *r, Buf *text);
+void redact_event(void *redactor, Buf *text);            /* redact_json, as event_stream_redact wants it */
 bool redact_would(Redactor *r, Str text);
 bool redact_empty(const Redactor *r);                    /* nothing to look for: callers skip the work */

@@ -12,11 +12,22 @@ typedef struct Safety {
     StrList redact;                      /* patterns, as written; checked to compile */
 } Safety;
 
-/* What the definition can do by itself: from its kind, and for a script from the host functions it can reach. */
+/* What the definition can do by itself: from its kind, and for a script from the host functions it can reach
+ * (safety_host.def); built-in tools say it in safety_builtin.def. What is not known may do everything. */
 void safety_detect(const ToolDef *def, Safety *out);
-/* Detection and declaration together. A declaration looser than what is detected is a problem at its place (and an error of
- * `validate`); *out is the stricter of both anyway. `arena` holds the strings. `problems` may be NULL. */
+
+/* Detection and declaration together. A declaration looser than what is detected is a problem at its place (an error of
+ * `validate`) and false; *out is the stricter of both anyway. `arena` holds the lists. `problems` may be NULL.
+ * parallel_safe is a promise that nothing can detect, so it counts as declared; so does everything an embedder says of a native
+ * tool. `idempotency: idempotent` or `key` makes a tool idempotent; safety.idempotent alone cannot. */
 bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems);
-bool safety_has(const Safety *s, Str property);               /* by name, as in limits.confirm and limits.deny; "mutating" too */
+/* The same, but believed: for MCP tools of a server with `trust: annotations`. */
+void safety_trusted(const ToolDef *def, Arena *arena, Safety *out);
+/* All tools of a project. False when a problem was added. */
+bool safety_check(const Project *p, Problems *problems);
+
+/* By name, as in limits.confirm and limits.deny: a flag's name, "mutating", or "filesystem" (any access). Unknown names: false. */
+bool safety_has(const Safety *s, Str property);
 bool safety_mutating(const Safety *s);
-Value safety_value(const Safety *s, Heap *heap, Error *err);  /* the dict that hooks and listings see */
+/* The dict that hooks and listings see, with all flags; workspace_root and redact only where given. GONE when the heap is full. */
+Value safety_value(const Safety *s, Heap *heap, Error *err);

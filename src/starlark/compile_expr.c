@@ -327,20 +327,24 @@ static bool known_member(Fn *f, const Expr *dot, Value *out) {
     return found && (*out = *found, true);
 }
 
-/* The innermost steps at once, where they are a call of a known native: len(x), json.encode(x).
- * Returns how many nodes of the edge that took. */
+/* The innermost steps at once, where they are a call of a known native: len(x), json.encode(x). Returns how many nodes of the
+ * edge that took. A known member is a constant also where it is not called like that, so that a module is a constant only
+ * where the script gets hold of the whole of it (module_each_reached). */
 static size_t spine_native(Spine *s, Expr *const *edge, size_t n, const Expr *base, const Expr *whole, uint16_t dst) {
     Value native;
-    const Expr *call = NULL;
+    const Expr *call = NULL, *dot = edge[n - 1]->kind == EXPR_DOT && known_member(s->f, edge[n - 1], &native) ? edge[n - 1] : NULL;
     if (edge[n - 1]->kind == EXPR_CALL && compile_const_value(s->f, base, &native)) call = edge[n - 1];
-    else if (edge[n - 1]->kind == EXPR_DOT && known_member(s->f, edge[n - 1], &native) && n >= 2 && edge[n - 2]->kind == EXPR_CALL)
-        call = edge[n - 2];
-    if (!call) return 0;
-    uint16_t to = call == whole ? dst : s->t;
-    s->f->pos = call->pos;
-    if (!compile_native_call(s->f, call, native, s->t, to)) return 0;
+    else if (dot && n >= 2 && edge[n - 2]->kind == EXPR_CALL) call = edge[n - 2];
+    if (!call && !dot) return 0;
+    const Expr *last = call ? call : dot;
+    uint16_t to = last == whole ? dst : s->t;
+    s->f->pos = last->pos;
     s->cur = to;
-    return call == edge[n - 1] ? 1 : 2;
+    if (call && compile_native_call(s->f, call, native, s->t, to)) return dot ? 2 : 1;
+    if (!dot) return 0;
+    s->cur = dot == whole ? dst : s->t;
+    load_constant(s->f, native, s->cur);
+    return 1;
 }
 
 static void spine(Fn *f, const Expr *e, uint16_t dst) {

@@ -80,6 +80,7 @@ struct Module {
     Arena arena;                         /* code, names, text */
     Source source;
     const Universe *universe;
+    const Dict *predeclared;             /* may be NULL */
     Code *code;
     String **names;
     Value *globals;

@@ -117,6 +117,7 @@ bool module_compile(Heap *heap, const Source *source, const ModuleOptions *o, Mo
     Module *m = mem_zero(1, sizeof *m);
     m->heap = heap;
     m->universe = o->universe;
+    m->predeclared = o->predeclared;
     m->source = *source;
     m->source.file = arena_str(&m->arena, source->file);
     m->source.text = arena_str(&m->arena, source->text);
@@ -208,6 +209,41 @@ uint32_t module_globals(const Module *m, String *const **names, const Value **va
 const Code *module_code(const Module *m) { return m->code; }
 Str module_file(const Module *m) { return m->source.file; }
 const Source *module_source(const Module *m) { return &m->source; }
+
+/* ---- what a script can reach ---- */
+
+typedef struct { const Module *module; void (*each)(void *ctx, Str name, Str member); void *ctx; } Reach;
+
+/* Names the object as the script does: fs, or fs.write. One that several names share is told by each of them. */
+static void reach_object(const Reach *r, Value v) {
+    Entry *e, *inner;
+    for (uint32_t i = 0; dict_next(r->module->predeclared, &i, &e);) {
+        if (value_same(e->value, v)) r->each(r->ctx, value_str(e->key), (Str){ 0 });
+        if (!native_is_module(e->value)) continue;
+        for (uint32_t j = 0; dict_next(((NativeModule *)value_object(e->value))->members, &j, &inner);)
+            if (value_same(inner->value, v)) r->each(r->ctx, value_str(e->key), value_str(inner->key));
+    }
+}
+
+static void reach_value(const Reach *r, Value v) {
+    if (!value_is_object(v)) return;
+    switch ((ObjectType)value_object(v)->type) {
+    case OBJECT_STRING: case OBJECT_BYTES: case OBJECT_INT: return;
+    case OBJECT_TUPLE:                                   /* a display of constants; as deep as the source was */
+        for (uint32_t i = 0; i < ((Tuple *)value_object(v))->n; i++) reach_value(r, ((Tuple *)value_object(v))->at[i]);
+        return;
+    default: reach_object(r, v);
+    }
+}
+
+static void reach_code(const Reach *r, const Code *c) {
+    for (uint32_t i = 0; i < c->n_k; i++) reach_value(r, c->k[i]);
+    for (uint32_t i = 0; i < c->n_inner; i++) reach_code(r, c->inner[i]);
+}
+
+void module_each_reached(const Module *m, void (*each)(void *ctx, Str name, Str member), void *ctx) {
+    if (m->predeclared) reach_code(&(Reach){ m, each, ctx }, m->code);
+}
 
 bool module_call_expression(Vm *vm, Module *m, const Value *args, uint32_t n, Value *out, Error *err) {
     return vm_call(vm, m->result, args, n, out, err);    /* a lambda without defaults or captured variables: nothing to copy */

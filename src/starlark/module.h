@@ -38,6 +38,11 @@ const Code *module_code(const Module *m);                          /* of the top
 Str module_file(const Module *m);
 const Source *module_source(const Module *m);                      /* for excerpts */
 
+/* Each predeclared name that the code can get hold of, maybe more than once: ("fs", "write") for a member, wherever and however it
+ * is used, ("env", "") for a name without members, ("fs", "") when the module itself becomes a value and so all of it is reached.
+ * Code that the compiler left out does not count. */
+void module_each_reached(const Module *m, void (*each)(void *ctx, Str name, Str member), void *ctx);
+
 /* Calls global function `name` of a sealed module, in a fresh scope. */
 bool module_call(Vm *vm, Module *m, Str name, const Value *args, uint32_t n, Value *out, Error *err);
 /* Evaluates a sealed expression with one value per parameter. */

@@ -1,0 +1,239 @@
+#include "policy/safety.h"
+#include "value/list.h"
+
+/* X(member, word): the flags, in the order in which they are shown. */
+#define FLAGS(X) X(read_only) X(destructive) X(idempotent) X(networked) X(process) X(spends_money) X(requires_confirmation) \
+    X(parallel_safe)
+
+static const char *const files_names[] = { "none", "read", "write" };
+
+/* ---- detection ---- */
+
+enum {
+    MUTATES = 1, DESTROYS = 2, NETWORKED = 4, PROCESS = 8, SPENDS = 16, FILES_READ = 32, FILES_WRITTEN = 64,
+    REPEATABLE = 128,                    /* changes things, but twice is as good as once */
+    MAY_MUTATE = 256,                    /* taken for a change, unless the tool says that it is none: a POST that only asks */
+    EFFECTS = 9,
+    EVERYTHING = MUTATES | DESTROYS | NETWORKED | PROCESS | SPENDS | FILES_READ | FILES_WRITTEN,
+};
+
+typedef struct { const char *module, *member; unsigned effects; } HostEffect;
+static const HostEffect host_effects[] = {
+#define REACH(module, member, effects) { module, member, effects },
+#include "policy/safety_host.def"
+#undef REACH
+};
+
+typedef struct { const char *tool; unsigned effects; } BuiltinEffect;
+static const BuiltinEffect builtin_effects[] = {
+#define SAFETY(tool, effects) { tool, effects },
+#include "policy/safety_builtin.def"
+#undef SAFETY
+};
+
+/* What was found, and for each effect the first name it was found with ("fs.write"), for messages. */
+typedef struct { unsigned effects; struct { Str module, member; } why[EFFECTS]; } Found;
+
+static void found_add(Found *f, unsigned effects, Str module, Str member) {
+    for (unsigned i = 0; i < EFFECTS; i++)
+        if (effects & ~f->effects & 1u << i) f->why[i].module = module, f->why[i].member = member;
+    f->effects |= effects;
+}
+
+static bool is(const char *name, Str s) { return str_eq(str_from(name), s); }
+
+/* Of one function; an empty member of a module is the module as a value: all that any of its rows says. */
+static unsigned host_effect(Str module, Str member) {
+    unsigned own = EVERYTHING, rest = EVERYTHING, all = 0;
+    bool known = false, exact = false;
+    for (size_t i = 0; i < sizeof host_effects / sizeof *host_effects; i++) {
+        const HostEffect *h = &host_effects[i];
+        if (!is(h->module, module)) continue;
+        known = true;
+        all |= h->effects;
+        if (is(h->member, STR("*"))) rest = h->effects;
+        else if (is(h->member, member)) own = h->effects, exact = true;
+    }
+    if (exact) return own;
+    return known && member.n == 0 ? all : rest;
+}
+
+static void reach(void *ctx, Str module, Str member) { found_add(ctx, host_effect(module, member), module, member); }
+
+static unsigned builtin_effect(Str name) {
+    for (size_t i = 0; i < sizeof builtin_effects / sizeof *builtin_effects; i++)
+        if (is(builtin_effects[i].tool, name)) return builtin_effects[i].effects;
+    return EVERYTHING;
+}
+
+static unsigned kind_effects(const ToolDef *def) {
+    switch (def->kind) {
+    case TOOL_STARLARK: return 0;
+    case TOOL_COMMAND: case TOOL_ARGV: return MUTATES | PROCESS | FILES_WRITTEN;
+    case TOOL_BUILTIN: return builtin_effect(def->name);
+    case TOOL_MCP: return MUTATES | NETWORKED;
+    case TOOL_NATIVE: return MUTATES;
+    case TOOL_DELEGATE: return MUTATES | NETWORKED | SPENDS;
+    }
+    return EVERYTHING;
+}
+
+static void detect(const ToolDef *def, Found *f, Safety *out) {
+    found_add(f, kind_effects(def), (Str){ 0 }, (Str){ 0 });
+    if (def->kind == TOOL_STARLARK && def->script) module_each_reached(def->script, reach, f);
+    unsigned e = f->effects;
+    bool mutates = e & (MUTATES | MAY_MUTATE);
+    bool repeatable = !mutates || (e & REPEATABLE) || str_eq(def->idempotency, STR("idempotent")) || str_eq(def->idempotency, STR("key"));
+    *out = (Safety){
+        .read_only = !mutates, .destructive = e & DESTROYS, .idempotent = repeatable, .networked = e & NETWORKED,
+        .process = e & PROCESS, .spends_money = e & SPENDS, .parallel_safe = !mutates,
+        .files = e & FILES_WRITTEN ? SAFETY_FILES_WRITE : e & FILES_READ ? SAFETY_FILES_READ : SAFETY_FILES_NONE,
+    };
+}
+
+void safety_detect(const ToolDef *def, Safety *out) {
+    Found f = { 0 };
+    detect(def, &f, out);
+}
+
+/* ---- declaration ---- */
+
+typedef struct { const ToolDef *def; const Found *found; bool believed, ok; Problems *problems; } Declaring;
+
+static void found_name(const Found *f, unsigned effect, Buf *out) {
+    for (unsigned i = 0; i < EFFECTS; i++) {
+        Str module = f->why[i].module, member = f->why[i].member;
+        if (!(effect & f->effects & 1u << i) || !module.n) continue;
+        buf_add(out, module);
+        if (member.n) buf_add_fmt(out, "." STR_FMT, STR_ARG(member));
+        return;
+    }
+}
+
+/* tool "x": safety.read_only: true, but the script can reach fs.write */
+static void too_loose(Declaring *d, size_t index, Str key, const char *value, unsigned effect, Str hint) {
+    Buf why = { 0 };
+    d->ok = false;
+    if (!d->problems) return;
+    found_name(d->found, effect, &why);
+    bool script = why.n > 0;
+    if (!script) buf_add_fmt(&why, "a %s tool can do more than that", tool_kind_name(d->def->kind));
+    Place place = d->def->safety_places ? d->def->safety_places[index] : (Place){ d->def->origin.line, d->def->origin.column };
+    problems_add(d->problems, PROBLEM_ERROR, d->def->origin.file, place, hint, "tool \"" STR_FMT "\": safety." STR_FMT ": %s, but %s" STR_FMT,
+                 STR_ARG(d->def->name), STR_ARG(key), value, script ? "the script can reach " : "", STR_ARG(buf_str(&why)));
+    buf_clear(&why);
+}
+
+/* A flag whose true means danger. */
+static void declare_danger(Declaring *d, size_t i, Str key, Value v, unsigned effect, bool *flag) {
+    if (!value_is_bool(v)) return;
+    if (value_bool(v) || d->believed) *flag = value_bool(v);
+    else if (*flag) too_loose(d, i, key, "false", effect, (Str){ 0 });
+}
+
+/* A flag whose true means harmlessness. */
+static void declare_harmless(Declaring *d, size_t i, Str key, Value v, unsigned effect, bool *flag, Str hint) {
+    if (!value_is_bool(v)) return;
+    if (!value_bool(v) || d->believed || !(d->found->effects & effect)) *flag = value_bool(v);
+    else if (!*flag) too_loose(d, i, key, "true", effect, hint);
+}
+
+static void declare_files(Declaring *d, size_t i, Str key, Value v, Safety *s) {
+    for (unsigned f = SAFETY_FILES_NONE; value_is_string(v) && f <= SAFETY_FILES_WRITE; f++) {
+        if (!is(files_names[f], value_str(v))) continue;
+        if (f >= s->files || d->believed) s->files = (SafetyFiles)f;
+        else too_loose(d, i, key, files_names[f], s->files == SAFETY_FILES_WRITE ? FILES_WRITTEN : FILES_READ, (Str){ 0 });
+        return;
+    }
+}
+
+static StrList strings(Value v, Arena *arena) {
+    StrList list = { 0 };
+    if (!value_is_list(v)) return list;
+    list.at = ARENA_ARRAY(arena, Str, value_list(v)->n + 1);
+    for (uint32_t i = 0; i < value_list(v)->n; i++)
+        if (value_is_string(value_list(v)->at[i])) list.at[list.n++] = value_str(value_list(v)->at[i]);
+    return list;
+}
+
+static void declare(Declaring *d, size_t i, Str key, Value v, Arena *arena, Safety *s) {
+    if (is("read_only", key)) declare_harmless(d, i, key, v, MUTATES, &s->read_only, (Str){ 0 });
+    else if (is("idempotent", key))
+        declare_harmless(d, i, key, v, MUTATES, &s->idempotent, STR("when calling it twice is as good as once, say idempotency: idempotent"));
+    else if (is("destructive", key)) declare_danger(d, i, key, v, DESTROYS, &s->destructive);
+    else if (is("networked", key)) declare_danger(d, i, key, v, NETWORKED, &s->networked);
+    else if (is("process", key)) declare_danger(d, i, key, v, PROCESS, &s->process);
+    else if (is("spends_money", key)) declare_danger(d, i, key, v, SPENDS, &s->spends_money);
+    else if (is("filesystem", key)) declare_files(d, i, key, v, s);
+    else if (is("requires_confirmation", key) && value_is_bool(v)) s->requires_confirmation = value_bool(v);
+    else if (is("parallel_safe", key) && value_is_bool(v)) s->parallel_safe = value_bool(v);
+    else if (is("workspace_root", key) && value_is_string(v)) s->workspace_root = value_str(v);
+    else if (is("redact", key)) s->redact = strings(v, arena);
+}
+
+static bool declared(const ToolDef *def, bool believed, Arena *arena, Safety *out, Problems *problems) {
+    Found found = { 0 };
+    Declaring d = { def, &found, believed, true, problems };
+    detect(def, &found, out);
+    Entry *e;
+    size_t n = 0;
+    for (uint32_t i = 0; value_is_dict(def->safety) && dict_next(value_dict(def->safety), &i, &e); n++)
+        if (value_is_string(e->key)) declare(&d, n, value_str(e->key), e->value, arena, out);
+    if (out->destructive || out->files == SAFETY_FILES_WRITE) out->read_only = false;   /* it cannot be both */
+    return d.ok;
+}
+
+bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems) {
+    return declared(def, def->kind == TOOL_NATIVE, arena, out, problems);
+}
+
+void safety_trusted(const ToolDef *def, Arena *arena, Safety *out) { declared(def, true, arena, out, NULL); }
+
+bool safety_check(const Project *p, Problems *problems) {
+    Arena arena = { 0 };
+    bool ok = true;
+    for (size_t i = 0; i < p->n_tools; i++) {
+        Safety s;
+        ok = safety_of(&p->tools[i], &arena, &s, problems) && ok;
+    }
+    arena_clear(&arena);
+    return ok;
+}
+
+/* ---- asking ---- */
+
+bool safety_mutating(const Safety *s) { return !s->read_only; }
+
+bool safety_has(const Safety *s, Str property) {
+#define X(member) if (is(#member, property)) return s->member;
+    FLAGS(X)
+#undef X
+    if (is("mutating", property)) return safety_mutating(s);
+    return is("filesystem", property) && s->files != SAFETY_FILES_NONE;
+}
+
+static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+static bool put_redact(Heap *h, Dict *d, StrList patterns, Error *err) {
+    List *list = list_new(h, patterns.n, err);
+    for (size_t i = 0; list && i < patterns.n; i++) {
+        String *s = string_new(h, patterns.at[i], err);
+        if (!s || !list_push(h, list, value_from_object(s), err)) return false;
+    }
+    return list && dict_put_str(h, d, STR("redact"), value_from_object(list), err);
+}
+
+Value safety_value(const Safety *s, Heap *heap, Error *err) {
+    Dict *d = dict_new(heap, 12, err);
+    if (!d) return VALUE_GONE;
+#define X(member) if (!dict_put_str(heap, d, STR(#member), value_from_bool(s->member), err)) return VALUE_GONE;
+    FLAGS(X)
+#undef X
+    if (!put_text(heap, d, "filesystem", str_from(files_names[s->files]), err)) return VALUE_GONE;
+    if (s->workspace_root.n && !put_text(heap, d, "workspace_root", s->workspace_root, err)) return VALUE_GONE;
+    if (s->redact.n && !put_redact(heap, d, s->redact, err)) return VALUE_GONE;
+    return value_from_object(d);
+}
