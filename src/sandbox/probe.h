@@ -3,9 +3,12 @@
 #include <stdbool.h>
 #include "base/str.h"
 
+enum { PROBE_LANDLOCK_MIN = 2 };        /* what 2 lacks beside 3 (truncate) the system call filter refuses */
+
 typedef struct Probe {
     int landlock_abi;                   /* 0: none */
-    bool seccomp, seccomp_notify, openat2, pidfd, close_range, mount_namespace, no_new_privs;
+    bool seccomp, seccomp_notify, openat2, pidfd, close_range, no_new_privs;
+    bool mount_namespace;               /* this user can have private mounts, with a process namespace and its /proc */
     bool landlock_audit;
 } Probe;
 

@@ -1,0 +1,28 @@
+/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory) and, where
+ * Landlock cannot keep them inside, signals. The supervisor looks at its own copy of the question and does what was asked
+ * itself, so that changing the memory afterwards changes nothing. It never waits. */
+#pragma once
+#include <poll.h>
+#include "base/str.h"
+#include "sandbox/request.h"
+#include "sandbox/tree.h"
+
+enum { ASK_CONNECTS_MAX = 32 };
+
+typedef struct AskConnect { uint64_t id; int fd; } AskConnect;      /* a connection that is being made */
+
+typedef struct Ask {
+    int listener;                       /* -1: nothing to ask */
+    const Tree *tree;
+    uint16_t port;
+    Buf denied;
+    AskConnect connects[ASK_CONNECTS_MAX];
+    size_t n_connects;
+} Ask;
+
+void ask_init(Ask *a, const Tree *tree, const Request *r);
+void ask_listen(Ask *a, int listener);                 /* takes the descriptor; -1: no more */
+void ask_answer(Ask *a);                               /* one question, if there is one */
+size_t ask_waits(const Ask *a, struct pollfd *out);    /* what connections in the making wait for */
+void ask_finish(Ask *a, const struct pollfd *waits, size_t n);
+Str ask_denied(const Ask *a);

@@ -1,0 +1,233 @@
+#include "sandbox/filter.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+#define LIBRARY "libseccomp.so.2"
+#define FUNCTIONS(X) X(seccomp_init) X(seccomp_release) X(seccomp_attr_set) X(seccomp_rule_add_array) X(seccomp_export_bpf)
+
+/* Written once, by load(), and only read then. */
+static struct {
+#define X(name) __typeof__(name) *name;
+    FUNCTIONS(X)
+#undef X
+    bool ok;
+    char problem[200];
+} library;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        snprintf(library.problem, sizeof library.problem, "cannot load libseccomp: %s", dlerror());
+        return;
+    }
+    library.ok = true;
+#define X(name) *(void **)&library.name = dlsym(handle, #name); \
+    if (!library.name) { \
+        library.ok = false; \
+        snprintf(library.problem, sizeof library.problem, "cannot load libseccomp: " LIBRARY " lacks " #name); \
+    }
+    FUNCTIONS(X)
+#undef X
+}
+
+/* A filter in the making. `problem` is the first one, as a negative errno; the rules after it are not tried. */
+typedef struct Build { scmp_filter_ctx ctx; int problem; const char *what; } Build;
+
+static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACCES), absent = SCMP_ACT_ERRNO(ENOSYS);
+
+static void rule(Build *b, uint32_t action, int call, const char *name, unsigned n, const struct scmp_arg_cmp *args) {
+    if (b->problem) return;
+    int rc = library.seccomp_rule_add_array(b->ctx, action, call, n, args);
+    if (rc == -EDOM || rc == -EEXIST) return;            /* not on this machine's architecture; said twice */
+    if (rc < 0) b->problem = rc, b->what = name;
+}
+
+#define RULE(b, action, name) rule(b, action, SCMP_SYS(name), #name, 0, NULL)
+#define RULE_IF(b, action, name, ...) \
+    rule(b, action, SCMP_SYS(name), #name, sizeof((struct scmp_arg_cmp[]){ __VA_ARGS__ }) / sizeof(struct scmp_arg_cmp), \
+         (struct scmp_arg_cmp[]){ __VA_ARGS__ })
+
+/* The kernel looks at the low half of an int argument only; a comparison of all 64 bits could be dodged by setting others. */
+static struct scmp_arg_cmp is(unsigned arg, uint32_t value) {
+    return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value };
+}
+static struct scmp_arg_cmp has(unsigned arg, uint32_t mask, uint32_t value) {
+    return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, mask, value };
+}
+static struct scmp_arg_cmp not(unsigned arg, uint64_t value) { return (struct scmp_arg_cmp){ arg, SCMP_CMP_NE, value, 0 }; }
+static struct scmp_arg_cmp above(unsigned arg, uint64_t value) { return (struct scmp_arg_cmp){ arg, SCMP_CMP_GT, value, 0 }; }
+
+static void add_lists(Build *b) {
+#define REFUSE(name) RULE(b, refuse, name);
+#define ABSENT(name) RULE(b, absent, name);
+#define NEWER(number, name) rule(b, absent, number, #name, 0, NULL);
+#include "sandbox/filter.def"
+#undef REFUSE
+#undef ABSENT
+#undef NEWER
+}
+
+static void add_namespaces(Build *b) {
+    static const uint32_t flags[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
+                                      CLONE_NEWNET };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) RULE_IF(b, refuse, clone, has(0, flags[i], flags[i]));
+}
+
+/* Typing into a terminal, pasting into a console, and line disciplines, which are a door to little-used drivers. */
+static void add_terminals(Build *b) {
+    static const uint32_t requests[] = { 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */ };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, is(1, requests[i]));
+}
+
+enum { TYPE_MASK = 0xf, TYPES = 16, FAST_OPEN = 0x20000000, FAST_OPEN_CONNECT = 30, TCP = 6, NETLINK = 16 };
+
+/* Families of socket() from `from` to `to`, both included. */
+static void deny_families(Build *b, uint32_t from, uint32_t to) {
+    for (uint32_t family = from; family <= to; family++) RULE_IF(b, deny, socket, is(0, family));
+}
+
+static void deny_types_but_stream(Build *b) {
+    for (uint32_t type = 0; type < TYPES; type++)
+        if (type != SOCK_STREAM) RULE_IF(b, deny, socket, has(1, TYPE_MASK, type));
+}
+
+/* A pair of datagram sockets can send to any named socket, so pairs are streams or sequences. Unix sockets are refused in every mode: Landlock
+ * does not know named ones, and behind one may sit a service that is not confined. */
+static void add_pairs(Build *b) {
+    RULE_IF(b, deny, socketpair, not(0, AF_UNIX));
+    RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_DGRAM));
+    RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_RAW));
+}
+
+static void add_no_network(Build *b) {
+    RULE(b, deny, socket);
+    RULE(b, deny, connect);
+    RULE(b, deny, bind);
+    RULE(b, deny, listen);
+}
+
+static void add_proxy(Build *b) {
+    deny_families(b, 0, 1);
+    deny_families(b, 3, 9);
+    RULE_IF(b, deny, socket, above(0, AF_INET6));
+    deny_types_but_stream(b);
+    for (uint32_t protocol = 1; protocol < TCP; protocol++) RULE_IF(b, deny, socket, is(2, protocol));
+    RULE_IF(b, deny, socket, above(2, TCP));             /* multipath TCP among them */
+    RULE(b, deny, bind);
+    RULE(b, deny, listen);
+    RULE_IF(b, deny, sendto, has(3, FAST_OPEN, FAST_OPEN));
+    RULE_IF(b, deny, sendmsg, has(2, FAST_OPEN, FAST_OPEN));
+    RULE_IF(b, deny, sendmmsg, has(3, FAST_OPEN, FAST_OPEN));
+    RULE_IF(b, deny, setsockopt, is(1, TCP), is(2, FAST_OPEN_CONNECT));
+    RULE(b, SCMP_ACT_NOTIFY, connect);
+}
+
+static void add_network(Build *b) {
+    deny_families(b, 0, 1);
+    deny_families(b, 3, 9);
+    deny_families(b, 11, 15);
+    RULE_IF(b, deny, socket, above(0, NETLINK));
+    RULE_IF(b, deny, socket, is(0, NETLINK), not(2, 0)); /* the routing table may be read */
+    RULE_IF(b, deny, socket, is(0, AF_INET), has(1, TYPE_MASK, SOCK_RAW));
+    RULE_IF(b, deny, socket, is(0, AF_INET6), has(1, TYPE_MASK, SOCK_RAW));
+}
+
+static void add_signals(Build *b) {
+    RULE(b, SCMP_ACT_NOTIFY, kill);
+    RULE(b, SCMP_ACT_NOTIFY, tkill);
+    RULE(b, SCMP_ACT_NOTIFY, tgkill);
+    RULE(b, refuse, rt_sigqueueinfo);
+    RULE(b, refuse, rt_tgsigqueueinfo);
+    RULE(b, absent, pidfd_send_signal);
+    static const uint32_t commands[] = { 8 /* F_SETOWN */, 10 /* F_SETSIG */, 15 /* F_SETOWN_EX */ };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) RULE_IF(b, refuse, fcntl, is(1, commands[i]));
+    RULE_IF(b, refuse, ioctl, is(1, 0x8901));            /* FIOSETOWN */
+    RULE_IF(b, refuse, ioctl, is(1, 0x8902));            /* SIOCSPGRP */
+}
+
+/* Opening a file for reading, or for neither, can still empty it. */
+static void add_truncate(Build *b) {
+    RULE(b, refuse, truncate);
+    RULE(b, absent, openat2);
+    static const uint32_t modes[] = { O_RDONLY, O_ACCMODE };
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        RULE_IF(b, refuse, open, has(1, O_TRUNC | O_ACCMODE, O_TRUNC | modes[i]));
+        RULE_IF(b, refuse, openat, has(2, O_TRUNC | O_ACCMODE, O_TRUNC | modes[i]));
+    }
+}
+
+static void add_ipc(Build *b) {
+    RULE(b, refuse, shmget); RULE(b, refuse, shmat); RULE(b, refuse, shmctl);
+    RULE(b, refuse, msgget); RULE(b, refuse, msgsnd); RULE(b, refuse, msgrcv); RULE(b, refuse, msgctl);
+    RULE(b, refuse, semget); RULE(b, refuse, semop); RULE(b, refuse, semtimedop); RULE(b, refuse, semctl);
+    RULE(b, refuse, mq_open); RULE(b, refuse, mq_unlink);
+}
+
+static void add_all(Build *b, unsigned variant) {
+    add_lists(b);
+    add_namespaces(b);
+    add_terminals(b);
+    add_pairs(b);
+    if (variant & FILTER_NET_NONE) add_no_network(b);
+    else if (variant & FILTER_NET_PROXY) add_proxy(b);
+    else add_network(b);
+    if (variant & FILTER_ASK_SIGNALS) add_signals(b);
+    if (variant & FILTER_NO_TRUNCATE) add_truncate(b);
+    if (variant & FILTER_NO_IPC) add_ipc(b);
+}
+
+static bool export_to(Build *b, int fd, Filter *out, Error *err) {
+    struct stat st;
+    int rc = library.seccomp_export_bpf(b->ctx, fd);
+    if (rc < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+        return error_set(err, ERR_SANDBOX, "seccomp: write the filter: %s", strerror(rc < 0 ? -rc : errno));
+    size_t bytes = (size_t)st.st_size;
+    struct sock_filter *at = mem_alloc(bytes);
+    if (pread(fd, at, bytes, 0) != st.st_size) {
+        free(at);
+        return error_set(err, ERR_SANDBOX, "seccomp: read the filter: %m");
+    }
+    *out = (Filter){ at, bytes / sizeof *at };
+    return true;
+}
+
+/* Other ABIs than the native one end the process: their call numbers mean other calls. */
+static bool build(Build *b, unsigned variant, int fd, Filter *out, Error *err) {
+    if (!b->ctx) return error_set(err, ERR_SANDBOX, "seccomp: no filter could be made");
+    if (library.seccomp_attr_set(b->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
+        return error_set(err, ERR_SANDBOX, "seccomp: other ABIs cannot be refused");
+    (void)library.seccomp_attr_set(b->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* a search tree; older libraries have none */
+    add_all(b, variant);
+    if (b->problem) return error_set(err, ERR_SANDBOX, "seccomp: rule for %s: %s", b->what, strerror(-b->problem));
+    if (fd < 0) return error_set(err, ERR_SANDBOX, "seccomp: memfd: %m");
+    return export_to(b, fd, out, err);
+}
+
+bool filter_build(unsigned variant, Filter *out, Error *err) {
+    pthread_once(&library_once, load);
+    if (!library.ok) return error_set(err, ERR_SANDBOX, "%s", library.problem);
+    Build b = { .ctx = library.seccomp_init(SCMP_ACT_ALLOW) };
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    bool ok = build(&b, variant, fd, out, err);
+    if (fd >= 0) close(fd);
+    if (b.ctx) library.seccomp_release(b.ctx);
+    return ok;
+}
+
+void filter_clear(Filter *f) {
+    free(f->at);
+    *f = (Filter){ 0 };
+}

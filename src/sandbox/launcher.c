@@ -1,0 +1,211 @@
+#include "sandbox/launcher.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "sandbox/scratch.h"
+#include "sandbox/supervisor.h"
+#include "sandbox/tree.h"
+
+enum { SWEEP_MS = 1, SWEEP_MAX_MS = 10000, STOP_MAX_MS = 15000, NAME_SIZE = 24 };
+#define MS 1000000ll
+
+typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scratch[NAME_SIZE]; } Call;
+
+typedef struct Launcher {
+    int socket, signals;
+    VEC(Call) calls;
+    char base[SCRATCH_PATH_MAX];
+    int base_fd;                        /* -1: not made yet */
+    unsigned long serial;
+    char *message;                      /* REQUEST_MESSAGE_MAX bytes */
+} Launcher;
+
+static void answer_failure(int channel, const Error *err) {
+    char text[sizeof(Reply) + ERROR_MSG_MAX];
+    Reply r = { .kind = REPLY_FAILED, .error = (uint32_t)err->kind, .text = (uint32_t)strlen(err->msg) };
+    memcpy(text, &r, sizeof r);
+    memcpy(text + sizeof r, err->msg, r.text);
+    (void)request_send(channel, (Str){ text, sizeof r + r.text }, NULL, 0);
+}
+
+/* ---- starting a call -------------------------------------------------------------------------------------------- */
+
+static bool make_scratch(Launcher *l, char name[NAME_SIZE], char path[SCRATCH_PATH_MAX + NAME_SIZE], int *fd, Error *err) {
+    if (l->base_fd < 0 && !scratch_base(l->base, &l->base_fd, err)) return false;
+    snprintf(name, NAME_SIZE, "%lu", ++l->serial);
+    snprintf(path, SCRATCH_PATH_MAX + NAME_SIZE, "%s/%s", l->base, name);
+    if (mkdirat(l->base_fd, name, 0700) < 0) return error_set(err, ERR_SANDBOX, "make %s: %m", path);
+    *fd = openat(l->base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return *fd >= 0 || error_set(err, ERR_SANDBOX, "open %s: %m", path);
+}
+
+/* By number: fork() would run handlers that other libraries have left, and cannot make namespaces. */
+static pid_t clone_supervisor(bool isolate) {
+    unsigned long flags = isolate ? CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC : 0;
+    return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err) {
+    Call call = { .channel = fds[0] };
+    char path[SCRATCH_PATH_MAX + NAME_SIZE];
+    int scratch;
+    if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
+    SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
+                          .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
+    call.supervisor = clone_supervisor(job.isolated);
+    if (call.supervisor == 0) supervisor_run(&job);
+    close(scratch);
+    if (call.supervisor < 0) return error_set(err, ERR_SANDBOX, "fork: %m");
+    VEC_PUSH(&l->calls, call);
+    return true;
+}
+
+static void take_request(Launcher *l, Str bytes, int *fds, size_t n_fds) {
+    Request r = { 0 };
+    Error err = { 0 };
+    bool ok = n_fds >= 4 && request_read(bytes, &r);
+    if (!ok) error_set(&err, ERR_INTERNAL, "sandbox: broken request");
+    ok = ok && start_call(l, &r, fds, &err);
+    if (!ok && n_fds) answer_failure(fds[0], &err);
+    for (size_t i = ok ? 1 : 0; i < n_fds; i++) close(fds[i]);           /* the channel of a running call is kept */
+    request_clear(&r);
+}
+
+/* A long request is in a memory file. */
+static void take_long_request(Launcher *l, int *fds) {
+    struct stat st;
+    void *at = MAP_FAILED;
+    if (fstat(fds[4], &st) == 0 && st.st_size > 0 && st.st_size <= REQUEST_BYTES_MAX)
+        at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fds[4], 0);
+    take_request(l, at == MAP_FAILED ? (Str){ 0 } : (Str){ at, (size_t)st.st_size }, fds, REQUEST_FDS);
+    if (at != MAP_FAILED) munmap(at, (size_t)st.st_size);
+}
+
+static bool on_socket(Launcher *l) {
+    int fds[REQUEST_FDS];
+    size_t n_fds;
+    ssize_t n = request_receive(l->socket, l->message, REQUEST_MESSAGE_MAX, fds, &n_fds, false);
+    if (n < 0) return errno == EAGAIN;
+    if (n == 0) return false;                            /* harness is gone */
+    if (n_fds == REQUEST_FDS) take_long_request(l, fds);
+    else take_request(l, (Str){ l->message, (size_t)n }, fds, n_fds);
+    return true;
+}
+
+/* ---- the end of a call ------------------------------------------------------------------------------------------ */
+
+static void reap(Launcher *l) {
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;)
+        for (size_t i = 0; i < l->calls.n; i++)
+            if (l->calls.at[i].supervisor == pid) l->calls.at[i].dead = true, l->calls.at[i].status = status;
+}
+
+/* Our children are supervisors. Any other is what a killed one left: end it, and whatever appears when it is gone. */
+static void sweep_orphans(Launcher *l) {
+    int64_t until = clock_mono_ns() + SWEEP_MAX_MS * MS;
+    for (;;) {
+        VEC(pid_t) live = { 0 };
+        for (size_t i = 0; i < l->calls.n; i++)
+            if (!l->calls.at[i].dead) VEC_PUSH(&live, l->calls.at[i].supervisor);
+        Tree orphans = { .skip = live.at, .n_skip = live.n };
+        tree_signal(&orphans, SIGKILL);
+        reap(l);
+        bool more = tree_count(&orphans) > 0;
+        VEC_CLEAR(&live);
+        if (!more || clock_mono_ns() > until) return;
+        usleep(SWEEP_MS * 1000);
+    }
+}
+
+static void close_call(Launcher *l, Call *c) {
+    if (c->status != 0) {                                /* it did not get to the end of its work */
+        sweep_orphans(l);
+        int fd = openat(l->base_fd, c->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) {
+            (void)scratch_empty(fd, clock_mono_ns() + 2000 * MS);
+            close(fd);
+        }
+        (void)unlinkat(l->base_fd, c->scratch, AT_REMOVEDIR);
+        Reply lost = { .kind = REPLY_LOST, .status = c->status };
+        (void)request_send(c->channel, (Str){ (const char *)&lost, sizeof lost }, NULL, 0);
+    }
+    close(c->channel);
+}
+
+static void on_signals(Launcher *l) {
+    struct signalfd_siginfo got[8];
+    (void)!read(l->signals, got, sizeof got);
+    reap(l);
+    for (size_t i = l->calls.n; i-- > 0;) {
+        if (!l->calls.at[i].dead) continue;
+        Call c = l->calls.at[i];
+        l->calls.at[i] = l->calls.at[--l->calls.n];
+        close_call(l, &c);
+    }
+}
+
+/* ---- the process ------------------------------------------------------------------------------------------------ */
+
+/* Everything that calls inherit starts out plain: signals at their defaults, nothing open, no terminal, no folder. */
+static void settle(Launcher *l) {
+    for (int signal_number = 1; signal_number < 65; signal_number++) (void)signal(signal_number, SIG_DFL);
+    if (l->socket != 3) (void)dup3(l->socket, 3, O_CLOEXEC);
+    l->socket = 3;
+    (void)close_range(4, ~0u, 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++) (void)dup2(null, fd);
+    if (null > 2) close(null);
+    (void)setsid();
+    (void)!chdir("/");
+    (void)prctl(PR_SET_NAME, "harness-launch");
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    l->message = mem_alloc(REQUEST_MESSAGE_MAX);
+}
+
+static void stop_all(Launcher *l) {
+    int64_t until = clock_mono_ns() + STOP_MAX_MS * MS;
+    for (size_t i = 0; i < l->calls.n; i++) (void)kill(l->calls.at[i].supervisor, SIGTERM);
+    while (l->calls.n && clock_mono_ns() < until) {
+        (void)poll(&(struct pollfd){ .fd = l->signals, .events = POLLIN }, 1, 100);
+        on_signals(l);
+    }
+    if (l->base_fd >= 0 && l->calls.n == 0) {
+        (void)scratch_empty(l->base_fd, clock_mono_ns() + 2000 * MS);
+        (void)rmdir(l->base);
+    }
+}
+
+_Noreturn void launcher_run(int socket) {
+    Launcher l = { .socket = socket, .base_fd = -1 };
+    settle(&l);
+    for (bool open = l.signals >= 0; open;) {
+        struct pollfd wait[] = { { .fd = l.socket, .events = POLLIN }, { .fd = l.signals, .events = POLLIN } };
+        (void)poll(wait, 2, -1);
+        if (wait[1].revents) on_signals(&l);
+        if (wait[0].revents) open = on_socket(&l);
+    }
+    close(l.socket);
+    stop_all(&l);
+    _exit(0);
+}

@@ -1,0 +1,77 @@
+#include "sandbox/mounts.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+/* <sys/mount.h> and <linux/mount.h> do not go together here. */
+enum { MOUNT_PRIVATE = 1 << 18, MOUNT_REC = 1 << 14, MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
+
+static bool make_private(void) {
+    return syscall(SYS_mount, NULL, "/", NULL, MOUNT_REC | MOUNT_PRIVATE, NULL) == 0;
+}
+
+static bool read_only(int fd, const char *path, unsigned flags) {
+    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+    return syscall(SYS_mount_setattr, fd, path, flags | AT_RECURSIVE, &attr, sizeof attr) == 0;
+}
+
+static bool mount_proc(void) {
+    return syscall(SYS_mount, "proc", "/proc", "proc", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC, NULL) == 0;
+}
+
+bool mounts_try(void) {
+    return make_private() && read_only(AT_FDCWD, "/", 0) && mount_proc();
+}
+
+/* A copy of the mounts at `path` that keeps their flags; -1 when there is no such path. */
+static int copy_mounts(const char *path) {
+    return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+}
+
+static bool put_mounts(int fd, const char *path, Error *err) {
+    bool ok = syscall(SYS_move_mount, fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+    if (!ok) error_set(err, ERR_SANDBOX, "mount %s: %m", path);
+    return ok;
+}
+
+static size_t count(const char *const *list) {
+    size_t n = 0;
+    while (list && list[n]) n++;
+    return n;
+}
+
+/* The copies are made before everything turns read-only, so that each keeps the flags it had: a mount that the machine's
+ * owner made read-only stays so. */
+static bool keep_writable(const char *const *write, Error *err) {
+    size_t n = count(write);
+    int *copies = mem_zero(n + 1, sizeof *copies);
+    for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(write[i]);
+    bool ok = read_only(AT_FDCWD, "/", 0) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
+    for (size_t i = 0; i < n; i++) {
+        if (copies[i] < 0) continue;
+        ok = ok && put_mounts(copies[i], write[i], err);
+        close(copies[i]);
+    }
+    free(copies);
+    return ok;
+}
+
+static bool protect_path(const char *path, Error *err) {
+    int fd = copy_mounts(path);
+    if (fd < 0) return true;
+    bool ok = (read_only(fd, "", AT_EMPTY_PATH) || error_set(err, ERR_SANDBOX, "protect %s: %m", path)) && put_mounts(fd, path, err);
+    close(fd);
+    return ok;
+}
+
+bool mounts_enter(const char *const *write, const char *const *protect, Error *err) {
+    if (!make_private()) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
+    if (!keep_writable(write, err)) return false;
+    for (size_t i = 0; protect && protect[i]; i++)
+        if (!protect_path(protect[i], err)) return false;
+    return mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
+}

@@ -1,0 +1,175 @@
+#include "sandbox/prepare.h"
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/vec.h"
+#include "sandbox/filter.h"
+#include "sandbox/mounts.h"
+#include "sandbox/ruleset.h"
+#include "sandbox/sandbox.h"
+
+static const char *const system_read[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc" };
+static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
+static const char search_path[] = "/usr/local/bin:/usr/bin:/bin";
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* ---- environment and program ------------------------------------------------------------------------------------ */
+
+static bool same_name(const char *a, const char *b) {
+    size_t n = strcspn(a, "=");
+    return n == strcspn(b, "=") && memcmp(a, b, n) == 0;
+}
+
+static void put(const char **env, size_t *n, const char *entry) {
+    for (size_t i = 0; i < *n; i++)
+        if (same_name(env[i], entry)) {
+            env[i] = entry;
+            return;
+        }
+    env[(*n)++] = entry;
+}
+
+static void put_proxy(const char **env, size_t *n, unsigned port, Arena *a) {
+    static const char *const names[] = { "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY" };
+    for (size_t i = 0; i < COUNT(names); i++) put(env, n, arena_fmt(a, "%s=http://127.0.0.1:%u", names[i], port));
+    put(env, n, "no_proxy=");
+    put(env, n, "NO_PROXY=");
+}
+
+static char **environment(const SupervisorJob *job, Arena *a) {
+    const Request *r = job->request;
+    const char **env = ARENA_ARRAY(a, const char *, r->head.count[REQUEST_ENV] + 16);
+    size_t n = 0;
+    put(env, &n, arena_fmt(a, "PATH=%s", search_path));
+    put(env, &n, arena_fmt(a, "HOME=%s", r->head.real_home && *r->home ? r->home : job->scratch_path));
+    put(env, &n, arena_fmt(a, "TMPDIR=%s", job->scratch_path));
+    if (r->head.net == SANDBOX_NET_PROXY) put_proxy(env, &n, r->head.proxy_port, a);
+    for (const char **e = r->list[REQUEST_ENV]; *e; e++)
+        if (strchr(*e, '=') && **e != '=') put(env, &n, *e);
+    union { const char **in; char **out; } as = { env };
+    return as.out;
+}
+
+static const char *value_of(char *const *env, const char *name) {
+    size_t n = strlen(name);
+    for (; *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=') return *env + n + 1;
+    return "";
+}
+
+/* The paths under which the program may be found. */
+static const char **programs(const char *name, char *const *env, Arena *a) {
+    const char *path = value_of(env, "PATH");
+    size_t room = 2, n = 0;
+    for (const char *c = path; *c; c++) room += *c == ':';
+    const char **list = ARENA_ARRAY(a, const char *, room);
+    if (strchr(name, '/')) return list[0] = name, list;
+    for (const char *at = path; *at;) {
+        size_t length = strcspn(at, ":");
+        if (length) list[n++] = arena_fmt(a, "%.*s/%s", (int)length, at, name);
+        at += length + (at[length] == ':');
+    }
+    return list;
+}
+
+/* ---- limits and privileges -------------------------------------------------------------------------------------- */
+
+/* Never above what this process may have itself. */
+static void limit(ChildPlan *p, int what, uint64_t soft, uint64_t hard) {
+    struct rlimit now;
+    if (getrlimit((__rlimit_resource_t)what, &now) < 0) return;
+    rlim_t top = now.rlim_max < hard ? now.rlim_max : hard;
+    p->limit[p->n_limits].what = what;
+    p->limit[p->n_limits++].to = (struct rlimit){ .rlim_cur = soft < top ? soft : top, .rlim_max = top };
+}
+
+static void set_limits(const RequestHead *h, ChildPlan *p) {
+    limit(p, RLIMIT_AS, h->memory_bytes, h->memory_bytes);
+    limit(p, RLIMIT_CPU, h->cpu_seconds, (uint64_t)h->cpu_seconds + 5);   /* SIGXCPU first, then SIGKILL */
+    limit(p, RLIMIT_FSIZE, h->file_bytes, h->file_bytes);
+    limit(p, RLIMIT_NOFILE, h->open_files, h->open_files);
+    limit(p, RLIMIT_CORE, 0, 0);
+}
+
+static uint64_t permitted_capabilities(bool *may_drop) {
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3, .pid = 0 };
+    struct __user_cap_data_struct data[2] = { { 0 } };
+    if (syscall(SYS_capget, &head, data) < 0) return 0;
+    *may_drop = data[0].effective >> CAP_SETPCAP & 1;
+    return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+static void set_privileges(ChildPlan *p) {
+    p->confine = true;
+    p->keep = permitted_capabilities(&p->may_drop) & (1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER);
+    while (prctl(PR_CAPBSET_READ, p->last_capability + 1) >= 0) p->last_capability++;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/* Where the name service's settings really are, when they are a link out of /etc. */
+static bool allow_resolver(int ruleset, const RulesetOptions *o, Error *err) {
+    char *path = realpath("/etc/resolv.conf", NULL);
+    bool ok = !path || ruleset_allow(ruleset, o, path, RULESET_READ, err);
+    free(path);
+    return ok;
+}
+
+static bool allow_all(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
+    const Request *r = job->request;
+    bool ok = true;
+    for (size_t i = 0; i < COUNT(system_read); i++) ok = ok && ruleset_allow(ruleset, o, system_read[i], RULESET_READ, err);
+    for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
+    for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
+    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE, err);
+    ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE, err);
+    ok = ok && ruleset_allow(ruleset, o, job->scratch_path, RULESET_WRITE, err);
+    if (r->head.real_home && *r->home) ok = ok && ruleset_allow(ruleset, o, r->home, RULESET_WRITE, err);
+    if (r->head.net == SANDBOX_NET_OPEN) ok = ok && allow_resolver(ruleset, o, err);
+    return ok;
+}
+
+static bool set_ruleset(const SupervisorJob *job, ChildPlan *p, Error *err) {
+    const RequestHead *h = &job->request->head;
+    if (h->landlock_abi == 0) return true;
+    RulesetOptions o = { .abi = (int)h->landlock_abi, .no_tcp = h->net != SANDBOX_NET_OPEN };
+    p->ruleset = ruleset_new(&o, err);
+    return p->ruleset >= 0 && allow_all(job, p->ruleset, &o, err);
+}
+
+static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
+    const Request *r = job->request;
+    const char **write = ARENA_ARRAY(a, const char *, r->head.count[REQUEST_WRITE] + 4);
+    size_t n = 0;
+    if (r->head.real_home && *r->home) write[n++] = r->home;
+    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) write[n++] = *p;
+    write[n++] = r->workspace;
+    write[n++] = job->scratch_path;
+    return mounts_enter(write, r->list[REQUEST_PROTECT], err);
+}
+
+bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err) {
+    const Request *r = job->request;
+    bool confine = r->head.mode != SANDBOX_OFF;
+    *out = (ChildPlan){ .ruleset = -1, .cwd = r->cwd, .parent = getpid(), .last_capability = -1 };
+    if (job->isolated && !set_mounts(job, a, err)) return false;
+    union { const char **in; char **out; } argv = { r->list[REQUEST_ARGV] };
+    out->argv = argv.out;
+    out->env = environment(job, a);
+    out->programs = programs(argv.in[0], out->env, a);
+    set_limits(&r->head, out);
+    if (!confine) return true;
+    set_privileges(out);
+    if (!set_ruleset(job, out, err)) return false;
+    if (r->head.filter_n) {
+        struct sock_fprog *filter = ARENA_NEW(a, struct sock_fprog);
+        union { const struct sock_filter *in; struct sock_filter *out; } code = { r->filter };
+        *filter = (struct sock_fprog){ .len = (unsigned short)r->head.filter_n, .filter = code.out };
+        out->filter = filter;
+        out->listener = (r->head.filter_variant & FILTER_ASKS) != 0;
+    }
+    return true;
+}

@@ -1,0 +1,8 @@
+/* What the supervisor works out before the fork: everything in a ChildPlan. */
+#pragma once
+#include "base/arena.h"
+#include "sandbox/child.h"
+#include "sandbox/supervisor.h"
+
+/* `arena` owns what the plan points to; the ruleset's descriptor is the caller's. The streams and the report are left. */
+bool prepare_plan(const SupervisorJob *job, Arena *arena, ChildPlan *out, Error *err);

@@ -1,0 +1,76 @@
+#include "sandbox/sandbox.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "sandbox/call.h"
+#include "sandbox/launcher.h"
+#include "sandbox/probe.h"
+
+bool sandbox_start(Sandbox **out, Error *err) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return error_set(err, ERR_SANDBOX, "socketpair: %m");
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        launcher_run(pair[1]);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return error_set(err, ERR_SANDBOX, "fork the launcher: %m");
+    }
+    Sandbox *s = mem_zero(1, sizeof *s);
+    s->socket = pair[0];
+    s->launcher = pid;
+    pthread_mutex_init(&s->lock, NULL);
+    *out = s;
+    return true;
+}
+
+void sandbox_stop(Sandbox *s) {
+    if (!s) return;
+    close(s->socket);
+    while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR) {}
+    for (size_t i = 0; i < FILTER_VARIANTS; i++) filter_clear(&s->filters[i]);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+bool sandbox_available(const SandboxRules *rules, Error *err) {
+    const Probe *p = probe_kernel();
+    if (rules->mode == SANDBOX_OFF) return true;
+    if (rules->net == SANDBOX_NET_PROXY && !(p->seccomp_notify && p->pidfd))
+        return error_set(err, ERR_SANDBOX, "the kernel cannot filter connections (seccomp notify, pidfd: Linux 5.6)")
+               || error_hint(err, "allow no network, or all of it");
+    if (rules->mode == SANDBOX_BEST_EFFORT) return true;
+    const char *missing = NULL;
+    if (p->landlock_abi < PROBE_LANDLOCK_MIN) missing = p->landlock_abi ? "Landlock ABI 2 (Linux 5.19)" : "Landlock";
+    else if (!p->seccomp || !p->no_new_privs) missing = "seccomp";
+    else if (p->landlock_abi < 6 && !p->mount_namespace && !(p->seccomp_notify && p->pidfd))
+        missing = "a way to keep signals inside (Landlock ABI 6, or seccomp notify)";
+    if (!missing) return true;
+    error_set(err, ERR_SANDBOX, "the kernel lacks %s, which the sandbox needs", missing);
+    return error_hint(err, "see harness doctor; sandbox.mode: best-effort runs with less");
+}
+
+void sandbox_layers(const SandboxRules *rules, Buf *out) {
+    const Probe *p = probe_kernel();
+    bool on = rules->mode != SANDBOX_OFF;
+    unsigned v = call_filter_variant(rules);
+    buf_add(out, STR("supervisor\tends the whole tree, counts processes\n"));
+    buf_add(out, STR("limits\tmemory, CPU time, file size, open files\n"));
+    if (!on) return;
+    int abi = p->landlock_abi;
+    if (abi)
+        buf_add_fmt(out, "landlock\tABI %d: files%s%s%s%s\n", abi, abi >= 2 ? ", renames" : "", abi >= 3 ? ", truncate" : "",
+                    abi >= 4 && rules->net != SANDBOX_NET_OPEN ? ", TCP" : "", abi >= 6 ? ", signals, abstract sockets" : "");
+    if (p->seccomp)
+        buf_add_fmt(out, "seccomp\tsystem calls%s%s%s\n", v & FILTER_NET_NONE ? ", no sockets" : v & FILTER_NET_PROXY ? ", TCP sockets only" : "",
+                    v & FILTER_ASK_SIGNALS ? ", signals by the supervisor" : "", v & FILTER_NO_TRUNCATE ? ", truncate" : "");
+    buf_add(out, STR("privileges\tno_new_privs, capabilities dropped\n"));
+    if (p->mount_namespace) buf_add(out, STR("mounts\tall read-only but what may be written, own /proc, own processes\n"));
+    if (rules->net == SANDBOX_NET_PROXY) buf_add_fmt(out, "network\tconnect() by the supervisor, to the proxy on port %u only\n", rules->proxy_port);
+}

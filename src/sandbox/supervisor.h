@@ -1,0 +1,17 @@
+/* The process between the launcher and the program of one call: prepares it, starts it, answers what it asks, and ends
+ * everything it left behind. */
+#pragma once
+#include "sandbox/request.h"
+
+typedef struct SupervisorJob {
+    const Request *request;
+    int channel, stream[3];
+    int base;                           /* the folder of private folders */
+    int scratch;                        /* the call's own, open */
+    const char *scratch_name, *scratch_path;
+    bool isolated;                      /* in a process and mount namespace of its own */
+} SupervisorJob;
+
+enum { SUPERVISOR_GRACE_MS = 2000 };
+
+_Noreturn void supervisor_run(const SupervisorJob *job);

@@ -1,0 +1,157 @@
+#include "sandbox/tree.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/vec.h"
+
+typedef VEC(pid_t) Pids;
+
+static bool is_number(const char *s) { return *s >= '1' && *s <= '9'; }
+
+/* Content of a small file of /proc, NUL-terminated; false when it is not there (any more). */
+static bool read_small(const char *path, char *out, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, out, size - 1);
+    close(fd);
+    if (n < 0) return false;
+    out[n] = 0;
+    return true;
+}
+
+static bool is_skipped(const Tree *t, pid_t pid) {
+    for (size_t i = 0; i < t->n_skip; i++)
+        if (t->skip[i] == pid) return true;
+    return false;
+}
+
+/* A file of children can be longer than any buffer: read piece by piece; a number may be cut in two. */
+static void read_children(const Tree *t, const char *path, Pids *out) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    char piece[4096];
+    long pid = 0;
+    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;)
+        for (ssize_t i = 0; i < n; i++) {
+            if (piece[i] >= '0' && piece[i] <= '9') {
+                pid = pid * 10 + (piece[i] - '0');
+            } else {
+                if (pid && !is_skipped(t, (pid_t)pid)) VEC_PUSH(out, (pid_t)pid);
+                pid = 0;
+            }
+        }
+    close(fd);
+}
+
+/* Each thread has children of its own. */
+static void add_children(const Tree *t, pid_t pid, Pids *out) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (!is_number(e->d_name)) continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
+        read_children(t, path, out);
+    }
+    closedir(dir);
+}
+
+static pid_t parent_of(pid_t pid) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (!read_small(path, text, sizeof text)) return 0;
+    const char *at = strrchr(text, ')');                 /* the name in front may hold anything */
+    int parent = 0;
+    return at && sscanf(at + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+static void all_processes(Pids *out) {
+    DIR *dir = opendir("/proc");
+    if (!dir) return;
+    pid_t self = getpid();
+    for (struct dirent *e; (e = readdir(dir));)
+        if (is_number(e->d_name) && (pid_t)atol(e->d_name) != self) VEC_PUSH(out, (pid_t)atol(e->d_name));
+    closedir(dir);
+}
+
+bool tree_has(const Tree *t, pid_t pid) {
+    if (pid <= 0) return false;
+    if (t->own_namespace) return pid != getpid();
+    pid_t self = getpid();
+    for (int steps = 0; pid > 1 && steps < 10000; steps++) {
+        pid_t parent = parent_of(pid);
+        if (parent == self) return !is_skipped(t, pid);
+        pid = parent;
+    }
+    return false;
+}
+
+/* A kernel without lists of children: every process is asked for its ancestors. */
+static void descendants_by_parent(const Tree *t, Pids *out) {
+    Pids all = { 0 };
+    all_processes(&all);
+    for (size_t i = 0; i < all.n; i++)
+        if (tree_has(t, all.at[i])) VEC_PUSH(out, all.at[i]);
+    VEC_CLEAR(&all);
+}
+
+static void descendants(const Tree *t, Pids *out) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    if (access(path, F_OK) != 0) {
+        descendants_by_parent(t, out);
+        return;
+    }
+    add_children(t, getpid(), out);
+    for (size_t i = 0; i < out->n; i++) add_children(&(Tree){ 0 }, out->at[i], out);
+}
+
+size_t tree_count(const Tree *t) {
+    Pids pids = { 0 };
+    if (t->own_namespace) all_processes(&pids);
+    else descendants(t, &pids);
+    size_t n = pids.n;
+    VEC_CLEAR(&pids);
+    return n;
+}
+
+/* Groups of the tree hold nobody else: one can only join a group of one's own session, and the sessions were made inside.
+ * A group gets its signal in one step. */
+void tree_signal(const Tree *t, int signal) {
+    if (t->own_namespace) {
+        (void)kill(-1, signal);
+        return;
+    }
+    Pids pids = { 0 };
+    descendants(t, &pids);
+    pid_t last = 0, own = getpgrp();
+    for (size_t i = 0; i < pids.n; i++) {
+        pid_t group = getpgid(pids.at[i]);
+        if (group > 1 && group != own && group != last) (void)kill(-group, signal), last = group;
+        else if (group == own || group < 0) (void)kill(pids.at[i], signal);
+    }
+    VEC_CLEAR(&pids);
+}
+
+bool tree_has_group(const Tree *t, pid_t group) {
+    Pids pids = { 0 };
+    if (t->own_namespace) all_processes(&pids);
+    else descendants(t, &pids);
+    bool found = false;
+    for (size_t i = 0; i < pids.n && !found; i++) found = getpgid(pids.at[i]) == group;
+    VEC_CLEAR(&pids);
+    return found;
+}
+
+pid_t tree_process_of(pid_t thread) {
+    char path[40], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    if (!read_small(path, text, sizeof text)) return 0;
+    const char *at = strstr(text, "\nTgid:");
+    return at ? (pid_t)atol(at + 6) : 0;
+}
