@@ -107,7 +107,7 @@ static const CommandCase broken[] = {
     { "echo '{\"modified_input\": [1]}'", "failed h: hook h failed: stdout: the input must be an object, not list" },
     { "echo '{\"input\": 3}'", "failed h: hook h failed: stdout: the input must be an object, not int" },
     { "echo '{\"input\": {\"path\": \"b\"}, \"modified_input\": {\"path\": \"c\"}}'", "failed h: hook h failed: stdout: modified_input and input disagree" },
-    { "head -c 2000000 /dev/zero | tr '\\0' ' '; head -c 10 /dev/zero | tr '\\0' x", "failed h: hook h failed: " },
+    { "head -c 2000000 /dev/zero | tr '\\0' ' '; head -c 10 /dev/zero | tr '\\0' x", "failed h: hook h failed: stdout: too much output" },
 };
 
 static void test_fails_closed(void **state) {
