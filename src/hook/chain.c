@@ -49,6 +49,7 @@ static void make_ready(HookRun *r, Cancel *token) {
     vm_reset(r->worker->vm, NULL);
     vm_set_cancel(r->worker->vm, token);
     r->host.cancel = token;
+    if (r->d->host) vm_set_call_value(r->worker->vm, r->host.runtime);
     if (heap_stats(r->worker->heap).used > r->taken + GARBAGE_MAX) heap_collect(r->worker->heap);
 }
 
@@ -85,9 +86,9 @@ static void end_chain(HookRun *r, const HookDef *def, HookDecision decision, boo
     r->out->failed = failed;
 }
 
-static void fault(HookRun *r, const char *fmt, const char *text) {
+static void fault(HookRun *r, const char *what, const char *why) {
     end_chain(r, NULL, HOOK_BLOCK, true);
-    hook_reason_set(r->out->reason, fmt, text);
+    hook_reason_set(r->out->reason, "hooks: %s%s", what, why);
 }
 
 /* The token of the whole dispatch: not the hook's own deadline, and no on_error helps. */
@@ -101,7 +102,8 @@ static bool cancelled(HookRun *r) {
 
 static void explain(HookRun *r, const HookDef *def, const Error *err) {
     char text[HOOK_REASON_MAX];
-    error_format(err, text, sizeof text);
+    if (err->file[0]) error_format(err, text, sizeof text);
+    else hook_reason_set(text, "%s", err->msg);               /* a line of something that has no name */
     hook_reason_set(r->out->reason, "hook " STR_FMT " failed: %s", STR_ARG(def->name), text);
 }
 
@@ -212,7 +214,7 @@ static void give_payload(HookRun *r) {
     Value v;
     if (r->out->decision != HOOK_ALLOW || !r->modified) return;
     if (!hook_payload_copy(r->d->heap, r->held[HOOK_PAYLOAD], HOOK_COPY_FOREIGN, &v, &err)) {
-        fault(r, "hooks: the changed payload: %s", err.msg);
+        fault(r, "the changed payload: ", err.msg);
         return;
     }
     r->out->payload = v;
@@ -225,7 +227,7 @@ static void run(HookRun *r, const HookOrder *o) {
     if (take_payload(r, &err)) {
         ask_all(r, o);
         give_payload(r);
-    } else fault(r, "hooks: the payload: %s", err.msg);
+    } else fault(r, "the payload: ", err.msg);
     heap_unpin(r->worker->heap, pin);
     heap_set_limit(r->worker->heap, limit);
 }
@@ -250,10 +252,10 @@ void hook_dispatch(Hooks *h, const HookDispatch *d, HookOutcome *out) {
     if (!anybody(d, o)) return;
     HookRun r = { .project = hook_list_project(h), .d = d, .out = out, .info = hook_event_info(d->event) };
     if (d->host) r.host = *d->host;
-    if (!value_is_dict(d->payload)) fault(&r, "hooks: %s", "the payload is not a dict");
-    else if (d->nesting > HOOK_NESTING_MAX) fault(&r, "hooks: %s", "events are nested too deep");
+    if (!value_is_dict(d->payload)) fault(&r, "", "the payload is not a dict");
+    else if (d->nesting > HOOK_NESTING_MAX) fault(&r, "", "events are nested too deep");
     else {
-        r.worker = worker_take(hook_list_workers(h), &r.host, d->cancel);
+        r.worker = worker_take(hook_list_workers(h), d->host ? &r.host : NULL, d->cancel);
         run(&r, o);
         worker_give(hook_list_workers(h), r.worker);
     }

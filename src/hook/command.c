@@ -97,8 +97,8 @@ static bool broken(const HookDef *def, const SandboxResult *res, Error *err) {
 static bool read_output(HookRun *r, const SandboxResult *res, Value *out, Error *err) {
     Str text = str_trim(buf_str(&res->out));
     *out = VALUE_GONE;
+    if (res->out_truncated) return error_set(err, ERR_LIMIT, "stdout: too much output");   /* the cut part may say no */
     if (!text.n) return true;
-    if (res->out_truncated) return error_set(err, ERR_LIMIT, "too much output");
     if (!json_read(r->worker->heap, text, &(JsonRead){ .reject_duplicates = true }, out, err)) return error_wrap(err, "stdout");
     if (!value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: expected a JSON object, got %s", value_type_name(*out));
     return true;

@@ -21,8 +21,10 @@ static bool copy_dict(const Copying *c, const Dict *from, unsigned depth, Value 
     Dict *d;
     Entry *e;
     if (!dict_copy(c->heap, from, &d, err)) return false;
-    for (uint32_t i = 0; dict_next(d, &i, &e);)                /* a copied key has the same hash: its slot is right */
-        if (!copy(c, e->key, depth, &e->key, err) || !copy(c, e->value, depth, &e->value, err)) return false;
+    for (uint32_t i = 0; dict_next(d, &i, &e);) {              /* a copied key has the same hash: its slot is right */
+        if (!c->own && !copy(c, e->key, depth, &e->key, err)) return false;
+        if (value_is_object(e->value) && !copy(c, e->value, depth, &e->value, err)) return false;
+    }
     return *out = value_from_object(d), true;
 }
 
