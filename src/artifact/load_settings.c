@@ -72,7 +72,9 @@ static const Field model_fields[] = {
     { .name = "top_p", .type = FIELD_ANY, .offset = IN_MODEL(top_p) },
     { .name = "retry", .type = FIELD_MAP, .offset = IN_MODEL(retry) },
     { .name = "headers", .type = FIELD_MAP, .offset = IN_MODEL(headers) },
+    { .name = "price", .type = FIELD_MAP, .offset = IN_MODEL(price) },
 };
+
 
 static void check_number(Loader *l, const LoaderPlace *at, const char *key, Value v) {
     if (value_is_gone(v)) return;
@@ -81,9 +83,24 @@ static void check_number(Loader *l, const LoaderPlace *at, const char *key, Valu
     else if (n < 0) loader_error(l, at, key, "%s.%s must be >= 0", at->path, key);
 }
 
+/* US dollars for a million tokens. */
+static void check_price(Loader *l, const LoaderPlace *at, Value price) {
+    static const Field prices[] = {
+        { .name = "input", .type = FIELD_NUMBER, .offset = 0 },
+        { .name = "output", .type = FIELD_NUMBER, .offset = sizeof(double) },
+        { .name = "cached", .type = FIELD_NUMBER, .offset = 2 * sizeof(double) },
+    };
+    if (!value_is_dict(price)) return;
+    double usd[3] = { 0 };
+    LoaderPlace inner = settings_check_below(l, at, "price", price);
+    if (!loader_read(l, &inner, prices, sizeof prices / sizeof *prices, usd)) return;
+    for (size_t i = 0; i < 3; i++)
+        if (usd[i] < 0) loader_error(l, &inner, prices[i].name, "%s.%s must be >= 0", inner.path, prices[i].name);
+}
+
 static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     static const char *const providers[] = { "openai", "anthropic", "copilot", "script", "replay", NULL };
-    *m = (ModelDef){ .origin = at->origin, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE, .headers = VALUE_GONE };
+    *m = (ModelDef){ .origin = at->origin, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE, .headers = VALUE_GONE, .price = VALUE_GONE };
     if (!loader_read(l, at, model_fields, sizeof model_fields / sizeof *model_fields, m)) return;
     loader_choice(l, at, "provider", m->provider, providers);
     if (str_eq(m->provider, STR("script")) && m->script.n == 0) loader_error(l, at, "provider", "%s.script is required", at->path);
@@ -93,6 +110,7 @@ static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     check_number(l, at, "top_p", m->top_p);
     loader_retry(l, at, m->retry);
     loader_env(l, at, "headers", m->headers, true);
+    check_price(l, at, m->price);
 }
 
 static void read_models(Loader *l, const LoaderPlace *at, Settings *s) {

@@ -100,7 +100,7 @@ typedef struct ServerDef {
     bool needs_approval;         /* from .mcp.json */
 } ServerDef;
 
-typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers; Origin origin; } ModelDef;
+typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
 
 typedef struct SourceDef { Str type, url, path, ref, checksum; Origin origin; } SourceDef;
 

@@ -1,0 +1,29 @@
+#include "artifact/environment.h"
+#include <stdlib.h>
+
+static bool add_variable(Str name, Buf *out, void (*secret)(void *ctx, Str value), void *ctx, Error *err) {
+    char *key = str_dup(name);
+    const char *value = getenv(key);
+    free(key);
+    if (!value) return error_set(err, ERR_CONFIG, "environment variable " STR_FMT " is not set", STR_ARG(name));
+    buf_add(out, str_from(value));
+    if (secret) secret(ctx, str_from(value));
+    return true;
+}
+
+bool environment_expand(Str text, Buf *out, void (*secret)(void *ctx, Str value), void *ctx, Error *err) {
+    for (size_t i = 0; i < text.n;) {
+        Str rest = str_sub(text, i, text.n);
+        if (str_starts(rest, STR("$${"))) {
+            buf_add(out, STR("${"));
+            i += 3;
+        } else if (str_starts(rest, STR("${")) && str_find_char(rest, '}') > 0) {
+            size_t close = (size_t)str_find_char(rest, '}');
+            if (!add_variable(str_sub(rest, 2, close), out, secret, ctx, err)) return false;
+            i += close + 1;
+        } else {
+            buf_add_char(out, text.at[i++]);
+        }
+    }
+    return true;
+}

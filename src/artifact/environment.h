@@ -1,0 +1,8 @@
+/* ${NAME} in values of `environment`, `env` and `headers`, filled in when they are used. */
+#pragma once
+#include "base/error.h"
+#include "base/str.h"
+
+/* Appends `text` with every ${NAME} replaced by that variable of this process; $${ is a literal ${. An unset one is ERR_CONFIG
+ * that names it. `secret` (may be NULL) is told each value, since what is expanded is a secret. */
+bool environment_expand(Str text, Buf *out, void (*secret)(void *ctx, Str value), void *ctx, Error *err);

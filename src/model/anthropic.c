@@ -1,0 +1,258 @@
+/* Anthropic's Messages. */
+#include <stdio.h>
+#include "model/provider.h"
+#include "model/request.h"
+
+enum { DEFAULT_MAX_TOKENS = 8192 };
+
+/* ---- the request ---- */
+
+/* A call's input must be an object; what a model wrote as arguments may not even be JSON, and goes back as text. */
+static bool write_input(Buf *b, Heap *scratch, Str arguments, Error *err) {
+    Value v;
+    request_key(b, "input");
+    if (json_read(scratch, arguments, NULL, &v, NULL) && value_is_dict(v)) return json_write(b, v, NULL, err);
+    buf_add_char(b, '{');
+    request_string(b, "unreadable", arguments);
+    buf_add_char(b, '}');
+    return true;
+}
+
+static void open_block(Buf *b, const char *type) {
+    if (b->n && b->at[b->n - 1] == '}') buf_add_char(b, ',');
+    buf_add_char(b, '{');
+    request_string(b, "type", str_from(type));
+}
+
+static void write_text_block(Buf *b, Str text) {
+    open_block(b, "text");
+    request_string(b, "text", text);
+    buf_add_char(b, '}');
+}
+
+static bool write_assistant(Buf *b, Heap *scratch, Value message, Error *err) {
+    const List *calls = request_list(message, "tool_calls");
+    Str text = request_text(message, "content");
+    if (str_trim(text).n) write_text_block(b, text);
+    for (uint32_t i = 0; calls && i < calls->n; i++) {
+        open_block(b, "tool_use");
+        request_string(b, "id", request_text(calls->at[i], "id"));
+        request_string(b, "name", request_text(calls->at[i], "name"));
+        if (!write_input(b, scratch, request_text(calls->at[i], "arguments"), err)) return false;
+        buf_add_char(b, '}');
+    }
+    if (str_trim(text).n == 0 && (!calls || calls->n == 0)) write_text_block(b, STR("(no answer)"));   /* empty is refused */
+    return true;
+}
+
+static void write_tool_result(Buf *b, Value message) {
+    Str text = request_text(message, "content");
+    open_block(b, "tool_result");
+    request_string(b, "tool_use_id", request_text(message, "tool_call_id"));
+    if (text.n) request_string(b, "content", text);
+    Value is_error = request_member(message, "is_error");
+    if (value_is_bool(is_error) && value_bool(is_error)) buf_add(b, STR(",\"is_error\":true"));
+    buf_add_char(b, '}');
+}
+
+static bool write_blocks(Buf *b, Heap *scratch, Value message, Error *err) {
+    Str role = request_text(message, "role"), text = request_text(message, "content");
+    if (str_eq(role, STR("assistant"))) return write_assistant(b, scratch, message, err);
+    if (str_eq(role, STR("tool"))) write_tool_result(b, message);
+    else write_text_block(b, str_trim(text).n ? text : STR("(empty)"));
+    return true;
+}
+
+/* Roles must alternate: results of tools and the user's words between two answers are one message of the user. */
+static bool write_messages(Buf *b, Heap *scratch, const List *messages, Error *err) {
+    const char *open = NULL;
+    request_key(b, "messages");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < messages->n; i++) {
+        Str role = request_text(messages->at[i], "role");
+        if (str_eq(role, STR("system"))) continue;
+        const char *side = str_eq(role, STR("assistant")) ? "assistant" : "user";
+        if (side != open && (!open || strcmp(side, open) != 0)) {
+            buf_add_fmt(b, "%s{\"role\":\"%s\",\"content\":[", open ? "]}," : "", side);
+            open = side;
+        }
+        if (!write_blocks(b, scratch, messages->at[i], err)) return false;
+    }
+    buf_add(b, open ? STR("]}]") : STR("]"));
+    return true;
+}
+
+/* The cache mark makes tools and system prompt, which stay the same from turn to turn, cheap to send again. */
+static void write_system(Buf *b, const List *messages) {
+    Buf text = { 0 };
+    for (uint32_t i = 0; i < messages->n; i++) {
+        if (!str_eq(request_text(messages->at[i], "role"), STR("system"))) continue;
+        if (text.n) buf_add(&text, STR("\n\n"));
+        buf_add(&text, request_text(messages->at[i], "content"));
+    }
+    if (str_trim(buf_str(&text)).n) {
+        request_key(b, "system");
+        buf_add(b, STR("[{\"type\":\"text\","));
+        buf_add(b, STR("\"text\":"));
+        json_write_string(b, buf_str(&text), false);
+        buf_add(b, STR(",\"cache_control\":{\"type\":\"ephemeral\"}}]"));
+    }
+    buf_clear(&text);
+}
+
+static bool write_tools(Buf *b, const List *tools, Error *err) {
+    request_key(b, "tools");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < tools->n; i++) {
+        if (i) buf_add_char(b, ',');
+        buf_add_char(b, '{');
+        request_string(b, "name", request_text(tools->at[i], "name"));
+        request_string(b, "description", request_text(tools->at[i], "description"));
+        if (!request_value(b, "input_schema", request_member(tools->at[i], "parameters"), err)) return false;
+        buf_add_char(b, '}');
+    }
+    buf_add_char(b, ']');
+    return true;
+}
+
+static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, Buf *b, Error *err) {
+    int64_t limit = r->max_tokens ? r->max_tokens : m->def.max_tokens ? m->def.max_tokens : DEFAULT_MAX_TOKENS;
+    buf_add_char(b, '{');
+    request_string(b, "model", m->def.name);
+    request_key(b, "max_tokens");
+    buf_add_fmt(b, "%lld", (long long)limit);
+    write_system(b, value_list(r->messages));
+    if (!write_messages(b, scratch, value_list(r->messages), err)) return false;
+    if (value_is_list(r->tools) && value_list(r->tools)->n && !write_tools(b, value_list(r->tools), err)) return false;
+    if (!value_is_gone(m->def.temperature) && !request_value(b, "temperature", m->def.temperature, err)) return false;
+    if (!value_is_gone(m->def.top_p) && !request_value(b, "top_p", m->def.top_p, err)) return false;
+    buf_add(b, STR(",\"stream\":true}"));
+    return true;
+}
+
+/* ---- the reply ---- */
+
+typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, overloaded; } Reading;
+
+static void read_usage(ModelUsage *u, Value usage) {
+    int64_t cached = request_int(usage, "cache_read_input_tokens");
+    int64_t input = request_int(usage, "input_tokens") + cached + request_int(usage, "cache_creation_input_tokens");
+    if (input) u->input = input, u->cached = cached;
+    if (request_int(usage, "output_tokens")) u->output = request_int(usage, "output_tokens");
+}
+
+static void read_stop(Reading *r, Str reason) {
+    static const char *const words[][2] = { { "end_turn", "stop" }, { "stop_sequence", "stop" }, { "tool_use", "tool_calls" },
+                                            { "max_tokens", "length" }, { "refusal", "content_filter" } };
+    if (reason.n == 0) return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_eq(reason, str_from(words[i][0]))) reason = str_from(words[i][1]);
+    snprintf(r->draft.reply->finish_reason, sizeof r->draft.reply->finish_reason, STR_FMT, STR_ARG(reason));
+    r->draft.finished = true;
+}
+
+static bool read_block(Reading *r, int64_t index, Value block, Error *err) {
+    Str type = request_text(block, "type");
+    if (str_eq(type, STR("text"))) {
+        if (request_text(block, "text").n) r->stream->started = true;
+        provider_text(&r->draft, request_text(block, "text"));
+        return true;
+    }
+    if (!str_eq(type, STR("tool_use"))) return true;
+    r->stream->started = true;
+    ProviderCall *c = provider_call(&r->draft, index, err);
+    if (!c) return false;
+    if (c->id.n == 0) buf_add(&c->id, request_text(block, "id"));
+    if (c->name.n == 0) buf_add(&c->name, request_text(block, "name"));
+    Value input = request_member(block, "input");
+    return !value_is_dict(input) || value_dict(input)->n == 0 || json_write(&c->arguments, input, NULL, err);
+}
+
+static bool read_delta(Reading *r, int64_t index, Value delta, Error *err) {
+    Str type = request_text(delta, "type");
+    if (str_eq(type, STR("text_delta"))) {
+        if (request_text(delta, "text").n) r->stream->started = true;
+        provider_text(&r->draft, request_text(delta, "text"));
+    } else if (str_eq(type, STR("input_json_delta"))) {
+        ProviderCall *c = provider_call(&r->draft, index, err);
+        if (!c) return false;
+        buf_add(&c->arguments, request_text(delta, "partial_json"));
+    }
+    return true;
+}
+
+static bool read_error(Reading *r, Value error, Error *err) {
+    Str type = request_text(error, "type"), words = request_text(error, "message");
+    r->overloaded = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
+    return error_set(err, ERR_PROVIDER, "anthropic: " STR_FMT, STR_ARG(words.n ? words : type.n ? type : STR("an error without a message")));
+}
+
+static bool parse(Reading *r, Str text, Value *root, Error *err) {
+    heap_reset(r->heap);
+    if (json_read(r->heap, text, NULL, root, err) && value_is_dict(*root)) return true;
+    return error_set(err, ERR_PROVIDER, "anthropic sent what is not a JSON object: " STR_FMT, STR_ARG(str_sub(text, 0, 120)));
+}
+
+static bool on_event(void *ctx, Str event, Str data, Error *err) {
+    Reading *r = ctx;
+    Value root;
+    if (r->done || data.n == 0) return true;
+    if (!parse(r, data, &root, err)) return false;
+    Str type = request_text(root, "type").n ? request_text(root, "type") : event;
+    if (str_eq(type, STR("error"))) return read_error(r, request_member(root, "error"), err);
+    if (str_eq(type, STR("message_start"))) read_usage(&r->draft.reply->usage, request_member(request_member(root, "message"), "usage"));
+    if (str_eq(type, STR("content_block_start"))) return read_block(r, request_int(root, "index"), request_member(root, "content_block"), err);
+    if (str_eq(type, STR("content_block_delta"))) return read_delta(r, request_int(root, "index"), request_member(root, "delta"), err);
+    if (str_eq(type, STR("message_delta"))) {
+        read_usage(&r->draft.reply->usage, request_member(root, "usage"));
+        read_stop(r, request_text(request_member(root, "delta"), "stop_reason"));
+    }
+    if (str_eq(type, STR("message_stop"))) r->done = true;
+    return true;
+}
+
+static bool on_whole(void *ctx, Str body, Error *err) {
+    Reading *r = ctx;
+    Value root;
+    if (!parse(r, body, &root, err)) return false;
+    if (str_eq(request_text(root, "type"), STR("error"))) return read_error(r, request_member(root, "error"), err);
+    const List *content = request_list(root, "content");
+    for (uint32_t i = 0; content && i < content->n; i++)
+        if (!read_block(r, i, content->at[i], err)) return false;
+    read_usage(&r->draft.reply->usage, request_member(root, "usage"));
+    read_stop(r, request_text(root, "stop_reason"));
+    return true;
+}
+
+static bool settle(Reading *r, Error *err) {
+    if (!r->draft.finished) return error_set(err, ERR_PROVIDER, "anthropic: the stream ended in the middle of the answer");
+    return provider_finish(&r->draft, err);
+}
+
+static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
+    ProviderStream stream = { .on_event = on_event, .on_whole = on_whole };
+    Reading r = { .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
+    stream.ctx = &r;
+    Buf body = { 0 };
+    bool ok = write_request(m, request, r.heap, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);
+    if (!ok && r.overloaded) *retry = !stream.started;
+    if (ok && !(ok = settle(&r, err))) *retry = !stream.started && strcmp(out->finish_reason, "content_filter") != 0;
+    provider_draft_clear(&r.draft);
+    heap_free(r.heap);
+    buf_clear(&body);
+    return ok;
+}
+
+static bool open(Model *m, const Project *p, Error *err) {
+    (void)p;
+    Str base = m->def.base_url;
+    while (base.n && base.at[base.n - 1] == '/') base.n--;
+    const char *path = str_ends(base, STR("/v1")) ? "/messages" : "/v1/messages";       /* both ways of writing it are common */
+    if (!provider_http_open(m, "https://api.anthropic.com", path, "ANTHROPIC_API_KEY", err)) return false;
+    m->headers[m->n_headers++] = (ClientHeader){ STR("Content-Type"), STR("application/json") };
+    m->headers[m->n_headers++] = (ClientHeader){ STR("anthropic-version"), STR("2023-06-01") };
+    if (m->key.n) m->headers[m->n_headers++] = (ClientHeader){ STR("x-api-key"), m->key };
+    return true;
+}
+
+const Provider provider_anthropic = { "anthropic", open, complete, NULL };

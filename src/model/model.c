@@ -1,0 +1,92 @@
+/* Opening a model, and trying again when that is right. */
+#include "model/model.h"
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/random.h"
+#include "model/provider.h"
+#include "model/request.h"
+
+static const Provider *find_provider(Str name) {
+    static const Provider *const all[] = { &provider_openai, &provider_anthropic, &provider_script, &provider_replay };
+    if (str_eq(name, STR("copilot"))) return &provider_openai;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (str_eq(name, str_from(all[i]->name))) return all[i];
+    return NULL;
+}
+
+static int64_t setting(Value retry, const char *key, int64_t otherwise) {
+    Value v = request_member(retry, key);
+    return value_is_small(v) ? value_small(v) : otherwise;
+}
+
+static void read_retry(Model *m) {
+    Value multiplier = request_member(m->def.retry, "multiplier"), jitter = request_member(m->def.retry, "jitter");
+    m->attempts = setting(m->def.retry, "max_attempts", 5);
+    m->first_ms = setting(m->def.retry, "initial_backoff_ms", 500);
+    m->max_ms = setting(m->def.retry, "max_backoff_ms", 20000);
+    m->multiplier = value_is_float(multiplier) ? value_float(multiplier) : value_is_small(multiplier) ? (double)value_small(multiplier) : 2;
+    m->jitter = !value_is_bool(jitter) || value_bool(jitter);
+}
+
+bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err) {
+    const Provider *provider = find_provider(def->provider);
+    if (!provider) return error_set(err, ERR_CONFIG, "unknown model provider \"" STR_FMT "\"", STR_ARG(def->provider));
+    Model *m = mem_zero(1, sizeof *m);
+    *m = (Model){ .provider = provider, .def = *def, .env = *env };
+    Str *text[] = { &m->def.provider, &m->def.name, &m->def.base_url, &m->def.api_key_env, &m->def.script, &m->def.replay };
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) *text[i] = arena_str(&m->arena, *text[i]);
+    read_retry(m);
+    if (!provider->open(m, p, err)) {
+        model_free(m);
+        return false;
+    }
+    *out = m;
+    return true;
+}
+
+void model_free(Model *m) {
+    if (!m) return;
+    if (m->provider->close) m->provider->close(m);
+    arena_clear(&m->arena);
+    free(m);
+}
+
+Str model_name(const Model *m) { return m->def.name; }
+Str model_provider(const Model *m) { return str_from(m->provider->name); }
+
+void model_reply_clear(ModelReply *r) {
+    if (r->heap) heap_free(r->heap);
+    buf_clear(&r->text);
+    *r = (ModelReply){ 0 };
+}
+
+/* What the server asks for counts, as long as it is not absurd. */
+static int64_t wait_before(const Model *m, int attempt, int64_t asked_ms) {
+    enum { ASKED_MAX_MS = 120000 };
+    if (asked_ms >= 0) return asked_ms < ASKED_MAX_MS ? asked_ms : ASKED_MAX_MS;
+    double ms = (double)m->first_ms;
+    for (int i = 1; i < attempt && ms < (double)m->max_ms; i++) ms *= m->multiplier;
+    if (ms > (double)m->max_ms) ms = (double)m->max_ms;
+    int64_t whole = (int64_t)ms;
+    return m->jitter && whole > 1 ? whole / 2 + (int64_t)random_below((uint64_t)whole / 2 + 1) : whole;
+}
+
+bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err) {
+    for (int attempt = 1;; attempt++) {
+        bool retry = false;
+        int64_t asked = -1;
+        *out = (ModelReply){ .attempts = attempt };
+        if (m->provider->complete(m, request, cancel, out, &retry, &asked, err)) {
+            provider_price(m, &out->usage);
+            return true;
+        }
+        model_reply_clear(out);
+        if (!retry || attempt >= m->attempts || cancel_expired(cancel)) {
+            if (attempt > 1) error_wrap(err, "after %d attempts", attempt);
+            return false;
+        }
+        int64_t wait = wait_before(m, attempt, asked);
+        if (request->on_retry) request->on_retry(request->ctx, attempt, wait, err);
+        if (!cancel_sleep(cancel, wait * 1000000, err)) return false;
+    }
+}

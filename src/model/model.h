@@ -1,0 +1,67 @@
+/* Models behind one door: a request of messages and tools goes in, one reply comes out, streamed on the way.
+ *
+ * Messages are values, as scripts and hooks see them, so nothing converts between models of a conversation:
+ *
+ *   {"role": "system" | "user" | "assistant" | "tool", "content": TEXT,
+ *    "tool_calls": [{"id", "name", "arguments": JSON TEXT}],         assistant only
+ *    "tool_call_id": ID, "is_error": BOOL, "blocks": [typed content]} tool only
+ *
+ * A Model is immutable after model_open and may be used by any number of threads at once. */
+#pragma once
+#include "artifact/project.h"
+#include "base/cancel.h"
+#include "base/log.h"
+#include "net/client.h"
+#include "script/worker.h"
+
+typedef struct Model Model;
+
+typedef struct ModelUsage { int64_t input, output, cached; double usd; bool priced; } ModelUsage;
+
+typedef struct ModelRequest {
+    Value messages;                      /* a list */
+    Value tools;                         /* a list of {"name", "description", "parameters"}; names are provider-safe aliases */
+    int64_t max_tokens;                  /* 0: the profile's */
+    void (*on_text)(void *ctx, Str piece);                   /* each piece of the answer as it comes; may be NULL */
+    void (*on_retry)(void *ctx, int attempt, int64_t wait_ms, const Error *why);
+    void *ctx;
+} ModelRequest;
+
+typedef struct ModelReply {              /* zero-initialise, model_reply_clear at the end */
+    Heap *heap;                          /* of tool_calls */
+    Buf text;
+    Value tool_calls;                    /* list of {"id", "name", "arguments"}; empty list: none. Ids are present and distinct */
+    char finish_reason[32];              /* stop, tool_calls, length, content_filter, or the provider's own word */
+    ModelUsage usage;
+    int attempts;
+    bool truncated;                      /* finish_reason length: the last call's arguments may be cut */
+} ModelReply;
+
+/* What a model needs from its surroundings; borrowed for its life. */
+typedef struct ModelEnv {
+    Client *client;
+    Workers *workers;                    /* for `script` */
+    const Log *log;
+    void (*secret)(void *ctx, Str value);        /* told of keys and header values, so that they get redacted */
+    void *secret_ctx;
+    bool offline;                        /* HARNESS_OFFLINE: only script and replay */
+} ModelEnv;
+
+/* A key that is missing is ERR_CONFIG that names the variable; a script that does not load is its own error. */
+bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err);
+void model_free(Model *m);
+Str model_name(const Model *m);
+Str model_provider(const Model *m);
+
+/* One reply. Retries what may be retried (408, 429 with Retry-After, 5xx, connection loss before the first token) with
+ * exponential back-off and jitter. ERR_PROVIDER with the provider's own words; authentication and content filter are final. */
+bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err);
+void model_reply_clear(ModelReply *r);
+
+/* Which model a name means: a profile's name, else a model of the parent's provider, else of the provider its prefix
+ * tells (agents.md). `name` empty: the project's `model`, its first profile, else what the environment offers
+ * (OPENAI_API_KEY, ANTHROPIC_API_KEY, OAI_*). The definition is filled into *out; strings live in `arena`. */
+bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err);
+
+/* Recording: every request and reply, redacted, as JSON lines that the provider `replay` reads. The wrapper owns `inner`. */
+bool model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx, Model **out, Error *err);

@@ -1,0 +1,97 @@
+/* Which model a name means. */
+#include <stdlib.h>
+#include "model/model.h"
+
+static ModelDef blank(Str provider, Str name) {
+    return (ModelDef){ .provider = provider, .name = name, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE,
+                       .headers = VALUE_GONE, .price = VALUE_GONE };
+}
+
+static const char *variable(const char *name) {
+    const char *v = getenv(name);
+    return v && *v ? v : NULL;
+}
+
+/* A profile without a provider: from what else it says. */
+static void complete_profile(ModelDef *d) {
+    if (d->provider.n) return;
+    if (d->script.n) d->provider = STR("script");
+    else if (d->replay.n) d->provider = STR("replay");
+    else if (str_starts(d->name, STR("claude-"))) d->provider = STR("anthropic");
+    else d->provider = STR("openai");
+}
+
+static bool prefix_provider(Str name, Str *out) {
+    if (str_starts(name, STR("claude-"))) return *out = STR("anthropic"), true;
+    if (str_starts(name, STR("gpt-")) || str_starts(name, STR("chatgpt-"))) return *out = STR("openai"), true;
+    if (name.n > 1 && name.at[0] == 'o' && name.at[1] >= '1' && name.at[1] <= '9') return *out = STR("openai"), true;
+    return false;
+}
+
+/* OAI_* are the names agentcli reads. */
+static void compatible_environment(ModelDef *d) {
+    if (!str_eq(d->provider, STR("openai"))) return;
+    if (d->base_url.n == 0 && variable("OAI_BASE_URL")) d->base_url = str_from(variable("OAI_BASE_URL"));
+    if (d->api_key_env.n == 0 && variable("OAI_API_KEY")) d->api_key_env = STR("OAI_API_KEY");
+}
+
+static bool from_environment(ModelDef *out, Error *err) {
+    const char *oai_model = variable("OAI_MODEL");
+    if (variable("OPENAI_API_KEY") || variable("OAI_API_KEY") || variable("OAI_BASE_URL")) {
+        *out = blank(STR("openai"), oai_model ? str_from(oai_model) : STR("gpt-5-mini"));
+        compatible_environment(out);
+        return true;
+    }
+    if (variable("ANTHROPIC_API_KEY")) return *out = blank(STR("anthropic"), STR("claude-sonnet-4-5")), true;
+    error_set(err, ERR_CONFIG, "no model: harness.md names none, and neither OPENAI_API_KEY nor ANTHROPIC_API_KEY is set");
+    return error_hint(err, "set one of them, or `model: {provider: openai, base_url: …}` for a local server, or `provider: script` to work offline");
+}
+
+static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef *out, Error *err) {
+    for (size_t i = 0; i < p->settings.n_models; i++)
+        if (str_eq(p->settings.models[i].name, name)) {
+            *out = p->settings.models[i];
+            complete_profile(out);
+            compatible_environment(out);
+            return true;
+        }
+    Str provider = { 0 };
+    bool told = prefix_provider(name, &provider);
+    bool same = parent && (!told || str_eq(parent->provider, provider));
+    if (same && !str_eq(parent->provider, STR("script")) && !str_eq(parent->provider, STR("replay"))) {
+        *out = *parent;
+        out->name = name;
+        out->price = VALUE_GONE;
+        return true;
+    }
+    if (!told) {
+        error_set(err, ERR_CONFIG, "model \"" STR_FMT "\" is not a profile of harness.md, and its name does not tell its provider", STR_ARG(name));
+        return error_hint(err, "add it to `models:` with its provider");
+    }
+    *out = blank(provider, name);
+    compatible_environment(out);
+    return true;
+}
+
+bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err) {
+    bool ok;
+    if (name.n) {
+        ok = by_name(p, name, parent, out, err);
+    } else if (parent) {
+        *out = *parent;
+        ok = true;
+    } else if (p->settings.model.n) {
+        ok = by_name(p, p->settings.model, NULL, out, err);
+    } else if (p->settings.n_models) {
+        *out = p->settings.models[0];
+        complete_profile(out);
+        compatible_environment(out);
+        ok = true;
+    } else {
+        ok = from_environment(out, err);
+    }
+    if (!ok) return false;
+    out->name = arena_str(arena, out->name);
+    out->base_url = arena_str(arena, out->base_url);
+    return true;
+}

@@ -1,0 +1,234 @@
+/* What the HTTP providers share: opening, posting, gathering a reply from pieces. */
+#include "model/provider.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "artifact/environment.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "net/sse.h"
+#include "value/json.h"
+
+enum { CALLS_MAX = 1024 };
+#define REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
+
+/* ---- opening ---- */
+
+static bool add_header(Model *m, Str name, Str text, Error *err) {
+    Buf b = { 0 };
+    if (!environment_expand(text, &b, m->env.secret, m->env.secret_ctx, err)) {
+        buf_clear(&b);
+        return error_wrap(err, "model header " STR_FMT, STR_ARG(name));
+    }
+    m->headers[m->n_headers++] = (ClientHeader){ arena_str(&m->arena, name), arena_str(&m->arena, buf_str(&b)) };
+    buf_clear(&b);
+    return true;
+}
+
+static bool read_key(Model *m, const char *default_env, Error *err) {
+    Str env = m->def.api_key_env;
+    char *name = env.n ? str_dup(env) : str_dup(str_from(default_env));
+    const char *key = getenv(name);
+    bool named = env.n > 0, own_url = m->def.base_url.n > 0;
+    bool ok = key || (own_url && !named);          /* a local server needs none */
+    if (ok && key) {
+        m->key = arena_str(&m->arena, str_from(key));
+        if (m->env.secret) m->env.secret(m->env.secret_ctx, m->key);
+    }
+    if (!ok) {
+        error_set(err, ERR_CONFIG, "model " STR_FMT ": no API key: environment variable %s is not set", STR_ARG(m->def.name), name);
+        error_hint(err, "export %s=…, or set model.api_key_env in harness.md", name);
+    }
+    free(name);
+    return ok;
+}
+
+bool provider_http_open(Model *m, const char *default_url, const char *path, const char *default_key_env, Error *err) {
+    if (m->env.offline) return error_set(err, ERR_CONFIG, "model " STR_FMT ": HARNESS_OFFLINE is set", STR_ARG(m->def.name));
+    Str base = m->def.base_url.n ? m->def.base_url : str_from(default_url);
+    while (base.n && base.at[base.n - 1] == '/') base.n--;
+    if (!str_starts(base, STR("http://")) && !str_starts(base, STR("https://")))
+        return error_set(err, ERR_CONFIG, "model " STR_FMT ": base_url \"" STR_FMT "\" must start with http:// or https://",
+                         STR_ARG(m->def.name), STR_ARG(base));
+    m->url = str_from(arena_fmt(&m->arena, STR_FMT "%s", STR_ARG(base), path));
+    if (!read_key(m, default_key_env, err)) return false;
+    size_t n = value_is_dict(m->def.headers) ? value_dict(m->def.headers)->n : 0;
+    m->headers = ARENA_ARRAY(&m->arena, ClientHeader, n + 8);
+    Entry *e;
+    if (n)
+        for (uint32_t i = 0; dict_next(value_dict(m->def.headers), &i, &e);)
+            if (!add_header(m, value_str(e->key), value_str(e->value), err)) return false;
+    return true;
+}
+
+/* ---- posting ---- */
+
+typedef struct Post { ProviderStream *stream; SseReader *sse; Buf whole; bool is_sse, decided; } Post;
+
+static bool feed(Post *p, Str piece, Error *err) {
+    SseEvent event;
+    for (;;) {
+        Feed got = sse_feed(p->sse, piece, &event, err);
+        piece = (Str){ 0 };
+        if (got == FEED_BAD) return false;
+        if (got == FEED_MORE) return true;
+        if (!p->stream->on_event(p->stream->ctx, event.type, event.data, err)) return false;
+    }
+}
+
+/* An event stream or one JSON document? Servers lie about their content type; the first byte does not. */
+static bool on_data(void *ctx, Str piece, Error *err) {
+    Post *p = ctx;
+    if (!p->decided) {
+        Str start = str_trim(piece);
+        if (start.n == 0) return true;
+        p->is_sse = start.at[0] != '{' && start.at[0] != '[';
+        p->decided = true;
+    }
+    if (p->is_sse) return feed(p, piece, err);
+    buf_add(&p->whole, piece);
+    return !p->whole.full || error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", REPLY_MAX);
+}
+
+static bool is_transient(int status) { return status == 408 || status == 409 || status == 429 || status >= 500; }
+
+/* Retry-After: seconds, or the milliseconds that some servers give beside it. */
+static int64_t retry_after(const ClientResponse *r) {
+    Str ms = client_header(r, STR("retry-after-ms")), s = client_header(r, STR("retry-after"));
+    char text[32];
+    snprintf(text, sizeof text, STR_FMT, STR_ARG(str_sub(ms.n ? ms : s, 0, 20)));
+    char *end;
+    double n = strtod(text, &end);
+    if (end == text || n < 0) return -1;
+    return (int64_t)(ms.n ? n : n * 1000);
+}
+
+/* The provider's own words: {"error": {"message": …}}, {"error": "…"}, {"message": …}, or the text itself. */
+static void error_words(Str body, Buf *out) {
+    Heap *h = heap_new((size_t)8 << 20);
+    Value root;
+    Str words = str_trim(body);
+    if (json_read(h, body, NULL, &root, NULL) && value_is_dict(root)) {
+        Value *e = dict_find_str(value_dict(root), STR("error"));
+        if (e && value_is_dict(*e)) root = *e;
+        Value *m = dict_find_str(value_dict(root), STR("message"));
+        if (m && value_is_string(*m)) words = value_str(*m);
+        else if (e && value_is_string(*e)) words = value_str(*e);
+    }
+    buf_add(out, str_sub(words, 0, 400));
+    heap_free(h);
+}
+
+static bool status_error(Model *m, const ClientResponse *r, Error *err) {
+    Buf words = { 0 };
+    error_words(buf_str(&r->body), &words);
+    error_set(err, ERR_PROVIDER, "%s answered %d: " STR_FMT, m->provider->name, r->status, STR_ARG(buf_str(&words)));
+    if (r->status == 401 || r->status == 403) error_hint(err, "is the API key right?");
+    if (r->status == 404) error_hint(err, "is the model's name, and base_url, right?");
+    buf_clear(&words);
+    return false;
+}
+
+bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *retry, int64_t *wait_ms, Error *err) {
+    Post post = { .stream = s, .sse = sse_new(0), .whole = { .limit = REPLY_MAX } };
+    ClientResponse response = { 0 };
+    ClientRequest request = { .method = STR("POST"), .url = m->url, .headers = m->headers, .n_headers = m->n_headers, .body = body,
+                              .has_body = true, .timeout_ms = m->def.timeout_ms ? m->def.timeout_ms : 600000, .max_body = REPLY_MAX,
+                              .on_data = on_data, .ctx = &post };
+    bool ok = client_send(m->env.client, &request, cancel, &response, err);
+    *retry = false;
+    *wait_ms = -1;
+    if (!ok) {
+        bool lost = err->kind == ERR_IO || (err->kind == ERR_TIMEOUT && !cancel_expired(cancel));
+        *retry = lost && !s->started;
+        if (lost) err->kind = ERR_PROVIDER, error_wrap(err, "%s", m->provider->name);
+    } else if (response.status < 200 || response.status > 299) {
+        *retry = is_transient(response.status);
+        *wait_ms = retry_after(&response);
+        ok = status_error(m, &response, err);
+        if (response.status >= 300 && response.status < 400) error_hint(err, "redirects are not followed with an API key: set base_url to the final address");
+    } else if (post.decided && !post.is_sse) {
+        ok = s->on_whole(s->ctx, buf_str(&post.whole), err);
+    }
+    client_response_clear(&response);
+    sse_free(post.sse);
+    buf_clear(&post.whole);
+    return ok;
+}
+
+/* ---- gathering ---- */
+
+void provider_text(ProviderDraft *d, Str piece) {
+    if (piece.n == 0) return;
+    d->reply->text.limit = REPLY_MAX;
+    buf_add(&d->reply->text, piece);
+    if (d->request->on_text) d->request->on_text(d->request->ctx, piece);
+}
+
+ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
+    for (size_t i = d->n; i-- > 0;)
+        if (d->calls[i].index == index) return &d->calls[i];
+    if (d->n == CALLS_MAX) {
+        error_set(err, ERR_PROVIDER, "too many tool calls in one reply (limit %d)", CALLS_MAX);
+        return NULL;
+    }
+    if (d->n == d->cap) {
+        d->cap = d->cap ? 2 * d->cap : 4;
+        d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
+    }
+    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = REPLY_MAX } };
+    return &d->calls[d->n++];
+}
+
+static bool id_taken(const ProviderDraft *d, size_t n, Str id) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(buf_str(&d->calls[i].id), id)) return true;
+    return false;
+}
+
+/* A missing or repeated id would pair a result with the wrong call. */
+static void settle_id(ProviderDraft *d, size_t i) {
+    Buf *id = &d->calls[i].id;
+    while (id->n == 0 || id_taken(d, i, buf_str(id))) {
+        buf_reset(id);
+        buf_add_fmt(id, "call_%016llx", (unsigned long long)random_u64());
+    }
+}
+
+static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, Error *err) {
+    Heap *h = d->reply->heap;
+    Dict *one = dict_new(h, 3, err);
+    Str arguments = str_trim(buf_str(&c->arguments));
+    return one && put(h, one, "id", buf_str(&c->id), err) && put(h, one, "name", buf_str(&c->name), err)
+        && put(h, one, "arguments", arguments.n ? arguments : STR("{}"), err) && list_push(h, list, value_from_object(one), err);
+}
+
+bool provider_finish(ProviderDraft *d, Error *err) {
+    ModelReply *r = d->reply;
+    if (r->text.full) return error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", REPLY_MAX);
+    if (!r->heap) r->heap = heap_new(2 * REPLY_MAX);
+    List *list = list_new(r->heap, d->n, err);
+    if (!list) return false;
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->calls[i].name.n == 0) return error_set(err, ERR_PROVIDER, "the reply has a tool call without a name");
+        if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", REPLY_MAX);
+        settle_id(d, i);
+        if (!add_call(d, list, &d->calls[i], err)) return false;
+    }
+    r->tool_calls = value_from_object(list);
+    r->truncated = strcmp(r->finish_reason, "length") == 0;
+    return strcmp(r->finish_reason, "content_filter") != 0 || error_set(err, ERR_PROVIDER, "the provider's content filter stopped the answer");
+}
+
+void provider_draft_clear(ProviderDraft *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        buf_clear(&d->calls[i].id);
+        buf_clear(&d->calls[i].name);
+        buf_clear(&d->calls[i].arguments);
+    }
+    free(d->calls);
+}

@@ -1,0 +1,50 @@
+/* What a provider implements, one file each: openai.c, anthropic.c, script.c, replay.c. */
+#pragma once
+#include "model/model.h"
+
+typedef struct Provider {
+    const char *name;
+    bool (*open)(Model *m, const Project *p, Error *err);
+    /* One attempt. *retry: the failure may be tried again (nothing of the reply was used); *wait_ms: what the server asked for, or -1. */
+    bool (*complete)(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err);
+    void (*close)(Model *m);
+} Provider;
+
+extern const Provider provider_openai, provider_anthropic, provider_script, provider_replay;
+
+struct Model {
+    const Provider *provider;
+    ModelDef def;                        /* strings in arena */
+    ModelEnv env;
+    Arena arena;
+    Str key;                             /* empty: none needed */
+    Str url;                             /* of the endpoint */
+    ClientHeader *headers;               /* expanded */
+    size_t n_headers;
+    int64_t attempts, first_ms, max_ms;  /* retry */
+    double multiplier;
+    bool jitter;
+    void *data;                          /* the provider's own */
+};
+
+/* provider.c: what the HTTP providers share. */
+bool provider_http_open(Model *m, const char *default_url, const char *path, const char *default_key_env, Error *err);
+/* POSTs `body`, feeding each server-sent event's data to `on_event`; a plain JSON answer (no event stream) goes to `on_whole`. */
+typedef struct ProviderStream {
+    bool (*on_event)(void *ctx, Str event, Str data, Error *err);
+    bool (*on_whole)(void *ctx, Str body, Error *err);
+    void *ctx;
+    bool started;                        /* some of the reply was delivered: no retry from here on */
+} ProviderStream;
+bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *retry, int64_t *wait_ms, Error *err);
+
+/* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */
+typedef struct ProviderCall { Buf id, name, arguments; int64_t index; } ProviderCall;
+typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; bool finished; } ProviderDraft;
+void provider_text(ProviderDraft *d, Str piece);
+ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* made when new; NULL past 1024 of them */
+/* Checks ids (missing and duplicate ones get new ones) and moves the calls into the reply. */
+bool provider_finish(ProviderDraft *d, Error *err);
+void provider_draft_clear(ProviderDraft *d);
+/* A model's usage in money, from prices.def or the profile's own; unknown: priced stays false. */
+void provider_price(const Model *m, ModelUsage *u);

@@ -1,0 +1,125 @@
+/* Answers from a recording. A request is compared in its comparable form (tape.h); one that is not in the recording is an
+ * error that shows where it differs from the next one. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "model/provider.h"
+#include "model/request.h"
+#include "model/tape.h"
+
+enum { TAPE_MAX = 256 << 20 };
+
+typedef struct Take { Str request; Value reply; bool used; } Take;
+typedef struct Replay { Heap *heap; Take *takes; size_t n; pthread_mutex_t lock; Arena arena; } Replay;
+
+static bool read_take(Replay *r, Str line, Take *out, Error *err) {
+    Value root;
+    if (!json_read(r->heap, line, NULL, &root, err)) return false;
+    Value request = request_member(root, "request");
+    out->reply = request_member(root, "reply");
+    if (!value_is_dict(request) || !value_is_dict(out->reply)) return error_set(err, ERR_PARSE, "a line of a recording has request and reply");
+    Buf text = { 0 };
+    bool ok = json_write(&text, request, NULL, err);
+    out->request = arena_str(&r->arena, buf_str(&text));
+    buf_clear(&text);
+    return ok;
+}
+
+static bool read_tape(Replay *r, Str text, Error *err) {
+    Str line;
+    size_t count = 0;
+    for (size_t i = 0; i < text.n; i++) count += text.at[i] == '\n';
+    r->takes = mem_zero(count + 1, sizeof *r->takes);
+    for (uint32_t at = 1; str_next_line(&text, &line); at++) {
+        if (str_trim(line).n == 0) continue;
+        if (!read_take(r, line, &r->takes[r->n], err)) return error_place(err, NULL, at, 0);
+        r->n++;
+    }
+    return true;
+}
+
+static bool open(Model *m, const Project *p, Error *err) {
+    Replay *r = mem_zero(1, sizeof *r);
+    m->data = r;
+    pthread_mutex_init(&r->lock, NULL);
+    r->heap = heap_new(0);
+    if (m->def.replay.n == 0) return error_set(err, ERR_CONFIG, "model.replay is required: the file that `harness run --record` wrote");
+    bool absolute = m->def.replay.at[0] == '/';
+    char *path = absolute ? arena_fmt(&m->arena, STR_FMT, STR_ARG(m->def.replay))
+                          : arena_fmt(&m->arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(m->def.replay));
+    Buf text = { 0 };
+    bool ok = file_read(path, TAPE_MAX, &text, err) && (read_tape(r, buf_str(&text), err) || error_place(err, path, 0, 0));
+    buf_clear(&text);
+    if (ok) heap_freeze_all(r->heap);
+    return ok;
+}
+
+static void close(Model *m) {
+    Replay *r = m->data;
+    if (!r) return;
+    heap_free(r->heap);
+    free(r->takes);
+    arena_clear(&r->arena);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+static Take *take_next(Replay *r, Str request, Take **expected) {
+    Take *found = NULL;
+    *expected = NULL;
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n && !found; i++) {
+        if (r->takes[i].used) continue;
+        if (!*expected) *expected = &r->takes[i];
+        if (str_eq(r->takes[i].request, request)) found = &r->takes[i];
+    }
+    if (found) found->used = true;
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}
+
+static bool differs(Str got, const Take *expected, Error *err) {
+    if (!expected) return error_set(err, ERR_PROVIDER, "replay: the recording has no further reply");
+    size_t i = 0;
+    while (i < got.n && i < expected->request.n && got.at[i] == expected->request.at[i]) i++;
+    size_t from = i > 60 ? i - 60 : 0;
+    error_set(err, ERR_PROVIDER, "replay: the request differs from the recording at byte %zu: recorded …" STR_FMT "… but got …" STR_FMT "…", i,
+              STR_ARG(str_sub(expected->request, from, i + 100)), STR_ARG(str_sub(got, from, i + 100)));
+    return error_hint(err, "record it again with --record");
+}
+
+static bool answer(const Take *t, ProviderDraft *d, Error *err) {
+    const List *calls = request_list(t->reply, "tool_calls");
+    provider_text(d, request_text(t->reply, "text"));
+    for (uint32_t i = 0; calls && i < calls->n; i++) {
+        ProviderCall *c = provider_call(d, i, err);
+        if (!c) return false;
+        buf_add(&c->id, request_text(calls->at[i], "id"));
+        buf_add(&c->name, request_text(calls->at[i], "name"));
+        buf_add(&c->arguments, request_text(calls->at[i], "arguments"));
+    }
+    Value usage = request_member(t->reply, "usage");
+    d->reply->usage = (ModelUsage){ .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached") };
+    snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(request_text(t->reply, "finish_reason")));
+    return provider_finish(d, err);
+}
+
+static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
+    (void)retry;
+    (void)wait_ms;
+    Replay *r = m->data;
+    Buf text = { 0 };
+    Take *expected = NULL;
+    ProviderDraft draft = { .reply = out, .request = request };
+    bool ok = cancel_check(cancel, err) && tape_request(request, &text, err);
+    Take *found = ok ? take_next(r, buf_str(&text), &expected) : NULL;
+    ok = ok && (found ? answer(found, &draft, err) : differs(buf_str(&text), expected, err));
+    provider_draft_clear(&draft);
+    buf_clear(&text);
+    return ok;
+}
+
+const Provider provider_replay = { "replay", open, complete, close };

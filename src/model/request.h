@@ -1,0 +1,14 @@
+/* Looking at messages, and writing JSON piece by piece: what openai.c and anthropic.c share. */
+#pragma once
+#include "value/dict.h"
+#include "value/json.h"
+#include "value/list.h"
+
+Value request_member(Value dict, const char *key);            /* GONE when it is no dict or has no such key */
+Str request_text(Value dict, const char *key);                /* "" when absent or no string */
+int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
+List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
+
+void request_key(Buf *b, const char *key);                    /* ,"key": – without the comma after an opening bracket */
+void request_string(Buf *b, const char *key, Str text);
+bool request_value(Buf *b, const char *key, Value v, Error *err);

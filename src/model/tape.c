@@ -1,0 +1,95 @@
+#include "model/tape.h"
+#include "model/request.h"
+
+static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Does the text start with the shape? 'h' a hex digit, 'd' a digit, anything else itself. */
+static bool has_shape(Str s, const char *shape) {
+    size_t n = strlen(shape);
+    if (s.n < n) return false;
+    for (size_t i = 0; i < n; i++) {
+        char want = shape[i], got = s.at[i];
+        if (want == 'h' ? !is_hex(got) : want == 'd' ? !is_digit(got) : got != want) return false;
+    }
+    return true;
+}
+
+static size_t time_length(Str s) {
+    if (!has_shape(s, "dddd-dd-ddTdd:dd:dd")) return 0;
+    size_t n = 19;
+    if (n < s.n && s.at[n] == '.')
+        for (n++; n < s.n && is_digit(s.at[n]); n++) {}
+    if (n < s.n && s.at[n] == 'Z') n++;
+    return n;
+}
+
+void tape_neutral(Buf *text) {
+    Buf out = { 0 };
+    Str all = buf_str(text);
+    for (size_t i = 0; i < all.n;) {
+        Str rest = str_sub(all, i, all.n);
+        size_t time = time_length(rest);
+        if (has_shape(rest, "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh")) {
+            buf_add(&out, STR("<uuid>"));
+            i += 36;
+        } else if (time) {
+            buf_add(&out, STR("<time>"));
+            i += time;
+        } else {
+            buf_add_char(&out, all.at[i++]);
+        }
+    }
+    buf_clear(text);
+    *text = out;
+}
+
+static void write_calls(Buf *b, const List *calls) {
+    request_key(b, "tool_calls");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < calls->n; i++) {
+        buf_add(b, i ? STR(",{") : STR("{"));
+        request_string(b, "name", request_text(calls->at[i], "name"));
+        request_string(b, "arguments", request_text(calls->at[i], "arguments"));
+        buf_add_char(b, '}');
+    }
+    buf_add_char(b, ']');
+}
+
+bool tape_request(const ModelRequest *r, Buf *out, Error *err) {
+    (void)err;
+    const List *messages = value_list(r->messages), *tools = value_is_list(r->tools) ? value_list(r->tools) : NULL;
+    size_t start = out->n;
+    buf_add(out, STR("{\"messages\":["));
+    for (uint32_t i = 0; i < messages->n; i++) {
+        const List *calls = request_list(messages->at[i], "tool_calls");
+        buf_add(out, i ? STR(",{") : STR("{"));
+        request_string(out, "role", request_text(messages->at[i], "role"));
+        request_string(out, "content", request_text(messages->at[i], "content"));
+        if (calls && calls->n) write_calls(out, calls);
+        buf_add_char(out, '}');
+    }
+    buf_add(out, STR("],\"tools\":["));
+    for (uint32_t i = 0; tools && i < tools->n; i++) {
+        if (i) buf_add_char(out, ',');
+        json_write_string(out, request_text(tools->at[i], "name"), false);
+    }
+    buf_add(out, STR("]}"));
+    Buf neutral = { 0 };
+    buf_add(&neutral, str_sub(buf_str(out), start, out->n));
+    tape_neutral(&neutral);
+    out->n = start;
+    buf_add(out, buf_str(&neutral));
+    buf_clear(&neutral);
+    return true;
+}
+
+bool tape_reply(const ModelReply *r, Buf *out, Error *err) {
+    buf_add_char(out, '{');
+    request_string(out, "text", buf_str(&r->text));
+    if (!request_value(out, "tool_calls", r->tool_calls, err)) return false;
+    request_string(out, "finish_reason", str_from(r->finish_reason));
+    buf_add_fmt(out, ",\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld}}", (long long)r->usage.input, (long long)r->usage.output,
+                (long long)r->usage.cached);
+    return true;
+}
