@@ -16,7 +16,7 @@ enum { CHUNK_START = 64, PAIRS = 16 };
 #endif
 enum { CHUNK_MAX = 1 << 20, CHUNK_SLOW_NS = 1000000, DEPTH_MAX = 20000 };
 
-struct Regex { pcre2_code *code; uint32_t groups; bool jit; };
+struct Regex { pcre2_code *code; uint32_t groups; bool jit, anchored; };
 
 /* ---- what each thread keeps ---- */
 
@@ -63,6 +63,7 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     if (flags & REGEX_IGNORE_CASE) options |= PCRE2_CASELESS;
     if (flags & REGEX_MULTILINE) options |= PCRE2_MULTILINE;
     if (flags & REGEX_DOTALL) options |= PCRE2_DOTALL;
+    if (flags & REGEX_ANCHORED) options |= PCRE2_ANCHORED;
     int code;
     size_t offset;
     pcre2_code *out = pcre2_compile((PCRE2_SPTR)pattern.at, pattern.n, options, &code, &offset, NULL);
@@ -94,7 +95,7 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
         return error_set(err, ERR_LIMIT, "regular expression: too many groups (limit %d)", REGEX_GROUPS_MAX), NULL;
     }
     Regex *re = mem_alloc(sizeof *re);
-    *re = (Regex){ .code = code, .groups = groups, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 };
+    *re = (Regex){ .code = code, .groups = groups, .anchored = flags & REGEX_ANCHORED, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 };
     return re;
 }
 
@@ -147,7 +148,7 @@ static bool search(const Regex *re, Str text, size_t start, Scratch *s, pcre2_ma
                    Error *err) {
     int64_t begin = 0;
     for (size_t chunk = CHUNK_START;;) {
-        size_t last = text.n - start > chunk ? char_start(text, start + chunk) : text.n;
+        size_t last = !re->anchored && text.n - start > chunk ? char_start(text, start + chunk) : text.n;
         int64_t before = last < text.n ? clock_mono_ns() : 0;
         int code = search_once(re, text, start, last, s, data);
         if (code >= 0) return *found = true, true;
@@ -166,10 +167,9 @@ static bool valid_text(Str text, Error *err) {
     return utf8_valid(text) || error_set(err, ERR_VALIDATION, "regular expression: the text is not valid UTF-8");
 }
 
-bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
+bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
     if (!text.at) text = STR("");
     if (start > text.n) return *found = false, true;
-    if (!valid_text(text, err)) return false;
     Scratch *s = scratch_get();
     pcre2_match_data *data = n <= PAIRS ? s->data : pcre2_match_data_create((uint32_t)n, NULL);
     if (!data) abort();                                /* memory is exhausted */
@@ -181,6 +181,10 @@ bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_
     }
     if (data != s->data) pcre2_match_data_free(data);
     return ok;
+}
+
+bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
+    return valid_text(text, err) && regex_find_next(re, text, start, spans, n, cancel, found, err);
 }
 
 bool regex_test(const Regex *re, Str text, bool *found, Error *err) {
