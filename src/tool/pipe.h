@@ -8,7 +8,7 @@ struct Pipe {
     Host host;
     Result *out;
     Arena arena;                         /* strings of the result */
-    Buf args_json;                       /* f.args as compact JSON, the tool's patterns redacted; see pipe_args_json */
+    Buf args_json;                       /* f.args, see pipe_args_json */
     Buf text;                            /* for the result */
     Buf data;                            /* an event's data, a message, while it is written */
     ToolInspection seen;
@@ -31,6 +31,8 @@ struct Pipe {
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out);
 void pipe_give(Pipe *p);                                     /* back to the runtime, with its worker */
 
+void pipe_free(Pipe *p);
+
 /* The steps. False: the call has ended, p->out says how (or p->broken). */
 bool pipe_resolve(Pipe *p);
 bool pipe_parse(Pipe *p);
@@ -40,8 +42,10 @@ bool pipe_policy(Pipe *p);
 bool pipe_before(Pipe *p);
 bool pipe_confirm(Pipe *p);
 bool pipe_execute(Pipe *p, bool *again);                     /* *again: wait is over, go back to validate */
+int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);
+bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
 bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
 
 /* Ends the call with an error result and the event tool.refused. Always false. */
@@ -51,7 +55,8 @@ ResultClass pipe_repair_class(Pipe *p, bool allowed);
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
 bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
 
-Str pipe_args_json(Pipe *p);
+Str pipe_args_json(Pipe *p);                                 /* for events: one line, the tool's patterns redacted */
+void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparing: all of them, keys sorted */
 bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true: it fits; else all problems, joined by "; " */
 bool pipe_check_args(Pipe *p, Buf *problems);                /* schema and injected names */
 bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err);   /* every string in it, by the tool's patterns and the runtime's secrets */

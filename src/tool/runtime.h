@@ -50,7 +50,8 @@ const Limits *runtime_limits(const Runtime *rt);
 const Policy *runtime_policy(const Runtime *rt);
 Redactor *runtime_redactor(Runtime *rt); /* whoever reads a secret adds it here */
 Str runtime_workspace(const Runtime *rt);
-/* Where definitions of tools made by the program live. Not frozen until runtime_ready; then nothing may be added to it. */
+/* Where definitions of built-in tools live. Frozen when runtime_open returns: whoever registers a tool later brings a frozen heap
+ * of its own that outlives the runtime. */
 Heap *runtime_heap(Runtime *rt);
 /* NULL with *err when the project has one that cannot be opened; NULL without (ERR_NONE) when it is ephemeral. */
 Store *runtime_store(Runtime *rt, Error *err);

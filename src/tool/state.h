@@ -41,7 +41,7 @@ struct Runtime {
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
 };
 
-typedef struct RunArtifact { Str key, bytes; } RunArtifact;
+typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;      /* when there is no store */
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
@@ -55,6 +55,7 @@ struct Run {
     char prefix[17];                     /* random, of this process's part of the run: call ids and keys are unique with it */
     EventStream *events;
     Cancel *cancel;
+    int64_t started_ns;                  /* wall clock */
     Store *store;                        /* NULL: none */
     Shelf *cache, *ctx, *metrics, *hook_cache, *hook_ctx;
     Approvals *approvals;
@@ -64,13 +65,15 @@ struct Run {
     atomic_llong tokens;
     _Atomic double spend;
     atomic_int turn;
+    Hooks *_Atomic own_hooks;            /* once it has registered a hook; else NULL: the project's */
+    atomic_bool failed;                  /* some call has: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
     bool busy;                           /* a mutating tool is at work */
-    Str turn_text;
+    Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
+    Arena turn_arena;
     Pool *pool;                          /* for the calls of one turn; made when first needed */
-    Hooks *hooks;                        /* its own, once it has registered a hook; else NULL: the project's */
     VEC(RunArtifact) artifacts;
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
@@ -88,9 +91,14 @@ bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 
+/* resolve.c: does its condition hold in this turn? */
+bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out, Error *err);
+
 /* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
 bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,
                  Error *err);
+
+void confirm_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
 
 /* host_calls.c, meta.c */
 extern const HostCalls runtime_host_calls;
@@ -102,6 +110,7 @@ void run_made_free(Run *r);
 /* task.c */
 void task_list_free(Run *r);             /* cancels and waits */
 
-/* repeat.c: the same failure again and again. */
+/* repeat.c: the same failure again and again. `tool` is borrowed from its entry. */
+bool run_has_failures(Run *r);
 bool run_repeats(Run *r, Str tool, Str args_json);                       /* has it failed so three times in a row? */
 void run_note_outcome(Run *r, Str tool, Str args_json, bool failed, Str error);

@@ -1,0 +1,133 @@
+/* Steps 2 and 3: the arguments, from text to checked values. */
+#include "tool/pipe.h"
+#include "value/json.h"
+#include "value/list.h"
+
+/* ---- parse ---- */
+
+/* The bytes where the text broke, for the message: one line of at most 40 bytes. */
+static Str place_of(Str text, const Error *err) {
+    size_t at = 0;
+    for (uint32_t line = 1; line < err->line && at < text.n; at++)
+        if (text.at[at] == '\n') line++;
+    at += err->column > 0 ? err->column - 1 : 0;
+    if (at > text.n) at = text.n;
+    Str rest = str_sub(text, at, at + 40);
+    ptrdiff_t end = str_find_char(rest, '\n');
+    return end < 0 ? rest : str_sub(rest, 0, (size_t)end);
+}
+
+static bool refuse_text(Pipe *p, const Error *err) {
+    Str near = place_of(p->f.raw, err);
+    buf_reset(&p->data);
+    buf_add_fmt(&p->data, "arguments: %s", err->msg);
+    if (err->column && near.n) {
+        buf_add_fmt(&p->data, " (column %u, at ", err->column);
+        json_write_string(&p->data, near, false);
+        buf_add_char(&p->data, ')');
+    }
+    return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments), "%s", p->data.at);
+}
+
+bool pipe_parse(Pipe *p) {
+    const Call *call = p->f.call;
+    Error err = { 0 };
+    p->f.raw = call->arguments.n ? call->arguments : STR("{}");
+    p->args_known = p->args_changed = false;
+    if (!json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err)) {
+        p->f.args = VALUE_GONE;
+        return refuse_text(p, &err);
+    }
+    if (!value_is_dict(p->f.args)) {
+        const char *type = field_type_name(p->f.args);
+        p->f.args = VALUE_GONE;
+        return pipe_refuse(p, "parse", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments),
+                           "arguments: expected object, got %s", type);
+    }
+    pipe_trace(p, "parse", "%zu bytes", p->f.raw.n);
+    return true;
+}
+
+/* ---- validate ---- */
+
+/* Only where a default is missing does anything change; a default is copied, because a script may change what it gets. */
+static bool fill(Heap *h, Value schema, Value args, bool *changed, Error *err) {
+    Value *properties = value_is_dict(schema) ? dict_find_str(value_dict(schema), STR("properties")) : NULL;
+    Entry *e;
+    if (!properties || !value_is_dict(*properties) || !value_is_dict(args)) return true;
+    for (uint32_t i = 0; dict_next(value_dict(*properties), &i, &e);) {
+        if (!value_is_dict(e->value)) continue;
+        Value *given = dict_find(value_dict(args), value_string(e->key)), *fallback = dict_find_str(value_dict(e->value), STR("default"));
+        if (given) {
+            if (!fill(h, e->value, *given, changed, err)) return false;
+        } else if (fallback) {
+            Value copy;
+            if (!value_copy_all_into(h, *fallback, &copy, err) || !dict_put(h, value_dict(args), e->key, copy, err)) return false;
+            *changed = true;
+        }
+    }
+    return true;
+}
+
+bool pipe_violations(const Schema *s, Value v, Buf *out) {
+    if (!s || schema_valid(s, v)) return true;
+    SchemaProblems all = { 0 };
+    bool ok = schema_validate(s, v, &all);
+    for (size_t i = 0; i < all.n; i++) {
+        if (i) buf_add(out, STR("; "));
+        buf_add_fmt(out, STR_FMT "%s" STR_FMT, STR_ARG(all.at[i].path), all.at[i].path.n ? ": " : "", STR_ARG(all.at[i].message));
+    }
+    if (all.more) buf_add(out, STR("; …"));
+    schema_problems_clear(&all);
+    return ok;
+}
+
+bool pipe_check_args(Pipe *p, Buf *problems) {
+    const ToolDef *def = &p->f.entry->def;
+    buf_reset(problems);
+    if (!value_is_dict(p->f.args)) return buf_add(problems, STR("arguments must be an object")), false;
+    for (size_t i = 0; i < def->injected.n; i++)
+        if (dict_find_str(value_dict(p->f.args), def->injected.at[i]))
+            return buf_add_fmt(problems, "/" STR_FMT ": is supplied by the runtime and cannot be given", STR_ARG(def->injected.at[i])), false;
+    return pipe_violations(def->schema, p->f.args, problems);
+}
+
+bool pipe_validate(Pipe *p) {
+    const ToolDef *def = &p->f.entry->def;
+    bool changed = false;
+    Error err = { 0 };
+    if (def->kind != TOOL_ARGV && !fill(p->f.heap, def->parameters, p->f.args, &changed, &err))
+        return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), RESULT_FATAL, "arguments: %s", err.msg);
+    if (changed) p->args_changed = true, p->args_known = false;
+    if (!pipe_check_args(p, &p->data))
+        return pipe_refuse(p, "validate", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments),
+                           "invalid arguments: %s", p->data.at);
+    pipe_trace(p, "validate", "%s", changed ? "defaults filled" : "");
+    return true;
+}
+
+/* ---- as text ---- */
+
+/* The caller's own text when it is what the arguments are, in one line and with nothing to take out. */
+static bool raw_will_do(const Pipe *p) {
+    return !p->args_changed && !p->f.entry->redact && !memchr(p->f.raw.at, '\n', p->f.raw.n) && !memchr(p->f.raw.at, '\r', p->f.raw.n);
+}
+
+Str pipe_args_json(Pipe *p) {
+    if (p->args_known) return buf_str(&p->args_json);
+    buf_reset(&p->args_json);
+    p->args_known = true;
+    Error err;
+    Value shown = p->f.args;
+    if (value_is_gone(p->f.args)) buf_add(&p->args_json, STR("null"));
+    else if (raw_will_do(p)) buf_add(&p->args_json, p->f.raw);
+    else if ((p->f.entry->redact && !pipe_redact_value(p, p->f.args, &shown, &err)) || !json_write(&p->args_json, shown, &(JsonWrite){ 0 }, &err))
+        buf_add(&p->args_json, STR("{}"));
+    return buf_str(&p->args_json);
+}
+
+void pipe_args_exact(Pipe *p, Buf *out) {
+    Error err;
+    buf_reset(out);
+    if (!json_write(out, p->f.args, &(JsonWrite){ .sort_keys = true }, &err)) buf_add(out, p->f.raw);
+}

@@ -1,0 +1,108 @@
+#include "tool/call.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tool/pipe.h"
+
+/* ---- one call ---- */
+
+static bool gates(Pipe *p) { return pipe_validate(p) && pipe_limits(p) && pipe_policy(p) && pipe_before(p) && pipe_confirm(p); }
+
+/* Steps 2 to 8. A retry starts again from the caller's own text. */
+static bool reach_result(Pipe *p) {
+    bool again;
+    do {
+        if (!pipe_parse(p) || !gates(p)) return false;
+        if (p->f.entry->def.async && !p->task) return pipe_background(p);
+        if (!pipe_execute(p, &again)) return false;
+    } while (again);
+    return true;
+}
+
+static bool write_end(Pipe *p) {
+    Result *r = p->out;
+    r->elapsed_ns = clock_mono_ns() - p->start_ns;
+    if (!p->reached || !pipe_listened(p)) return true;
+    pipe_event_start(p);
+    if (r->is_error) {
+        event_data_str(&p->data, "error", r->error);
+        event_data_str(&p->data, "class", str_from(result_class_name(r->cls)));
+        if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
+        if (r->timed_out) event_data_bool(&p->data, "timed_out", true);
+    } else if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
+        event_data_str(&p->data, "value", r->text);
+    } else {
+        event_data_raw(&p->data, "value", r->text);
+    }
+    if (r->artifact.n) {
+        Buf list = { 0 };
+        buf_add_fmt(&list, "[\"" STR_FMT "\"]", STR_ARG(r->artifact));
+        event_data_raw(&p->data, "artifacts", buf_str(&list));
+        buf_clear(&list);
+    }
+    event_data_ms(&p->data, "elapsed_ms", r->elapsed_ns);
+    return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
+}
+
+/* Steps 9 to 11; also the end of a background task. False: broken. */
+bool pipe_finish(Pipe *p) {
+    Result *r = p->out;
+    if (p->reached && !pipe_after(p)) return false;
+    if (p->reached && (r->is_error || run_has_failures(p->f.run)) && !cancel_fired(p->f.cancel)) {
+        Value now = p->f.args;
+        p->f.args = p->keep;
+        pipe_args_exact(p, &p->text);
+        p->f.args = now;
+        run_note_outcome(p->f.run, r->name, buf_str(&p->text), r->is_error, r->error);
+    }
+    return pipe_bound(p) && write_end(p);
+}
+
+bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err) {
+    Pipe *p = pipe_take(run, call, cancel, out);
+    if (pipe_resolve(p)) reach_result(p);
+    if (!p->broken) pipe_finish(p);
+    if (!p->broken) return true;
+    if (err) *err = p->err;
+    result_clear(out);
+    return false;
+}
+
+/* ---- all calls of a turn ---- */
+
+typedef struct Job { Run *run; const Call *call; Cancel *cancel; Result *out; Error err; bool ok; } Job;
+
+static void run_job(void *arg) {
+    Job *j = arg;
+    j->ok = tool_call(j->run, j->call, j->cancel, j->out, &j->err);
+}
+
+static Pool *pool_of(Run *r) {
+    pthread_mutex_lock(&r->lock);
+    if (!r->pool) r->pool = pool_new((size_t)r->rt->limits.max_concurrency);
+    Pool *pool = r->pool;
+    pthread_mutex_unlock(&r->lock);
+    return pool;
+}
+
+static void run_jobs(Run *r, Job *jobs, size_t n) {
+    PoolGroup *group = n > 1 && r->rt->limits.max_concurrency > 1 ? pool_group_new(pool_of(r)) : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!group || !pool_group_add(group, run_job, &jobs[i], NULL)) run_job(&jobs[i]);
+    if (group) pool_group_wait(group), pool_group_free(group);
+}
+
+bool tool_call_all(Run *run, const Call *calls, size_t n, Cancel *cancel, Result *out, Error *err) {
+    Job *jobs = mem_zero(n ? n : 1, sizeof *jobs);
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) jobs[i] = (Job){ .run = run, .call = &calls[i], .cancel = cancel, .out = &out[i] };
+    run_jobs(run, jobs, n);
+    for (size_t i = 0; i < n; i++)
+        if (!jobs[i].ok && ok) {
+            ok = false;
+            if (err) *err = jobs[i].err;
+        }
+    for (size_t i = 0; !ok && i < n; i++)
+        if (jobs[i].ok) result_clear(&out[i]);
+    free(jobs);
+    return ok;
+}

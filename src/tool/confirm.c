@@ -1,0 +1,157 @@
+/* Step 7: a person agrees, or the call ends here. Last before the work, so that what is shown is what will run. */
+#include "base/utf8.h"
+#include "tool/pipe.h"
+#include "value/json.h"
+
+static const char *answer_name(ConfirmAnswer a) {
+    static const char *const names[] = { [CONFIRM_NO] = "no", [CONFIRM_ONCE] = "yes", [CONFIRM_THESE] = "these arguments", [CONFIRM_TOOL] = "the tool" };
+    return names[a];
+}
+
+typedef struct Asked { Run *r; EventPlace place; Str id, tool; Cancel *cancel; } Asked;
+
+static bool emit_asked(const Asked *a, Str why, Error *err) {
+    if (!event_stream_listened(a->r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "id", a->id);
+    event_data_str(&data, "name", a->tool);
+    event_data_str(&data, "reason", why);
+    event_data_end(&data);
+    bool ok = event_emit(a->r->events, a->place, EVENT_APPROVAL_ASKED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool emit_answered(const Asked *a, ConfirmAnswer answer, const char *source, Error *err) {
+    if (!event_stream_listened(a->r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "id", a->id);
+    event_data_str(&data, "name", a->tool);
+    event_data_str(&data, "answer", str_from(answer_name(answer)));
+    event_data_str(&data, "source", str_from(source));
+    event_data_end(&data);
+    bool ok = event_emit(a->r->events, a->place, EVENT_APPROVAL_ANSWERED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+/* ---- what a person sees ---- */
+
+/* Controls, and characters that reorder or hide text (bidirectional marks, zero-width ones, byte-order marks), as \u{…}. */
+static bool is_deceptive(uint32_t c) {
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff) || (c >= 0xfff9 && c <= 0xfffb);
+}
+
+void confirm_escape(Buf *out, Str text) {
+    for (size_t i = 0; i < text.n;) {
+        size_t n;
+        uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);
+        if (c == 0xfffd && n == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[i]);
+        else if (c == '\n' || c == '\t' || !is_deceptive(c)) buf_add(out, str_sub(text, i, i + n));
+        else buf_add_fmt(out, "\\u{%x}", c);
+        i += n;
+    }
+}
+
+/* ---- asking ---- */
+
+static bool approved_by_name(const RuntimeConfig *c, Str tool) {
+    for (size_t i = 0; i < c->n_approve; i++)
+        if (str_eq(c->approve[i], tool)) return true;
+    return false;
+}
+
+static void remember(Run *r, Str tool, Str args) {
+    approval_add(r->approvals, tool, args);
+    pthread_mutex_lock(&r->lock);
+    VEC_PUSH(&r->grants, (RunGrant){ arena_str(&r->arena, tool), arena_str(&r->arena, args) });
+    pthread_mutex_unlock(&r->lock);
+}
+
+static ConfirmAnswer ask_person(const Asked *a, Str args, Str why, Str shown) {
+    const Person *person = &a->r->config.person;
+    Buf safe = { 0 }, reason = { 0 };
+    confirm_escape(&safe, shown);
+    confirm_escape(&reason, why);
+    if (!redact_empty(a->r->rt->redactor)) redact_text(a->r->rt->redactor, &safe), redact_text(a->r->rt->redactor, &reason);
+    pthread_mutex_lock(&a->r->rt->asking);
+    /* Somebody may have said "the tool" while this call waited for its turn. */
+    ConfirmAnswer answer = approval_given(a->r->approvals, a->tool, args)
+        ? CONFIRM_ONCE
+        : person->confirm(person->ctx, &(ConfirmQuestion){ a->tool, buf_str(&reason), buf_str(&safe) }, a->cancel);
+    pthread_mutex_unlock(&a->r->rt->asking);
+    buf_clear(&safe);
+    buf_clear(&reason);
+    return answer;
+}
+
+bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args, Str why, Str shown, Cancel *cancel, const char **source, Error *err) {
+    const RuntimeConfig *c = &r->rt->config;
+    Asked a = { r, place, call_id, tool, cancel };
+    ConfirmAnswer answer = CONFIRM_NO;
+    *source = "nobody";
+    if (!emit_asked(&a, why, err)) return false;
+    if (approval_given(r->approvals, tool, args)) answer = CONFIRM_ONCE, *source = "earlier answer";
+    else if (c->yes) answer = CONFIRM_ONCE, *source = "--yes";
+    else if (approved_by_name(c, tool)) answer = CONFIRM_ONCE, *source = "--approve";
+    else if (r->config.person.confirm) {
+        *source = r->config.person.source ? r->config.person.source : "person";
+        answer = ask_person(&a, args, why, shown);
+    }
+    if (answer == CONFIRM_THESE) remember(r, tool, args);
+    if (answer == CONFIRM_TOOL) remember(r, tool, (Str){ 0 });
+    if (!emit_answered(&a, answer, *source, err)) return false;
+    if (answer != CONFIRM_NO) return true;
+    if (strcmp(*source, "nobody") != 0)
+        return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" was not confirmed (" STR_FMT "): the answer was no", STR_ARG(tool), STR_ARG(why));
+    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(tool), STR_ARG(why));
+    return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(tool));
+}
+
+/* Text to show: what the kind renders, else the arguments. */
+static Str shown(Pipe *p) {
+    if (p->seen.shown.n == 0) {
+        Error err;
+        if (!json_write(&p->seen.shown, p->f.args, &(JsonWrite){ .indent = 2 }, &err)) buf_add(&p->seen.shown, pipe_args_json(p));
+    }
+    return buf_str(&p->seen.shown);
+}
+
+static bool must_ask(Pipe *p, Str *why) {
+    const ToolEntry *e = p->f.entry;
+    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
+                     .confirm = e->def.confirm };
+    if (policy_confirms(p->f.runtime->policy, &t, why)) return true;
+    *why = str_from(p->seen.why);
+    return why->n > 0;
+}
+
+bool pipe_confirm(Pipe *p) {
+    const ToolEntry *e = p->f.entry;
+    Error err = { 0 };
+    Str why = { 0 };
+    p->seen.why[0] = 0;
+    buf_reset(&p->seen.shown);
+    if (e->inspect && !e->inspect(&p->f, &p->seen, &err))
+        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
+    if (!must_ask(p, &why)) return true;
+    Buf args = { 0 };
+    pipe_args_exact(p, &args);
+    const char *source = "earlier attempt";
+    bool ok = p->agreed && str_eq(buf_str(&args), buf_str(&p->agreed_args));       /* a retry of what was agreed to */
+    if (!ok) ok = run_confirm(p->f.run, pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), p->f.cancel, &source, &err);
+    if (ok) {
+        p->agreed = true;
+        buf_reset(&p->agreed_args);
+        buf_add(&p->agreed_args, buf_str(&args));
+        pipe_trace(p, "confirm", "agreed: %s", source);
+    }
+    buf_clear(&args);
+    if (ok) return true;
+    if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
+    return pipe_refuse(p, "confirm", why, pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+                       err.hint, err.hint[0] ? ")" : "");
+}

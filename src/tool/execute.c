@@ -1,0 +1,320 @@
+/* Step 8: the work itself, under its timeout, and again where that is allowed. */
+#include "base/clock.h"
+#include "base/random.h"
+#include "tool/pipe.h"
+#include "value/int.h"
+#include "value/json.h"
+#include "value/list.h"
+
+/* ---- one at a time ---- */
+
+static bool alone(const Pipe *p) {
+    const Safety *s = &p->f.entry->safety;
+    return !p->f.call->nested && !p->task && safety_mutating(s) && !s->parallel_safe;
+}
+
+/* Waits for the run's other mutating tool; wakes now and then to ask the token. */
+static bool enter(Pipe *p, Error *err) {
+    Run *r = p->f.run;
+    bool ok = true;
+    pthread_mutex_lock(&r->lock);
+    while (r->busy && (ok = cancel_check(p->f.cancel, err))) {
+        int64_t until = clock_wall_ns() + 20 * 1000000;
+        struct timespec t = { until / 1000000000, until % 1000000000 };
+        pthread_cond_timedwait(&r->changed, &r->lock, &t);
+    }
+    if (ok) r->busy = true;
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+static void leave(Run *r) {
+    pthread_mutex_lock(&r->lock);
+    r->busy = false;
+    pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- hidden values ---- */
+
+static Str secret_value(const Project *project, Str name) {
+    Value *s = value_is_dict(project->settings.secrets) ? dict_find_str(value_dict(project->settings.secrets), name) : NULL;
+    Value *env = s && value_is_dict(*s) ? dict_find_str(value_dict(*s), STR("env")) : NULL;
+    if (!env || !value_is_string(*env)) return (Str){ 0 };
+    char *variable = str_dup(value_str(*env));
+    Str found = str_from(getenv(variable));
+    free(variable);
+    return found;
+}
+
+static bool hidden_value(Pipe *p, Str name, Value *out, Error *err) {
+    Str text = { 0 };
+    if (str_eq(name, STR("depth"))) return *out = value_from_small(p->f.call->depth), true;
+    if (str_eq(name, STR("run_id"))) text = p->f.run->id;
+    else if (str_eq(name, STR("thread_id"))) text = p->f.run->config.session.n ? p->f.run->config.session : p->f.run->id;
+    else if (str_eq(name, STR("agent"))) text = p->f.call->agent;
+    else if (str_eq(name, STR("workspace"))) text = runtime_workspace(p->f.runtime);
+    else if (str_eq(name, STR("idempotency_key"))) text = p->f.idempotency_key;
+    else if (str_starts(name, STR("secrets."))) {
+        text = secret_value(p->f.runtime->project, str_sub(name, 8, name.n));
+        if (!text.at) return error_set(err, ERR_CONFIG, "secret \"" STR_FMT "\" is not set in the environment", STR_ARG(str_sub(name, 8, name.n)));
+        redact_add_value(p->f.runtime->redactor, text);
+    }
+    String *s = string_new(p->f.heap, text, err);
+    if (!s) return false;
+    *out = value_from_object(s);
+    return true;
+}
+
+/* {"run_id": …, "secrets": {"NAME": …}}: a secret stands below `secrets`. */
+static bool make_injected(Pipe *p, Error *err) {
+    const StrList *names = &p->f.entry->def.injected;
+    Heap *h = p->f.heap;
+    p->f.injected = VALUE_GONE;
+    if (names->n == 0) return true;
+    Dict *all = dict_new(h, names->n, err), *secrets = NULL;
+    if (!all) return false;
+    for (size_t i = 0; i < names->n; i++) {
+        Str name = names->at[i];
+        Value v;
+        if (!hidden_value(p, name, &v, err)) return false;
+        bool secret = str_starts(name, STR("secrets."));
+        if (secret && !secrets && (!(secrets = dict_new(h, 2, err)) || !dict_put_str(h, all, STR("secrets"), value_from_object(secrets), err))) return false;
+        if (!dict_put_str(h, secret ? secrets : all, secret ? str_sub(name, 8, name.n) : name, v, err)) return false;
+    }
+    p->f.injected = value_from_object(all);
+    value_freeze(p->f.injected);
+    return true;
+}
+
+/* ---- timeout ---- */
+
+enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };
+
+/* The tool's own, else --timeout, limits.tool_timeout_ms, the kind's; the caller's when that is shorter. 0: none. */
+int64_t pipe_timeout_ms(const Pipe *p) {
+    const ToolDef *def = &p->f.entry->def;
+    int64_t ms = def->timeout_ms;
+    if (ms < 0) ms = p->f.runtime->config.timeout_ms > 0 ? p->f.runtime->config.timeout_ms : -1;
+    if (ms < 0) ms = p->f.runtime->limits.tool_timeout_ms > 0 ? p->f.runtime->limits.tool_timeout_ms : -1;
+    if (ms < 0) ms = def->kind == TOOL_COMMAND ? COMMAND_TIMEOUT_MS : def->kind == TOOL_ARGV ? ARGV_TIMEOUT_MS : 0;
+    int64_t given = p->f.call->timeout_ms;
+    return given > 0 && (ms == 0 || given < ms) ? given : ms;
+}
+
+/* ---- one attempt ---- */
+
+static bool write_executing(Pipe *p) {
+    if (!pipe_listened(p)) return true;
+    pipe_event_start(p);
+    event_data_raw(&p->data, "args", pipe_args_json(p));
+    event_data_str(&p->data, "idempotency_key", p->f.idempotency_key);
+    return pipe_event_end(p, EVENT_TOOL_EXECUTING);
+}
+
+/* A script may change its arguments; whoever looks at them afterwards needs them as they were. */
+static bool keep_args(Pipe *p, Error *err) {
+    p->keep = p->f.args;
+    if (p->f.entry->def.kind != TOOL_STARLARK || !hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 })) return true;
+    return value_copy_all_into(p->f.heap, p->f.args, &p->keep, err);
+}
+
+static bool dict_error(Value v, Str *text) {
+    Value *e = value_is_dict(v) ? dict_find_str(value_dict(v), STR("error")) : NULL;
+    if (!e || !value_is_string(*e) || value_str(*e).n == 0) return false;
+    *text = value_str(*e);
+    return true;
+}
+
+/* 429 and 5xx in a result that says so itself. */
+static bool transient_status(Value v) {
+    Value *s = value_is_dict(v) ? dict_find_str(value_dict(v), STR("status")) : NULL;
+    if (!s || !value_is_small(*s)) return false;
+    int64_t n = value_small(*s);
+    return n == 429 || (n >= 500 && n <= 599);
+}
+
+static void fail_attempt(Pipe *p, const Error *err) {
+    Result *r = p->out;
+    bool stopped = err->kind == ERR_TIMEOUT || err->kind == ERR_CANCELLED;
+    r->timed_out = err->kind == ERR_TIMEOUT && !cancel_expired(p->f.cancel);     /* the tool's own time, not that of the whole run */
+    r->step = STR("execute");
+    r->rule = str_from(error_kind_name(err->kind));
+    r->cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
+    pipe_set_error(p, str_from(err->msg));
+}
+
+static void take_value(Pipe *p) {
+    Result *r = p->out;
+    Str text = { 0 };
+    bool error = dict_error(p->f.value, &text);
+    r->value = p->f.value;
+    r->content = p->f.content;
+    r->provider = p->f.provider;
+    r->timed_out = p->f.timed_out;
+    r->is_error = p->f.is_error || error;
+    if (!r->is_error) return;
+    r->step = STR("execute");
+    r->cls = p->f.retryable || p->f.timed_out || transient_status(p->f.value) ? RESULT_RETRYABLE : RESULT_REPAIRABLE;
+    if (p->f.timed_out) r->rule = STR("timeout");
+    if (error) {
+        r->error = arena_str(&p->arena, text);
+        return;
+    }
+    Error err;
+    buf_reset(&p->data);
+    if (value_is_string(p->f.value)) buf_add(&p->data, value_str(p->f.value));
+    else if (!json_write(&p->data, p->f.value, &(JsonWrite){ 0 }, &err)) buf_add(&p->data, STR("failed"));
+    r->error = arena_str(&p->arena, str_sub(buf_str(&p->data), 0, 2048));
+}
+
+static void check_output(Pipe *p) {
+    const ToolDef *def = &p->f.entry->def;
+    buf_reset(&p->data);
+    if (p->out->is_error || !def->output || pipe_violations(def->output, p->out->value, &p->data)) return;
+    Str problems = arena_str(&p->arena, buf_str(&p->data));
+    p->out->step = STR("execute");
+    p->out->rule = STR("output_schema");
+    p->out->cls = RESULT_REPAIRABLE;
+    buf_reset(&p->data);
+    buf_add_fmt(&p->data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
+    pipe_set_error(p, buf_str(&p->data));
+}
+
+/* Whatever could have written is compared with what was loaded. */
+static bool check_protected(Pipe *p) {
+    const Safety *s = &p->f.entry->safety;
+    Error err = { 0 };
+    if (!p->f.runtime->protect || !(s->process || s->files == SAFETY_FILES_WRITE)) return true;
+    if (protect_verify(p->f.runtime->protect, &err)) return true;
+    p->out->step = STR("execute");
+    p->out->rule = STR("sandbox.tampered");
+    p->out->cls = RESULT_FATAL;
+    p->out->timed_out = false;
+    pipe_set_error(p, str_from(err.msg));
+    if (!pipe_listened(p)) return true;
+    pipe_event_start(p);
+    event_data_str(&p->data, "message", str_from(err.msg));
+    return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
+}
+
+static void reset_attempt(Pipe *p) {
+    Result *r = p->out;
+    p->f.value = VALUE_NONE;
+    p->f.content = VALUE_GONE;
+    p->f.is_error = p->f.retryable = p->f.timed_out = false;
+    p->f.exit_code = -1;
+    r->is_error = r->timed_out = false;
+    r->cls = RESULT_OK;
+    r->error = r->step = r->rule = (Str){ 0 };
+}
+
+static void set_heap_limit(Pipe *p) {
+    size_t limit = (size_t)p->f.runtime->limits.script_heap_bytes;
+    bool script = p->f.entry->def.kind == TOOL_STARLARK;
+    heap_set_limit(p->f.heap, script ? heap_stats(p->f.heap).used + limit : 0);
+}
+
+/* The frame's values are pinned: a script that runs in their heap may collect. */
+static bool run_executor(Pipe *p, Error *err) {
+    int64_t ms = pipe_timeout_ms(p);
+    Cancel *outer = p->f.cancel, *own = ms > 0 ? cancel_new(outer, ms * 1000000) : NULL;
+    if (own) p->f.cancel = p->host.cancel = own, vm_set_cancel(p->f.worker->vm, own);
+    Value pinned[] = { p->f.args, p->keep, p->f.injected };
+    size_t pin = heap_pin(p->f.heap, pinned, 3);
+    set_heap_limit(p);
+    bool ok = p->f.entry->execute(&p->f, err);
+    heap_set_limit(p->f.heap, 0);
+    heap_unpin(p->f.heap, pin);
+    if (own) p->f.cancel = p->host.cancel = outer, vm_set_cancel(p->f.worker->vm, outer), cancel_free(own);
+    if (!ok) fail_attempt(p, err);
+    return ok;
+}
+
+static bool attempt(Pipe *p) {
+    Error err = { 0 };
+    bool only = alone(p);
+    reset_attempt(p);
+    if (p->args_changed) p->f.raw = (Str){ 0 };
+    if (only && !enter(p, &err)) return fail_attempt(p, &err), true;
+    bool ready = make_injected(p, &err) && keep_args(p, &err), fine = true;
+    if (!ready) fail_attempt(p, &err);
+    else if ((fine = write_executing(p))) {
+        p->reached = true;
+        p->execute_ns = clock_mono_ns();
+        if (run_executor(p, &err)) take_value(p);
+        p->execute_ns = clock_mono_ns() - p->execute_ns;
+        fine = check_protected(p);
+        check_output(p);
+    }
+    if (only) leave(p->f.run);
+    return fine;
+}
+
+/* ---- again ---- */
+
+typedef struct Retry { int64_t attempts, first_ms, max_ms; double factor; bool jitter; } Retry;
+
+static int64_t int_of(Value map, const char *key, int64_t fallback) {
+    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
+    int64_t n;
+    return v && value_is_int(*v) && int_to_i64(*v, &n) ? n : fallback;
+}
+
+static Retry retry_of(Value map) {
+    Retry r = { int_of(map, "max_attempts", 1), int_of(map, "initial_backoff_ms", 250), int_of(map, "max_backoff_ms", 8000), 2, true };
+    Value *factor = value_is_dict(map) ? dict_find_str(value_dict(map), STR("multiplier")) : NULL;
+    Value *jitter = value_is_dict(map) ? dict_find_str(value_dict(map), STR("jitter")) : NULL;
+    if (factor) r.factor = value_is_int(*factor) ? int_to_double(*factor) : value_is_float(*factor) ? value_float(*factor) : 2;
+    if (jitter && value_is_bool(*jitter)) r.jitter = value_bool(*jitter);
+    return r;
+}
+
+static bool exit_listed(const Pipe *p) {
+    Value retry = p->f.entry->def.retry;
+    Value *list = value_is_dict(retry) ? dict_find_str(value_dict(retry), STR("on_exit")) : NULL;
+    if (!list || !value_is_list(*list) || p->f.exit_code < 0) return false;
+    for (uint32_t i = 0; i < value_list(*list)->n; i++)
+        if (value_is_small(value_list(*list)->at[i]) && value_small(value_list(*list)->at[i]) == p->f.exit_code) return true;
+    return false;
+}
+
+static bool may_repeat(const Pipe *p) {
+    const ToolEntry *e = p->f.entry;
+    return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
+}
+
+static int64_t backoff_ms(const Retry *r, int attempts) {
+    double ms = (double)r->first_ms;
+    for (int i = 1; i < attempts && ms < (double)r->max_ms; i++) ms *= r->factor;
+    int64_t wait = ms < (double)r->max_ms ? (int64_t)ms : r->max_ms;
+    return r->jitter && wait > 1 ? wait / 2 + (int64_t)random_below((uint64_t)wait / 2 + 1) : wait;
+}
+
+/* Waits for the next attempt. False: there is none. */
+static bool wait_again(Pipe *p) {
+    if (!p->out->is_error || value_is_gone(p->f.entry->def.retry) || !may_repeat(p)) return false;
+    Retry r = retry_of(p->f.entry->def.retry);
+    if (p->out->cls != RESULT_RETRYABLE && !exit_listed(p)) return false;
+    if (p->attempt >= r.attempts || cancel_expired(p->f.cancel)) return false;
+    int64_t ms = backoff_ms(&r, p->attempt);
+    Error err = { 0 };
+    if (pipe_listened(p)) {
+        pipe_event_start(p);
+        event_data_int(&p->data, "attempt", p->attempt);
+        event_data_int(&p->data, "wait_ms", ms);
+        event_data_str(&p->data, "error", p->out->error);
+        if (!pipe_event_end(p, EVENT_TOOL_RETRIED)) return false;
+    }
+    pipe_trace(p, "retry", "attempt %d failed, the next one in %lld ms", p->attempt, (long long)ms);
+    return cancel_sleep(p->f.cancel, ms * 1000000, &err);
+}
+
+bool pipe_execute(Pipe *p, bool *again) {
+    p->attempt++;
+    *again = false;
+    if (!attempt(p)) return false;
+    pipe_trace(p, "execute", "%s" STR_FMT, p->out->is_error ? "failed: " : "done", STR_ARG(p->out->error));
+    if (wait_again(p)) return *again = true;
+    return !p->broken;
+}

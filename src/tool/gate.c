@@ -1,0 +1,158 @@
+/* Steps 4 to 6: limits, policy, and the hooks that stand before a tool. */
+#include "base/clock.h"
+#include "tool/pipe.h"
+#include "value/json.h"
+
+/* ---- limits ---- */
+
+static bool reached(Pipe *p, const char *limit, int64_t value) {
+    if (pipe_listened(p)) {
+        buf_reset(&p->data);
+        event_data_start(&p->data);
+        event_data_str(&p->data, "limit", str_from(limit));
+        event_data_int(&p->data, "value", value);
+        if (!pipe_event_end(p, EVENT_LIMIT_REACHED)) return false;
+    }
+    return pipe_refuse(p, "limits", str_from(limit), RESULT_FATAL, "%s of %lld is reached", limit, (long long)value);
+}
+
+static bool count_call(Pipe *p) {
+    const Limits *l = &p->f.runtime->limits;
+    Run *r = p->f.run;
+    if (atomic_fetch_add(&r->tool_calls, 1) >= l->max_tool_calls) {
+        atomic_fetch_sub(&r->tool_calls, 1);
+        return reached(p, "limits.max_tool_calls", l->max_tool_calls);
+    }
+    if (atomic_fetch_add(&r->turn_calls, 1) >= l->max_tool_calls_per_turn) {
+        atomic_fetch_sub(&r->turn_calls, 1);
+        atomic_fetch_sub(&r->tool_calls, 1);
+        return reached(p, "limits.max_tool_calls_per_turn", l->max_tool_calls_per_turn);
+    }
+    return true;
+}
+
+static bool check_depths(Pipe *p) {
+    const Limits *l = &p->f.runtime->limits;
+    const Call *call = p->f.call;
+    if (call->depth > l->delegation.max_depth) return reached(p, "delegation.max_depth", l->delegation.max_depth);
+    if (call->nesting > l->meta.max_call_depth) return reached(p, "meta.max_call_depth", l->meta.max_call_depth);
+    return true;
+}
+
+static bool check_totals(Pipe *p) {
+    const Limits *l = &p->f.runtime->limits;
+    Run *r = p->f.run;
+    if (l->max_tokens && atomic_load(&r->tokens) >= l->max_tokens) return reached(p, "limits.max_tokens", l->max_tokens);
+    if (l->max_spend_usd > 0 && atomic_load(&r->spend) >= l->max_spend_usd) return reached(p, "limits.max_spend_usd", (int64_t)l->max_spend_usd);
+    Error err = { 0 };
+    if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return reached(p, "limits.wall_clock_ms", l->wall_clock_ms);
+    if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg);
+    return true;
+}
+
+static bool check_repeats(Pipe *p) {
+    if (p->attempt > 1 || !run_has_failures(p->f.run)) return true;
+    pipe_args_exact(p, &p->data);
+    if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->data))) return true;
+    return pipe_refuse(p, "limits", STR("repeated_failure"), pipe_repair_class(p, p->f.runtime->limits.repair.refused),
+                       "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try another way",
+                       STR_ARG(p->f.entry->def.name));
+}
+
+bool pipe_limits(Pipe *p) {
+    if (!check_depths(p) || !check_totals(p) || !check_repeats(p) || !count_call(p)) return false;
+    pipe_trace(p, "limits", "call %lld of the run", (long long)atomic_load(&p->f.run->tool_calls));
+    if (p->started || !pipe_listened(p)) return p->started = true;
+    p->started = true;
+    pipe_event_start(p);
+    event_data_raw(&p->data, "args", pipe_args_json(p));
+    return pipe_event_end(p, EVENT_TOOL_STARTED);
+}
+
+/* ---- policy ---- */
+
+bool pipe_policy(Pipe *p) {
+    const ToolEntry *e = p->f.entry;
+    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
+                     .confirm = e->def.confirm };
+    Str rule = { 0 };
+    Error err = { 0 };
+    if (e->held)
+        return pipe_refuse(p, "policy", STR("mcp: changed"), RESULT_FATAL,
+                           "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
+    if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
+        return pipe_refuse(p, "policy", rule, pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
+    pipe_trace(p, "policy", "allowed");
+    return true;
+}
+
+/* ---- tool.pre ---- */
+
+static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+/* {id, name, arguments, args, agent, depth, safety}. */
+static bool make_payload(Pipe *p, Value *out, Error *err) {
+    Heap *h = p->f.heap;
+    Dict *d = dict_new(h, 8, err);
+    Value safety = d ? safety_value(&p->f.entry->safety, h, err) : VALUE_GONE;
+    Str text = p->f.raw;
+    if (p->args_changed) {
+        buf_reset(&p->text);
+        if (!json_write(&p->text, p->f.args, &(JsonWrite){ 0 }, err)) return false;
+        text = buf_str(&p->text);
+    }
+    *out = value_from_object(d);
+    return d && !value_is_gone(safety) && put_text(h, d, "id", p->f.call_id, err) && put_text(h, d, "name", p->f.entry->def.name, err) &&
+           put_text(h, d, "arguments", text, err) && dict_put_str(h, d, STR("args"), p->f.args, err) &&
+           put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err) &&
+           dict_put_str(h, d, STR("safety"), safety, err);
+}
+
+static bool take_modified(Pipe *p, Value payload) {
+    Value *args = value_is_dict(payload) ? dict_find_str(value_dict(payload), STR("args")) : NULL;
+    p->f.args = args ? *args : VALUE_NONE;
+    p->args_changed = true;
+    p->args_known = false;
+    if (value_is_dict(p->f.args)) {                       /* what came out of a chain may be frozen */
+        Error err = { 0 };
+        if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, "tool.pre", STR("heap"), RESULT_FATAL, "%s", err.msg);
+    }
+    if (pipe_check_args(p, &p->data)) return true;
+    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.refused),
+                       "a hook changed the arguments into invalid ones: %s", p->data.at);
+}
+
+static bool tampered(Pipe *p, const HookOutcome *out) {
+    Error err = { 0 };
+    if (out->commands == 0 || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return false;
+    if (pipe_listened(p)) {
+        pipe_event_start(p);
+        event_data_str(&p->data, "message", str_from(err.msg));
+        pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
+    }
+    pipe_refuse(p, "tool.pre", STR("sandbox.tampered"), RESULT_FATAL, "%s", err.msg);
+    return true;
+}
+
+bool pipe_before(Pipe *p) {
+    if (!hook_list_any(run_hooks(p->f.run), HOOK_TOOL_PRE, (Str){ 0 })) return true;
+    HookOutcome out = { 0 };
+    Value payload;
+    Error err = { 0 };
+    heap_set_limit(p->f.heap, 0);                         /* the payload counts on nobody's account: the arguments were bounded already */
+    bool made = make_payload(p, &payload, &err);
+    if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
+    if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), RESULT_FATAL, "%s", err.msg);
+    if (p->broken || tampered(p, &out)) return false;
+    if (out.decision != HOOK_ALLOW) {
+        ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.refused);
+        if (out.failed) return pipe_refuse(p, "tool.pre", out.hook, cls, "%s", out.reason);
+        return pipe_refuse(p, "tool.pre", out.hook, cls, "blocked by hook " STR_FMT ": %s", STR_ARG(out.hook), out.reason);
+    }
+    if (out.modified && !take_modified(p, out.payload)) return false;
+    pipe_trace(p, "tool.pre", "%s", out.modified ? "arguments changed" : "allowed");
+    return true;
+}

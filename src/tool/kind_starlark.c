@@ -1,0 +1,59 @@
+/* Starlark tools: run(args) in the call's own machine. */
+#include "tool/pipe.h"
+#include "value/json.h"
+#include "value/list.h"
+
+static bool is_block(Value v) {
+    static const char *const types[] = { "text", "image", "audio", "resource", "resource_link" };
+    Value *type = value_is_dict(v) ? dict_find_str(value_dict(v), STR("type")) : NULL;
+    for (size_t i = 0; type && value_is_string(*type) && i < sizeof types / sizeof *types; i++)
+        if (str_eq(value_str(*type), str_from(types[i]))) return true;
+    return false;
+}
+
+/* One typed block, or a list of nothing else, is content. */
+static bool take_content(ToolCallFrame *f, Value v, Error *err) {
+    if (is_block(v)) {
+        List *l = list_from(f->heap, &v, 1, err);
+        if (l) f->content = value_from_object(l);
+        return l != NULL;
+    }
+    if (!value_is_list(v) || value_list(v)->n == 0) return true;
+    for (uint32_t i = 0; i < value_list(v)->n; i++)
+        if (!is_block(value_list(v)->at[i])) return true;
+    f->content = v;
+    return true;
+}
+
+static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
+    Buf text = { 0 };
+    Error why = { 0 };
+    bool ok = !value_is_object(v) || value_is_string(v) || json_write(&text, v, &(JsonWrite){ .cancel = f->cancel }, &why);
+    buf_clear(&text);
+    if (ok) return true;
+    if (why.kind == ERR_CANCELLED || why.kind == ERR_TIMEOUT) return *err = why, false;
+    return error_set(err, ERR_SCRIPT, "run returned a value that has no JSON form: %s", why.msg);
+}
+
+bool kind_starlark(ToolCallFrame *f, Error *err) {
+    Value out = VALUE_NONE;
+    f->host->runtime = f->injected;
+    if (!value_is_gone(f->injected)) vm_set_call_value(f->worker->vm, f->injected);
+    if (!module_call(f->worker->vm, f->entry->def.script, STR("run"), &f->args, 1, &out, err)) {
+        Pipe *p = f->host->call;
+        Buf trace = { 0 };
+        if (pipe_traced(p)) {
+            vm_format_failure(f->worker->vm, err, &trace);
+            pipe_trace(p, "traceback", STR_FMT, STR_ARG(buf_str(&trace)));
+        }
+        buf_clear(&trace);
+        return false;
+    }
+    if (!has_json_form(f, out, err)) return false;
+    f->value = out;
+    return take_content(f, out, err);
+}
+
+bool kind_missing(ToolCallFrame *f, Error *err) {
+    return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" has no implementation", STR_ARG(f->entry->def.name));
+}

@@ -1,0 +1,202 @@
+#include "tool/pipe.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "value/json.h"
+
+/* ---- taking and giving back ---- */
+
+static Pipe *unused(Runtime *rt) {
+    pthread_mutex_lock(&rt->lock);
+    Pipe *p = rt->pipes;
+    if (p) rt->pipes = p->next;
+    pthread_mutex_unlock(&rt->lock);
+    return p ? p : mem_zero(1, sizeof *p);
+}
+
+static void set_ids(Pipe *p, Run *r, const Call *call) {
+    unsigned long long number = atomic_fetch_add(&r->calls_made, 1) + 1;
+    if (call->id.n) p->f.call_id = arena_str(&p->arena, call->id);
+    else p->f.call_id = (Str){ p->id, (size_t)snprintf(p->id, sizeof p->id, "call_%.8s_%llu", r->prefix, number) };
+    p->f.idempotency_key = (Str){ p->key, (size_t)snprintf(p->key, sizeof p->key, "%s-%llu", r->prefix, number) };
+}
+
+Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
+    Pipe *p = unused(r->rt);
+    p->host = r->host;
+    p->host.call = p;
+    p->f = (ToolCallFrame){ .runtime = r->rt, .run = r, .call = call, .cancel = cancel ? cancel : r->cancel, .host = &p->host, .args = VALUE_GONE,
+                            .injected = VALUE_GONE, .value = VALUE_NONE, .content = VALUE_GONE, .exit_code = -1 };
+    p->host.cancel = p->f.cancel;
+    p->f.worker = worker_take(r->rt->workers, &p->host, p->f.cancel);
+    p->f.heap = p->f.worker->heap;
+    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->task = p->broken = false;
+    p->attempt = 0;
+    p->keep = VALUE_GONE;
+    set_ids(p, r, call);
+    p->out = out;
+    *out = (Result){ .call_id = p->f.call_id, .name = arena_str(&p->arena, call->name), .value = VALUE_NONE, .content = VALUE_GONE, .held = p };
+    p->start_ns = p->step_ns = clock_mono_ns();
+    return p;
+}
+
+enum { BUF_KEEP = 1 << 16 };             /* a pipe that once held something large gives it back */
+
+static void shrink(Buf *b) { b->cap > BUF_KEEP ? buf_clear(b) : buf_reset(b); }
+
+void pipe_give(Pipe *p) {
+    Runtime *rt = p->f.runtime;
+    heap_set_limit(p->f.heap, (size_t)rt->limits.script_heap_bytes);
+    worker_give(rt->workers, p->f.worker);
+    p->arena.total > BUF_KEEP ? arena_clear(&p->arena) : arena_reset(&p->arena);
+    shrink(&p->args_json);
+    shrink(&p->text);
+    shrink(&p->data);
+    shrink(&p->agreed_args);
+    shrink(&p->seen.shown);
+    p->seen.why[0] = 0;
+    pthread_mutex_lock(&rt->lock);
+    p->next = rt->pipes;
+    rt->pipes = p;
+    pthread_mutex_unlock(&rt->lock);
+}
+
+void pipe_free(Pipe *p) {
+    arena_clear(&p->arena);
+    buf_clear(&p->args_json);
+    buf_clear(&p->text);
+    buf_clear(&p->data);
+    buf_clear(&p->agreed_args);
+    buf_clear(&p->seen.shown);
+    free(p);
+}
+
+/* ---- events and trace ---- */
+
+EventPlace pipe_place(const Pipe *p) {
+    const Call *c = p->f.call;
+    return (EventPlace){ .agent = c->agent, .parent = c->parent, .depth = c->depth };
+}
+
+bool pipe_listened(const Pipe *p) { return event_stream_listened(p->f.run->events); }
+
+void pipe_event_start(Pipe *p) {
+    buf_reset(&p->data);
+    event_data_start(&p->data);
+    event_data_str(&p->data, "id", p->f.call_id);
+    event_data_str(&p->data, "name", p->out->name);
+}
+
+bool pipe_event_end(Pipe *p, EventType type) {
+    Error err = { 0 };
+    event_data_end(&p->data);
+    return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->data), &err) || pipe_broken(p, &err);
+}
+
+void pipe_trace(Pipe *p, const char *step, const char *fmt, ...) {
+    if (!pipe_traced(p)) return;
+    Buf detail = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vfmt(&detail, fmt, ap);
+    va_end(ap);
+    if (!redact_empty(p->f.runtime->redactor)) redact_text(p->f.runtime->redactor, &detail);
+    if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, &detail);
+    int64_t now = clock_mono_ns();
+    p->f.call->trace(p->f.call->trace_ctx, step, now - p->step_ns, buf_str(&detail));
+    p->step_ns = clock_mono_ns();
+    buf_clear(&detail);
+}
+
+/* ---- ends ---- */
+
+bool pipe_broken(Pipe *p, const Error *err) {
+    if (!p->broken) p->err = *err;
+    p->broken = true;
+    return false;
+}
+
+void pipe_redact_text(Pipe *p, Buf *text) {
+    if (!redact_empty(p->f.runtime->redactor)) redact_text(p->f.runtime->redactor, text);
+    if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, text);
+}
+
+/* A message may be longer than the heap has room for; then the value says the same, shorter. */
+bool pipe_set_error(Pipe *p, Str message) {
+    Result *r = p->out;
+    Heap *h = p->f.heap;
+    Error err;
+    Buf text = { 0 };
+    heap_set_limit(h, 0);
+    buf_add(&text, message);
+    pipe_redact_text(p, &text);
+    r->error = arena_str(&p->arena, buf_str(&text));
+    buf_clear(&text);
+    r->is_error = true;
+    r->content = VALUE_GONE;
+    Dict *d = dict_new(h, 2, &err);
+    String *s = string_new(h, r->error, &err);
+    if (d && s && dict_put_str(h, d, STR("error"), value_from_object(s), &err) &&
+        (!r->timed_out || dict_put_str(h, d, STR("timed_out"), VALUE_TRUE, &err)))
+        r->value = value_from_object(d);
+    return false;
+}
+
+ResultClass pipe_repair_class(Pipe *p, bool allowed) {
+    int64_t n = atomic_fetch_add(&p->f.run->turn_repairs, 1) + 1;
+    return allowed && n <= p->f.runtime->limits.repair.max_per_turn ? RESULT_REPAIRABLE : RESULT_FATAL;
+}
+
+bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) {
+    Buf message = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    buf_add_vfmt(&message, fmt, ap);
+    va_end(ap);
+    Result *r = p->out;
+    r->cls = cls;
+    r->step = str_from(step);
+    r->rule = arena_str(&p->arena, rule);
+    pipe_set_error(p, buf_str(&message));
+    buf_clear(&message);
+    pipe_trace(p, step, "refused: " STR_FMT, STR_ARG(r->error));
+    if (!pipe_listened(p)) return false;
+    pipe_event_start(p);
+    event_data_str(&p->data, "step", r->step);
+    if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
+    event_data_str(&p->data, "message", r->error);
+    pipe_event_end(p, EVENT_TOOL_REFUSED);
+    return false;
+}
+
+/* ---- hooks ---- */
+
+static void on_decision(void *ctx, const HookTrace *t) {
+    Pipe *p = ctx;
+    pipe_trace(p, "hook", STR_FMT " %s: %s%s%s" STR_FMT, STR_ARG(t->hook), hook_event_name(t->event), t->decision, t->again ? " (asked again)" : "",
+               t->reason.n ? ": " : "", STR_ARG(t->reason));
+    if (!pipe_listened(p)) return;
+    buf_reset(&p->data);
+    event_data_start(&p->data);
+    event_data_str(&p->data, "id", p->f.call_id);
+    event_data_str(&p->data, "hook", t->hook);
+    event_data_str(&p->data, "event", str_from(hook_event_name(t->event)));
+    event_data_str(&p->data, "decision", str_from(t->decision));
+    if (t->reason.n) event_data_str(&p->data, "reason", t->reason);
+    if (t->failed) event_data_bool(&p->data, "failed", true);
+    event_data_int(&p->data, "elapsed_us", t->elapsed_ns / 1000);
+    if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, &p->data);
+    pipe_event_end(p, EVENT_HOOK_DECIDED);
+}
+
+void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcome *out) {
+    const Call *call = p->f.call;
+    Run *r = p->f.run;
+    Host host = r->hook_host;
+    host.call = p;
+    host.cancel = p->f.cancel;
+    bool told = pipe_listened(p) || pipe_traced(p);
+    HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
+                       .agents = call->agents, .n_agents = call->n_agents, .session = r->id, .call_id = p->f.call_id,
+                       .trace = told ? on_decision : NULL, .trace_ctx = p };
+    hook_dispatch(run_hooks(r), &d, out);
+}

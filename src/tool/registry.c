@@ -1,0 +1,127 @@
+#include "tool/registry.h"
+#include <pthread.h>
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "tool/kind.h"
+
+/* Names and aliases lead to a chain of the tools that have them: private tools of two agents may share a name. */
+typedef struct Name { ToolEntry *entry; struct Name *same; } Name;
+
+struct Registry {
+    pthread_rwlock_t lock;
+    Table names;
+    VEC(ToolEntry *) entries;
+};
+
+Registry *registry_new(void) {
+    Registry *r = mem_zero(1, sizeof *r);
+    pthread_rwlock_init(&r->lock, NULL);
+    return r;
+}
+
+void registry_free(Registry *r) {
+    if (!r) return;
+    for (size_t i = 0; i < r->names.n; i++)
+        for (Name *n = r->names.entry[i].value, *next; n; n = next) next = n->same, free(n);
+    for (size_t i = 0; i < r->entries.n; i++) {
+        redact_free(r->entries.at[i]->redact);
+        free(r->entries.at[i]);
+    }
+    table_clear(&r->names);
+    VEC_CLEAR(&r->entries);
+    pthread_rwlock_destroy(&r->lock);
+    free(r);
+}
+
+/* Can both be seen by one caller? */
+static bool meet(const ToolEntry *a, const ToolEntry *b) { return a->scope.n == 0 || b->scope.n == 0 || str_eq(a->scope, b->scope); }
+
+static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) {
+    for (Name *n = table_get(&r->names, name); n; n = n->same)
+        if (meet(n->entry, e))
+            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is defined more than once", STR_ARG(name));
+    return true;
+}
+
+static void add_name(Registry *r, ToolEntry *e, Str name) {
+    Name *n = mem_alloc(sizeof *n), *first = table_get(&r->names, name);
+    *n = (Name){ e, first ? first->same : NULL };
+    if (first) first->same = n;
+    else table_put(&r->names, name, n);
+}
+
+static bool make_redactor(ToolEntry *e, Error *err) {
+    if (e->safety.redact.n == 0) return true;
+    e->redact = redact_new();
+    for (size_t i = 0; i < e->safety.redact.n; i++)
+        if (!redact_add_pattern(e->redact, e->safety.redact.at[i], err)) {
+            redact_free(e->redact);
+            return error_wrap(err, "tool \"" STR_FMT "\": safety.redact[%zu]", STR_ARG(e->def.name), i);
+        }
+    return true;
+}
+
+bool registry_add(Registry *r, const ToolEntry *entry, Error *err) {
+    ToolEntry *e = mem_alloc(sizeof *e);
+    *e = *entry;
+    e->redact = NULL;
+    if (!make_redactor(e, err)) return free(e), false;
+    pthread_rwlock_wrlock(&r->lock);
+    bool ok = name_is_free(r, e, e->def.name, err);
+    for (size_t i = 0; ok && i < e->def.aliases.n; i++) ok = name_is_free(r, e, e->def.aliases.at[i], err);
+    if (ok) {
+        VEC_PUSH(&r->entries, e);
+        add_name(r, e, e->def.name);
+        for (size_t i = 0; i < e->def.aliases.n; i++) add_name(r, e, e->def.aliases.at[i]);
+    }
+    pthread_rwlock_unlock(&r->lock);
+    if (!ok) redact_free(e->redact), free(e);
+    return ok;
+}
+
+bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err) {
+    pthread_rwlock_wrlock(&r->lock);
+    Name *n = table_get(&r->names, name);
+    bool ok = n && n->entry->execute == kind_missing;
+    if (ok) n->entry->execute = execute, n->entry->data = data;
+    pthread_rwlock_unlock(&r->lock);
+    return ok || error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" %s", STR_ARG(name), n ? "has an implementation already" : "is not defined");
+}
+
+static bool in_scope(const ToolEntry *e, const Str *scopes, size_t n) {
+    if (e->scope.n == 0) return true;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(e->scope, scopes[i])) return true;
+    return false;
+}
+
+const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes) {
+    const ToolEntry *found = NULL;
+    pthread_rwlock_rdlock(&r->lock);
+    for (Name *n = table_get(&r->names, name); n && !found; n = n->same)
+        if (in_scope(n->entry, scopes, n_scopes)) found = n->entry;
+    pthread_rwlock_unlock(&r->lock);
+    return found;
+}
+
+size_t registry_list(Registry *r, const Str *scopes, size_t n_scopes, const ToolEntry ***out) {
+    size_t n = 0;
+    pthread_rwlock_rdlock(&r->lock);
+    *out = mem_alloc((r->entries.n + 1) * sizeof **out);
+    for (size_t i = 0; i < r->entries.n; i++)
+        if (in_scope(r->entries.at[i], scopes, n_scopes)) (*out)[n++] = r->entries.at[i];
+    pthread_rwlock_unlock(&r->lock);
+    return n;
+}
+
+Str registry_nearest(Registry *r, Str name, const Str *scopes, size_t n_scopes) {
+    const ToolEntry **list;
+    size_t n = registry_list(r, scopes, n_scopes, &list);
+    Str *names = mem_alloc((n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) names[i] = list[i]->def.name;
+    Str near = str_nearest(name, names, n);
+    free(names);
+    free(list);
+    return near;
+}

@@ -1,0 +1,100 @@
+/* Step 1: which tool is meant. */
+#include "tool/pipe.h"
+
+enum { SCOPES_MAX = 32 };
+
+static size_t scopes_of(const Run *r, const Call *call, Str out[SCOPES_MAX]) {
+    size_t n = 0;
+    out[n++] = r->id;
+    if (call->agent.n) out[n++] = call->agent;
+    for (size_t i = call->n_agents; i-- > 0 && n < SCOPES_MAX;) out[n++] = call->agents[i];
+    return n;
+}
+
+static bool listed(const ToolEntry *e, const Str *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(list[i], e->def.name)) return true;
+        for (size_t a = 0; a < e->def.aliases.n; a++)
+            if (str_eq(list[i], e->def.aliases.at[a])) return true;
+    }
+    return false;
+}
+
+/* Is it among what this run, this agent and this turn have? */
+static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
+    if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
+    if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
+    return !listed(e, call->removed, call->n_removed);
+}
+
+/* {agent, depth, model, turn, text}, frozen. */
+static bool make_ctx(Run *r, const Call *call, Heap *h, Value *out, Error *err) {
+    Dict *d = dict_new(h, 5, err);
+    pthread_mutex_lock(&r->lock);
+    String *agent = string_new(h, call->agent, err), *text = string_new(h, r->turn_text, err), *model = string_new(h, r->turn_model, err);
+    pthread_mutex_unlock(&r->lock);
+    bool ok = d && agent && text && model && dict_put_str(h, d, STR("agent"), value_from_object(agent), err) &&
+              dict_put_str(h, d, STR("depth"), value_from_small(call->depth), err) &&
+              dict_put_str(h, d, STR("model"), value_from_object(model), err) &&
+              dict_put_str(h, d, STR("turn"), value_from_small(atomic_load(&r->turn)), err) &&
+              dict_put_str(h, d, STR("text"), value_from_object(text), err);
+    if (!ok) return false;
+    *out = value_from_object(d);
+    value_freeze(*out);
+    return true;
+}
+
+bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out, Error *err) {
+    if (!bundle || !bundle->condition) return *out = true;
+    Worker *w = worker_take(r->rt->workers, NULL, r->cancel);
+    Value ctx, answer;
+    bool ok = make_ctx(r, call, w->heap, &ctx, err) && module_call_expression(w->vm, bundle->condition, &ctx, 1, &answer, err);
+    if (ok) *out = value_truth(answer);
+    else error_wrap(err, "bundle \"" STR_FMT "\": condition", STR_ARG(bundle->name));
+    worker_give(r->rt->workers, w);
+    return ok;
+}
+
+static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
+    const Call *call = p->f.call;
+    Str near = registry_nearest(p->f.runtime->registry, call->name, scopes, n);
+    const ToolEntry *e = near.n ? registry_find(p->f.runtime->registry, near, scopes, n) : NULL;
+    bool suggest = e && offered(p->f.run, call, e) && !str_eq(near, call->name);
+    ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+    if (suggest)
+        return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
+                           STR_ARG(near));
+    return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
+}
+
+bool pipe_resolve(Pipe *p) {
+    Str scopes[SCOPES_MAX];
+    const Call *call = p->f.call;
+    size_t n = scopes_of(p->f.run, call, scopes);
+    const ToolEntry *e = registry_find(p->f.runtime->registry, call->name, scopes, n);
+    if (!e || !offered(p->f.run, call, e)) return refuse_unknown(p, scopes, n);
+    bool active = true;
+    Error err = { 0 };
+    if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
+        return pipe_refuse(p, "resolve", STR("condition"), RESULT_FATAL, "%s", err.msg);
+    if (!active) return refuse_unknown(p, scopes, n);
+    p->f.entry = e;
+    p->out->name = e->def.name;
+    pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
+               STR_ARG(e->def.origin.file));
+    return true;
+}
+
+size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
+    Str scopes[SCOPES_MAX];
+    size_t n = registry_list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const ToolEntry *e = (*out)[i];
+        PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
+        bool active = true;
+        Error err;
+        if (offered(r, call, e) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
+            (*out)[kept++] = e;
+    }
+    return kept;
+}

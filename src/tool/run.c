@@ -1,0 +1,255 @@
+#include "tool/runtime.h"
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "tool/pipe.h"
+
+/* ---- starting ---- */
+
+static Str new_id(Run *r) {
+    uint8_t b[16];
+    random_fill(b, sizeof b);
+    uint64_t ms = (uint64_t)(clock_wall_ns() / 1000000);
+    for (int i = 0; i < 6; i++) b[i] = (uint8_t)(ms >> (40 - 8 * i));
+    b[6] = (uint8_t)(0x70 | (b[6] & 0x0f));
+    b[8] = (uint8_t)(0x80 | (b[8] & 0x3f));
+    char *t = arena_fmt(&r->arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6],
+                        b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return str_from(t);
+}
+
+static void copy_config(Run *r, const RunConfig *c) {
+    r->config = *c;
+    r->config.session = arena_str(&r->arena, c->session);
+    r->config.agent = arena_str(&r->arena, c->agent);
+    Str *only = ARENA_ARRAY(&r->arena, Str, c->n_only + 1);
+    for (size_t i = 0; i < c->n_only; i++) only[i] = arena_str(&r->arena, c->only[i]);
+    r->config.only = c->only ? only : NULL;
+    r->id = c->id.n ? arena_str(&r->arena, c->id) : new_id(r);
+    snprintf(r->prefix, sizeof r->prefix, "%016llx", (unsigned long long)random_u64());
+}
+
+static void make_hosts(Run *r) {
+    Runtime *rt = r->rt;
+    Host h = { .calls = &rt->calls, .project = rt->project, .jail = rt->jail, .sandbox = rt->sandbox, .rules = &rt->rules, .client = rt->client,
+               .net = rt->net, .cache = r->cache, .ctx = r->ctx, .metrics = r->metrics, .workspace = runtime_workspace(rt),
+               .env_allow = rt->limits.sandbox.env_allow, .log = rt->config.log, .runtime = VALUE_GONE };
+    r->host = h;
+    h.hook = true;
+    h.jail = rt->hook_jail;
+    h.cache = r->hook_cache;
+    h.ctx = r->hook_ctx;
+    r->hook_host = h;
+}
+
+static void redact_event(void *ctx, Buf *text) { redact_text(ctx, text); }
+
+static bool open_stream(Run *r, Error *err) {
+    Runtime *rt = r->rt;
+    Error why = { 0 };
+    r->events = event_stream_new(r->id);
+    event_stream_redact(r->events, redact_event, rt->redactor);
+    for (size_t i = 0; i < r->config.n_sinks; i++) event_stream_add(r->events, r->config.sinks[i]);
+    if (r->config.no_store) return true;
+    r->store = runtime_store(rt, &why);
+    if (!r->store && why.kind != ERR_NONE) return *err = why, false;
+    if (!r->store) return true;
+    if (!store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
+    event_stream_add(r->events, store_event_sink(r->store));
+    return true;
+}
+
+static bool emit_started(Run *r, Error *err) {
+    if (!event_stream_listened(r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "project", r->rt->project->root);
+    event_data_str(&data, "workspace", runtime_workspace(r->rt));
+    event_data_int(&data, "pid", getpid());
+    event_data_end(&data);
+    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_STARTED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+static void run_free(Run *r) {
+    if (r->pool) pool_free(r->pool);
+    if (r->own_hooks) hook_list_free(r->own_hooks);
+    run_made_free(r);
+    if (r->events) event_stream_free(r->events);
+    shelf_free(r->cache);
+    shelf_free(r->ctx);
+    shelf_free(r->metrics);
+    shelf_free(r->hook_cache);
+    shelf_free(r->hook_ctx);
+    approval_list_free(r->approvals);
+    for (size_t i = 0; i < r->artifacts.n; i++) free(r->artifacts.at[i].bytes);
+    VEC_CLEAR(&r->artifacts);
+    VEC_CLEAR(&r->reads);
+    VEC_CLEAR(&r->grants);
+    VEC_CLEAR(&r->failures);
+    cancel_free(r->cancel);
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->changed);
+    arena_clear(&r->turn_arena);
+    arena_clear(&r->arena);
+    free(r);
+}
+
+bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
+    Run *r = mem_zero(1, sizeof *r);
+    r->rt = rt;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    copy_config(r, config);
+    r->cancel = cancel_new(NULL, rt->limits.wall_clock_ms * 1000000);
+    r->cache = shelf_new("cache", 0);
+    r->ctx = shelf_new("ctx", 0);
+    r->metrics = shelf_new("metrics", 0);
+    r->hook_cache = shelf_new("cache", 0);
+    r->hook_ctx = shelf_new("ctx", 0);
+    r->approvals = approval_list_new();
+    r->started_ns = clock_wall_ns();
+    make_hosts(r);
+    if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || !emit_started(r, err)) return run_free(r), false;
+    *out = r;
+    return true;
+}
+
+/* ---- ending ---- */
+
+static void add_metrics(Run *r, Buf *data) {
+    Heap *h = heap_new(0);
+    Value v;
+    Error err;
+    if (shelf_snapshot(r->metrics, h, &v, &err) && value_is_dict(v) && value_dict(v)->n) event_data_value(data, "metrics", v);
+    heap_free(h);
+}
+
+static bool emit_ended(Run *r, const char *status, Error *err) {
+    if (!event_stream_listened(r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "status", str_from(status));
+    event_data_int(&data, "turns", atomic_load(&r->turn));
+    event_data_int(&data, "tool_calls", atomic_load(&r->tool_calls));
+    add_metrics(r, &data);
+    event_data_end(&data);
+    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_ENDED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+typedef VEC(StoreHook) Counts;
+static void add_count(void *ctx, const HookCounters *c) {
+    if (c->calls) VEC_PUSH((Counts *)ctx, (StoreHook){ c->hook, c->calls, c->blocks, c->errors, c->ns });
+}
+
+/* What the hooks counted since the last run ended goes to the store, and the counters start again. */
+static bool store_counts(Run *r, Error *err) {
+    Counts all = { 0 };
+    hook_stats_each(r->rt->hook_stats, add_count, &all);
+    bool ok = all.n == 0 || store_hook_add(r->store, all.at, all.n, err);
+    VEC_CLEAR(&all);
+    return ok;
+}
+
+bool run_end(Run *r, const char *status, Error *err) {
+    task_list_free(r);
+    bool ok = emit_ended(r, status, err);
+    if (r->store) {
+        StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
+                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls) };
+        ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
+    }
+    run_free(r);
+    return ok;
+}
+
+/* ---- asking ---- */
+
+Runtime *run_runtime(Run *r) { return r->rt; }
+Str run_id(const Run *r) { return r->id; }
+void *run_user(Run *r) { return r->config.user; }
+EventStream *run_events(Run *r) { return r->events; }
+Cancel *run_cancel(Run *r) { return r->cancel; }
+Hooks *run_hooks(Run *r) {
+    Hooks *own = atomic_load_explicit(&r->own_hooks, memory_order_acquire);
+    return own ? own : r->rt->hooks;
+}
+
+bool run_turn_start(Run *r, Str text, Error *err) {
+    (void)err;
+    shelf_clear(r->ctx);
+    shelf_clear(r->hook_ctx);
+    atomic_store(&r->turn_calls, 0);
+    atomic_store(&r->turn_repairs, 0);
+    atomic_fetch_add(&r->turn, 1);
+    pthread_mutex_lock(&r->lock);
+    arena_reset(&r->turn_arena);
+    r->turn_text = arena_str(&r->turn_arena, text);
+    pthread_mutex_unlock(&r->lock);
+    return true;
+}
+
+void run_add_usage(Run *r, int64_t tokens, double usd) {
+    atomic_fetch_add(&r->tokens, tokens);
+    double now = atomic_load(&r->spend);
+    while (!atomic_compare_exchange_weak(&r->spend, &now, now + usd)) {}
+}
+
+/* ---- artifacts ---- */
+
+static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */
+
+bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
+    if (r->store) return store_artifact_put(r->store, r->id, tool, mime, bytes, key, err);
+    uint8_t random[12];
+    random_fill(random, sizeof random);
+    buf_add(key, STR("art_"));
+    for (size_t i = 0; i < sizeof random; i++) buf_add_char(key, key_letters[random[i] & 31]);
+    pthread_mutex_lock(&r->lock);
+    size_t total = bytes.n;
+    for (size_t i = 0; i < r->artifacts.n; i++) total += r->artifacts.at[i].n;
+    bool ok = total <= (size_t)r->rt->limits.artifact_bytes;
+    if (ok) VEC_PUSH(&r->artifacts, (RunArtifact){ arena_str(&r->arena, buf_str(key)), mem_dup(bytes.at, bytes.n), bytes.n });
+    pthread_mutex_unlock(&r->lock);
+    return ok || error_set(err, ERR_LIMIT, "the run's artifacts are over limits.artifact_bytes");
+}
+
+bool run_artifact_get(Run *r, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err) {
+    if (r->store) return store_artifact_get(r->store, r->id, key, offset, limit, out, total, err);
+    bool found = false;
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->artifacts.n && !found; i++) {
+        const RunArtifact *a = &r->artifacts.at[i];
+        if (!str_eq(a->key, key)) continue;
+        found = true;
+        *total = a->n;
+        uint64_t from = offset < a->n ? offset : a->n, n = a->n - from;
+        buf_add(out, (Str){ a->bytes + from, limit && limit < n ? limit : n });
+    }
+    pthread_mutex_unlock(&r->lock);
+    return found || error_set(err, ERR_VALIDATION, "no artifact of this run has the key \"" STR_FMT "\"", STR_ARG(key));
+}
+
+/* ---- reads ---- */
+
+void run_read_put(Run *r, Str absolute, const JailStat *stat) {
+    pthread_mutex_lock(&r->lock);
+    size_t i = 0;
+    while (i < r->reads.n && !str_eq(r->reads.at[i].path, absolute)) i++;
+    if (i == r->reads.n) VEC_PUSH(&r->reads, (RunRead){ arena_str(&r->arena, absolute), *stat });
+    else r->reads.at[i].stat = *stat;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool run_read_get(Run *r, Str absolute, JailStat *out) {
+    bool found = false;
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->reads.n && !found; i++)
+        if (str_eq(r->reads.at[i].path, absolute)) *out = r->reads.at[i].stat, found = true;
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}

@@ -1,0 +1,96 @@
+/* --session ID: reads, approvals and cache go on from one run to the next, as notes in the store. */
+#include "tool/state.h"
+#include "value/int.h"
+#include "value/json.h"
+#include "value/list.h"
+
+static Str scope_of(Run *r) { return str_from(arena_fmt(&r->arena, "session:" STR_FMT, STR_ARG(r->config.session))); }
+
+static bool load_note(Run *r, const char *key, Heap *h, Value *out, Error *err) {
+    Buf text = { 0 };
+    bool found = false;
+    *out = VALUE_GONE;
+    bool ok = store_note_get(r->store, scope_of(r), str_from(key), &text, &found, err) &&
+              (!found || json_read(h, buf_str(&text), &(JsonRead){ 0 }, out, err));
+    buf_clear(&text);
+    return ok;
+}
+
+static int64_t int_of(Value list, uint32_t i) {
+    int64_t n = 0;
+    return i < value_list(list)->n && value_is_int(value_list(list)->at[i]) && int_to_i64(value_list(list)->at[i], &n) ? n : 0;
+}
+
+/* {path: [type, size, modified, mode, device, inode]} */
+static void take_reads(Run *r, Value v) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);) {
+        if (!value_is_list(e->value)) continue;
+        JailStat st = { .type = (char)int_of(e->value, 0), .size = int_of(e->value, 1), .modified_ns = int_of(e->value, 2),
+                        .mode = (uint32_t)int_of(e->value, 3), .device = (uint64_t)int_of(e->value, 4), .inode = (uint64_t)int_of(e->value, 5) };
+        run_read_put(r, value_str(e->key), &st);
+    }
+}
+
+/* [[tool, args], …] */
+static void take_grants(Run *r, Value v) {
+    for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++) {
+        Value pair = value_list(v)->at[i];
+        if (!value_is_list(pair) || value_list(pair)->n != 2 || !value_is_string(value_list(pair)->at[0]) || !value_is_string(value_list(pair)->at[1])) continue;
+        Str tool = arena_str(&r->arena, value_str(value_list(pair)->at[0])), args = arena_str(&r->arena, value_str(value_list(pair)->at[1]));
+        approval_add(r->approvals, tool, args);
+        VEC_PUSH(&r->grants, (RunGrant){ tool, args });
+    }
+}
+
+bool run_session_load(Run *r, Error *err) {
+    if (!r->store) return error_set(err, ERR_CONFIG, "a session needs the store: it cannot be ephemeral");
+    Heap *h = heap_new(0);
+    Value cache, reads, grants;
+    bool ok = load_note(r, "cache", h, &cache, err) && load_note(r, "reads", h, &reads, err) && load_note(r, "approvals", h, &grants, err);
+    if (ok && value_is_dict(cache)) ok = shelf_restore(r->cache, cache, err);
+    if (ok) take_reads(r, reads), take_grants(r, grants);
+    heap_free(h);
+    return ok || error_wrap(err, "session " STR_FMT, STR_ARG(r->config.session));
+}
+
+static void write_reads(Run *r, Buf *out) {
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < r->reads.n; i++) {
+        const JailStat *s = &r->reads.at[i].stat;
+        if (i) buf_add_char(out, ',');
+        json_write_string(out, r->reads.at[i].path, false);
+        buf_add_fmt(out, ":[%d,%lld,%lld,%u,%lld,%lld]", s->type, (long long)s->size, (long long)s->modified_ns, s->mode, (long long)s->device,
+                    (long long)s->inode);
+    }
+    buf_add_char(out, '}');
+}
+
+static void write_grants(Run *r, Buf *out) {
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < r->grants.n; i++) {
+        buf_add(out, i ? STR(",[") : STR("["));
+        json_write_string(out, r->grants.at[i].tool, false);
+        buf_add_char(out, ',');
+        json_write_string(out, r->grants.at[i].args, false);
+        buf_add_char(out, ']');
+    }
+    buf_add_char(out, ']');
+}
+
+bool run_session_save(Run *r, Error *err) {
+    Buf cache = { 0 }, reads = { 0 }, grants = { 0 };
+    Heap *h = heap_new(0);
+    Value v;
+    Str scope = scope_of(r);
+    write_reads(r, &reads);
+    write_grants(r, &grants);
+    bool ok = shelf_snapshot(r->cache, h, &v, err) && json_write(&cache, v, &(JsonWrite){ 0 }, err) &&
+              store_note_put(r->store, scope, STR("cache"), buf_str(&cache), err) && store_note_put(r->store, scope, STR("reads"), buf_str(&reads), err) &&
+              store_note_put(r->store, scope, STR("approvals"), buf_str(&grants), err);
+    heap_free(h);
+    buf_clear(&cache);
+    buf_clear(&reads);
+    buf_clear(&grants);
+    return ok;
+}

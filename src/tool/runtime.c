@@ -1,0 +1,309 @@
+#include "tool/runtime.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "sandbox/domain.h"
+#include "tool/pipe.h"
+
+/* ---- paths ---- */
+
+static const char *copy(Runtime *rt, Str s) { return arena_str(&rt->arena, s).at; }
+
+static const char *from_root(Runtime *rt, Str path) {
+    if (path.n && path.at[0] == '/') return copy(rt, path);
+    if (str_starts(path, STR("~/")) && getenv("HOME")) return arena_fmt(&rt->arena, "%s" STR_FMT, getenv("HOME"), STR_ARG(str_sub(path, 1, path.n)));
+    return arena_fmt(&rt->arena, STR_FMT "/" STR_FMT, STR_ARG(rt->project->root), STR_ARG(path));
+}
+
+static bool set_workspace(Runtime *rt, Error *err) {
+    char real[PATH_MAX];
+    Str given = rt->project->settings.workspace;
+    const char *path = given.n ? from_root(rt, given) : copy(rt, rt->project->root);
+    struct stat st;
+    if (!realpath(path, real) || stat(real, &st) != 0) return error_set(err, ERR_CONFIG, "workspace %s: %m", path);
+    if (!S_ISDIR(st.st_mode)) return error_set(err, ERR_CONFIG, "workspace %s: not a folder", path);
+    rt->rules.workspace = copy(rt, str_from(real));
+    return true;
+}
+
+static const char *const *roots(Runtime *rt, StrList list, const char *setting, Error *err) {
+    const char **out = ARENA_ARRAY(&rt->arena, const char *, list.n + 1);
+    char real[PATH_MAX];
+    for (size_t i = 0; i < list.n; i++) {
+        const char *path = from_root(rt, list.at[i]);
+        if (!realpath(path, real)) {
+            error_set(err, ERR_CONFIG, "%s[%zu]: %s: %m", setting, i, path);
+            return NULL;
+        }
+        out[i] = copy(rt, str_from(real));
+    }
+    return out;
+}
+
+/* ---- sandbox ---- */
+
+static bool set_rules(Runtime *rt, Error *err) {
+    const Limits *l = &rt->limits;
+    SandboxRules *r = &rt->rules;
+    if (!set_workspace(rt, err)) return false;
+    r->mode = l->sandbox.mode;
+    bool domains = l->has_domains || rt->config.n_allow_domains > 0;
+    r->net = l->sandbox.network ? SANDBOX_NET_OPEN : domains ? SANDBOX_NET_PROXY : SANDBOX_NET_NONE;
+    r->real_home = l->sandbox.real_home;
+    r->memory_bytes = l->sandbox.memory_bytes;
+    r->file_bytes = l->sandbox.file_bytes;
+    r->cpu_seconds = l->sandbox.cpu_seconds;
+    r->open_files = l->sandbox.open_files;
+    r->processes = l->sandbox.processes;
+    r->read_roots = roots(rt, l->sandbox.read_roots, "sandbox.read_roots", err);
+    r->write_roots = r->read_roots ? roots(rt, l->sandbox.write_roots, "sandbox.write_roots", err) : NULL;
+    if (!r->write_roots) return false;
+    r->protect = l->sandbox.allow_self_edit ? NULL : runtime_protected(rt);
+    return true;
+}
+
+/* The proxy is a thread and a port: it is there when the first program needs it. */
+bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
+    bool ok = true;
+    pthread_mutex_lock(&rt->lock);
+    if (rt->rules.net == SANDBOX_NET_PROXY && !rt->proxy) {
+        ok = proxy_start(rt->net, NULL, NULL, &rt->proxy, err);
+        if (ok) rt->rules.proxy_port = proxy_port(rt->proxy);
+    }
+    *out = rt->rules;
+    pthread_mutex_unlock(&rt->lock);
+    return ok;
+}
+
+static bool below(const char *path, const char *root) {
+    size_t n = strlen(root);
+    if (n == 1) return true;                              /* "/" */
+    return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == 0);
+}
+
+static bool state_outside(Runtime *rt, const char *const *list, const char *what, Error *err) {
+    for (size_t i = 0; list && list[i]; i++)
+        if (below(rt->state, list[i]))
+            return error_set(err, ERR_CONFIG, "the state %s lies inside %s %s, where tools could read it: set HARNESS_STATE to another place", rt->state,
+                             what, list[i]);
+    return true;
+}
+
+static const char *folder_of(Runtime *rt, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash != path ? copy(rt, (Str){ path, (size_t)(slash - path) }) : "/";
+}
+
+static void make_folder(const char *path) {
+    char *p = mem_dup(path, strlen(path));
+    for (char *c = p + 1; *c; c++)
+        if (*c == '/') *c = 0, mkdir(p, 0700), *c = '/';
+    mkdir(p, 0700);                                       /* whether it worked, store_open finds out */
+    free(p);
+}
+
+/* Where the journal is: a place that no tool can reach, by its real path. */
+static bool set_state(Runtime *rt, Error *err) {
+    Buf path = { 0 };
+    const char *given = rt->config.state ? rt->config.state : getenv("HARNESS_STATE");
+    char real[PATH_MAX];
+    bool ok = true;
+    if (given && given[0]) {
+        if (given[0] != '/' && getcwd(real, sizeof real)) buf_add_fmt(&path, "%s/", real);
+        buf_add(&path, str_from(given));
+    } else {
+        ok = store_default_path(rt->project->root, &path, err);
+    }
+    if (ok) rt->state = copy(rt, buf_str(&path));
+    buf_clear(&path);
+    if (!ok) return false;
+    const char *folder = folder_of(rt, rt->state);
+    make_folder(folder);
+    if (realpath(folder, real)) rt->state = arena_fmt(&rt->arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(rt->state, '/'));
+    const char *workspace[] = { rt->rules.workspace, NULL };
+    return state_outside(rt, workspace, "the workspace", err) && state_outside(rt, rt->rules.read_roots, "the read root", err) &&
+           state_outside(rt, rt->rules.write_roots, "the write root", err);
+}
+
+static bool make_jails(Runtime *rt, Error *err) {
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+    const char **hidden = ARENA_ARRAY(&rt->arena, const char *, 5);
+    for (size_t i = 0; rt->state && i < 4; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
+    JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
+                     .protect = rt->rules.protect, .hidden = hidden };
+    if (!jail_new(&in, &rt->jail, err)) return false;
+    in.read_only = true;
+    return jail_new(&in, &rt->hook_jail, err);
+}
+
+/* ---- network ---- */
+
+static bool make_network(Runtime *rt, Error *err) {
+    const Limits *l = &rt->limits;
+    size_t n = l->domains.n + rt->config.n_allow_domains;
+    Str *all = ARENA_ARRAY(&rt->arena, Str, n + 1);
+    if (l->domains.n) memcpy(all, l->domains.at, l->domains.n * sizeof *all);
+    for (size_t i = 0; i < rt->config.n_allow_domains; i++) all[l->domains.n + i] = arena_str(&rt->arena, rt->config.allow_domains[i]);
+    if (rt->config.n_allow_domains && l->sandbox.network)
+        return error_set(err, ERR_CONFIG, "--allow-domain has no meaning with sandbox.network: true");
+    bool listed = l->has_domains || rt->config.n_allow_domains > 0;
+    rt->client = client_new();
+    return rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err);
+}
+
+/* ---- secrets ---- */
+
+static void add_variable(Runtime *rt, Str name) {
+    if (!name.n) return;
+    const char *value = getenv(copy(rt, name));
+    if (value) redact_add_value(rt->redactor, str_from(value));
+}
+
+static void add_secrets(Runtime *rt) {
+    static const char *const keys[] = { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "COPILOT_TOKEN" };
+    const Settings *s = &rt->project->settings;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) add_variable(rt, str_from(keys[i]));
+    for (size_t i = 0; i < s->n_models; i++) add_variable(rt, s->models[i].api_key_env);
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(s->secrets) && dict_next(value_dict(s->secrets), &i, &e);) {
+        Value *env = value_is_dict(e->value) ? dict_find_str(value_dict(e->value), STR("env")) : NULL;
+        if (env && value_is_string(*env)) add_variable(rt, value_str(*env));
+    }
+}
+
+/* ---- tools ---- */
+
+static ToolExecute *executor(const ToolDef *def) {
+    switch (def->kind) {
+    case TOOL_STARLARK: return def->script ? kind_starlark : kind_missing;
+    case TOOL_COMMAND: return kind_command;
+    case TOOL_ARGV: return kind_argv;
+    default: return kind_missing;
+    }
+}
+
+static bool register_project(Runtime *rt, Error *err) {
+    const Project *p = rt->project;
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const ToolDef *def = &p->tools[i];
+        ToolEntry e = { .def = *def, .execute = executor(def), .scope = def->agent };
+        if (def->kind == TOOL_MCP) continue;              /* registered by mcp/, with its server */
+        if (def->kind == TOOL_COMMAND) e.inspect = kind_command_show;
+        if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
+        if (!registry_add(rt->registry, &e, err)) return false;
+    }
+    bool all = p->settings.builtin_all || (p->has_space && !p->settings.builtin_set);
+    return tool_builtins_register(rt, all, &p->settings.builtin_tools, err);
+}
+
+/* ---- opening and closing ---- */
+
+static bool load(Runtime *rt, Problems *problems, Error *err) {
+    if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
+    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
+                        .lenient = rt->config.lenient, .strict = rt->config.strict };
+    return project_load(&in, &rt->project, problems);
+}
+
+static bool restrain(Runtime *rt, Error *err) {
+    if (!rt->config.own_process) return true;
+    size_t n = 0, more = 0, roots_n = 0;
+    while (rt->rules.write_roots[roots_n]) roots_n++;
+    while (rt->config.writable && rt->config.writable[more]) more++;
+    const char **list = ARENA_ARRAY(&rt->arena, const char *, roots_n + more + 6);
+    list[n++] = rt->rules.workspace;
+    for (size_t i = 0; i < roots_n; i++) list[n++] = rt->rules.write_roots[i];
+    for (size_t i = 0; i < more; i++) list[n++] = rt->config.writable[i];
+    if (rt->state) list[n++] = folder_of(rt, rt->state);
+    list[n++] = "/tmp";
+    if (getenv("TMPDIR")) list[n++] = getenv("TMPDIR");
+    return domain_restrict(list, err);
+}
+
+static bool prepare(Runtime *rt, Error *err) {
+    limits_from(rt->project, &rt->limits);
+    if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
+    if (!rt->config.ephemeral && !set_state(rt, err)) return false;
+    if (!make_jails(rt, err) || !make_network(rt, err)) return false;
+    if (rt->rules.protect && !protect_new(rt->rules.protect, &rt->protect, err)) return false;
+    rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
+    rt->hook_stats = hook_stats_new();
+    rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
+    add_secrets(rt);
+    rt->calls = runtime_host_calls;
+    if (!register_project(rt, err)) return false;
+    heap_freeze_all(rt->heap);
+    return restrain(rt, err);
+}
+
+bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err) {
+    Runtime *rt = mem_zero(1, sizeof *rt);
+    rt->config = *config;
+    pthread_mutex_init(&rt->lock, NULL);
+    pthread_mutex_init(&rt->asking, NULL);
+    rt->heap = heap_new(0);
+    rt->registry = registry_new();
+    rt->redactor = redact_new();
+    bool ok = sandbox_start(&rt->sandbox, err) && load(rt, problems, err) && prepare(rt, err);
+    if (ok) *out = rt;
+    else runtime_close(rt);
+    return ok;
+}
+
+void runtime_close(Runtime *rt) {
+    if (!rt) return;
+    for (Pipe *p = rt->pipes, *next; p; p = next) next = p->next, pipe_free(p);
+    proxy_stop(rt->proxy);
+    sandbox_stop(rt->sandbox);
+    if (rt->hooks) hook_list_free(rt->hooks);
+    if (rt->hook_stats) hook_stats_free(rt->hook_stats);
+    if (rt->workers) worker_pool_free(rt->workers);
+    registry_free(rt->registry);
+    if (rt->policy) policy_free(rt->policy);
+    protect_free(rt->protect);
+    jail_free(rt->jail);
+    jail_free(rt->hook_jail);
+    if (rt->client) client_free(rt->client);
+    if (rt->net) rule_list_free(rt->net);
+    if (rt->store) store_close(rt->store);
+    redact_free(rt->redactor);
+    project_free(rt->project);
+    heap_free(rt->heap);
+    if (rt->host_heap) heap_free(rt->host_heap);
+    arena_clear(&rt->arena);
+    pthread_mutex_destroy(&rt->lock);
+    pthread_mutex_destroy(&rt->asking);
+    free(rt);
+}
+
+/* ---- asking ---- */
+
+const Project *runtime_project(const Runtime *rt) { return rt->project; }
+Registry *runtime_registry(Runtime *rt) { return rt->registry; }
+const Limits *runtime_limits(const Runtime *rt) { return &rt->limits; }
+const Policy *runtime_policy(const Runtime *rt) { return rt->policy; }
+Redactor *runtime_redactor(Runtime *rt) { return rt->redactor; }
+Str runtime_workspace(const Runtime *rt) { return str_from(rt->rules.workspace); }
+Heap *runtime_heap(Runtime *rt) { return rt->heap; }
+
+static bool sync_full(const Project *p) {
+    Value *v = value_is_dict(p->settings.store) ? dict_find_str(value_dict(p->settings.store), STR("sync")) : NULL;
+    return v && value_is_string(*v) && str_eq(value_str(*v), STR("full"));
+}
+
+Store *runtime_store(Runtime *rt, Error *err) {
+    if (!rt->state) return NULL;
+    pthread_mutex_lock(&rt->lock);
+    if (!rt->store && !store_open(rt->state, sync_full(rt->project), &rt->store, err)) rt->store = NULL;
+    Store *s = rt->store;
+    pthread_mutex_unlock(&rt->lock);
+    return s;
+}
+
+void runtime_extend(Runtime *rt, const HostCalls *more) {
+    if (more->register_agent) rt->calls.register_agent = more->register_agent;
+    if (more->delegate) rt->calls.delegate = more->delegate;
+    if (more->complete) rt->calls.complete = more->complete;
+}
