@@ -1,4 +1,6 @@
 #include "tool/call.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tool/pipe.h"

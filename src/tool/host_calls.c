@@ -16,7 +16,7 @@ static const char *level_name(LogLevel level) {
     return names[level];
 }
 
-static bool host_log(Host *h, LogLevel level, Str message, Error *err) {
+static bool tell_log(Host *h, LogLevel level, Str message, Error *err) {
     Pipe *p = pipe_of(h);
     Buf text = { 0 }, data = { 0 };
     Str source = p->f.entry ? p->f.entry->def.name : (Str){ 0 };
@@ -55,7 +55,7 @@ static bool event_name_ok(Str name) {
     return name.n > 0 && name.n <= 100;
 }
 
-static bool host_emit(Host *h, Str name, Value payload, Error *err) {
+static bool tell_event(Host *h, Str name, Value payload, Error *err) {
     Pipe *p = pipe_of(h);
     if (str_starts(name, STR("custom."))) name = str_sub(name, 7, name.n);
     if (!event_name_ok(name)) return error_set(err, ERR_SCRIPT, "event name must match [a-z0-9_.]+");
@@ -66,7 +66,7 @@ static bool host_emit(Host *h, Str name, Value payload, Error *err) {
         event_data_start(&data);
         event_data_value(&data, "payload", payload);
         event_data_end(&data);
-        if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, &data);
+        if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &data);
         ok = event_emit_custom(p->f.run->events, pipe_place(p), buf_str(&type), buf_str(&data), err);
     }
     if (ok && value_is_dict(payload)) tell_hooks(p, HOOK_CUSTOM, buf_str(&type), payload);
@@ -75,7 +75,7 @@ static bool host_emit(Host *h, Str name, Value payload, Error *err) {
     return ok;
 }
 
-static bool host_progress(Host *h, Value done, Value total, Str message, Error *err) {
+static bool tell_progress(Host *h, Value done, Value total, Str message, Error *err) {
     Pipe *p = pipe_of(h);
     const Person *person = &p->f.run->config.person;
     bool ok = true;
@@ -94,7 +94,7 @@ static bool host_progress(Host *h, Value done, Value total, Str message, Error *
     return ok;
 }
 
-static bool host_ask(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err) {
+static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err) {
     Pipe *p = pipe_of(h);
     const Person *person = &p->f.run->config.person;
     if (!person->ask) {
@@ -113,14 +113,14 @@ static bool host_ask(Host *h, Str message, Value schema, Heap *heap, Value *out,
     return ok;
 }
 
-static bool host_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
+static bool reach_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
     Run *r = pipe_of(h)->f.run;
     if (what == HOST_TASK_POLL) return task_poll(r, id, heap, out, err);
     if (what == HOST_TASK_CANCEL) return task_cancel(r, id, heap, out, err);
     return task_await(r, id, timeout_ms, h->cancel, heap, out, err);
 }
 
-static bool host_confirm_write(Host *h, Str path, Error *err) {
+static bool confirm_write(Host *h, Str path, Error *err) {
     Pipe *p = pipe_of(h);
     Str tool = p->f.entry ? p->f.entry->def.name : STR("fs");
     Buf args = { 0 }, shown = { 0 };
@@ -135,5 +135,5 @@ static bool host_confirm_write(Host *h, Str path, Error *err) {
 
 const HostCalls runtime_host_calls = {
     .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
-    .ask = host_ask, .progress = host_progress, .task = host_task, .emit = host_emit, .log = host_log, .confirm_write = host_confirm_write,
+    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .confirm_write = confirm_write,
 };

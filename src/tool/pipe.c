@@ -1,4 +1,6 @@
 #include "tool/pipe.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "value/json.h"
@@ -90,6 +92,7 @@ void pipe_event_start(Pipe *p) {
 bool pipe_event_end(Pipe *p, EventType type) {
     Error err = { 0 };
     event_data_end(&p->data);
+    if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &p->data);
     return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->data), &err) || pipe_broken(p, &err);
 }
 
@@ -185,7 +188,6 @@ static void on_decision(void *ctx, const HookTrace *t) {
     if (t->reason.n) event_data_str(&p->data, "reason", t->reason);
     if (t->failed) event_data_bool(&p->data, "failed", true);
     event_data_int(&p->data, "elapsed_us", t->elapsed_ns / 1000);
-    if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, &p->data);
     pipe_event_end(p, EVENT_HOOK_DECIDED);
 }
 

@@ -57,7 +57,7 @@ ResultClass pipe_repair_class(Pipe *p, bool allowed);
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
 bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
 
-Str pipe_args_json(Pipe *p);                                 /* for events: one line, the tool's patterns redacted */
+Str pipe_args_json(Pipe *p);                                 /* for events: in one line */
 void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparing: all of them, keys sorted */
 bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true: it fits; else all problems, joined by "; " */
 bool pipe_check_args(Pipe *p, Buf *problems);                /* schema and injected names */

@@ -25,6 +25,7 @@ struct ToolEntry {
     void *data;                          /* of the executor */
     Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
+    bool service;                        /* shown only when something needs it: tasks, artifacts */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
 };
 

@@ -1,4 +1,6 @@
 #include "tool/runtime.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -42,8 +44,6 @@ static void make_hosts(Run *r) {
     h.ctx = r->hook_ctx;
     r->hook_host = h;
 }
-
-static void redact_event(void *ctx, Buf *text) { redact_text(ctx, text); }
 
 static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
@@ -206,6 +206,7 @@ void run_add_usage(Run *r, int64_t tokens, double usd) {
 static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */
 
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
+    atomic_store(&r->has_artifacts, true);
     if (r->store) return store_artifact_put(r->store, r->id, tool, mime, bytes, key, err);
     uint8_t random[12];
     random_fill(random, sizeof random);

@@ -16,6 +16,7 @@ struct Runtime {
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
     Heap *heap;                          /* definitions made by the program */
+    VEC(Schema *) schemas;               /* of those */
     Project *project;
     Registry *registry;
     Policy *policy;
@@ -65,6 +66,7 @@ struct Run {
     _Atomic double spend;
     atomic_int turn;
     Hooks *_Atomic own_hooks;            /* once it has registered a hook; else NULL: the project's */
+    atomic_bool has_artifacts;
     atomic_bool failed;                  /* some call has: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */

@@ -1,4 +1,6 @@
 #include "tool/task.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tool/pipe.h"
@@ -303,7 +305,7 @@ bool task_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, 
     Task *t = find(r, id, err);
     if (!t) return false;
     Tasks *list = r->tasks;
-    int64_t end = timeout_ms > 0 ? clock_mono_ns() + timeout_ms * 1000000 : INT64_MAX;
+    int64_t end = timeout_ms >= 0 && timeout_ms < INT64_MAX / 2000000 ? clock_mono_ns() + timeout_ms * 1000000 : INT64_MAX;
     bool ok = true;
     pthread_mutex_lock(&list->lock);
     while (t->status <= TASK_RUNNING && clock_mono_ns() < end && (ok = cancel_check(cancel, err))) {
