@@ -45,6 +45,22 @@ static const Flag inspect_flags[] = {
     { 0 },
 };
 
+static const Flag call_flags[] = {
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument; JSON where the tool does not want text; again for more" },
+    { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
+    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
+    { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
+    { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { 0 },
@@ -61,6 +77,23 @@ const Command command_table[] = {
                 "\n"
                 "model is null when it is inherited. tools and hooks are lists of names.",
         .run = command_agents,
+    },
+    {
+        .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
+        .summary = "call a tool",
+        .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
+                 "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
+                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1 when\n"
+                 "the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
+                 "confirmation is refused unless --yes or --approve allows it.",
+        .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
+                   "harness call run_command --arg command='make test' --trace",
+        .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
+                "\n"
+                "content is a list of typed blocks, value what the tool returned. error, only of an\n"
+                "error: {class, step, rule, message}, class is repairable, retryable or fatal. provider is\n"
+                "the MCP server, task_id the background task that was started; both only then.",
+        .flags = call_flags, .run = command_call,
     },
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
