@@ -1,4 +1,6 @@
 #include "tool/pipe.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "value/json.h"
@@ -31,6 +33,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->f.heap = p->f.worker->heap;
     p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->task = p->broken = false;
     p->attempt = 0;
+    p->hook_nesting = 0;
     p->keep = VALUE_GONE;
     set_ids(p, r, call);
     p->out = out;
@@ -89,6 +92,7 @@ void pipe_event_start(Pipe *p) {
 bool pipe_event_end(Pipe *p, EventType type) {
     Error err = { 0 };
     event_data_end(&p->data);
+    if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &p->data);
     return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->data), &err) || pipe_broken(p, &err);
 }
 
@@ -184,7 +188,6 @@ static void on_decision(void *ctx, const HookTrace *t) {
     if (t->reason.n) event_data_str(&p->data, "reason", t->reason);
     if (t->failed) event_data_bool(&p->data, "failed", true);
     event_data_int(&p->data, "elapsed_us", t->elapsed_ns / 1000);
-    if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, &p->data);
     pipe_event_end(p, EVENT_HOOK_DECIDED);
 }
 
@@ -197,6 +200,8 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
     bool told = pipe_listened(p) || pipe_traced(p);
     HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
                        .agents = call->agents, .n_agents = call->n_agents, .session = r->id, .call_id = p->f.call_id,
-                       .trace = told ? on_decision : NULL, .trace_ctx = p };
+                       .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
+    p->hook_nesting++;
     hook_dispatch(run_hooks(r), &d, out);
+    p->hook_nesting--;
 }

@@ -1,4 +1,6 @@
 #include "tool/runtime.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -43,8 +45,6 @@ static void make_hosts(Run *r) {
     r->hook_host = h;
 }
 
-static void redact_event(void *ctx, Buf *text) { redact_text(ctx, text); }
-
 static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
     Error why = { 0 };
@@ -76,7 +76,9 @@ static bool emit_started(Run *r, Error *err) {
 static void run_free(Run *r) {
     if (r->pool) pool_free(r->pool);
     if (r->own_hooks) hook_list_free(r->own_hooks);
-    run_made_free(r);
+    if (r->made_tools) registry_drop(r->rt->registry, r->id);
+    for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
+    VEC_CLEAR(&r->made);
     if (r->events) event_stream_free(r->events);
     shelf_free(r->cache);
     shelf_free(r->ctx);
@@ -204,6 +206,7 @@ void run_add_usage(Run *r, int64_t tokens, double usd) {
 static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */
 
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
+    atomic_store(&r->has_artifacts, true);
     if (r->store) return store_artifact_put(r->store, r->id, tool, mime, bytes, key, err);
     uint8_t random[12];
     random_fill(random, sizeof random);

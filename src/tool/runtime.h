@@ -58,6 +58,11 @@ Store *runtime_store(Runtime *rt, Error *err);
 /* What rooms below do for scripts: register_agent, delegate, complete. Before the first call. */
 void runtime_extend(Runtime *rt, const HostCalls *calls);
 
+/* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
+bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
+Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
+const struct Call *runtime_host_call(Host *h);
+
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */
 typedef struct RunConfig {
     Str id;                              /* empty: a new one (UUID v7) */

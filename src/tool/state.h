@@ -16,6 +16,7 @@ struct Runtime {
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
     Heap *heap;                          /* definitions made by the program */
+    VEC(Schema *) schemas;               /* of those */
     Project *project;
     Registry *registry;
     Policy *policy;
@@ -45,7 +46,6 @@ typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;     
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
-typedef struct RunMade { Heap *heap; Module *module, *when; Schema *schema; } RunMade;   /* of a tool or hook registered in the run */
 
 struct Run {
     Runtime *rt;
@@ -66,6 +66,7 @@ struct Run {
     _Atomic double spend;
     atomic_int turn;
     Hooks *_Atomic own_hooks;            /* once it has registered a hook; else NULL: the project's */
+    atomic_bool has_artifacts;
     atomic_bool failed;                  /* some call has: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */
@@ -78,7 +79,7 @@ struct Run {
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
     VEC(RunFailure) failures;
-    VEC(RunMade) made;
+    VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
     int64_t made_tools, made_hooks, made_agents;
     Tasks *tasks;                        /* NULL: none was started */
 };
@@ -102,10 +103,10 @@ void confirm_escape(Buf *out, Str text);                     /* control, bidirec
 
 /* host_calls.c, meta.c */
 extern const HostCalls runtime_host_calls;
-bool run_meta_tool(Run *r, const Pipe *p, Value definition, Error *err);
-bool run_meta_hook(Run *r, const Pipe *p, Value definition, Error *err);
-bool run_meta_allowed(Run *r, const Pipe *p, const char *event, const char *kind, Value definition, Error *err);
-void run_made_free(Run *r);
+bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
+bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err);
+bool runtime_meta_tool(Host *h, Value definition, Error *err);
+bool runtime_meta_hook(Host *h, Value definition, Error *err);
 
 /* task.c */
 void task_list_free(Run *r);             /* cancels and waits */
