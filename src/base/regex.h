@@ -23,9 +23,9 @@ enum {                                   /* flags */
     REGEX_IGNORE_CASE = 1,
     REGEX_MULTILINE = 2,                 /* ^ and $ match at line breaks too */
     REGEX_DOTALL = 4,                    /* . matches line breaks too */
-    REGEX_ANCHORED = 16,                 /* a match must begin where the search does */
     REGEX_ECMA = 8,                      /* JavaScript's dialect with the flag u, as JSON Schema asks for (base/regex_ecma.h) */
     REGEX_ANY_TEXT = 16,                 /* the text need not be UTF-8 and is not checked: what is not is never part of a match */
+    REGEX_ANCHORED = 32,                 /* a match must begin where the search does */
 };
 
 /* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number

@@ -4,13 +4,10 @@
 #include "script/host.h"
 #include "starlark/vm.h"
 
-/* One table per file or module. */
-#define SCRIPT_TABLES(X) \
-    X(re) X(string) X(cache) X(ctx) X(metrics) X(log) X(task) X(meta) X(content) X(time) X(uuid) X(hash) X(crypto) X(base64) X(url) \
-    X(os) X(template) X(validate) X(set) X(agent) X(decision) X(misc)
-#define X(name) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
-SCRIPT_TABLES(X)
-#undef X
+/* tables.def: one table per module, of functions without a module per file. */
+#define TABLE(name) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
+#include "script/tables.def"
+#undef TABLE
 
 /* The flags of most functions: arguments by position or by name. */
 enum { SCRIPT_FN = NATIVE_HOST, SCRIPT_OPEN = NATIVE_HOST | NATIVE_VARIADIC };
