@@ -18,7 +18,7 @@ enum { CHUNK_MAX = 1 << 20, CHUNK_SLOW_NS = 1000000, DEPTH_MAX = 20000 };
 
 /* `pace` is the one thing that changes: how long a first stretch was fine in earlier texts (REGEX_ANY_TEXT, which is for
  * searching many of them). */
-struct Regex { pcre2_code *code; uint32_t groups; bool jit, any_text; atomic_size_t *pace; };
+struct Regex { pcre2_code *code; uint32_t groups; bool jit, any_text, anchored; atomic_size_t *pace; };
 
 /* ---- what each thread keeps ---- */
 
@@ -66,6 +66,7 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     if (flags & REGEX_MULTILINE) options |= PCRE2_MULTILINE;
     if (flags & REGEX_DOTALL) options |= PCRE2_DOTALL;
     if (flags & REGEX_ANY_TEXT) options |= PCRE2_MATCH_INVALID_UTF;
+    if (flags & REGEX_ANCHORED) options |= PCRE2_ANCHORED;
     int code;
     size_t offset;
     pcre2_code *out = pcre2_compile((PCRE2_SPTR)pattern.at, pattern.n, options, &code, &offset, NULL);
@@ -98,7 +99,7 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
     }
     Regex *re = mem_alloc(sizeof *re);
     *re = (Regex){ .code = code, .groups = groups, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0,
-                   .any_text = flags & REGEX_ANY_TEXT, .pace = mem_alloc(sizeof *re->pace) };
+                   .any_text = flags & REGEX_ANY_TEXT, .anchored = flags & REGEX_ANCHORED, .pace = mem_alloc(sizeof *re->pace) };
     atomic_init(re->pace, CHUNK_START);
     return re;
 }
@@ -154,7 +155,7 @@ static bool search(const Regex *re, Str text, size_t start, Scratch *s, pcre2_ma
                    Error *err) {
     int64_t begin = 0;
     for (size_t chunk = atomic_load_explicit(re->pace, memory_order_relaxed);;) {
-        size_t last = text.n - start > chunk ? char_start(text, start + chunk) : text.n;
+        size_t last = !re->anchored && text.n - start > chunk ? char_start(text, start + chunk) : text.n;
         int64_t before = last < text.n ? clock_mono_ns() : 0;
         int code = search_once(re, text, start, last, s, data);
         if (code >= 0) return *found = true, true;
@@ -176,10 +177,9 @@ static bool valid_text(const Regex *re, Str text, Error *err) {
     return re->any_text || utf8_valid(text) || error_set(err, ERR_VALIDATION, "regular expression: the text is not valid UTF-8");
 }
 
-bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
+bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
     if (!text.at) text = STR("");
     if (start > text.n) return *found = false, true;
-    if (!valid_text(re, text, err)) return false;
     Scratch *s = scratch_get();
     pcre2_match_data *data = n <= PAIRS ? s->data : pcre2_match_data_create((uint32_t)n, NULL);
     if (!data) abort();                                /* memory is exhausted */
@@ -191,6 +191,10 @@ bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_
     }
     if (data != s->data) pcre2_match_data_free(data);
     return ok;
+}
+
+bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err) {
+    return valid_text(re, text, err) && regex_find_next(re, text, start, spans, n, cancel, found, err);
 }
 
 bool regex_test(const Regex *re, Str text, bool *found, Error *err) {

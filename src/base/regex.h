@@ -25,6 +25,7 @@ enum {                                   /* flags */
     REGEX_DOTALL = 4,                    /* . matches line breaks too */
     REGEX_ECMA = 8,                      /* JavaScript's dialect with the flag u, as JSON Schema asks for (base/regex_ecma.h) */
     REGEX_ANY_TEXT = 16,                 /* the text need not be UTF-8 and is not checked: what is not is never part of a match */
+    REGEX_ANCHORED = 32,                 /* a match must begin where the search does */
 };
 
 /* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number
@@ -41,4 +42,6 @@ typedef struct { size_t from, to; } RegexSpan;
  * "regular expression: too many steps", ERR_VALIDATION for text that is not UTF-8 (unless REGEX_ANY_TEXT), or as cancel_check does.
  * `cancel` may be NULL. */
 bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err);
+/* The same for text that a search has found to be UTF-8 already: going on behind a match must not cost the whole text anew. */
+bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err);
 bool regex_test(const Regex *re, Str text, bool *found, Error *err);   /* is there a match anywhere? */

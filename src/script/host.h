@@ -14,7 +14,9 @@
 typedef struct Host Host;
 typedef enum { HOST_TASK_POLL, HOST_TASK_AWAIT, HOST_TASK_CANCEL } HostTask;
 
-/* `out` values are made in `heap`. Requests and definitions are dicts with the keyword names of starlark.md. */
+/* `out` values are made in `heap`. Requests and definitions are dicts with the keyword names of starlark.md. An error should
+ * be a sentence without the function's name: that is put in front. A timeout_ms
+ * of call_tool that is 0, or of task that is -1: none was given. */
 typedef struct HostCalls {
     bool (*call_tool)(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
     bool (*list_tools)(Host *h, Str pattern, Heap *heap, Value *out, Error *err);
@@ -49,9 +51,13 @@ struct Host {
     StrList env_allow;                   /* names that env() may read */
     StrList args;                        /* os.args */
     const Log *log;
-    Value runtime;                       /* the frozen dict `runtime`; in a frozen heap or in the call's */
+    Value runtime;                       /* the frozen dict `runtime`, in a frozen heap; GONE: empty, or see worker_take */
 };
 
+/* A line for the log: to HostCalls.log, or without one to `log`. h may be NULL: nowhere. */
+bool host_log(Host *h, LogLevel level, Str message, Error *err);
+
 /* Makes every host module, for tools and for hooks, in *heap, frozen: for ProjectInput.predeclared and hook_predeclared.
- * The heap must outlive every project loaded with it. Implements host_names.def name by name: a unit test compares. */
+ * The heap must outlive every project loaded with it. Implements host_names.def name by name, and nothing else. All functions are
+ * NATIVE_HOST: a script's top level may not call them. */
 bool host_modules_new(Heap **heap, Dict **tools, Dict **hooks, Error *err);

@@ -59,7 +59,9 @@ static void remember(Copier *c, const Object *from, Object *to) {
 
 static Object *twin_dict(Copier *c, const Dict *from, Error *err) {
     Dict *to;
-    return dict_copy(c->heap, from, &to, err) ? &to->obj : NULL;
+    if (!dict_copy(c->heap, from, &to, err)) return NULL;
+    to->obj.aux = from->obj.aux;
+    return &to->obj;
 }
 
 static Object *twin_bytes(Copier *c, const Object *from, Error *err) {

@@ -27,6 +27,7 @@ struct Dict {
     uint32_t *slot;
 };
 enum { DICT_LINEAR = 8 };
+enum { DICT_BLOCK = 1 };          /* obj.aux: a mark that rooms above give (script/content.h); deep copies keep it */
 #define DICT_MAX ((size_t)1 << 27)
 
 Dict *dict_new(Heap *h, size_t room, Error *err);
