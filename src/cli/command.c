@@ -61,6 +61,17 @@ static const Flag call_flags[] = {
     { 0 },
 };
 
+static const Flag sandbox_flags[] = {
+    { "--network", NULL, NULL, NULL, "open the network" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
+    { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
+    { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
+    { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
+    { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
+    { "--explain", NULL, NULL, NULL, "show the layers and, after a failure, what was denied" },
+    { 0 },
+};
+
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { 0 },
@@ -184,6 +195,19 @@ const Command command_table[] = {
         .example = "harness pull",
         .json = "[{type, url, path, ref, commit, status, files}]",
         .run = command_pull,
+    },
+    {
+        .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
+        .summary = "run a command confined to this folder",
+        .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
+                 "would run: no network, nothing else writable, only the system's own folders\n"
+                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, limits on\n"
+                 "memory, time, files and processes. Whatever it started is ended with it. Standard\n"
+                 "input, output and error pass through, and its exit status: 128 + N when signal N\n"
+                 "ended it, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
+        .example = "harness sandbox -- make test\n"
+                   "harness sandbox --allow-domain github.com --explain -- git fetch",
+        .flags = sandbox_flags, .run = command_sandbox,
     },
     {
         .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,

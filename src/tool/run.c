@@ -49,7 +49,7 @@ static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
     Error why = { 0 };
     r->events = event_stream_new(r->id);
-    event_stream_redact(r->events, redact_event, rt->redactor);
+    event_stream_redact(r->events, redact_stream, rt->redactor);
     for (size_t i = 0; i < r->config.n_sinks; i++) event_stream_add(r->events, r->config.sinks[i]);
     if (r->config.no_store) return true;
     r->store = runtime_store(rt, &why);

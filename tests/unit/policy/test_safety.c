@@ -185,11 +185,13 @@ static void test_tables(void **state) {
 #undef REACH
     };
     static const struct { const char *module, *member; } host[] = {
+#define VALUE(name) { #name, "*" },
 #define MODULE(module, who) { #module, "*" },
 #define MEMBER(module, name, who) { #module, #name },
 #define FLAT(name, who) { #name, "" },
 #define CALLABLE(module)
 #include "artifact/host_names.def"
+#undef VALUE
 #undef MODULE
 #undef MEMBER
 #undef FLAT
