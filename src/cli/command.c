@@ -61,6 +61,30 @@ static const Flag call_flags[] = {
     { 0 },
 };
 
+static const Flag run_flags[] = {
+    { "-p", NULL, "TEXT", NULL, "one job: TEXT is said, the answer printed; - reads it" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
+    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
+    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
+    { "--record", NULL, "FILE", NULL, "write requests and replies down" },
+    { "--replay", NULL, "FILE", NULL, "answer from a recording" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+static const Flag context_flags[] = {
+    { "--agent", NULL, "AGENT", NULL, "of this agent" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { 0 },
+};
+
 static const Flag sandbox_flags[] = {
     { "--network", NULL, NULL, NULL, "open the network" },
     { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
@@ -113,6 +137,15 @@ const Command command_table[] = {
         .example = "source <(harness completion bash)\n"
                    "harness completion fish > ~/.config/fish/completions/harness.fish",
         .run = command_completion,
+    },
+    {
+        .name = "context", .operands = "",
+        .summary = "what the model will see",
+        .about = "The system prompt and each tool's description and schema, with an estimate of\n"
+                 "their tokens. With --log-level debug the texts themselves.",
+        .example = "harness context --agent reviewer",
+        .json = "[{part, name, tokens, text}]",
+        .flags = context_flags, .run = command_context,
     },
     {
         .name = "doctor", .operands = "",
@@ -195,6 +228,42 @@ const Command command_table[] = {
         .example = "harness pull",
         .json = "[{type, url, path, ref, commit, status, files}]",
         .run = command_pull,
+    },
+    {
+        .name = "run", .operands = "",
+        .summary = "work with the project's agent",
+        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone goes\n"
+                 "to standard output. Every call of a tool goes through the whole pipeline. The run\n"
+                 "is kept: `harness runs` lists it, and one that was interrupted can be resumed.",
+        .example = "harness run -p 'What does this project do?'",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .flags = run_flags, .run = command_run,
+    },
+    {
+        .name = "runs", .operands = "",
+        .summary = "list the runs of this project",
+        .about = "Every run of the project, newest first: its id, when it began, how it ended.",
+        .example = "harness runs --json",
+        .json = "[{id, status, started, ended, agent, turns, tool_calls, usage}], newest first",
+        .run = command_runs,
+    },
+    {
+        .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "go on with a run that was interrupted",
+        .about = "Goes on where the run stopped. What was done is not done again: results are taken\n"
+                 "from the journal, calls that only read or can be repeated are repeated, and of the\n"
+                 "others the model learns that their outcome is unknown. RUN may be a prefix.",
+        .example = "harness runs resume 0198c2",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .flags = run_flags, .run = command_runs_resume,
+    },
+    {
+        .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "the events of a run",
+        .about = "Every event of a run in order. RUN may be a prefix.",
+        .example = "harness runs show 0198c2 --json",
+        .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}]}",
+        .run = command_runs_show,
     },
     {
         .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
