@@ -163,6 +163,10 @@ typedef struct ProjectInput {
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
 
+/* A project of one definition, given as JSON, that a running program makes: `list` is tools, hooks or agents. The same checks as
+ * for one inside harness.md. `in` needs predeclared, hook_predeclared and universe, which outlive it. */
+bool project_define(const ProjectInput *in, const char *list, Str definition, Project **out, Problems *problems);
+
 const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, not those private to an agent */
 const HookDef *project_hook(const Project *p, Str name);
 const AgentDef *project_agent(const Project *p, Str name);

@@ -45,6 +45,33 @@ static const Flag inspect_flags[] = {
     { 0 },
 };
 
+static const Flag call_flags[] = {
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument; JSON where the tool does not want text; again for more" },
+    { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
+    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
+    { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
+    { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+static const Flag sandbox_flags[] = {
+    { "--network", NULL, NULL, NULL, "open the network" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
+    { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
+    { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
+    { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
+    { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
+    { "--explain", NULL, NULL, NULL, "show the layers and, after a failure, what was denied" },
+    { 0 },
+};
+
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { 0 },
@@ -61,6 +88,23 @@ const Command command_table[] = {
                 "\n"
                 "model is null when it is inherited. tools and hooks are lists of names.",
         .run = command_agents,
+    },
+    {
+        .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
+        .summary = "call a tool",
+        .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
+                 "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
+                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1 when\n"
+                 "the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
+                 "confirmation is refused unless --yes or --approve allows it.",
+        .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
+                   "harness call run_command --arg command='make test' --trace",
+        .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
+                "\n"
+                "content is a list of typed blocks, value what the tool returned. error, only of an\n"
+                "error: {class, step, rule, message}, class is repairable, retryable or fatal. provider is\n"
+                "the MCP server, task_id the background task that was started; both only then.",
+        .flags = call_flags, .run = command_call,
     },
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
@@ -151,6 +195,19 @@ const Command command_table[] = {
         .example = "harness pull",
         .json = "[{type, url, path, ref, commit, status, files}]",
         .run = command_pull,
+    },
+    {
+        .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
+        .summary = "run a command confined to this folder",
+        .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
+                 "would run: no network, nothing else writable, only the system's own folders\n"
+                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, limits on\n"
+                 "memory, time, files and processes. Whatever it started is ended with it. Standard\n"
+                 "input, output and error pass through, and its exit status: 128 + N when signal N\n"
+                 "ended it, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
+        .example = "harness sandbox -- make test\n"
+                   "harness sandbox --allow-domain github.com --explain -- git fetch",
+        .flags = sandbox_flags, .run = command_sandbox,
     },
     {
         .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,

@@ -38,6 +38,7 @@ bool command_is_group(const char *word);               /* does a two-word name s
 const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
 
 int command_agents(Cli *cli);
+int command_call(Cli *cli);
 int command_completion(Cli *cli);
 int command_doctor(Cli *cli);
 int command_help(Cli *cli);
@@ -49,6 +50,7 @@ int command_scaffold(Cli *cli);
 int command_schema_test(Cli *cli);
 int command_schema_validate(Cli *cli);
 int command_pull(Cli *cli);
+int command_sandbox(Cli *cli);
 int command_starlark(Cli *cli);
 int command_tools(Cli *cli);
 int command_validate(Cli *cli);

@@ -1,20 +1,9 @@
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/landlock.h>
-#include <linux/openat2.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "cli/cli.h"
+#include "sandbox/probe.h"
 #include "value/json.h"
-
-enum { LANDLOCK_ABI_MIN = 2 };   /* what 2 lacks beside 3 (truncate) the syscall filter can refuse */
 
 typedef struct Doctor { Cli *cli; size_t n; bool healthy; } Doctor;
 typedef enum { OPTIONAL, REQUIRED } Need;
@@ -48,47 +37,12 @@ static void check_kernel(Doctor *d) {
     if (uname(&name) == 0) found(d, OPTIONAL, "kernel", true, "%s %s %s", name.sysname, name.release, name.machine);
 }
 
-static void check_landlock(Doctor *d) {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (abi < 0)
-        found(d, REQUIRED, "landlock", false, "%s", errno == EOPNOTSUPP ? "turned off at boot" : "not in this kernel");
-    else
-        found(d, REQUIRED, "landlock", abi >= LANDLOCK_ABI_MIN, "ABI %ld", abi);
-}
-
-static bool seccomp_offers(uint32_t action) {
-    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
-}
-
-static void check_seccomp(Doctor *d) {
-    bool filter = prctl(PR_GET_SECCOMP) >= 0 && seccomp_offers(SECCOMP_RET_ERRNO);
-    bool notify = seccomp_offers(SECCOMP_RET_USER_NOTIF);
-    found(d, REQUIRED, "seccomp", filter, "%s", !filter ? "not in this kernel" : notify ? "filters, notify" : "filters");
-}
-
-static void check_openat2(Doctor *d) {
-    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH };
-    long fd = syscall(SYS_openat2, AT_FDCWD, ".", &how, sizeof how);
-    if (fd >= 0) close((int)fd);
-    found(d, REQUIRED, "openat2", fd >= 0, "%s", fd >= 0 ? "files can be jailed" : strerror(errno));
-}
-
-/* Tried in a child, because there is no way back out of a namespace. */
-static bool child_can_unshare(int flags) {
-    pid_t child = fork();
-    if (child == 0) _exit(unshare(flags) == 0 ? 0 : 1);
-    int status = 1;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void check_mounts(Doctor *d) {
-    if (child_can_unshare(CLONE_NEWNS))
-        found(d, OPTIONAL, "mount namespaces", true, "as this user");
-    else if (child_can_unshare(CLONE_NEWUSER | CLONE_NEWNS))
-        found(d, OPTIONAL, "mount namespaces", true, "in a user namespace");
-    else
-        found(d, OPTIONAL, "mount namespaces", false, "not permitted here");
+static void found_in_kernel(void *ctx, const char *check, bool ok, const char *detail) {
+    static const char *const optional[] = { "pidfd", "private mounts" };
+    Need need = REQUIRED;
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (strcmp(check, optional[i]) == 0) need = OPTIONAL;
+    found(ctx, need, check, ok, "%s", detail);
 }
 
 /* How a library tells its version: a function that returns text, or nothing at all. libgit2
@@ -99,6 +53,7 @@ static const struct Library { const char *name, *file; Ask ask; const char *func
     { "OpenSSL", "libcrypto.so.3", ASK_OPENSSL, "OpenSSL_version" },
     { "libmicrohttpd", "libmicrohttpd.so.12", ASK_TEXT, "MHD_get_version" },
     { "libgit2", "libgit2.so.1.5", ASK_GIT2, "git_libgit2_version" },
+    { "libseccomp", "libseccomp.so.2", ASK_NOTHING, NULL },
     { "libedit", "libedit.so.2", ASK_NOTHING, NULL },
 };
 
@@ -142,10 +97,7 @@ static void check_keys(Doctor *d) {
 int command_doctor(Cli *cli) {
     Doctor d = { .cli = cli, .healthy = true };
     check_kernel(&d);
-    check_landlock(&d);
-    check_seccomp(&d);
-    check_openat2(&d);
-    check_mounts(&d);
+    probe_describe(found_in_kernel, &d);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) check_library(&d, &libraries[i]);
     check_keys(&d);
     if (cli->json) buf_add(&cli->out, STR("]\n"));

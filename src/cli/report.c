@@ -54,18 +54,20 @@ static void fail_with_first(Cli *cli, const Problems *problems) {
     cli_fail(cli, CLI_FAILED, &err);
 }
 
+void report_failure(Cli *cli, const Problems *problems) {
+    Buf line = { 0 };
+    if (cli->json) fail_with_first(cli, problems);
+    else
+        for (size_t i = 0; i < problems->n; i++)
+            if (problems->at[i].severity == PROBLEM_ERROR) say_problem(cli, &problems->at[i], &line);
+    if (!cli->json) say_dropped(cli, problems);
+    buf_clear(&line);
+}
+
 Project *report_project(Cli *cli) {
     Project *project = NULL;
     Problems problems = { 0 };
-    if (!report_load(cli, false, &project, &problems)) {
-        Buf line = { 0 };
-        if (cli->json) fail_with_first(cli, &problems);
-        else
-            for (size_t i = 0; i < problems.n; i++)
-                if (problems.at[i].severity == PROBLEM_ERROR) say_problem(cli, &problems.at[i], &line);
-        if (!cli->json) say_dropped(cli, &problems);
-        buf_clear(&line);
-    }
+    if (!report_load(cli, false, &project, &problems)) report_failure(cli, &problems);
     problems_clear(&problems);
     return project;
 }

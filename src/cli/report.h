@@ -13,3 +13,4 @@ void report_count(Buf *out, size_t n, const char *noun);           /* "1 tool", 
 /* For commands that need a sound project: loads it or reports every error (with --json, the first one as
  * {"error": …}). Warnings are left to validate. NULL: the command returns CLI_FAILED. */
 Project *report_project(Cli *cli);
+void report_failure(Cli *cli, const Problems *problems);          /* what report_project does when loading fails */

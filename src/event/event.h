@@ -42,7 +42,7 @@ typedef struct EventSink {
 EventStream *event_stream_new(Str run);
 void event_stream_free(EventStream *s);  /* frees its sinks */
 void event_stream_add(EventStream *s, EventSink sink);
-/* Called on each event's data, and on the name of a custom one, before it goes anywhere; redact_event (policy/redact.h) is
+/* Called on each event's data, and on the name of a custom one, before it goes anywhere; redact_stream (policy/redact.h) is
  * made for it. Data that is no longer an object afterwards becomes {"redacted":true}. Before the first event. */
 void event_stream_redact(EventStream *s, void (*redact)(void *ctx, Buf *text), void *ctx);
 uint64_t event_stream_last(EventStream *s);                  /* seq of the newest event; 0: none */

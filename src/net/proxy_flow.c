@@ -37,7 +37,7 @@ bool proxy_flow_add(ProxyFlow *f, Str bytes) {
     return true;
 }
 
-static bool is_later(void) { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+static bool is_later(void) { return errno == EAGAIN || errno == EINTR; }
 
 typedef enum { MOVED, BLOCKED, BROKEN } Moved;
 

@@ -284,4 +284,4 @@ bool redact_json(Redactor *r, Buf *text) {
     return changed;
 }
 
-void redact_event(void *redactor, Buf *text) { redact_json(redactor, text); }
+void redact_stream(void *redactor, Buf *text) { redact_json(redactor, text); }

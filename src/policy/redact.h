@@ -18,6 +18,6 @@ bool redact_text(Redactor *r, Buf *text);                /* in place; true when 
  * nothing), a number becomes the string "[redacted]"; where a pattern reaches across strings, so does everything. Text that does
  * not start like JSON's {, [ or " is plain. */
 bool redact_json(Redactor *r, Buf *text);
-void redact_event(void *redactor, Buf *text);            /* redact_json, as event_stream_redact wants it */
+void redact_stream(void *redactor, Buf *text);            /* redact_json, as event_stream_redact wants it */
 bool redact_would(Redactor *r, Str text);
 bool redact_empty(const Redactor *r);                    /* nothing to look for: callers skip the work */

@@ -157,6 +157,7 @@ static void undo_folder(Walk *to, size_t depth, Str path) {
     while (to->step.n > depth)
         if (!walk_up(to))
             return;
+    to->force = true;
     if (walk_out(to))
         jail_remove_target(to, path, NULL, NULL);
 }

@@ -16,6 +16,8 @@ static bool unlink_at(int dir, const char *name, int flags) {
 
 static bool may_go(const Walk *w, const char *name, Str path, Error *err) {
     struct statx st;
+    if (w->force)                                      /* what we put there ourselves */
+        return true;
     if (!walk_stat(w->dir, name, &st))
         return errno == ENOENT || walk_fail(path, errno, err);
     FenceMatch m = walk_peek(w, name, &st).match;

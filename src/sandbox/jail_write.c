@@ -44,6 +44,8 @@ bool jail_make_parents(Walk *w, Str path, Error *err) {
 static bool check_target(const Walk *w, Str path, const JailWrite *how, Error *err) {
     if (!walk_may_write(w, path, false, err))
         return false;
+    if (!walk_exists(w) && path.at[path.n - 1] == '/')
+        return walk_fail(path, EISDIR, err);
     if (!walk_exists(w))
         return !how->expect || fail_changed(path, err);
     if (!walk_right_kind(w, path, false, err))

@@ -125,7 +125,7 @@ static void sweep_orphans(Launcher *l) {
         Tree orphans = { .skip = live.at, .n_skip = live.n };
         tree_signal(&orphans, SIGKILL);
         reap(l);
-        bool more = tree_count(&orphans) > 0;
+        bool more = tree_count(&orphans, 1) > 0;
         VEC_CLEAR(&live);
         if (!more || clock_mono_ns() > until) return;
         usleep(SWEEP_MS * 1000);

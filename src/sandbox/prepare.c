@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #include "base/vec.h"
 #include "sandbox/filter.h"
@@ -14,6 +15,7 @@ static const char *const system_read[] = { "/usr", "/bin", "/sbin", "/lib", "/li
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
 static const char search_path[] = "/usr/local/bin:/usr/bin:/bin";
 
+enum { THREADS_EACH = 2 };
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* ---- environment and program ------------------------------------------------------------------------------------ */
@@ -86,7 +88,17 @@ static void limit(ChildPlan *p, int what, uint64_t soft, uint64_t hard) {
     p->limit[p->n_limits++].to = (struct rlimit){ .rlim_cur = soft < top ? soft : top, .rlim_max = top };
 }
 
+/* The kernel counts all that its user runs, threads too, and root not at all. So this only blunts a bomb until the
+ * supervisor has counted: room for what runs anyway (at most all of the machine's), and for this call with threads. */
+static void limit_tasks(const RequestHead *h, ChildPlan *p) {
+    struct sysinfo now;
+    if (sysinfo(&now) < 0) return;
+    uint64_t most = (uint64_t)now.procs + (uint64_t)h->processes * THREADS_EACH;
+    limit(p, RLIMIT_NPROC, most, most);
+}
+
 static void set_limits(const RequestHead *h, ChildPlan *p) {
+    limit_tasks(h, p);
     limit(p, RLIMIT_AS, h->memory_bytes, h->memory_bytes);
     limit(p, RLIMIT_CPU, h->cpu_seconds, (uint64_t)h->cpu_seconds + 5);   /* SIGXCPU first, then SIGKILL */
     limit(p, RLIMIT_FSIZE, h->file_bytes, h->file_bytes);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@
 #include "sandbox/scratch.h"
 #include "sandbox/tree.h"
 
-enum { COUNT_EVERY_MS = 20, KILL_EVERY_MS = 2, CLEAN_MS = 200, GIVE_UP_MS = 10000 };
+enum { NICE = -10, COUNT_EVERY_MS = 20, KILL_EVERY_MS = 2, CLEAN_MS = 200, GIVE_UP_MS = 10000 };
 enum { WAIT_CHANNEL, WAIT_SIGNALS, WAIT_REPORT, WAIT_ASK, WAIT_CONNECTS };
 #define MS 1000000ll
 
@@ -152,7 +153,7 @@ static void on_time(Supervisor *s, int64_t now) {
     }
     if (now >= s->count_at && !s->process_limit) {
         s->count_at = now + COUNT_EVERY_MS * MS;
-        if (tree_count(&s->tree) > s->job->request->head.processes) {
+        if (tree_count(&s->tree, (size_t)s->job->request->head.processes + 1) > s->job->request->head.processes) {
             s->process_limit = true;
             s->kill_at = now;
         }
@@ -226,6 +227,7 @@ static bool start_child(Supervisor *s, ChildPlan *plan, Error *err) {
     s->child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
     if (s->child == 0) child_start(plan);
     int problem = errno;
+    (void)setpriority(PRIO_PROCESS, 0, NICE);            /* a bomb must not starve us; root may, others have a limit of tasks */
     close(report[1]);
     for (int i = 0; i < 3; i++) close(s->job->stream[i]);
     s->report = report[0];

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/vec.h"
 
+enum { ROUNDS_MAX = 50 };
 typedef VEC(pid_t) Pids;
 
 static bool is_number(const char *s) { return *s >= '1' && *s <= '9'; }
@@ -100,48 +101,70 @@ static void descendants_by_parent(const Tree *t, Pids *out) {
     VEC_CLEAR(&all);
 }
 
-static void descendants(const Tree *t, Pids *out) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    if (access(path, F_OK) != 0) {
-        descendants_by_parent(t, out);
-        return;
+/* Groups of the tree hold nobody else: one can only join a group of one's own session, and the sessions were made inside.
+ * A group gets its signal in one step. */
+static void signal_with_group(pid_t pid, int signal, pid_t *last_group) {
+    pid_t group = getpgid(pid);
+    if (group > 1 && group != getpgrp()) {
+        if (group != *last_group) (void)kill(-group, signal);
+        *last_group = group;
+    } else {
+        (void)kill(pid, signal);
     }
-    add_children(t, getpid(), out);
-    for (size_t i = 0; i < out->n; i++) add_children(&(Tree){ 0 }, out->at[i], out);
 }
 
-size_t tree_count(const Tree *t) {
+/* Walks down from this process. Each one found is sent `signal` (0: none) at once, not when all are known: a bomb must
+ * have less of the machine the longer this takes. Ends early at `most`. */
+static void descendants(const Tree *t, int signal, size_t most, Pids *out) {
+    char path[64];
+    pid_t group = 0;
+    size_t signalled = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    bool listed = access(path, F_OK) == 0;
+    if (listed) add_children(t, getpid(), out);
+    else descendants_by_parent(t, out);
+    for (size_t i = 0; i < out->n && out->n < most; i++) {
+        for (; signal && signalled < out->n; signalled++) signal_with_group(out->at[signalled], signal, &group);
+        if (listed) add_children(&(Tree){ 0 }, out->at[i], out);
+    }
+    for (; signal && signalled < out->n; signalled++) signal_with_group(out->at[signalled], signal, &group);
+}
+
+static size_t sweep(const Tree *t, int signal, size_t most) {
     Pids pids = { 0 };
     if (t->own_namespace) all_processes(&pids);
-    else descendants(t, &pids);
+    else descendants(t, signal, most, &pids);
     size_t n = pids.n;
     VEC_CLEAR(&pids);
     return n;
 }
 
-/* Groups of the tree hold nobody else: one can only join a group of one's own session, and the sessions were made inside.
- * A group gets its signal in one step. */
+size_t tree_count(const Tree *t, size_t most) { return sweep(t, 0, most); }
+
+/* Killing one of many that fork only makes room for the next. Stopped first, they keep their places: the limit of tasks
+ * then ends the growth, and when nothing new is found all are killed. */
+static void stop_growth(const Tree *t) {
+    size_t last = 0;
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        size_t n = sweep(t, SIGSTOP, SIZE_MAX);
+        if (n <= last) return;
+        last = n;
+    }
+}
+
 void tree_signal(const Tree *t, int signal) {
     if (t->own_namespace) {
         (void)kill(-1, signal);
         return;
     }
-    Pids pids = { 0 };
-    descendants(t, &pids);
-    pid_t last = 0, own = getpgrp();
-    for (size_t i = 0; i < pids.n; i++) {
-        pid_t group = getpgid(pids.at[i]);
-        if (group > 1 && group != own && group != last) (void)kill(-group, signal), last = group;
-        else if (group == own || group < 0) (void)kill(pids.at[i], signal);
-    }
-    VEC_CLEAR(&pids);
+    if (signal == SIGKILL) stop_growth(t);
+    (void)sweep(t, signal, SIZE_MAX);
 }
 
 bool tree_has_group(const Tree *t, pid_t group) {
     Pids pids = { 0 };
     if (t->own_namespace) all_processes(&pids);
-    else descendants(t, &pids);
+    else descendants(t, 0, SIZE_MAX, &pids);
     bool found = false;
     for (size_t i = 0; i < pids.n && !found; i++) found = getpgid(pids.at[i]) == group;
     VEC_CLEAR(&pids);

@@ -11,9 +11,9 @@ typedef struct Tree {
     size_t n_skip;
 } Tree;
 
-size_t tree_count(const Tree *t);                      /* processes, without this one */
-/* Sends to all. In a namespace of its own that is one step, which no fork can outrun; otherwise process groups first, then
- * what is left; SIGKILL has to be repeated until nothing is left to wait for. */
+size_t tree_count(const Tree *t, size_t most);         /* processes, without this one; may stop counting at `most` */
+/* Sends to all. In a namespace of its own that is one step, which no fork can outrun; otherwise one after the other, with
+ * their process groups: SIGKILL has to be repeated until nothing is left to wait for. */
 void tree_signal(const Tree *t, int signal);
 /* Is `pid` in the tree? For calls that ask. */
 bool tree_has(const Tree *t, pid_t pid);

@@ -263,12 +263,11 @@ static bool follow(Walk *w, int link, Str rest) {
         return errno = n == 0 ? ENOENT : errno, false;
     if (++w->links > LINKS_MAX)
         return errno = ELOOP, false;
-    if ((size_t)n == sizeof text || (size_t)n + rest.n + 1 > REST_MAX)
+    if ((size_t)n == sizeof text || (size_t)n + rest.n > REST_MAX)
         return errno = ENAMETOOLONG, false;
     Buf next = { 0 };
     buf_add(&next, (Str){ text, (size_t)n });
-    buf_add_char(&next, '/');
-    buf_add(&next, rest);
+    buf_add(&next, rest);                              /* empty, or begins with a slash */
     buf_clear(&w->rest);
     w->rest = next;
     if (text[0] == '/')

@@ -53,7 +53,7 @@ typedef struct Walk {
     struct statx st;                    /* of the target */
     WalkStep at;                        /* what a step to the target is, or would be */
     bool is_root;
-    bool force;                         /* removing: make folders accessible that are not */
+    bool force;                         /* removing: whatever it is, and opening folders that are closed */
     Buf missing;                        /* "b/c" when a/b/c was asked for and `a` is missing */
 } Walk;
 

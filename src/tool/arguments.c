@@ -108,9 +108,9 @@ bool pipe_validate(Pipe *p) {
 
 /* ---- as text ---- */
 
-/* The caller's own text when it is what the arguments are, in one line and with nothing to take out. */
+/* The caller's own text when it is what the arguments are, in one line. */
 static bool raw_will_do(const Pipe *p) {
-    return !p->args_changed && !p->f.entry->redact && !memchr(p->f.raw.at, '\n', p->f.raw.n) && !memchr(p->f.raw.at, '\r', p->f.raw.n);
+    return !p->args_changed && !memchr(p->f.raw.at, '\n', p->f.raw.n) && !memchr(p->f.raw.at, '\r', p->f.raw.n);
 }
 
 Str pipe_args_json(Pipe *p) {
@@ -118,11 +118,9 @@ Str pipe_args_json(Pipe *p) {
     buf_reset(&p->args_json);
     p->args_known = true;
     Error err;
-    Value shown = p->f.args;
     if (value_is_gone(p->f.args)) buf_add(&p->args_json, STR("null"));
     else if (raw_will_do(p)) buf_add(&p->args_json, p->f.raw);
-    else if ((p->f.entry->redact && !pipe_redact_value(p, p->f.args, &shown, &err)) || !json_write(&p->args_json, shown, &(JsonWrite){ 0 }, &err))
-        buf_add(&p->args_json, STR("{}"));
+    else if (!json_write(&p->args_json, p->f.args, &(JsonWrite){ 0 }, &err)) buf_add(&p->args_json, STR("{}"));
     return buf_str(&p->args_json);
 }
 

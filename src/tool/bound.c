@@ -1,62 +1,35 @@
 /* Step 10: secrets come out, and what is too large for a model becomes an artifact. */
+#include "script/content.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
 
 /* ---- redaction ---- */
 
-enum { REDACT_DEPTH = JSON_DEPTH_MAX + 1 };
+static bool redact_both(Pipe *p, Buf *json) {
+    bool any = !redact_empty(p->f.runtime->redactor) && redact_json(p->f.runtime->redactor, json);
+    return (p->f.entry && p->f.entry->redact && redact_json(p->f.entry->redact, json)) || any;
+}
 
-static bool redact_string(Pipe *p, Value v, Value *out, Error *err) {
-    Str s = value_str(v);
-    bool hit = (!redact_empty(p->f.runtime->redactor) && redact_would(p->f.runtime->redactor, s)) ||
-               (p->f.entry->redact && redact_would(p->f.entry->redact, s));
-    if (!hit) return *out = v, true;
+bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err) {
     Buf text = { 0 };
-    buf_add(&text, s);
-    pipe_redact_text(p, &text);
-    String *clean = string_new(p->f.heap, buf_str(&text), err);
+    *out = v;
+    bool ok = json_write(&text, v, &(JsonWrite){ 0 }, err);
+    if (ok && redact_both(p, &text)) ok = json_read(p->f.heap, buf_str(&text), &(JsonRead){ 0 }, out, err);
     buf_clear(&text);
-    if (!clean) return false;
-    *out = value_from_object(clean);
+    return ok;
+}
+
+/* The blocks of content keep their mark: each is a dict of its own. */
+static bool redact_content(Pipe *p, Error *err) {
+    Value clean;
+    if (value_is_gone(p->out->content)) return true;
+    if (!pipe_redact_value(p, p->out->content, &clean, err)) return false;
+    for (uint32_t i = 0; value_is_list(clean) && i < value_list(clean)->n; i++)
+        if (value_is_dict(value_list(clean)->at[i])) content_mark(value_dict(value_list(clean)->at[i]));
+    p->out->content = clean;
     return true;
 }
-
-static bool redact_below(Pipe *p, Value v, int depth, Value *out, Error *err);
-
-static bool redact_list(Pipe *p, const Value *at, uint32_t n, int depth, Value *out, Error *err) {
-    List *l = list_new(p->f.heap, n, err);
-    for (uint32_t i = 0; l && i < n; i++) {
-        Value item;
-        if (!redact_below(p, at[i], depth + 1, &item, err) || !list_push(p->f.heap, l, item, err)) return false;
-    }
-    if (l) *out = value_from_object(l);
-    return l != NULL;
-}
-
-static bool redact_dict(Pipe *p, const Dict *d, int depth, Value *out, Error *err) {
-    Dict *clean = dict_new(p->f.heap, d->n, err);
-    Entry *e;
-    for (uint32_t i = 0; clean && dict_next(d, &i, &e);) {
-        Value key, value;
-        if (!redact_below(p, e->key, depth + 1, &key, err) || !redact_below(p, e->value, depth + 1, &value, err) ||
-            !dict_put(p->f.heap, clean, key, value, err))
-            return false;
-    }
-    if (clean) *out = value_from_object(clean);
-    return clean != NULL;
-}
-
-static bool redact_below(Pipe *p, Value v, int depth, Value *out, Error *err) {
-    if (depth > REDACT_DEPTH) return error_set(err, ERR_LIMIT, "nested too deeply");
-    if (value_is_string(v)) return redact_string(p, v, out, err);
-    if (value_is_list(v)) return redact_list(p, value_list(v)->at, value_list(v)->n, depth, out, err);
-    if (value_is_tuple(v)) return redact_list(p, value_tuple(v)->at, value_tuple(v)->n, depth, out, err);
-    if (value_is_dict(v)) return redact_dict(p, value_dict(v), depth, out, err);
-    return *out = v, true;
-}
-
-bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err) { return redact_below(p, v, 0, out, err); }
 
 static bool secrets_in(Pipe *p, Str text) {
     return (!redact_empty(p->f.runtime->redactor) && redact_would(p->f.runtime->redactor, text)) ||
@@ -71,17 +44,15 @@ static bool write_text(Pipe *p, Error *err) {
     return json_write(&p->text, p->out->value, &(JsonWrite){ 0 }, err);
 }
 
-/* A secret that is still there after every string was looked at (spread over parts, or a number) costs the value its shape. */
 static bool take_out_secrets(Pipe *p, Error *err) {
     Result *r = p->out;
-    if (!secrets_in(p, buf_str(&p->text))) return true;
-    if (!pipe_redact_value(p, r->value, &r->value, err) || !write_text(p, err)) return false;
-    if (!value_is_gone(r->content) && !pipe_redact_value(p, r->content, &r->content, err)) return false;
-    if (!secrets_in(p, buf_str(&p->text))) return true;
-    pipe_redact_text(p, &p->text);
-    String *s = string_new(p->f.heap, buf_str(&p->text), err);
-    if (s) r->value = value_from_object(s), r->content = VALUE_GONE;
-    return s != NULL;
+    if (redact_empty(p->f.runtime->redactor) && !p->f.entry) return true;
+    if (redact_empty(p->f.runtime->redactor) && !p->f.entry->redact) return true;
+    Value clean;
+    if (!pipe_redact_value(p, r->value, &clean, err) || !redact_content(p, err)) return false;
+    if (value_same(clean, r->value)) return true;
+    r->value = clean;
+    return write_text(p, err);
 }
 
 /* The text of an error or a value with typed blocks is what stands in its text blocks. */

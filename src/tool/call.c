@@ -1,4 +1,6 @@
 #include "tool/call.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tool/pipe.h"
@@ -12,10 +14,23 @@ static bool reach_result(Pipe *p) {
     bool again;
     do {
         if (!pipe_parse(p) || !gates(p)) return false;
-        if (p->f.entry->def.async && !p->task) return pipe_background(p);
+        if (p->f.entry->def.async && !p->f.call->wait && !p->task) return pipe_background(p);
         if (!pipe_execute(p, &again)) return false;
     } while (again);
     return true;
+}
+
+/* A task has passed the gates already; only a retry meets them again. */
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed, Str key) {
+    bool again = false;
+    p->f.entry = entry;
+    p->out->name = entry->def.name;
+    p->task = p->started = true;
+    snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(key));
+    p->f.idempotency_key = str_from(p->key);
+    if (!pipe_parse(p)) return;
+    p->args_changed = args_changed;
+    if (pipe_execute(p, &again) && again) reach_result(p);
 }
 
 static bool write_end(Pipe *p) {
@@ -28,7 +43,8 @@ static bool write_end(Pipe *p) {
         event_data_str(&p->data, "class", str_from(result_class_name(r->cls)));
         if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
         if (r->timed_out) event_data_bool(&p->data, "timed_out", true);
-    } else if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
+    }
+    if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
         event_data_str(&p->data, "value", r->text);
     } else {
         event_data_raw(&p->data, "value", r->text);

@@ -1,28 +1,17 @@
 /* Starlark tools: run(args) in the call's own machine. */
+#include "script/content.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
 
-static bool is_block(Value v) {
-    static const char *const types[] = { "text", "image", "audio", "resource", "resource_link" };
-    Value *type = value_is_dict(v) ? dict_find_str(value_dict(v), STR("type")) : NULL;
-    for (size_t i = 0; type && value_is_string(*type) && i < sizeof types / sizeof *types; i++)
-        if (str_eq(value_str(*type), str_from(types[i]))) return true;
-    return false;
-}
-
 /* One typed block, or a list of nothing else, is content. */
 static bool take_content(ToolCallFrame *f, Value v, Error *err) {
-    if (is_block(v)) {
-        List *l = list_from(f->heap, &v, 1, err);
-        if (l) f->content = value_from_object(l);
-        return l != NULL;
-    }
-    if (!value_is_list(v) || value_list(v)->n == 0) return true;
-    for (uint32_t i = 0; i < value_list(v)->n; i++)
-        if (!is_block(value_list(v)->at[i])) return true;
-    f->content = v;
-    return true;
+    if (!content_is_blocks(v)) return true;
+    List *l = value_is_list(v)    ? value_list(v)
+              : value_is_tuple(v) ? list_from(f->heap, value_tuple(v)->at, value_tuple(v)->n, err)
+                                  : list_from(f->heap, &v, 1, err);
+    if (l) f->content = value_from_object(l);
+    return l != NULL;
 }
 
 static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {

@@ -1,5 +1,7 @@
 /* Step 9: the hooks that stand behind a tool. They see everything that was executed, errors and timeouts too. */
 #include "tool/pipe.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include "value/json.h"
 
 static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
@@ -83,7 +85,7 @@ bool pipe_after(Pipe *p) {
         pipe_dispatch(p, HOOK_TOOL_POST, (Str){ 0 }, payload, &out);
     } else {
         out.decision = HOOK_BLOCK;                        /* a result that no hook could look at goes nowhere */
-        snprintf(out.reason, sizeof out.reason, "%s", err.msg);
+        snprintf(out.reason, sizeof out.reason, "%.500s", err.msg);
     }
     if (p->broken) return false;
     if (out.decision != HOOK_ALLOW) withhold(p, &out);

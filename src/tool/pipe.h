@@ -19,6 +19,7 @@ struct Pipe {
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
     bool task;                           /* it is already the work of a background task */
     int attempt;
+    unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */
     int64_t start_ns, step_ns, execute_ns;
     Buf agreed_args;
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
@@ -46,6 +47,7 @@ int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);
 bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed, Str key);   /* the work of a task */
 bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
 
 /* Ends the call with an error result and the event tool.refused. Always false. */
@@ -55,7 +57,7 @@ ResultClass pipe_repair_class(Pipe *p, bool allowed);
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
 bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
 
-Str pipe_args_json(Pipe *p);                                 /* for events: one line, the tool's patterns redacted */
+Str pipe_args_json(Pipe *p);                                 /* for events: in one line */
 void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparing: all of them, keys sorted */
 bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true: it fits; else all problems, joined by "; " */
 bool pipe_check_args(Pipe *p, Buf *problems);                /* schema and injected names */

@@ -1,5 +1,6 @@
 #include "tool/registry.h"
 #include <pthread.h>
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/vec.h"
@@ -11,6 +12,7 @@ typedef struct Name { ToolEntry *entry; struct Name *same; } Name;
 struct Registry {
     pthread_rwlock_t lock;
     Table names;
+    Arena keys;
     VEC(ToolEntry *) entries;
 };
 
@@ -29,6 +31,7 @@ void registry_free(Registry *r) {
         free(r->entries.at[i]);
     }
     table_clear(&r->names);
+    arena_clear(&r->keys);
     VEC_CLEAR(&r->entries);
     pthread_rwlock_destroy(&r->lock);
     free(r);
@@ -47,8 +50,8 @@ static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) 
 static void add_name(Registry *r, ToolEntry *e, Str name) {
     Name *n = mem_alloc(sizeof *n), *first = table_get(&r->names, name);
     *n = (Name){ e, first ? first->same : NULL };
-    if (first) first->same = n;
-    else table_put(&r->names, name, n);
+    if (first) first->same = n;                            /* behind the first: what was there keeps its place */
+    else table_put(&r->names, arena_str(&r->keys, name), n);       /* a key outlives the tool that brought it */
 }
 
 static bool make_redactor(ToolEntry *e, Error *err) {
@@ -78,6 +81,33 @@ bool registry_add(Registry *r, const ToolEntry *entry, Error *err) {
     pthread_rwlock_unlock(&r->lock);
     if (!ok) redact_free(e->redact), free(e);
     return ok;
+}
+
+/* Names stay in the table with an empty chain behind them. */
+static void drop_names(Registry *r, Str scope) {
+    for (size_t i = 0; i < r->names.n; i++)
+        for (Name **at = (Name **)&r->names.entry[i].value; *at;) {
+            Name *n = *at;
+            if (str_eq(n->entry->scope, scope)) *at = n->same, free(n);
+            else at = &n->same;
+        }
+}
+
+void registry_drop(Registry *r, Str scope) {
+    size_t kept = 0;
+    pthread_rwlock_wrlock(&r->lock);
+    drop_names(r, scope);
+    for (size_t i = 0; i < r->entries.n; i++) {
+        ToolEntry *e = r->entries.at[i];
+        if (!str_eq(e->scope, scope)) {
+            r->entries.at[kept++] = e;
+            continue;
+        }
+        redact_free(e->redact);
+        free(e);
+    }
+    r->entries.n = kept;
+    pthread_rwlock_unlock(&r->lock);
 }
 
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err) {

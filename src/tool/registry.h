@@ -1,5 +1,5 @@
 /* Tools by name: the project's, the built-in ones, those of MCP servers, of an embedder, and those registered at run time.
- * Entries are never removed or changed while the registry lives, so a found entry may be used without a lock. */
+ * Entries never change, and only those of a run are ever removed, when it has ended: a found entry may be used without a lock. */
 #pragma once
 #include "artifact/project.h"
 #include "policy/redact.h"
@@ -25,6 +25,7 @@ struct ToolEntry {
     void *data;                          /* of the executor */
     Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
+    bool service;                        /* shown only when something needs it: tasks, artifacts */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
 };
 
@@ -35,6 +36,7 @@ void registry_free(Registry *r);
 bool registry_add(Registry *r, const ToolEntry *entry, Error *err);
 /* A project's definition that has no script yet ("has no implementation") gets one: only before the first call. */
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err);
+void registry_drop(Registry *r, Str scope);                  /* everything registered by a run that has ended */
 /* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes);
 Str registry_nearest(Registry *r, Str name, const Str *scopes, size_t n_scopes);   /* for "did you mean"; empty: none */

@@ -85,6 +85,15 @@ bool pipe_resolve(Pipe *p) {
     return true;
 }
 
+/* task_* when a task can be or was started, artifact_read when there is something to read. */
+static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) {
+    if (!e->service) return true;
+    if (str_eq(e->def.name, STR("artifact_read"))) return atomic_load(&r->has_artifacts);
+    bool any = task_any(r);
+    for (size_t i = 0; i < n && !any; i++) any = all[i]->def.async;
+    return any;
+}
+
 size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
     Str scopes[SCOPES_MAX];
     size_t n = registry_list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
@@ -93,7 +102,7 @@ size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
         PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
         bool active = true;
         Error err;
-        if (offered(r, call, e) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
+        if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
             (*out)[kept++] = e;
     }
     return kept;

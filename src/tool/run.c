@@ -1,4 +1,6 @@
 #include "tool/runtime.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -43,19 +45,30 @@ static void make_hosts(Run *r) {
     r->hook_host = h;
 }
 
-static void redact_event(void *ctx, Buf *text) { redact_text(ctx, text); }
+static bool note_last(void *ctx, const Event *e) {
+    *(uint64_t *)ctx = e->seq;
+    return true;
+}
+
+/* Events count on from where the earlier process stopped. */
+static bool continue_run(Run *r, Error *err) {
+    uint64_t last = 0;
+    if (!store_run_lease(r->store, r->id, err) || !store_event_each(r->store, r->id, 0, note_last, &last, err)) return false;
+    event_stream_continue(r->events, last);
+    return true;
+}
 
 static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
     Error why = { 0 };
     r->events = event_stream_new(r->id);
-    event_stream_redact(r->events, redact_event, rt->redactor);
+    event_stream_redact(r->events, redact_stream, rt->redactor);
     for (size_t i = 0; i < r->config.n_sinks; i++) event_stream_add(r->events, r->config.sinks[i]);
     if (r->config.no_store) return true;
     r->store = runtime_store(rt, &why);
     if (!r->store && why.kind != ERR_NONE) return *err = why, false;
     if (!r->store) return true;
-    if (!store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
+    if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
     event_stream_add(r->events, store_event_sink(r->store));
     return true;
 }
@@ -68,7 +81,7 @@ static bool emit_started(Run *r, Error *err) {
     event_data_str(&data, "workspace", runtime_workspace(r->rt));
     event_data_int(&data, "pid", getpid());
     event_data_end(&data);
-    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_STARTED, buf_str(&data), err);
+    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, r->config.resume ? EVENT_RUN_RESUMED : EVENT_RUN_STARTED, buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
@@ -76,7 +89,9 @@ static bool emit_started(Run *r, Error *err) {
 static void run_free(Run *r) {
     if (r->pool) pool_free(r->pool);
     if (r->own_hooks) hook_list_free(r->own_hooks);
-    run_made_free(r);
+    if (r->made_tools) registry_drop(r->rt->registry, r->id);
+    for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
+    VEC_CLEAR(&r->made);
     if (r->events) event_stream_free(r->events);
     shelf_free(r->cache);
     shelf_free(r->ctx);
@@ -134,6 +149,7 @@ static bool emit_ended(Run *r, const char *status, Error *err) {
     event_data_str(&data, "status", str_from(status));
     event_data_int(&data, "turns", atomic_load(&r->turn));
     event_data_int(&data, "tool_calls", atomic_load(&r->tool_calls));
+    if (r->usage.n) event_data_raw(&data, "usage", r->usage);
     add_metrics(r, &data);
     event_data_end(&data);
     bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_ENDED, buf_str(&data), err);
@@ -160,7 +176,7 @@ bool run_end(Run *r, const char *status, Error *err) {
     bool ok = emit_ended(r, status, err);
     if (r->store) {
         StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
-                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls) };
+                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls), .usage = r->usage };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
     run_free(r);
@@ -193,6 +209,14 @@ bool run_turn_start(Run *r, Str text, Error *err) {
     return true;
 }
 
+void run_turn_model(Run *r, Str model) {
+    pthread_mutex_lock(&r->lock);
+    if (!str_eq(r->turn_model, model)) r->turn_model = arena_str(&r->arena, model);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void run_note_usage(Run *r, Str json) { r->usage = arena_str(&r->arena, json); }
+
 void run_add_usage(Run *r, int64_t tokens, double usd) {
     atomic_fetch_add(&r->tokens, tokens);
     double now = atomic_load(&r->spend);
@@ -204,6 +228,7 @@ void run_add_usage(Run *r, int64_t tokens, double usd) {
 static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */
 
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
+    atomic_store(&r->has_artifacts, true);
     if (r->store) return store_artifact_put(r->store, r->id, tool, mime, bytes, key, err);
     uint8_t random[12];
     random_fill(random, sizeof random);

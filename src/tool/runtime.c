@@ -227,7 +227,7 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
-    if (rt->rules.protect && !protect_new(rt->rules.protect, &rt->protect, err)) return false;
+    if (rt->rules.protect && !protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
@@ -268,6 +268,9 @@ void runtime_close(Runtime *rt) {
     if (rt->client) client_free(rt->client);
     if (rt->net) rule_list_free(rt->net);
     if (rt->store) store_close(rt->store);
+    limits_clear(&rt->limits);
+    for (size_t i = 0; i < rt->schemas.n; i++) schema_free(rt->schemas.at[i]);
+    VEC_CLEAR(&rt->schemas);
     redact_free(rt->redactor);
     project_free(rt->project);
     heap_free(rt->heap);
@@ -302,7 +305,12 @@ Store *runtime_store(Runtime *rt, Error *err) {
     return s;
 }
 
-void runtime_extend(Runtime *rt, const HostCalls *more) {
+void *runtime_user(Runtime *rt) { return rt->user; }
+Workers *runtime_workers(Runtime *rt) { return rt->workers; }
+Client *runtime_client(Runtime *rt) { return rt->client; }
+
+void runtime_extend(Runtime *rt, const HostCalls *more, void *user) {
+    rt->user = user;
     if (more->register_agent) rt->calls.register_agent = more->register_agent;
     if (more->delegate) rt->calls.delegate = more->delegate;
     if (more->complete) rt->calls.complete = more->complete;

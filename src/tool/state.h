@@ -16,6 +16,7 @@ struct Runtime {
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
     Heap *heap;                          /* definitions made by the program */
+    VEC(Schema *) schemas;               /* of those */
     Project *project;
     Registry *registry;
     Policy *policy;
@@ -33,6 +34,7 @@ struct Runtime {
     Client *client;
     const char *state;                   /* of the database; NULL: ephemeral */
     HostCalls calls;
+    void *user;                          /* of a room below: runtime_extend */
 
     pthread_mutex_t lock;                /* guards what follows */
     Store *store;                        /* opened when first needed */
@@ -45,7 +47,6 @@ typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;     
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
-typedef struct RunMade { Heap *heap; Module *module, *when; Schema *schema; } RunMade;   /* of a tool or hook registered in the run */
 
 struct Run {
     Runtime *rt;
@@ -66,11 +67,13 @@ struct Run {
     _Atomic double spend;
     atomic_int turn;
     Hooks *_Atomic own_hooks;            /* once it has registered a hook; else NULL: the project's */
+    atomic_bool has_artifacts;
     atomic_bool failed;                  /* some call has: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
     bool busy;                           /* a mutating tool is at work */
+    Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;
     Pool *pool;                          /* for the calls of one turn; made when first needed */
@@ -78,7 +81,7 @@ struct Run {
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
     VEC(RunFailure) failures;
-    VEC(RunMade) made;
+    VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
     int64_t made_tools, made_hooks, made_agents;
     Tasks *tasks;                        /* NULL: none was started */
 };
@@ -92,7 +95,6 @@ bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 
 /* resolve.c: does its condition hold in this turn? */
-bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out, Error *err);
 
 /* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
 bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,
@@ -102,10 +104,10 @@ void confirm_escape(Buf *out, Str text);                     /* control, bidirec
 
 /* host_calls.c, meta.c */
 extern const HostCalls runtime_host_calls;
-bool run_meta_tool(Run *r, const Pipe *p, Value definition, Error *err);
-bool run_meta_hook(Run *r, const Pipe *p, Value definition, Error *err);
-bool run_meta_allowed(Run *r, const Pipe *p, const char *event, const char *kind, Value definition, Error *err);
-void run_made_free(Run *r);
+bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
+bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err);
+bool runtime_meta_tool(Host *h, Value definition, Error *err);
+bool runtime_meta_hook(Host *h, Value definition, Error *err);
 
 /* task.c */
 void task_list_free(Run *r);             /* cancels and waits */

@@ -8,7 +8,7 @@ typedef struct Tasks Tasks;
 
 /* {"task_id", "status": queued|running|done|failed|cancelled, "result"?} in `heap`. An unknown id is ERR_VALIDATION. */
 bool task_poll(Run *r, Str id, Heap *heap, Value *out, Error *err);
-/* The same when it has ended, or after timeout_ms (0: only the token ends the wait). */
+/* The same when it has ended, or after timeout_ms (below 0: only the token ends the wait). */
 bool task_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err);
 bool task_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 /* Tells of each task that has ended since the last call: for the next turn. */

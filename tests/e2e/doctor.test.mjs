@@ -8,8 +8,8 @@ test('doctor --json is a list of {check, ok, detail}', () => {
   const { status, stdout, stderr } = run(['doctor', '--json']);
   assert.equal(stderr, '');
   const checks = JSON.parse(stdout);
-  assert.deepEqual(checks.map(c => c.check), ['kernel', 'landlock', 'seccomp', 'openat2', 'mount namespaces',
-    'libcurl', 'OpenSSL', 'libmicrohttpd', 'libgit2', 'libedit', 'model keys']);
+  assert.deepEqual(checks.map(c => c.check), ['kernel', 'landlock', 'seccomp', 'openat2', 'pidfd', 'private mounts',
+    'libcurl', 'OpenSSL', 'libmicrohttpd', 'libgit2', 'libseccomp', 'libedit', 'model keys']);
   for (const check of checks) {
     assert.deepEqual(Object.keys(check), ['check', 'ok', 'detail']);
     assert.equal(typeof check.ok, 'boolean');

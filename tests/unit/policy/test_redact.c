@@ -143,7 +143,7 @@ static void test_events(void **state) {
     EventMemory *m = event_memory_new(1 << 16);
     Buf seen = { 0 };
     event_stream_add(s, event_sink_memory(m));
-    event_stream_redact(s, redact_event, r);
+    event_stream_redact(s, redact_stream, r);
     EventPlace top = { 0 };
     assert_true(event_emit(s, top, EVENT_LOG, STR("{\"message\":\"secret-1\"}"), NULL));
     redact_add_value(r, STR("secret-1"));

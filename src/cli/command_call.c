@@ -1,0 +1,208 @@
+/* harness call: one call through the whole pipeline, without a model. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/confirm_terminal.h"
+#include "cli/interrupt.h"
+#include "cli/report.h"
+#include "tool/call.h"
+#include "value/json.h"
+
+enum { INPUT_MAX = 64 << 20 };
+
+typedef struct Calling {
+    Cli *cli;
+    VEC(Str) approve, domains;
+    Buf arguments;
+    Terminal *terminal;
+    int events;                          /* descriptor of --events; -1: none */
+    Runtime *rt;
+    Run *run;
+} Calling;
+
+/* ---- flags ---- */
+
+static void gather(Calling *c) {
+    const Args *a = &c->cli->args;
+    for (size_t i = 0; i < a->n_flags; i++) {
+        if (strcmp(a->flags[i].flag->name, "--approve") == 0) VEC_PUSH(&c->approve, str_from(a->flags[i].value));
+        if (strcmp(a->flags[i].flag->name, "--allow-domain") == 0) VEC_PUSH(&c->domains, str_from(a->flags[i].value));
+    }
+}
+
+static bool timeout_flag(const Cli *cli, int64_t *out, Error *err) {
+    const char *text = args_value(&cli->args, "--timeout");
+    char *end;
+    if (!text) return true;
+    double s = strtod(text, &end);
+    if (*end || end == text || !isfinite(s) || s <= 0 || s > 1e9) return error_set(err, ERR_VALIDATION, "--timeout: \"%s\" is not a number of seconds", text);
+    *out = (int64_t)(s * 1000) > 0 ? (int64_t)(s * 1000) : 1;
+    return true;
+}
+
+static bool session_flag(const Cli *cli, Str *out, Error *err) {
+    Str s = str_from(args_value(&cli->args, "--session"));
+    *out = s;
+    if (!s.at) return true;
+    for (size_t i = 0; i < s.n; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", s.at[i])) s.n = 0;
+    return (s.n > 0 && s.n <= 64) || error_set(err, ERR_VALIDATION, "--session: must match [A-Za-z0-9_.-]{1,64}");
+}
+
+/* ---- arguments ---- */
+
+static bool read_arguments(Calling *c, Error *err) {
+    const Args *a = &c->cli->args;
+    if (a->n_operands < 2) return true;
+    if (strcmp(a->operands[1], "-") == 0) return cli_read("-", INPUT_MAX, &c->arguments, err);
+    buf_add(&c->arguments, str_from(a->operands[1]));
+    return true;
+}
+
+static bool takes_text(const ToolEntry *e, Str key) {
+    Value *properties = e && value_is_dict(e->def.parameters) ? dict_find_str(value_dict(e->def.parameters), STR("properties")) : NULL;
+    Value *property = properties && value_is_dict(*properties) ? dict_find_str(value_dict(*properties), key) : NULL;
+    Value *type = property && value_is_dict(*property) ? dict_find_str(value_dict(*property), STR("type")) : NULL;
+    return type && value_is_string(*type) && str_eq(value_str(*type), STR("string"));
+}
+
+/* The value of --arg is text where the tool wants text, else JSON when it reads as JSON. */
+static bool put_argument(Heap *h, const ToolEntry *e, Dict *args, const char *given, Error *err) {
+    const char *eq = strchr(given, '=');
+    if (!eq || eq == given) return error_set(err, ERR_VALIDATION, "--arg: expected NAME=VALUE, got \"%s\"", given);
+    Str key = { given, (size_t)(eq - given) }, text = str_from(eq + 1);
+    Value v;
+    Error bad;
+    if (takes_text(e, key) || !json_read(h, text, &(JsonRead){ .reject_duplicates = true }, &v, &bad)) {
+        String *s = string_new(h, text, err);
+        if (!s) return false;
+        v = value_from_object(s);
+    }
+    return dict_put_str(h, args, key, v, err);
+}
+
+static bool add_flags_to(Calling *c, Error *err) {
+    const Args *a = &c->cli->args;
+    if (!args_has(a, "--arg")) return true;
+    Heap *h = heap_new(0);
+    Value root;
+    const ToolEntry *e = registry_find(runtime_registry(c->rt), str_from(a->operands[0]), NULL, 0);
+    bool ok = json_read(h, c->arguments.n ? buf_str(&c->arguments) : STR("{}"), &(JsonRead){ .reject_duplicates = true }, &root, err);
+    if (ok && !value_is_dict(root)) ok = error_set(err, ERR_VALIDATION, "--arg needs arguments that are an object");
+    for (size_t i = 0; ok && i < a->n_flags; i++)
+        if (strcmp(a->flags[i].flag->name, "--arg") == 0) ok = put_argument(h, e, value_dict(root), a->flags[i].value, err);
+    buf_reset(&c->arguments);
+    ok = ok && json_write(&c->arguments, root, &(JsonWrite){ 0 }, err);
+    heap_free(h);
+    return ok;
+}
+
+/* ---- trace ---- */
+
+static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
+    Calling *c = ctx;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, step);
+    while (detail.n && (detail.at[detail.n - 1] == '\n' || detail.at[detail.n - 1] == ' ')) detail.n--;
+    for (Str rest = detail, one; str_next_line(&rest, &one);) {
+        if (one.at != detail.at) buf_add_fmt(&line, "\n%24s", "");
+        for (size_t i = 0; i < one.n; i++)
+            if (one.at[i] == '\t') buf_add(&line, STR(": "));
+            else cli_escape(&line, str_sub(one, i, i + 1), false);
+    }
+    buf_add_char(&line, '\n');
+    (void)!write(c->cli->log.fd, line.at, line.n);
+    buf_clear(&line);
+}
+
+/* ---- doing it ---- */
+
+static bool open_events(Calling *c, Error *err) {
+    const char *path = args_value(&c->cli->args, "--events");
+    c->events = -1;
+    if (!path) return true;
+    c->events = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    return c->events >= 0 || error_set(err, ERR_IO, "--events %s: %m", path);
+}
+
+/* Exit status; -1: the runtime is open. */
+static int open_runtime(Calling *c, int64_t timeout_ms) {
+    Cli *cli = c->cli;
+    Error err = { 0 };
+    Problems problems = { 0 };
+    RuntimeConfig config = { .config = cli->config, .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
+                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = c->approve.at,
+                             .n_approve = c->approve.n, .allow_domains = c->domains.at, .n_allow_domains = c->domains.n, .timeout_ms = timeout_ms,
+                             .log = &cli->log };
+    int status = -1;
+    if (!runtime_open(&config, &c->rt, &problems, &err)) {
+        c->rt = NULL;
+        status = CLI_FAILED;
+        if (err.kind == ERR_NONE) report_failure(cli, &problems);
+        else cli_fail(cli, CLI_FAILED, &err);
+    }
+    problems_clear(&problems);
+    return status;
+}
+
+static void print(Cli *cli, const Result *r) {
+    if (cli->json) result_write_json(&cli->out, r);
+    else if (args_has(&cli->args, "--raw")) buf_add(&cli->out, r->text);
+    else result_write_value(&cli->out, r);
+    buf_add_char(&cli->out, '\n');
+}
+
+static int call(Calling *c, Str session) {
+    Cli *cli = c->cli;
+    Error err = { 0 };
+    EventSink sink = c->events >= 0 ? event_sink_lines(c->events, true) : (EventSink){ 0 };
+    RunConfig config = { .session = session, .person = confirm_terminal_person(c->terminal), .sinks = &sink, .n_sinks = c->events >= 0 ? 1 : 0 };
+    if (!run_start(c->rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    c->events = -1;                                       /* the run's now */
+    Interrupt *interrupt = interrupt_start(run_cancel(c->run));
+    Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait") };
+    if (args_has(&cli->args, "--trace")) what.trace = trace, what.trace_ctx = c;
+    Result r = { 0 };
+    int status = CLI_OK;
+    bool ok = tool_call(c->run, &what, NULL, &r, &err);
+    if (ok) {
+        print(cli, &r);
+        status = r.is_error ? CLI_FAILED : CLI_OK;
+    }
+    result_clear(&r);
+    bool ended = run_end(c->run, status == CLI_OK && ok ? "completed" : "failed", ok ? &err : NULL);
+    if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
+    return interrupt_stop(interrupt) ? CLI_INTERRUPTED : status;
+}
+
+static int run(Calling *c) {
+    Cli *cli = c->cli;
+    Error err = { 0 };
+    int64_t timeout_ms = 0;
+    Str session;
+    gather(c);
+    if (!timeout_flag(cli, &timeout_ms, &err) || !session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!read_arguments(c, &err) || !open_events(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    c->terminal = confirm_terminal_open(cli);
+    int status = open_runtime(c, timeout_ms);
+    if (status >= 0) return status;
+    if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    return call(c, session);
+}
+
+int command_call(Cli *cli) {
+    Calling c = { .cli = cli, .events = -1 };
+    int status = run(&c);
+    runtime_close(c.rt);
+    confirm_terminal_close(c.terminal);
+    if (c.events >= 0) close(c.events);
+    buf_clear(&c.arguments);
+    VEC_CLEAR(&c.approve);
+    VEC_CLEAR(&c.domains);
+    return status;
+}

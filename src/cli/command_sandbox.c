@@ -1,0 +1,221 @@
+/* `harness sandbox`: one command in the workspace, confined as a tool's would be. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cli/cli.h"
+#include "net/proxy.h"
+#include "sandbox/sandbox.h"
+
+enum { EXIT_TIMED_OUT = 124, EXIT_NOT_RUN = 127, DENIED_MAX = 64 << 10 };
+
+typedef VEC(const char *) Texts;
+
+/* `denied` is written by the proxy's thread while the command runs and read when it has ended. */
+typedef struct Job {
+    Cli *cli;
+    SandboxRules rules;
+    Texts read, write, env;
+    VEC(Str) domains;
+    Rules *allowed;
+    Proxy *proxy;
+    Sandbox *sandbox;
+    Buf denied;
+    int64_t timeout_ms;
+    bool explain;
+} Job;
+
+/* What Ctrl-C ends. Set while a command runs, for the handler alone. */
+static Cancel *interrupt;
+
+static void on_interrupt(int number) {
+    (void)number;
+    if (cancel_fired(interrupt)) _exit(CLI_INTERRUPTED);  /* the second time: do not wait for what is ending */
+    cancel_fire_from_signal(interrupt);
+}
+
+/* ---- flags ------------------------------------------------------------------------------------------------------ */
+
+static bool read_seconds(const char *text, int64_t *ms, Error *err) {
+    char *end;
+    double s = strtod(text, &end);
+    if (end == text || *end || !isfinite(s) || s <= 0 || s > 1e9)
+        return error_set(err, ERR_VALIDATION, "--timeout: \"%s\" is not a number of seconds", text);
+    *ms = s < 0.001 ? 1 : (int64_t)(s * 1000);
+    return true;
+}
+
+/* A folder that does not exist is a slip of the pen, better told than ignored. */
+static bool add_root(Texts *list, const char *flag, const char *path, Error *err) {
+    char *full = realpath(path, NULL);
+    if (!full) return error_set(err, ERR_IO, "%s %s: %m", flag, path);
+    VEC_PUSH(list, full);
+    return true;
+}
+
+static bool read_flags(Job *j, Error *err) {
+    const Args *a = &j->cli->args;
+    for (size_t i = 0; i < a->n_flags; i++) {
+        const char *name = a->flags[i].flag->name, *value = a->flags[i].value;
+        if (strcmp(name, "--network") == 0) j->rules.net = SANDBOX_NET_OPEN;
+        else if (strcmp(name, "--allow-domain") == 0) VEC_PUSH(&j->domains, str_from(value));
+        else if (strcmp(name, "--best-effort") == 0) j->rules.mode = SANDBOX_BEST_EFFORT;
+        else if (strcmp(name, "--explain") == 0) j->explain = true;
+        else if (strcmp(name, "--read") == 0 && !add_root(&j->read, name, value, err)) return false;
+        else if (strcmp(name, "--write") == 0 && !add_root(&j->write, name, value, err)) return false;
+        else if (strcmp(name, "--timeout") == 0 && !read_seconds(value, &j->timeout_ms, err)) return false;
+    }
+    if (j->domains.n && j->rules.net == SANDBOX_NET_OPEN)
+        return error_set(err, ERR_VALIDATION, "--network opens everything; --allow-domain is for single hosts: give one of them");
+    VEC_PUSH(&j->read, NULL);
+    VEC_PUSH(&j->write, NULL);
+    return true;
+}
+
+/* What a program on a terminal needs to draw and to spell. */
+static void pass_environment(Job *j) {
+    static const char *const names[] = { "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        Buf entry = { 0 };
+        if (!value) continue;
+        buf_add_fmt(&entry, "%s=%s", names[i], value);
+        VEC_PUSH(&j->env, buf_take(&entry));
+    }
+    VEC_PUSH(&j->env, NULL);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+static void on_decision(void *ctx, Str host, uint16_t port, bool allowed, const char *why) {
+    Job *j = ctx;
+    (void)why;
+    if (!allowed) buf_add_fmt(&j->denied, "connect to " STR_FMT " port %u\t--allow-domain " STR_FMT "\n", STR_ARG(host), port, STR_ARG(host));
+}
+
+static bool start_proxy(Job *j, Error *err) {
+    if (!j->domains.n) return true;
+    if (!rule_list_new(j->domains.at, j->domains.n, &j->allowed, err)) return error_wrap(err, "--allow-domain");
+    if (!proxy_start(j->allowed, on_decision, j, &j->proxy, err)) return false;
+    j->rules.net = SANDBOX_NET_PROXY;
+    j->rules.proxy_port = proxy_port(j->proxy);
+    return true;
+}
+
+/* "what<TAB>flag" as "sandbox: denied: what (allow it with flag)". */
+static void say_denied(const Job *j, Str lines) {
+    Str line;
+    Buf text = { 0 };
+    while (str_next_line(&lines, &line)) {
+        ptrdiff_t tab = str_find_char(line, '\t');
+        buf_reset(&text);
+        if (tab < 0) buf_add_fmt(&text, "denied: " STR_FMT, STR_ARG(line));
+        else buf_add_fmt(&text, "denied: " STR_FMT " (allow it with " STR_FMT ")", STR_ARG(str_sub(line, 0, (size_t)tab)),
+                         STR_ARG(str_sub(line, (size_t)tab + 1, line.n)));
+        cli_say(j->cli, SAY_HINT, buf_str(&text));
+    }
+    buf_clear(&text);
+}
+
+static void say_layers(const Job *j) {
+    Buf lines = { 0 }, text = { 0 };
+    sandbox_layers(&j->rules, &lines);
+    Str rest = buf_str(&lines), line;
+    while (str_next_line(&rest, &line)) {
+        ptrdiff_t tab = str_find_char(line, '\t');
+        buf_reset(&text);
+        buf_add_fmt(&text, "layer: %-12.*s" STR_FMT, (int)tab, line.at, STR_ARG(str_sub(line, (size_t)tab + 1, line.n)));
+        cli_say(j->cli, SAY_HINT, buf_str(&text));
+    }
+    buf_clear(&lines);
+    buf_clear(&text);
+}
+
+/* The terminal may be left in any state by a program that was ended. */
+static bool keep_terminal(struct termios *was) { return tcgetattr(STDIN_FILENO, was) == 0; }
+
+static bool run_command(Job *j, SandboxResult *result, Error *err) {
+    const Args *a = &j->cli->args;
+    const char **argv = mem_zero(a->n_operands + 1, sizeof *argv);
+    memcpy(argv, a->operands, a->n_operands * sizeof *argv);
+    SandboxCommand command = { .argv = argv, .env = j->env.at, .pass_streams = true, .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO,
+                               .err_fd = STDERR_FILENO, .timeout_ms = j->timeout_ms, .explain = j->explain };
+    struct termios was;
+    bool terminal = keep_terminal(&was);
+    interrupt = cancel_new(NULL, 0);
+    (void)cancel_fd(interrupt);                          /* made here, so that the handler finds it */
+    struct sigaction act = { .sa_handler = on_interrupt }, before;
+    sigaction(SIGINT, &act, &before);
+    bool ok = sandbox_run(j->sandbox, &j->rules, &command, interrupt, result, err);
+    sigaction(SIGINT, &before, NULL);
+    if (terminal) (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
+    cancel_free(interrupt);
+    interrupt = NULL;
+    free(argv);
+    return ok;
+}
+
+static int report(Job *j, const SandboxResult *r) {
+    Buf text = { 0 };
+    if (j->explain && (r->exit_code != 0 || r->timed_out)) {
+        say_denied(j, buf_str(&r->denied));
+        say_denied(j, buf_str(&j->denied));
+    }
+    if (r->timed_out) buf_add_fmt(&text, "timed out after %g s", (double)j->timeout_ms / 1000);
+    else if (r->process_limit) buf_add(&text, STR("ended: too many processes at a time"));
+    if (text.n) cli_say(j->cli, SAY_ERROR, buf_str(&text));
+    buf_clear(&text);
+    return r->timed_out ? EXIT_TIMED_OUT : r->exit_code;
+}
+
+static int run(Job *j, Error *err) {
+    char *workspace = realpath(".", NULL);
+    SandboxResult result = { 0 };
+    int status = CLI_FAILED;
+    j->rules.workspace = workspace;
+    if (!workspace) {
+        error_set(err, ERR_IO, "this folder: %m");
+        status = cli_fail(j->cli, CLI_FAILED, err);
+    } else if (!read_flags(j, err)) {
+        status = cli_fail(j->cli, err->kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, err);
+    } else if (!sandbox_start(&j->sandbox, err) || !start_proxy(j, err)) {      /* the launcher first: it wants no threads */
+        status = cli_fail(j->cli, err->kind == ERR_CONFIG || err->kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, err);
+    } else {
+        j->rules.read_roots = j->read.at;
+        j->rules.write_roots = j->write.at;
+        pass_environment(j);
+        if (j->explain) say_layers(j);
+        if (run_command(j, &result, err)) status = report(j, &result);
+        else status = cli_fail(j->cli, err->kind == ERR_CANCELLED ? CLI_INTERRUPTED : err->kind == ERR_IO ? EXIT_NOT_RUN : CLI_FAILED, err);
+    }
+    sandbox_result_clear(&result);
+    free(workspace);
+    return status;
+}
+
+static void clear_texts(Texts *list) {
+    union { const char **in; void **out; } as = { list->at };
+    for (size_t i = 0; i < list->n; i++) free(as.out[i]);
+    VEC_CLEAR(list);
+}
+
+int command_sandbox(Cli *cli) {
+    Job j = { .cli = cli, .denied = { .limit = DENIED_MAX } };
+    Error err = { 0 };
+    int status = run(&j, &err);
+    sandbox_stop(j.sandbox);
+    proxy_stop(j.proxy);
+    rule_list_free(j.allowed);
+    clear_texts(&j.read);
+    clear_texts(&j.write);
+    clear_texts(&j.env);
+    VEC_CLEAR(&j.domains);
+    buf_clear(&j.denied);
+    return status;
+}

@@ -1,0 +1,194 @@
+#include "cli/confirm_terminal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "value/int.h"
+#include "value/json.h"
+#include "value/list.h"
+
+struct Terminal { const Cli *cli; int fd; bool shows_progress; };
+
+enum { LINE_MAX_BYTES = 4096, SHOWN_LINES = 200 };
+
+Terminal *confirm_terminal_open(const Cli *cli) {
+    if (!isatty(STDERR_FILENO)) return NULL;
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return NULL;
+    Terminal *t = mem_zero(1, sizeof *t);
+    *t = (Terminal){ .cli = cli, .fd = fd };
+    return t;
+}
+
+static void say(Terminal *t, Str s) {
+    while (s.n) {
+        ssize_t n = write(t->fd, s.at, s.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        s = str_sub(s, (size_t)n, s.n);
+    }
+}
+
+static void end_progress(Terminal *t) {
+    if (t->shows_progress) say(t, STR("\r\033[K"));
+    t->shows_progress = false;
+}
+
+void confirm_terminal_close(Terminal *t) {
+    if (!t) return;
+    end_progress(t);
+    close(t->fd);
+    free(t);
+}
+
+/* One line, without its end. False: nobody answered (end of file, Ctrl-C, a deadline). What was typed before the question came
+ * is thrown away: it was not meant as the answer. */
+static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
+    tcflush(t->fd, TCIFLUSH);
+    for (;;) {
+        struct pollfd fds[] = { { t->fd, POLLIN, 0 }, { cancel_fd(cancel), POLLIN, 0 } };
+        int n = poll(fds, 2, cancel_poll_ms(cancel));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0 || fds[1].revents) return false;
+        char c[256];
+        ssize_t got = read(t->fd, c, sizeof c);
+        if (got <= 0 || out->n + (size_t)got > LINE_MAX_BYTES) return false;
+        buf_add(out, (Str){ c, (size_t)got });
+        ptrdiff_t end = str_find_char(buf_str(out), '\n');
+        if (end >= 0) return out->n = (size_t)end, out->at[end] = 0, true;
+    }
+}
+
+/* ---- confirmation ---- */
+
+static void add_indented(Buf *out, Str text) {
+    size_t lines = 0;
+    for (Str line; str_next_line(&text, &line);) {
+        if (lines++ == SHOWN_LINES) {
+            buf_add(out, STR("  … more lines are not shown\n"));
+            return;
+        }
+        buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
+    }
+}
+
+static bool says(Str answer, const char *word) {
+    return answer.n && strncmp(word, answer.at, answer.n) == 0 && answer.n <= strlen(word);
+}
+
+static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    ConfirmAnswer answer = CONFIRM_NO;
+    end_progress(t);
+    buf_add_fmt(&text, "harness: " STR_FMT " asks to run (" STR_FMT "):\n", STR_ARG(q->tool), STR_ARG(q->why));
+    add_indented(&text, q->shown);
+    buf_add(&text, STR("Run it? [y]es, [a]lways with these arguments, [t]he tool always, [N]o: "));
+    say(t, buf_str(&text));
+    if (read_line(t, cancel, &line)) {
+        Str said = str_trim(buf_str(&line));
+        answer = says(said, "yes") ? CONFIRM_ONCE : says(said, "always") ? CONFIRM_THESE : says(said, "the tool") || says(said, "tool") ? CONFIRM_TOOL : CONFIRM_NO;
+    } else {
+        say(t, STR("\n"));
+    }
+    buf_clear(&text);
+    buf_clear(&line);
+    return answer;
+}
+
+/* ---- questions ---- */
+
+static Str type_of(Value property) {
+    Value *v = value_is_dict(property) ? dict_find_str(value_dict(property), STR("type")) : NULL;
+    return v && value_is_string(*v) ? value_str(*v) : STR("string");
+}
+
+/* What was typed, as the property's type wants it. GONE: nothing was typed and there is no default. */
+static bool typed_value(Heap *heap, Value property, Str said, Value *out, Error *err) {
+    Value *fallback = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
+    *out = VALUE_GONE;
+    if (said.n == 0) return !fallback || value_copy_all_into(heap, *fallback, out, err);
+    if (str_eq(type_of(property), STR("boolean"))) return *out = value_from_bool(says(said, "yes") || says(said, "true")), true;
+    Error bad;
+    if (!str_eq(type_of(property), STR("string")) && json_read(heap, said, &(JsonRead){ 0 }, out, &bad)) return true;
+    String *s = string_new(heap, said, err);
+    if (s) *out = value_from_object(s);
+    return s != NULL;
+}
+
+static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content, bool *answered, Cancel *cancel, Error *err) {
+    Value *properties = value_is_dict(schema) ? dict_find_str(value_dict(schema), STR("properties")) : NULL;
+    Entry *e;
+    *answered = true;
+    for (uint32_t i = 0; properties && value_is_dict(*properties) && *answered && dict_next(value_dict(*properties), &i, &e);) {
+        Buf text = { 0 }, line = { 0 };
+        Value v;
+        buf_add(&text, STR("  "));
+        cli_escape(&text, value_str(e->key), false);
+        buf_add_fmt(&text, " (" STR_FMT "): ", STR_ARG(type_of(e->value)));
+        say(t, buf_str(&text));
+        *answered = read_line(t, cancel, &line);
+        bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err) && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
+        buf_clear(&text);
+        buf_clear(&line);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    bool answered, agreed = false;
+    Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
+    if (!content) return false;
+    end_progress(t);
+    buf_add_fmt(&text, "harness: a tool asks: " STR_FMT "\n", STR_ARG(message));
+    say(t, buf_str(&text));
+    bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
+    if (ok && answered) {
+        say(t, STR("Send this answer? [y/N]: "));
+        answered = read_line(t, cancel, &line);
+        agreed = answered && says(str_trim(buf_str(&line)), "yes");
+    }
+    String *action = string_new(heap, !answered ? STR("cancel") : agreed ? STR("accept") : STR("decline"), err);
+    ok = ok && action && dict_put_str(heap, d, STR("action"), value_from_object(action), err) &&
+         (!agreed || dict_put_str(heap, d, STR("content"), value_from_object(content), err));
+    if (ok) *out = value_from_object(d);
+    buf_clear(&text);
+    buf_clear(&line);
+    return ok;
+}
+
+/* ---- progress ---- */
+
+static void add_number(Buf *out, Value v) {
+    Error err;
+    if (!json_write(out, v, &(JsonWrite){ 0 }, &err)) buf_add_char(out, '?');
+}
+
+static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
+    Terminal *t = ctx;
+    Buf line = { 0 };
+    struct winsize size = { 0 };
+    (void)call_id;
+    buf_add_char(&line, ' ');
+    add_number(&line, done);
+    if (!value_is_gone(total) && !value_is_none(total)) buf_add_char(&line, '/'), add_number(&line, total);
+    buf_add_char(&line, ' ');
+    cli_escape(&line, message, false);
+    size_t width = ioctl(t->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    say(t, STR("\r\033[K"));
+    say(t, str_sub(buf_str(&line), 0, width));
+    t->shows_progress = true;
+    buf_clear(&line);
+}
+
+Person confirm_terminal_person(Terminal *t) {
+    if (!t) return (Person){ 0 };
+    return (Person){ .confirm = confirm, .ask = ask, .progress = progress, .source = "terminal", .ctx = t };
+}

@@ -1,0 +1,11 @@
+/* The person at the terminal: is asked on /dev/tty, whatever standard input and output are. */
+#pragma once
+#include "cli/cli.h"
+#include "tool/runtime.h"
+
+typedef struct Terminal Terminal;
+
+/* NULL when there is no terminal to ask on. Before the program restrains itself: opens /dev/tty. */
+Terminal *confirm_terminal_open(const Cli *cli);
+void confirm_terminal_close(Terminal *t);          /* NULL is fine */
+Person confirm_terminal_person(Terminal *t);       /* of NULL: nobody */

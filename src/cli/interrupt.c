@@ -1,0 +1,64 @@
+#include "cli/interrupt.h"
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cli/cli.h"
+
+struct Interrupt { Cancel *cancel; pthread_t thread; int signals, stop; atomic_int got; sigset_t before; };
+
+static void *watch(void *arg) {
+    Interrupt *i = arg;
+    for (;;) {
+        struct pollfd fds[] = { { i->signals, POLLIN, 0 }, { i->stop, POLLIN, 0 } };
+        if (poll(fds, 2, -1) < 0) continue;
+        if (fds[1].revents) return NULL;
+        struct signalfd_siginfo info;
+        if (read(i->signals, &info, sizeof info) != (ssize_t)sizeof info) continue;
+        if (atomic_exchange(&i->got, (int)info.ssi_signo)) _exit(CLI_INTERRUPTED);
+        cancel_fire(i->cancel);
+    }
+}
+
+static void release(Interrupt *i) {
+    if (i->signals >= 0) close(i->signals);
+    if (i->stop >= 0) close(i->stop);
+    pthread_sigmask(SIG_SETMASK, &i->before, NULL);
+    free(i);
+}
+
+/* A signal that is ignored (nohup) stays ignored. */
+static void add_unless_ignored(sigset_t *set, int signal) {
+    struct sigaction now;
+    if (sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, signal);
+}
+
+Interrupt *interrupt_start(Cancel *cancel) {
+    Interrupt *i = mem_zero(1, sizeof *i);
+    sigset_t set;
+    sigemptyset(&set);
+    add_unless_ignored(&set, SIGINT);
+    add_unless_ignored(&set, SIGTERM);
+    add_unless_ignored(&set, SIGHUP);
+    i->cancel = cancel;
+    pthread_sigmask(SIG_BLOCK, &set, &i->before);
+    i->signals = signalfd(-1, &set, SFD_CLOEXEC);
+    i->stop = eventfd(0, EFD_CLOEXEC);
+    if (i->signals >= 0 && i->stop >= 0 && pthread_create(&i->thread, NULL, watch, i) == 0) return i;
+    release(i);
+    return NULL;
+}
+
+int interrupt_stop(Interrupt *i) {
+    if (!i) return 0;
+    uint64_t one = 1;
+    (void)!write(i->stop, &one, sizeof one);
+    pthread_join(i->thread, NULL);
+    int got = atomic_load(&i->got);
+    release(i);
+    return got;
+}

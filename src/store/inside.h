@@ -1,0 +1,77 @@
+/* Shared by the files of store/; nobody else includes it. */
+#pragma once
+#include <pthread.h>
+#include "base/str.h"
+#include "store/sqlite.h"
+#include "store/store.h"
+
+/* X(enumerator, SQL): statements that are kept prepared. Those of walks are not among them: a walk may be inside of another. */
+#define STORE_STATEMENTS(X) \
+    X(SQL_BEGIN, "BEGIN IMMEDIATE") \
+    X(SQL_COMMIT, "COMMIT") \
+    X(SQL_ROLLBACK, "ROLLBACK") \
+    X(SQL_RUN_START, "INSERT INTO runs (id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, " \
+                     "boot) VALUES (?1, 'running', ?2, '', ?3, ?4, 0, 0, 0, '', ?5, ?6, ?7)") \
+    X(SQL_RUN_HOLDER, "SELECT pid, pid_start, boot FROM runs WHERE id = ?1") \
+    X(SQL_RUN_LEASE, "UPDATE runs SET status = 'running', pid = ?2, pid_start = ?3, boot = ?4 WHERE id = ?1") \
+    X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, pid = 0, pid_start = 0, " \
+                   "boot = '' WHERE id = ?1") \
+    X(SQL_EVENT_PUT, "INSERT INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
+    X(SQL_ARTIFACT_PUT, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+    X(SQL_ARTIFACT_FIND, "SELECT rowid FROM artifacts WHERE key = ?1 AND run = ?2") \
+    X(SQL_TASK_PUT, "INSERT INTO tasks (run, task, tool, status, result) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (run, task) DO UPDATE SET " \
+                    "tool = excluded.tool, status = excluded.status, result = excluded.result") \
+    X(SQL_TASK_GET, "SELECT status, result FROM tasks WHERE run = ?1 AND task = ?2") \
+    X(SQL_HOOK_ADD, "INSERT INTO hooks (hook, calls, blocks, errors, ns) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (hook) DO UPDATE SET " \
+                    "calls = calls + excluded.calls, blocks = blocks + excluded.blocks, errors = errors + excluded.errors, ns = ns + excluded.ns") \
+    X(SQL_NOTE_PUT, "INSERT INTO notes (scope, key, text) VALUES (?1, ?2, ?3) ON CONFLICT (scope, key) DO UPDATE SET text = excluded.text") \
+    X(SQL_NOTE_GET, "SELECT text FROM notes WHERE scope = ?1 AND key = ?2") \
+    X(SQL_NOTE_DELETE, "DELETE FROM notes WHERE scope = ?1 AND key = ?2")
+
+typedef enum {
+#define X(id, sql) id,
+    STORE_STATEMENTS(X)
+#undef X
+    SQL_COUNT
+} StoreSql;
+
+struct Store {
+    pthread_mutex_t lock;                /* recursive: a walk's callback may use the store */
+    const Sqlite *api;
+    sqlite3 *db;
+    char *path;
+    sqlite3_stmt *kept[SQL_COUNT];
+    int lease_fd;                        /* -1: none here, pid and start time must do */
+};
+
+/* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t. They must stay
+ * until the statement was reset. */
+typedef struct StoreQuery { Store *store; sqlite3_stmt *stmt; bool kept; const char *doing; Error *err; } StoreQuery;
+
+/* All of these expect the lock to be held. `doing` is for messages: "start run". A query that could not be made has no stmt,
+ * and everything done with it fails; the error is set. */
+StoreQuery store_query(Store *s, StoreSql sql, const char *doing, Error *err);
+StoreQuery store_walk(Store *s, const char *sql, const char *doing, Error *err);
+bool store_bind(StoreQuery *q, const char *types, ...);
+bool store_row(StoreQuery *q, bool *some);                   /* next row */
+bool store_end(StoreQuery *q, bool ok);                      /* done with it; returns ok */
+bool store_run(StoreQuery *q);                               /* no rows wanted: step, and end */
+Str store_text(const StoreQuery *q, int column);             /* until the next row */
+int64_t store_int(const StoreQuery *q, int column);
+bool store_failed(Store *s, const char *doing, Error *err);  /* the connection's error as an Error; returns false */
+
+bool store_begin(Store *s, const char *doing, Error *err);
+bool store_commit(Store *s, bool ok, const char *doing, Error *err);   /* rolls back when !ok; returns whether all is committed */
+
+static inline void store_lock(Store *s) { pthread_mutex_lock(&s->lock); }
+static inline bool store_unlock(Store *s, bool ok) { pthread_mutex_unlock(&s->lock); return ok; }
+
+/* store_schema.c */
+bool store_migrate(Store *s, Error *err);
+
+/* store_lease.c */
+typedef struct StoreHolder { int64_t pid, start; char boot[40]; } StoreHolder;
+void store_holder_self(StoreHolder *out);
+bool store_holder_alive(const StoreHolder *h);
+bool store_lease_take(Store *s, Str run);                    /* false: somebody else has the lock */
+void store_lease_drop(Store *s, Str run);

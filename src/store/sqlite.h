@@ -1,0 +1,18 @@
+/* SQLite, loaded on first use: linking it would cost every start half a millisecond. For store/ only. */
+#pragma once
+#include <sqlite3.h>
+#include "base/error.h"
+
+/* X(name without sqlite3_) */
+#define SQLITE_FUNCTIONS(X) \
+    X(open_v2) X(close_v2) X(exec) X(prepare_v3) X(finalize) X(step) X(reset) X(clear_bindings) X(bind_int64) X(bind_text64) \
+    X(bind_blob64) X(column_int64) X(column_text) X(column_bytes) X(changes) X(errmsg) X(errstr) X(extended_errcode) X(system_errno) \
+    X(extended_result_codes) X(busy_timeout) X(last_insert_rowid) X(blob_open) X(blob_read) X(blob_bytes) X(blob_close) X(get_autocommit)
+
+typedef struct Sqlite {
+#define X(name) __typeof__(sqlite3_##name) *name;
+    SQLITE_FUNCTIONS(X)
+#undef X
+} Sqlite;
+
+const Sqlite *sqlite_load(Error *err);   /* NULL with ERR_IO that says what is missing */

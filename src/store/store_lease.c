@@ -1,0 +1,59 @@
+/* Who has a run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/hash.h"
+#include "store/inside.h"
+
+/* Small files of /proc, whole; empty when there is none. */
+static Str read_small(const char *path, char *out, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0) close(fd);
+    out[n > 0 ? n : 0] = 0;
+    return str_trim((Str){ out, n > 0 ? (size_t)n : 0 });
+}
+
+/* Field 22 of /proc/PID/stat. The second one is the program's name in parentheses, which may hold anything: the last ')' ends it.
+ * 0: no such process. */
+static int64_t start_time(int64_t pid) {
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    Str stat = read_small(path, text, sizeof text);
+    const char *at = stat.n ? strrchr(stat.at, ')') : NULL;
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? strtoll(at + 1, NULL, 10) : 0;
+}
+
+static void boot_id(char *out, size_t size) {
+    char text[64];
+    Str id = read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    snprintf(out, size, STR_FMT, STR_ARG(id));
+}
+
+void store_holder_self(StoreHolder *out) {
+    out->pid = getpid();
+    out->start = start_time(out->pid);
+    boot_id(out->boot, sizeof out->boot);
+}
+
+bool store_holder_alive(const StoreHolder *h) {
+    char boot[sizeof h->boot];
+    if (h->pid <= 0) return false;
+    boot_id(boot, sizeof boot);
+    return strcmp(boot, h->boot) == 0 && start_time(h->pid) == h->start;
+}
+
+/* One byte of the file for each run, at a place that its id chooses. The lock belongs to the open file, so it ends with the
+ * process, whatever happens to it, and holds between two stores of one process too. */
+static bool lock_byte(const Store *s, Str run, short type) {
+    static const uint8_t key[16] = { 0 };
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash_sip24(run, key) >> 2), .l_len = 1 };
+    if (s->lease_fd < 0 || fcntl(s->lease_fd, F_OFD_SETLK, &lock) == 0) return true;
+    return errno != EAGAIN && errno != EACCES;           /* a file system without locks: pid and start time must do */
+}
+
+bool store_lease_take(Store *s, Str run) { return lock_byte(s, run, F_WRLCK); }
+void store_lease_drop(Store *s, Str run) { lock_byte(s, run, F_UNLCK); }

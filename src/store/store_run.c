@@ -1,0 +1,130 @@
+#include "base/clock.h"
+#include "store/inside.h"
+
+static bool insert_run(Store *s, Str id, Str agent, Str session, Error *err) {
+    StoreHolder me;
+    store_holder_self(&me);
+    StoreQuery q = store_query(s, SQL_RUN_START, "start run", err);
+    return store_end(&q, store_bind(&q, "sssiiis", id, agent, session, clock_wall_ns(), me.pid, me.start, str_from(me.boot)) && store_row(&q, &(bool){ 0 }));
+}
+
+bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err) {
+    store_lock(s);
+    bool ok = store_lease_take(s, id) || error_set(err, ERR_POLICY, "run " STR_FMT " is in use", STR_ARG(id));
+    if (ok && !insert_run(s, id, agent, session, err)) ok = false, store_lease_drop(s, id);
+    return store_unlock(s, ok);
+}
+
+static bool read_holder(Store *s, Str id, StoreHolder *out, Error *err) {
+    StoreQuery q = store_query(s, SQL_RUN_HOLDER, "lease run", err);
+    bool some = false, ok = store_bind(&q, "s", id) && store_row(&q, &some);
+    if (ok && !some) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id));
+    if (ok) {
+        Str boot = store_text(&q, 2);
+        *out = (StoreHolder){ .pid = store_int(&q, 0), .start = store_int(&q, 1) };
+        memcpy(out->boot, boot.at, boot.n < sizeof out->boot ? boot.n : sizeof out->boot - 1);
+    }
+    return store_end(&q, ok);
+}
+
+static bool held(Str id, const StoreHolder *by, Error *err) {
+    return error_set(err, ERR_POLICY, "run " STR_FMT " is in use by process %lld", STR_ARG(id), (long long)by->pid);
+}
+
+static bool take_over(Store *s, Str id, Error *err) {
+    StoreHolder me, other;
+    store_holder_self(&me);
+    if (!read_holder(s, id, &other, err)) return false;
+    bool mine = other.pid == me.pid && other.start == me.start;
+    if (!mine && store_holder_alive(&other)) return held(id, &other, err);
+    if (!store_lease_take(s, id)) return held(id, &other, err);
+    StoreQuery q = store_query(s, SQL_RUN_LEASE, "lease run", err);
+    bool ok = store_end(&q, store_bind(&q, "siis", id, me.pid, me.start, str_from(me.boot)) && store_row(&q, &(bool){ 0 }));
+    if (!ok && !mine) store_lease_drop(s, id);
+    return ok;
+}
+
+bool store_run_lease(Store *s, Str id, Error *err) {
+    store_lock(s);
+    bool ok = store_begin(s, "lease run", err) && store_commit(s, take_over(s, id, err), "lease run", err);
+    return store_unlock(s, ok);
+}
+
+bool store_run_end(Store *s, const StoreRun *run, Error *err) {
+    int64_t ended = run->ended_ns ? run->ended_ns : clock_wall_ns();
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
+    bool ok = store_end(&q, store_bind(&q, "ssiiiss", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent) &&
+                                store_row(&q, &(bool){ 0 }));
+    if (ok && s->api->changes(s->db) == 0) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(run->id));
+    if (ok) store_lease_drop(s, run->id);
+    return store_unlock(s, ok);
+}
+
+static StoreRun run_of(const StoreQuery *q) {
+    StoreRun r = { .id = store_text(q, 0), .status = store_text(q, 1), .agent = store_text(q, 2), .parent = store_text(q, 3),
+                   .session = store_text(q, 4), .started_ns = store_int(q, 5), .ended_ns = store_int(q, 6), .turns = store_int(q, 7),
+                   .tool_calls = store_int(q, 8), .usage = store_text(q, 9) };
+    StoreHolder by = { .pid = store_int(q, 10), .start = store_int(q, 11) };
+    Str boot = store_text(q, 12);
+    memcpy(by.boot, boot.at, boot.n < sizeof by.boot ? boot.n : sizeof by.boot - 1);
+    if (str_eq(r.status, STR("running")) && !store_holder_alive(&by)) r.status = STR("interrupted");
+    return r;
+}
+
+bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot "
+                                 "FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
+    bool some = true, ok = true;
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreRun run = run_of(&q);
+        if (!each(ctx, &run)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
+    size_t found = 0;
+    bool some = true;
+    Buf first = { 0 };
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT id, id = ?1 FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, started_ns DESC LIMIT 2", "find run", err);
+    bool ok = id_or_prefix.n ? store_bind(&q, "s", id_or_prefix) : error_set(err, ERR_VALIDATION, "a run's id is needed");
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        if (!found++) buf_add(&first, store_text(&q, 0));
+        if (store_int(&q, 1)) break;                     /* the whole id: others that go on from it do not matter */
+    }
+    ok = store_end(&q, ok);
+    if (ok && found == 0) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id_or_prefix));
+    if (ok && found > 1) ok = error_set(err, ERR_VALIDATION, "more than one run starts with " STR_FMT, STR_ARG(id_or_prefix));
+    if (ok) buf_reset(id), buf_add(id, buf_str(&first));
+    buf_clear(&first);
+    return store_unlock(s, ok);
+}
+
+/* ---- events ---- */
+
+static bool event_write(void *self, const Event *e, Error *err) {
+    Store *s = self;
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
+    bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
+              store_row(&q, &(bool){ 0 });
+    return store_unlock(s, store_end(&q, ok));
+}
+
+EventSink store_event_sink(Store *s) { return (EventSink){ event_write, NULL, s }; }
+
+bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
+                              "read events", err);
+    bool some = true, ok = store_bind(&q, "si", run, from > INT64_MAX ? INT64_MAX : (int64_t)from);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
+                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
+        if (!each(ctx, &e)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}

@@ -1,0 +1,139 @@
+/* What a script reaches through the runtime: log, events, people, tasks. Each gets the Host of its call; its pipe hangs there. */
+#include "tool/pipe.h"
+
+static Pipe *pipe_of(Host *h) { return h->call; }
+Run *runtime_host_run(Host *h) { return pipe_of(h)->f.run; }
+const Call *runtime_host_call(Host *h) { return pipe_of(h)->f.call; }
+
+/* A fact for hooks: nobody's answer counts. */
+static void tell_hooks(Pipe *p, HookEvent event, Str name, Value payload) {
+    HookOutcome out = { 0 };
+    if (hook_list_any(run_hooks(p->f.run), event, name)) pipe_dispatch(p, event, name, payload, &out);
+}
+
+static const char *level_name(LogLevel level) {
+    static const char *const names[] = { "debug", "info", "warn", "error", "off" };
+    return names[level];
+}
+
+static bool tell_log(Host *h, LogLevel level, Str message, Error *err) {
+    Pipe *p = pipe_of(h);
+    Buf text = { 0 }, data = { 0 };
+    Str source = p->f.entry ? p->f.entry->def.name : (Str){ 0 };
+    bool ok = true;
+    buf_add(&text, message);
+    pipe_redact_text(p, &text);
+    log_write(h->log, level, &(LogField){ "source", source }, 1, STR_FMT, STR_ARG(buf_str(&text)));
+    if (pipe_listened(p)) {
+        event_data_start(&data);
+        event_data_str(&data, "level", str_from(level_name(level)));
+        event_data_str(&data, "message", buf_str(&text));
+        event_data_str(&data, "source", source);
+        event_data_end(&data);
+        ok = event_emit(p->f.run->events, pipe_place(p), EVENT_LOG, buf_str(&data), err);
+    }
+    if (ok && hook_list_any(run_hooks(p->f.run), HOOK_LOG, (Str){ 0 })) {
+        Heap *heap = heap_new(0);
+        Error why;
+        Dict *d = dict_new(heap, 3, &why);
+        String *m = string_new(heap, buf_str(&text), &why), *l = string_new(heap, str_from(level_name(level)), &why), *s = string_new(heap, source, &why);
+        if (d && m && l && s && dict_put_str(heap, d, STR("level"), value_from_object(l), &why) &&
+            dict_put_str(heap, d, STR("message"), value_from_object(m), &why) && dict_put_str(heap, d, STR("source"), value_from_object(s), &why))
+            tell_hooks(p, HOOK_LOG, (Str){ 0 }, value_from_object(d));
+        heap_free(heap);
+    }
+    buf_clear(&text);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool event_name_ok(Str name) {
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.')) return false;
+    }
+    return name.n > 0 && name.n <= 100;
+}
+
+static bool tell_event(Host *h, Str name, Value payload, Error *err) {
+    Pipe *p = pipe_of(h);
+    if (str_starts(name, STR("custom."))) name = str_sub(name, 7, name.n);
+    if (!event_name_ok(name)) return error_set(err, ERR_SCRIPT, "event name must match [a-z0-9_.]+");
+    Buf type = { 0 }, data = { 0 };
+    bool ok = true;
+    buf_add_fmt(&type, "custom." STR_FMT, STR_ARG(name));
+    if (pipe_listened(p)) {
+        event_data_start(&data);
+        event_data_value(&data, "payload", payload);
+        event_data_end(&data);
+        if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &data);
+        ok = event_emit_custom(p->f.run->events, pipe_place(p), buf_str(&type), buf_str(&data), err);
+    }
+    if (ok && value_is_dict(payload)) tell_hooks(p, HOOK_CUSTOM, buf_str(&type), payload);
+    buf_clear(&type);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool tell_progress(Host *h, Value done, Value total, Str message, Error *err) {
+    Pipe *p = pipe_of(h);
+    const Person *person = &p->f.run->config.person;
+    bool ok = true;
+    if (pipe_listened(p)) {
+        Buf data = { 0 };
+        event_data_start(&data);
+        event_data_str(&data, "id", p->f.call_id);
+        event_data_value(&data, "done", done);
+        if (!value_is_gone(total)) event_data_value(&data, "total", total);
+        event_data_str(&data, "message", message);
+        event_data_end(&data);
+        ok = event_emit(p->f.run->events, pipe_place(p), EVENT_TOOL_PROGRESS, buf_str(&data), err);
+        buf_clear(&data);
+    }
+    if (ok && person->progress) person->progress(person->ctx, p->f.call_id, done, total, message);
+    return ok;
+}
+
+static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err) {
+    Pipe *p = pipe_of(h);
+    const Person *person = &p->f.run->config.person;
+    if (!person->ask) {
+        Dict *d = dict_new(heap, 1, err);
+        String *s = d ? string_new(heap, STR("cancel"), err) : NULL;
+        if (!s || !dict_put_str(heap, d, STR("action"), value_from_object(s), err)) return false;
+        *out = value_from_object(d);
+        return true;
+    }
+    Buf safe = { 0 };
+    confirm_escape(&safe, message);
+    pthread_mutex_lock(&p->f.runtime->asking);
+    bool ok = person->ask(person->ctx, buf_str(&safe), schema, heap, out, h->cancel, err);
+    pthread_mutex_unlock(&p->f.runtime->asking);
+    buf_clear(&safe);
+    return ok;
+}
+
+static bool reach_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
+    Run *r = pipe_of(h)->f.run;
+    if (what == HOST_TASK_POLL) return task_poll(r, id, heap, out, err);
+    if (what == HOST_TASK_CANCEL) return task_cancel(r, id, heap, out, err);
+    return task_await(r, id, timeout_ms, h->cancel, heap, out, err);
+}
+
+static bool confirm_write(Host *h, Str path, Error *err) {
+    Pipe *p = pipe_of(h);
+    Str tool = p->f.entry ? p->f.entry->def.name : STR("fs");
+    Buf args = { 0 }, shown = { 0 };
+    const char *source;
+    buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
+    buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
+    bool ok = run_confirm(p->f.run, pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), h->cancel, &source, err);
+    buf_clear(&args);
+    buf_clear(&shown);
+    return ok;
+}
+
+const HostCalls runtime_host_calls = {
+    .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
+    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .confirm_write = confirm_write,
+};

@@ -1,0 +1,175 @@
+/* meta.*: scripts that look at tools, call them and make new ones. Off unless meta.enabled; bounded; asked of hooks; and what is
+ * made obeys all policy, because it is a tool like any other. */
+#include "tool/pipe.h"
+#include "value/json.h"
+#include "value/list.h"
+
+static bool enabled(const Pipe *p, Error *err) {
+    return p->f.runtime->limits.meta.enabled || error_set(err, ERR_POLICY, "meta is switched off (meta.enabled)");
+}
+
+/* ---- calling ---- */
+
+bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
+    Pipe *p = h->call;
+    const Call *outer = p->f.call;
+    Buf text = { 0 };
+    if (!enabled(p, err)) return false;
+    Call call = *outer;
+    call.id = (Str){ 0 };
+    call.name = name;
+    call.parent = p->f.call_id;
+    call.nesting = outer->nesting + 1;
+    call.nested = call.wait = true;
+    call.timeout_ms = timeout_ms;
+    Result r = { 0 };
+    bool ok = value_is_gone(args) || value_is_none(args) || json_write(&text, args, &(JsonWrite){ 0 }, err);
+    call.arguments = buf_str(&text);
+    if (ok) ok = tool_call(p->f.run, &call, h->cancel, &r, err) && value_copy_all_into(heap, r.value, out, err);
+    result_clear(&r);
+    buf_clear(&text);
+    return ok;
+}
+
+static bool add_tool(Heap *heap, List *list, const ToolEntry *e, Error *err) {
+    Dict *d = dict_new(heap, 4, err);
+    String *name = d ? string_new(heap, e->def.name, err) : NULL, *text = name ? string_new(heap, e->def.description, err) : NULL;
+    Value parameters = VALUE_NONE;
+    return text && (value_is_gone(e->def.parameters) || value_copy_all_into(heap, e->def.parameters, &parameters, err)) &&
+           dict_put_str(heap, d, STR("name"), value_from_object(name), err) && dict_put_str(heap, d, STR("description"), value_from_object(text), err) &&
+           dict_put_str(heap, d, STR("parameters"), parameters, err) && list_push(heap, list, value_from_object(d), err);
+}
+
+bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err) {
+    Pipe *p = h->call;
+    const ToolEntry **all;
+    if (!enabled(p, err)) return false;
+    size_t n = tool_visible(p->f.run, p->f.call, &all);
+    List *list = list_new(heap, n, err);
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        if (pattern.n == 0 || policy_name_matches(pattern, all[i]->def.name)) ok = add_tool(heap, list, all[i], err);
+    free(all);
+    if (ok) *out = value_from_object(list);
+    return ok;
+}
+
+/* ---- making ---- */
+
+static Str name_in(Value definition) {
+    Value *v = value_is_dict(definition) ? dict_find_str(value_dict(definition), STR("name")) : NULL;
+    return v && value_is_string(*v) ? value_str(*v) : (Str){ 0 };
+}
+
+/* {kind, name, definition} for the hooks of meta.*, which may block. */
+static bool ask_hooks(Pipe *p, const char *event, const char *kind, Value definition, Error *err) {
+    if (!hook_list_any(run_hooks(p->f.run), HOOK_META, str_from(event))) return true;
+    Heap *h = heap_new(0);
+    HookOutcome out = { .decision = HOOK_BLOCK };
+    Value copy;
+    Dict *d = dict_new(h, 3, err);
+    String *k = string_new(h, str_from(kind), err), *name = string_new(h, name_in(definition), err);
+    bool ok = d && k && name && value_copy_all_into(h, definition, &copy, err) && dict_put_str(h, d, STR("kind"), value_from_object(k), err) &&
+              dict_put_str(h, d, STR("name"), value_from_object(name), err) && dict_put_str(h, d, STR("definition"), copy, err);
+    if (ok) pipe_dispatch(p, HOOK_META, str_from(event), value_from_object(d), &out);
+    heap_free(h);
+    if (!ok || out.decision == HOOK_ALLOW) return ok;
+    return error_set(err, ERR_POLICY, "%s blocked by hook " STR_FMT ": %s", event, STR_ARG(out.hook), out.reason);
+}
+
+static bool emit_made(Pipe *p, const char *event, const char *kind, Value definition, Error *err) {
+    if (!pipe_listened(p)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "kind", str_from(kind));
+    event_data_str(&data, "name", name_in(definition));
+    event_data_value(&data, "definition", definition);
+    event_data_end(&data);
+    bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(event), buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+/* Takes one of the run's places for this kind; gives it back with -1. */
+static bool take_place(Run *r, const char *kind, int step, Error *err) {
+    const Limits *l = &r->rt->limits;
+    bool tool = strcmp(kind, "tool") == 0, hook = strcmp(kind, "hook") == 0;
+    int64_t *made = tool ? &r->made_tools : hook ? &r->made_hooks : &r->made_agents;
+    int64_t max = tool ? l->meta.max_tools : hook ? l->meta.max_hooks : l->meta.max_agents;
+    pthread_mutex_lock(&r->lock);
+    bool ok = step < 0 || *made < max;
+    if (ok) *made += step;
+    pthread_mutex_unlock(&r->lock);
+    return ok || error_set(err, ERR_LIMIT, "meta.max_%ss of %lld is reached", kind, (long long)max);
+}
+
+bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err) {
+    Pipe *p = h->call;
+    return enabled(p, err) && take_place(p->f.run, kind, 1, err) &&
+           ((ask_hooks(p, event, kind, definition, err) && emit_made(p, event, kind, definition, err)) || (take_place(p->f.run, kind, -1, err), false));
+}
+
+static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
+    Runtime *rt = p->f.runtime;
+    Project *made = NULL;
+    Problems problems = { 0 };
+    Buf text = { 0 };
+    ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe };
+    if (json_write(&text, definition, &(JsonWrite){ 0 }, err) && !project_define(&in, list, buf_str(&text), &made, &problems)) {
+        size_t i = 0;
+        while (i < problems.n && problems.at[i].severity != PROBLEM_ERROR) i++;
+        error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(i < problems.n ? problems.at[i].message : STR("the definition is not valid")));
+    }
+    buf_clear(&text);
+    problems_clear(&problems);
+    return made;
+}
+
+static void keep(Run *r, Project *made) {
+    pthread_mutex_lock(&r->lock);
+    VEC_PUSH(&r->made, made);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* What a script makes cannot ask for secrets, and only its own run sees it. */
+static bool register_tool(Pipe *p, Project *made, Error *err) {
+    Run *r = p->f.run;
+    ToolDef *def = &made->tools[0];
+    ToolEntry e = { .def = *def, .execute = def->script ? kind_starlark : kind_missing, .scope = r->id };
+    if (def->injected.n) return error_set(err, ERR_POLICY, "a tool that a script registers gets no injected values");
+    if (!safety_of(def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety is looser than what the script does");
+    return registry_add(p->f.runtime->registry, &e, err);
+}
+
+bool runtime_meta_tool(Host *h, Value definition, Error *err) {
+    Pipe *p = h->call;
+    if (!runtime_meta_allowed(h, "meta.tool_register", "tool", definition, err)) return false;
+    Project *made = define(p, "tools", definition, err);
+    bool ok = made && made->n_tools == 1 && register_tool(p, made, err);
+    if (ok) keep(p->f.run, made);
+    else project_free(made), take_place(p->f.run, "tool", -1, err);
+    return ok;
+}
+
+/* A run that registers hooks has a list of its own: other runs do not hear of them. */
+static bool register_hook(Run *r, HookDef *def, Error *err) {
+    pthread_mutex_lock(&r->lock);
+    Hooks *own = atomic_load(&r->own_hooks), *list = own ? own : hook_list_new(r->rt->project, r->rt->workers, r->rt->hook_stats);
+    bool ok = hook_list_add(list, def, err);
+    if (ok && !own) atomic_store_explicit(&r->own_hooks, list, memory_order_release);
+    if (!ok && !own) hook_list_free(list);
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+bool runtime_meta_hook(Host *h, Value definition, Error *err) {
+    Pipe *p = h->call;
+    if (!runtime_meta_allowed(h, "meta.hook_register", "hook", definition, err)) return false;
+    Project *made = define(p, "hooks", definition, err);
+    bool ok = made && made->n_hooks == 1;
+    if (ok && made->hooks[0].allow_on_error) ok = error_set(err, ERR_POLICY, "a hook that a script registers fails closed");
+    ok = ok && register_hook(p->f.run, &made->hooks[0], err);
+    if (ok) keep(p->f.run, made);
+    else project_free(made), take_place(p->f.run, "hook", -1, err);
+    return ok;
+}

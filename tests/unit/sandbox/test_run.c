@@ -1,0 +1,231 @@
+#include "sandboxed.h"
+#include <dirent.h>
+
+static World world;
+
+static int open_world(void **state) { (void)state; world_open(&world); return 0; }
+static int close_world(void **state) { (void)state; world_close(&world); return 0; }
+
+static void test_results(void **state) {
+    (void)state;
+    static const struct { const char *script, *out, *err; int code, signal; } rows[] = {
+        { "echo out; echo err >&2", "out\n", "err\n", 0, 0 },
+        { "exit 7", "", "", 7, 0 },
+        { "kill -9 $$", "", "", 137, SIGKILL },
+        { "kill -TERM $$", "", "", 143, SIGTERM },
+        { "pwd | sed s/-ws-.*/-ws/", "/tmp/harness-ws\n", "", 0, 0 },
+        { "cat", "", "", 0, 0 },                              /* stdin is empty, not inherited */
+        { "echo $PATH", "/usr/local/bin:/usr/bin:/bin\n", "", 0, 0 },
+        { "test \"$HOME\" = \"$TMPDIR\" && test -d $HOME && touch $HOME/x && stat -c %a $HOME", "700\n", "", 0, 0 },
+        { "env | cut -d= -f1 | sort | tr '\\n' ' '", "HOME OUT PATH PWD TMPDIR ", "", 0, 0 },
+        { "ls /proc/self/fd | wc -l", "4\n", "", 0, 0 },     /* three, and the folder itself */
+        { "umask", "0022\n", "", 0, 0 },
+        { "ulimit -n; ulimit -c; ulimit -t; ulimit -f; ulimit -v", "1024\n0\n600\n2097152\n4194304\n", "", 0, 0 },
+        { "grep NoNewPrivs /proc/self/status", "NoNewPrivs:\t1\n", "", 0, 0 },
+        { "grep -E '^(SigIgn|SigBlk)' /proc/self/status | cut -f2 | sort -u", "0000000000000000\n", "", 0, 0 },
+        { "mkfifo f && (echo hi > f &) && cat f", "hi\n", "", 0, 0 },
+        { "echo x > new && mv new old && ln old hard && ln -s old soft && cat hard soft && rm old hard soft", "x\nx\n", "", 0, 0 },
+        { "cat /dev/null && echo x > /dev/null && head -c3 /dev/zero | wc -c", "3\n", "", 0, 0 },
+        { "echo hi | (cat | cat) | tr a-z A-Z", "HI\n", "", 0, 0 },
+        { "bash -c 'set -m; sleep 0.01 & fg >/dev/null; sleep 0.01 & jobs -p | wc -l; wait; echo $?' 2>/dev/null", "1\n0\n", "", 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SandboxResult r;
+        world_sh(&world, rows[i].script, &r);
+        if (r.exit_code != rows[i].code || r.signal != rows[i].signal || !str_eq(buf_str(&r.out), str_from(rows[i].out))
+            || !str_eq(buf_str(&r.err), str_from(rows[i].err)))
+            fail_msg("%s: exit %d, signal %d, out \"%s\", err \"%s\"", rows[i].script, r.exit_code, r.signal, r.out.at ? r.out.at : "",
+                     r.err.at ? r.err.at : "");
+        assert_false(r.timed_out || r.process_limit || r.out_truncated || r.err_truncated);
+        sandbox_result_clear(&r);
+    }
+}
+
+/* Each of these must fail, and leave what is outside as it was. */
+static void test_confined(void **state) {
+    (void)state;
+    static const char *const scripts[] = {
+        "cat $OUT/secret", "echo x > $OUT/secret", "echo x > $OUT/new", "rm $OUT/secret", "mv $OUT/secret .", "ln $OUT/secret here",
+        "ln -s $OUT/secret link; cat link", "mkdir $OUT/dir", "ls $OUT", "truncate -s0 $OUT/secret", "cp /bin/true $OUT/",
+        "cat /proc/1/environ", "cat ../$(basename $OUT)/secret", "ls /home", "ls /", "ls /tmp", "touch /etc/x", "mkdir /usr/x",
+        "mknod dev c 1 3", "mount -t tmpfs none .", "unshare -Ur true", "unshare -m true", "chroot . true",
+        "exec 9>$OUT/secret", "cat /dev/kmsg", "cat /dev/mem", "ls /root", "cat /proc/kcore | head -c1 | grep .",
+    };
+    char secret[100], command[500];
+    snprintf(secret, sizeof secret, "%s/secret", world.outside);
+    snprintf(command, sizeof command, "echo secret > %s && chmod 600 %s", secret, secret);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        SandboxResult r;
+        world_sh(&world, scripts[i], &r);
+        if (r.exit_code == 0 || (r.out.at && strstr(r.out.at, "secret"))) fail_msg("%s: succeeded: %s", scripts[i], r.out.at ? r.out.at : "");
+        sandbox_result_clear(&r);
+    }
+    snprintf(command, sizeof command, "test \"$(cat %s)\" = secret && test \"$(ls %s)\" = secret && test $(stat -c %%h%%a %s) = 1600", secret,
+             world.outside, secret);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_roots(void **state) {
+    (void)state;
+    const char *const outside[] = { world.outside, NULL };
+    char command[200];
+    snprintf(command, sizeof command, "echo text > %s/file", world.outside);
+    assert_int_equal(system(command), 0);
+    SandboxResult r;
+    world.rules.read_roots = outside;
+    world_sh(&world, "cat $OUT/file; echo x > $OUT/file", &r);
+    assert_str(buf_str(&r.out), "text\n");
+    assert_int_not_equal(r.exit_code, 0);
+    sandbox_result_clear(&r);
+    world.rules.read_roots = NULL;
+    world.rules.write_roots = outside;
+    world_sh(&world, "echo more >> $OUT/file && mv $OUT/file moved && mv moved $OUT/file && cat $OUT/file && chmod 640 $OUT/file", &r);
+    assert_str(buf_str(&r.out), "text\nmore\n");
+    assert_int_equal(r.exit_code, 0);
+    sandbox_result_clear(&r);
+    world.rules.write_roots = NULL;
+}
+
+static void test_input_and_output(void **state) {
+    (void)state;
+    static const size_t sizes[] = { 1, 65536, 65537, 3 << 20 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *text = malloc(sizes[i]);
+        memset(text, 'a', sizes[i]);
+        Error err = { 0 };
+        SandboxResult r = { 0 };
+        SandboxCommand c = { .argv = (const char *const[]){ "cat", NULL }, .input = { text, sizes[i] }, .max_output = 2 << 20 };
+        if (!sandbox_run(world.sandbox, &world.rules, &c, NULL, &r, &err)) fail_msg("%s", err.msg);
+        assert_int_equal(r.exit_code, 0);
+        assert_int_equal(r.out.n, sizes[i] > 2 << 20 ? 2 << 20 : sizes[i]);
+        assert_int_equal(r.out_truncated, sizes[i] > 2 << 20);
+        sandbox_result_clear(&r);
+        free(text);
+    }
+    SandboxResult r;
+    world_sh(&world, "head -c 10000000 /dev/zero; head -c 10000000 /dev/zero >&2; echo done > finished", &r);
+    assert_int_equal(r.exit_code, 0);
+    assert_true(r.out_truncated && r.err_truncated);
+    assert_int_equal(r.out.n, 1 << 20);
+    assert_int_equal(r.err.n, 1 << 20);
+    sandbox_result_clear(&r);
+    world_sh(&world, "cat finished", &r);
+    assert_str(buf_str(&r.out), "done\n");
+    sandbox_result_clear(&r);
+}
+
+static void test_long_request(void **state) {
+    (void)state;
+    size_t n = 120000;
+    char *word = malloc(n + 1);
+    memset(word, 'w', n);
+    word[n] = 0;
+    Error err = { 0 };
+    SandboxResult r = { 0 };
+    SandboxCommand c = { .argv = (const char *const[]){ "sh", "-c", "printf %s \"$1\" | wc -c", "sh", word, NULL } };
+    if (!sandbox_run(world.sandbox, &world.rules, &c, NULL, &r, &err)) fail_msg("%s", err.msg);
+    assert_str(buf_str(&r.out), "120000\n");
+    sandbox_result_clear(&r);
+    free(word);
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    static const struct { const char *program, *cwd, *message; } rows[] = {
+        { "no-such-program", NULL, "no-such-program: program not found" },
+        { "./missing", NULL, "./missing: No such file or directory" },
+        { "/etc/passwd", NULL, "/etc/passwd: Permission denied" },
+        { "true", "/no/such/folder", "folder /no/such/folder: No such file or directory" },
+        { "", NULL, "no program is given" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Error err = { 0 };
+        SandboxResult r = { 0 };
+        SandboxCommand c = { .argv = (const char *const[]){ rows[i].program, NULL }, .cwd = rows[i].cwd };
+        assert_false(sandbox_run(world.sandbox, &world.rules, &c, NULL, &r, &err));
+        assert_string_equal(err.msg, rows[i].message);
+    }
+    SandboxRules rules = { .workspace = "/no/such/workspace" };
+    SandboxCommand c = { .argv = (const char *const[]){ "true", NULL } };
+    SandboxResult r = { 0 };
+    Error err = { 0 };
+    assert_false(sandbox_run(world.sandbox, &rules, &c, NULL, &r, &err));
+}
+
+static void test_environment(void **state) {
+    (void)state;
+    Error err = { 0 };
+    SandboxResult r = { 0 };
+    SandboxCommand c = { .argv = (const char *const[]){ "sh", "-c", "echo $A $HOME $PATH", NULL },
+                         .env = (const char *const[]){ "A=1", "HOME=/h", "A=2", "=odd", "odd", "PATH=/bin:/usr/bin", NULL } };
+    if (!sandbox_run(world.sandbox, &world.rules, &c, NULL, &r, &err)) fail_msg("%s", err.msg);
+    assert_str(buf_str(&r.out), "2 /h /bin:/usr/bin\n");
+    sandbox_result_clear(&r);
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    SandboxRules plain = world.rules;
+    SandboxResult r;
+    world.rules.file_bytes = 1 << 20;
+    world_sh(&world, "head -c 2000000 /dev/zero > big; stat -c %s big", &r);
+    assert_str(buf_str(&r.out), "1048576\n");
+    sandbox_result_clear(&r);
+    world.rules = plain;
+    world.rules.cpu_seconds = 1;
+    world_sh(&world, "while :; do :; done", &r);
+    assert_int_equal(r.signal, SIGXCPU);
+    sandbox_result_clear(&r);
+    world.rules = plain;
+    world.rules.open_files = 20;
+    world_sh(&world, "ulimit -n", &r);
+    assert_str(buf_str(&r.out), "20\n");
+    sandbox_result_clear(&r);
+    world.rules = plain;
+    world.rules.memory_bytes = 64 << 20;
+    world_sh(&world, "head -c 200000000 /dev/zero | tail -c 190000000 | wc -c", &r);
+    assert_str(buf_str(&r.out), "0\n");
+    sandbox_result_clear(&r);
+    world.rules = plain;
+}
+
+static size_t private_folders(void) {
+    size_t n = 0;
+    char prefix[40];
+    snprintf(prefix, sizeof prefix, "harness-calls-%u-", (unsigned)geteuid());
+    DIR *dir = opendir("/tmp");
+    for (struct dirent *e; (e = readdir(dir));)
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) n++;
+    closedir(dir);
+    return n;
+}
+
+/* What a program leaves in its private folder is gone with the call: closed folders, deep ones, links. */
+static void test_private_folder(void **state) {
+    (void)state;
+    SandboxResult r;
+    world_sh(&world, "cd $HOME && echo $HOME && mkdir -p a/b/c && touch a/b/c/f && ln -s / root && ln -s $OUT out && mkfifo p"
+                     " && i=0 && while [ $i -lt 300 ]; do mkdir d && cd d && i=$((i+1)); done; touch end; cd $HOME; chmod 000 a/b a", &r);
+    assert_int_equal(r.exit_code, 0);
+    char path[200];
+    snprintf(path, sizeof path, "%.*s", (int)r.out.n - 1, r.out.at);
+    sandbox_result_clear(&r);
+    struct stat st;
+    for (int tries = 0; stat(path, &st) == 0 && tries < 100; tries++) usleep(10000);
+    assert_int_equal(stat(path, &st), -1);
+    assert_int_equal(stat(world.outside, &st), 0);
+}
+
+static int all_tests(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results), cmocka_unit_test(test_confined), cmocka_unit_test(test_roots),
+        cmocka_unit_test(test_input_and_output), cmocka_unit_test(test_long_request), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_environment), cmocka_unit_test(test_limits), cmocka_unit_test(test_private_folder),
+    };
+    size_t before = private_folders();
+    int failed = cmocka_run_group_tests(tests, open_world, close_world);
+    return failed + (private_folders() > before);
+}
+
+int main(void) { return run_as_each(all_tests); }
