@@ -5,7 +5,7 @@ static bool add_variable(Str name, Buf *out, void (*secret)(void *ctx, Str value
     char *key = str_dup(name);
     const char *value = getenv(key);
     free(key);
-    if (!value) return error_set(err, ERR_CONFIG, "environment variable " STR_FMT " is not set", STR_ARG(name));
+    if (!value) return error_set(err, ERR_CONFIG, "${" STR_FMT "} is not set in the environment", STR_ARG(name));
     buf_add(out, str_from(value));
     if (secret) secret(ctx, str_from(value));
     return true;

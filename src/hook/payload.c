@@ -3,6 +3,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
+enum { COPY_DEPTH_MAX = JSON_DEPTH_MAX + 8 };  /* arguments may be as deep as JSON can be, and stand inside the payload */
 #define CHANGE_BYTES_MAX ((size_t)64 << 20)   /* of one changed key, as JSON */
 
 /* ---- copies ---- */
@@ -47,7 +48,7 @@ static bool copy(const Copying *c, Value v, unsigned depth, Value *out, Error *e
     if (!value_is_object(v)) return *out = v, true;
     const Object *o = value_object(v);
     bool stays = c->own || (o->flags & OBJECT_SHARED);         /* nobody changes it, and it outlives the copy */
-    if (depth > JSON_DEPTH_MAX) return error_set(err, ERR_LIMIT, "payload is nested too deep");
+    if (depth > COPY_DEPTH_MAX) return error_set(err, ERR_LIMIT, "payload is nested too deep");
     switch ((ObjectType)o->type) {
     case OBJECT_STRING: return stays ? (*out = v, true) : copy_string(c, value_string(v), out, err);
     case OBJECT_DICT: return copy_dict(c, value_dict(v), depth + 1, out, err);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "net/exchange.h"
 
-enum { IDLE_LANES_MAX = 8, METHOD_MAX = 32, HEADERS_MAX = 1000, URL_MAX = 64 << 10 };
+enum { IDLE_LANES_MAX = 8, METHOD_MAX = 32, URL_MAX = 64 << 10 };
 
 /* Lanes that nobody uses, the last used one first. */
 struct Client { pthread_mutex_t lock; Lane *idle; Resolver *resolver; };
@@ -204,7 +204,7 @@ static Str lower_copy(Arena *arena, Str s) {
 static size_t read_headers(const Exchange *x, Arena *arena, ClientHeader *all) {
     Str rest = buf_str(&x->head), name, value;
     size_t n = 0;
-    while (n < HEADERS_MAX && exchange_next_header(&rest, &name, &value))
+    while (n < EXCHANGE_HEADERS_MAX && exchange_next_header(&rest, &name, &value))
         all[n++] = (ClientHeader){ lower_copy(arena, name), value };
     return n;
 }
@@ -226,7 +226,7 @@ static Str join_values(ClientHeader *all, size_t n, size_t i, Arena *arena) {
 
 static void fill_response(const CurlLibrary *lib, Exchange *x, ClientResponse *out) {
     Arena *arena = mem_zero(1, sizeof *arena);
-    ClientHeader *all = mem_zero(HEADERS_MAX, sizeof *all);
+    ClientHeader *all = mem_zero(EXCHANGE_HEADERS_MAX, sizeof *all);
     char *url = NULL;
     size_t n = read_headers(x, arena, all);
     out->memory = arena;

@@ -134,10 +134,15 @@ static size_t on_head(char *at, size_t size, size_t n, void *ctx) {
         for (size_t i = space < 0 ? line.n : (size_t)space + 1; i < line.n && line.at[i] >= '0' && line.at[i] <= '9' && x->status < 100; i++)
             x->status = x->status * 10 + (line.at[i] - '0');
         buf_reset(&x->head);
+        x->head_lines = 0;
         x->head_done = false;
     } else if (str_trim(line).n == 0) {
         x->head_done = true;
     } else if (!x->head_done) {                        /* what comes later are trailers */
+        if (++x->head_lines > EXCHANGE_HEADERS_MAX) {
+            x->failed = true;
+            return error_set(&x->why, ERR_LIMIT, "too many response headers (limit %d)", EXCHANGE_HEADERS_MAX), 0;
+        }
         buf_add(&x->head, line);
     }
     return line.n;

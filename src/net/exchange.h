@@ -3,6 +3,8 @@
 #include "net/client.h"
 #include "net/curl.h"
 
+enum { EXCHANGE_HEADERS_MAX = 1000 };
+
 /* A multi handle with the connections it keeps, and the easy handle that uses them. Belongs to one thread at a time. */
 typedef struct Lane Lane;
 struct Lane {
@@ -27,7 +29,7 @@ typedef struct Exchange {
     /* the response */
     int status;
     bool sent, head_done;
-    size_t head_bytes, body_bytes;
+    size_t head_bytes, head_lines, body_bytes;
     Buf head;                            /* header lines of the last head */
     Buf body;
     bool failed;                         /* by one of our own checks: why */

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 
-enum { STACK_BYTES = 256 << 10 };        /* name service modules use a lot */
+enum { STACK_BYTES = 1 << 20 };          /* name service modules may use a lot */
 
 /* Shared by its owner and the lookups that run; the last one frees it. */
 struct Resolver {
@@ -93,7 +93,7 @@ static void add_address(Addresses *out, const Address *a) {
 }
 
 static bool ask_system(const char *host, Addresses *out, Error *err) {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG }, *list = NULL;
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
     int rc = getaddrinfo(host, NULL, &hints, &list);
     if (rc == EAI_SYSTEM) return no_answer(host, "the system failed", err);
     if (rc != 0) return no_answer(host, gai_strerror(rc), err);
@@ -102,12 +102,13 @@ static bool ask_system(const char *host, Addresses *out, Error *err) {
         if (address_from_socket(i->ai_addr, &a)) add_address(out, &a);
     }
     freeaddrinfo(list);
-    return out->n > 0 || no_answer(host, "no address", err);
+    return true;
 }
 
 static void *look(void *arg) {
     Lookup *l = arg;
     l->ok = l->answer ? l->answer(l->ctx, l->target.host, &l->found, &l->err) : ask_system(l->target.host, &l->found, &l->err);
+    if (l->ok && l->found.n == 0) l->ok = no_answer(l->target.host, "no address", &l->err);
     release_resolver(l->resolver, true);
     uint64_t one = 1;
     ssize_t n = write(l->fd, &one, sizeof one);

@@ -293,6 +293,7 @@ bool idna_label_encode(Str s, Buf *out) {
         p.at[p.n++] = unicode_to_lower(c);
     }
     if (ascii) return ascii_encode(s, out);
+    if (!has_between(&p, 128, 0x10FFFF)) return false;         /* only its capitals were not ASCII, as the Kelvin sign */
     if (!points_ok(&p) || !short_enough(&p) || (!directions_ok(&p, &ignored) && ignored)) return false;
     buf_add(out, STR("xn--"));
     Buf text = { 0 };

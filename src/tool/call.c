@@ -43,7 +43,8 @@ static bool write_end(Pipe *p) {
         event_data_str(&p->data, "class", str_from(result_class_name(r->cls)));
         if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
         if (r->timed_out) event_data_bool(&p->data, "timed_out", true);
-    } else if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
+    }
+    if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
         event_data_str(&p->data, "value", r->text);
     } else {
         event_data_raw(&p->data, "value", r->text);

@@ -24,6 +24,8 @@ typedef struct Call {
     const Str *agents; size_t n_agents;  /* the agents around it, outermost first */
     const Str *tools; size_t n_tools;    /* an agent's own list; NULL: all of the run's */
     const Str *removed; size_t n_removed;/* what a completion.pre hook took away for this turn */
+    const Str *hooks; size_t n_hooks;    /* hooks added by name (a delegation's) */
+    Str key;                             /* the idempotency key of an earlier attempt that nobody knows the end of; empty: a new one */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */
     bool wait;                           /* a background tool is waited for (harness call) */
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */

@@ -19,7 +19,9 @@ static void set_ids(Pipe *p, Run *r, const Call *call) {
     unsigned long long number = atomic_fetch_add(&r->calls_made, 1) + 1;
     if (call->id.n) p->f.call_id = arena_str(&p->arena, call->id);
     else p->f.call_id = (Str){ p->id, (size_t)snprintf(p->id, sizeof p->id, "call_%.8s_%llu", r->prefix, number) };
-    p->f.idempotency_key = (Str){ p->key, (size_t)snprintf(p->key, sizeof p->key, "%s-%llu", r->prefix, number) };
+    if (call->key.n) snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(call->key));
+    else snprintf(p->key, sizeof p->key, "%s-%llu", r->prefix, number);
+    p->f.idempotency_key = str_from(p->key);
 }
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
@@ -199,9 +201,24 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
     host.cancel = p->f.cancel;
     bool told = pipe_listened(p) || pipe_traced(p);
     HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
-                       .agents = call->agents, .n_agents = call->n_agents, .session = r->id, .call_id = p->f.call_id,
+                       .agents = call->agents, .n_agents = call->n_agents, .extra = call->hooks, .n_extra = call->n_hooks, .session = r->id, .call_id = p->f.call_id,
                        .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
     p->hook_nesting++;
     hook_dispatch(run_hooks(r), &d, out);
     p->hook_nesting--;
+}
+
+void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out) {
+    Result none;
+    Pipe *p = pipe_take(r, who, cancel, &none);
+    Heap *own = p->f.heap;
+    p->f.call_id = who->parent;
+    p->f.heap = heap;                    /* the outcome is made where the caller's values are */
+    pipe_dispatch(p, event, (Str){ 0 }, payload, out);
+    p->f.heap = own;
+    bool broken = p->broken;
+    pipe_give(p);
+    if (!broken) return;
+    out->decision = HOOK_BLOCK;          /* what cannot be written down is not done */
+    snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
 }

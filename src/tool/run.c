@@ -45,6 +45,19 @@ static void make_hosts(Run *r) {
     r->hook_host = h;
 }
 
+static bool note_last(void *ctx, const Event *e) {
+    *(uint64_t *)ctx = e->seq;
+    return true;
+}
+
+/* Events count on from where the earlier process stopped. */
+static bool continue_run(Run *r, Error *err) {
+    uint64_t last = 0;
+    if (!store_run_lease(r->store, r->id, err) || !store_event_each(r->store, r->id, 0, note_last, &last, err)) return false;
+    event_stream_continue(r->events, last);
+    return true;
+}
+
 static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
     Error why = { 0 };
@@ -55,7 +68,7 @@ static bool open_stream(Run *r, Error *err) {
     r->store = runtime_store(rt, &why);
     if (!r->store && why.kind != ERR_NONE) return *err = why, false;
     if (!r->store) return true;
-    if (!store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
+    if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
     event_stream_add(r->events, store_event_sink(r->store));
     return true;
 }
@@ -68,7 +81,7 @@ static bool emit_started(Run *r, Error *err) {
     event_data_str(&data, "workspace", runtime_workspace(r->rt));
     event_data_int(&data, "pid", getpid());
     event_data_end(&data);
-    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_STARTED, buf_str(&data), err);
+    bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, r->config.resume ? EVENT_RUN_RESUMED : EVENT_RUN_STARTED, buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
@@ -136,6 +149,7 @@ static bool emit_ended(Run *r, const char *status, Error *err) {
     event_data_str(&data, "status", str_from(status));
     event_data_int(&data, "turns", atomic_load(&r->turn));
     event_data_int(&data, "tool_calls", atomic_load(&r->tool_calls));
+    if (r->usage.n) event_data_raw(&data, "usage", r->usage);
     add_metrics(r, &data);
     event_data_end(&data);
     bool ok = event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_ENDED, buf_str(&data), err);
@@ -173,7 +187,7 @@ bool run_end(Run *r, const char *status, Error *err) {
     bool ok = emit_ended(r, status, err);
     if (r->store) {
         StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
-                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls) };
+                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls), .usage = r->usage };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
     run_free(r);
@@ -205,6 +219,14 @@ bool run_turn_start(Run *r, Str text, Error *err) {
     pthread_mutex_unlock(&r->lock);
     return true;
 }
+
+void run_turn_model(Run *r, Str model) {
+    pthread_mutex_lock(&r->lock);
+    if (!str_eq(r->turn_model, model)) r->turn_model = arena_str(&r->arena, model);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void run_note_usage(Run *r, Str json) { r->usage = arena_str(&r->arena, json); }
 
 void run_add_usage(Run *r, int64_t tokens, double usd) {
     atomic_fetch_add(&r->tokens, tokens);

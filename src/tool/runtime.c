@@ -314,7 +314,12 @@ Store *runtime_store(Runtime *rt, Error *err) {
     return s;
 }
 
-void runtime_extend(Runtime *rt, const HostCalls *more) {
+void *runtime_user(Runtime *rt) { return rt->user; }
+Workers *runtime_workers(Runtime *rt) { return rt->workers; }
+Client *runtime_client(Runtime *rt) { return rt->client; }
+
+void runtime_extend(Runtime *rt, const HostCalls *more, void *user) {
+    rt->user = user;
     if (more->register_agent) rt->calls.register_agent = more->register_agent;
     if (more->delegate) rt->calls.delegate = more->delegate;
     if (more->complete) rt->calls.complete = more->complete;

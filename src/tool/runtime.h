@@ -55,8 +55,11 @@ Str runtime_workspace(const Runtime *rt);
 Heap *runtime_heap(Runtime *rt);
 /* NULL with *err when the project has one that cannot be opened; NULL without (ERR_NONE) when it is ephemeral. */
 Store *runtime_store(Runtime *rt, Error *err);
-/* What rooms below do for scripts: register_agent, delegate, complete. Before the first call. */
-void runtime_extend(Runtime *rt, const HostCalls *calls);
+/* What rooms below do for scripts: register_agent, delegate, complete. Before the first call; `user` is theirs. */
+void runtime_extend(Runtime *rt, const HostCalls *calls, void *user);
+void *runtime_user(Runtime *rt);
+Workers *runtime_workers(Runtime *rt);
+Client *runtime_client(Runtime *rt);
 
 /* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
 bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
@@ -72,6 +75,7 @@ typedef struct RunConfig {
     const EventSink *sinks; size_t n_sinks;      /* beside the store; freed with the run */
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     bool no_store;
+    bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
     void *user;                          /* for rooms below */
 } RunConfig;
 
@@ -85,6 +89,12 @@ EventStream *run_events(Run *r);
 Cancel *run_cancel(Run *r);                                  /* fires: the whole run stops */
 Hooks *run_hooks(Run *r);                                    /* the project's, and those that were registered in this run */
 bool run_turn_start(Run *r, Str text, Error *err);           /* resets ctx and the per-turn counters; no hooks, no event */
+void run_turn_model(Run *r, Str model);                      /* what conditions see as ctx.model */
+void run_note_usage(Run *r, Str json);                       /* for the list of runs and run.ended */
+bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bool *out, Error *err);
+/* Asks the hooks of an event that is not a tool's: about `payload`, a dict in `heap`; the outcome's values are there too.
+ * `who` says for whom. */
+void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
 
 /* Large results: stored ones, or in memory when there is no store. Only the run's own can be read. */

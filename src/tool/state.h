@@ -34,6 +34,7 @@ struct Runtime {
     Client *client;
     const char *state;                   /* of the database; NULL: ephemeral */
     HostCalls calls;
+    void *user;                          /* of a room below: runtime_extend */
 
     pthread_mutex_t lock;                /* guards what follows */
     Store *store;                        /* opened when first needed */
@@ -73,6 +74,7 @@ struct Run {
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
     bool busy;                           /* a mutating tool is at work */
+    Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;
     Pool *pool;                          /* for the calls of one turn; made when first needed */
@@ -95,7 +97,6 @@ bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 
 /* resolve.c: does its condition hold in this turn? */
-bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out, Error *err);
 
 /* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
 bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,

@@ -9,7 +9,7 @@ enum { DESK_HOOKS = 64 };
 
 typedef struct Desk {
     Universe *universe;
-    Heap *natives, *heap;                /* decisions; payloads and outcomes */
+    Heap *natives, *heap;                /* host modules; payloads and outcomes */
     Dict *predeclared;
     Heap *code[DESK_HOOKS * 2];
     Module *modules[DESK_HOOKS * 2];
@@ -25,28 +25,10 @@ typedef struct Desk {
     HookOutcome last;
 } Desk;
 
-static inline bool desk_put(Heap *h, const char *action, const char *key, Value v, Value *out, Error *err) {
-    Dict *d = dict_new(h, 2, err);
-    *out = value_from_object(d);
-    return d && dict_put_str(h, d, STR("action"), value_from_object(string_new(h, str_from(action), NULL)), err) &&
-           (!key || dict_put_str(h, d, str_from(key), v, err));
-}
-static bool desk_allow(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return (void)a, desk_put(vm_heap(vm), "allow", NULL, VALUE_NONE, out, err); }
-static bool desk_block(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return desk_put(vm_heap(vm), "block", "reason", a->at[0], out, err); }
-static bool desk_modify(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return desk_put(vm_heap(vm), "modify", "payload", a->at[0], out, err); }
-static bool desk_delegate(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return desk_put(vm_heap(vm), "delegate", "request", a->at[0], out, err); }
-
 static inline void desk_open_with(Desk *k, size_t heap_bytes) {
-    static const NativeParam one[] = { { "x", NATIVE_ANY } };
-    static const NativeDef defs[] = {
-        { "allow", desk_allow, NULL, 0, 0, 0, NULL }, { "block", desk_block, one, 1, 1, 0, NULL },
-        { "modify", desk_modify, one, 1, 1, 0, NULL }, { "delegate", desk_delegate, one, 1, 1, 0, NULL },
-    };
-    *k = (Desk){ .universe = universe_new(), .natives = heap_new(0), .heap = heap_new(0) };
-    k->predeclared = dict_new(k->natives, 4, NULL);
-    for (size_t i = 0; i < 4; i++)
-        dict_put_str(k->natives, k->predeclared, str_from(defs[i].name), value_from_object(native_new(k->natives, &defs[i], NULL, NULL)), NULL);
-    heap_freeze_all(k->natives);
+    Dict *tools;
+    *k = (Desk){ .universe = universe_new(), .heap = heap_new(0), .host = { .hook = true } };
+    assert_true(host_modules_new(&k->natives, &tools, &k->predeclared, NULL));
     k->workers = worker_pool_new(heap_bytes, 0);
     k->stats = hook_stats_new();
     k->project.root = STR("/");

@@ -65,7 +65,8 @@ static void test_fails_closed(void **state) {
         { "return {\"action\": \"Allow\"}", "failed h: hook h failed: unknown action \"Allow\"" },
         { "return {\"action\": \"block\", \"reason\": 7}", "failed h: hook h failed: the reason of a block must be a string, not int" },
         { "return {\"action\": \"modify\"}", "failed h: hook h failed: modify needs a dict as payload, not nothing" },
-        { "return modify([1])", "failed h: hook h failed: modify needs a dict as payload, not list" },
+        { "return modify([1])", "failed h: hook h failed: hook.md:2:18: modify: " },
+        { "return {\"action\": \"modify\", \"payload\": [1]}", "failed h: hook h failed: modify needs a dict as payload, not list" },
         { "return delegate({})", "failed h: hook h failed: delegate is not a decision for tool.pre" },
         { "return modify(dict(payload, args=1))", "failed h: hook h failed: payload[\"args\"] must be a dict, not int" },
         { "return modify(dict(payload, args=None))", "failed h: hook h failed: payload[\"args\"] must be a dict, not NoneType" },
@@ -158,7 +159,9 @@ static void test_events(void **state) {
         { "delegation.post", CAME, "return modify(dict(payload, response={\"a\": 1}))", "modify {\"id\":\"d\",\"parent_id\":\"p\",\"agent\":\"a\",\"response\":{\"a\":1}" },
         { "delegation.post", CAME, "return delegate({\"agent\": \"b\", \"task\": (1,)})", "delegate h {\"agent\":\"b\",\"task\":[1]}" },
         { "delegation.post", CAME, "return delegate({\"agent\": len})", "failed h: hook h failed: the request has no JSON form" },
-        { "delegation.post", CAME, "return delegate(\"b\")", "failed h: hook h failed: delegate needs a dict as request" },
+        { "delegation.post", CAME, "return delegate(\"b\")", "failed h: hook h failed: hook.md:2:20: delegate: " },
+        { "delegation.post", CAME, "return {\"action\": \"delegate\", \"request\": \"b\"}", "failed h: hook h failed: delegate needs a dict as request" },
+        { "delegation.post", CAME, "return delegate(agent = \"b\", task = \"t\")", "delegate h {\"agent\":\"b\",\"task\":\"t\"}" },
         { "delegation.post", CAME, "return modify(dict(payload, usage={\"x\": 1}))", "failed h: " },
         { "agent.stop", STOP, "return block(\"go on\")", "block h: go on" },
         { "agent.stop", STOP, "return delegate({})", "delegate h {}" },
@@ -325,6 +328,25 @@ static void test_large(void **state) {
     desk_close(&k);
 }
 
+/* As deep as arguments can be; deeper is refused, not followed. */
+static void test_deep(void **state) {
+    (void)state;
+    Desk k;
+    desk_open(&k);
+    desk_add(&k, &(DeskHook){ .name = "a", .body = "return allow()" });
+    for (int depth = JSON_DEPTH_MAX - 1; depth < 1000; depth += 400) {
+        Value v = VALUE_NONE;
+        HookOutcome out;
+        for (int i = 0; i < depth; i++) v = value_from_object(list_from(k.heap, &v, 1, NULL));
+        Dict *args = dict_new(k.heap, 1, NULL), *payload = dict_new(k.heap, 1, NULL);
+        assert_true(dict_put_str(k.heap, args, STR("x"), v, NULL) && dict_put_str(k.heap, payload, STR("args"), value_from_object(args), NULL));
+        hook_dispatch(k.hooks, &(HookDispatch){ .event = HOOK_TOOL_PRE, .payload = value_from_object(payload), .heap = k.heap }, &out);
+        assert_int_equal(out.decision, depth < JSON_DEPTH_MAX ? HOOK_ALLOW : HOOK_BLOCK);
+        if (out.decision == HOOK_BLOCK) assert_string_equal(out.reason, "hooks: the payload: payload is nested too deep");
+    }
+    desk_close(&k);
+}
+
 static void test_reason_is_cut(void **state) {
     (void)state;
     Desk k;
@@ -424,7 +446,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_when), cmocka_unit_test(test_events),
         cmocka_unit_test(test_composition), cmocka_unit_test(test_agents), cmocka_unit_test(test_names), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_large), cmocka_unit_test(test_reason_is_cut), cmocka_unit_test(test_faults), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_large), cmocka_unit_test(test_deep), cmocka_unit_test(test_reason_is_cut), cmocka_unit_test(test_faults), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static int stop(void **state) {
 static void open_here(Desk *k) {
     desk_open(k);
     k->project.root = str_from(folder);
-    k->host = (Host){ .sandbox = sandbox, .rules = &rules };
+    k->host = (Host){ .hook = true, .sandbox = sandbox, .rules = &rules };
 }
 
 static void add(Desk *k, const char *name, const char *command, bool post, bool blocking, const Str *tools, size_t n) {

@@ -28,7 +28,7 @@ static void targets_have_one_spelling(void **state) {
         { "a%62", NULL }, { "a\\b", NULL }, { "a#b", NULL }, { "a?b", NULL }, { "*.a", NULL }, { "[::1", NULL }, { "::1]", NULL }, { "[::1%lo]", NULL },
         { "[fe80::1%25eth0]", NULL }, { "fe80::1%eth0", NULL }, { "[127.0.0.1]", NULL }, { "1.2.3.4.5", NULL }, { "256.256.256.256", NULL }, { "a.256", NULL },
         { "a.0x1", NULL }, { "1.2.3.09", NULL }, { "99999999999", NULL }, { "\xff\xfe", NULL }, { "a\xe3\x80\x82" "b", NULL }, { "a\xef\xbc\x8e" "b", NULL },
-        { "\xef\xbc\x91\xef\xbc\x92", NULL }, { "a\nb", NULL }, { "\xe2\x91\xa0.com", NULL },
+        { "\xef\xbc\x91\xef\xbc\x92", NULL }, { "a\nb", NULL }, { "\xe2\x91\xa0.com", NULL }, { "\xe2\x84\xaa.com", NULL },
         { "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.com", NULL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

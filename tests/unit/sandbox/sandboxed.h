@@ -46,22 +46,27 @@ static inline void become_nobody(void) {
     if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) _exit(99);
 }
 
-/* Runs `tests` in a process of its own, where the kernel is asked anew; abi: NULL or the highest to be used. */
-static inline int run_apart(int (*tests)(void), bool as_nobody, const char *abi) {
+/* Starts `tests` in a process of its own, where the kernel is asked anew; abi: NULL or the highest to be used. */
+static inline pid_t start_apart(int (*tests)(void), bool as_nobody, const char *abi) {
     fflush(stdout);
     pid_t pid = fork();
-    if (pid == 0) {
-        if (as_nobody) become_nobody();
-        if (abi) setenv("HARNESS_TEST_LANDLOCK_ABI", abi, 1);
-        fprintf(stderr, "-- as %s%s%s\n", geteuid() ? "an ordinary user" : "root", abi ? ", Landlock ABI at most " : "", abi ? abi : "");
-        exit(tests());
-    }
+    if (pid != 0) return pid;
+    if (as_nobody) become_nobody();
+    if (abi) setenv("HARNESS_TEST_LANDLOCK_ABI", abi, 1);
+    fprintf(stderr, "-- as %s%s%s\n", geteuid() ? "an ordinary user" : "root", abi ? ", Landlock ABI at most " : "", abi ? abi : "");
+    exit(tests());
+}
+
+static inline int wait_apart(pid_t pid) {
     int status = 1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static inline int run_as_each(int (*tests)(void)) {
-    int failed = run_apart(tests, false, NULL);
-    return geteuid() == 0 ? failed + run_apart(tests, true, NULL) : failed;
+/* As this user and, at the same time, as an ordinary one. */
+static inline int run_as_each_with(int (*tests)(void), const char *abi) {
+    pid_t one = start_apart(tests, false, abi), other = geteuid() == 0 ? start_apart(tests, true, abi) : 0;
+    int failed = wait_apart(one);
+    return other ? failed + wait_apart(other) : failed;
 }
+static inline int run_as_each(int (*tests)(void)) { return run_as_each_with(tests, NULL); }

@@ -1,0 +1,61 @@
+/* What a model is told about the tools it may call, in an order that stays the same from turn to turn. */
+#include <stdlib.h>
+#include "agent/delegate.h"
+
+static bool is_one_of(const Str *names, size_t n, Str name) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(names[i], name)) return true;
+    return false;
+}
+
+/* Providers take [A-Za-z0-9_-] only: what has another name goes by its first alias. */
+static Str provider_name(const ToolDef *def) {
+    for (size_t i = 0; i < def->name.n; i++)
+        if (strchr(":./", def->name.at[i])) return def->aliases.n ? def->aliases.at[0] : def->name;
+    return def->name;
+}
+
+/* An agent with a list of servers sees only their tools. */
+static bool server_allowed(const Frame *f, const ToolDef *def) {
+    if (def->kind != TOOL_MCP) return true;
+    for (const Frame *at = f; at; at = at->up)
+        if (at->def && at->def->has_mcp && !is_one_of(at->def->mcp.at, at->def->mcp.n, def->server)) return false;
+    return true;
+}
+
+static bool offered(const Frame *f, const ToolDef *def) {
+    if (is_one_of(f->blocked, f->n_blocked, def->name) || !server_allowed(f, def)) return false;
+    if (def->kind != TOOL_DELEGATE) return true;
+    if (f->def && f->def->from_space && !f->def->can_spawn && str_starts(def->name, STR("delegate_"))) return false;
+    return delegate_allowed(f, STR(""), NULL);
+}
+
+static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+static bool add(const Frame *f, Heap *h, const ToolDef *def, List *list, Error *err) {
+    Dict *d = dict_new(h, 3, err);
+    Buf words = { 0 };
+    if (def->kind == TOOL_DELEGATE && str_eq(def->name, STR("delegate"))) delegate_describe(f, &words);
+    else buf_add(&words, def->description);
+    bool ok = d && put(h, d, "name", provider_name(def), err) && put(h, d, "description", buf_str(&words), err)
+           && dict_put_str(h, d, STR("parameters"), def->parameters, err) && list_push(h, list, value_from_object(d), err);
+    buf_clear(&words);
+    return ok;
+}
+
+bool frame_tools(Frame *f, Heap *heap, List **out, Error *err) {
+    Call call = { 0 };
+    const ToolEntry **entries;
+    frame_call(f, &call);
+    List *list = list_new(heap, 16, err);
+    size_t n = tool_visible(f->s->run, &call, &entries);
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        if (offered(f, &entries[i]->def)) ok = add(f, heap, &entries[i]->def, list, err);
+    free(entries);
+    if (ok) *out = list;
+    return ok;
+}

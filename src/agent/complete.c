@@ -1,0 +1,247 @@
+/* One model reply: limits, completion.pre, the model, completion.post, and the events that a resumed run is rebuilt from. */
+#include <stdio.h>
+#include "agent/context.h"
+#include "agent/frame.h"
+#include "base/clock.h"
+#include "model/request.h"
+
+/* ---- limits ---- */
+
+static bool reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err) {
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "limit", str_from(limit));
+    event_data_int(&data, "value", value);
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_LIMIT_REACHED, &data, err);
+    buf_clear(&data);
+    *status = "limited";
+    snprintf(reason, 600, "limit reached: %s (%lld)", limit, (long long)value);
+    return ok;
+}
+
+static int64_t iteration_budget(const Frame *f, const Limits *l) {
+    int64_t budget = l->delegation.n_iterations ? l->delegation.iterations[(size_t)f->depth < l->delegation.n_iterations ? (size_t)f->depth
+                                                                            : l->delegation.n_iterations - 1] : 0;
+    int64_t own = f->def ? f->def->max_iterations : 0;
+    return own > 0 && (budget == 0 || own < budget) ? own : budget;
+}
+
+bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err) {
+    const Limits *l = runtime_limits(f->s->agents->rt);
+    int64_t turns = f->s->config.max_turns ? f->s->config.max_turns : l->max_turns, budget = iteration_budget(f, l);
+    Session *s = f->s;
+    *status = NULL;
+    pthread_mutex_lock(&s->lock);
+    ModelUsage used = s->usage;
+    int64_t made = s->turns;
+    pthread_mutex_unlock(&s->lock);
+    if (f->depth == 0 && turns > 0 && made >= turns) return reached(f, "max_turns", turns, status, reason, err);
+    if (budget > 0 && f->iterations >= budget) return reached(f, "iterations_per_depth", budget, status, reason, err);
+    if (l->max_tokens > 0 && used.input + used.output >= l->max_tokens) return reached(f, "max_tokens", l->max_tokens, status, reason, err);
+    if (l->max_spend_usd > 0 && used.usd >= l->max_spend_usd) return reached(f, "max_spend_usd", (int64_t)l->max_spend_usd, status, reason, err);
+    return true;
+}
+
+/* ---- hooks ---- */
+
+static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+static void end_with(Completion *c, const char *status, const char *reason) {
+    c->status = status;
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+}
+
+static bool has_tool(const List *tools, Str name) {
+    for (uint32_t i = 0; i < tools->n; i++)
+        if (str_eq(request_text(tools->at[i], "name"), name)) return true;
+    return false;
+}
+
+static void note_removed(Completion *c, const List *before, const List *after) {
+    for (uint32_t i = 0; i < before->n; i++) {
+        Str name = request_text(before->at[i], "name");
+        if (!has_tool(after, name) && c->n_removed < sizeof c->removed / sizeof *c->removed) c->removed[c->n_removed++] = name;
+    }
+}
+
+static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
+    if (!frame_hooked(f, HOOK_COMPLETION_PRE)) return true;
+    Dict *payload = dict_new(c->heap, 3, err);
+    if (!payload || !put(c->heap, payload, "model", def->name, err) || !dict_put_str(c->heap, payload, STR("messages"), c->messages, err)
+        || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
+    HookOutcome out;
+    frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
+    if (out.decision != HOOK_ALLOW) {
+        end_with(c, "blocked", out.reason);
+        return true;
+    }
+    if (!out.modified) return true;
+    Value messages = request_member(out.payload, "messages"), tools = request_member(out.payload, "tools");
+    if (!value_is_list(messages) || !value_is_list(tools)) {
+        end_with(c, "blocked", "a completion.pre hook left no messages");
+        return true;
+    }
+    note_removed(c, value_list(c->tools), value_list(tools));
+    c->messages = messages;
+    c->tools = tools;
+    return true;
+}
+
+static bool usage_value(Heap *h, const ModelUsage *u, Value *out, Error *err) {
+    Dict *d = dict_new(h, 3, err);
+    if (!d || !dict_put_str(h, d, STR("input"), value_from_small(u->input), err) || !dict_put_str(h, d, STR("output"), value_from_small(u->output), err)
+        || !dict_put_str(h, d, STR("cached"), value_from_small(u->cached), err)) return false;
+    return *out = value_from_object(d), true;
+}
+
+static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
+    if (!frame_hooked(f, HOOK_COMPLETION_POST)) return true;
+    Dict *payload = dict_new(c->heap, 4, err);
+    Value usage, calls;
+    if (!payload || !usage_value(c->heap, &c->reply.usage, &usage, err) || !value_copy_all_into(c->heap, c->reply.tool_calls, &calls, err)) return false;
+    if (!put(c->heap, payload, "text", buf_str(&c->reply.text), err) || !dict_put_str(c->heap, payload, STR("tool_calls"), calls, err)
+        || !put(c->heap, payload, "finish_reason", str_from(c->reply.finish_reason), err)
+        || !dict_put_str(c->heap, payload, STR("usage"), usage, err)) return false;
+    HookOutcome out;
+    frame_ask(f, HOOK_COMPLETION_POST, c->heap, value_from_object(payload), cancel, &out);
+    if (out.decision != HOOK_ALLOW) {
+        end_with(c, "blocked", out.reason);
+    } else if (out.modified) {
+        Value text = request_member(out.payload, "text"), kept = request_member(out.payload, "tool_calls");
+        buf_reset(&c->reply.text);
+        if (value_is_string(text)) buf_add(&c->reply.text, value_str(text));
+        if (value_is_list(kept)) return value_copy_all_into(c->reply.heap, kept, &c->reply.tool_calls, err);
+    }
+    return true;
+}
+
+/* ---- events ---- */
+
+static bool tell_started(Frame *f, const ModelDef *def, const Completion *c, Error *err) {
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "model", def->name);
+    event_data_int(&data, "messages", value_list(c->messages)->n);
+    event_data_int(&data, "tools", value_list(c->tools)->n);
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_COMPLETION_STARTED, &data, err);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Error *err) {
+    const ModelUsage *u = &c->reply.usage;
+    Buf data = { 0 }, usage = { 0 };
+    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}", (long long)u->input, (long long)u->output,
+                (long long)u->cached, u->usd);
+    event_data_start(&data);
+    event_data_str(&data, "text", buf_str(&c->reply.text));
+    event_data_value(&data, "tool_calls", c->reply.tool_calls);
+    event_data_str(&data, "finish_reason", str_from(c->reply.finish_reason));
+    event_data_raw(&data, "usage", buf_str(&usage));
+    event_data_bool(&data, "side", c->quiet);               /* not part of the conversation */
+    event_data_ms(&data, "elapsed_ms", elapsed_ns);
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_COMPLETION_COMPLETED, &data, err);
+    buf_clear(&data);
+    buf_clear(&usage);
+    return ok;
+}
+
+static bool tell_failed(Frame *f, const Error *why, Error *err) {
+    Buf data = { 0 };
+    char text[1400];
+    error_format(why, text, sizeof text);
+    event_data_start(&data);
+    event_data_str(&data, "error", str_from(text));
+    event_data_str(&data, "kind", str_from(error_kind_name(why->kind)));
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_COMPLETION_FAILED, &data, err);
+    buf_clear(&data);
+    return ok;
+}
+
+/* ---- the reply ---- */
+
+typedef struct Watching { Frame *f; bool shown; } Watching;
+
+static void on_text(void *ctx, Str piece) {
+    Watching *w = ctx;
+    const SessionWatch *watch = &w->f->s->config.watch;
+    if (w->shown && watch->text) watch->text(watch->ctx, w->f->name, w->f->depth, piece);
+}
+
+static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
+    Watching *w = ctx;
+    const SessionWatch *watch = &w->f->s->config.watch;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_int(&data, "attempt", attempt);
+    event_data_int(&data, "wait_ms", wait_ms);
+    event_data_str(&data, "error", str_from(why->msg));
+    event_data_end(&data);
+    frame_event(w->f, EVENT_COMPLETION_RETRIED, &data, NULL);
+    buf_clear(&data);
+    if (watch->retry) watch->retry(watch->ctx, attempt, wait_ms, why);
+}
+
+static void add_usage(ModelUsage *sum, const ModelUsage *u) {
+    sum->input += u->input;
+    sum->output += u->output;
+    sum->cached += u->cached;
+    sum->usd += u->usd;
+    sum->priced |= u->priced;
+}
+
+static void count(Frame *f, const ModelUsage *u) {
+    Session *s = f->s;
+    run_add_usage(s->run, u->input + u->output, u->usd);
+    pthread_mutex_lock(&s->lock);
+    add_usage(&f->usage, u);
+    add_usage(&s->usage, u);
+    if (f->depth == 0) s->turns++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Calls get ids that are used once in a run: the journal tells them apart by nothing else. */
+static bool settle_ids(Frame *f, Completion *c, Error *err) {
+    List *calls = value_list(c->reply.tool_calls);
+    for (uint32_t i = 0; i < calls->n; i++) {
+        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"));
+        if (!put(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
+    }
+    return true;
+}
+
+static bool failed(Frame *f, Completion *c, Cancel *cancel, const Error *why, Error *err) {
+    char text[600];
+    error_format(why, text, sizeof text);
+    bool stopped = why->kind == ERR_CANCELLED || (why->kind == ERR_TIMEOUT && cancel_expired(cancel));
+    end_with(c, stopped ? "cancelled" : "failed", text);
+    return tell_failed(f, why, err);
+}
+
+bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
+    if (!c->quiet) f->iterations++;
+    if (!ask_before(f, def, c, cancel, err)) return false;
+    if (c->status) return true;
+    if (!tell_started(f, def, c, err)) return false;
+    /* What a completion.post hook may still change is not shown before it has. */
+    Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST) };
+    ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .on_text = on_text, .on_retry = on_retry, .ctx = &w };
+    Error why = { 0 };
+    int64_t start = clock_mono_ns();
+    if (!model_complete(model, &request, cancel, &c->reply, &why)) return failed(f, c, cancel, &why, err);
+    count(f, &c->reply.usage);
+    if (!settle_ids(f, c, err) || !ask_after(f, c, cancel, err)) return false;
+    if (!tell_completed(f, c, clock_mono_ns() - start, err)) return false;
+    if (!w.shown && !c->quiet && !c->status) {
+        w.shown = true;
+        on_text(&w, buf_str(&c->reply.text));
+    }
+    return true;
+}

@@ -1,0 +1,229 @@
+/* The tools delegate, delegate_async, delegate_status, delegate_result, delegate_await, and what scripts can do with agents. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "agent/delegate.h"
+#include "base/mem.h"
+#include "model/request.h"
+#include "tool/kind.h"
+#include "tool/task.h"
+
+/* ---- whose call is it? ---- */
+
+/* A call from outside of any conversation (harness call, an MCP client) has no frame: it gets a small session of its own for as
+ * long as it lasts. */
+typedef struct Owner { Frame *frame; Session *own; } Owner;
+
+static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *err) {
+    Session *s = run_user(run);
+    *out = (Owner){ 0 };
+    if (s) {
+        out->frame = frame_find(s, call ? call->parent : STR(""));
+        if (!out->frame) out->frame = frame_find(s, STR(""));
+        return out->frame != NULL || error_set(err, ERR_CANCELLED, "the conversation has ended");
+    }
+    SessionConfig config = { 0 };
+    return session_attach(a, &config, run, &out->own, err) && (out->frame = out->own->top, true);
+}
+
+static void owner_end(Owner *o) {
+    if (o->own) session_detach(o->own);
+    else frame_release(o->frame);
+}
+
+/* ---- tools ---- */
+
+static bool run_delegate(ToolCallFrame *f, Error *err) {
+    Owner o;
+    if (!owner_of(f->run, f->call, f->entry->data, &o, err)) return false;
+    bool ok = delegate_run(o.frame, f->args, f->call_id, f->cancel, f->heap, &f->value, err);
+    owner_end(&o);
+    return ok;
+}
+
+typedef struct AsyncJob { Agents *agents; Run *run; Heap *heap; Value request; char *parent, *id; } AsyncJob;
+
+static bool async_work(void *ctx, Cancel *cancel, Buf *result, Error *err) {
+    AsyncJob *j = ctx;
+    Call call = { .parent = str_from(j->parent) };
+    Owner o;
+    Value v;
+    Heap *h = heap_new((size_t)256 << 20);
+    bool ok = owner_of(j->run, &call, j->agents, &o, err);
+    if (ok) {
+        ok = delegate_run(o.frame, j->request, str_from(j->id), cancel, h, &v, err) && json_write(result, v, NULL, err);
+        owner_end(&o);
+    }
+    heap_free(h);
+    return ok;
+}
+
+static void async_free(void *ctx) {
+    AsyncJob *j = ctx;
+    heap_free(j->heap);
+    free(j->parent);
+    free(j->id);
+    free(j);
+}
+
+static bool run_async(ToolCallFrame *f, Error *err) {
+    AsyncJob *j = mem_zero(1, sizeof *j);
+    *j = (AsyncJob){ .agents = f->entry->data, .run = f->run, .heap = heap_new((size_t)16 << 20), .parent = str_dup(f->call->parent), .id = str_dup(f->call_id) };
+    if (!value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
+    EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
+    Buf id = { 0 };
+    bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
+    Dict *d = ok ? dict_new(f->heap, 2, err) : NULL;
+    String *text = d ? string_new(f->heap, buf_str(&id), err) : NULL, *status = d ? string_new(f->heap, STR("running"), err) : NULL;
+    ok = text && status && dict_put_str(f->heap, d, STR("task_id"), value_from_object(text), err)
+      && dict_put_str(f->heap, d, STR("status"), value_from_object(status), err);
+    if (ok) f->value = value_from_object(d);
+    buf_clear(&id);
+    return ok;
+}
+
+static Str task_of(const ToolCallFrame *f) { return request_text(f->args, "task_id"); }
+static bool run_status(ToolCallFrame *f, Error *err) { return task_poll(f->run, task_of(f), f->heap, &f->value, err); }
+
+static bool run_result(ToolCallFrame *f, Error *err) {
+    if (!task_poll(f->run, task_of(f), f->heap, &f->value, err)) return false;
+    Value result = request_member(f->value, "result");
+    if (!value_is_gone(result)) f->value = result;
+    return true;
+}
+
+static bool run_await(ToolCallFrame *f, Error *err) {
+    Value ms = request_member(f->args, "timeout_ms");
+    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : 0, f->cancel, f->heap, &f->value, err);
+}
+
+typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; bool read_only; } Row;
+
+#define WORK "{\"type\":\"object\",\"properties\":{\"agent\":{\"type\":\"string\"},\"task\":{\"type\":\"string\"}},\"required\":[\"agent\",\"task\"]}"
+#define TASK "{\"type\":\"object\",\"properties\":{\"task_id\":{\"type\":\"string\"}},\"required\":[\"task_id\"]}"
+#define WAIT "{\"type\":\"object\",\"properties\":{\"task_id\":{\"type\":\"string\"},\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"task_id\"]}"
+static const Row rows[] = {
+    { "delegate", "Give a task to another agent and get its result.", WORK, run_delegate, false },
+    { "delegate_async", "Give a task to another agent and go on; returns a task_id.", WORK, run_async, false },
+    { "delegate_status", "Is a delegated task finished?", TASK, run_status, true },
+    { "delegate_result", "The result of a delegated task, if it is finished.", TASK, run_result, true },
+    { "delegate_await", "Wait for a delegated task.", WAIT, run_await, true },
+};
+
+static bool add_row(Agents *a, const Row *row, Error *err) {
+    Value schema;
+    Schema *compiled;
+    if (!json_read(a->heap, str_from(row->schema), NULL, &schema, err)) return false;
+    if (!schema_compile(&(SchemaInput){ .root = schema }, &compiled, err)) return false;
+    VEC_PUSH(&a->schemas, compiled);
+    ToolEntry e = { .def = { .name = str_from(row->name), .title = str_from(row->name), .description = str_from(row->description),
+                             .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled, .timeout_ms = 0, .output_schema = VALUE_GONE,
+                             .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
+                    .execute = row->execute, .data = a };
+    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .parallel_safe = true };
+    return registry_add(runtime_registry(a->rt), &e, err);
+}
+
+/* Present when there is somebody to delegate to, or may come to be. */
+bool delegate_register(Agents *a, Error *err) {
+    if (runtime_project(a->rt)->n_agents == 0 && !runtime_limits(a->rt)->meta.enabled) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!add_row(a, &rows[i], err)) return false;
+    heap_freeze_all(a->heap);
+    return true;
+}
+
+/* ---- scripts ---- */
+
+static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error *err) {
+    Run *run = runtime_host_run(h);
+    const Call *call = runtime_host_call(h);
+    Owner o;
+    if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: a request is a dict");
+    if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, STR_FMT "_delegate", STR_ARG(call ? call->id : STR("script")));
+    bool ok = delegate_run(o.frame, request, frame_fresh_id(o.frame->s, str_from(wanted)), h->cancel, heap, out, err);
+    owner_end(&o);
+    return ok;
+}
+
+/* A prompt, or messages. */
+static bool completion_messages(Value request, Completion *c, Error *err) {
+    Value prompt = request_member(request, "prompt");
+    if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
+    if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
+    Dict *d = dict_new(c->heap, 2, err);
+    List *l = list_new(c->heap, 1, err);
+    String *role = string_new(c->heap, STR("user"), err), *text = string_new(c->heap, value_str(prompt), err);
+    if (!d || !l || !role || !text || !dict_put_str(c->heap, d, STR("role"), value_from_object(role), err)
+        || !dict_put_str(c->heap, d, STR("content"), value_from_object(text), err) || !list_push(c->heap, l, value_from_object(d), err)) return false;
+    return c->messages = value_from_object(l), true;
+}
+
+static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Value *out, Error *err) {
+    Completion c = { .heap = heap_new((size_t)256 << 20), .quiet = true, .max_tokens = request_int(request, "max_tokens") };
+    Model *model = f->model;
+    ModelDef def = f->model_def;
+    const char *status = NULL;
+    char reason[600];
+    List *none = list_new(c.heap, 0, err);
+    Str name = request_text(request, "model");
+    c.tools = value_from_object(none);
+    bool ok = completion_messages(request, &c, err)
+           && (name.n == 0 || agent_model_of(f->s->agents, name, STR(""), &f->model_def, &model, &def, err))
+           && frame_over_limit(f, &status, reason, err);
+    if (ok && status) ok = error_set(err, ERR_LIMIT, "complete: %s", reason);
+    ok = ok && frame_complete(f, model, &def, &c, cancel, err);
+    if (ok && c.status) ok = error_set(err, ERR_PROVIDER, "complete: %s", c.reason);
+    String *text = ok ? string_new(heap, buf_str(&c.reply.text), err) : NULL;
+    if (text) *out = value_from_object(text);
+    model_reply_clear(&c.reply);
+    heap_free(c.heap);
+    return text != NULL;
+}
+
+static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error *err) {
+    Owner o;
+    if (!owner_of(runtime_host_run(h), runtime_host_call(h), runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
+    bool ok = complete_in(o.frame, request, h->cancel, heap, out, err);
+    owner_end(&o);
+    return ok;
+}
+
+/* ---- agents made at run time ---- */
+
+static StrList names_of(Session *s, const List *list) {
+    StrList out = { .at = ARENA_ARRAY(&s->arena, Str, (list ? list->n : 0) + 1) };
+    for (uint32_t i = 0; list && i < list->n; i++)
+        if (value_is_string(list->at[i])) out.at[out.n++] = arena_str(&s->arena, value_str(list->at[i]));
+    return out;
+}
+
+static bool good_name(Str name) {
+    for (size_t i = 0; i < name.n; i++)
+        if (!(name.at[i] == '_' || name.at[i] == '-' || (name.at[i] >= '0' && name.at[i] <= '9') || (name.at[i] >= 'a' && name.at[i] <= 'z')
+              || (name.at[i] >= 'A' && name.at[i] <= 'Z'))) return false;
+    return name.n > 0 && name.n <= 64;
+}
+
+static bool host_register_agent(Host *h, Value definition, Error *err) {
+    Session *s = run_user(runtime_host_run(h));
+    Str name = request_text(definition, "name"), prompt = request_text(definition, "system_prompt");
+    if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
+    if (!good_name(name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": name must match [A-Za-z0-9_-]{1,64}", STR_ARG(name));
+    if (frame_find_agent(s, name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\" is defined more than once", STR_ARG(name));
+    if (prompt.n == 0) prompt = request_text(definition, "prompt");
+    if (!runtime_meta_allowed(h, "meta.agent_register", "agent", definition, err)) return false;
+    SessionAgent *a = mem_zero(1, sizeof *a);
+    pthread_mutex_lock(&s->lock);
+    a->def = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, request_text(definition, "description")),
+                         .model = arena_str(&s->arena, request_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
+                         .tools = names_of(s, request_list(definition, "tools")), .hooks = names_of(s, request_list(definition, "hooks")),
+                         .blocked_tools = names_of(s, request_list(definition, "blocked_tools")),
+                         .max_iterations = request_int(definition, "max_iterations") };
+    VEC_PUSH(&s->made, a);
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
+const HostCalls delegate_host_calls = { .delegate = host_delegate, .complete = host_complete, .register_agent = host_register_agent };

@@ -1,0 +1,150 @@
+#include "agent/frame.h"
+#include <stdlib.h>
+#include "base/mem.h"
+#include "model/request.h"
+#include "value/json.h"
+
+#define FRAME_HEAP ((size_t)1 << 30)
+
+static Str *names_below(Frame *f, const Str *above, size_t n, const Str *own, size_t n_own, size_t *out) {
+    Str *list = ARENA_ARRAY(&f->arena, Str, n + n_own + 1);
+    for (size_t i = 0; i < n; i++) list[i] = above[i];
+    for (size_t i = 0; i < n_own; i++) list[n + i] = own[i];
+    *out = n + n_own;
+    return list;
+}
+
+Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err) {
+    Frame *f = mem_zero(1, sizeof *f);
+    atomic_init(&f->refs, 1);
+    f->s = s;
+    f->up = up;
+    if (up) atomic_fetch_add(&up->refs, 1);
+    f->def = def;
+    f->id = arena_str(&f->arena, id);
+    f->name = def ? arena_str(&f->arena, def->name) : STR("");
+    f->depth = up ? up->depth + 1 : 0;
+    f->heap = heap_new(FRAME_HEAP);
+    f->messages = list_new(f->heap, 8, err);
+    f->agents = names_below(f, up ? up->agents : NULL, up ? up->n_agents : 0, &f->name, def ? 1 : 0, &f->n_agents);
+    f->blocked = names_below(f, up ? up->blocked : NULL, up ? up->n_blocked : 0, def ? def->blocked_tools.at : NULL,
+                             def ? def->blocked_tools.n : 0, &f->n_blocked);
+    f->hooks = up ? up->hooks : NULL;
+    f->n_hooks = up ? up->n_hooks : 0;
+    f->tools = up ? up->tools : NULL;
+    f->n_tools = up ? up->n_tools : 0;
+    sem_init(&f->children, 0, (unsigned)runtime_limits(s->agents->rt)->delegation.max_concurrent);
+    pthread_mutex_lock(&s->lock);
+    VEC_PUSH(&s->frames, f);
+    pthread_mutex_unlock(&s->lock);
+    return f;
+}
+
+Frame *frame_find(Session *s, Str id) {
+    Frame *found = NULL;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->frames.n && !found; i++)
+        if (str_eq(s->frames.at[i]->id, id)) found = s->frames.at[i];
+    if (found) atomic_fetch_add(&found->refs, 1);
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+/* The last one out takes it off the list, under the lock under which it is found. */
+static bool is_last(Frame *f) {
+    Session *s = f->s;
+    pthread_mutex_lock(&s->lock);
+    bool last = atomic_fetch_sub(&f->refs, 1) == 1;
+    for (size_t i = 0; last && i < s->frames.n; i++)
+        if (s->frames.at[i] == f) s->frames.at[i] = s->frames.at[--s->frames.n];
+    pthread_mutex_unlock(&s->lock);
+    return last;
+}
+
+void frame_release(Frame *f) {
+    if (!f || !is_last(f)) return;
+    frame_release(f->up);
+    sem_destroy(&f->children);
+    free(f->artifacts.at);
+    heap_free(f->heap);
+    arena_clear(&f->arena);
+    free(f);
+}
+
+EventPlace frame_place(const Frame *f) { return (EventPlace){ .agent = f->name, .parent = f->id, .depth = f->depth }; }
+
+bool frame_event(Frame *f, EventType type, const Buf *data, Error *err) {
+    return event_emit(run_events(f->s->run), frame_place(f), type, data ? buf_str(data) : STR(""), err);
+}
+
+void frame_call(const Frame *f, Call *out) {
+    out->agent = f->name;
+    out->parent = f->id;
+    out->depth = f->depth;
+    out->agents = f->agents;
+    out->n_agents = f->n_agents;
+    out->tools = f->tools;
+    out->n_tools = f->n_tools;
+    out->hooks = f->hooks;
+    out->n_hooks = f->n_hooks;
+}
+
+/* ---- messages ---- */
+
+static bool put_text(Frame *f, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(f->heap, text, err);
+    return s && dict_put_str(f->heap, d, str_from(key), value_from_object(s), err);
+}
+
+static Dict *message(Frame *f, const char *role, Str text, Error *err) {
+    Dict *d = dict_new(f->heap, 4, err);
+    return d && put_text(f, d, "role", str_from(role), err) && put_text(f, d, "content", text, err) ? d : NULL;
+}
+
+bool frame_push(Frame *f, const char *role, Str text, Error *err) {
+    Dict *d = message(f, role, text, err);
+    return d && list_push(f->heap, f->messages, value_from_object(d), err);
+}
+
+bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
+    Dict *d = message(f, "assistant", text, err);
+    Value copy;
+    if (!d) return false;
+    if (value_is_list(calls) && value_list(calls)->n
+        && (!value_copy_all_into(f->heap, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
+    return list_push(f->heap, f->messages, value_from_object(d), err);
+}
+
+bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err) {
+    Dict *d = message(f, "tool", text, err);
+    if (!d || !put_text(f, d, "tool_call_id", id, err)) return false;
+    if (is_error && !dict_put_str(f->heap, d, STR("is_error"), VALUE_TRUE, err)) return false;
+    if (artifact.n && !put_text(f, d, "artifact", artifact, err)) return false;
+    return list_push(f->heap, f->messages, value_from_object(d), err);
+}
+
+/* ---- names ---- */
+
+const AgentDef *frame_find_agent(Session *s, Str name) {
+    const AgentDef *found = project_agent(runtime_project(s->agents->rt), name);
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; !found && i < s->made.n; i++)
+        if (str_eq(s->made.at[i]->def.name, name)) found = &s->made.at[i]->def;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+static bool id_used(const Session *s, Str id) {
+    for (size_t i = 0; i < s->ids.n; i++)
+        if (str_eq(s->ids.at[i], id)) return true;
+    return false;
+}
+
+Str frame_fresh_id(Session *s, Str wanted) {
+    pthread_mutex_lock(&s->lock);
+    Str id = arena_str(&s->arena, wanted);
+    for (int n = 2; id_used(s, id); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
+    VEC_PUSH(&s->ids, id);
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}

@@ -1,0 +1,124 @@
+/* An agent at work: the conversation's own, or a sub-agent inside a call of delegate. For this room's own files. */
+#pragma once
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include "agent/session.h"
+#include "base/vec.h"
+
+typedef struct Frame Frame;
+
+typedef struct AgentsModel { Str name; Model *model; ModelDef def; } AgentsModel;
+
+struct Agents {
+    Runtime *rt;
+    AgentsConfig config;
+    Arena arena;                         /* guarded by lock after opening */
+    pthread_mutex_t lock;
+    VEC(AgentsModel) models;
+    Heap *heap;                          /* of the tools' schemas; frozen */
+    VEC(Schema *) schemas;
+    ModelEnv env;
+    int record_fd;
+};
+
+/* An agent that was registered at run time. */
+typedef struct SessionAgent { AgentDef def; } SessionAgent;
+
+struct Session {
+    Agents *agents;
+    Run *run;
+    SessionConfig config;
+    Frame *top;
+    Arena arena;
+    pthread_mutex_t lock;                /* guards what follows */
+    VEC(Frame *) frames;                 /* at work */
+    VEC(SessionAgent *) made;            /* meta.agent_register */
+    VEC(Str) ids;                        /* of calls, so that each is used once in a run */
+    ModelUsage usage;
+    int64_t turns;                       /* model calls at depth 0 */
+    int64_t tool_calls;
+    bool started;                        /* session.start was asked */
+    bool own_run;                        /* the run ends with the session */
+    const char *status;                  /* of the last answer; NULL: none yet */
+    bool unfinished;                     /* resumed: an answer is still to be given */
+    Value pending;                       /* and these calls come first; GONE: none */
+    struct Journal *journal;             /* what an earlier process did; NULL: the run began with this one */
+};
+
+/* Counted: a background delegation may outlive the agent that started it. */
+struct Frame {
+    atomic_int refs;
+    Session *s;
+    Frame *up;                           /* NULL: the conversation's own; counted */
+    const AgentDef *def;                 /* NULL: the project */
+    Str id;                              /* of the call of delegate it is; empty at the top */
+    Str name;                            /* of the agent; empty at the top */
+    int depth;
+    Str *agents; size_t n_agents;        /* the agents around and this one, outermost first */
+    Str *tools; size_t n_tools;          /* what it may use of the run's; NULL: all */
+    Str *blocked; size_t n_blocked;      /* blocked_tools of everyone from the top down to here */
+    Str *hooks; size_t n_hooks;          /* added by name */
+    Model *model;
+    ModelDef model_def;
+    Heap *heap;                          /* of messages; nothing in it is ever collected */
+    List *messages;
+    Arena arena;
+    int64_t turn;                        /* user messages so far */
+    int64_t iterations, tool_calls;      /* for the present one */
+    ModelUsage usage;                    /* of this frame, for the present message; guarded by s->lock */
+    VEC(Str) artifacts;
+    sem_t children;                      /* delegation.max_concurrent */
+    int stops;                           /* how often agent.stop sent it on, for the present message */
+    int hops;                            /* hook delegations, likewise */
+};
+
+/* frame.c */
+Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err);
+void frame_release(Frame *f);            /* NULL is fine */
+Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: none */
+EventPlace frame_place(const Frame *f);
+bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
+void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
+bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a message of text */
+bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
+bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
+const AgentDef *frame_find_agent(Session *s, Str name);
+Str frame_fresh_id(Session *s, Str wanted);                  /* `wanted`, or with a number when it was used before; in s->arena */
+
+/* session.c: for a call outside of any conversation. */
+bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **out, Error *err);
+void session_detach(Session *s);
+
+/* models.c */
+bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);   /* provider: a space agent's; else empty */
+
+/* prompt.c, catalog.c */
+bool frame_prompt(Frame *f, Str text, Buf *out, Error *err);                /* the system prompt of this turn */
+bool frame_tools(Frame *f, Heap *heap, List **out, Error *err);             /* [{name, description, parameters}] */
+
+/* hooks.c: asks the hooks of an event. `payload` is in `heap`; the outcome's too. */
+void frame_ask(Frame *f, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
+bool frame_hooked(Frame *f, HookEvent event);
+
+/* complete.c: one model reply, with its hooks, limits and events. */
+typedef struct Completion {
+    Value messages, tools;               /* in `heap` */
+    Heap *heap;
+    int64_t max_tokens;
+    bool quiet;                          /* not shown to the watcher */
+    ModelReply reply;
+    Str removed[64]; size_t n_removed;   /* tools that a hook took away for this turn */
+    const char *status;                  /* NULL: fine; else how the turn ends */
+    char reason[600];
+} Completion;
+bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
+bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err);      /* before the next model call */
+
+/* loop.c: answers what was said last; calls of a resumed run that are not finished come first. */
+bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);
+bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err);    /* asks agent.stop about a last answer */
+/* turn.c: one user message from turn.start to turn.end. */
+bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *err);
+bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, SessionReply *out, Error *err);
+bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *cancel, SessionReply *out, Error *err);

@@ -1,0 +1,183 @@
+#include "agent/journal.h"
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/table.h"
+#include "model/request.h"
+#include "value/json.h"
+
+typedef struct JournalEntry { Str type, parent; Value data; } JournalEntry;
+typedef struct KnownCall { Str id; JournalCall call; } KnownCall;
+
+struct Journal {
+    Heap *heap;
+    Arena arena;
+    VEC(JournalEntry) entries;
+    VEC(KnownCall) calls;
+    uint64_t last;
+};
+
+/* ---- reading ---- */
+
+static KnownCall *known(Journal *j, Str id) {
+    for (size_t i = j->calls.n; i-- > 0;)
+        if (str_eq(j->calls.at[i].id, id)) return &j->calls.at[i];
+    VEC_PUSH(&j->calls, ((KnownCall){ .id = arena_str(&j->arena, id) }));
+    return &VEC_LAST(&j->calls);
+}
+
+/* What the model saw: a string as it is, else compact JSON; of a refusal its message. */
+static Str result_text(Journal *j, Value data) {
+    Value value = request_member(data, "value"), text = request_member(data, "text");
+    if (value_is_string(text)) return value_str(text);
+    if (value_is_string(value)) return value_str(value);
+    Buf out = { 0 };
+    if (value_is_gone(value)) {
+        Str message = request_text(data, request_text(data, "error").n ? "error" : "message");
+        buf_add_char(&out, '{');
+        request_string(&out, "error", message);
+        buf_add_char(&out, '}');
+    } else {
+        json_write(&out, value, NULL, NULL);
+    }
+    Str kept = arena_str(&j->arena, buf_str(&out));
+    buf_clear(&out);
+    return kept;
+}
+
+static void note_end(Journal *j, Value data, bool is_error) {
+    KnownCall *k = known(j, request_text(data, "id"));
+    Value artifacts = request_member(data, "artifacts");
+    k->call.state = JOURNAL_DONE;
+    k->call.is_error = is_error;
+    k->call.text = result_text(j, data);
+    if (value_is_list(artifacts) && value_list(artifacts)->n && value_is_string(value_list(artifacts)->at[0]))
+        k->call.artifact = value_str(value_list(artifacts)->at[0]);
+}
+
+static void note_call(Journal *j, Str type, Value data) {
+    if (str_eq(type, STR("tool.executing"))) {
+        KnownCall *k = known(j, request_text(data, "id"));
+        if (k->call.state != JOURNAL_DONE) k->call.state = JOURNAL_IN_FLIGHT;
+        k->call.key = request_text(data, "idempotency_key");
+    } else if (str_eq(type, STR("tool.completed"))) {
+        note_end(j, data, false);
+    } else if (str_eq(type, STR("tool.failed")) || str_eq(type, STR("tool.refused"))) {
+        note_end(j, data, true);
+    }
+}
+
+typedef struct Reading { Journal *j; Error *err; bool ok; } Reading;
+
+static bool on_event(void *ctx, const Event *e) {
+    Reading *r = ctx;
+    Journal *j = r->j;
+    JournalEntry entry = { .type = arena_str(&j->arena, e->type), .parent = arena_str(&j->arena, e->parent) };
+    if (!(r->ok = json_read(j->heap, e->data, NULL, &entry.data, r->err))) return false;
+    VEC_PUSH(&j->entries, entry);
+    note_call(j, entry.type, entry.data);
+    j->last = e->seq;
+    return true;
+}
+
+bool journal_read(Session *s, Error *err) {
+    Store *store = runtime_store(s->agents->rt, err);
+    if (!store) return error_set(err, ERR_CONFIG, "there is no store to resume from");
+    Journal *j = mem_zero(1, sizeof *j);
+    s->journal = j;
+    j->heap = heap_new(0);
+    Reading r = { .j = j, .err = err, .ok = true };
+    return store_event_each(store, run_id(s->run), 0, on_event, &r, err) && (r.ok || error_wrap(err, "read the journal"));
+}
+
+void journal_free(Journal *j) {
+    if (!j) return;
+    heap_free(j->heap);
+    arena_clear(&j->arena);
+    VEC_CLEAR(&j->entries);
+    VEC_CLEAR(&j->calls);
+    free(j);
+}
+
+JournalCall journal_call(const Session *s, Str id) {
+    for (size_t i = s->journal ? s->journal->calls.n : 0; i-- > 0;)
+        if (str_eq(s->journal->calls.at[i].id, id)) return s->journal->calls.at[i].call;
+    return (JournalCall){ 0 };
+}
+
+/* ---- rebuilding ---- */
+
+static double number(Value v) { return value_is_float(v) ? value_float(v) : value_is_small(v) ? (double)value_small(v) : 0; }
+
+static void add_usage(Frame *f, Value usage, bool side) {
+    ModelUsage u = { .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached"),
+                     .usd = number(request_member(usage, "usd")) };
+    ModelUsage *sums[] = { &f->usage, &f->s->usage };
+    for (size_t i = 0; i < 2; i++) {
+        sums[i]->input += u.input;
+        sums[i]->output += u.output;
+        sums[i]->cached += u.cached;
+        sums[i]->usd += u.usd;
+    }
+    run_add_usage(f->s->run, u.input + u.output, u.usd);
+    if (f->depth == 0) f->s->turns++;
+    if (!side) f->iterations++;
+}
+
+/* Have all calls of an answer ended? Then their results follow it. */
+static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {
+    *complete = true;
+    for (uint32_t i = 0; i < calls->n; i++) {
+        VEC_PUSH(&f->s->ids, arena_str(&f->s->arena, request_text(calls->at[i], "id")));
+        if (journal_call(f->s, request_text(calls->at[i], "id")).state != JOURNAL_DONE) *complete = false;
+    }
+    for (uint32_t i = 0; *complete && i < calls->n; i++) {
+        Str id = request_text(calls->at[i], "id");
+        JournalCall c = journal_call(f->s, id);
+        if (!frame_push_result(f, id, c.text, c.is_error, c.artifact, err)) return false;
+    }
+    return true;
+}
+
+static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
+    Value side = request_member(data, "side"), calls = request_member(data, "tool_calls");
+    bool is_side = value_is_bool(side) && value_bool(side), complete = true;
+    add_usage(f, request_member(data, "usage"), is_side);
+    if (is_side) return true;
+    if (!frame_push_answer(f, request_text(data, "text"), calls, err)) return false;
+    if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
+    f->tool_calls += value_list(calls)->n;
+    if (!push_known_results(f, value_list(calls), &complete, err)) return false;
+    if (!complete) *pending = calls;
+    return true;
+}
+
+bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
+    const Journal *j = f->s->journal;
+    *unfinished = false;
+    *calls = VALUE_GONE;
+    for (size_t i = 0; j && i < j->entries.n; i++) {
+        const JournalEntry *e = &j->entries.at[i];
+        if (!str_eq(e->parent, f->id)) continue;
+        bool ok = true;
+        if (str_eq(e->type, STR("turn.started"))) {
+            *unfinished = true;
+            f->turn = request_int(e->data, "turn");
+            f->iterations = f->tool_calls = 0;
+            f->usage = (ModelUsage){ 0 };
+            ok = frame_push(f, "user", request_text(e->data, "text"), err);
+        } else if (str_eq(e->type, STR("turn.message"))) {
+            char *role = str_dup(request_text(e->data, "role"));
+            ok = frame_push(f, role, request_text(e->data, "text"), err);
+            free(role);
+        } else if (str_eq(e->type, STR("completion.completed"))) {
+            ok = rebuild_answer(f, e->data, calls, err);
+        } else if (str_eq(e->type, STR("turn.ended"))) {
+            *unfinished = false;
+        } else if (str_eq(e->type, STR("turn.undone"))) {
+            int64_t n = request_int(e->data, "messages");
+            f->messages->n -= n < f->messages->n ? (uint32_t)n : f->messages->n;
+        }
+        if (!ok) return false;
+    }
+    return true;
+}

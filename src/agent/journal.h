@@ -1,0 +1,17 @@
+/* What an earlier process of the same run did, read from its events. */
+#pragma once
+#include "agent/frame.h"
+
+typedef struct Journal Journal;
+
+/* JOURNAL_NEW: not executed (or never heard of). JOURNAL_IN_FLIGHT: tool.executing was written and no end: nobody knows.
+ * JOURNAL_DONE: its result is known. */
+typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
+typedef struct JournalCall { JournalState state; Str text, artifact, key; bool is_error; } JournalCall;
+
+bool journal_read(Session *s, Error *err);                   /* fills s->journal */
+void journal_free(Journal *j);
+/* Brings a frame's messages and counters to where they were. *unfinished: an answer is still to be given; *calls: the calls
+ * of the last answer whose results are not all there, else GONE. */
+bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
+JournalCall journal_call(const Session *s, Str id);

@@ -1,0 +1,318 @@
+/* The loop: model, calls, results, model … until there are no calls and no hook wants more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "agent/context.h"
+#include "agent/delegate.h"
+#include "agent/journal.h"
+#include "base/mem.h"
+#include "model/request.h"
+#include "tool/task.h"
+
+enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one answer back, or on to other agents */
+
+/* ---- what harness itself says ---- */
+
+static bool say(Frame *f, const char *role, Str text, Error *err) {
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "role", str_from(role));
+    event_data_str(&data, "text", text);
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_TURN_MESSAGE, &data, err) && frame_push(f, role, text, err);
+    buf_clear(&data);
+    return ok;
+}
+
+static void note_task(void *ctx, Str id, Str tool, Str status) {
+    buf_add_fmt(ctx, "[background task " STR_FMT " (" STR_FMT ") is " STR_FMT "]\n", STR_ARG(id), STR_ARG(tool), STR_ARG(status));
+}
+
+static bool announce_tasks(Frame *f, Error *err) {
+    if (f->depth > 0) return true;
+    Buf news = { 0 };
+    task_announce(f->s->run, note_task, &news);
+    bool ok = news.n == 0 || say(f, "user", str_trim(buf_str(&news)), err);
+    buf_clear(&news);
+    return ok;
+}
+
+/* ---- the context of one reply ---- */
+
+static bool add_system(Frame *f, Heap *heap, List *list, Error *err) {
+    Buf prompt = { 0 };
+    bool ok = frame_prompt(f, STR(""), &prompt, err);
+    if (ok && prompt.n) {
+        Dict *d = dict_new(heap, 2, err);
+        String *role = string_new(heap, STR("system"), err), *text = string_new(heap, buf_str(&prompt), err);
+        ok = d && role && text && dict_put_str(heap, d, STR("role"), value_from_object(role), err)
+          && dict_put_str(heap, d, STR("content"), value_from_object(text), err) && list_push(heap, list, value_from_object(d), err);
+    }
+    buf_clear(&prompt);
+    return ok;
+}
+
+static int64_t tools_tokens(const List *tools) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < tools->n; i++) {
+        Buf text = { 0 };
+        json_write(&text, request_member(tools->at[i], "parameters"), NULL, NULL);
+        n += context_tokens(buf_str(&text)) + context_tokens(request_text(tools->at[i], "description")) + 8;
+        buf_clear(&text);
+    }
+    return n;
+}
+
+static bool assemble(Frame *f, Completion *c, Error *err) {
+    const Limits *l = runtime_limits(f->s->agents->rt);
+    List *all = list_new(c->heap, f->messages->n + 1, err), *tools, *fitting;
+    if (!all || !add_system(f, c->heap, all, err) || !frame_tools(f, c->heap, &tools, err)) return false;
+    for (uint32_t i = 0; i < f->messages->n; i++)
+        if (!list_push(c->heap, all, f->messages->at[i], err)) return false;
+    ContextLimits limits = { l->context.max_history, l->context.max_tokens };
+    if (!context_fit(c->heap, all, limits, limits.max_tokens ? tools_tokens(tools) : 0, &fitting, NULL, err)) return false;
+    c->messages = value_from_object(fitting);
+    c->tools = value_from_object(tools);
+    return true;
+}
+
+/* ---- calls ---- */
+
+typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; } Batch;
+
+static bool in_flight_again(Frame *f, Str name) {
+    const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
+    if (!e) return true;                                     /* then nothing was executed */
+    if (e->def.kind == TOOL_DELEGATE) return !str_eq(e->def.name, STR("delegate_async"));
+    return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
+}
+
+static bool push_unknown(Frame *f, Str id, Str name, Error *err) {
+    static const char text[] = "{\"error\":\"interrupted: outcome unknown\"}";
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "id", id);
+    event_data_str(&data, "name", name);
+    event_data_str(&data, "error", STR("interrupted: outcome unknown"));
+    event_data_str(&data, "text", STR(text));
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, STR(text), true, STR(""), err);
+    buf_clear(&data);
+    return ok;
+}
+
+static void start_call(Frame *f, const Completion *c, Value call, Batch *b) {
+    Call *out = &b->calls[b->n++];
+    *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments") };
+    frame_call(f, out);
+    size_t n = f->n_blocked + (c ? c->n_removed : 0);
+    Str *removed = ARENA_ARRAY(&f->arena, Str, n + 1);
+    for (size_t i = 0; i < f->n_blocked; i++) removed[i] = f->blocked[i];
+    for (size_t i = 0; c && i < c->n_removed; i++) removed[f->n_blocked + i] = arena_str(&f->arena, c->removed[i]);
+    out->removed = removed;
+    out->n_removed = n;
+    const SessionWatch *w = &f->s->config.watch;
+    if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
+}
+
+/* Which calls must still be made? Of a resumed run some have results, and some may not be made twice. */
+static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, Error *err) {
+    for (uint32_t i = 0; i < calls->n; i++) {
+        Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
+        JournalCall known = journal_call(f->s, id);
+        if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
+        b->of[b->n] = i;
+        start_call(f, c, calls->at[i], b);
+        b->calls[b->n - 1].key = known.key;
+    }
+    (void)err;
+    return true;
+}
+
+static bool push_results(Frame *f, const List *calls, const Batch *b, SessionReply *out, Error *err) {
+    for (uint32_t i = 0, next = 0; i < calls->n; i++) {
+        Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
+        JournalCall known = journal_call(f->s, id);
+        bool ok;
+        if (next < b->n && b->of[next] == i) {
+            const Result *r = &b->results[next++];
+            const SessionWatch *w = &f->s->config.watch;
+            if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
+            if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
+            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
+            if (r->is_error && r->cls == RESULT_FATAL && !out->status) {
+                out->status = "failed";
+                snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
+            }
+        } else if (known.state == JOURNAL_DONE) {
+            ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
+        } else {
+            ok = push_unknown(f, id, name, err);
+        }
+        if (!ok) return false;
+    }
+    return true;
+}
+
+bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *cancel, SessionReply *out, Error *err) {
+    Batch b = { .calls = mem_zero(calls->n + 1, sizeof *b.calls), .results = mem_zero(calls->n + 1, sizeof *b.results),
+                .of = mem_zero(calls->n + 1, sizeof *b.of) };
+    bool ok = choose(f, c, calls, &b, err) && tool_call_all(f->s->run, b.calls, b.n, cancel, b.results, err);
+    if (ok) {
+        f->tool_calls += (int64_t)calls->n;
+        pthread_mutex_lock(&f->s->lock);
+        f->s->tool_calls += (int64_t)b.n;
+        pthread_mutex_unlock(&f->s->lock);
+        ok = push_results(f, calls, &b, out, err);
+        for (size_t i = 0; i < b.n; i++) result_clear(&b.results[i]);
+    }
+    free(b.calls);
+    free(b.results);
+    free(b.of);
+    return ok;
+}
+
+/* ---- agent.stop ---- */
+
+static bool add_to(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+/* The calls and results since the user's last words. */
+static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
+    uint32_t from = f->messages->n;
+    while (from > 0 && !str_eq(request_text(f->messages->at[from - 1], "role"), STR("user"))) from--;
+    *calls = list_new(h, 4, err);
+    *results = list_new(h, 4, err);
+    if (!*calls || !*results) return false;
+    for (uint32_t i = from; i < f->messages->n; i++) {
+        Value m = f->messages->at[i], copy;
+        const List *made = request_list(m, "tool_calls");
+        for (uint32_t k = 0; made && k < made->n; k++)
+            if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, *calls, copy, err)) return false;
+        if (str_eq(request_text(m, "role"), STR("tool"))
+            && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, *results, copy, err))) return false;
+    }
+    return true;
+}
+
+static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) {
+    Heap *h = c->heap;
+    Dict *d = dict_new(h, 7, err), *usage = dict_new(h, 2, err);
+    List *calls, *results;
+    if (!d || !usage || !gather_calls(f, h, &calls, &results, err)) return false;
+    *out = value_from_object(d);
+    return dict_put_str(h, usage, STR("input"), value_from_small(f->usage.input), err)
+        && dict_put_str(h, usage, STR("output"), value_from_small(f->usage.output), err)
+        && add_to(h, d, "id", f->id.n ? f->id : run_id(f->s->run), err) && add_to(h, d, "finish_reason", str_from(c->reply.finish_reason), err)
+        && dict_put_str(h, d, STR("iteration"), value_from_small(f->iterations), err)
+        && add_to(h, d, "response", buf_str(&c->reply.text), err) && dict_put_str(h, d, STR("tool_calls"), value_from_object(calls), err)
+        && dict_put_str(h, d, STR("tool_results"), value_from_object(results), err)
+        && dict_put_str(h, d, STR("usage"), value_from_object(usage), err);
+}
+
+/* A hook hands the answer to another agent; what that one says goes back to this one's model. */
+static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel *cancel, Error *err) {
+    Value result;
+    Buf text = { 0 };
+    char id[64];
+    snprintf(id, sizeof id, "stop_%d", ++f->hops);
+    Str fresh = frame_fresh_id(f->s, str_from(id));
+    bool ok = delegate_run(f, o->request, fresh, cancel, c->heap, &result, err);
+    if (ok) {
+        Value error = request_member(result, "error");
+        buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));
+        buf_add(&text, value_is_string(error) ? value_str(error) : request_text(result, "response"));
+        ok = say(f, "user", buf_str(&text), err);
+    }
+    buf_clear(&text);
+    return ok;
+}
+
+/* *more: the answer was not the last one. */
+static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
+    *more = false;
+    if (!frame_hooked(f, HOOK_AGENT_STOP)) return true;
+    Value payload;
+    HookOutcome o;
+    if (!stop_payload(f, c, &payload, err)) return false;
+    frame_ask(f, HOOK_AGENT_STOP, c->heap, payload, cancel, &o);
+    if (o.decision == HOOK_ALLOW) return true;
+    if (o.decision == HOOK_DELEGATE && f->hops < HOPS_MAX) return *more = true, stop_delegate(f, &o, c, cancel, err);
+    bool again = o.decision == HOOK_BLOCK && f->stops < (o.failed ? 1 : STOPS_MAX);
+    if (!again) {
+        if (o.decision == HOOK_BLOCK && o.failed) return true;       /* a hook that fails blocks once, not for ever */
+        out->status = "blocked";
+        snprintf(out->reason, sizeof out->reason, "agent.stop: %s", o.decision == HOOK_DELEGATE ? "too many delegations in a row" : o.reason);
+        return true;
+    }
+    f->stops++;
+    *more = true;
+    return say(f, "user", str_from(o.reason), err);
+}
+
+bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
+    Completion c = { .heap = heap_new((size_t)512 << 20) };
+    buf_add(&c.reply.text, text);
+    buf_reset(&out->text);
+    buf_add(&out->text, text);
+    snprintf(c.reply.finish_reason, sizeof c.reply.finish_reason, "stop");
+    bool ok = ask_stop(f, &c, cancel, out, more, err);
+    model_reply_clear(&c.reply);
+    heap_free(c.heap);
+    return ok;
+}
+
+/* ---- one round ---- */
+
+static void take_text(SessionReply *out, const Buf *text) {
+    buf_reset(&out->text);
+    buf_add(&out->text, buf_str(text));
+}
+
+static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
+    *more = false;
+    if (!assemble(f, c, err) || !frame_complete(f, f->model, &f->model_def, c, cancel, err)) return false;
+    out->turns++;
+    if (c->status) {
+        out->status = c->status;
+        snprintf(out->reason, sizeof out->reason, "%s", c->reason);
+        return true;
+    }
+    const List *calls = value_list(c->reply.tool_calls);
+    if (!frame_push_answer(f, buf_str(&c->reply.text), c->reply.tool_calls, err)) return false;
+    take_text(out, &c->reply.text);
+    if (calls->n) {
+        *more = true;
+        return frame_run_calls(f, c, calls, cancel, out, err);
+    }
+    if (c->reply.truncated) {
+        out->status = "limited";
+        snprintf(out->reason, sizeof out->reason, "the model stopped in the middle: its max_tokens was reached");
+        return true;
+    }
+    return ask_stop(f, c, cancel, out, more, err);
+}
+
+bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
+    int64_t calls_before = f->tool_calls;
+    bool ok = true, more = true;
+    while (ok && more && !out->status) {
+        Error why = { 0 };
+        if (!cancel_check(cancel, &why)) {
+            out->status = "cancelled";
+            snprintf(out->reason, sizeof out->reason, "%s", why.msg);
+            break;
+        }
+        ok = announce_tasks(f, err) && frame_over_limit(f, &out->status, out->reason, err);
+        if (!ok || out->status) break;
+        Completion c = { .heap = heap_new((size_t)512 << 20) };
+        ok = round_once(f, &c, cancel, out, &more, err);
+        model_reply_clear(&c.reply);
+        heap_free(c.heap);
+    }
+    if (ok && !out->status) out->status = "completed";
+    out->tool_calls += f->tool_calls - calls_before;
+    out->usage = f->usage;
+    return ok;
+}

@@ -1,0 +1,60 @@
+/* The models of a runtime: opened when first needed, once each, shared by all sessions. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include "agent/frame.h"
+
+static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
+
+static bool replayed(Agents *a, ModelDef *def) {
+    if (!a->config.replay) return false;
+    def->provider = STR("replay");
+    def->replay = str_from(a->config.replay);
+    return true;
+}
+
+static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) {
+    if (!model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
+    if (!a->config.record) return true;
+    int fd = open(a->config.record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    Model *inner = *out;
+    if (fd < 0) {
+        model_free(inner);
+        return error_set(err, ERR_IO, "open the recording %s: %m", a->config.record);
+    }
+    return model_record(inner, fd, redact, runtime_redactor(a->rt), out, err);
+}
+
+/* One recording serves every model of a run: then they are all the same one. */
+static Str key_of(Agents *a, const ModelDef *def) {
+    if (a->config.replay) return STR("replay");
+    return str_from(arena_fmt(&a->arena, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, STR_ARG(def->provider), STR_ARG(def->name),
+                              STR_ARG(def->base_url), STR_ARG(str_sub(def->script, 0, 200))));
+}
+
+/* A space's agent names its provider beside the model. */
+static bool named_provider(const Project *p, Str name, Str provider, ModelDef *out) {
+    if (provider.n == 0 || name.n == 0) return false;
+    for (size_t i = 0; i < p->settings.n_models; i++)
+        if (str_eq(p->settings.models[i].name, name)) return false;
+    *out = (ModelDef){ .provider = provider, .name = name, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE,
+                       .headers = VALUE_GONE, .price = VALUE_GONE };
+    return true;
+}
+
+bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
+    pthread_mutex_lock(&a->lock);
+    bool ok = named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
+           || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
+    Model *found = NULL;
+    if (ok) {
+        replayed(a, def);
+        Str key = key_of(a, def);
+        for (size_t i = 0; i < a->models.n && !found; i++)
+            if (str_eq(a->models.at[i].name, key)) found = a->models.at[i].model;
+        if (!found && (ok = open_model(a, def, &found, err)))
+            VEC_PUSH(&a->models, ((AgentsModel){ .name = key, .model = found, .def = *def }));
+    }
+    pthread_mutex_unlock(&a->lock);
+    if (ok) *out = found;
+    return ok;
+}

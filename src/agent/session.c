@@ -1,0 +1,231 @@
+#include "agent/session.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "agent/context.h"
+#include "agent/delegate.h"
+#include "agent/journal.h"
+#include "base/mem.h"
+#include "model/request.h"
+
+/* ---- what all sessions share ---- */
+
+static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
+
+bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error *err) {
+    Agents *a = mem_zero(1, sizeof *a);
+    a->rt = rt;
+    a->config = *config;
+    pthread_mutex_init(&a->lock, NULL);
+    a->heap = heap_new(0);
+    const char *offline = getenv("HARNESS_OFFLINE");
+    a->env = (ModelEnv){ .client = runtime_client(rt), .workers = runtime_workers(rt), .secret = add_secret, .secret_ctx = runtime_redactor(rt),
+                         .offline = offline && *offline && strcmp(offline, "0") != 0 };
+    if (!delegate_register(a, err)) {
+        agent_set_free(a);
+        return false;
+    }
+    runtime_extend(rt, &delegate_host_calls, a);
+    *out = a;
+    return true;
+}
+
+void agent_set_free(Agents *a) {
+    if (!a) return;
+    for (size_t i = 0; i < a->models.n; i++) model_free(a->models.at[i].model);
+    VEC_CLEAR(&a->models);
+    for (size_t i = 0; i < a->schemas.n; i++) schema_free(a->schemas.at[i]);
+    VEC_CLEAR(&a->schemas);
+    if (a->heap) heap_free(a->heap);
+    pthread_mutex_destroy(&a->lock);
+    arena_clear(&a->arena);
+    free(a);
+}
+
+/* ---- opening ---- */
+
+/* Without harness.md, the agent of a space is the one that talks. */
+static const AgentDef *first_agent(const Project *p, Str name) {
+    if (name.n) return project_agent(p, name);
+    if (p->settings.file.n) return NULL;
+    for (size_t i = 0; i < p->n_agents; i++)
+        if (p->agents[i].from_space) return &p->agents[i];
+    return NULL;
+}
+
+static bool open_top(Session *s, Error *err) {
+    Agents *a = s->agents;
+    const Project *p = runtime_project(a->rt);
+    const AgentDef *def = first_agent(p, s->config.agent);
+    if (!def && s->config.agent.n) return error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(s->config.agent));
+    Frame *f = s->top = frame_new(s, NULL, def, STR(""), err);
+    Str name = a->config.model.n ? a->config.model : def ? def->model : STR("");
+    return agent_model_of(a, name, def && a->config.model.n == 0 ? def->provider : STR(""), NULL, &f->model, &f->model_def, err);
+}
+
+static void free_session(Session *s) {
+    frame_release(s->top);
+    journal_free(s->journal);
+    for (size_t i = 0; i < s->made.n; i++) free(s->made.at[i]);
+    VEC_CLEAR(&s->made);
+    VEC_CLEAR(&s->frames);
+    VEC_CLEAR(&s->ids);
+    pthread_mutex_destroy(&s->lock);
+    arena_clear(&s->arena);
+    free(s);
+}
+
+static Session *new_session(Agents *a, const SessionConfig *config) {
+    Session *s = mem_zero(1, sizeof *s);
+    s->agents = a;
+    s->config = *config;
+    s->config.agent = arena_str(&s->arena, config->agent);
+    pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_config, bool resume, Session **out, Error *err) {
+    Session *s = new_session(a, config);
+    RunConfig rc = *run_config;
+    rc.user = s;
+    rc.agent = s->config.agent;
+    rc.resume = resume;
+    /* The model first: a run that cannot begin leaves no trace in the store. */
+    if (!open_top(s, err) || !run_start(a->rt, &rc, &s->run, err)) {
+        free_session(s);
+        return false;
+    }
+    s->own_run = true;
+    bool ok = true;
+    if (resume) {
+        s->started = true;
+        ok = journal_read(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
+    }
+    if (!ok) {
+        session_close(s, NULL);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **out, Error *err) {
+    Session *s = new_session(a, config);
+    s->run = run;
+    if (!open_top(s, err)) {
+        free_session(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+void session_detach(Session *s) { free_session(s); }
+
+/* ---- talking ---- */
+
+static void note_status(Session *s, const SessionReply *r) { s->status = r->status ? r->status : "failed"; }
+
+bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err) {
+    s->unfinished = false;
+    bool ok = frame_answer(s->top, text, cancel, out, err);
+    if (ok) note_status(s, out);
+    return ok;
+}
+
+bool session_unfinished(const Session *s) { return s->unfinished; }
+
+bool session_go_on(Session *s, Cancel *cancel, SessionReply *out, Error *err) {
+    bool unfinished = s->unfinished;
+    s->unfinished = false;
+    bool ok = frame_go_on(s->top, unfinished, s->pending, cancel, out, err);
+    s->pending = VALUE_GONE;
+    if (ok) note_status(s, out);
+    return ok;
+}
+
+bool session_close(Session *s, Error *err) {
+    if (!s) return true;
+    bool ok = true;
+    Frame *f = s->top;
+    if (s->started && frame_hooked(f, HOOK_SESSION_END)) {
+        Heap *h = heap_new((size_t)16 << 20);
+        Dict *d = dict_new(h, 2, NULL);
+        String *run = string_new(h, run_id(s->run), NULL);
+        HookOutcome o;
+        dict_put_str(h, d, STR("run"), value_from_object(run), NULL);
+        frame_ask(f, HOOK_SESSION_END, h, value_from_object(d), NULL, &o);
+        heap_free(h);
+    }
+    Buf usage = { 0 };
+    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}", (long long)s->usage.input, (long long)s->usage.output,
+                (long long)s->usage.cached, s->usage.usd);
+    run_note_usage(s->run, buf_str(&usage));
+    buf_clear(&usage);
+    if (s->own_run) ok = run_end(s->run, s->status ? s->status : "completed", err);
+    free_session(s);
+    return ok;
+}
+
+/* ---- looking at it ---- */
+
+Run *session_run(Session *s) { return s->run; }
+const List *session_messages(const Session *s) { return s->top->messages; }
+Str session_model_name(const Session *s) { return s->top->model_def.name; }
+
+ModelUsage session_usage(const Session *s) {
+    pthread_mutex_lock((pthread_mutex_t *)&s->lock);
+    ModelUsage u = s->usage;
+    pthread_mutex_unlock((pthread_mutex_t *)&s->lock);
+    return u;
+}
+
+bool session_model(Session *s, Str name, Error *err) {
+    Model *m;
+    ModelDef def;
+    if (!agent_model_of(s->agents, name, STR(""), &s->top->model_def, &m, &def, err)) return false;
+    s->top->model = m;
+    s->top->model_def = def;
+    return true;
+}
+
+bool session_undo(Session *s, Error *err) {
+    List *m = s->top->messages;
+    uint32_t from = m->n;
+    while (from > 0 && !str_eq(request_text(m->at[from - 1], "role"), STR("user"))) from--;
+    if (from == 0) return error_set(err, ERR_VALIDATION, "there is nothing to undo");
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_int(&data, "messages", m->n - (from - 1));
+    event_data_end(&data);
+    bool ok = frame_event(s->top, EVENT_TURN_UNDONE, &data, err);
+    buf_clear(&data);
+    if (ok) m->n = from - 1;
+    return ok;
+}
+
+void session_reply_clear(SessionReply *r) {
+    buf_clear(&r->text);
+    *r = (SessionReply){ 0 };
+}
+
+bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err) {
+    Heap *h = heap_new((size_t)256 << 20);
+    Buf text = { 0 };
+    List *tools;
+    bool ok = frame_prompt(s->top, STR(""), &text, err) && frame_tools(s->top, h, &tools, err);
+    if (ok) each(ctx, &(SessionPart){ .what = STR("system"), .name = s->top->name, .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
+    for (uint32_t i = 0; ok && i < tools->n; i++) {
+        buf_reset(&text);
+        ok = json_write(&text, tools->at[i], NULL, err);
+        if (ok) each(ctx, &(SessionPart){ .what = STR("tool"), .name = request_text(tools->at[i], "name"),
+                                          .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
+    }
+    for (uint32_t i = 0; ok && i < s->top->messages->n; i++) {
+        Value m = s->top->messages->at[i];
+        each(ctx, &(SessionPart){ .what = STR("message"), .name = request_text(m, "role"), .tokens = context_message_tokens(m),
+                                  .text = request_text(m, "content") });
+    }
+    buf_clear(&text);
+    heap_free(h);
+    return ok;
+}

@@ -1,0 +1,74 @@
+/* A conversation: an agent, its model and its messages, on one run of the tool runtime.
+ *
+ *     session.start → for each message turn.start → { context → completion.pre → model → completion.post → calls through the
+ *     pipeline, results appended in call order } → no calls: agent.stop → turn.end … → session.end
+ *
+ * Everything that decides what happens next is an event of the run before it is acted on, so a run can be resumed from
+ * its events alone (resume.c). A session is used by one thread at a time; sessions are independent of each other. */
+#pragma once
+#include "model/model.h"
+#include "tool/call.h"
+
+typedef struct Agents Agents;
+typedef struct Session Session;
+
+/* ---- what all sessions of a runtime share ---- */
+
+typedef struct AgentsConfig {            /* the zero value is the default */
+    Str model;                           /* --model; empty: the project's */
+    const char *record;                  /* --record FILE; NULL: none */
+    const char *replay;                  /* --replay FILE; NULL: none */
+} AgentsConfig;
+
+/* Registers delegate and its kin, and what scripts may do with agents. Before the runtime's first call. Models are opened
+ * when they are first needed, once each. */
+bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error *err);
+void agent_set_free(Agents *a);          /* after the last session, before the runtime */
+
+/* ---- a conversation ---- */
+
+/* What a person watches while it goes on. Any may be NULL; calls come from several threads. */
+typedef struct SessionWatch {
+    void (*text)(void *ctx, Str agent, int depth, Str piece);
+    void (*tool_started)(void *ctx, Str agent, int depth, Str id, Str name, Str arguments);
+    void (*tool_ended)(void *ctx, Str agent, int depth, const Result *result);
+    void (*retry)(void *ctx, int attempt, int64_t wait_ms, const Error *why);
+    void *ctx;
+} SessionWatch;
+
+typedef struct SessionConfig {
+    Str agent;                           /* a sub-agent to talk to directly; empty: the project */
+    int64_t max_turns;                   /* --max-turns; 0: limits.max_turns */
+    SessionWatch watch;
+} SessionConfig;
+
+/* status: completed, limited, failed, blocked, cancelled. */
+typedef struct SessionReply {            /* zero-initialise, session_reply_clear at the end */
+    Buf text;
+    const char *status;
+    char reason[600];                    /* why, when it is not completed */
+    ModelUsage usage;
+    int64_t turns, tool_calls;           /* model calls and tool calls for this message */
+} SessionReply;
+
+/* `run_config` is completed and the run started; with `resume` the run is one of the store's, and its conversation is rebuilt. */
+bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_config, bool resume, Session **out, Error *err);
+/* Says something and answers with what the agent says at last. Fails only when the journal cannot be written. */
+bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err);
+/* Of a resumed session: is there an answer still to be given? Then session_go_on gives it. */
+bool session_unfinished(const Session *s);
+bool session_go_on(Session *s, Cancel *cancel, SessionReply *out, Error *err);
+/* Writes session.end and run.ended, and frees. */
+bool session_close(Session *s, Error *err);
+
+Run *session_run(Session *s);
+const List *session_messages(const Session *s);          /* as the agent has them; valid until it says more */
+bool session_undo(Session *s, Error *err);               /* forgets the last exchange; false when there is none */
+bool session_model(Session *s, Str name, Error *err);    /* another model from now on */
+Str session_model_name(const Session *s);
+ModelUsage session_usage(const Session *s);              /* of the whole run, sub-agents included */
+void session_reply_clear(SessionReply *r);
+
+/* What the model will see, without asking it: for `harness context`. */
+typedef struct SessionPart { Str what, name; int64_t tokens; Str text; } SessionPart;
+bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err);

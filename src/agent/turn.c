@@ -1,0 +1,111 @@
+/* One user message, from turn.start to turn.end. */
+#include <stdio.h>
+#include "agent/frame.h"
+#include "model/request.h"
+
+static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
+static bool payload_of(Frame *f, Heap *h, const Str *text, Value *out, Error *err) {
+    Dict *d = dict_new(h, 3, err);
+    *out = value_from_object(d);
+    return d && put(h, d, "run", run_id(f->s->run), err) && put(h, d, "agent", f->name, err) && (!text || put(h, d, "text", *text, err));
+}
+
+static void blocked(SessionReply *out, const char *event, const char *reason) {
+    out->status = "blocked";
+    snprintf(out->reason, sizeof out->reason, "%s: %s", event, reason);
+}
+
+/* session.start once, then turn.start, which may change the text. */
+static bool ask_start(Frame *f, Heap *h, Str *text, Cancel *cancel, SessionReply *out, Error *err) {
+    Value payload;
+    HookOutcome o;
+    if (f->depth == 0 && !f->s->started) {
+        f->s->started = true;
+        if (frame_hooked(f, HOOK_SESSION_START)) {
+            if (!payload_of(f, h, NULL, &payload, err)) return false;
+            frame_ask(f, HOOK_SESSION_START, h, payload, cancel, &o);
+            if (o.decision != HOOK_ALLOW) {
+                f->s->started = false;
+                return blocked(out, "session.start", o.reason), true;
+            }
+        }
+    }
+    if (!frame_hooked(f, HOOK_TURN_START)) return true;
+    if (!payload_of(f, h, text, &payload, err)) return false;
+    frame_ask(f, HOOK_TURN_START, h, payload, cancel, &o);
+    if (o.decision != HOOK_ALLOW) return blocked(out, "turn.start", o.reason), true;
+    if (o.modified) *text = request_text(o.payload, "text");
+    return true;
+}
+
+static bool tell_start(Frame *f, Str text, Error *err) {
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_int(&data, "turn", ++f->turn);
+    event_data_str(&data, "text", text);
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_TURN_STARTED, &data, err);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool tell_end(Frame *f, const SessionReply *r, Error *err) {
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_int(&data, "turn", f->turn);
+    event_data_str(&data, "status", str_from(r->status));
+    event_data_str(&data, "response", buf_str(&r->text));
+    if (r->reason[0]) event_data_str(&data, "reason", str_from(r->reason));
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_TURN_ENDED, &data, err);
+    buf_clear(&data);
+    if (!ok || !frame_hooked(f, HOOK_TURN_END)) return ok;
+    Heap *h = heap_new((size_t)64 << 20);
+    Value payload;
+    HookOutcome o;
+    Str text = buf_str(&r->text);
+    if (payload_of(f, h, &text, &payload, NULL)) frame_ask(f, HOOK_TURN_END, h, payload, NULL, &o);
+    heap_free(h);
+    return true;
+}
+
+/* A step that was stopped by Ctrl-C stays open in the journal, so that the run can be resumed there. */
+static bool finish(Frame *f, const SessionReply *r, Error *err) { return strcmp(r->status, "cancelled") == 0 || tell_end(f, r, err); }
+
+bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *err) {
+    Heap *h = heap_new((size_t)64 << 20);
+    f->iterations = f->tool_calls = 0;
+    f->stops = f->hops = 0;
+    f->usage = (ModelUsage){ 0 };
+    if (f->depth == 0) run_turn_model(f->s->run, f->model_def.name);
+    bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
+    if (ok && !out->status) {
+        ok = tell_start(f, text, err) && frame_push(f, "user", text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+    }
+    heap_free(h);
+    return ok;
+}
+
+bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, SessionReply *out, Error *err) {
+    Value last = f->messages->n ? f->messages->at[f->messages->n - 1] : VALUE_GONE;
+    bool answered = str_eq(request_text(last, "role"), STR("assistant")) && !request_list(last, "tool_calls");
+    bool more = true;
+    if (f->depth == 0 && !run_turn_start(f->s->run, STR(""), err)) return false;
+    if (value_is_list(pending)) {
+        if (!frame_run_calls(f, NULL, value_list(pending), cancel, out, err)) return false;
+    } else if (answered) {
+        if (unfinished) {
+            if (!frame_settle(f, request_text(last, "content"), cancel, out, &more, err)) return false;
+        } else {
+            buf_add(&out->text, request_text(last, "content"));
+            more = false;
+        }
+    }
+    if (more && !out->status && !frame_loop(f, cancel, out, err)) return false;
+    if (!out->status) out->status = "completed";
+    return !unfinished || finish(f, out, err);
+}
