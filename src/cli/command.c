@@ -96,6 +96,11 @@ static const Flag sandbox_flags[] = {
     { 0 },
 };
 
+static const Flag hooks_flags[] = {
+    { "--stats", NULL, NULL, NULL, "how often each was asked, blocked and failed, and its mean time" },
+    { 0 },
+};
+
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { 0 },
@@ -171,12 +176,14 @@ const Command command_table[] = {
         .summary = "list the hooks of the project",
         .about = "Lists every hook with its event and its file, in the order in which they run:\n"
                  "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
-                 "it fails itself.",
-        .example = "harness hooks --json",
+                 "it fails itself. --stats shows what the store has counted over all runs.",
+        .example = "harness hooks --json\n"
+                   "harness hooks --stats",
         .json = "[{name, kind, event, priority, when, on_error, timeout_ms, file, line}]\n"
                 "\n"
-                "kind is starlark or command, on_error is block or allow, when is null for always.",
-        .run = command_hooks,
+                "kind is starlark or command, on_error is block or allow, when is null for always.\n"
+                "With --stats: [{name, calls, blocks, errors, mean_us}]",
+        .flags = hooks_flags, .run = command_hooks,
     },
     {
         .name = "init", .operands = "[NAME]", .max = 1,
