@@ -329,7 +329,8 @@ const Command command_table[] = {
         .name = "tools", .operands = "",
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
-                 "time limits. --format prints the schemas exactly as a model gets them: a list\n"
+                 "time limits, and names the tools that tools_policy hides, which are left out\n"
+                 "otherwise. --format prints the schemas exactly as a model gets them: a list\n"
                  "for openai and anthropic, {\"tools\": [...]} for mcp. Tools that are private to\n"
                  "a sub-agent are not listed (see harness inspect).",
         .example = "harness tools -v\n"
@@ -337,8 +338,8 @@ const Command command_table[] = {
         .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
                 "  category, icon, timeout_ms}]\n"
                 "\n"
-                "parameters is the JSON Schema. title, safety, category and icon are null when not\n"
-                "given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
+                "parameters is the JSON Schema; safety is what holds, declared and detected\n"
+                "together. title, category and icon are null when not given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
                 "are null for built-in tools. With --format, the schemas on one line.",
         .flags = tools_flags, .run = command_tools,
     },
