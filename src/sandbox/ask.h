@@ -1,5 +1,6 @@
-/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory) and, where
- * Landlock cannot keep them inside, signals. The supervisor looks at its own copy of the question and does what was asked
+/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory), changing
+ * modes and times of files (Landlock leaves them to all who own the file) and, where Landlock cannot keep them inside,
+ * signals. The supervisor looks at its own copy of the question and does what was asked
  * itself, so that changing the memory afterwards changes nothing. It never waits. */
 #pragma once
 #include <poll.h>
@@ -7,7 +8,9 @@
 #include "sandbox/request.h"
 #include "sandbox/tree.h"
 
-enum { ASK_CONNECTS_MAX = 32 };
+enum { ASK_CONNECTS_MAX = 32, ASK_ROOTS_MAX = 128 };
+
+struct seccomp_notif;
 
 typedef struct AskConnect { uint64_t id; int fd; } AskConnect;      /* a connection that is being made */
 
@@ -16,13 +19,22 @@ typedef struct Ask {
     const Tree *tree;
     uint16_t port;
     Buf denied;
+    char *roots[ASK_ROOTS_MAX];         /* what may be written, without links in the paths */
+    size_t n_roots;
     AskConnect connects[ASK_CONNECTS_MAX];
     size_t n_connects;
 } Ask;
 
 void ask_init(Ask *a, const Tree *tree, const Request *r);
+void ask_roots(Ask *a, const Request *r, const char *scratch);   /* for questions about files */
 void ask_listen(Ask *a, int listener);                 /* takes the descriptor; -1: no more */
 void ask_answer(Ask *a);                               /* one question, if there is one */
 size_t ask_waits(const Ask *a, struct pollfd *out);    /* what connections in the making wait for */
 void ask_finish(Ask *a, const struct pollfd *waits, size_t n);
 Str ask_denied(const Ask *a);
+
+/* For ask_modes.c. The asking process's memory, its descriptor as ours (-1 with errno), and the answer to a question about a
+ * file's mode or times: 0 or an errno. */
+bool ask_read(const Ask *a, const struct seccomp_notif *q, uint64_t from, void *to, size_t n);
+int ask_take(const Ask *a, const struct seccomp_notif *q, int fd);
+int ask_mode(const Ask *a, const struct seccomp_notif *q);

@@ -18,6 +18,7 @@ unsigned call_filter_variant(const SandboxRules *rules) {
     if (p->landlock_abi < ABI_SCOPE && !p->mount_namespace && p->seccomp_notify) variant |= FILTER_ASK_SIGNALS;
     if (p->landlock_abi < ABI_TRUNCATE) variant |= FILTER_NO_TRUNCATE;
     if (!p->mount_namespace) variant |= FILTER_NO_IPC;
+    if (p->seccomp_notify && p->pidfd && p->openat2) variant |= FILTER_ASK_MODES;
     return variant;
 }
 

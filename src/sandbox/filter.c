@@ -176,6 +176,25 @@ static void add_ipc(Build *b) {
     RULE(b, refuse, mq_open); RULE(b, refuse, mq_unlink);
 }
 
+/* Extended attributes are not worth asking about: programs do without. */
+static void add_modes(Build *b) {
+    static const uint32_t unsupported = SCMP_ACT_ERRNO(EOPNOTSUPP);
+    RULE(b, SCMP_ACT_NOTIFY, chmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmodat);
+    RULE(b, SCMP_ACT_NOTIFY, utimensat);
+    rule(b, absent, 452, "fchmodat2", 0, NULL);
+    RULE(b, absent, utime); RULE(b, absent, utimes); RULE(b, absent, futimesat);
+    RULE(b, SCMP_ACT_NOTIFY, chown); RULE(b, SCMP_ACT_NOTIFY, lchown); RULE(b, SCMP_ACT_NOTIFY, fchown); RULE(b, SCMP_ACT_NOTIFY, fchownat);
+    RULE(b, unsupported, setxattr); RULE(b, unsupported, lsetxattr); RULE(b, unsupported, fsetxattr);
+    RULE(b, unsupported, removexattr); RULE(b, unsupported, lremovexattr); RULE(b, unsupported, fremovexattr);
+    rule(b, absent, 463, "setxattrat", 0, NULL);
+    rule(b, absent, 466, "removexattrat", 0, NULL);
+    rule(b, absent, 469, "file_setattr", 0, NULL);
+    RULE_IF(b, refuse, ioctl, is(1, 0x40086602));        /* FS_IOC_SETFLAGS */
+    RULE_IF(b, refuse, ioctl, is(1, 0x401c5820));        /* FS_IOC_FSSETXATTR */
+}
+
 static void add_all(Build *b, unsigned variant) {
     add_lists(b);
     add_namespaces(b);
@@ -187,6 +206,7 @@ static void add_all(Build *b, unsigned variant) {
     if (variant & FILTER_ASK_SIGNALS) add_signals(b);
     if (variant & FILTER_NO_TRUNCATE) add_truncate(b);
     if (variant & FILTER_NO_IPC) add_ipc(b);
+    if (variant & FILTER_ASK_MODES) add_modes(b);
 }
 
 static bool export_to(Build *b, int fd, Filter *out, Error *err) {
