@@ -15,7 +15,7 @@
 enum { DENIED_MAX = REPLY_TEXT_MAX };
 
 void ask_init(Ask *a, const Tree *tree, const Request *r) {
-    *a = (Ask){ .listener = -1, .tree = tree, .port = (uint16_t)r->head.proxy_port, .denied = { .limit = DENIED_MAX } };
+    *a = (Ask){ .listener = -1, .tree = tree, .request = r, .port = (uint16_t)r->head.proxy_port, .denied = { .limit = DENIED_MAX } };
 }
 
 void ask_listen(Ask *a, int listener) {
@@ -29,6 +29,12 @@ Str ask_denied(const Ask *a) { return buf_str(&a->denied); }
 static void answer(const Ask *a, uint64_t id, int64_t value, int number) {
     struct seccomp_notif_resp r = { .id = id, .val = number ? 0 : value, .error = -number };
     (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);             /* it may have been killed meanwhile */
+}
+
+/* Only for calls that other layers decide. */
+static void go_on(const Ask *a, uint64_t id) {
+    struct seccomp_notif_resp r = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+    (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
 }
 
 static bool still_waits(const Ask *a, uint64_t id) { return ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0; }
@@ -168,6 +174,7 @@ void ask_answer(Ask *a) {
     case SYS_kill: case SYS_tkill: case SYS_tgkill: answer(a, q.id, 0, on_signal(a, &q)); break;
     case SYS_chmod: case SYS_fchmod: case SYS_fchmodat: case SYS_utimensat:
     case SYS_chown: case SYS_lchown: case SYS_fchown: case SYS_fchownat: answer(a, q.id, 0, ask_mode(a, &q)); break;
-    default: answer(a, q.id, 0, ENOSYS);
+    case SYS_socket: ask_tell_socket(a, &q); answer(a, q.id, 0, EACCES); break;
+    default: ask_tell(a, &q); go_on(a, q.id);
     }
 }

@@ -14,10 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool is_below(const char *path, const char *root) {
+bool ask_is_below(const char *path, const char *root) {
     size_t n = strlen(root);
     if (n == 1) return true;                             /* "/" */
     return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == 0);
+}
+
+bool ask_is_inside(const Ask *a, const char *path) {
+    for (size_t i = 0; i < a->n_roots; i++)
+        if (ask_is_below(path, a->roots[i])) return true;
+    return false;
 }
 
 /* The kernel's own name for an open file has no links and dots in it. Pipes and the like have no path and belong to no folder. */
@@ -27,13 +33,10 @@ static bool is_inside(const Ask *a, int fd) {
     ssize_t n = readlink(link, path, sizeof path - 1);
     if (n <= 0 || n == sizeof path - 1) return false;
     path[n] = 0;
-    if (path[0] != '/') return true;
-    for (size_t i = 0; i < a->n_roots; i++)
-        if (is_below(path, a->roots[i])) return true;
-    return false;
+    return path[0] != '/' || ask_is_inside(a, path);
 }
 
-static bool read_path(const Ask *a, const struct seccomp_notif *q, uint64_t from, char path[PATH_MAX]) {
+bool ask_read_path(const Ask *a, const struct seccomp_notif *q, uint64_t from, char path[PATH_MAX]) {
     for (size_t n = 0; n < PATH_MAX;) {
         size_t piece = 256 - (from + n) % 256;           /* never over the end of a page */
         if (piece > PATH_MAX - n) piece = PATH_MAX - n;
@@ -51,10 +54,7 @@ static int open_base(const Ask *a, const struct seccomp_notif *q, int fd) {
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The file that the program means, or -1 with errno. */
-static int open_target(const Ask *a, const struct seccomp_notif *q, int base, uint64_t path_at, bool follow) {
-    char path[PATH_MAX];
-    if (!read_path(a, q, path_at, path)) return errno = EFAULT, -1;
+int ask_open(const Ask *a, const struct seccomp_notif *q, int base, const char *path, bool follow) {
     int from = path[0] == '/' ? open("/", O_PATH | O_CLOEXEC) : open_base(a, q, base);
     if (from < 0) return -1;
     struct open_how how = { .flags = (uint64_t)(O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), .resolve = RESOLVE_NO_MAGICLINKS };
@@ -62,6 +62,12 @@ static int open_target(const Ask *a, const struct seccomp_notif *q, int base, ui
     close(from);
     errno = problem;
     return fd;
+}
+
+static int open_target(const Ask *a, const struct seccomp_notif *q, int base, uint64_t path_at, bool follow) {
+    char path[PATH_MAX];
+    if (!ask_read_path(a, q, path_at, path)) return errno = EFAULT, -1;
+    return ask_open(a, q, base, path, follow);
 }
 
 static int change_mode(int fd, uint32_t mode) {

@@ -112,8 +112,8 @@ static void add_pairs(Build *b) {
     RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_RAW));
 }
 
-static void add_no_network(Build *b) {
-    RULE(b, deny, socket);
+static void add_no_network(Build *b, bool tell) {
+    RULE(b, tell ? SCMP_ACT_NOTIFY : deny, socket);
     RULE(b, deny, connect);
     RULE(b, deny, bind);
     RULE(b, deny, listen);
@@ -195,18 +195,29 @@ static void add_modes(Build *b) {
     RULE_IF(b, refuse, ioctl, is(1, 0x401c5820));        /* FS_IOC_FSSETXATTR */
 }
 
+/* Whatever the supervisor makes of these, they go on as they would without it. */
+static void add_tell(Build *b) {
+    RULE(b, SCMP_ACT_NOTIFY, open); RULE(b, SCMP_ACT_NOTIFY, openat); RULE(b, SCMP_ACT_NOTIFY, creat);
+    RULE(b, SCMP_ACT_NOTIFY, mkdir); RULE(b, SCMP_ACT_NOTIFY, mkdirat); RULE(b, SCMP_ACT_NOTIFY, rmdir);
+    RULE(b, SCMP_ACT_NOTIFY, unlink); RULE(b, SCMP_ACT_NOTIFY, unlinkat); RULE(b, SCMP_ACT_NOTIFY, rename);
+    RULE(b, SCMP_ACT_NOTIFY, renameat); RULE(b, SCMP_ACT_NOTIFY, renameat2); RULE(b, SCMP_ACT_NOTIFY, link);
+    RULE(b, SCMP_ACT_NOTIFY, linkat); RULE(b, SCMP_ACT_NOTIFY, symlink); RULE(b, SCMP_ACT_NOTIFY, symlinkat);
+    RULE(b, SCMP_ACT_NOTIFY, execve);
+}
+
 static void add_all(Build *b, unsigned variant) {
     add_lists(b);
     add_namespaces(b);
     add_terminals(b);
     add_pairs(b);
-    if (variant & FILTER_NET_NONE) add_no_network(b);
+    if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);
     else add_network(b);
     if (variant & FILTER_ASK_SIGNALS) add_signals(b);
     if (variant & FILTER_NO_TRUNCATE) add_truncate(b);
     if (variant & FILTER_NO_IPC) add_ipc(b);
     if (variant & FILTER_ASK_MODES) add_modes(b);
+    if (variant & FILTER_TELL) add_tell(b);
 }
 
 static bool export_to(Build *b, int fd, Filter *out, Error *err) {

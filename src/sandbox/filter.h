@@ -12,9 +12,10 @@ enum {
     FILTER_NO_TRUNCATE = 8,             /* truncating is refused where no right to write is needed for it */
     FILTER_NO_IPC = 16,                 /* no System V and POSIX message objects: they are shared with the whole machine */
     FILTER_ASK_MODES = 32,              /* changing modes, times and owners is asked of the supervisor; attributes stay */
-    FILTER_VARIANTS = 64,
+    FILTER_TELL = 64,                   /* calls that name files, and socket(), are shown to the supervisor: for explaining */
+    FILTER_VARIANTS = 128,
 };
-#define FILTER_ASKS (FILTER_NET_PROXY | FILTER_ASK_SIGNALS | FILTER_ASK_MODES)
+#define FILTER_ASKS (FILTER_NET_PROXY | FILTER_ASK_SIGNALS | FILTER_ASK_MODES | FILTER_TELL)
 
 typedef struct Filter { struct sock_filter *at; size_t n; } Filter;
 

@@ -58,7 +58,7 @@ bool sandbox_available(const SandboxRules *rules, Error *err) {
 void sandbox_layers(const SandboxRules *rules, Buf *out) {
     const Probe *p = probe_kernel();
     bool on = rules->mode != SANDBOX_OFF;
-    unsigned v = call_filter_variant(rules);
+    unsigned v = call_filter_variant(rules, false);
     buf_add(out, STR("supervisor\tends the whole tree, counts processes\n"));
     buf_add(out, STR("limits\tmemory, CPU time, file size, open files\n"));
     if (!on) return;

@@ -117,6 +117,13 @@ for (const user of users) {
     const r = sandbox(user, dir, ['--explain', '--', 'cat', join(other, 'secret')]);
     assert.match(r.stderr, /layer: landlock +ABI \d/);
     assert.match(r.stderr, /layer: seccomp/);
+    assert.ok(r.stderr.includes(`denied: read ${other}/secret (allow it with --read ${other})`), r.stderr);
+    const write = sandbox(user, dir, ['--explain', '--', 'mkdir', join(other, 'new')]);
+    assert.ok(write.stderr.includes(`denied: write ${other}/new (allow it with --write ${other})`), write.stderr);
+    const net = sandbox(user, dir, ['--explain', '--', 'curl', '-sS', 'http://127.0.0.1/']);
+    assert.match(net.stderr, /denied: use the network \(allow it with --allow-domain HOST, or --network\)/);
+    const fine = sandbox(user, dir, ['--explain', '--', 'sh', '-c', 'echo x > f; cat f /etc/passwd > g; exit 3']);
+    assert.doesNotMatch(fine.stderr, /denied/);
     const proxied = sandbox(user, dir, ['--explain', '--allow-domain', 'example.com', '--', 'curl', '-sS', 'http://other.example/']);
     assert.match(proxied.stdout + proxied.stderr, /denied: connect to other.example port 80 \(allow it with --allow-domain other.example\)|not in/);
     const direct = sandbox(user, dir, ['--explain', '--allow-domain', 'example.com', '--', 'bash', '-c', 'exec 3<>/dev/tcp/127.0.0.1/9']);
