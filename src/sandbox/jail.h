@@ -25,7 +25,8 @@ typedef struct JailInput {
     const char *const *read_roots;      /* NULL-terminated lists of absolute paths of folders; may be NULL */
     const char *const *write_roots;
     const char *const *protect;         /* absolute paths, existing or not: they and all below them are read-only */
-    const char *const *hidden;          /* absolute paths that, with all below them, may not even be read (state) */
+    const char *const *hidden;          /* absolute paths that, with all below them, may not even be read (state).
+                                         * Best made before: of one whose folder is missing too only whole paths are known */
     bool read_only;                     /* nothing may be written: for hooks */
 } JailInput;
 

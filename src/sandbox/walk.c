@@ -417,7 +417,7 @@ bool walk_at(Walk *w, const Jail *j, int dir, const char *name) {
 bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err) {
     *w = (Walk){ .jail = j, .dir = -1, .target = -1 };
     if (path.n == 0)
-        return error_set(err, ERR_IO, "the path is empty");
+        return errno = EINVAL, error_set(err, ERR_IO, "the path is empty");
     if (memchr(path.at, 0, path.n))
         return walk_refuse(path, "a path holds no zero byte", err);
     if (path.n >= PATH_MAX)
