@@ -41,12 +41,14 @@ static bool wait_alive(const char *mark, bool wanted, int ms) {
     return false;
 }
 
+#define IGNORES_ALL "python3 -c 'import os,signal,time\nfor s in range(1,32):\n  if s not in (9,17,19): signal.signal(s, signal.SIG_IGN)\n" \
+    "for i in range(3):\n  if os.fork() == 0: os.setsid()\ntime.sleep(1000)' %s"
+
 /* Sleepers that try to outlive the call in every way; %s is the mark. */
 static const char *const stayers[] = {
     "sleep %s", "sleep %s & wait", "setsid sleep %s & wait", "(setsid sh -c 'sleep %s' &) ; sleep 99",
     "trap '' TERM INT HUP; sleep %s; sleep 1; sleep 99%s",
-    "python3 -c 'import os,signal,time\nfor s in range(1,32):\n  if s not in (9,17,19): signal.signal(s, signal.SIG_IGN)\nfor i in range(3):\n"
-    "  if os.fork() == 0: os.setsid()\ntime.sleep(1000)' %s",
+    IGNORES_ALL,
 };
 enum { STAYERS = sizeof stayers / sizeof *stayers };
 
@@ -133,13 +135,15 @@ static void test_left_behind(void **state) {
     }
 }
 
+#define SESSIONS "python3 -c 'import os,signal\nsignal.signal(15, signal.SIG_IGN)\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n" \
+    "  except OSError: pass' %s"
+
 static void test_bombs(void **state) {
     (void)state;
     static const char *const scripts[] = {
         "bash -c ':(){ :|:& };:; wait; sleep 5 # %s'",
         "python3 -c 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass' %s",
-        "python3 -c 'import os,signal\nsignal.signal(15, signal.SIG_IGN)\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n"
-        "  except OSError: pass' %s",
+        SESSIONS,
     };
     int turn = open("/tmp/harness-test-bombs", O_RDWR | O_CREAT | O_CLOEXEC, 0666);       /* one at a time is enough for any machine */
     if (turn >= 0) (void)flock(turn, LOCK_EX);
