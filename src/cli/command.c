@@ -87,7 +87,7 @@ static const Flag context_flags[] = {
 
 static const Flag sandbox_flags[] = {
     { "--network", NULL, NULL, NULL, "open the network" },
-    { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
     { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
