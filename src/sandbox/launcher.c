@@ -62,7 +62,7 @@ static pid_t clone_supervisor(bool isolate) {
 static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err) {
     Call call = { .channel = fds[0] };
     char path[SCRATCH_PATH_MAX + NAME_SIZE];
-    int scratch;
+    int scratch = -1;
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
                           .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
