@@ -130,7 +130,7 @@ static void on_signals(Supervisor *s) {
 
 /* The child's report: a failure, the filter's listener, or its end, which means that the program runs. */
 static void on_report(Supervisor *s) {
-    ChildFailure f;
+    ChildFailure f = { 0 };
     int fds[REQUEST_FDS];
     size_t n_fds;
     ssize_t n = request_receive(s->report, &f, sizeof f, fds, &n_fds, false);
