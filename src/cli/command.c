@@ -87,7 +87,7 @@ static const Flag context_flags[] = {
 
 static const Flag sandbox_flags[] = {
     { "--network", NULL, NULL, NULL, "open the network" },
-    { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
     { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
@@ -277,10 +277,11 @@ const Command command_table[] = {
         .summary = "run a command confined to this folder",
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
-                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, limits on\n"
-                 "memory, time, files and processes. Whatever it started is ended with it. Standard\n"
-                 "input, output and error pass through, and its exit status: 128 + N when signal N\n"
-                 "ended it, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
+                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
+                 "limits on memory, time, files and processes. Whatever it started is ended with\n"
+                 "it. Standard input, output and error pass through, and its exit status: 128 + N\n"
+                 "when signal N ended it, 124 after --timeout, 127 when it could not be run, 130\n"
+                 "after Ctrl-C.",
         .example = "harness sandbox -- make test\n"
                    "harness sandbox --allow-domain github.com --explain -- git fetch",
         .flags = sandbox_flags, .run = command_sandbox,

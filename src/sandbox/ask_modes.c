@@ -104,7 +104,7 @@ static int with_file(const Ask *a, const struct seccomp_notif *q, int fd) {
 /* An empty path, with the flag for it, means the descriptor itself. */
 static int open_at(const Ask *a, const struct seccomp_notif *q, uint64_t flags) {
     const __u64 *arg = q->data.args;
-    char first;
+    char first = 1;
     if (!arg[1]) return ask_take(a, q, (int)arg[0]);
     if ((flags & AT_EMPTY_PATH) && ask_read(a, q, arg[1], &first, 1) && !first) return ask_take(a, q, (int)arg[0]);
     return open_target(a, q, (int)arg[0], arg[1], !(flags & AT_SYMLINK_NOFOLLOW));

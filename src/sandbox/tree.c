@@ -67,16 +67,17 @@ static pid_t parent_of(pid_t pid) {
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (!read_small(path, text, sizeof text)) return 0;
     const char *at = strrchr(text, ')');                 /* the name in front may hold anything */
-    int parent = 0;
-    return at && sscanf(at + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+    return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;   /* ") S 123" */
 }
 
 static void all_processes(Pids *out) {
     DIR *dir = opendir("/proc");
     if (!dir) return;
     pid_t self = getpid();
-    for (struct dirent *e; (e = readdir(dir));)
-        if (is_number(e->d_name) && (pid_t)atol(e->d_name) != self) VEC_PUSH(out, (pid_t)atol(e->d_name));
+    for (struct dirent *e; (e = readdir(dir));) {
+        pid_t pid = is_number(e->d_name) ? (pid_t)strtol(e->d_name, NULL, 10) : self;
+        if (pid != self) VEC_PUSH(out, pid);
+    }
     closedir(dir);
 }
 
@@ -176,5 +177,5 @@ pid_t tree_process_of(pid_t thread) {
     snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
     if (!read_small(path, text, sizeof text)) return 0;
     const char *at = strstr(text, "\nTgid:");
-    return at ? (pid_t)atol(at + 6) : 0;
+    return at ? (pid_t)strtol(at + 6, NULL, 10) : 0;
 }

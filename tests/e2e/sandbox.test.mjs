@@ -3,10 +3,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync, writeFileSync, existsSync, readdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, readFileSync, writeFileSync, existsSync, readdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bin, build, folder, root } from './harness.mjs';
+import { bin, build, folder } from './harness.mjs';
 
 const nobody = 65534;
 const users = process.getuid() === 0 ? [{ name: 'root' }, { name: 'an ordinary user', uid: nobody, gid: nobody }] : [{ name: 'this user' }];
@@ -140,9 +140,9 @@ for (const user of users) {
 
   as('Ctrl-C ends the tree', async t => {
     const dir = workspace(t, user), mark = `77${process.pid}${user.uid ?? 0}`;
-    const child = spawn(join(shared, 'harness'), ['sandbox', '--', 'bash', '-c', `echo ready; (setsid sleep ${mark} &); sleep ${mark}`],
+    const child = spawn(join(shared, 'harness'), ['sandbox', '--', 'bash', '-c', `(setsid sleep ${mark} &); sleep ${mark}`],
       { cwd: dir, uid: user.uid, gid: user.gid, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise(resolve => child.stdout.once('data', resolve));
+    await until(() => survivors(mark) === 2);
     child.kill('SIGINT');
     const code = await new Promise(resolve => child.once('exit', resolve));
     assert.equal(code, 130);
@@ -151,15 +151,20 @@ for (const user of users) {
 
   as('kill -9 leaves nothing alive', async t => {
     const dir = workspace(t, user), mark = `78${process.pid}${user.uid ?? 0}`;
-    const child = spawn(join(shared, 'harness'), ['sandbox', '--', 'bash', '-c', `echo ready; (setsid sleep ${mark} &); sleep ${mark}`],
+    const child = spawn(join(shared, 'harness'), ['sandbox', '--', 'bash', '-c', `(setsid sleep ${mark} &); sleep ${mark}`],
       { cwd: dir, uid: user.uid, gid: user.gid, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise(resolve => child.stdout.once('data', resolve));
+    await until(() => survivors(mark) === 2);
     child.kill('SIGKILL');
-    for (let i = 0; i < 100 && survivors(mark); i++) await new Promise(resolve => setTimeout(resolve, 100));
-    assert.equal(survivors(mark), 0);
+    await until(() => survivors(mark) === 0);
   });
 }
 
+async function until(condition) {
+  for (let i = 0; i < 150 && !condition(); i++) await new Promise(resolve => setTimeout(resolve, 100));
+  assert.ok(condition(), String(condition));
+}
+
+// Processes with this word on their command line, shells apart.
 function survivors(mark) {
   return readdirSync('/proc').filter(name => /^\d+$/.test(name)).filter(pid => {
     try { return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(mark); } catch { return false; }
