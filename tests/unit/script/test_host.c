@@ -279,7 +279,7 @@ static void test_content(void **state) {
         while (str_next_line(&rest, &line)) buf_add_fmt(&text, "%s" STR_FMT "\n", strstr(block_cases[i].body, "return") ? "  " : "", STR_ARG(line));
         Module *m = script_compile(&u, heap, buf_str(&text));
         Worker *w = worker_take(u.workers, &u.host, NULL);
-        Value v;
+        Value v = VALUE_NONE;
         if (!m || !module_call(w->vm, m, STR("run"), NULL, 0, &v, &u.err)) fail_msg("%s: %s", block_cases[i].body, u.err.msg);
         if (content_is_block(v) != block_cases[i].block || content_is_blocks(v) != block_cases[i].blocks) fail_msg("%s", block_cases[i].body);
         worker_give(u.workers, w);
