@@ -1,7 +1,7 @@
 /* A pattern, a line break, paths: matching ends, a match's folders are ones that a walk would enter, its base is a prefix of
  * it; and rules of an ignore file are read from the same text. A pattern without wildcards matches itself alone. */
 #include <stdlib.h>
-#include "tool/glob.h"
+#include "base/glob.h"
 #include "tool/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
