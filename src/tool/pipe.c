@@ -216,9 +216,9 @@ void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value p
     p->f.heap = heap;                    /* the outcome is made where the caller's values are */
     pipe_dispatch(p, event, (Str){ 0 }, payload, out);
     p->f.heap = own;
-    bool broken = p->broken;
+    if (p->broken) {
+        out->decision = HOOK_BLOCK;      /* what cannot be written down is not done */
+        snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
+    }
     pipe_give(p);
-    if (!broken) return;
-    out->decision = HOOK_BLOCK;          /* what cannot be written down is not done */
-    snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
 }
