@@ -159,6 +159,7 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const cha
     buf_add_vfmt(&message, fmt, ap);
     va_end(ap);
     Result *r = p->out;
+    p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
     r->cls = cls;
     r->step = str_from(step);
     r->rule = arena_str(&p->arena, rule);
