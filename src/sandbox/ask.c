@@ -31,7 +31,7 @@ static void answer(const Ask *a, uint64_t id, int64_t value, int number) {
     (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);             /* it may have been killed meanwhile */
 }
 
-/* Only for calls that other layers decide. */
+/* Only for calls that other layers decide, or where all that counts is in registers. */
 static void go_on(const Ask *a, uint64_t id) {
     struct seccomp_notif_resp r = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
     (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
@@ -160,6 +160,17 @@ static int on_signal(const Ask *a, const struct seccomp_notif *q) {
     return signal_group(a, who == 0 ? getpgid((pid_t)q->pid) : -who, signal);
 }
 
+/* ---- limits and priorities -------------------------------------------------------------------------------------- */
+
+/* Whose they are is a number in a register, which does not change while the call waits: it may go on, or not. */
+static void on_other(const Ask *a, const struct seccomp_notif *q) {
+    bool second = q->data.nr == SYS_setpriority || q->data.nr == SYS_ioprio_set;
+    pid_t who = tree_process_of((pid_t)q->data.args[second ? 1 : 0]);
+    if (!who) answer(a, q->id, 0, ESRCH);
+    else if (!tree_has(a->tree, who)) answer(a, q->id, 0, EPERM);
+    else go_on(a, q->id);
+}
+
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
 
 void ask_answer(Ask *a) {
@@ -174,6 +185,8 @@ void ask_answer(Ask *a) {
     case SYS_kill: case SYS_tkill: case SYS_tgkill: answer(a, q.id, 0, on_signal(a, &q)); break;
     case SYS_chmod: case SYS_fchmod: case SYS_fchmodat: case SYS_utimensat:
     case SYS_chown: case SYS_lchown: case SYS_fchown: case SYS_fchownat: answer(a, q.id, 0, ask_mode(a, &q)); break;
+    case SYS_prlimit64: case SYS_sched_setaffinity: case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
+    case SYS_setpriority: case SYS_ioprio_set: on_other(a, &q); break;
     case SYS_socket: ask_tell_socket(a, &q); answer(a, q.id, 0, EACCES); break;
     default: ask_tell(a, &q); go_on(a, q.id);
     }

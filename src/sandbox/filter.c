@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ static void add_terminals(Build *b) {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, is(1, requests[i]));
 }
 
+enum { IO_PROCESS = 1 /* IOPRIO_WHO_PROCESS */ };
 enum { TYPE_MASK = 0xf, TYPES = 16, FAST_OPEN = 0x20000000, FAST_OPEN_CONNECT = 30, TCP = 6, NETLINK = 16 };
 
 /* Families of socket() from `from` to `to`, both included. */
@@ -158,6 +160,21 @@ static void add_signals(Build *b) {
     RULE_IF(b, refuse, ioctl, is(1, 0x8902));            /* SIOCSPGRP */
 }
 
+/* Limits, priorities and processors belong to whoever has the same user, the supervisor too: a limit of no CPU time is a
+ * kill. Of themselves (number 0) programs may change them; other numbers are for the supervisor to look up. */
+static void add_others(Build *b, bool ask) {
+    uint32_t action = ask ? SCMP_ACT_NOTIFY : refuse;
+    RULE_IF(b, action, prlimit64, not(0, 0));
+    RULE_IF(b, action, sched_setaffinity, not(0, 0));
+    RULE_IF(b, action, sched_setscheduler, not(0, 0));
+    RULE_IF(b, action, sched_setparam, not(0, 0));
+    RULE_IF(b, action, sched_setattr, not(0, 0));
+    RULE_IF(b, action, setpriority, is(0, PRIO_PROCESS), not(1, 0));
+    RULE_IF(b, refuse, setpriority, not(0, PRIO_PROCESS));               /* groups and users */
+    RULE_IF(b, action, ioprio_set, is(0, IO_PROCESS), not(1, 0));
+    RULE_IF(b, refuse, ioprio_set, not(0, IO_PROCESS));
+}
+
 /* Opening a file for reading, or for neither, can still empty it. */
 static void add_truncate(Build *b) {
     RULE(b, refuse, truncate);
@@ -210,6 +227,7 @@ static void add_all(Build *b, unsigned variant) {
     add_namespaces(b);
     add_terminals(b);
     add_pairs(b);
+    add_others(b, variant & FILTER_ASK_MODES);
     if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);
     else add_network(b);

@@ -19,7 +19,7 @@
 #include "sandbox/scratch.h"
 #include "sandbox/tree.h"
 
-enum { COUNT_EVERY_MS = 20, KILL_EVERY_MS = 2, CLEAN_MS = 200, GIVE_UP_MS = 10000 };
+enum { COUNT_EVERY_MS = 20, KILL_EVERY_MS = 2, CLEAN_MS = 200, GIVE_UP_MS = 10000, THREADS_EACH = 16 };
 enum { WAIT_CHANNEL, WAIT_SIGNALS, WAIT_REPORT, WAIT_ASK, WAIT_CONNECTS };
 #define MS 1000000ll
 
@@ -147,6 +147,12 @@ static void on_report(Supervisor *s) {
     s->report = -1;
 }
 
+/* Threads count as well, though not as much: the machine has one supply of numbers for both. */
+static bool too_many(const Supervisor *s) {
+    size_t most = s->job->request->head.processes;
+    return tree_count(&s->tree, most + 1) > most || tree_count_threads(&s->tree) > most * THREADS_EACH;
+}
+
 static void on_time(Supervisor *s, int64_t now) {
     if (!s->timed_out && now >= s->job->request->head.deadline_ns && !s->child_done) {
         s->timed_out = true;
@@ -154,7 +160,7 @@ static void on_time(Supervisor *s, int64_t now) {
     }
     if (now >= s->count_at && !s->process_limit) {
         s->count_at = now + COUNT_EVERY_MS * MS;
-        if (tree_count(&s->tree, (size_t)s->job->request->head.processes + 1) > s->job->request->head.processes) {
+        if (too_many(s)) {
             s->process_limit = true;
             s->kill_at = now;
         }

@@ -58,7 +58,7 @@ static const struct { const char *script, *out; } allowed[] = {
     { "mkdir -p a b && echo x > a/f && mv a/f b/g && cat b/g && ln b/g a/h && cat a/h", "x\nx\n" },
     { "chmod 750 mine && stat -c %a mine && touch -d @5 mine && stat -c %Y mine && mkdir d && cd d && chmod 600 ../mine && stat -c %a ../mine"
       " && python3 -c 'import os; f = open(\"x\", \"w\"); os.fchmod(f.fileno(), 0o604); os.utime(f.fileno(), (7, 7))' && stat -c %a%Y x"
-      " && ln -s ../mine l && touch -h -d @9 l && stat -c %Y l && chmod 4755 l && stat -c %a ../mine", "750\n5\n600\n6047\n9\n4755\n" },
+      " && ln -s ../mine l && touch -h -d @9 l && stat -c %Y l && chmod 705 l && stat -c %a ../mine && mkdir g && chmod 2755 g && stat -c %a g", "750\n5\n600\n6047\n9\n705\n2755\n" },
     { "touch $HOME/t && chmod 700 $HOME/t && cp -a $HOME/t . && stat -c %a t && tar cf a.tar t && rm t && tar xf a.tar && stat -c %a t", "700\n700\n" },
     { "echo long > f && : > f && wc -c < f", "0\n" },
     { "sleep 9 & kill $! && wait $!; echo $?", "143\n" },
