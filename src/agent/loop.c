@@ -301,7 +301,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
         Error why = { 0 };
         if (!cancel_check(cancel, &why)) {
             out->status = "cancelled";
-            snprintf(out->reason, sizeof out->reason, "%s", why.msg);
+            snprintf(out->reason, sizeof out->reason, "%.500s", why.msg);
             break;
         }
         ok = announce_tasks(f, err) && frame_over_limit(f, &out->status, out->reason, err);

@@ -112,8 +112,8 @@ static void add_pairs(Build *b) {
     RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_RAW));
 }
 
-static void add_no_network(Build *b) {
-    RULE(b, deny, socket);
+static void add_no_network(Build *b, bool tell) {
+    RULE(b, tell ? SCMP_ACT_NOTIFY : deny, socket);
     RULE(b, deny, connect);
     RULE(b, deny, bind);
     RULE(b, deny, listen);
@@ -176,17 +176,48 @@ static void add_ipc(Build *b) {
     RULE(b, refuse, mq_open); RULE(b, refuse, mq_unlink);
 }
 
+/* Extended attributes are not worth asking about: programs do without. */
+static void add_modes(Build *b) {
+    static const uint32_t unsupported = SCMP_ACT_ERRNO(EOPNOTSUPP);
+    RULE(b, SCMP_ACT_NOTIFY, chmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmodat);
+    RULE(b, SCMP_ACT_NOTIFY, utimensat);
+    rule(b, absent, 452, "fchmodat2", 0, NULL);
+    RULE(b, absent, utime); RULE(b, absent, utimes); RULE(b, absent, futimesat);
+    RULE(b, SCMP_ACT_NOTIFY, chown); RULE(b, SCMP_ACT_NOTIFY, lchown); RULE(b, SCMP_ACT_NOTIFY, fchown); RULE(b, SCMP_ACT_NOTIFY, fchownat);
+    RULE(b, unsupported, setxattr); RULE(b, unsupported, lsetxattr); RULE(b, unsupported, fsetxattr);
+    RULE(b, unsupported, removexattr); RULE(b, unsupported, lremovexattr); RULE(b, unsupported, fremovexattr);
+    rule(b, absent, 463, "setxattrat", 0, NULL);
+    rule(b, absent, 466, "removexattrat", 0, NULL);
+    rule(b, absent, 469, "file_setattr", 0, NULL);
+    RULE_IF(b, refuse, ioctl, is(1, 0x40086602));        /* FS_IOC_SETFLAGS */
+    RULE_IF(b, refuse, ioctl, is(1, 0x401c5820));        /* FS_IOC_FSSETXATTR */
+}
+
+/* Whatever the supervisor makes of these, they go on as they would without it. */
+static void add_tell(Build *b) {
+    RULE(b, SCMP_ACT_NOTIFY, open); RULE(b, SCMP_ACT_NOTIFY, openat); RULE(b, SCMP_ACT_NOTIFY, creat);
+    RULE(b, SCMP_ACT_NOTIFY, mkdir); RULE(b, SCMP_ACT_NOTIFY, mkdirat); RULE(b, SCMP_ACT_NOTIFY, rmdir);
+    RULE(b, SCMP_ACT_NOTIFY, unlink); RULE(b, SCMP_ACT_NOTIFY, unlinkat); RULE(b, SCMP_ACT_NOTIFY, rename);
+    RULE(b, SCMP_ACT_NOTIFY, renameat); RULE(b, SCMP_ACT_NOTIFY, renameat2); RULE(b, SCMP_ACT_NOTIFY, link);
+    RULE(b, SCMP_ACT_NOTIFY, linkat); RULE(b, SCMP_ACT_NOTIFY, symlink); RULE(b, SCMP_ACT_NOTIFY, symlinkat);
+    RULE(b, SCMP_ACT_NOTIFY, execve);
+}
+
 static void add_all(Build *b, unsigned variant) {
     add_lists(b);
     add_namespaces(b);
     add_terminals(b);
     add_pairs(b);
-    if (variant & FILTER_NET_NONE) add_no_network(b);
+    if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);
     else add_network(b);
     if (variant & FILTER_ASK_SIGNALS) add_signals(b);
     if (variant & FILTER_NO_TRUNCATE) add_truncate(b);
     if (variant & FILTER_NO_IPC) add_ipc(b);
+    if (variant & FILTER_ASK_MODES) add_modes(b);
+    if (variant & FILTER_TELL) add_tell(b);
 }
 
 static bool export_to(Build *b, int fd, Filter *out, Error *err) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "sandbox/ask.h"
+#include "sandbox/filter.h"
 #include "sandbox/prepare.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/scratch.h"
@@ -250,6 +251,7 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     s.signals = watch_signals();
     ask_init(&s.ask, &s.tree, job->request);
+    if (job->request->head.filter_variant & FILTER_ASK_MODES) ask_roots(&s.ask, job->request, job->scratch_path);
     Arena arena = { 0 };
     Error err = { 0 };
     if (s.signals >= 0 && start(&s, &arena, &err)) {

@@ -182,11 +182,11 @@ static void check_output(Pipe *p) {
 }
 
 /* Whatever could have written is compared with what was loaded. */
+static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f.entry->safety.files == SAFETY_FILES_WRITE; }
+
 static bool check_protected(Pipe *p) {
-    const Safety *s = &p->f.entry->safety;
     Error err = { 0 };
-    if (!p->f.runtime->protect || !(s->process || s->files == SAFETY_FILES_WRITE)) return true;
-    if (protect_verify(p->f.runtime->protect, &err)) return true;
+    if (!can_write(p) || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return true;
     p->out->step = STR("execute");
     p->out->rule = STR("sandbox.tampered");
     p->out->cls = RESULT_FATAL;
@@ -237,7 +237,7 @@ static bool attempt(Pipe *p) {
     reset_attempt(p);
     if (p->args_changed) p->f.raw = (Str){ 0 };
     if (only && !enter(p, &err)) return fail_attempt(p, &err), true;
-    bool ready = make_injected(p, &err) && keep_args(p, &err), fine = true;
+    bool ready = (!can_write(p) || runtime_guard(p->f.runtime, &err)) && make_injected(p, &err) && keep_args(p, &err), fine = true;
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;

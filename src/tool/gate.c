@@ -143,7 +143,7 @@ bool pipe_before(Pipe *p) {
     Value payload;
     Error err = { 0 };
     heap_set_limit(p->f.heap, 0);                         /* the payload counts on nobody's account: the arguments were bounded already */
-    bool made = make_payload(p, &payload, &err);
+    bool made = (!p->f.runtime->command_hooks || runtime_guard(p->f.runtime, &err)) && make_payload(p, &payload, &err);
     if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
     if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), RESULT_FATAL, "%s", err.msg);
     if (p->broken || tampered(p, &out)) return false;

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "tool/glob.h"
+#include "base/glob.h"
 #include "tool/guard_judge.h"
 #include "tool/guard_wrap.h"
 

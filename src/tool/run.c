@@ -157,17 +157,28 @@ static bool emit_ended(Run *r, const char *status, Error *err) {
     return ok;
 }
 
-typedef VEC(StoreHook) Counts;
+/* What the hooks counted since it was last stored. Names live as long as the runtime's counters. */
+typedef struct Counting { Runtime *rt; VEC(StoreHook) fresh; } Counting;
+
 static void add_count(void *ctx, const HookCounters *c) {
-    if (c->calls) VEC_PUSH((Counts *)ctx, (StoreHook){ c->hook, c->calls, c->blocks, c->errors, c->ns });
+    Counting *counting = ctx;
+    Runtime *rt = counting->rt;
+    size_t i = 0;
+    while (i < rt->counted.n && !str_eq(rt->counted.at[i].hook, c->hook)) i++;
+    if (i == rt->counted.n) VEC_PUSH(&rt->counted, (StoreHook){ .hook = c->hook });
+    StoreHook *was = &rt->counted.at[i];
+    if (c->calls > was->calls)
+        VEC_PUSH(&counting->fresh, (StoreHook){ c->hook, c->calls - was->calls, c->blocks - was->blocks, c->errors - was->errors, c->ns - was->ns });
+    *was = (StoreHook){ c->hook, c->calls, c->blocks, c->errors, c->ns };
 }
 
-/* What the hooks counted since the last run ended goes to the store, and the counters start again. */
 static bool store_counts(Run *r, Error *err) {
-    Counts all = { 0 };
-    hook_stats_each(r->rt->hook_stats, add_count, &all);
-    bool ok = all.n == 0 || store_hook_add(r->store, all.at, all.n, err);
-    VEC_CLEAR(&all);
+    Counting c = { .rt = r->rt };
+    pthread_mutex_lock(&r->rt->lock);
+    hook_stats_each(r->rt->hook_stats, add_count, &c);
+    pthread_mutex_unlock(&r->rt->lock);
+    bool ok = c.fresh.n == 0 || store_hook_add(r->store, c.fresh.at, c.fresh.n, err);
+    VEC_CLEAR(&c.fresh);
     return ok;
 }
 

@@ -77,6 +77,14 @@ bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     return ok;
 }
 
+/* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
+bool runtime_guard(Runtime *rt, Error *err) {
+    pthread_mutex_lock(&rt->lock);
+    bool ok = !rt->rules.protect || rt->protect || protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err);
+    pthread_mutex_unlock(&rt->lock);
+    return ok;
+}
+
 static bool below(const char *path, const char *root) {
     size_t n = strlen(root);
     if (n == 1) return true;                              /* "/" */
@@ -150,7 +158,8 @@ static bool make_network(Runtime *rt, Error *err) {
         return error_set(err, ERR_CONFIG, "--allow-domain has no meaning with sandbox.network: true");
     bool listed = l->has_domains || rt->config.n_allow_domains > 0;
     rt->client = client_new();
-    return rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err);
+    if (rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err)) return true;
+    return error_wrap(err, "--allow-domain");          /* the project's own were checked when it was loaded */
 }
 
 /* ---- secrets ---- */
@@ -227,8 +236,8 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
-    if (rt->rules.protect && !protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
+    for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
     add_secrets(rt);
@@ -271,6 +280,7 @@ void runtime_close(Runtime *rt) {
     limits_clear(&rt->limits);
     for (size_t i = 0; i < rt->schemas.n; i++) schema_free(rt->schemas.at[i]);
     VEC_CLEAR(&rt->schemas);
+    VEC_CLEAR(&rt->counted);
     redact_free(rt->redactor);
     project_free(rt->project);
     heap_free(rt->heap);

@@ -28,7 +28,7 @@ struct Runtime {
     Sandbox *sandbox;
     SandboxRules rules;
     Jail *jail, *hook_jail;
-    Protect *protect;                    /* NULL: nothing is protected (sandbox.allow_self_edit) */
+    Protect *protect;                    /* of rules.protect, see runtime_guard; guarded by `lock` */
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
@@ -38,6 +38,7 @@ struct Runtime {
 
     pthread_mutex_t lock;                /* guards what follows */
     Store *store;                        /* opened when first needed */
+    VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
     Proxy *proxy;                        /* started when first needed */
     Pipe *pipes;                         /* unused ones */
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
@@ -88,6 +89,7 @@ struct Run {
 
 /* runtime_open.c, protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
+bool runtime_guard(Runtime *rt, Error *err);                 /* takes the snapshot of protected files, once */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
 
 /* run_session.c */

@@ -1,6 +1,7 @@
 #include "net_unit.h"
 #include <fcntl.h>
 #include "base/clock.h"
+#include "base/fault.h"
 #include "net/proxy.h"
 
 typedef struct {
@@ -131,6 +132,31 @@ static void plain_http(void **state) {
     buf_clear(&in);
     in = ask(&w, "POST http://127.0.0.1:#/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
     assert_true(str_starts(buf_str(&in), STR("HTTP/1.1 400 ")));
+    buf_clear(&in);
+    close_world(&w);
+}
+
+static void serve_and_stay(int fd, void *ctx) {
+    Buf in = { 0 };
+    size_t head_n;
+    (void)ctx;
+    if (read_head(fd, &in, &head_n) && send_all(fd, STR("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))) read_rest(fd, &in);
+    buf_clear(&in);
+}
+
+/* A server that does not close: a second request on the connection ends it, and does not wait for ever or get through. */
+static void one_request_per_connection(void **state) {
+    (void)state;
+    World w;
+    Buf in = { 0 };
+    size_t head_n;
+    open_world(&w, "127.0.0.1:#", serve_and_stay);
+    int fd = begin(&w, "GET http://127.0.0.1:#/ HTTP/1.1\r\n\r\n");
+    assert_true(read_head(fd, &in, &head_n));
+    send_all(fd, STR("GET http://127.0.0.1/ HTTP/1.1\r\n\r\n"));
+    read_rest(fd, &in);
+    assert_true(str_ends(buf_str(&in), STR("\r\n\r\nok")));
+    close(fd);
     buf_clear(&in);
     close_world(&w);
 }
@@ -291,6 +317,31 @@ static void stopping_ends_everything(void **state) {
     close_world(&w);
 }
 
+#ifdef HARNESS_FAULTS
+static void every_start_that_fails(void **state) {
+    (void)state;
+    Str none = STR("");
+    Rules *rules = NULL;
+    size_t before = open_descriptors();
+    assert_true(rule_list_new(&none, 0, &rules, NULL));
+    for (long nth = 1;; nth++) {
+        Proxy *p = NULL;
+        Error err = { 0 };
+        fault_arm(nth);
+        bool ok = proxy_start(rules, NULL, NULL, &p, &err);
+        if (!fault_disarm()) {
+            assert_true(ok);
+            proxy_stop(p);
+            break;
+        }
+        assert_false(ok);
+        assert_true(err.kind == ERR_IO && strncmp(err.msg, "start the network proxy: ", 25) == 0);
+        assert_int_equal(open_descriptors(), before);
+    }
+    rule_list_free(rules);
+}
+#endif
+
 static void many_at_once(void **state) {
     (void)state;
     enum { N = 100 };
@@ -311,8 +362,11 @@ static void many_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_http), cmocka_unit_test(refusals), cmocka_unit_test(answers_that_change), cmocka_unit_test(tunnels_carry_everything),
+        cmocka_unit_test(plain_http), cmocka_unit_test(one_request_per_connection), cmocka_unit_test(refusals), cmocka_unit_test(answers_that_change), cmocka_unit_test(tunnels_carry_everything),
         cmocka_unit_test(early_bytes_are_passed_on), cmocka_unit_test(clients_that_leave), cmocka_unit_test(stopping_ends_everything), cmocka_unit_test(many_at_once),
+#ifdef HARNESS_FAULTS
+        cmocka_unit_test(every_start_that_fails),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "unit.h"
 #include "base/clock.h"
-#include "tool/glob.h"
+#include "base/glob.h"
 
 static void matches(void **state) {
     (void)state;
