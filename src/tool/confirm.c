@@ -135,6 +135,8 @@ bool pipe_confirm(Pipe *p) {
     Str why = { 0 };
     p->seen.why[0] = 0;
     buf_reset(&p->seen.shown);
+    buf_reset(&p->seen.path);
+    p->seen.asked = e->inspect && must_ask(p, &why);
     if (e->inspect && !e->inspect(&p->f, &p->seen, &err))
         return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
     if (!must_ask(p, &why)) return true;
