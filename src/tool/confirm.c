@@ -45,7 +45,7 @@ static bool is_deceptive(uint32_t c) {
            (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff) || (c >= 0xfff9 && c <= 0xfffb);
 }
 
-void confirm_escape(Buf *out, Str text) {
+void tool_escape(Buf *out, Str text) {
     for (size_t i = 0; i < text.n;) {
         size_t n;
         uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);
@@ -74,8 +74,8 @@ static void remember(Run *r, Str tool, Str args) {
 static ConfirmAnswer ask_person(const Asked *a, Str args, Str why, Str shown) {
     const Person *person = &a->r->config.person;
     Buf safe = { 0 }, reason = { 0 };
-    confirm_escape(&safe, shown);
-    confirm_escape(&reason, why);
+    tool_escape(&safe, shown);
+    tool_escape(&reason, why);
     if (!redact_empty(a->r->rt->redactor)) redact_text(a->r->rt->redactor, &safe), redact_text(a->r->rt->redactor, &reason);
     pthread_mutex_lock(&a->r->rt->asking);
     /* Somebody may have said "the tool" while this call waited for its turn. */
