@@ -26,8 +26,9 @@ bench:              ## measure beside other implementations
 fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
 
-docs: all           ## write docs/reference/cli.md anew from the command table
+docs: all           ## write docs/reference/cli.md and starlark.md anew from their tables
 	@build/harness help --markdown >docs/reference/cli.md
+	@build/harness help --starlark-markdown >docs/reference/starlark.md
 
 fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark
 	@scripts/diff.sh fresh $${SEEDS:-20000}

@@ -1,4 +1,4 @@
-/* Carrying 512 MB through a tunnel of the filtering proxy, beside a direct connection on loopback; and 200 short tunnels
+/* Carrying 256 MB through a tunnel of the filtering proxy, beside a direct connection on loopback; and 200 short tunnels
  * one after the other. */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "net/proxy.h"
 
-enum { ROUNDS = 5, PIECE = 256 << 10, SHORT = 200 };
-static const size_t BYTES = (size_t)512 << 20;
+enum { ROUNDS = 9, PIECE = 256 << 10, SHORT = 200 };
+static const size_t BYTES = (size_t)256 << 20;
 
 static void require(bool ok, const char *what) {
     if (ok) return;
@@ -18,7 +18,7 @@ static void require(bool ok, const char *what) {
     exit(1);
 }
 
-/* Says one byte of hello, then takes what comes and says how much it was. */
+/* Takes what comes and says how much it was. */
 static void *serve_one(void *arg) {
     int fd = (int)(intptr_t)arg;
     char *room = malloc(PIECE);

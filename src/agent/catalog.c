@@ -1,6 +1,7 @@
 /* What a model is told about the tools it may call, in an order that stays the same from turn to turn. */
 #include <stdlib.h>
 #include "agent/delegate.h"
+#include "tool/task.h"
 
 static bool is_one_of(const Str *names, size_t n, Str name) {
     for (size_t i = 0; i < n; i++)
@@ -26,7 +27,9 @@ static bool server_allowed(const Frame *f, const ToolDef *def) {
 static bool offered(const Frame *f, const ToolDef *def) {
     if (is_one_of(f->blocked, f->n_blocked, def->name) || !server_allowed(f, def)) return false;
     if (def->kind != TOOL_DELEGATE) return true;
-    if (f->def && f->def->from_space && !f->def->can_spawn && str_starts(def->name, STR("delegate_"))) return false;
+    bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
+    if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;
+    if (async && !start && !task_any(f->s->run)) return false;       /* nothing to ask about yet */
     return delegate_allowed(f, STR(""), NULL);
 }
 

@@ -172,10 +172,10 @@ Run *session_run(Session *s) { return s->run; }
 const List *session_messages(const Session *s) { return s->top->messages; }
 Str session_model_name(const Session *s) { return s->top->model_def.name; }
 
-ModelUsage session_usage(const Session *s) {
-    pthread_mutex_lock((pthread_mutex_t *)&s->lock);
+ModelUsage session_usage(Session *s) {
+    pthread_mutex_lock(&s->lock);
     ModelUsage u = s->usage;
-    pthread_mutex_unlock((pthread_mutex_t *)&s->lock);
+    pthread_mutex_unlock(&s->lock);
     return u;
 }
 

@@ -66,7 +66,7 @@ const List *session_messages(const Session *s);          /* as the agent has the
 bool session_undo(Session *s, Error *err);               /* forgets the last exchange; false when there is none */
 bool session_model(Session *s, Str name, Error *err);    /* another model from now on */
 Str session_model_name(const Session *s);
-ModelUsage session_usage(const Session *s);              /* of the whole run, sub-agents included */
+ModelUsage session_usage(Session *s);              /* of the whole run, sub-agents included */
 void session_reply_clear(SessionReply *r);
 
 /* What the model will see, without asking it: for `harness context`. */

@@ -1,4 +1,5 @@
 #include "artifact/settings_check.h"
+#include "net/rule.h"
 #include "value/int.h"
 #include "value/list.h"
 
@@ -183,11 +184,25 @@ static void check_secrets(Loader *l, const LoaderPlace *at) {
     }
 }
 
+static void check_hosts(Loader *l, const LoaderPlace *network) {
+    Value list = value_of(network, "allowed_domains");
+    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
+        Value host = value_list(list)->at[i];
+        Rules *rules = NULL;
+        Error err = { 0 };
+        if (!value_is_string(host)) continue;          /* said already */
+        Str text = value_str(host);
+        if (!rule_list_new(&text, 1, &rules, &err)) loader_error(l, network, "allowed_domains", "network.allowed_domains[%u]: %s", i, err.msg);
+        rule_list_free(rules);
+    }
+}
+
 /* A list of hosts beside an open network would promise what does not hold. */
 static void check_network(Loader *l, const LoaderPlace *at) {
     LoaderPlace sandbox = settings_check_below(l, at, "sandbox", value_of(at, "sandbox"));
     LoaderPlace network = settings_check_below(l, at, "network", value_of(at, "network"));
     Value open = value_of(&sandbox, "network");
+    check_hosts(l, &network);
     if (!value_is_bool(open) || !value_bool(open) || value_is_gone(value_of(&network, "allowed_domains"))) return;
     loader_error(l, &sandbox, "network", "sandbox.network and network.allowed_domains cannot be used together");
 }

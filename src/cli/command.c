@@ -61,9 +61,33 @@ static const Flag call_flags[] = {
     { 0 },
 };
 
+static const Flag run_flags[] = {
+    { "-p", NULL, "TEXT", NULL, "one job: TEXT is said, the answer printed; - reads it" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
+    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
+    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
+    { "--record", NULL, "FILE", NULL, "write requests and replies down" },
+    { "--replay", NULL, "FILE", NULL, "answer from a recording" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+static const Flag context_flags[] = {
+    { "--agent", NULL, "AGENT", NULL, "of this agent" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { 0 },
+};
+
 static const Flag sandbox_flags[] = {
     { "--network", NULL, NULL, NULL, "open the network" },
-    { "--allow-domain", NULL, "HOST", NULL, "HTTP and HTTPS to HOST, *.HOST or HOST:PORT only; repeatable" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
     { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
@@ -79,6 +103,7 @@ static const Flag hooks_flags[] = {
 
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
+    { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
     { 0 },
 };
 
@@ -118,6 +143,15 @@ const Command command_table[] = {
         .example = "source <(harness completion bash)\n"
                    "harness completion fish > ~/.config/fish/completions/harness.fish",
         .run = command_completion,
+    },
+    {
+        .name = "context", .operands = "",
+        .summary = "what the model will see",
+        .about = "The system prompt and each tool's description and schema, with an estimate of\n"
+                 "their tokens. With --log-level debug the texts themselves.",
+        .example = "harness context --agent reviewer",
+        .json = "[{part, name, tokens, text}]",
+        .flags = context_flags, .run = command_context,
     },
     {
         .name = "doctor", .operands = "",
@@ -204,14 +238,51 @@ const Command command_table[] = {
         .run = command_pull,
     },
     {
+        .name = "run", .operands = "",
+        .summary = "work with the project's agent",
+        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone goes\n"
+                 "to standard output. Every call of a tool goes through the whole pipeline. The run\n"
+                 "is kept: `harness runs` lists it, and one that was interrupted can be resumed.",
+        .example = "harness run -p 'What does this project do?'",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .flags = run_flags, .run = command_run,
+    },
+    {
+        .name = "runs", .operands = "",
+        .summary = "list the runs of this project",
+        .about = "Every run of the project, newest first: its id, when it began, how it ended.",
+        .example = "harness runs --json",
+        .json = "[{id, status, started, ended, agent, turns, tool_calls, usage}], newest first",
+        .run = command_runs,
+    },
+    {
+        .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "go on with a run that was interrupted",
+        .about = "Goes on where the run stopped. What was done is not done again: results are taken\n"
+                 "from the journal, calls that only read or can be repeated are repeated, and of the\n"
+                 "others the model learns that their outcome is unknown. RUN may be a prefix.",
+        .example = "harness runs resume 0198c2",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .flags = run_flags, .run = command_runs_resume,
+    },
+    {
+        .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "the events of a run",
+        .about = "Every event of a run in order. RUN may be a prefix.",
+        .example = "harness runs show 0198c2 --json",
+        .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}]}",
+        .run = command_runs_show,
+    },
+    {
         .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
         .summary = "run a command confined to this folder",
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
-                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, limits on\n"
-                 "memory, time, files and processes. Whatever it started is ended with it. Standard\n"
-                 "input, output and error pass through, and its exit status: 128 + N when signal N\n"
-                 "ended it, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
+                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
+                 "limits on memory, time, files and processes. Whatever it started is ended with\n"
+                 "it. Standard input, output and error pass through, and its exit status: 128 + N\n"
+                 "when signal N ended it, 124 after --timeout, 127 when it could not be run, 130\n"
+                 "after Ctrl-C.",
         .example = "harness sandbox -- make test\n"
                    "harness sandbox --allow-domain github.com --explain -- git fetch",
         .flags = sandbox_flags, .run = command_sandbox,
@@ -260,7 +331,8 @@ const Command command_table[] = {
         .name = "tools", .operands = "",
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
-                 "time limits. --format prints the schemas exactly as a model gets them: a list\n"
+                 "time limits, and names the tools that tools_policy hides, which are left out\n"
+                 "otherwise. --format prints the schemas exactly as a model gets them: a list\n"
                  "for openai and anthropic, {\"tools\": [...]} for mcp. Tools that are private to\n"
                  "a sub-agent are not listed (see harness inspect).",
         .example = "harness tools -v\n"
@@ -268,8 +340,8 @@ const Command command_table[] = {
         .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
                 "  category, icon, timeout_ms}]\n"
                 "\n"
-                "parameters is the JSON Schema. title, safety, category and icon are null when not\n"
-                "given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
+                "parameters is the JSON Schema; safety is what holds, declared and detected\n"
+                "together. title, category and icon are null when not given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
                 "are null for built-in tools. With --format, the schemas on one line.",
         .flags = tools_flags, .run = command_tools,
     },

@@ -40,12 +40,17 @@ const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by na
 int command_agents(Cli *cli);
 int command_call(Cli *cli);
 int command_completion(Cli *cli);
+int command_context(Cli *cli);
 int command_doctor(Cli *cli);
 int command_help(Cli *cli);
 int command_hooks(Cli *cli);
 int command_init(Cli *cli);
 int command_inspect(Cli *cli);
 int command_json_check(Cli *cli);
+int command_run(Cli *cli);
+int command_runs(Cli *cli);
+int command_runs_resume(Cli *cli);
+int command_runs_show(Cli *cli);
 int command_scaffold(Cli *cli);
 int command_schema_test(Cli *cli);
 int command_schema_validate(Cli *cli);

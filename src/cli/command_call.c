@@ -1,49 +1,15 @@
 /* harness call: one call through the whole pipeline, without a model. */
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-#include "base/mem.h"
-#include "base/vec.h"
-#include "cli/confirm_terminal.h"
 #include "cli/interrupt.h"
-#include "cli/report.h"
+#include "cli/opening.h"
 #include "tool/call.h"
 #include "value/json.h"
 
 enum { INPUT_MAX = 64 << 20 };
 
-typedef struct Calling {
-    Cli *cli;
-    VEC(Str) approve, domains;
-    Buf arguments;
-    Terminal *terminal;
-    int events;                          /* descriptor of --events; -1: none */
-    Runtime *rt;
-    Run *run;
-} Calling;
+typedef struct Calling { Cli *cli; Opening open; Buf arguments; Run *run; } Calling;
 
 /* ---- flags ---- */
-
-static void gather(Calling *c) {
-    const Args *a = &c->cli->args;
-    for (size_t i = 0; i < a->n_flags; i++) {
-        if (strcmp(a->flags[i].flag->name, "--approve") == 0) VEC_PUSH(&c->approve, str_from(a->flags[i].value));
-        if (strcmp(a->flags[i].flag->name, "--allow-domain") == 0) VEC_PUSH(&c->domains, str_from(a->flags[i].value));
-    }
-}
-
-static bool timeout_flag(const Cli *cli, int64_t *out, Error *err) {
-    const char *text = args_value(&cli->args, "--timeout");
-    char *end;
-    if (!text) return true;
-    double s = strtod(text, &end);
-    if (*end || end == text || !isfinite(s) || s <= 0 || s > 1e9) return error_set(err, ERR_VALIDATION, "--timeout: \"%s\" is not a number of seconds", text);
-    *out = (int64_t)(s * 1000) > 0 ? (int64_t)(s * 1000) : 1;
-    return true;
-}
 
 static bool session_flag(const Cli *cli, Str *out, Error *err) {
     Str s = str_from(args_value(&cli->args, "--session"));
@@ -91,7 +57,7 @@ static bool add_flags_to(Calling *c, Error *err) {
     if (!args_has(a, "--arg")) return true;
     Heap *h = heap_new(0);
     Value root;
-    const ToolEntry *e = registry_find(runtime_registry(c->rt), str_from(a->operands[0]), NULL, 0);
+    const ToolEntry *e = registry_find(runtime_registry(c->open.rt), str_from(a->operands[0]), NULL, 0);
     bool ok = json_read(h, c->arguments.n ? buf_str(&c->arguments) : STR("{}"), &(JsonRead){ .reject_duplicates = true }, &root, err);
     if (ok && !value_is_dict(root)) ok = error_set(err, ERR_VALIDATION, "--arg needs arguments that are an object");
     for (size_t i = 0; ok && i < a->n_flags; i++)
@@ -122,34 +88,6 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
 
 /* ---- doing it ---- */
 
-static bool open_events(Calling *c, Error *err) {
-    const char *path = args_value(&c->cli->args, "--events");
-    c->events = -1;
-    if (!path) return true;
-    c->events = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-    return c->events >= 0 || error_set(err, ERR_IO, "--events %s: %m", path);
-}
-
-/* Exit status; -1: the runtime is open. */
-static int open_runtime(Calling *c, int64_t timeout_ms) {
-    Cli *cli = c->cli;
-    Error err = { 0 };
-    Problems problems = { 0 };
-    RuntimeConfig config = { .config = cli->config, .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
-                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = c->approve.at,
-                             .n_approve = c->approve.n, .allow_domains = c->domains.at, .n_allow_domains = c->domains.n, .timeout_ms = timeout_ms,
-                             .log = &cli->log };
-    int status = -1;
-    if (!runtime_open(&config, &c->rt, &problems, &err)) {
-        c->rt = NULL;
-        status = CLI_FAILED;
-        if (err.kind == ERR_NONE) report_failure(cli, &problems);
-        else cli_fail(cli, CLI_FAILED, &err);
-    }
-    problems_clear(&problems);
-    return status;
-}
-
 static void print(Cli *cli, const Result *r) {
     if (cli->json) result_write_json(&cli->out, r);
     else if (args_has(&cli->args, "--raw")) buf_add(&cli->out, r->text);
@@ -160,10 +98,9 @@ static void print(Cli *cli, const Result *r) {
 static int call(Calling *c, Str session) {
     Cli *cli = c->cli;
     Error err = { 0 };
-    EventSink sink = c->events >= 0 ? event_sink_lines(c->events, true) : (EventSink){ 0 };
-    RunConfig config = { .session = session, .person = confirm_terminal_person(c->terminal), .sinks = &sink, .n_sinks = c->events >= 0 ? 1 : 0 };
-    if (!run_start(c->rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    c->events = -1;                                       /* the run's now */
+    RunConfig config = { .session = session };
+    opening_run_config(&c->open, &config);
+    if (!run_start(c->open.rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
     Interrupt *interrupt = interrupt_start(run_cancel(c->run));
     Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait") };
     if (args_has(&cli->args, "--trace")) what.trace = trace, what.trace_ctx = c;
@@ -183,26 +120,19 @@ static int call(Calling *c, Str session) {
 static int run(Calling *c) {
     Cli *cli = c->cli;
     Error err = { 0 };
-    int64_t timeout_ms = 0;
     Str session;
-    gather(c);
-    if (!timeout_flag(cli, &timeout_ms, &err) || !session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    if (!read_arguments(c, &err) || !open_events(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    c->terminal = confirm_terminal_open(cli);
-    int status = open_runtime(c, timeout_ms);
+    if (!session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!read_arguments(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    int status = opening_open(&c->open, cli, NULL);
     if (status >= 0) return status;
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     return call(c, session);
 }
 
 int command_call(Cli *cli) {
-    Calling c = { .cli = cli, .events = -1 };
+    Calling c = { .cli = cli, .open = { .events = -1 } };
     int status = run(&c);
-    runtime_close(c.rt);
-    confirm_terminal_close(c.terminal);
-    if (c.events >= 0) close(c.events);
+    opening_close(&c.open);
     buf_clear(&c.arguments);
-    VEC_CLEAR(&c.approve);
-    VEC_CLEAR(&c.domains);
     return status;
 }

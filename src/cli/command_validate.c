@@ -24,7 +24,7 @@ static bool add_json(Buf *out, const Project *p, const Problems *problems, Error
     add_json_problems(out, problems);
     buf_add(out, STR("],\"tools\":"));
     if (!p) return buf_add(out, STR("[],\"hooks\":[],\"agents\":[]}\n")), true;
-    if (!listing_json_tools(out, p, err)) return false;
+    if (!listing_json_tools(out, p, NULL, err)) return false;
     buf_add(out, STR(",\"hooks\":"));
     listing_json_hooks(out, p);
     buf_add(out, STR(",\"agents\":"));
@@ -60,6 +60,8 @@ static void say_failure(const Cli *cli, const Problems *problems) {
     buf_clear(&line);
 }
 
+static void list_tools(Buf *out, const Project *p, size_t indent, bool color) { listing_tools(out, p, NULL, indent, color); }
+
 int command_validate(Cli *cli) {
     Project *project;
     Problems problems = { 0 };
@@ -70,7 +72,7 @@ int command_validate(Cli *cli) {
     } else {
         report_problems(cli, &problems);
         if (project) {
-            add_section(cli, project, "tools", listing_count_tools(project), listing_tools);
+            add_section(cli, project, "tools", listing_count_tools(project), list_tools);
             add_section(cli, project, "hooks", listing_count_hooks(project), listing_hooks);
             add_section(cli, project, "agents", project->n_agents, listing_agents);
             add_summary(cli, project, &problems);

@@ -58,11 +58,22 @@ static void add_summary(Table *t, Str description) {
     table_add_fmt(t, STR_FMT "%s", STR_ARG(str_sub(line, 0, at)), at < line.n ? "…" : "");
 }
 
-void listing_tools(Buf *out, const Project *p, size_t indent, bool color) {
+/* Everybody's, and not hidden. */
+bool listing_shown(const ToolDef *t, const Policy *policy) {
+    return !t->agent.n && (!policy || policy_shows(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases }));
+}
+
+Str listing_hidden_by(const ToolDef *t, const Policy *policy) {
+    Str rule = { "", 0 };
+    if (policy) policy_check(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases }, &rule, NULL);
+    return rule;
+}
+
+void listing_tools(Buf *out, const Project *p, const Policy *policy, size_t indent, bool color) {
     Table t = { .columns = 4 };
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *tool = &p->tools[i];
-        if (tool->agent.n) continue;
+        if (!listing_shown(tool, policy)) continue;
         table_add(&t, tool->name);
         table_add(&t, str_from(tool_kind_name(tool->kind)));
         add_place(&t, &tool->origin);
@@ -121,10 +132,10 @@ void listing_agents(Buf *out, const Project *p, size_t indent, bool color) {
 
 /* ---- JSON lists ---- */
 
-bool listing_json_tools(Buf *out, const Project *p, Error *err) {
+bool listing_json_tools(Buf *out, const Project *p, const Policy *policy, Error *err) {
     buf_add_char(out, '[');
     for (size_t i = 0, shown = 0; i < p->n_tools; i++) {
-        if (p->tools[i].agent.n) continue;
+        if (!listing_shown(&p->tools[i], policy)) continue;
         buf_add(out, shown++ ? STR(",{") : STR("{"));
         if (!listing_json_tool(out, &p->tools[i], false, err)) return false;
         buf_add_char(out, '}');

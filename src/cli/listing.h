@@ -2,10 +2,13 @@
 #pragma once
 #include "artifact/project.h"
 #include "cli/cli.h"
+#include "policy/policy.h"
 
 /* Tools and hooks that are private to a sub-agent are left out of the lists; inspect finds them. Hooks stand in the
- * order in which they run: by event, priority, then file. */
-void listing_tools(Buf *out, const Project *p, size_t indent, bool color);
+ * order in which they run: by event, priority, then file. With a policy, tools that it hides are left out too; it may be NULL. */
+void listing_tools(Buf *out, const Project *p, const Policy *policy, size_t indent, bool color);
+bool listing_shown(const ToolDef *t, const Policy *policy);
+Str listing_hidden_by(const ToolDef *t, const Policy *policy);          /* the rule; empty: none */
 void listing_tool(Buf *out, const ToolDef *t, bool full, bool color);   /* one, in several lines; full: all of its description */
 void listing_hook(Buf *out, const HookDef *h, bool color);
 void listing_agent(Buf *out, const AgentDef *a, bool color);
@@ -13,7 +16,7 @@ void listing_hooks(Buf *out, const Project *p, size_t indent, bool color);
 void listing_agents(Buf *out, const Project *p, size_t indent, bool color);
 
 /* Each writes a list of objects. Tools can fail: a default may have no JSON form. */
-bool listing_json_tools(Buf *out, const Project *p, Error *err);
+bool listing_json_tools(Buf *out, const Project *p, const Policy *policy, Error *err);
 void listing_json_hooks(Buf *out, const Project *p);
 void listing_json_agents(Buf *out, const Project *p);
 
@@ -23,7 +26,7 @@ void listing_json_hook(Buf *out, const HookDef *h, bool extra);
 void listing_json_agent(Buf *out, const AgentDef *a, bool extra);
 
 /* The tools as a model gets them: `format` is openai, anthropic or mcp. */
-bool listing_schema(Buf *out, const Project *p, const char *format, Error *err);
+bool listing_schema(Buf *out, const Project *p, const Policy *policy, const char *format, Error *err);
 
 Str listing_summary(Str description);                   /* its first line that is neither empty nor a heading */
 int64_t listing_timeout(const ToolDef *t);              /* in ms, with the kind's default; 0: none; -1: not known here */

@@ -58,6 +58,19 @@ static void add_script(Buf *out, const char *key, const Module *m) {
     add_text_or_null(out, key, m ? module_source(m)->text : (Str){ 0 });
 }
 
+/* What holds: declared and detected together. */
+static bool add_safety(Buf *out, const ToolDef *t, Error *err) {
+    Heap *heap = heap_new(0);
+    Arena arena = { 0 };
+    Safety s;
+    safety_of(t, &arena, &s, NULL);
+    Value v = safety_value(&s, heap, err);
+    bool ok = !value_is_gone(v) && add_value(out, "safety", v, err);
+    arena_clear(&arena);
+    heap_free(heap);
+    return ok;
+}
+
 static bool add_tool_extra(Buf *out, const ToolDef *t, Error *err) {
     if (!add_value(out, "output_schema", t->output_schema, err)) return false;
     if (!add_value(out, "retry", t->retry, err)) return false;
@@ -87,7 +100,7 @@ bool listing_json_tool(Buf *out, const ToolDef *t, bool extra, Error *err) {
     add_origin(out, &t->origin);
     add_text(out, "description", t->description);
     if (!add_value(out, "parameters", t->parameters, err)) return false;
-    if (!add_value(out, "safety", t->safety, err)) return false;
+    if (!add_safety(out, t, err)) return false;
     add_text_or_null(out, "category", t->category);
     add_text_or_null(out, "icon", t->icon);
     if (timeout >= 0) add_int(out, "timeout_ms", timeout);
@@ -133,26 +146,19 @@ void listing_json_agent(Buf *out, const AgentDef *a, bool extra) {
 
 /* ---- schemas for models ---- */
 
-static bool safety_flag(Value safety, const char *name, bool *out) {
-    Value *v = value_is_dict(safety) ? dict_find_str(value_dict(safety), str_from(name)) : NULL;
-    if (!v || !value_is_bool(*v)) return false;
-    *out = value_bool(*v);
-    return true;
-}
-
-/* Only what the tool declares: a client takes what is absent in the careful way. */
 static void add_annotations(Buf *out, const ToolDef *t) {
-    static const struct { const char *safety, *hint; } map[] = {
-        { "read_only", "readOnlyHint" }, { "destructive", "destructiveHint" },
-        { "idempotent", "idempotentHint" }, { "networked", "openWorldHint" },
-    };
-    bool flag;
+    Arena arena = { 0 };
+    Safety s;
+    safety_of(t, &arena, &s, NULL);
     add_key(out, "annotations");
     buf_add_char(out, '{');
     if (t->title.n) add_text(out, "title", t->title);
-    for (size_t i = 0; i < sizeof map / sizeof *map; i++)
-        if (safety_flag(t->safety, map[i].safety, &flag)) add_bool(out, map[i].hint, flag);
+    add_bool(out, "readOnlyHint", s.read_only);
+    add_bool(out, "destructiveHint", s.destructive);
+    add_bool(out, "idempotentHint", s.idempotent);
+    add_bool(out, "openWorldHint", s.networked);
     buf_add_char(out, '}');
+    arena_clear(&arena);
 }
 
 static bool add_openai(Buf *out, const ToolDef *t, Error *err) {
@@ -185,12 +191,12 @@ static bool add_mcp(Buf *out, const ToolDef *t, Error *err) {
     return true;
 }
 
-bool listing_schema(Buf *out, const Project *p, const char *format, Error *err) {
+bool listing_schema(Buf *out, const Project *p, const Policy *policy, const char *format, Error *err) {
     bool mcp = strcmp(format, "mcp") == 0;
     bool (*add)(Buf *, const ToolDef *, Error *) = mcp ? add_mcp : strcmp(format, "openai") == 0 ? add_openai : add_anthropic;
     buf_add(out, mcp ? STR("{\"tools\":[") : STR("["));
     for (size_t i = 0, shown = 0; i < p->n_tools; i++) {
-        if (p->tools[i].agent.n) continue;
+        if (!listing_shown(&p->tools[i], policy)) continue;
         if (shown++) buf_add_char(out, ',');
         if (!add(out, &p->tools[i], err)) return false;
     }

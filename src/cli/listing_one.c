@@ -80,6 +80,26 @@ static void add_parameters(Buf *out, Value schema) {
     table_write(&t, out, 4, false);
 }
 
+/* In words, what holds: "mutating, networked, writes files". */
+static void add_safety(Table *t, const ToolDef *tool) {
+    static const char *const files[] = { NULL, "reads files", "writes files" };
+    Arena arena = { 0 };
+    Buf text = { 0 };
+    Safety s;
+    safety_of(tool, &arena, &s, NULL);
+    const char *words[] = { s.read_only ? "read-only" : "mutating", s.destructive ? "destructive" : NULL, files[s.files],
+                            s.process ? "starts programs" : NULL, s.networked ? "networked" : NULL, s.spends_money ? "spends money" : NULL,
+                            s.idempotent && !s.read_only ? "idempotent" : NULL, s.parallel_safe && !s.read_only ? "parallel-safe" : NULL,
+                            s.requires_confirmation ? "needs confirmation" : NULL };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i]) buf_add_fmt(&text, "%s%s", text.n ? ", " : "", words[i]);
+    add_fact(t, "safety", buf_str(&text));
+    add_fact(t, "below", s.workspace_root);
+    add_names(t, "redacts", s.redact);
+    buf_clear(&text);
+    arena_clear(&arena);
+}
+
 void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     Table facts = { .columns = 2 };
     add_head(out, t->name, tool_kind_name(t->kind), &t->origin, color);
@@ -89,7 +109,7 @@ void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     add_fact(&facts, "category", t->category);
     add_fact(&facts, "icon", t->icon);
     add_ms(&facts, "timeout", listing_timeout(t));
-    add_value(&facts, "safety", t->safety);
+    add_safety(&facts, t);
     add_value(&facts, "retry", t->retry);
     add_fact(&facts, "idempotency", t->idempotency);
     add_names(&facts, "injected", t->injected);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include "cli/report.h"
+#include "policy/safety.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
     buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -8,6 +9,11 @@ void report_count(Buf *out, size_t n, const char *noun) {
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
     *out = NULL;
     bool ok = project_load(&(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
+    if (ok && !safety_check(*out, problems)) {
+        project_free(*out);
+        *out = NULL;
+        ok = false;
+    }
     problems_sort(problems);
     return ok;
 }

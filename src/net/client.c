@@ -273,7 +273,7 @@ static bool method_ok(const ClientRequest *r, char out[METHOD_MAX], Error *err) 
     out[r->method.n] = 0;
     static const char *const known[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS" };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcasecmp(out, known[i]) == 0) strcpy(out, known[i]);
+        if (strcasecmp(out, known[i]) == 0) memcpy(out, known[i], r->method.n);
     if (strcasecmp(out, "CONNECT") == 0 || strcasecmp(out, "TRACE") == 0)
         return error_set(err, ERR_VALIDATION, "method %s cannot be used", out);
     if (r->has_body && strcmp(out, "HEAD") == 0) return error_set(err, ERR_VALIDATION, "a HEAD request has no body");

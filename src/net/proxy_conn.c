@@ -126,7 +126,10 @@ static uint32_t writes(const ProxyFlow *f) { return proxy_flow_has_pending(f) ? 
 
 static void relay(ProxyConn *c) {
     int client = c->end[PROXY_CLIENT].fd, server = c->end[PROXY_SERVER].fd;
-    bool ok = proxy_flow_pump(&c->up, client, server, c->shared->room) && proxy_flow_pump(&c->down, server, client, c->shared->room);
+    bool answered = c->down.carried > 0;
+    bool ok = proxy_flow_pump(&c->up, client, server, c->shared->room) && !(answered && c->up.more)   /* a second request? */
+              && proxy_flow_pump(&c->down, server, client, c->shared->room);
+    c->up.more = false;
     bool over = c->down.shut && (c->up.shut || c->up.body);            /* a plain request is over with its answer */
     if (!ok || over) {
         c->state = PROXY_GONE;

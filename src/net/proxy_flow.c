@@ -7,7 +7,7 @@
 enum { ROUNDS = 8, SPLICE_FROM = 1 << 20, PIPE_BYTES = 1 << 20 };
 
 void proxy_flow_start(ProxyFlow *f, ProxyBody *body) {
-    *f = (ProxyFlow){ .pipe = { -1, -1 }, .body = body };
+    *f = (ProxyFlow){ .pipe = { -1, -1 }, .body = body, .splice_from = SPLICE_FROM };
 }
 
 void proxy_flow_clear(ProxyFlow *f) {
@@ -64,8 +64,8 @@ static Moved flush_pipe(ProxyFlow *f, int to) {
 }
 
 static void open_pipe(ProxyFlow *f) {
-    if (f->pipe[0] >= 0 || f->body || f->carried < SPLICE_FROM) return;
-    f->carried = 0;                                    /* no descriptor left? it is tried again after as much */
+    if (f->pipe[0] >= 0 || f->body || f->carried < f->splice_from) return;
+    f->splice_from += SPLICE_FROM;                     /* no descriptor left? it is tried again then */
     if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK) < 0) f->pipe[0] = f->pipe[1] = -1;
     else fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);  /* smaller will do */
 }
@@ -75,6 +75,7 @@ static Moved read_pipe(ProxyFlow *f, int from) {
     if (n < 0) return is_later() ? BLOCKED : BROKEN;
     f->ended = n == 0;
     f->in_pipe = (size_t)n;
+    f->carried += (size_t)n;
     return MOVED;
 }
 
@@ -84,6 +85,7 @@ static Moved read_bytes(ProxyFlow *f, int from, int to, char *room) {
     f->ended = n == 0;
     if (f->ended && f->body && !f->body_done) return BROKEN;           /* left in the middle of a request */
     f->carried += (size_t)n;
+    f->more |= n > 0 && f->body_done;
     Str bytes = { room, (size_t)n };
     if (!pass(f, &bytes)) return BROKEN;
     if (bytes.n) {

@@ -12,9 +12,9 @@ typedef struct ProxyFlow {
     size_t at;
     int pipe[2];                         /* -1: none */
     size_t in_pipe;
-    uint64_t carried;
+    uint64_t carried, splice_from;       /* bytes so far; from how many on it is spliced */
     ProxyBody *body;                     /* not NULL: only this much is passed on, the rest is read and dropped */
-    bool body_done;
+    bool body_done, more;                /* more: bytes came behind it, and were dropped */
     bool ended;                          /* nothing more will be read */
     bool shut;                           /* and the other side was told */
 } ProxyFlow;

@@ -16,7 +16,7 @@ struct Rules { bool any_public; VEC(RuleEntry) entries; };
 
 static bool bad_entry(Str entry, const char *why, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
-    return error_set(err, ERR_CONFIG, "network.allowed_domains: \"%s\": %s", target_quote(entry, shown), why);
+    return error_set(err, ERR_CONFIG, "\"%s\" %s", target_quote(entry, shown), why);
 }
 
 /* Cuts ":port" off the end, if there is one; IPv6 needs brackets for that. */
@@ -54,8 +54,8 @@ static bool read_range(Str entry, Str text, RuleEntry *out, Error *err) {
     ptrdiff_t slash = str_find_char(text, '/');
     Str head = str_sub(text, 0, (size_t)slash), bits = str_sub(text, (size_t)slash + 1, text.n);
     if (head.n >= 2 && head.at[0] == '[' && head.at[head.n - 1] == ']') head = str_sub(head, 1, head.n - 1);
-    if (!address_parse(head, &out->net)) return bad_entry(entry, "no address before \"/\"", err);
-    if (!read_bits(bits, out->net.v6 ? 128 : 32, &out->bits)) return bad_entry(entry, "bad prefix length", err);
+    if (!address_parse(head, &out->net)) return bad_entry(entry, "has no address before \"/\"", err);
+    if (!read_bits(bits, out->net.v6 ? 128 : 32, &out->bits)) return bad_entry(entry, "has a bad prefix length", err);
     if (!bits_below_are_zero(&out->net, out->bits)) return bad_entry(entry, "has bits set beyond its prefix length", err);
     out->kind = ENTRY_RANGE;
     return true;
@@ -74,9 +74,9 @@ static bool read_host(Str entry, Str text, RuleEntry *out, Error *err) {
         out->name = mem_dup(t.host, strlen(t.host));
         return true;
     }
-    if (out->kind == ENTRY_BELOW) return bad_entry(entry, "an address has no subdomains", err);
+    if (out->kind == ENTRY_BELOW) return bad_entry(entry, "asks for subdomains of an address", err);
     Address strict;
-    if (!t.address.v6 && !address_parse(text, &strict)) return bad_entry(entry, "write an IPv4 address as four decimal numbers", err);
+    if (!t.address.v6 && !address_parse(text, &strict)) return bad_entry(entry, "must be written as four decimal numbers", err);
     out->kind = ENTRY_RANGE;
     out->net = t.address;
     out->bits = t.address.v6 ? 128 : 32;
@@ -87,7 +87,7 @@ static bool read_entry(Str entry, RuleEntry *out, Error *err) {
     Str text = entry;
     *out = (RuleEntry){ 0 };
     if (str_find(text, STR("://")) >= 0) return bad_entry(entry, "is a URL; write its host alone", err);
-    if (!cut_port(&text, &out->port)) return bad_entry(entry, "bad port", err);
+    if (!cut_port(&text, &out->port)) return bad_entry(entry, "has a bad port", err);
     if (str_eq(text, STR("*"))) return out->kind = ENTRY_ANY, true;
     if (text.n >= 2 && text.at[0] == '[' && text.at[text.n - 1] == ']' && str_find_char(text, '/') >= 0)
         text = str_sub(text, 1, text.n - 1);
@@ -96,7 +96,7 @@ static bool read_entry(Str entry, RuleEntry *out, Error *err) {
 }
 
 bool rule_list_new(const Str *entries, size_t n, Rules **out, Error *err) {
-    if (!vec_limit(n, ENTRIES_MAX, "entries in network.allowed_domains", err)) return false;
+    if (!vec_limit(n, ENTRIES_MAX, "allowed hosts", err)) return false;
     Rules *r = mem_zero(1, sizeof *r);
     r->any_public = entries == NULL;
     for (size_t i = 0; entries && i < n; i++) {

@@ -18,8 +18,8 @@
 
 typedef struct Rules Rules;
 
-/* entries == NULL: no list: any public host, any port (what http.* does by default). n == 0 with entries: nothing. Bad
- * entries are ERR_CONFIG. A Rules is immutable: safe from any thread. */
+/* entries == NULL: no list: any public host, any port (what http.* does by default). n == 0 with entries: nothing. A bad
+ * entry is ERR_CONFIG: `"http://x" is a URL; write its host alone`; the caller says where it stands. A Rules is immutable: safe from any thread. */
 bool rule_list_new(const Str *entries, size_t n, Rules **out, Error *err);
 void rule_list_free(Rules *r);           /* NULL is fine */
 /* Before resolving: may this host and port be asked for? ERR_POLICY: `host "x.example" is not in network.allowed_domains`;

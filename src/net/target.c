@@ -4,7 +4,7 @@
 const char *target_quote(Str text, char out[TARGET_QUOTE_SIZE]) {
     size_t n = 0;
     for (; n < text.n && n < TARGET_QUOTE_SIZE - 4; n++) out[n] = text.at[n] >= 0x20 && text.at[n] < 0x7f ? text.at[n] : '?';
-    strcpy(out + n, n < text.n ? "..." : "");
+    memcpy(out + n, n < text.n ? "..." : "\0\0\0", 4);
     return out;
 }
 

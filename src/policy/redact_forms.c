@@ -18,8 +18,20 @@ static void give_json(Forms *f, Str s) {
     buf_clear(&quoted);
 }
 
+static void add_hex(Buf *b, uint32_t byte, bool upper) {
+    const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    buf_add_char(b, digits[byte >> 4 & 15]);
+    buf_add_char(b, digits[byte & 15]);
+}
+
+static void add_unit(Buf *b, uint32_t unit, bool upper) {
+    buf_add(b, STR("\\u"));
+    add_hex(b, unit >> 8, upper);
+    add_hex(b, unit, upper);
+}
+
 /* As writers that escape everything above ASCII do, and those that also escape the slash. */
-static void give_json_ascii(Forms *f, Str s, const char *hex, bool slash) {
+static void give_json_ascii(Forms *f, Str s, bool upper, bool slash) {
     for (size_t at = 0, n; at < s.n; at += n) {
         uint32_t c = utf8_decode(str_sub(s, at, s.n), &n);
         const char *names = "\"\"\\\\\bb\ff\nn\rr\tt", *name = NULL;
@@ -27,26 +39,26 @@ static void give_json_ascii(Forms *f, Str s, const char *hex, bool slash) {
             if ((uint32_t)*p == c) name = p + 1;
         if (name || (slash && c == '/')) buf_add_char(&f->text, '\\'), buf_add_char(&f->text, name ? *name : '/');
         else if (c >= 0x20 && c < 0x7f) buf_add_char(&f->text, (char)c);
-        else if (c < 0x10000) buf_add_fmt(&f->text, hex, c);
-        else buf_add_fmt(&f->text, hex, 0xd800 + ((c - 0x10000) >> 10)), buf_add_fmt(&f->text, hex, 0xdc00 + ((c - 0x10000) & 0x3ff));
+        else if (c < 0x10000) add_unit(&f->text, c, upper);
+        else add_unit(&f->text, 0xd800 + ((c - 0x10000) >> 10), upper), add_unit(&f->text, 0xdc00 + ((c - 0x10000) & 0x3ff), upper);
     }
     give(f);
 }
 
 static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-static void give_percent(Forms *f, Str s, const char *kept, const char *hex, bool plus) {
+static void give_percent(Forms *f, Str s, const char *kept, bool upper, bool plus) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
         if (is_word(c) || (c && strchr(kept, c))) buf_add_char(&f->text, c);
         else if (plus && c == ' ') buf_add_char(&f->text, '+');
-        else buf_add_fmt(&f->text, hex, (unsigned)(unsigned char)c);
+        else buf_add_char(&f->text, '%'), add_hex(&f->text, (unsigned char)c, upper);
     }
     give(f);
 }
 
-static void give_hex(Forms *f, Str s, const char *hex) {
-    for (size_t i = 0; i < s.n; i++) buf_add_fmt(&f->text, hex, (unsigned)(unsigned char)s.at[i]);
+static void give_hex(Forms *f, Str s, bool upper) {
+    for (size_t i = 0; i < s.n; i++) add_hex(&f->text, (unsigned char)s.at[i], upper);
     give(f);
 }
 
@@ -66,15 +78,15 @@ static void give_all(Forms *f, Str s) {
     static const char web[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     f->each(f->ctx, s);
     give_json(f, s);
-    give_json_ascii(f, s, "\\u%04x", false);
-    give_json_ascii(f, s, "\\u%04X", true);
-    give_percent(f, s, "-_.~", "%%%02X", false);         /* RFC 3986 */
-    give_percent(f, s, "-_.~", "%%%02x", false);
-    give_percent(f, s, "-_.!~*'()", "%%%02X", false);    /* encodeURIComponent */
-    give_percent(f, s, "-_.~/", "%%%02X", false);        /* a path */
-    give_percent(f, s, "-_.*", "%%%02X", true);          /* a form */
-    give_hex(f, s, "%02x");
-    give_hex(f, s, "%02X");
+    give_json_ascii(f, s, false, false);
+    give_json_ascii(f, s, true, true);
+    give_percent(f, s, "-_.~", true, false);         /* RFC 3986 */
+    give_percent(f, s, "-_.~", false, false);
+    give_percent(f, s, "-_.!~*'()", true, false);    /* encodeURIComponent */
+    give_percent(f, s, "-_.~/", true, false);        /* a path */
+    give_percent(f, s, "-_.*", true, true);          /* a form */
+    give_hex(f, s, false);
+    give_hex(f, s, true);
     for (size_t shift = 0; shift < 3; shift++) {
         give_base64(f, s, shift, letters);
         give_base64(f, s, shift, web);

@@ -66,9 +66,13 @@ static unsigned builtin_effect(Str name) {
     return EVERYTHING;
 }
 
+/* Code that cannot be looked into, and whose author is the one who runs it: an embedder's function, also for a tool file that
+ * leaves its script to one. */
+static bool is_native(const ToolDef *def) { return def->kind == TOOL_NATIVE || (def->kind == TOOL_STARLARK && !def->script); }
+
 static unsigned kind_effects(const ToolDef *def) {
     switch (def->kind) {
-    case TOOL_STARLARK: return 0;
+    case TOOL_STARLARK: return def->script ? 0 : MUTATES;
     case TOOL_COMMAND: case TOOL_ARGV: return MUTATES | PROCESS | FILES_WRITTEN;
     case TOOL_BUILTIN: return builtin_effect(def->name);
     case TOOL_MCP: return MUTATES | NETWORKED;
@@ -117,7 +121,7 @@ static void too_loose(Declaring *d, size_t index, Str key, const char *value, un
     if (!d->problems) return;
     found_name(d->found, effect, &why);
     bool script = why.n > 0;
-    if (!script) buf_add_fmt(&why, "a %s tool can do more than that", tool_kind_name(d->def->kind));
+    if (!script) buf_add_fmt(&why, "a tool of kind %s can do more than that", tool_kind_name(d->def->kind));
     Place place = d->def->safety_places ? d->def->safety_places[index] : (Place){ d->def->origin.line, d->def->origin.column };
     problems_add(d->problems, PROBLEM_ERROR, d->def->origin.file, place, hint, "tool \"" STR_FMT "\": safety." STR_FMT ": %s, but %s" STR_FMT,
                  STR_ARG(d->def->name), STR_ARG(key), value, script ? "the script can reach " : "", STR_ARG(buf_str(&why)));
@@ -184,7 +188,7 @@ static bool declared(const ToolDef *def, bool believed, Arena *arena, Safety *ou
 }
 
 bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems) {
-    return declared(def, def->kind == TOOL_NATIVE, arena, out, problems);
+    return declared(def, is_native(def), arena, out, problems);
 }
 
 void safety_trusted(const ToolDef *def, Arena *arena, Safety *out) { declared(def, true, arena, out, NULL); }

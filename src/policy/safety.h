@@ -18,8 +18,8 @@ void safety_detect(const ToolDef *def, Safety *out);
 
 /* Detection and declaration together. A declaration looser than what is detected is a problem at its place (an error of
  * `validate`) and false; *out is the stricter of both anyway. `arena` holds the lists. `problems` may be NULL.
- * parallel_safe is a promise that nothing can detect, so it counts as declared; so does everything an embedder says of a native
- * tool. `idempotency: idempotent` or `key` makes a tool idempotent; safety.idempotent alone cannot. */
+ * parallel_safe is a promise that nothing can detect, so it counts as declared; so does everything that is said of
+ * a native tool (or of a file whose script a program supplies). `idempotency: idempotent` or `key` makes a tool idempotent; safety.idempotent alone cannot. */
 bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems);
 /* The same, but believed: for MCP tools of a server with `trust: annotations`. */
 void safety_trusted(const ToolDef *def, Arena *arena, Safety *out);

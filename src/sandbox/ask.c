@@ -15,7 +15,7 @@
 enum { DENIED_MAX = REPLY_TEXT_MAX };
 
 void ask_init(Ask *a, const Tree *tree, const Request *r) {
-    *a = (Ask){ .listener = -1, .tree = tree, .port = (uint16_t)r->head.proxy_port, .denied = { .limit = DENIED_MAX } };
+    *a = (Ask){ .listener = -1, .tree = tree, .request = r, .port = (uint16_t)r->head.proxy_port, .denied = { .limit = DENIED_MAX } };
 }
 
 void ask_listen(Ask *a, int listener) {
@@ -31,13 +31,19 @@ static void answer(const Ask *a, uint64_t id, int64_t value, int number) {
     (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);             /* it may have been killed meanwhile */
 }
 
+/* Only for calls that other layers decide, or where all that counts is in registers. */
+static void go_on(const Ask *a, uint64_t id) {
+    struct seccomp_notif_resp r = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+    (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
+}
+
 static bool still_waits(const Ask *a, uint64_t id) { return ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0; }
 
 /* ---- connect ---------------------------------------------------------------------------------------------------- */
 
-static bool read_memory(pid_t pid, uint64_t from, void *to, size_t n) {
+bool ask_read(const Ask *a, const struct seccomp_notif *q, uint64_t from, void *to, size_t n) {
     struct iovec here = { to, n }, there = { (void *)(uintptr_t)from, n };
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+    return process_vm_readv((pid_t)q->pid, &here, 1, &there, 1, 0) == (ssize_t)n && still_waits(a, q->id);
 }
 
 static bool is_tcp4(int fd) {
@@ -81,21 +87,22 @@ static void connect_now(Ask *a, uint64_t id, int fd, const Address *to) {
     close(fd);
 }
 
-/* The socket is ours, too, from pidfd_getfd(): what the program does with its number in between does not matter. */
-static int take_socket(const Ask *a, const struct seccomp_notif *q) {
+/* Ours, too, from pidfd_getfd(): what the program does with its number in between does not matter. */
+int ask_take(const Ask *a, const struct seccomp_notif *q, int fd) {
     int process = (int)syscall(SYS_pidfd_open, tree_process_of((pid_t)q->pid), 0);     /* q->pid is a thread's number */
     if (process < 0) return -1;
-    int fd = still_waits(a, q->id) ? (int)syscall(SYS_pidfd_getfd, process, (int)q->data.args[0], 0) : -1;
+    int ours = still_waits(a, q->id) ? (int)syscall(SYS_pidfd_getfd, process, fd, 0) : -1, problem = errno;
     close(process);
-    return fd;
+    errno = problem;
+    return ours;
 }
 
 static void on_connect(Ask *a, const struct seccomp_notif *q) {
     Address to = { .any = { 0 } };
     socklen_t n = (socklen_t)q->data.args[2];
     if (n > sizeof to || n < sizeof(sa_family_t)) return answer(a, q->id, 0, EINVAL);
-    if (!read_memory((pid_t)q->pid, q->data.args[1], &to, n) || !still_waits(a, q->id)) return answer(a, q->id, 0, EFAULT);
-    int fd = take_socket(a, q);
+    if (!ask_read(a, q, q->data.args[1], &to, n)) return answer(a, q->id, 0, EFAULT);
+    int fd = ask_take(a, q, (int)q->data.args[0]);
     if (fd < 0) return answer(a, q->id, 0, EBADF);
     if (is_proxy(a, &to, n) && is_tcp4(fd)) return connect_now(a, q->id, fd, &to);
     note_refused(a, &to);
@@ -153,6 +160,17 @@ static int on_signal(const Ask *a, const struct seccomp_notif *q) {
     return signal_group(a, who == 0 ? getpgid((pid_t)q->pid) : -who, signal);
 }
 
+/* ---- limits and priorities -------------------------------------------------------------------------------------- */
+
+/* Whose they are is a number in a register, which does not change while the call waits: it may go on, or not. */
+static void on_other(const Ask *a, const struct seccomp_notif *q) {
+    bool second = q->data.nr == SYS_setpriority || q->data.nr == SYS_ioprio_set;
+    pid_t who = tree_process_of((pid_t)q->data.args[second ? 1 : 0]);
+    if (!who) answer(a, q->id, 0, ESRCH);
+    else if (!tree_has(a->tree, who)) answer(a, q->id, 0, EPERM);
+    else go_on(a, q->id);
+}
+
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
 
 void ask_answer(Ask *a) {
@@ -165,6 +183,11 @@ void ask_answer(Ask *a) {
     switch (q.data.nr) {
     case SYS_connect: on_connect(a, &q); break;
     case SYS_kill: case SYS_tkill: case SYS_tgkill: answer(a, q.id, 0, on_signal(a, &q)); break;
-    default: answer(a, q.id, 0, ENOSYS);
+    case SYS_chmod: case SYS_fchmod: case SYS_fchmodat: case SYS_utimensat:
+    case SYS_chown: case SYS_lchown: case SYS_fchown: case SYS_fchownat: answer(a, q.id, 0, ask_mode(a, &q)); break;
+    case SYS_prlimit64: case SYS_sched_setaffinity: case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
+    case SYS_setpriority: case SYS_ioprio_set: on_other(a, &q); break;
+    case SYS_socket: ask_tell_socket(a, &q); answer(a, q.id, 0, EACCES); break;
+    default: ask_tell(a, &q); go_on(a, q.id);
     }
 }

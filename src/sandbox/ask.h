@@ -1,28 +1,49 @@
-/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory) and, where
- * Landlock cannot keep them inside, signals. The supervisor looks at its own copy of the question and does what was asked
+/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory), changing
+ * modes and times of files (Landlock leaves them to all who own the file) and, where Landlock cannot keep them inside,
+ * signals. The supervisor looks at its own copy of the question and does what was asked
  * itself, so that changing the memory afterwards changes nothing. It never waits. */
 #pragma once
+#include <limits.h>
 #include <poll.h>
 #include "base/str.h"
 #include "sandbox/request.h"
 #include "sandbox/tree.h"
 
-enum { ASK_CONNECTS_MAX = 32 };
+enum { ASK_CONNECTS_MAX = 32, ASK_ROOTS_MAX = 128 };
+
+struct seccomp_notif;
 
 typedef struct AskConnect { uint64_t id; int fd; } AskConnect;      /* a connection that is being made */
 
 typedef struct Ask {
     int listener;                       /* -1: nothing to ask */
     const Tree *tree;
+    const Request *request;
     uint16_t port;
     Buf denied;
+    char *roots[ASK_ROOTS_MAX];         /* what may be written, without links in the paths */
+    size_t n_roots;
     AskConnect connects[ASK_CONNECTS_MAX];
     size_t n_connects;
 } Ask;
 
 void ask_init(Ask *a, const Tree *tree, const Request *r);
+void ask_roots(Ask *a, const Request *r, const char *scratch);   /* for questions about files */
 void ask_listen(Ask *a, int listener);                 /* takes the descriptor; -1: no more */
 void ask_answer(Ask *a);                               /* one question, if there is one */
 size_t ask_waits(const Ask *a, struct pollfd *out);    /* what connections in the making wait for */
 void ask_finish(Ask *a, const struct pollfd *waits, size_t n);
 Str ask_denied(const Ask *a);
+
+/* Between ask.c, ask_modes.c and ask_paths.c. */
+/* The asking process's memory; a text in it; its descriptor, and the file it means by a path, as ours: -1 with errno. Paths
+ * are followed without magic links, which would lead into this process's own descriptors. */
+bool ask_read(const Ask *a, const struct seccomp_notif *q, uint64_t from, void *to, size_t n);
+bool ask_read_path(const Ask *a, const struct seccomp_notif *q, uint64_t from, char path[PATH_MAX]);
+int ask_take(const Ask *a, const struct seccomp_notif *q, int fd);
+int ask_open(const Ask *a, const struct seccomp_notif *q, int base, const char *path, bool follow);
+bool ask_is_below(const char *path, const char *root);                  /* both without links and dots */
+bool ask_is_inside(const Ask *a, const char *path);                     /* below one of the roots? */
+int ask_mode(const Ask *a, const struct seccomp_notif *q);              /* a question about mode, times, owner: 0 or an errno */
+void ask_tell(Ask *a, const struct seccomp_notif *q);                   /* a call that names files: notes what will be denied */
+void ask_tell_socket(Ask *a, const struct seccomp_notif *q);

@@ -10,7 +10,7 @@
 enum { ABI_TRUNCATE = 3, ABI_SCOPE = 6 };
 #define DEFAULT(value, standard) ((value) ? (value) : (standard))
 
-unsigned call_filter_variant(const SandboxRules *rules) {
+unsigned call_filter_variant(const SandboxRules *rules, bool explain) {
     const Probe *p = probe_kernel();
     unsigned variant = 0;
     if (rules->net == SANDBOX_NET_NONE) variant |= FILTER_NET_NONE;
@@ -18,6 +18,8 @@ unsigned call_filter_variant(const SandboxRules *rules) {
     if (p->landlock_abi < ABI_SCOPE && !p->mount_namespace && p->seccomp_notify) variant |= FILTER_ASK_SIGNALS;
     if (p->landlock_abi < ABI_TRUNCATE) variant |= FILTER_NO_TRUNCATE;
     if (!p->mount_namespace) variant |= FILTER_NO_IPC;
+    if (p->seccomp_notify && p->pidfd && p->openat2) variant |= FILTER_ASK_MODES;
+    if (explain && (variant & FILTER_ASK_MODES) && !(variant & FILTER_NO_TRUNCATE)) variant |= FILTER_TELL;   /* one rule for open() */
     return variant;
 }
 
@@ -29,7 +31,7 @@ static bool find_filter(Sandbox *s, unsigned variant, const Filter **out, Error 
     return ok;
 }
 
-static bool set_head(Sandbox *s, const SandboxRules *rules, Request *r, Error *err) {
+static bool set_head(Sandbox *s, const SandboxRules *rules, bool explain, Request *r, Error *err) {
     const Probe *p = probe_kernel();
     RequestHead *h = &r->head;
     h->mode = rules->mode;
@@ -46,7 +48,7 @@ static bool set_head(Sandbox *s, const SandboxRules *rules, Request *r, Error *e
     h->landlock_abi = (uint32_t)p->landlock_abi;
     if (!p->seccomp) return true;                        /* best effort: sandbox_available() has let it pass */
     const Filter *filter;
-    h->filter_variant = call_filter_variant(rules);
+    h->filter_variant = call_filter_variant(rules, explain);
     if (!find_filter(s, h->filter_variant, &filter, err)) return rules->mode == SANDBOX_BEST_EFFORT;
     h->filter_n = (uint32_t)filter->n;
     r->filter = filter->at;
@@ -91,8 +93,7 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, c
                   .home = rules->real_home && home && home[0] == '/' ? home : "",
                   .list = { [REQUEST_ARGV] = list(c->argv), [REQUEST_ENV] = list(c->env), [REQUEST_READ] = list(rules->read_roots),
                             [REQUEST_WRITE] = list(rules->write_roots), [REQUEST_PROTECT] = list(rules->protect) } };
-    if (!check_command(rules, c, err) || !set_head(s, rules, &r, err)) return false;
-    r.head.explain = c->explain;
+    if (!check_command(rules, c, err) || !set_head(s, rules, c->explain, &r, err)) return false;
     r.head.tell_start = tell_start;
     r.head.deadline_ns = deadline_ns;
     Buf bytes = { 0 };

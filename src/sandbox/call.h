@@ -23,4 +23,4 @@ bool call_end(int channel, int64_t grace_ms);          /* asks the supervisor to
 bool call_failed(const Reply *reply, const char *text, Error *err);    /* false with what a REPLY_FAILED or REPLY_LOST says */
 int call_exit_code(int status, int *signal);           /* as a shell counts; signal: 0 when it exited by itself */
 /* The filter that these rules need on this kernel. */
-unsigned call_filter_variant(const SandboxRules *rules);
+unsigned call_filter_variant(const SandboxRules *rules, bool explain);

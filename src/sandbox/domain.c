@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/fault.h"
+#include "sandbox/ruleset.h"
 
 /* What the headers of an older system do not know. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
@@ -25,7 +26,7 @@ static const uint64_t on_folders =
     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE;
 
 /* Everything that changes files, as far as this kernel knows it. Reading stays free: the jail and the sandbox bound that. */
-static uint64_t handled_by(long abi) {
+static uint64_t handled_by(int abi) {
     return on_folders & ~(abi < ABI_REFER ? LANDLOCK_ACCESS_FS_REFER : 0) & ~(abi < ABI_TRUNCATE ? LANDLOCK_ACCESS_FS_TRUNCATE : 0);
 }
 
@@ -44,13 +45,22 @@ static bool add_path(int ruleset, uint64_t handled, const char *path, Error *err
     return ok;
 }
 
-/* A thread that was started before stays free where the kernel cannot include it; rather none than that. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZER_THREADS 1                             /* it watches with a thread of its own */
+#endif
+#endif
+#ifndef SANITIZER_THREADS
+#define SANITIZER_THREADS 0
+#endif
+
+/* A thread that was started before stays free where the kernel cannot include it; rather fail than that. */
 static bool is_alone(void) {
     struct stat st;
-    return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 3;
+    return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 2 + 1 + SANITIZER_THREADS;
 }
 
-static bool enforce(int ruleset, long abi, Error *err) {
+static bool enforce(int ruleset, int abi, Error *err) {
     if (abi >= ABI_TSYNC && syscall(SYS_landlock_restrict_self, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC) == 0)
         return true;
     if (!is_alone())
@@ -65,7 +75,7 @@ bool domain_restrict(const char *const *writable, Error *err) {
     static const char *const devices[] = { "/dev/null", "/dev/tty", NULL };
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(err, ERR_SANDBOX, "restrain harness: not to be dumped: %m");
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    int abi = ruleset_kernel_abi();
     if (abi <= 0)                                      /* the kernel has none, or it is turned off */
         return true;
     struct landlock_ruleset_attr attr = { .handled_access_fs = handled_by(abi) };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ static void add_terminals(Build *b) {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, is(1, requests[i]));
 }
 
+enum { IO_PROCESS = 1 /* IOPRIO_WHO_PROCESS */ };
 enum { TYPE_MASK = 0xf, TYPES = 16, FAST_OPEN = 0x20000000, FAST_OPEN_CONNECT = 30, TCP = 6, NETLINK = 16 };
 
 /* Families of socket() from `from` to `to`, both included. */
@@ -112,8 +114,8 @@ static void add_pairs(Build *b) {
     RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_RAW));
 }
 
-static void add_no_network(Build *b) {
-    RULE(b, deny, socket);
+static void add_no_network(Build *b, bool tell) {
+    RULE(b, tell ? SCMP_ACT_NOTIFY : deny, socket);
     RULE(b, deny, connect);
     RULE(b, deny, bind);
     RULE(b, deny, listen);
@@ -158,6 +160,21 @@ static void add_signals(Build *b) {
     RULE_IF(b, refuse, ioctl, is(1, 0x8902));            /* SIOCSPGRP */
 }
 
+/* Limits, priorities and processors belong to whoever has the same user, the supervisor too: a limit of no CPU time is a
+ * kill. Of themselves (number 0) programs may change them; other numbers are for the supervisor to look up. */
+static void add_others(Build *b, bool ask) {
+    uint32_t action = ask ? SCMP_ACT_NOTIFY : refuse;
+    RULE_IF(b, action, prlimit64, not(0, 0));
+    RULE_IF(b, action, sched_setaffinity, not(0, 0));
+    RULE_IF(b, action, sched_setscheduler, not(0, 0));
+    RULE_IF(b, action, sched_setparam, not(0, 0));
+    RULE_IF(b, action, sched_setattr, not(0, 0));
+    RULE_IF(b, action, setpriority, is(0, PRIO_PROCESS), not(1, 0));
+    RULE_IF(b, refuse, setpriority, not(0, PRIO_PROCESS));               /* groups and users */
+    RULE_IF(b, action, ioprio_set, is(0, IO_PROCESS), not(1, 0));
+    RULE_IF(b, refuse, ioprio_set, not(0, IO_PROCESS));
+}
+
 /* Opening a file for reading, or for neither, can still empty it. */
 static void add_truncate(Build *b) {
     RULE(b, refuse, truncate);
@@ -176,17 +193,49 @@ static void add_ipc(Build *b) {
     RULE(b, refuse, mq_open); RULE(b, refuse, mq_unlink);
 }
 
+/* Extended attributes are not worth asking about: programs do without. */
+static void add_modes(Build *b) {
+    static const uint32_t unsupported = SCMP_ACT_ERRNO(EOPNOTSUPP);
+    RULE(b, SCMP_ACT_NOTIFY, chmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmod);
+    RULE(b, SCMP_ACT_NOTIFY, fchmodat);
+    RULE(b, SCMP_ACT_NOTIFY, utimensat);
+    rule(b, absent, 452, "fchmodat2", 0, NULL);
+    RULE(b, absent, utime); RULE(b, absent, utimes); RULE(b, absent, futimesat);
+    RULE(b, SCMP_ACT_NOTIFY, chown); RULE(b, SCMP_ACT_NOTIFY, lchown); RULE(b, SCMP_ACT_NOTIFY, fchown); RULE(b, SCMP_ACT_NOTIFY, fchownat);
+    RULE(b, unsupported, setxattr); RULE(b, unsupported, lsetxattr); RULE(b, unsupported, fsetxattr);
+    RULE(b, unsupported, removexattr); RULE(b, unsupported, lremovexattr); RULE(b, unsupported, fremovexattr);
+    rule(b, absent, 463, "setxattrat", 0, NULL);
+    rule(b, absent, 466, "removexattrat", 0, NULL);
+    rule(b, absent, 469, "file_setattr", 0, NULL);
+    RULE_IF(b, refuse, ioctl, is(1, 0x40086602));        /* FS_IOC_SETFLAGS */
+    RULE_IF(b, refuse, ioctl, is(1, 0x401c5820));        /* FS_IOC_FSSETXATTR */
+}
+
+/* Whatever the supervisor makes of these, they go on as they would without it. */
+static void add_tell(Build *b) {
+    RULE(b, SCMP_ACT_NOTIFY, open); RULE(b, SCMP_ACT_NOTIFY, openat); RULE(b, SCMP_ACT_NOTIFY, creat);
+    RULE(b, SCMP_ACT_NOTIFY, mkdir); RULE(b, SCMP_ACT_NOTIFY, mkdirat); RULE(b, SCMP_ACT_NOTIFY, rmdir);
+    RULE(b, SCMP_ACT_NOTIFY, unlink); RULE(b, SCMP_ACT_NOTIFY, unlinkat); RULE(b, SCMP_ACT_NOTIFY, rename);
+    RULE(b, SCMP_ACT_NOTIFY, renameat); RULE(b, SCMP_ACT_NOTIFY, renameat2); RULE(b, SCMP_ACT_NOTIFY, link);
+    RULE(b, SCMP_ACT_NOTIFY, linkat); RULE(b, SCMP_ACT_NOTIFY, symlink); RULE(b, SCMP_ACT_NOTIFY, symlinkat);
+    RULE(b, SCMP_ACT_NOTIFY, execve);
+}
+
 static void add_all(Build *b, unsigned variant) {
     add_lists(b);
     add_namespaces(b);
     add_terminals(b);
     add_pairs(b);
-    if (variant & FILTER_NET_NONE) add_no_network(b);
+    add_others(b, variant & FILTER_ASK_MODES);
+    if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);
     else add_network(b);
     if (variant & FILTER_ASK_SIGNALS) add_signals(b);
     if (variant & FILTER_NO_TRUNCATE) add_truncate(b);
     if (variant & FILTER_NO_IPC) add_ipc(b);
+    if (variant & FILTER_ASK_MODES) add_modes(b);
+    if (variant & FILTER_TELL) add_tell(b);
 }
 
 static bool export_to(Build *b, int fd, Filter *out, Error *err) {

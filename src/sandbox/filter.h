@@ -11,11 +11,11 @@ enum {
     FILTER_ASK_SIGNALS = 4,             /* kill() and its like are asked of the supervisor: no scope in the kernel for them */
     FILTER_NO_TRUNCATE = 8,             /* truncating is refused where no right to write is needed for it */
     FILTER_NO_IPC = 16,                 /* no System V and POSIX message objects: they are shared with the whole machine */
-    FILTER_ASK_MODES = 32,              /* chmod() and its like are asked of the supervisor */
-    FILTER_TELL_PATHS = 64,             /* calls that name files are shown to the supervisor, for explaining */
+    FILTER_ASK_MODES = 32,              /* changing modes, times and owners is asked of the supervisor; attributes stay */
+    FILTER_TELL = 64,                   /* calls that name files, and socket(), are shown to the supervisor: for explaining */
     FILTER_VARIANTS = 128,
 };
-#define FILTER_ASKS (FILTER_NET_PROXY | FILTER_ASK_SIGNALS | FILTER_ASK_MODES | FILTER_TELL_PATHS)
+#define FILTER_ASKS (FILTER_NET_PROXY | FILTER_ASK_SIGNALS | FILTER_ASK_MODES | FILTER_TELL)
 
 typedef struct Filter { struct sock_filter *at; size_t n; } Filter;
 

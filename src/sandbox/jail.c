@@ -143,11 +143,16 @@ bool jail_stat(const Jail *j, Str path, JailStat *out, Error *err) {
 
 bool jail_exists(const Jail *j, Str path, bool *out, Error *err) {
     Walk w;
-    bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING | WALK_PARENTS, err);
-    if (ok)
-        *out = walk_exists(&w);
+    Error why = { 0 };
+    bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING | WALK_PARENTS, &why);
+    bool missing = !ok && why.kind == ERR_IO && (errno == ENOENT || errno == ENOTDIR);  /* below a file, "none/.." */
+    bool there = ok && walk_exists(&w);
     walk_end(&w);
-    return ok;
+    if (ok || missing)
+        return *out = there, true;
+    if (err)
+        *err = why;
+    return false;
 }
 
 bool jail_may_write(const Jail *j, Str path, Error *err) {

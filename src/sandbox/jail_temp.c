@@ -33,6 +33,7 @@ bool jail_temp_write(JailTemp *t, Str bytes) {
             continue;
         if (n < 0)
             return false;
+        t->written += (uint64_t)n;
         bytes = str_sub(bytes, (size_t)n, bytes.n);
     }
     return true;

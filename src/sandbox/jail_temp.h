@@ -6,7 +6,7 @@
 #include "sandbox/walk.h"
 
 enum { JAIL_TEMP_NAME = 40 };
-typedef struct JailTemp { int dir, fd; char name[JAIL_TEMP_NAME]; bool there; } JailTemp;
+typedef struct JailTemp { int dir, fd; char name[JAIL_TEMP_NAME]; bool there; uint64_t written; } JailTemp;
 
 void jail_temp_name(char out[static JAIL_TEMP_NAME]);
 /* In the folder `dir`, which is borrowed. False with errno, like the others. */

@@ -110,7 +110,7 @@ static bool append_in_place(const Walk *w, Str content) {
         return false;
     bool ok = jail_temp_write(&t, content);
     int error = errno;
-    if (!ok && walk_stat(t.fd, "", &now) && now.stx_size - (uint64_t)st.size < content.n && ftruncate(t.fd, st.size) < 0)
+    if (!ok && walk_stat(t.fd, "", &now) && now.stx_size == (uint64_t)st.size + t.written && ftruncate(t.fd, st.size) < 0)
         error = errno;
     if (ok && (fault_hit() ? (errno = EIO, true) : fsync(t.fd) < 0))
         ok = false, error = errno;

@@ -62,7 +62,7 @@ static pid_t clone_supervisor(bool isolate) {
 static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err) {
     Call call = { .channel = fds[0] };
     char path[SCRATCH_PATH_MAX + NAME_SIZE];
-    int scratch;
+    int scratch = -1;
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
                           .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
@@ -91,8 +91,10 @@ static void take_long_request(Launcher *l, int *fds) {
     void *at = MAP_FAILED;
     if (fstat(fds[4], &st) == 0 && st.st_size > 0 && st.st_size <= REQUEST_BYTES_MAX)
         at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fds[4], 0);
-    take_request(l, at == MAP_FAILED ? (Str){ 0 } : (Str){ at, (size_t)st.st_size }, fds, REQUEST_FDS);
-    if (at != MAP_FAILED) munmap(at, (size_t)st.st_size);
+    Str bytes = { 0 };
+    if (at != MAP_FAILED) bytes = (Str){ at, (size_t)st.st_size };
+    take_request(l, bytes, fds, REQUEST_FDS);
+    if (at != MAP_FAILED) munmap(at, bytes.n);
 }
 
 static bool on_socket(Launcher *l) {

@@ -14,10 +14,12 @@ static bool make_private(void) {
     return syscall(SYS_mount, NULL, "/", NULL, MOUNT_REC | MOUNT_PRIVATE, NULL) == 0;
 }
 
-static bool read_only(int fd, const char *path, unsigned flags) {
-    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+static bool set_flags(int fd, const char *path, unsigned flags, uint64_t set) {
+    struct mount_attr attr = { .attr_set = set };
     return syscall(SYS_mount_setattr, fd, path, flags | AT_RECURSIVE, &attr, sizeof attr) == 0;
 }
+
+static bool read_only(int fd, const char *path, unsigned flags) { return set_flags(fd, path, flags, MOUNT_ATTR_RDONLY); }
 
 static bool mount_proc(void) {
     return syscall(SYS_mount, "proc", "/proc", "proc", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC, NULL) == 0;
@@ -45,15 +47,19 @@ static size_t count(const char *const *list) {
 }
 
 /* The copies are made before everything turns read-only, so that each keeps the flags it had: a mount that the machine's
- * owner made read-only stays so. */
+ * owner made read-only stays so. Device files work in /dev alone, whoever has put others where. */
 static bool keep_writable(const char *const *write, Error *err) {
+    static const char devices[] = "/dev";
     size_t n = count(write);
     int *copies = mem_zero(n + 1, sizeof *copies);
     for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(write[i]);
-    bool ok = read_only(AT_FDCWD, "/", 0) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
-    for (size_t i = 0; i < n; i++) {
+    copies[n] = copy_mounts(devices);
+    bool ok = set_flags(AT_FDCWD, "/", 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
+    for (size_t i = 0; i <= n; i++) {
         if (copies[i] < 0) continue;
-        ok = ok && put_mounts(copies[i], write[i], err);
+        ok = ok && (set_flags(copies[i], "", AT_EMPTY_PATH, i < n ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY)
+                    || error_set(err, ERR_SANDBOX, "change mounts: %m"));
+        ok = ok && put_mounts(copies[i], i < n ? write[i] : devices, err);
         close(copies[i]);
     }
     free(copies);

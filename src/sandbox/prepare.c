@@ -11,7 +11,7 @@
 #include "sandbox/ruleset.h"
 #include "sandbox/sandbox.h"
 
-static const char *const system_read[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc" };
+const char *const prepare_system_read[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc", NULL };
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
 static const char search_path[] = "/usr/local/bin:/usr/bin:/bin";
 
@@ -133,7 +133,7 @@ static bool allow_resolver(int ruleset, const RulesetOptions *o, Error *err) {
 static bool allow_all(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     const Request *r = job->request;
     bool ok = true;
-    for (size_t i = 0; i < COUNT(system_read); i++) ok = ok && ruleset_allow(ruleset, o, system_read[i], RULESET_READ, err);
+    for (const char *const *p = prepare_system_read; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
     for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
     for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE, err);

@@ -6,3 +6,5 @@
 
 /* `arena` owns what the plan points to; the ruleset's descriptor is the caller's. The streams and the report are left. */
 bool prepare_plan(const SupervisorJob *job, Arena *arena, ChildPlan *out, Error *err);
+
+extern const char *const prepare_system_read[];        /* what every program may read; NULL ends it */

@@ -16,7 +16,7 @@ enum { REQUEST_MESSAGE_MAX = 100 << 10, REQUEST_BYTES_MAX = 16 << 20, REQUEST_FD
 typedef struct RequestHead {
     uint32_t mode, net, proxy_port;     /* SandboxMode, SandboxNet */
     uint32_t landlock_abi, filter_variant;
-    uint8_t real_home, explain, tell_start, isolate;
+    uint8_t real_home, tell_start, isolate;
     uint64_t memory_bytes, file_bytes;
     uint32_t cpu_seconds, open_files, processes;
     int64_t deadline_ns;                /* monotonic; INT64_MAX: none */

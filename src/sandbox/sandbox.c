@@ -49,8 +49,7 @@ bool sandbox_available(const SandboxRules *rules, Error *err) {
     const char *missing = NULL;
     if (p->landlock_abi < PROBE_LANDLOCK_MIN) missing = p->landlock_abi ? "Landlock ABI 2 (Linux 5.19)" : "Landlock";
     else if (!p->seccomp || !p->no_new_privs) missing = "seccomp";
-    else if (p->landlock_abi < 6 && !p->mount_namespace && !(p->seccomp_notify && p->pidfd))
-        missing = "a way to keep signals inside (Landlock ABI 6, or seccomp notify)";
+    else if (!p->seccomp_notify || !p->pidfd || !p->openat2) missing = "seccomp notify, pidfd and openat2 (Linux 5.6)";
     if (!missing) return true;
     error_set(err, ERR_SANDBOX, "the kernel lacks %s, which the sandbox needs", missing);
     return error_hint(err, "see harness doctor; sandbox.mode: best-effort runs with less");
@@ -59,7 +58,7 @@ bool sandbox_available(const SandboxRules *rules, Error *err) {
 void sandbox_layers(const SandboxRules *rules, Buf *out) {
     const Probe *p = probe_kernel();
     bool on = rules->mode != SANDBOX_OFF;
-    unsigned v = call_filter_variant(rules);
+    unsigned v = call_filter_variant(rules, false);
     buf_add(out, STR("supervisor\tends the whole tree, counts processes\n"));
     buf_add(out, STR("limits\tmemory, CPU time, file size, open files\n"));
     if (!on) return;
@@ -68,8 +67,9 @@ void sandbox_layers(const SandboxRules *rules, Buf *out) {
         buf_add_fmt(out, "landlock\tABI %d: files%s%s%s%s\n", abi, abi >= 2 ? ", renames" : "", abi >= 3 ? ", truncate" : "",
                     abi >= 4 && rules->net != SANDBOX_NET_OPEN ? ", TCP" : "", abi >= 6 ? ", signals, abstract sockets" : "");
     if (p->seccomp)
-        buf_add_fmt(out, "seccomp\tsystem calls%s%s%s\n", v & FILTER_NET_NONE ? ", no sockets" : v & FILTER_NET_PROXY ? ", TCP sockets only" : "",
-                    v & FILTER_ASK_SIGNALS ? ", signals by the supervisor" : "", v & FILTER_NO_TRUNCATE ? ", truncate" : "");
+        buf_add_fmt(out, "seccomp\tsystem calls%s%s%s%s\n", v & FILTER_NET_NONE ? ", no sockets" : v & FILTER_NET_PROXY ? ", TCP sockets only" : "",
+                    v & FILTER_ASK_SIGNALS ? ", signals by the supervisor" : "", v & FILTER_NO_TRUNCATE ? ", truncate" : "",
+                    v & FILTER_ASK_MODES ? ", modes and times of files by the supervisor" : "");
     buf_add(out, STR("privileges\tno_new_privs, capabilities dropped\n"));
     if (p->mount_namespace) buf_add(out, STR("mounts\tall read-only but what may be written, own /proc, own processes\n"));
     if (rules->net == SANDBOX_NET_PROXY) buf_add_fmt(out, "network\tconnect() by the supervisor, to the proxy on port %u only\n", rules->proxy_port);

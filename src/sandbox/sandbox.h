@@ -3,8 +3,8 @@
  *   harness ── request over a socket ──> launcher ── fork ──> supervisor (one per call) ── fork ──> the program
  *
  * The launcher is forked early, before harness restrains itself or starts threads, and holds nothing but the socket. The
- * supervisor is subreaper of everything the call starts: it passes output on, counts processes, performs connect() where
- * that is filtered, and ends the whole tree when the call ends, times out, is cancelled, or harness dies. Between fork
+ * supervisor is subreaper of everything the call starts: it counts processes, performs connect() where that is filtered and
+ * chmod() and its like always, and ends the whole tree when the call ends, times out, is cancelled, or harness dies. Between fork
  * and exec the child only makes system calls prepared beforehand: nothing there allocates. */
 #pragma once
 #include "base/cancel.h"
@@ -25,7 +25,7 @@ typedef struct SandboxRules {
     const char *const *read_roots;
     const char *const *write_roots;
     const char *const *protect;         /* bind-mounted read-only where the kernel allows it; existing paths only */
-    bool real_home;                     /* HOME is the real one; else a private folder per call, removed afterwards */
+    bool real_home;                     /* HOME is the real one, writable; else the private folder per call, which TMPDIR always is */
     uint64_t memory_bytes, file_bytes;
     uint32_t cpu_seconds, open_files, processes;
 } SandboxRules;
@@ -34,7 +34,7 @@ typedef struct SandboxCommand {
     const char *const *argv;            /* argv[0] with a slash is a path (relative: to cwd), else searched in the sandbox's PATH */
     const char *const *env;             /* "NAME=value" beside PATH, HOME, TMPDIR and the proxy variables; later ones win */
     const char *cwd;                    /* NULL: the workspace */
-    Str input;                          /* for its stdin, unless stdin_fd is used */
+    Str input;                          /* for its stdin, unless streams are passed */
     bool pass_streams;                  /* its stdin, stdout, stderr are in_fd, out_fd, err_fd; nothing is captured */
     int in_fd, out_fd, err_fd;
     size_t max_output;                  /* bytes kept of stdout, and of stderr; 0: 1 MiB; what comes after is read and dropped */
@@ -53,7 +53,8 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
     Buf denied;                         /* explain: lines "what<TAB>flag that would allow it" */
 } SandboxResult;
 
-/* Forks the launcher. Once per process that wants to start programs, as early as possible. */
+/* Forks the launcher. Once per process that wants to start programs, as early as possible: it is then small, and inherits
+ * no threads' locks. */
 bool sandbox_start(Sandbox **out, Error *err);
 void sandbox_stop(Sandbox *s);          /* ends the launcher and every call that still runs; NULL is fine */
 

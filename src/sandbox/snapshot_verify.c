@@ -217,12 +217,20 @@ static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
     return found;
 }
 
-static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, char kind) {
+/* A folder on the way may be changed, but not closed so that nobody can look. */
+static void keep_open(SnapshotCheck *c, const SnapshotNode *n, int fd, const struct statx *now) {
+    if (n->kind == 'd' && (n->st.stx_mode & ~now->stx_mode & 0700) && now->stx_uid == n->st.stx_uid && n->needed)
+        tell(c, n, NULL, "was closed", "opened again", c->look_only || walk_chmod(fd, n->st.stx_mode & 07777));
+}
+
+static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now, char kind) {
     Buf path = { 0 };
     if (n->kind == 'l' && kind == 'l') {
         check_link(c, n, dir);
     } else if (kind == 'd' && n->kind != 'l') {
         int fd = walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0);
+        if (fd >= 0)
+            keep_open(c, n, fd, now);
         for (size_t i = 0; fd >= 0 && i < n->child.n; i++)
             check(s, c, n->child.at[i], fd);
         if (fd < 0)
@@ -246,8 +254,8 @@ static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
         return tell(c, n, NULL, "was changed", "compared", false);
     char kind = there ? snapshot_kind(&now) : '-';
     if (!n->whole)
-        return check_way(s, c, n, dir, kind);
-    if (n->kind == 'o' || (n->kind == '-' && !there))  /* sockets and the like come and go */
+        return check_way(s, c, n, dir, &now, kind);
+    if ((n->kind == '-' || n->kind == 'o') && (kind == '-' || kind == n->kind))   /* sockets and the like come and go */
         return;
     if (n->kind == '-')
         return tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, n->name));

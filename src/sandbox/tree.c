@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/vec.h"
 
@@ -67,16 +68,17 @@ static pid_t parent_of(pid_t pid) {
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (!read_small(path, text, sizeof text)) return 0;
     const char *at = strrchr(text, ')');                 /* the name in front may hold anything */
-    int parent = 0;
-    return at && sscanf(at + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+    return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;   /* ") S 123" */
 }
 
 static void all_processes(Pids *out) {
     DIR *dir = opendir("/proc");
     if (!dir) return;
     pid_t self = getpid();
-    for (struct dirent *e; (e = readdir(dir));)
-        if (is_number(e->d_name) && (pid_t)atol(e->d_name) != self) VEC_PUSH(out, (pid_t)atol(e->d_name));
+    for (struct dirent *e; (e = readdir(dir));) {
+        pid_t pid = is_number(e->d_name) ? (pid_t)strtol(e->d_name, NULL, 10) : self;
+        if (pid != self) VEC_PUSH(out, pid);
+    }
     closedir(dir);
 }
 
@@ -141,6 +143,24 @@ static size_t sweep(const Tree *t, int signal, size_t most) {
 
 size_t tree_count(const Tree *t, size_t most) { return sweep(t, 0, most); }
 
+/* A folder's links are its folders, "." and the one in "..": the kernel keeps count, nobody has to read the list. */
+static size_t threads_of(pid_t pid) {
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return stat(path, &st) < 0 || st.st_nlink < 2 ? 0 : (size_t)st.st_nlink - 2;
+}
+
+size_t tree_count_threads(const Tree *t) {
+    Pids pids = { 0 };
+    size_t n = 0;
+    if (t->own_namespace) all_processes(&pids);
+    else descendants(t, 0, SIZE_MAX, &pids);
+    for (size_t i = 0; i < pids.n; i++) n += threads_of(pids.at[i]);
+    VEC_CLEAR(&pids);
+    return n;
+}
+
 /* Killing one of many that fork only makes room for the next. Stopped first, they keep their places: the limit of tasks
  * then ends the growth, and when nothing new is found all are killed. */
 static void stop_growth(const Tree *t) {
@@ -176,5 +196,5 @@ pid_t tree_process_of(pid_t thread) {
     snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
     if (!read_small(path, text, sizeof text)) return 0;
     const char *at = strstr(text, "\nTgid:");
-    return at ? (pid_t)atol(at + 6) : 0;
+    return at ? (pid_t)strtol(at + 6, NULL, 10) : 0;
 }

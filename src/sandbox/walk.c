@@ -60,7 +60,7 @@ int walk_open(int dir, const char *name, int flags, mode_t mode) {
     struct open_how how = { .flags = (uint64_t)(unsigned)flags, .mode = flags & O_CREAT ? mode : 0,
                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (flags & O_PATH ? 0 : RESOLVE_NO_SYMLINKS) };
     int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == E2BIG))
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))  /* an old kernel, or a container's filter that does not know it */
         fd = openat(dir, name, flags, mode);
     return fd;
 }
@@ -417,7 +417,7 @@ bool walk_at(Walk *w, const Jail *j, int dir, const char *name) {
 bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err) {
     *w = (Walk){ .jail = j, .dir = -1, .target = -1 };
     if (path.n == 0)
-        return error_set(err, ERR_IO, "the path is empty");
+        return errno = EINVAL, error_set(err, ERR_IO, "the path is empty");
     if (memchr(path.at, 0, path.n))
         return walk_refuse(path, "a path holds no zero byte", err);
     if (path.n >= PATH_MAX)

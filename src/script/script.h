@@ -5,7 +5,7 @@
 #include "starlark/vm.h"
 
 /* tables.def: one table per module, of functions without a module per file. */
-#define TABLE(name) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
+#define TABLE(name, heading, about) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
 #include "script/tables.def"
 #undef TABLE
 

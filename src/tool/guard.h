@@ -16,7 +16,7 @@ typedef enum {
                                          * to a device, a fork bomb, ending the machine's run */
 } GuardVerdict;
 
-enum { GUARD_COMMAND_MAX = 1 << 18, GUARD_DEPTH_MAX = 24 };
+enum { GUARD_COMMAND_MAX = 1 << 18, GUARD_DEPTH_MAX = 64 };
 
 /* The worst verdict of anything in `command`; *reason (in `arena`, one line of valid UTF-8, "" for GUARD_RUN) says why.
  * Never fails: what cannot be parsed, or is too long or too deep to judge, is GUARD_CONFIRM. `reason` may be NULL. */

@@ -58,6 +58,7 @@ void pipe_give(Pipe *p) {
     shrink(&p->data);
     shrink(&p->agreed_args);
     shrink(&p->seen.shown);
+    shrink(&p->seen.path);
     p->seen.why[0] = 0;
     pthread_mutex_lock(&rt->lock);
     p->next = rt->pipes;
@@ -72,6 +73,7 @@ void pipe_free(Pipe *p) {
     buf_clear(&p->data);
     buf_clear(&p->agreed_args);
     buf_clear(&p->seen.shown);
+    buf_clear(&p->seen.path);
     free(p);
 }
 

@@ -158,7 +158,8 @@ static bool make_network(Runtime *rt, Error *err) {
         return error_set(err, ERR_CONFIG, "--allow-domain has no meaning with sandbox.network: true");
     bool listed = l->has_domains || rt->config.n_allow_domains > 0;
     rt->client = client_new();
-    return rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err);
+    if (rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err)) return true;
+    return error_wrap(err, "--allow-domain");          /* the project's own were checked when it was loaded */
 }
 
 /* ---- secrets ---- */

@@ -79,7 +79,7 @@ static int open_below(int root, const char *path, int flags) {
     return (int)fd;
 }
 
-int walk_open(int root, const char *folder) { return open_below(root, folder, O_RDONLY | O_DIRECTORY); }
+int walk_open_folder(int root, const char *folder) { return open_below(root, folder, O_RDONLY | O_DIRECTORY); }
 
 /* The content of a regular file at `path`, up to `limit` bytes of it. */
 static bool read_small(int dir, const char *path, size_t limit, Buf *out) {
@@ -122,7 +122,7 @@ static const Ignore *rules_above(Worker *w, Str start) {
         if (at == start.n) break;
         Str folder = str_sub(start, 0, at);
         char *path = str_dup(folder);
-        int fd = walk_open(w->walk->in->root, folder.n ? path : ".");
+        int fd = walk_open_folder(w->walk->in->root, folder.n ? path : ".");
         free(path);
         if (fd < 0) continue;
         Folder f = { .fd = fd, .path = folder, .rules = rules, .git_ignore = true, .dot_ignore = true, .git = true };
@@ -275,7 +275,7 @@ static void visit_items(Worker *w, const Folder *f, size_t from, size_t to) {
 }
 
 static Folder *open_folder(Worker *w, const Job *job) {
-    int fd = walk_open(w->walk->in->root, job->path[0] ? job->path : ".");
+    int fd = walk_open_folder(w->walk->in->root, job->path[0] ? job->path : ".");
     if (fd < 0) return NULL;
     Folder *f = mem_zero(1, sizeof *f);
     atomic_init(&f->users, 1);
@@ -349,7 +349,7 @@ static void start_threads(Walk *k, Worker *workers) {
 static bool begin(Walk *k, Worker *w, Error *err) {
     const WalkInput *in = k->in;
     char *path = str_dup(in->start);
-    int fd = walk_open(in->root, path[0] ? path : ".");
+    int fd = walk_open_folder(in->root, path[0] ? path : ".");
     if (fd < 0) {
         error_set(err, ERR_IO, "%s: %m", path[0] ? path : ".");
         free(path);

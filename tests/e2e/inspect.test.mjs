@@ -42,6 +42,7 @@ test('a tool', t => {
   title        Look
   aliases      peek
   timeout      1500 ms
+  safety       read-only
   retry        {"max_attempts":2}
   idempotency  idempotent
   parameters
@@ -114,6 +115,7 @@ environment: { MODE: "\${MODE}" }
   assert.equal(run(['-C', dir, 'inspect', 'ship']).stdout.replace(/:\d+\n/, ':N\n'), `ship  command  agent/tools/ship.md:N
   title        Ship
   timeout      60000 ms
+  safety       mutating, writes files, starts programs
   environment  {"MODE":"\${MODE}"}
   parameters
     to  string  required  Where.
@@ -124,7 +126,7 @@ environment: { MODE: "\${MODE}" }
     sh ship.sh {{to}}
 `);
   assert.equal(JSON.parse(run(['-C', dir, 'inspect', 'ship', '--json']).stdout).command, 'echo first\nsh ship.sh {{to}}\n');
-  assert.match(run(['-C', dir, 'inspect', 'now']).stdout, /^now  argv  tools\.json:1\n {2}timeout    2000 ms\n {2}argv       \/bin\/date, -u\n {2}passed on  TZ\n/);
+  assert.match(run(['-C', dir, 'inspect', 'now']).stdout, /^now  argv  tools\.json:1\n {2}timeout    2000 ms\n {2}safety     mutating, writes files, starts programs\n {2}argv       \/bin\/date, -u\n {2}passed on  TZ\n/);
 });
 
 test('unknown and ambiguous names', t => {

@@ -11,6 +11,12 @@ const json = (dir, ...args) => {
   return JSON.parse(stdout);
 };
 
+// What holds for tools that start programs.
+const starts = {
+  read_only: false, destructive: false, idempotent: false, networked: false, process: true, spends_money: false, requires_confirmation: false,
+  parallel_safe: false, filesystem: 'write',
+};
+
 // ---- tool files (Starlark)
 
 const runCommand = `---
@@ -59,7 +65,7 @@ test('a tool file: order, required list and description come from the file', t =
     parameters: {
       type: 'object', properties: { command: { type: 'string' }, timeout_ms: { type: 'number' } }, required: ['command'],
     },
-    safety: null, category: null, icon: null, timeout_ms: 30000,
+    safety: starts, category: null, icon: null, timeout_ms: 30000,
   });
   assert.deepEqual(Object.keys(command), ['name', 'title', 'aliases', 'kind', 'file', 'line', 'description', 'parameters',
     'safety', 'category', 'icon', 'timeout_ms']);
@@ -217,7 +223,7 @@ test('command tools of a space', t => {
       },
       required: ['branch'],
     },
-    safety: null, category: 'deployment', icon: 'rocket', timeout_ms: 300000,
+    safety: starts, category: 'deployment', icon: 'rocket', timeout_ms: 300000,
   });
   assert.equal(JSON.stringify(tools[1].parameters), JSON.stringify({
     type: 'object',
@@ -336,9 +342,10 @@ test('--format: the exact objects', t => {
       tools: [
         {
           name: 'look', title: 'Look', description: 'Looks.\n\nAnd more.', inputSchema: schema, outputSchema: { type: 'object' },
-          annotations: { title: 'Look', readOnlyHint: true, idempotentHint: true },
+          annotations: { title: 'Look', readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
         },
-        { name: 'wait_here', description: 'Waits.', inputSchema: none, annotations: {} },
+        { name: 'wait_here', description: 'Waits.', inputSchema: none,
+          annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false } },
       ],
     },
   };
@@ -363,13 +370,14 @@ test('the listings', t => {
   description  Looks.
   aliases      peek
   timeout      1500 ms
-  safety       {"read_only":true,"idempotent":true}
+  safety       read-only
   parameters
     path  string   required  Where. More words.
     deep  boolean  optional
 
 wait_here  starlark  .harness/tools/wait_here.md:1
   description  Waits.
+  safety       mutating
 `);
   assert.deepEqual(run(['-C', dir, 'hooks']), { status: 0, stdout: '', stderr: '' });
   assert.deepEqual(run(['-C', dir, 'hooks', '--json']), { status: 0, stdout: '[]\n', stderr: '' });

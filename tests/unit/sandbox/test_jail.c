@@ -162,6 +162,12 @@ static void looks_and_lists(void **state) {
     assert_true(there);
     OK(jail_exists(jail, STR("none/x"), &there, &err));
     assert_false(there);
+    OK(jail_exists(jail, STR("a.txt/x"), &there, &err));
+    assert_false(there);
+    OK(jail_exists(jail, STR("none/../x"), &there, &err));
+    assert_false(there);
+    NO(jail_exists(jail, STR(""), &there, &err), "empty");
+    NO(jail_exists(jail, STR("loop"), &there, &err), "too many links");
     OK(jail_exists(jail, STR("dangling"), &there, &err));
     assert_false(there);
     NO(jail_exists(jail, STR("rel_out"), &there, &err), "outside");

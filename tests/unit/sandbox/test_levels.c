@@ -35,6 +35,9 @@ static void test_too_old(void **state) {
 /* Must fail at every level. $PARENT is the process of the test, which has the same user. */
 static const char *const forbidden[] = {
     "cat $OUT/secret", "echo x > $OUT/secret", "truncate -s0 $OUT/secret", "rm $OUT/secret", "mv $OUT/secret .", "mv mine $OUT/",
+    "chmod 777 $OUT/secret", "touch -d 2001-01-01 $OUT/secret", "cd $OUT && chmod 777 secret", "ln -sf $OUT/secret l && chmod 777 l",
+    "python3 -c 'import os; f = os.open(os.environ[\"OUT\"], os.O_PATH); os.chmod(\"secret\", 0o777, dir_fd=f)'",
+    "chmod 700 $OUT", "chmod 777 /proc/self/fd/0", "chgrp 0 $OUT/secret && false", "setfattr -n user.x -v 1 $OUT/secret",
     "ln mine $OUT/mine", "ln $OUT/secret here", "touch $OUT/new",
     "python3 -c 'import os; os.open(os.environ[\"OUT\"] + \"/secret\", os.O_RDONLY | os.O_TRUNC)'",
     "python3 -c 'import os; os.open(os.environ[\"OUT\"] + \"/secret\", 3 | os.O_TRUNC)'",
@@ -53,6 +56,10 @@ static const char *const forbidden[] = {
 static const struct { const char *script, *out; } allowed[] = {
     { "cat mine && echo more >> mine && cat mine", "mine\nmine\nmore\n" },
     { "mkdir -p a b && echo x > a/f && mv a/f b/g && cat b/g && ln b/g a/h && cat a/h", "x\nx\n" },
+    { "chmod 750 mine && stat -c %a mine && touch -d @5 mine && stat -c %Y mine && mkdir d && cd d && chmod 600 ../mine && stat -c %a ../mine"
+      " && python3 -c 'import os; f = open(\"x\", \"w\"); os.fchmod(f.fileno(), 0o604); os.utime(f.fileno(), (7, 7))' && stat -c %a%Y x"
+      " && ln -s ../mine l && touch -h -d @9 l && stat -c %Y l && chmod 705 l && stat -c %a ../mine && mkdir g && chmod 2755 g && stat -c %a g", "750\n5\n600\n6047\n9\n705\n2755\n" },
+    { "touch $HOME/t && chmod 700 $HOME/t && cp -a $HOME/t . && stat -c %a t && tar cf a.tar t && rm t && tar xf a.tar && stat -c %a t", "700\n700\n" },
     { "echo long > f && : > f && wc -c < f", "0\n" },
     { "sleep 9 & kill $! && wait $!; echo $?", "143\n" },
     { "kill -0 $$ && echo yes", "yes\n" },
@@ -85,8 +92,9 @@ static void test_level(void **state) {
         if (r.exit_code == 0) fail_msg("ABI %d: %s: succeeded", probe_kernel()->landlock_abi, forbidden[i]);
         sandbox_result_clear(&r);
     }
-    char command[200];
-    snprintf(command, sizeof command, "test \"$(cat %s/secret)\" = secret && test \"$(ls %s)\" = secret", world.outside, world.outside);
+    char command[300];
+    snprintf(command, sizeof command, "test \"$(cat %s/secret)\" = secret && test \"$(ls %s)\" = secret && test $(stat -c %%a%%Y %s/secret) -gt 6441000000000", world.outside,
+             world.outside, world.outside);
     assert_int_equal(system(command), 0);
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
         SandboxResult r;

@@ -92,6 +92,8 @@ static const struct { const char *script, *says; } cases[] = {
     { "mv pkg pkg2; echo file > pkg", "pkg was replaced" },
     { "mv pkg/deep pkg/deeper; mkdir pkg/deep; echo x > pkg/deep/harness.yaml", "pkg/deep/harness.yaml was changed" },
     { "rm -r pkg", "pkg was removed" },
+    { "echo evil > pkg/deep/harness.yaml; chmod 0 pkg", "pkg was closed by the call and has been opened again" },
+    { "chmod 100 pkg/deep", "pkg/deep was closed" },
     { "rm via; ln -s pkg via", "via was changed" },
     { "rm via", "via was removed" },
     { "rm via; mkdir via; echo evil > via/link.md", "via was replaced" },

@@ -212,7 +212,7 @@ static void test_private_folder(void **state) {
     snprintf(path, sizeof path, "%.*s", (int)r.out.n - 1, r.out.at);
     sandbox_result_clear(&r);
     struct stat st;
-    for (int tries = 0; stat(path, &st) == 0 && tries < 100; tries++) usleep(10000);
+    for (int tries = 0; stat(path, &st) == 0 && tries < 1000; tries++) usleep(10000);
     assert_int_equal(stat(path, &st), -1);
     assert_int_equal(stat(world.outside, &st), 0);
 }

@@ -279,10 +279,12 @@ static void test_private(void **state) {
 
 /* ---- files that are not what they should be ---- */
 
+/* FILE in the message stands for the file's path. */
 static void expect_refused(Place *p, const char *message) {
     Store *s = NULL;
     char expected[600];
-    snprintf(expected, sizeof expected, message, p->path);
+    const char *file = strstr(message, "FILE");
+    snprintf(expected, sizeof expected, "%.*s%s%s", (int)(file - message), message, p->path, file + 4);
     bool ok = store_open(p->path, false, &s, &p->err);
     if (ok) fail_msg("opened; expected: %s", expected);
     assert_null(s);
@@ -296,7 +298,7 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file %s was written by a newer harness (format 99; this one knows 1)");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 1)");
     assert_string_equal(p.err.hint, "update harness, or name another file with HARNESS_STATE");
     place_close(&p);
 }
@@ -307,11 +309,11 @@ static void test_not_ours(void **state) {
     place_open(&p);
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
     sql(p.path, "CREATE TABLE bookmarks (url TEXT)");
-    expect_refused(&p, "open: %s is a database of another program");
+    expect_refused(&p, "open: FILE is a database of another program");
     sql(p.path, "SELECT url FROM bookmarks");                                /* untouched */
     snprintf(p.path, sizeof p.path, "%s/folder", p.dir);
     assert_int_equal(mkdir(p.path, 0700), 0);
-    expect_refused(&p, "state file %s is not a regular file");
+    expect_refused(&p, "state file FILE is not a regular file");
     place_close(&p);
 }
 
@@ -321,7 +323,7 @@ static void test_damaged(void **state) {
     place_open(&p);
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
     spoil(p.path, 0, "this is not a database, but it is long enough to look at: ....................................................", 110);
-    expect_refused(&p, "open: state file %s is damaged (file is not a database)");
+    expect_refused(&p, "open: state file FILE is damaged (file is not a database)");
     assert_string_equal(p.err.hint, "move it away to start with a new one, or name another file with HARNESS_STATE");
     snprintf(p.path, sizeof p.path, "%s/y.db", p.dir);
     store_close(must_open(&p));

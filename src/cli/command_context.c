@@ -1,0 +1,54 @@
+/* harness context: what the model will see, part by part. */
+#include <stdio.h>
+#include "agent/session.h"
+#include "cli/opening.h"
+#include "value/json.h"
+
+typedef struct Showing { Cli *cli; int64_t total; size_t n; } Showing;
+
+static void show(void *ctx, const SessionPart *p) {
+    Showing *s = ctx;
+    Buf *b = &s->cli->out;
+    s->total += p->tokens;
+    if (s->cli->json) {
+        buf_add(b, s->n++ ? STR(",\n  {\"part\":") : STR("  {\"part\":"));
+        json_write_string(b, p->what, false);
+        buf_add(b, STR(",\"name\":"));
+        json_write_string(b, p->name, false);
+        buf_add_fmt(b, ",\"tokens\":%lld,\"text\":", (long long)p->tokens);
+        json_write_string(b, p->text, false);
+        buf_add_char(b, '}');
+        return;
+    }
+    s->n++;
+    buf_add_fmt(b, "%7lld  " STR_FMT " " STR_FMT "\n", (long long)p->tokens, STR_ARG(p->what), STR_ARG(p->name));
+    if (!log_on(&s->cli->log, LOG_DEBUG)) return;
+    cli_escape(b, p->text, true);
+    buf_add_char(b, '\n');
+}
+
+int command_context(Cli *cli) {
+    Opening o;
+    Agents *agents = NULL;
+    Session *session = NULL;
+    Error err = { 0 };
+    int status = opening_open(&o, cli, NULL);
+    if (status >= 0) {
+        opening_close(&o);
+        return status;
+    }
+    AgentsConfig ac = { .model = str_from(args_value(&cli->args, "--model")) };
+    SessionConfig sc = { .agent = str_from(args_value(&cli->args, "--agent")) };
+    RunConfig rc = { .no_store = true };
+    Showing s = { .cli = cli };
+    if (cli->json) buf_add(&cli->out, STR("[\n"));
+    bool ok = agent_set_new(o.rt, &ac, &agents, &err) && session_open(agents, &sc, &rc, false, &session, &err)
+           && session_parts(session, show, &s, &err);
+    if (ok && cli->json) buf_add(&cli->out, STR("\n]\n"));
+    else if (ok) buf_add_fmt(&cli->out, "%7lld  in all, about (model " STR_FMT ")\n", (long long)s.total, STR_ARG(session_model_name(session)));
+    status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+    session_close(session, NULL);
+    agent_set_free(agents);
+    opening_close(&o);
+    return status;
+}

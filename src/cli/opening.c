@@ -1,0 +1,72 @@
+#include "cli/opening.h"
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "cli/report.h"
+
+static void gather(Opening *o) {
+    const Args *a = &o->cli->args;
+    for (size_t i = 0; i < a->n_flags; i++) {
+        if (strcmp(a->flags[i].flag->name, "--approve") == 0) VEC_PUSH(&o->approve, str_from(a->flags[i].value));
+        if (strcmp(a->flags[i].flag->name, "--allow-domain") == 0) VEC_PUSH(&o->domains, str_from(a->flags[i].value));
+    }
+}
+
+static bool timeout_flag(const Cli *cli, int64_t *out, Error *err) {
+    const char *text = args_value(&cli->args, "--timeout");
+    char *end;
+    if (!text) return true;
+    double s = strtod(text, &end);
+    if (*end || end == text || !isfinite(s) || s <= 0 || s > 1e9) return error_set(err, ERR_VALIDATION, "--timeout: \"%s\" is not a number of seconds", text);
+    *out = (int64_t)(s * 1000) > 0 ? (int64_t)(s * 1000) : 1;
+    return true;
+}
+
+static bool open_events(Opening *o, Error *err) {
+    const char *path = args_value(&o->cli->args, "--events");
+    if (!path) return true;
+    o->events = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    return o->events >= 0 || error_set(err, ERR_IO, "--events %s: %m", path);
+}
+
+int opening_open(Opening *o, Cli *cli, const char *const *writable) {
+    *o = (Opening){ .cli = cli, .events = -1 };
+    Error err = { 0 };
+    Problems problems = { 0 };
+    int64_t timeout_ms = 0;
+    gather(o);
+    if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!open_events(o, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    o->terminal = confirm_terminal_open(cli);
+    RuntimeConfig config = { .config = cli->config, .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
+                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
+                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
+                             .timeout_ms = timeout_ms, .log = &cli->log, .writable = writable };
+    int status = -1;
+    if (!runtime_open(&config, &o->rt, &problems, &err)) {
+        o->rt = NULL;
+        status = CLI_FAILED;
+        if (err.kind == ERR_NONE) report_failure(cli, &problems);
+        else cli_fail(cli, CLI_FAILED, &err);
+    }
+    problems_clear(&problems);
+    return status;
+}
+
+void opening_run_config(Opening *o, RunConfig *out) {
+    out->person = confirm_terminal_person(o->terminal);
+    if (o->events < 0) return;
+    o->sink = event_sink_lines(o->events, true);
+    out->sinks = &o->sink;
+    out->n_sinks = 1;
+    o->events = -1;
+}
+
+void opening_close(Opening *o) {
+    runtime_close(o->rt);
+    confirm_terminal_close(o->terminal);
+    if (o->events >= 0) close(o->events);
+    VEC_CLEAR(&o->approve);
+    VEC_CLEAR(&o->domains);
+}

@@ -1,0 +1,28 @@
+/* What the commands that run tools share: their flags (--yes, --approve, --events, --allow-domain, --timeout, --lenient,
+ * --ephemeral), the terminal, and an open runtime. */
+#pragma once
+#include "base/vec.h"
+#include "cli/confirm_terminal.h"
+#include "tool/runtime.h"
+
+typedef struct Opening {
+    Cli *cli;
+    VEC(Str) approve, domains;
+    Terminal *terminal;
+    int events;                          /* descriptor of --events until a run has it; -1: none */
+    EventSink sink;                      /* of it */
+    Runtime *rt;
+} Opening;
+
+#define OPENING_FLAGS \
+    { "--yes", NULL, NULL, NULL, "say yes to every confirmation" }, \
+    { "--approve", NULL, "TOOL", NULL, "say yes for this tool (may be repeated)" }, \
+    { "--events", NULL, "FILE", NULL, "append every event to FILE, as JSON lines" }, \
+    { "--allow-domain", NULL, "HOST", NULL, "let tools reach HOST (may be repeated)" }, \
+    { "--timeout", NULL, "S", NULL, "seconds, for tools that set none themselves" }
+
+/* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
+int opening_open(Opening *o, Cli *cli, const char *const *writable);
+void opening_close(Opening *o);
+/* The part of a run's configuration that comes from here; the sinks belong to the run from then on. */
+void opening_run_config(Opening *o, RunConfig *out);

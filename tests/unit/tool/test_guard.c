@@ -1,0 +1,143 @@
+#include "unit.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "tool/guard.h"
+
+static const char *const names[] = { "run", "confirm", "refuse" };
+
+static const struct { const char *command; GuardVerdict verdict; } cases[] = {
+#define REFUSE(text) { text, GUARD_REFUSE },
+#define CONFIRM(text) { text, GUARD_CONFIRM },
+#define RUN(text) { text, GUARD_RUN },
+#include "tool/guard_cases.def"
+};
+
+/* The verdict, with what must hold of every reason. */
+static GuardVerdict judge(Str command, Arena *arena, Str *reason) {
+    GuardVerdict v = guard_command(command, arena, reason);
+    assert_true(utf8_valid(*reason));
+    for (size_t i = 0; i < reason->n; i++) assert_true((unsigned char)reason->at[i] >= 32);
+    assert_int_equal(reason->n > 0, v != GUARD_RUN);
+    return v;
+}
+
+static void judges_every_row(void **state) {
+    (void)state;
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena = { 0 };
+        Str reason;
+        GuardVerdict v = judge(str_from(cases[i].command), &arena, &reason);
+        if (v != cases[i].verdict) {
+            print_error("%s instead of %s: %s (" STR_FMT ")\n", names[v], names[cases[i].verdict], cases[i].command, STR_ARG(reason));
+            wrong++;
+        }
+        arena_clear(&arena);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(sizeof cases / sizeof *cases >= 400);
+}
+
+/* What is refused stays refused in whatever it is wrapped, and a harmless wrapping of what must be asked about asks too. */
+static void sees_through_wrappings(void **state) {
+    (void)state;
+    static const struct { const char *before, *after; } wrappings[] = {
+        { "( ", "\n)" }, { "{ ", "\n}" }, { "true && { ", "\n}" }, { "if :; then\n", "\nfi" }, { "g() { ", "\n}" }, { "echo \"$( ", "\n)\"" }, { "ls\n", "\n" },
+        { "while x; do\n", "\ndone" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].verdict != GUARD_REFUSE) continue;
+        for (size_t k = 0; k < sizeof wrappings / sizeof *wrappings; k++) {
+            Arena arena = { 0 };
+            Str reason, text = str_from(arena_fmt(&arena, "%s%s%s", wrappings[k].before, cases[i].command, wrappings[k].after));
+            GuardVerdict v = judge(text, &arena, &reason);
+            if (v != GUARD_REFUSE) print_error("%s instead of refuse: " STR_FMT " (" STR_FMT ")\n", names[v], STR_ARG(text), STR_ARG(reason));
+            assert_int_equal(v, GUARD_REFUSE);
+            arena_clear(&arena);
+        }
+    }
+}
+
+/* Every beginning of every row: some verdict, no crash, and a reason. */
+static void survives_cut_text(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t n = 0; n < strlen(cases[i].command); n++) {
+            Arena arena = { 0 };
+            Str reason;
+            judge((Str){ cases[i].command, n }, &arena, &reason);
+            arena_clear(&arena);
+        }
+}
+
+static void add_many(Buf *b, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) buf_add(b, str_from(text));
+}
+
+static void is_bounded(void **state) {
+    (void)state;
+    static const struct { const char *open, *middle, *close; size_t n; } shapes[] = {
+        { "(", "ls", ")", 5000 }, { "$(", "ls", ")", 5000 }, { "{ ", "ls", ";}", 5000 }, { "${x:-", "y", "}", 5000 }, { "\"$(", "ls", ")\"", 5000 },
+        { "if ", "ls", "; then :; fi", 2000 }, { "f() ", "{ :; }", "", 5000 }, { "env ", "ls", "", 20000 }, { "sudo --x ", "ls", "", 5000 },
+        { "`", "ls", "`", 5000 }, { "$((", "1", "))", 5000 }, { "((", "1", "))", 5000 }, { "{a,b}", "", "", 500 }, { "{", "a", ",b}", 3000 }, { "<(", "ls", ")", 3000 },
+        { "case x in y) ", "ls", ";; esac", 1000 }, { "eval ", "ls", "", 5000 }, { "$x ", "y", "", 3000 }, { "a=$a$a;", "", "", 1000 }, { "a+=$a;", "", "", 1000 },
+        { "f() { f; f; };", "f", "", 20 }, { "<<A ", "\n", "A\n", 1000 }, { "xargs -I% ", "%", "", 1000 }, { "'", "", "", 9999 }, { "|", "", "", 999 }, { "[[ ", "x", "", 999 },
+        { "python -c 'system(\"", "x", "\")' ", 999 }, { "for x in a b; do ", "ls", "; done", 200 }, { "a() { b|b& }; b() { a|a& };", "", "", 300 },
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        Arena arena = { 0 };
+        Buf b = { 0 };
+        Str reason;
+        add_many(&b, shapes[i].open, shapes[i].n);
+        buf_add(&b, str_from(shapes[i].middle));
+        add_many(&b, shapes[i].close, shapes[i].n);
+        int64_t start = clock_mono_ns();
+        judge(buf_str(&b), &arena, &reason);
+        int64_t ms = (clock_mono_ns() - start) / 1000000;
+        if (ms > 2000) fail_msg("%s…: %lld ms", shapes[i].open, (long long)ms);
+        assert_true(arena.total < (size_t)512 << 20);
+        buf_clear(&b);
+        arena_clear(&arena);
+    }
+    Arena arena = { 0 };
+    Buf b = { 0 };
+    Str reason;
+    add_many(&b, "ls;", GUARD_COMMAND_MAX / 3 + 10);
+    assert_int_equal(judge(buf_str(&b), &arena, &reason), GUARD_CONFIRM);
+    assert_int_equal(guard_command(STR("reboot"), &arena, NULL), GUARD_REFUSE);
+    assert_int_equal(judge(STR("ls \0 x\xff\xfe"), &arena, &reason), GUARD_RUN);
+    assert_int_equal(judge(STR("\x01 -rf x"), &arena, &reason), GUARD_CONFIRM);
+    assert_int_equal(judge((Str){ NULL, 0 }, &arena, &reason), GUARD_RUN);
+    buf_clear(&b);
+    arena_clear(&arena);
+}
+
+static void gives_reasons(void **state) {
+    (void)state;
+    static const struct { const char *command, *reason; } rows[] = {
+        { "rm -rf x", "recursive forced removal (rm -rf)" },
+        { "git push origin +main", "forced push (git push +main)" },
+        { "dd of=/dev/sda", "dd writes to the device /dev/sda" },
+        { "mkfs x", "the command makes a filesystem" },
+        { ":(){ :|:& };:", "a fork bomb: the function : starts itself more than once" },
+        { "reboot", "the command shuts the machine down or restarts it" },
+        { "$x", "a command word cannot be known before it runs: …" },
+        { "curl x | sh", "what a shell reads and runs cannot be known before" },
+        { "echo 'x", "the command cannot be read with certainty: a ' is not closed" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Arena arena = { 0 };
+        Str reason;
+        guard_command(str_from(rows[i].command), &arena, &reason);
+        assert_str(reason, rows[i].reason);
+        arena_clear(&arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judges_every_row), cmocka_unit_test(sees_through_wrappings), cmocka_unit_test(survives_cut_text),
+        cmocka_unit_test(is_bounded), cmocka_unit_test(gives_reasons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
