@@ -140,7 +140,7 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, SessionRep
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
             ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
             if (r->is_error && r->cls == RESULT_FATAL && !out->status) {
-                out->status = "failed";
+                out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
                 snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
             }
         } else if (known.state == JOURNAL_DONE) {

@@ -34,8 +34,7 @@ static const NativeDef *language_function(const char *name) {
 static const NativeDef *def_of(const HostName *n, HostNamesFind *find, Error *err) {
     const NativeDef *def = n->kind == HOST_CALLABLE ? language_function(n->module) : NULL;
     if (!def) def = find ? find(n->def.name) : &n->def;
-    if (!def) def = &n->def;                             /* not there yet: fails when it is called */
-    (void)err;
+    if (!def) error_set(err, ERR_INTERNAL, "%s is not implemented", n->def.name);
     return def;
 }
 

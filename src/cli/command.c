@@ -103,6 +103,7 @@ static const Flag hooks_flags[] = {
 
 static const Flag help_flags[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
+    { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
     { 0 },
 };
 

@@ -38,6 +38,12 @@ static void end_progress(Terminal *t) {
     t->shows_progress = false;
 }
 
+/* What was typed before the question came was not meant as its answer. */
+static void start_question(Terminal *t) {
+    end_progress(t);
+    tcflush(t->fd, TCIFLUSH);
+}
+
 void confirm_terminal_close(Terminal *t) {
     if (!t) return;
     end_progress(t);
@@ -45,10 +51,8 @@ void confirm_terminal_close(Terminal *t) {
     free(t);
 }
 
-/* One line, without its end. False: nobody answered (end of file, Ctrl-C, a deadline). What was typed before the question came
- * is thrown away: it was not meant as the answer. */
+/* One line, without its end. False: nobody answered (end of file, Ctrl-C, a deadline). */
 static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
-    tcflush(t->fd, TCIFLUSH);
     for (;;) {
         struct pollfd fds[] = { { t->fd, POLLIN, 0 }, { cancel_fd(cancel), POLLIN, 0 } };
         int n = poll(fds, 2, cancel_poll_ms(cancel));
@@ -84,7 +88,7 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };
     ConfirmAnswer answer = CONFIRM_NO;
-    end_progress(t);
+    start_question(t);
     buf_add_fmt(&text, "harness: " STR_FMT " asks to run (" STR_FMT "):\n", STR_ARG(q->tool), STR_ARG(q->why));
     add_indented(&text, q->shown);
     buf_add(&text, STR("Run it? [y]es, [a]lways with these arguments, [t]he tool always, [N]o: "));
@@ -146,7 +150,7 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
     bool answered, agreed = false;
     Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
     if (!content) return false;
-    end_progress(t);
+    start_question(t);
     buf_add_fmt(&text, "harness: a tool asks: " STR_FMT "\n", STR_ARG(message));
     say(t, buf_str(&text));
     bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);

@@ -1,6 +1,7 @@
 #include "cli/help.h"
 #include <string.h>
 #include "cli/cli.h"
+#include "script/reference.h"
 
 enum { COLUMN = 28 };            /* where descriptions start */
 
@@ -59,6 +60,10 @@ void help_command(Buf *out, const Command *c) {
 int command_help(Cli *cli) {
     const Args *a = &cli->args;
     if (args_has(a, "--markdown")) return help_page(&cli->out), CLI_OK;
+    if (args_has(a, "--starlark-markdown")) {
+        Error err = { 0 };
+        return reference_page(&cli->out, &err) ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+    }
     if (a->n_operands == 0) return help_program(&cli->out), CLI_OK;
     Buf name = { 0 };
     buf_add_fmt(&name, "%s%s%s", a->operands[0], a->n_operands > 1 ? " " : "", a->n_operands > 1 ? a->operands[1] : "");

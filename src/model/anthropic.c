@@ -132,7 +132,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
 
 /* ---- the reply ---- */
 
-typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, overloaded; } Reading;
+typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, transient; unsigned half; } Reading;
 
 static void read_usage(ModelUsage *u, Value usage) {
     int64_t cached = request_int(usage, "cache_read_input_tokens");
@@ -183,13 +183,14 @@ static bool read_delta(Reading *r, int64_t index, Value delta, Error *err) {
 
 static bool read_error(Reading *r, Value error, Error *err) {
     Str type = request_text(error, "type"), words = request_text(error, "message");
-    r->overloaded = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
+    r->transient = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
     return error_set(err, ERR_PROVIDER, "anthropic: " STR_FMT, STR_ARG(words.n ? words : type.n ? type : STR("an error without a message")));
 }
 
 static bool parse(Reading *r, Str text, Value *root, Error *err) {
     heap_reset(r->heap);
-    if (json_read(r->heap, text, NULL, root, err) && value_is_dict(*root)) return true;
+    if (provider_json(r->heap, text, &r->half, root, err) && value_is_dict(*root)) return true;
+    r->transient = true;
     return error_set(err, ERR_PROVIDER, "anthropic sent what is not a JSON object: " STR_FMT, STR_ARG(str_sub(text, 0, 120)));
 }
 
@@ -235,7 +236,7 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     stream.ctx = &r;
     Buf body = { 0 };
     bool ok = write_request(m, request, r.heap, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);
-    if (!ok && r.overloaded) *retry = !stream.started;
+    if (!ok && r.transient) *retry = !stream.started;
     if (ok && !(ok = settle(&r, err))) *retry = !stream.started && strcmp(out->finish_reason, "content_filter") != 0;
     provider_draft_clear(&r.draft);
     heap_free(r.heap);

@@ -85,7 +85,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Buf *b, Error *
 
 /* ---- the reply ---- */
 
-typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done; int64_t last; } Reading;
+typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done; int64_t last; unsigned half; bool transient; } Reading;
 
 static void read_usage(ModelUsage *u, Value usage) {
     if (!value_is_dict(usage)) return;
@@ -138,18 +138,23 @@ static bool read_choice(Reading *r, Value choice, const char *part, Error *err) 
     return true;
 }
 
+/* An error inside of a stream has no status; its code or type says whether it may pass. */
+static bool read_error(Reading *r, Value error, Error *err) {
+    Str words = value_is_string(error) ? value_str(error) : request_text(error, "message"), type = request_text(error, "type");
+    int64_t code = request_int(error, "code");
+    r->transient = code == 429 || code >= 500 || str_eq(type, STR("server_error")) || str_eq(type, STR("rate_limit_error"));
+    return error_set(err, ERR_PROVIDER, "openai: " STR_FMT, STR_ARG(words.n ? words : STR("an error without a message")));
+}
+
 static bool read_document(Reading *r, Str text, const char *part, Error *err) {
     Value root;
     heap_reset(r->heap);
-    if (!json_read(r->heap, text, NULL, &root, err) || !value_is_dict(root)) {
-        err->kind = ERR_PROVIDER;
+    if (!provider_json(r->heap, text, &r->half, &root, err) || !value_is_dict(root)) {
+        r->transient = true;
         return error_set(err, ERR_PROVIDER, "openai sent what is not a JSON object: " STR_FMT, STR_ARG(str_sub(text, 0, 120)));
     }
     Value error = request_member(root, "error");
-    if (!value_is_gone(error) && !value_is_none(error)) {
-        Str words = value_is_string(error) ? value_str(error) : request_text(error, "message");
-        return error_set(err, ERR_PROVIDER, "openai: " STR_FMT, STR_ARG(words.n ? words : STR("an error without a message")));
-    }
+    if (!value_is_gone(error) && !value_is_none(error)) return read_error(r, error, err);
     read_usage(&r->draft.reply->usage, request_member(root, "usage"));
     const List *choices = request_list(root, "choices");
     return !choices || choices->n == 0 || read_choice(r, choices->at[0], part, err);
@@ -179,6 +184,7 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     stream.ctx = &r;
     Buf body = { 0 };
     bool ok = write_request(m, request, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);
+    if (!ok && r.transient) *retry = !stream.started;
     if (ok && !(ok = settle(&r, err))) *retry = !stream.started && strcmp(out->finish_reason, "content_filter") != 0;
     provider_draft_clear(&r.draft);
     heap_free(r.heap);

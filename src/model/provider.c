@@ -155,6 +155,56 @@ bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *
     return ok;
 }
 
+/* ---- reading ---- */
+
+/* The value of a \\uXXXX that begins here, else 0. */
+static unsigned escape_at(Str s, size_t i) {
+    unsigned c = 0;
+    if (s.n - i < 6 || s.at[i] != '\\' || s.at[i + 1] != 'u') return 0;
+    for (size_t k = i + 2; k < i + 6; k++) {
+        char d = s.at[k];
+        if (d >= '0' && d <= '9') c = c * 16 + (unsigned)(d - '0');
+        else if ((d | 32) >= 'a' && (d | 32) <= 'f') c = c * 16 + (unsigned)((d | 32) - 'a') + 10;
+        else return 0;
+    }
+    return c;
+}
+
+static bool is_high(unsigned c) { return c >= 0xd800 && c <= 0xdbff; }
+static bool is_low(unsigned c) { return c >= 0xdc00 && c <= 0xdfff; }
+
+/* A first half alone is kept for later, a second half alone gets the one that was kept; one without the other is U+FFFD. */
+static void join_halves(Str text, unsigned *half, Buf *out) {
+    for (size_t i = 0; i < text.n;) {
+        unsigned c = escape_at(text, i);
+        if (is_high(c) && i + 6 < text.n && is_low(escape_at(text, i + 6))) {
+            buf_add(out, str_sub(text, i, i + 12));
+            i += 12;
+        } else if (is_high(c)) {
+            *half = c;
+            i += 6;
+        } else if (is_low(c)) {
+            if (*half) buf_add_fmt(out, "\\u%04x\\u%04x", *half, c);
+            else buf_add(out, STR("\\ufffd"));
+            *half = 0;
+            i += 6;
+        } else {
+            size_t n = text.at[i] == '\\' && i + 1 < text.n ? 2 : 1;
+            buf_add(out, str_sub(text, i, i + n));
+            i += n;
+        }
+    }
+}
+
+bool provider_json(Heap *heap, Str text, unsigned *half, Value *out, Error *err) {
+    if (json_read(heap, text, NULL, out, NULL)) return true;
+    Buf whole = { 0 };
+    join_halves(text, half, &whole);
+    bool ok = json_read(heap, buf_str(&whole), NULL, out, err);
+    buf_clear(&whole);
+    return ok;
+}
+
 /* ---- gathering ---- */
 
 void provider_text(ProviderDraft *d, Str piece) {
@@ -199,12 +249,13 @@ static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
     return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
 }
 
-static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, Error *err) {
+/* No arguments at all means none are needed, unless the reply was cut before they came: then they must not parse. */
+static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool cut, Error *err) {
     Heap *h = d->reply->heap;
     Dict *one = dict_new(h, 3, err);
-    Str arguments = str_trim(buf_str(&c->arguments));
+    Str arguments = str_trim(buf_str(&c->arguments)), none = cut ? STR("{") : STR("{}");
     return one && put(h, one, "id", buf_str(&c->id), err) && put(h, one, "name", buf_str(&c->name), err)
-        && put(h, one, "arguments", arguments.n ? arguments : STR("{}"), err) && list_push(h, list, value_from_object(one), err);
+        && put(h, one, "arguments", arguments.n ? arguments : none, err) && list_push(h, list, value_from_object(one), err);
 }
 
 bool provider_finish(ProviderDraft *d, Error *err) {
@@ -213,14 +264,14 @@ bool provider_finish(ProviderDraft *d, Error *err) {
     if (!r->heap) r->heap = heap_new(2 * REPLY_MAX);
     List *list = list_new(r->heap, d->n, err);
     if (!list) return false;
+    r->truncated = strcmp(r->finish_reason, "length") == 0;
     for (size_t i = 0; i < d->n; i++) {
         if (d->calls[i].name.n == 0) return error_set(err, ERR_PROVIDER, "the reply has a tool call without a name");
         if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", REPLY_MAX);
         settle_id(d, i);
-        if (!add_call(d, list, &d->calls[i], err)) return false;
+        if (!add_call(d, list, &d->calls[i], r->truncated && i + 1 == d->n, err)) return false;
     }
     r->tool_calls = value_from_object(list);
-    r->truncated = strcmp(r->finish_reason, "length") == 0;
     return strcmp(r->finish_reason, "content_filter") != 0 || error_set(err, ERR_PROVIDER, "the provider's content filter stopped the answer");
 }
 

@@ -1,8 +1,9 @@
-/* Inside the module fs: mod_fs.c has the table; fs_lines.c and fs_search.c have some of its functions. Everything goes through
+/* Inside the module fs: mod_fs.c has the table; fs_diff.c, fs_lines.c and fs_search.c have some of its functions. Everything goes through
  * the call's jail (sandbox/jail.h). */
 #pragma once
 #include "script/script.h"
 
+NativeFn fs_diff;                                                                                  /* fs_diff.c */
 NativeFn fs_glob, fs_find;                                                                         /* fs_search.c */
 NativeFn fs_read_lines, fs_line_count, fs_insert_at, fs_replace, fs_replace_all, fs_replace_lines, fs_delete_lines;  /* fs_lines.c */
 

@@ -17,6 +17,7 @@ static const NativeParam replace_params[] = { { "path", NATIVE_STRING }, { "old"
 static const NativeParam replace_lines_params[] = {
     { "path", NATIVE_STRING }, { "start", NATIVE_INT }, { "end", NATIVE_INT }, { "content", NATIVE_STRING },
 };
+static const NativeParam diff_params[] = { { "a", NATIVE_STRING }, { "b", NATIVE_STRING } };
 static const NativeParam delete_params[] = { { "path", NATIVE_STRING }, { "start", NATIVE_INT }, { "end", NATIVE_INT } };
 
 const NativeDef script_fs[] = {
@@ -41,6 +42,7 @@ const NativeDef script_fs[] = {
     { "fs.replace_all", fs_replace_all, SCRIPT_PARAMS(replace_params), 3, SCRIPT_FN, "Replaces old wherever it is; gives how many times that was." },
     { "fs.replace_lines", fs_replace_lines, SCRIPT_PARAMS(replace_lines_params), 4, SCRIPT_FN, "Puts content in place of lines start to end, both included." },
     { "fs.delete_lines", fs_delete_lines, SCRIPT_PARAMS(delete_params), 3, SCRIPT_FN, "Removes lines start to end, both included." },
+    { "fs.diff", fs_diff, SCRIPT_PARAMS(diff_params), 2, SCRIPT_FN, "What differs between two files, as a unified diff; \"\" when nothing does." },
 };
 const size_t script_fs_n = sizeof script_fs / sizeof *script_fs;
 

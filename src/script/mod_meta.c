@@ -16,7 +16,7 @@ static const NativeParam call_params[] = {
 
 enum { META_FN = SCRIPT_FN | NATIVE_PLAIN_ERRORS, META_OPEN = SCRIPT_OPEN | NATIVE_PLAIN_ERRORS };
 #define TOOL_DOC "Adds a tool for the rest of the run: parameters as in a tool's file, script defines run(args)."
-#define HOOK_DOC "Adds a hook for the rest of the run: script defines run(payload); when is \"\" and priority 20 unless given."
+#define HOOK_DOC "Adds a hook for the rest of the run: script defines handle(event, payload); when is \"\" and priority 20 unless given."
 #define AGENT_DOC "Adds an agent for the rest of the run: the fields of an agent's file, by name; name is required."
 const NativeDef script_meta[] = {
     { "meta.tool_register", meta_tool, SCRIPT_PARAMS(tool_params), 4, META_FN, TOOL_DOC },

@@ -6,8 +6,8 @@
 #include "starlark/work.h"
 
 static NativeFn re_match, re_search, re_findall, re_replace, re_split;
-static const NativeParam two[] = { { "pattern", NATIVE_STRING }, { "s", NATIVE_STRING } };
-static const NativeParam three[] = { { "pattern", NATIVE_STRING }, { "repl", NATIVE_STRING }, { "s", NATIVE_STRING } };
+static const NativeParam two[] = { { "p", NATIVE_STRING }, { "s", NATIVE_STRING } };
+static const NativeParam three[] = { { "p", NATIVE_STRING }, { "repl", NATIVE_STRING }, { "s", NATIVE_STRING } };
 
 #define FIND_ALL_DOC "All matches: a list of the whole matches, or of lists of the groups when the pattern has groups."
 const NativeDef script_re[] = {

@@ -1,31 +1,32 @@
 /* The modules cache, ctx and metrics: values that outlive calls (script/shelf.h). */
+#include "base/clock.h"
 #include "script/script.h"
 #include "value/int.h"
 
 static NativeFn shelf_fn_get, shelf_fn_set, shelf_fn_has, shelf_fn_delete, shelf_fn_clear, shelf_fn_snapshot;
 static NativeFn metrics_incr, metrics_set, metrics_get, metrics_reset, metrics_snapshot;
-static const NativeParam get_params[] = { { "key", NATIVE_STRING }, { "default", NATIVE_ANY } };
-static const NativeParam set_params[] = { { "key", NATIVE_STRING }, { "value", NATIVE_ANY } };
-static const NativeParam key[] = { { "key", NATIVE_STRING } };
+static const NativeParam get_params[] = { { "k", NATIVE_STRING }, { "default", NATIVE_ANY } };
+static const NativeParam set_params[] = { { "k", NATIVE_STRING }, { "v", NATIVE_ANY } };
+static const NativeParam key[] = { { "k", NATIVE_STRING } };
 static const NativeParam incr_params[] = { { "name", NATIVE_STRING }, { "delta", NATIVE_INT | NATIVE_FLOAT } };
 static const NativeParam number_params[] = { { "name", NATIVE_STRING }, { "value", NATIVE_INT | NATIVE_FLOAT } };
 static const NativeParam name[] = { { "name", NATIVE_STRING } };
 static const NativeParam maybe_name[] = { { "name", NATIVE_STRING | NATIVE_NONE_IS_ABSENT } };
 
 const NativeDef script_cache[] = {
-    { "cache.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under key in this run, or the default (None)." },
-    { "cache.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of value, which must have a JSON form, for the rest of the run." },
-    { "cache.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under key?" },
-    { "cache.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets key; tells whether it was there." },
+    { "cache.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under k in this run, or the default (None)." },
+    { "cache.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of v, which must have a JSON form, for the rest of the run." },
+    { "cache.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under k?" },
+    { "cache.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets k; tells whether it was there." },
     { "cache.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Forgets everything." },
 };
 const size_t script_cache_n = sizeof script_cache / sizeof *script_cache;
 
 const NativeDef script_ctx[] = {
-    { "ctx.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under key in this turn, or the default (None)." },
-    { "ctx.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of value, which must have a JSON form, for the rest of the turn." },
-    { "ctx.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under key?" },
-    { "ctx.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets key; tells whether it was there." },
+    { "ctx.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under k in this turn, or the default (None)." },
+    { "ctx.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of v, which must have a JSON form, for the rest of the turn." },
+    { "ctx.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under k?" },
+    { "ctx.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets k; tells whether it was there." },
     { "ctx.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Forgets everything." },
     { "ctx.snapshot", shelf_fn_snapshot, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A dict of everything, sorted by key." },
 };
@@ -51,7 +52,8 @@ static bool shelf_of(Vm *vm, const NativeArgs *a, Shelf **out, Error *err) {
 static bool shelf_fn_get(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Shelf *s;
     Value v;
-    if (!shelf_of(vm, a, &s, err) || !shelf_get(s, script_arg(a, 0), vm_heap(vm), &v, err)) return false;
+    int64_t since = clock_mono_ns();
+    if (!shelf_of(vm, a, &s, err) || !shelf_get(s, script_arg(a, 0), vm_heap(vm), &v, err) || !script_charge(vm, since, err)) return false;
     if (!value_is_gone(v)) *out = v;
     else if (native_given(a, 1)) *out = a->at[1];
     return true;
@@ -60,7 +62,8 @@ static bool shelf_fn_get(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static bool shelf_fn_set(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     Shelf *s;
-    return shelf_of(vm, a, &s, err) && shelf_set(s, script_arg(a, 0), a->at[1], err);
+    int64_t since = clock_mono_ns();
+    return shelf_of(vm, a, &s, err) && shelf_set(s, script_arg(a, 0), a->at[1], err) && script_charge(vm, since, err);
 }
 
 static bool shelf_fn_has(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
@@ -81,7 +84,8 @@ static bool shelf_fn_clear(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 
 static bool shelf_fn_snapshot(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Shelf *s;
-    return shelf_of(vm, a, &s, err) && shelf_snapshot(s, vm_heap(vm), out, err);
+    int64_t since = clock_mono_ns();
+    return shelf_of(vm, a, &s, err) && shelf_snapshot(s, vm_heap(vm), out, err) && script_charge(vm, since, err);
 }
 
 static bool metrics_incr(Vm *vm, const NativeArgs *a, Value *out, Error *err) {

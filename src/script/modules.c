@@ -11,7 +11,7 @@ static const NativeDef *find_in(const NativeDef *defs, size_t n, const char *nam
 
 const NativeDef *script_find(const char *name) {
     const NativeDef *found = NULL;
-#define TABLE(table) if (!found) found = find_in(script_##table, script_##table##_n, name);
+#define TABLE(table, heading, about) if (!found) found = find_in(script_##table, script_##table##_n, name);
 #include "script/tables.def"
 #undef TABLE
     return found;

@@ -5,7 +5,7 @@
 #include "starlark/vm.h"
 
 /* tables.def: one table per module, of functions without a module per file. */
-#define TABLE(name) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
+#define TABLE(name, heading, about) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;
 #include "script/tables.def"
 #undef TABLE
 
@@ -19,6 +19,9 @@ const HostCalls *script_calls(Vm *vm);                     /* never NULL; its me
 /* For functions marked NATIVE_PLAIN_ERRORS: "ask is not available here", and errors of others with the name in front. */
 bool script_unavailable(const NativeArgs *a, Error *err);
 bool script_outcome(const NativeArgs *a, bool ok, Error *err);      /* returns ok */
+
+/* Accounts for work whose size only the clock can tell; `since` from clock_mono_ns(). */
+bool script_charge(Vm *vm, int64_t since, Error *err);
 
 /* ---- arguments ---- */
 

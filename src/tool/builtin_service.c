@@ -2,29 +2,12 @@
 #include "base/utf8.h"
 #include "tool/builtin.h"
 #include "tool/task.h"
-#include "value/int.h"
 
-static Value arg(const ToolCallFrame *f, const char *key) {
-    Value *v = dict_find_str(value_dict(f->args), str_from(key));
-    return v ? *v : VALUE_GONE;
-}
-
-static Str text_arg(const ToolCallFrame *f, const char *key) {
-    Value v = arg(f, key);
-    return value_is_string(v) ? value_str(v) : (Str){ 0 };
-}
-
-static int64_t int_arg(const ToolCallFrame *f, const char *key, int64_t fallback) {
-    Value v = arg(f, key);
-    int64_t n;
-    return value_is_int(v) && int_to_i64(v, &n) ? n : fallback;
-}
-
-static bool poll_task(ToolCallFrame *f, Error *err) { return task_poll(f->run, text_arg(f, "task_id"), f->heap, &f->value, err); }
-static bool cancel_task(ToolCallFrame *f, Error *err) { return task_cancel(f->run, text_arg(f, "task_id"), f->heap, &f->value, err); }
+static bool poll_task(ToolCallFrame *f, Error *err) { return task_poll(f->run, builtin_arg_text(f, "task_id", STR("")), f->heap, &f->value, err); }
+static bool cancel_task(ToolCallFrame *f, Error *err) { return task_cancel(f->run, builtin_arg_text(f, "task_id", STR("")), f->heap, &f->value, err); }
 
 static bool await_task(ToolCallFrame *f, Error *err) {
-    return task_await(f->run, text_arg(f, "task_id"), int_arg(f, "timeout_ms", -1), f->cancel, f->heap, &f->value, err);
+    return task_await(f->run, builtin_arg_text(f, "task_id", STR("")), builtin_arg_int(f, "timeout_ms", -1), f->cancel, f->heap, &f->value, err);
 }
 
 /* A piece that starts or ends inside a character leaves that character to the neighbouring piece. */
@@ -37,12 +20,12 @@ static Str whole_characters(Str s) {
 }
 
 static bool read_artifact(ToolCallFrame *f, Error *err) {
-    int64_t offset = int_arg(f, "offset", 0), limit = int_arg(f, "limit", 8192);
+    int64_t offset = builtin_arg_int(f, "offset", 0), limit = builtin_arg_int(f, "limit", 8192);
     Buf bytes = { 0 };
     uint64_t total = 0;
     Value text;
     Dict *d = dict_new(f->heap, 3, err);
-    bool ok = d && run_artifact_get(f->run, text_arg(f, "key"), (uint64_t)offset, (uint64_t)limit, &bytes, &total, err) &&
+    bool ok = d && run_artifact_get(f->run, builtin_arg_text(f, "key", STR("")), (uint64_t)offset, (uint64_t)limit, &bytes, &total, err) &&
               kind_text_value(f->heap, whole_characters(buf_str(&bytes)), &text, err) && dict_put_str(f->heap, d, STR("text"), text, err) &&
               dict_put_str(f->heap, d, STR("offset"), value_from_small(offset), err) &&
               dict_put_str(f->heap, d, STR("size"), value_from_small((int64_t)total), err);
@@ -52,23 +35,22 @@ static bool read_artifact(ToolCallFrame *f, Error *err) {
 }
 
 #define TASK_ID "\"task_id\":{\"type\":\"string\",\"description\":\"as the call that started it gave it\"}"
-#define READS .safety = { .read_only = true, .idempotent = true, .parallel_safe = true }
 
 const BuiltinDef builtin_services[] = {
     { .name = "task_poll", .title = "Poll a task", .description = "Tells whether a background task has ended, and its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID "},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      READS, .execute = poll_task, .service = true },
+      .execute = poll_task, .service = true },
     { .name = "task_await", .title = "Await a task", .description = "Waits until a background task has ended, and tells its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID ",\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"at most this "
                     "long\"}},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      READS, .execute = await_task, .service = true },
+      .execute = await_task, .service = true },
     { .name = "task_cancel", .title = "Cancel a task", .description = "Ends a background task.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID "},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      .safety = { .idempotent = true, .parallel_safe = true }, .execute = cancel_task, .service = true },
+      .parallel_safe = true, .execute = cancel_task, .service = true },
     { .name = "artifact_read", .title = "Read an artifact", .description = "Reads a part of a large result of this run by its key.",
       .parameters = "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0},"
                     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":16000,\"default\":8192}},\"required\":[\"key\"],"
                     "\"additionalProperties\":false}",
-      READS, .execute = read_artifact, .service = true },
+      .execute = read_artifact, .service = true },
     { 0 },
 };

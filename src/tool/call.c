@@ -1,5 +1,4 @@
 #include "tool/call.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -21,13 +20,11 @@ static bool reach_result(Pipe *p) {
 }
 
 /* A task has passed the gates already; only a retry meets them again. */
-void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed, Str key) {
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     bool again = false;
     p->f.entry = entry;
     p->out->name = entry->def.name;
     p->task = p->started = true;
-    snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(key));
-    p->f.idempotency_key = str_from(p->key);
     if (!pipe_parse(p)) return;
     p->args_changed = args_changed;
     if (pipe_execute(p, &again) && again) reach_result(p);

@@ -45,7 +45,7 @@ static bool is_deceptive(uint32_t c) {
            (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff) || (c >= 0xfff9 && c <= 0xfffb);
 }
 
-void confirm_escape(Buf *out, Str text) {
+void run_escape(Buf *out, Str text) {
     for (size_t i = 0; i < text.n;) {
         size_t n;
         uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);
@@ -74,8 +74,8 @@ static void remember(Run *r, Str tool, Str args) {
 static ConfirmAnswer ask_person(const Asked *a, Str args, Str why, Str shown) {
     const Person *person = &a->r->config.person;
     Buf safe = { 0 }, reason = { 0 };
-    confirm_escape(&safe, shown);
-    confirm_escape(&reason, why);
+    run_escape(&safe, shown);
+    run_escape(&reason, why);
     if (!redact_empty(a->r->rt->redactor)) redact_text(a->r->rt->redactor, &safe), redact_text(a->r->rt->redactor, &reason);
     pthread_mutex_lock(&a->r->rt->asking);
     /* Somebody may have said "the tool" while this call waited for its turn. */
@@ -135,6 +135,8 @@ bool pipe_confirm(Pipe *p) {
     Str why = { 0 };
     p->seen.why[0] = 0;
     buf_reset(&p->seen.shown);
+    buf_reset(&p->seen.path);
+    p->seen.asked = e->inspect && must_ask(p, &why);
     if (e->inspect && !e->inspect(&p->f, &p->seen, &err))
         return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
     if (!must_ask(p, &why)) return true;

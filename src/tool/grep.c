@@ -236,7 +236,7 @@ static bool search_start(Grep *g, Error *err) {
     Str start = g->in->start;
     const char *slash = memrchr(start.at, '/', start.n);
     char *folder = slash ? mem_dup(start.at, (size_t)(slash - start.at)) : mem_dup(".", 1), *name = str_dup(slash ? str_sub(start, (size_t)(slash - start.at) + 1, start.n) : start);
-    int dir = walk_open(g->in->root, folder);
+    int dir = walk_open_folder(g->in->root, folder);
     bool ok = dir >= 0 || error_set(err, ERR_IO, "%s: %m", folder);
     if (ok) {
         search_file(g, &g->thread[0], start, dir, name);

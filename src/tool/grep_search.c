@@ -129,7 +129,7 @@ static bool next_candidate(Search *s, size_t from, Line *l, size_t *at, bool *su
         RegexSpan span;
         if (!regex_find(p->regex, s->text, from, &span, 1, s->cancel, found, err)) return false;
         if (*found) *at = span.from;
-        *found = *found && (span.from < s->text.n || span.from == from);
+        *found = *found && (span.from < s->text.n || s->text.at[span.from - 1] != '\n');   /* no line behind the last break */
     }
     if (*found) *l = line_around(s->text, from, *at);
     return true;

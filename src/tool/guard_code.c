@@ -12,7 +12,7 @@ static bool has_any(Str s, const char *const *words) {
 }
 
 static bool starts_processes(Str s) {
-    return has_any(s, (const char *const[]){ "system", "exec", "popen", "Popen", "spawn", "subprocess", "qx", "`", "Open3", "check_call", "check_output", "run(", NULL });
+    return has_any(s, (const char *const[]){ "system", "exec", "popen", "Popen", "spawn", "subprocess", "qx", "`", "Open3", "check_call", "check_output", "run(", "getline", NULL });
 }
 
 static bool removes_trees(Str s) {

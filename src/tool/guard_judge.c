@@ -249,6 +249,7 @@ GuardVerdict guard_command(Str command, Arena *arena, Str *reason) {
         }
     }
     table_clear(&j.variables);
+    table_clear(&j.aliases);
     table_clear(&j.functions);
     if (reason) *reason = j.reason;
     return j.verdict;

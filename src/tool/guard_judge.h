@@ -31,6 +31,7 @@ typedef struct Guard {
     unsigned depth, calls;              /* nodes, and functions, that are being judged */
     size_t work;                        /* what may still be done; 0: give up, and say so */
     Table variables;                    /* name: GuardField *, when guessing */
+    Table aliases;                      /* the same */
     Table functions;                    /* name: const GuardNode * */
 } Guard;
 

@@ -396,6 +396,8 @@ static void skip_prefixes(GuardLexer *x) {
         if (!take_reserved(x, "time")) return;
         guard_lex_blanks(x);
         if (str_starts(str_sub(x->s, x->i, x->i + 3), STR("-p "))) x->i += 2;
+        guard_lex_blanks(x);
+        if (str_starts(str_sub(x->s, x->i, x->i + 3), STR("-- "))) x->i += 2;
     }
 }
 

@@ -27,7 +27,7 @@ static void judge_rm(Guard *j, const GuardField *args, size_t n) {
     bool recursive = false, force = false, hidden = false;
     for (size_t i = 0; i < n && !is(&args[i], "--"); i++) {
         recursive |= has_letter(&args[i], "rR") || is_long(&args[i], "recursive", 1);
-        force |= has_letter(&args[i], "f") || is_long(&args[i], "force", 1);
+        force |= has_letter(&args[i], "f") || is_long(&args[i], "force", 1) || is(&args[i], "--interactive=never");
         hidden |= !args[i].exact && is_option(&args[i]);
     }
     if (recursive && force) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (rm -rf)");

@@ -106,7 +106,24 @@ static void run_alias(Guard *j, const GuardField *argv, size_t n, GuardInput in)
         GuardField f = argv[i];
         f.text = arena_str(j->arena, str_sub(f.text, (size_t)equals + 1, f.text.n));
         guard_judge_script(j, &f, in);
+        if (!j->guess) continue;
+        GuardField *kept = ARENA_NEW(j->arena, GuardField);
+        *kept = f;
+        table_put(&j->aliases, arena_str(j->arena, str_sub(argv[i].text, 0, (size_t)equals)), kept);
     }
+}
+
+/* An alias, used: its text with the arguments behind it. It may not stand for itself again. */
+static void use_alias(Guard *j, Str name, const GuardField *alias, const GuardField *argv, size_t n, GuardInput in) {
+    GuardField *all = ARENA_ARRAY(j->arena, GuardField, n);
+    memcpy(all, argv, n * sizeof *all);
+    all[0] = *alias;
+    GuardField text = guard_word_join(j, all, n);
+    table_put(&j->aliases, name, NULL);
+    j->only_worst++;
+    guard_judge_script(j, &text, in);
+    j->only_worst--;
+    table_put(&j->aliases, name, (void *)(uintptr_t)alias);
 }
 
 /* ---- other interpreters ---- */
@@ -226,6 +243,8 @@ static void run_name(Guard *j, Str name, const GuardField *argv, size_t n, Guard
         { "eval", run_eval }, { "source", run_source }, { ".", run_source }, { "trap", run_trap }, { "alias", run_alias },
     };
     const GuardNode *function = j->guess ? table_get(&j->functions, name) : NULL;
+    const GuardField *alias = j->guess ? table_get(&j->aliases, name) : NULL;
+    if (alias) use_alias(j, name, alias, argv, n, in);
     if (function && j->calls < CALLS_MAX) run_function(j, function, argv, n, in);
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (str_eq(name, str_from(builtins[i].name))) builtins[i].run(j, argv, n, in);

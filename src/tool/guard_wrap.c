@@ -157,6 +157,7 @@ static void run_watch(Guard *j, const GuardField *argv, size_t n, GuardInput in)
 static void run_ssh(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
     static const Wrapper ssh = { "ssh", "bcDEeFIiJLlmOopQRSWwB", "", 1, false };
     size_t i = skip_options(j, &ssh, argv, n, in) + 1;
+    if (i < n && is(&argv[i], "--")) i++;
     if (i < n) run_joined(j, argv + i, n - i, in);
     else guard_run_input(j, in, "a remote shell");
 }

@@ -105,7 +105,7 @@ static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *ou
         return true;
     }
     Buf safe = { 0 };
-    confirm_escape(&safe, message);
+    run_escape(&safe, message);
     pthread_mutex_lock(&p->f.runtime->asking);
     bool ok = person->ask(person->ctx, buf_str(&safe), schema, heap, out, h->cancel, err);
     pthread_mutex_unlock(&p->f.runtime->asking);

@@ -1,5 +1,6 @@
 /* meta.*: scripts that look at tools, call them and make new ones. Off unless meta.enabled; bounded; asked of hooks; and what is
  * made obeys all policy, because it is a tool like any other. */
+#include "artifact/builtin_names.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
@@ -136,6 +137,7 @@ static bool register_tool(Pipe *p, Project *made, Error *err) {
     Run *r = p->f.run;
     ToolDef *def = &made->tools[0];
     ToolEntry e = { .def = *def, .execute = def->script ? kind_starlark : kind_missing, .scope = r->id };
+    if (builtin_names_has(def->name)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is built in", STR_ARG(def->name));
     if (def->injected.n) return error_set(err, ERR_POLICY, "a tool that a script registers gets no injected values");
     if (!safety_of(def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety is looser than what the script does");
     return registry_add(p->f.runtime->registry, &e, err);

@@ -58,6 +58,7 @@ void pipe_give(Pipe *p) {
     shrink(&p->data);
     shrink(&p->agreed_args);
     shrink(&p->seen.shown);
+    shrink(&p->seen.path);
     p->seen.why[0] = 0;
     pthread_mutex_lock(&rt->lock);
     p->next = rt->pipes;
@@ -72,6 +73,7 @@ void pipe_free(Pipe *p) {
     buf_clear(&p->data);
     buf_clear(&p->agreed_args);
     buf_clear(&p->seen.shown);
+    buf_clear(&p->seen.path);
     free(p);
 }
 
@@ -159,6 +161,7 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const cha
     buf_add_vfmt(&message, fmt, ap);
     va_end(ap);
     Result *r = p->out;
+    p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
     r->cls = cls;
     r->step = str_from(step);
     r->rule = arena_str(&p->arena, rule);
@@ -216,9 +219,9 @@ void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value p
     p->f.heap = heap;                    /* the outcome is made where the caller's values are */
     pipe_dispatch(p, event, (Str){ 0 }, payload, out);
     p->f.heap = own;
-    bool broken = p->broken;
+    if (p->broken) {
+        out->decision = HOOK_BLOCK;      /* what cannot be written down is not done */
+        snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
+    }
     pipe_give(p);
-    if (!broken) return;
-    out->decision = HOOK_BLOCK;          /* what cannot be written down is not done */
-    snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
 }

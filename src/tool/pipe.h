@@ -47,7 +47,7 @@ int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);
 bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
-void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed, Str key);   /* the work of a task */
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* the work of a task */
 bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
 
 /* Ends the call with an error result and the event tool.refused. Always false. */

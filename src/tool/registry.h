@@ -14,7 +14,12 @@ typedef bool ToolExecute(struct ToolCallFrame *frame, Error *err);
 
 /* Looks at the final arguments, after the hooks and before anything runs. False refuses the call (*err says why). Filling `why`
  * asks for a person's agreement; `shown` is what that person sees (a command, a diff), raw: the asker escapes it. */
-typedef struct ToolInspection { char why[256]; Buf shown; } ToolInspection;
+typedef struct ToolInspection {
+    char why[256];
+    Buf shown;
+    bool asked;                          /* given: a person is asked anyway, so `shown` is wanted */
+    Buf path;                            /* the resolved path that was judged; the executor may go to no other; empty: none */
+} ToolInspection;
 typedef bool ToolInspect(struct ToolCallFrame *frame, ToolInspection *out, Error *err);
 
 struct ToolEntry {

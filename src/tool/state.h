@@ -102,7 +102,7 @@ bool run_session_save(Run *r, Error *err);
 bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,
                  Error *err);
 
-void confirm_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
+void run_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
 
 /* host_calls.c, meta.c */
 extern const HostCalls runtime_host_calls;

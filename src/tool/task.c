@@ -22,7 +22,6 @@ struct Task {
     /* A tool's call: */
     Call call;
     const ToolEntry *entry;
-    char key[48];
     bool args_changed;
     /* or work of a room below: */
     TaskWork *work;
@@ -110,7 +109,7 @@ static void work_call(Task *t) {
     Result r;
     Buf value = { 0 }, all = { 0 };
     Pipe *p = pipe_take(t->run, &t->call, t->cancel, &r);
-    pipe_resume(p, t->entry, t->args_changed, str_from(t->key));
+    pipe_resume(p, t->entry, t->args_changed);
     bool ok = !p->broken && pipe_finish(p);
     TaskStatus status = TASK_FAILED;
     if (ok) {
@@ -223,10 +222,11 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.agents = copy_names(a, c->agents, c->n_agents);
     t->call.tools = copy_names(a, c->tools, c->n_tools);
     t->call.removed = copy_names(a, c->removed, c->n_removed);
+    t->call.hooks = copy_names(a, c->hooks, c->n_hooks);
+    t->call.key = arena_str(a, p->f.idempotency_key);
     t->call.trace = NULL;
     t->entry = p->f.entry;
     t->args_changed = p->args_changed;
-    snprintf(t->key, sizeof t->key, "%s", p->f.idempotency_key.at);
 }
 
 static bool task_value(Heap *h, Str id, const char *status, Value *out, Error *err) {

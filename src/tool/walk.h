@@ -44,4 +44,4 @@ bool walk_tree(const WalkInput *in, Cancel *cancel, WalkReport *report, Error *e
 unsigned walk_threads(const WalkInput *in);   /* how many threads a walk with this input uses */
 
 /* Opens a folder below `root` ("." or "a/b") without following any link on the way. -1 with errno set. */
-int walk_open(int root, const char *folder);
+int walk_open_folder(int root, const char *folder);

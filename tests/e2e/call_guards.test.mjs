@@ -1,8 +1,6 @@
 // Hooks around harness call: every way a guard can fail blocks; no later hook gets past an earlier one.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { chmodSync } from 'node:fs';
-import { join } from 'node:path';
 import { caller, hook, tool } from './calls.mjs';
 
 const touch = tool('fs.write("ran", args.get("v", "1"))\nreturn "done"', 'parameters:\n  v: { type: string }');
@@ -81,12 +79,8 @@ test('composition: a hook registered at run time cannot either', t => {
   const p = caller(t, {
     'harness.md': '---\nmeta: { enabled: true }\n---\n',
     '.harness/tools/touch.md': touch,
-    '.harness/tools/go.md': tool(`meta.hook_register("z", "tool.pre", """
-def handle(event, payload):
-    if payload["name"] == "touch":
-        return modify(dict(payload, args = {"v": "bad"}))
-    return allow()
-""", priority = 90)
+    '.harness/tools/go.md': tool(`code = "def handle(event, payload):\\n    if payload[\\"name\\"] != \\"touch\\": return allow()\\n    return modify(dict(payload, args = {\\"v\\": \\"bad\\"}))\\n"
+meta.hook_register("z", "tool.pre", code, priority = 90)
 return meta.call_tool("touch", {"v": "good"})`),
     '.harness/hooks/guard.md': guard,
   });

@@ -1,12 +1,12 @@
 // harness call of command and argv tools; environment, injected values, secrets.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { caller, tool } from './calls.mjs';
 
 const command = (text, head = '') => `---\nid: c\nname: C\ndescription: d\ncommand: ${JSON.stringify(text)}\n${head}---\n`;
-const space = (files, env) => ({ 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n', ...files });
+const space = files => ({ 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n', ...files });
 
 test('command: a rendered template through a shell', t => {
   const p = caller(t, space({

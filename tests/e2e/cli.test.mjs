@@ -179,6 +179,12 @@ test('the reference page is what the table says', () => {
   for (const command of commands()) assert.ok(stdout.includes(`\n## harness ${command}\n`), command);
 });
 
+test('the reference page of scripts is what the tables say', () => {
+  const { status, stdout } = run(['help', '--starlark-markdown']);
+  assert.equal(status, 0);
+  assert.equal(stdout, readFileSync(join(root, 'docs/reference/starlark.md'), 'utf8'), 'run make docs');
+});
+
 test('completion scripts come from the table and parse', t => {
   const dir = folder(t);
   for (const name of ['bash', 'zsh', 'fish']) {

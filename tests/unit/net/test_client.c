@@ -113,7 +113,7 @@ static bool answer_names(void *ctx, const char *host, Addresses *out, Error *err
     World *w = ctx;
     size_t n = (size_t)atomic_fetch_add(&w->asked, 1);
     if (strcmp(host, "missing.example") == 0) return error_set(err, ERR_IO, "resolve %s: no such name", host);
-    if (strcmp(host, "slow.example") == 0) usleep(300000);
+    if (strcmp(host, "slow.example") == 0) usleep(1000000);
     *out = w->answers[n < w->n_answers ? n : w->n_answers - 1];
     return true;
 }
@@ -491,7 +491,7 @@ static void ends_at_once(void **state) {
         pthread_create(&thread, NULL, fire_soon, token);
         int64_t start = clock_mono_ns();
         assert_false(client_send(w.client, &r, token, &out, &err));
-        assert_true(clock_mono_ns() - start < 280000000);
+        assert_true(clock_mono_ns() - start < 800000000);
         assert_int_equal(err.kind, ERR_CANCELLED);
         assert_int_equal(out.sent, i == 0);
         pthread_join(thread, NULL);
@@ -502,7 +502,7 @@ static void ends_at_once(void **state) {
         assert_int_equal(err.kind, ERR_TIMEOUT);
         assert_string_equal(err.msg, "timed out after 0.05 s");
     }
-    usleep(400000);
+    usleep(1200000);
     close_world(&w);
 }
 

@@ -27,7 +27,7 @@ static bool answer_names(void *ctx, const char *host, Addresses *out, Error *err
     World *w = ctx;
     int n = atomic_fetch_add(&w->asked, 1);
     if (strcmp(host, "missing.example") == 0) return error_set(err, ERR_IO, "resolve %s: no such name", host);
-    if (strcmp(host, "slow.example") == 0) usleep(200000);
+    if (strcmp(host, "slow.example") == 0) usleep(1000000);
     const char *text = w->answers[n < 4 && w->answers[n] ? n : 0];
     while (*text) {
         size_t length = strcspn(text, " ");
@@ -293,7 +293,7 @@ static void clients_that_leave(void **state) {
         if (i % 3 == 0) send_all(fd, STR("some bytes"));
         close(fd);
     }
-    for (int i = 0; i < 300 && open_descriptors() > before; i++) usleep(10000);
+    for (int i = 0; i < 1000 && open_descriptors() > before; i++) usleep(10000);
     assert_true(open_descriptors() <= before);
     close_world(&w);
 }
@@ -307,13 +307,13 @@ static void stopping_ends_everything(void **state) {
     int64_t start = clock_mono_ns();
     proxy_stop(w.proxy);
     w.proxy = NULL;
-    assert_true(clock_mono_ns() - start < 150000000);
+    assert_true(clock_mono_ns() - start < 800000000);
     char byte;
     assert_true(recv(tunnel, &byte, 1, 0) <= 0 && recv(half, &byte, 1, 0) <= 0 && recv(looking, &byte, 1, 0) <= 0);
     close(tunnel);
     close(half);
     close(looking);
-    usleep(300000);
+    usleep(1200000);
     close_world(&w);
 }
 

@@ -76,6 +76,8 @@ static const ScriptCase reading[] = {
     { "fs.read_lines('a.txt')", "[\"one\", \"two\", \"three\"]" }, { "fs.read_lines('a.txt', 2)", "[\"two\", \"three\"]" }, { "fs.read_lines('a.txt', 2, 2)", "[\"two\"]" },
     { "fs.read_lines('a.txt', start=9)", "[]" }, { "fs.read_lines('a.txt', 2, 1)", "[]" }, { "fs.read_lines('open.txt', end=None)", "[\"one\", \"two\"]" }, { "fs.read_lines('crlf.txt')", "[\"one\", \"two\"]" },
     { "fs.read_lines('a.txt', 0)", "error: fs.read_lines: for parameter start: must be between 1 and …" }, { "fs.read_lines('empty')", "[]" },
+    { "fs.diff('a.txt', 'open.txt')", "\"--- a.txt\\n+++ open.txt\\n@@ -1,3 +1,2 @@\\n one\\n-two\\n-three\\n+two\\n\\\\ No newline at end of file\\n\"" },
+    { "fs.diff('a.txt', 'a.txt')", "\"\"" }, { "fs.diff('a.txt', 'no')", "error: fs.diff: no: no such file…" }, { "fs.diff('bad', 'a.txt')", "error: fs.diff: bad: not UTF-8 text (byte 3)" },
     { "[fs.line_count(p) for p in ['a.txt', 'open.txt', 'empty', 'bad']]", "[3, 2, 0, 1]" },
 };
 

@@ -11,7 +11,7 @@ static const ScriptCase cases[] = {
     { "a = [1]\nfor i in range(60):\n  a = [a, a]\ncache.set('f', a)", "error: cache.set: cache is full (16 MiB)" }, { "cache.set('big', 'x' * (17 << 20))", "error: cache.set: cache is full (16 MiB)" },
     { "for i in range(100):\n  cache.set('big', 'x' * (3 << 20))\nreturn len(cache.get('big'))", "3145728" },
     { "for i in range(10):\n  cache.set('big' + str(i), 'x' * (3 << 20))", "error: cache.set: cache is full (16 MiB)" }, { "cache.get('n', 1), cache.has('big')", "(None, True)" },
-    { "cache.clear()\nreturn cache.has('big')", "False" }, { "cache.get(1)", "error: cache.get: for parameter key: got int, want string" },
+    { "cache.clear()\nreturn cache.has('big')", "False" }, { "cache.get(1)", "error: cache.get: for parameter k: got int, want string" },
     { "ctx.set('b', 1)\nctx.set('a', [2])\nreturn [ctx.snapshot(), cache.has('a')]", "[{\"a\": [2], \"b\": 1}, False]" }, { "ctx.delete('a')\nreturn ctx.snapshot()", "{\"b\": 1}" },
     { "for i in range(20):\n  ctx.set(str(20 - i), i)\nreturn ctx.snapshot()['13']", "7" }, { "ctx.clear()\nreturn ctx.snapshot()", "{}" },
     { "metrics.get('a')", "0" }, { "metrics.incr('a'), metrics.incr('a', 2), metrics.incr('f', 0.5), metrics.incr('a', 1 << 70)", "(1, 3, 0.5, 1180591620717411303427)" },

@@ -4,7 +4,7 @@
 static const ScriptCase re_cases[] = {
     { "re.match('a(b)?', 'ab')", "[\"ab\", \"b\"]" }, { "re.match('a(b)?', 'ac')", "[\"a\", None]" }, { "re.match('b', 'ab')", "None" },
     { "re.match('a|b', 'xb')", "None" }, { "re.match('(?x) a # note', 'ab')", "[\"a\"]" }, { "re.match('', '')", "[\"\"]" },
-    { "re.search('b+', 'abbc')", "[\"bb\"]" }, { "re.search('z', 'abc')", "None" }, { "re.search(pattern='é', s='né')", "[\"é\"]" },
+    { "re.search('b+', 'abbc')", "[\"bb\"]" }, { "re.search('z', 'abc')", "None" }, { "re.search(p='é', s='né')", "[\"é\"]" },
     { "re.findall('[0-9]+', 'a1b22c333')", "[\"1\", \"22\", \"333\"]" }, { "re.findall('(a)(b)?', 'ab a')", "[[\"a\", \"b\"], [\"a\", None]]" },
     { "re.findall('(a)', 'aa')", "[[\"a\"], [\"a\"]]" }, { "re.find_all('x*', 'axb')", "[\"\", \"x\", \"\", \"\"]" },
     { "re.findall('', 'éa')", "[\"\", \"\", \"\"]" }, { "re.findall('^a', 'aaa')", "[\"a\"]" }, { "re.findall('(?m)^a', 'a\\na')", "[\"a\", \"a\"]" },
@@ -17,7 +17,7 @@ static const ScriptCase re_cases[] = {
     { "re.split(',\\\\s*', 'a, b,c')", "[\"a\", \"b\", \"c\"]" }, { "re.split('', 'ab')", "[\"a\", \"b\"]" }, { "re.split(',', '')", "[\"\"]" },
     { "re.split(',', ',a,')", "[\"\", \"a\", \"\"]" }, { "re.split('x', 'abc')", "[\"abc\"]" },
     { "re.match('(', 'a')", "error: re.match: regular expression: at 2: missing closing parenthesis" },
-    { "re.match(1, 'a')", "error: re.match: for parameter pattern: got int, want string" },
+    { "re.match(1, 'a')", "error: re.match: for parameter p: got int, want string" },
     { "re.search('(a+)+$', 'a' * 60 + 'b')", "error: re.search: regular expression: too many steps" },
     { "re.search('a', 'é'[1:])", "error: re.search: regular expression: the text is not valid UTF-8" },
     { "[re.match('(a)', 'a') for i in range(3)]", "[[\"a\", \"a\"], [\"a\", \"a\"], [\"a\", \"a\"]]" },

@@ -65,6 +65,8 @@ static void finds_lines(void **state) {
         { "\\Qfood\\E", "b/c.txt:1:1:food\n" },
         { "x?", "a.txt:1:1:one foo\na.txt:2:1:two\na.txt:3:1:foo three foo\na.txt:4:1:\na.txt:5:1:last foo\nb/c.txt:1:1:food\nb/c.txt:2:1:bar\nb/c.txt:3:1:foo\n"
                 "b/latin.txt:1:1:caf\uFFFD foo \uFFFD\nb/latin.txt:2:1:ok\n" },
+        { "$", "a.txt:1:8:one foo\na.txt:2:4:two\na.txt:3:14:foo three foo\na.txt:4:1:\na.txt:5:9:last foo\nb/c.txt:1:5:food\nb/c.txt:2:4:bar\nb/c.txt:3:4:foo\n"
+               "b/latin.txt:1:11:caf\uFFFD foo \uFFFD\nb/latin.txt:2:3:ok\n" },
         { "absent", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&(GrepInput){ .root = t.fd, .pattern = str_from(cases[i].pattern) }, cases[i].found);

@@ -1,0 +1,6 @@
+/* The reference of everything a script can use, as a Markdown page (docs/reference/starlark.md). */
+#pragma once
+#include "base/error.h"
+#include "base/str.h"
+
+bool reference_page(Buf *out, Error *err);

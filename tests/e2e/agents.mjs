@@ -1,0 +1,88 @@
+// Projects whose agent is talked to: harness run -p with a state of its own, its events, and servers that play a model.
+import { createServer } from 'node:http';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LLMock } from '@copilotkit/aimock';
+import { add, project, start } from './harness.mjs';
+import { tool } from './calls.mjs';
+
+// Retries without waiting long, so that faults can be tried by the dozen.
+export const quick = '{ max_attempts: 5, initial_backoff_ms: 5, max_backoff_ms: 20 }';
+
+// harness.md with a model. `head` is more frontmatter.
+export function harness(model, head = '', prompt = 'Be brief.') {
+  const fields = Object.entries(model).map(([k, v]) => `  ${k}: ${v}\n`).join('');
+  return `---\nmodel:\n${fields}${head}${head && !head.endsWith('\n') ? '\n' : ''}---\n${prompt}\n`;
+}
+
+// The same for a model written in Starlark: `script` is the file with reply(messages, tools).
+export function scripted(script, head = '', prompt = 'Be brief.') {
+  return { 'harness.md': harness({ provider: 'script', name: 'scripted', script: 'model.star' }, head, prompt), 'model.star': script };
+}
+
+// Writes one line into effects.log each time it runs: what a test counts.
+export const effect = (head = '') => tool('fs.append("effects.log", str(args["n"]) + "\\n")\nreturn {"did": args["n"]}',
+  `${head}${head && !head.endsWith('\n') ? '\n' : ''}parameters:\n  n: { type: integer, required: true }`);
+
+export function talker(t, files, { env = {} } = {}) {
+  const dir = project(t, files);
+  const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
+  t.after(() => rmSync(state, { recursive: true, force: true }));
+  const base = { HARNESS_STATE: join(state, 'harness.db'), OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
+  const log = join(state, 'events.jsonl');
+  const read = out => {
+    let reply = null;
+    try { reply = JSON.parse(out.stdout); } catch { /* it failed before there was a run */ }
+    return { ...out, reply };
+  };
+  const lines = path => (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').filter(Boolean);
+  const harness = (args, options = {}) => start(['-C', dir, ...args], { ...options, env: { ...base, ...options.env } });
+  return {
+    dir, state, log, env: base, harness,
+    add: more => add(dir, more),
+    has: path => existsSync(join(dir, path)),
+    text: path => readFileSync(join(dir, path), 'utf8'),
+    // One job; `reply` is what --json says.
+    say: async (text, flags = [], options = {}) => {
+      rmSync(log, { force: true });
+      return read(await harness(['run', '-p', text, '--json', '--events', log, ...flags], options));
+    },
+    resume: async (run, flags = [], options = {}) => read(await harness(['runs', 'resume', run, '--json', ...flags], options)),
+    runs: async () => JSON.parse((await harness(['runs', '--json'])).stdout),
+    show: async run => JSON.parse((await harness(['runs', 'show', run, '--json'])).stdout),
+    events: type => lines(log).map(line => JSON.parse(line)).filter(e => !type || e.type === type),
+    effects: () => lines(join(dir, 'effects.log')),
+  };
+}
+
+// The mock server, with one function that answers every request in OpenAI's terms.
+export async function mock(t, answer, options = {}, fixture = {}) {
+  const server = new LLMock({ port: 0, ...options });
+  server.on({}, answer, fixture);
+  await server.start();
+  t.after(() => server.stop());
+  return server;
+}
+
+export const surfaces = {
+  openai: url => ({ provider: 'openai', name: 'gpt-test', base_url: `${url}/v1`, retry: quick }),
+  anthropic: url => ({ provider: 'anthropic', name: 'claude-test', base_url: url, retry: quick }),
+};
+
+// A server of our own: `handle(request, response, body, n)` for the nth request, n from 0.
+export async function server(t, handle) {
+  const requests = [];
+  const http = createServer((request, response) => {
+    let text = '';
+    request.on('data', piece => { text += piece; });
+    request.on('end', () => {
+      const body = text ? JSON.parse(text) : null;
+      requests.push({ url: request.url, headers: request.headers, body });
+      Promise.resolve(handle(request, response, body, requests.length - 1)).catch(e => { response.destroy(e); });
+    });
+  });
+  await new Promise(done => http.listen(0, '127.0.0.1', done));
+  t.after(() => { http.closeAllConnections(); return new Promise(done => http.close(done)); });
+  return { url: `http://127.0.0.1:${http.address().port}`, requests };
+}
