@@ -52,10 +52,10 @@ static bool read_seconds(const char *text, int64_t *ms, Error *err) {
 }
 
 /* A folder that does not exist is a slip of the pen, better told than ignored. */
-static bool add_root(Texts *list, const char *flag, const char *path, Error *err) {
-    char *full = realpath(path, NULL);
-    if (!full) return error_set(err, ERR_IO, "%s %s: %m", flag, path);
-    VEC_PUSH(list, full);
+static bool add_root(const Job *j, Texts *list, const char *flag, const char *path, Error *err) {
+    char full[PATH_MAX];
+    if (!sandbox_root(j->rules.workspace, path, full, err)) return error_wrap(err, "%s", flag);
+    VEC_PUSH(list, mem_dup(full, strlen(full)));
     return true;
 }
 
@@ -67,8 +67,8 @@ static bool read_flags(Job *j, Error *err) {
         else if (strcmp(name, "--allow-domain") == 0) VEC_PUSH(&j->domains, str_from(value));
         else if (strcmp(name, "--best-effort") == 0) j->rules.mode = SANDBOX_BEST_EFFORT;
         else if (strcmp(name, "--explain") == 0) j->explain = true;
-        else if (strcmp(name, "--read") == 0 && !add_root(&j->read, name, value, err)) return false;
-        else if (strcmp(name, "--write") == 0 && !add_root(&j->write, name, value, err)) return false;
+        else if (strcmp(name, "--read") == 0 && !add_root(j, &j->read, name, value, err)) return false;
+        else if (strcmp(name, "--write") == 0 && !add_root(j, &j->write, name, value, err)) return false;
         else if (strcmp(name, "--timeout") == 0 && !read_seconds(value, &j->timeout_ms, err)) return false;
     }
     if (j->domains.n && j->rules.net == SANDBOX_NET_OPEN)

@@ -2,7 +2,7 @@
  * attempts victim FOLDER  a process with secrets, outside
  * attempts read FILE      shows it; for copies of this program that have privileges by their file
  *
- * Lines NAME=VALUE of the list are variables. Each attempt has the time limit below and a line "@@ NAME STATUS" over what it
+ * Lines NAME=VALUE of the list are variables. Each attempt has the time limit below and a line "@@ NAME STATUS TIME" over what it
  * has printed. */
 #include <poll.h>
 #include <signal.h>
@@ -79,10 +79,16 @@ static _Noreturn void run_one(const char *line, int output) {
     _exit(*line == '@' ? 0 : 99);
 }
 
+static long now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 static int wait_for(pid_t child) {
     int status = 0;
-    struct timespec nap = { 0, 1000000 };
-    for (int ms = 0; ms < SECONDS * 1000; ms++) {
+    struct timespec nap = { 0, 500000 };
+    for (long until = now_ms() + SECONDS * 1000; now_ms() < until;) {
         if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         nanosleep(&nap, NULL);
     }
@@ -92,10 +98,10 @@ static int wait_for(pid_t child) {
     return 124;
 }
 
-static void report(const char *name, int status, int output) {
+static void report(const char *name, int status, long ms, int output) {
     static char text[OUTPUT_MAX];
     ssize_t n = pread(output, text, sizeof text, 0);
-    printf("@@ %s %d\n", name, status);
+    printf("@@ %s %d %ld ms\n", name, status, ms);
     if (n > 0) fwrite(text, 1, (size_t)n, stdout);
     printf("\n");
     fflush(stdout);
@@ -108,12 +114,14 @@ static void attempt(const char *name, const char *line, const char *outside) {
     snprintf(path, sizeof path, "%s/%s", outside, name);
     setenv("OUT", path, 1);
     fflush(stdout);
+    long from = now_ms();
     pid_t child = fork();
     if (child == 0) {
         if (chdir(name) < 0) _exit(98);
         run_one(line, output);
     }
-    report(name, child < 0 ? 97 : wait_for(child), output);
+    int status = child < 0 ? 97 : wait_for(child);
+    report(name, status, now_ms() - from, output);
     close(output);
 }
 
