@@ -137,6 +137,18 @@ static void say_layers(const Job *j) {
     buf_clear(&text);
 }
 
+/* Best effort is not silent about what it does without. */
+static void warn_of_less(const Job *j) {
+    SandboxRules strict = j->rules;
+    Error err = { 0 };
+    Buf text = { 0 };
+    strict.mode = SANDBOX_STRICT;
+    if (j->rules.mode != SANDBOX_BEST_EFFORT || sandbox_available(&strict, &err)) return;
+    buf_add_fmt(&text, "%s: the command is not fully confined (--explain shows the layers there are)", err.msg);
+    cli_say(j->cli, SAY_WARNING, buf_str(&text));
+    buf_clear(&text);
+}
+
 /* The terminal may be left in any state by a program that was ended. */
 static bool keep_terminal(struct termios *was) { return tcgetattr(STDIN_FILENO, was) == 0; }
 
@@ -191,6 +203,7 @@ static int run(Job *j, Error *err) {
         j->rules.write_roots = j->write.at;
         pass_environment(j);
         if (j->explain) say_layers(j);
+        warn_of_less(j);
         if (run_command(j, &result, err)) status = report(j, &result);
         else status = cli_fail(j->cli, err->kind == ERR_CANCELLED ? CLI_INTERRUPTED : err->kind == ERR_IO ? EXIT_NOT_RUN : CLI_FAILED, err);
     }

@@ -198,7 +198,10 @@ static void scheduler_real_time(void) {
 
 static void signal_other(void) { want("kill", kill(number("VICTIM"), SIGURG)); }
 static void signal_zero(void) { want("kill", kill(number("VICTIM"), 0)); }
-static void signal_group(void) { want("kill", kill(-getpgid(number("VICTIM")), SIGURG)); }
+static void signal_group(void) {
+    pid_t group = getpgid(number("VICTIM"));
+    want("kill", group < 0 ? -1 : kill(-group, SIGURG));
+}
 static void signal_thread(void) {
     want("tkill", syscall(SYS_tkill, number("VICTIM"), SIGURG));
     want("tgkill", syscall(SYS_tgkill, number("VICTIM"), number("VICTIM"), SIGURG));
@@ -235,7 +238,13 @@ static void signal_by_exit(void) {
     if (child == 0) _exit(0);
     usleep(100000);
 }
-static void signal_by_parent(void) { want("pidfd of the supervisor", syscall(SYS_pidfd_send_signal, syscall(SYS_pidfd_open, number("SUPERVISOR"), 0), SIGURG, NULL, 0)); }
+/* Seen by the end of everything, if it works. */
+static void signal_by_pidfd(void) {
+    int fd = (int)syscall(SYS_pidfd_open, number("SUPERVISOR"), 0);
+    (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    (void)syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0);
+    usleep(100000);
+}
 
 const Attempt process_attempts[] = {
     { "memory-file", proc_mem }, { "memory-file-write", proc_mem_write }, { "memory-file-supervisor", proc_mem_supervisor },
@@ -248,6 +257,6 @@ const Attempt process_attempts[] = {
     { "processors", processors }, { "scheduler", scheduler }, { "scheduler-real-time", scheduler_real_time },
     { "signal", signal_other }, { "signal-zero", signal_zero }, { "signal-group", signal_group }, { "signal-thread", signal_thread },
     { "signal-queue", signal_queue }, { "signal-pidfd", signal_pidfd }, { "signal-supervisor", signal_supervisor },
-    { "signal-by-descriptor", signal_by_descriptor }, { "signal-by-exit", signal_by_exit }, { "signal-by-pidfd", signal_by_parent },
+    { "signal-by-descriptor", signal_by_descriptor }, { "signal-by-exit", signal_by_exit }, { "signal-by-pidfd", signal_by_pidfd },
     { NULL, NULL },
 };
