@@ -134,8 +134,8 @@ const Command command_table[] = {
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
                  "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
-                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1 when\n"
-                 "the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
+                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1\n"
+                 "when the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
                  "confirmation is refused unless --yes or --approve allows it.",
         .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
                    "harness call run_command --arg command='make test' --trace",
@@ -250,9 +250,9 @@ const Command command_table[] = {
     {
         .name = "run", .operands = "",
         .summary = "work with the project's agent",
-        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone goes\n"
-                 "to standard output. Every call of a tool goes through the whole pipeline. The run\n"
-                 "is kept: `harness runs` lists it, and one that was interrupted can be resumed.",
+        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone\n"
+                 "goes to standard output. Every call of a tool goes through the whole pipeline.\n"
+                 "The run is kept: `harness runs` lists it, and an interrupted one can be resumed.",
         .example = "harness run -p 'What does this project do?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
         .flags = run_flags, .run = command_run,
@@ -268,9 +268,9 @@ const Command command_table[] = {
     {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
         .summary = "go on with a run that was interrupted",
-        .about = "Goes on where the run stopped. What was done is not done again: results are taken\n"
-                 "from the journal, calls that only read or can be repeated are repeated, and of the\n"
-                 "others the model learns that their outcome is unknown. RUN may be a prefix.",
+        .about = "Goes on where the run stopped. What was done is not done again: results come\n"
+                 "from the journal, calls that only read or can be repeated are repeated, and of\n"
+                 "the others the model learns that their outcome is unknown. RUN may be a prefix.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
         .flags = run_flags, .run = command_runs_resume,
