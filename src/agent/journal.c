@@ -175,7 +175,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
             *unfinished = false;
         } else if (str_eq(e->type, STR("turn.undone"))) {
             int64_t n = request_int(e->data, "messages");
-            f->messages->n -= n < f->messages->n ? (uint32_t)n : f->messages->n;
+            f->messages->n -= n < 0 ? 0 : n < f->messages->n ? (uint32_t)n : f->messages->n;
         }
         if (!ok) return false;
     }

@@ -43,7 +43,7 @@ static bool named_provider(const Project *p, Str name, Str provider, ModelDef *o
 
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     pthread_mutex_lock(&a->lock);
-    bool ok = named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
+    bool ok = (a->config.every && (*def = *a->config.every, true)) || named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
            || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
     Model *found = NULL;
     if (ok) {

@@ -96,6 +96,16 @@ static const Flag sandbox_flags[] = {
     { 0 },
 };
 
+static const Flag test_flags[] = {
+    { "--junit", NULL, "FILE", NULL, "write the results to FILE, as JUnit XML" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { 0 },
+};
+
 static const Flag hooks_flags[] = {
     { "--stats", NULL, NULL, NULL, "how often each was asked, blocked and failed, and its mean time" },
     { 0 },
@@ -326,6 +336,21 @@ const Command command_table[] = {
         .example = "harness starlark -e 'sorted([3, 1, 2])'\n"
                    "harness starlark --bench sieve.star run",
         .flags = starlark_flags, .run = command_starlark,
+    },
+    {
+        .name = "test", .operands = "[FILE...]", .max = 1000,
+        .summary = "run the tests of the project",
+        .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (by file or by name),\n"
+                 "each in a copy of the workspace, a few at a time. No model is asked over a network\n"
+                 "and nothing is kept in the store. A test that fails shows what was expected and\n"
+                 "what came; the last line is N passed, M failed. Exits 1 when one failed.",
+        .example = "harness test\n"
+                   "harness test guard_commands --junit results.xml",
+        .json = "{passed, failed, tests: [{name, file, ok, elapsed_ms, failures: [{check, expected, got}]}]}\n"
+                "\n"
+                "check is the key that did not hold, as in expect.tool_called. expected is empty when\n"
+                "the test itself is wrong or could not be run; got says why.",
+        .flags = test_flags, .run = command_test,
     },
     {
         .name = "tools", .operands = "",

@@ -71,12 +71,20 @@ static int64_t wait_before(const Model *m, int attempt, int64_t asked_ms) {
     return m->jitter && whole > 1 ? whole / 2 + (int64_t)random_below((uint64_t)whole / 2 + 1) : whole;
 }
 
+/* A count that is none must not lower what limits are compared with. */
+static void tidy(ModelUsage *u) {
+    int64_t *counts[] = { &u->input, &u->output, &u->cached };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (*counts[i] < 0) *counts[i] = 0;
+}
+
 bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err) {
     for (int attempt = 1;; attempt++) {
         bool retry = false;
         int64_t asked = -1;
         *out = (ModelReply){ .attempts = attempt };
         if (m->provider->complete(m, request, cancel, out, &retry, &asked, err)) {
+            tidy(&out->usage);
             provider_price(m, &out->usage);
             return true;
         }

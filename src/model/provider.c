@@ -249,12 +249,13 @@ static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
     return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
 }
 
-static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, Error *err) {
+/* No arguments at all means none are needed, unless the reply was cut before they came: then they must not parse. */
+static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool cut, Error *err) {
     Heap *h = d->reply->heap;
     Dict *one = dict_new(h, 3, err);
-    Str arguments = str_trim(buf_str(&c->arguments));
+    Str arguments = str_trim(buf_str(&c->arguments)), none = cut ? STR("{") : STR("{}");
     return one && put(h, one, "id", buf_str(&c->id), err) && put(h, one, "name", buf_str(&c->name), err)
-        && put(h, one, "arguments", arguments.n ? arguments : STR("{}"), err) && list_push(h, list, value_from_object(one), err);
+        && put(h, one, "arguments", arguments.n ? arguments : none, err) && list_push(h, list, value_from_object(one), err);
 }
 
 bool provider_finish(ProviderDraft *d, Error *err) {
@@ -263,14 +264,14 @@ bool provider_finish(ProviderDraft *d, Error *err) {
     if (!r->heap) r->heap = heap_new(2 * REPLY_MAX);
     List *list = list_new(r->heap, d->n, err);
     if (!list) return false;
+    r->truncated = strcmp(r->finish_reason, "length") == 0;
     for (size_t i = 0; i < d->n; i++) {
         if (d->calls[i].name.n == 0) return error_set(err, ERR_PROVIDER, "the reply has a tool call without a name");
         if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", REPLY_MAX);
         settle_id(d, i);
-        if (!add_call(d, list, &d->calls[i], err)) return false;
+        if (!add_call(d, list, &d->calls[i], r->truncated && i + 1 == d->n, err)) return false;
     }
     r->tool_calls = value_from_object(list);
-    r->truncated = strcmp(r->finish_reason, "length") == 0;
     return strcmp(r->finish_reason, "content_filter") != 0 || error_set(err, ERR_PROVIDER, "the provider's content filter stopped the answer");
 }
 

@@ -29,7 +29,7 @@ static bool read_script(Model *m, const Project *p, Buf *text, char **file, Erro
 
 static bool load(Scripted *s, Str text, const char *file, Error *err) {
     Source source = { .file = str_from(file), .text = text };
-    ModuleOptions options = { .universe = s->universe };
+    ModuleOptions options = { .universe = s->universe, .predeclared = s->universe->json_math };
     if (!module_compile(s->heap, &source, &options, &s->module, NULL, err)) return error_place(err, file, 0, 0);
     Vm *vm = vm_new(s->heap, &(VmConfig){ .max_steps = LOAD_STEPS });
     bool ok = module_load(vm, s->module, NULL, err);

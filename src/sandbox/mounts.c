@@ -74,10 +74,29 @@ static bool protect_path(const char *path, Error *err) {
     return ok;
 }
 
+/* What only root may read although everybody may read the rest of /etc. Root's children keep that right (CAP_DAC_OVERRIDE,
+ * without which nothing of other users' in the workspace could be worked on), so these are covered: a device on a mount
+ * without devices cannot be opened by anyone. */
+static bool cover_secrets(Error *err) {
+    static const char *const secrets[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab",
+        "/etc/security/opasswd", "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key" };
+    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
+        if (access(secrets[i], F_OK) != 0) continue;
+        int fd = copy_mounts("/dev/null");
+        bool ok = fd >= 0 && set_flags(fd, "", AT_EMPTY_PATH, MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY) && put_mounts(fd, secrets[i], err);
+        if (fd >= 0) close(fd);
+        if (!ok) return error_set(err, ERR_SANDBOX, "cover %s: %m", secrets[i]);
+    }
+    static const char keys[] = "/etc/ssl/private";
+    return access(keys, F_OK) != 0 || syscall(SYS_mount, "none", keys, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, "size=4k,mode=0700") == 0
+        || error_set(err, ERR_SANDBOX, "cover %s: %m", keys);
+}
+
 bool mounts_enter(const char *const *write, const char *const *protect, Error *err) {
     if (!make_private()) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
     if (!keep_writable(write, err)) return false;
     for (size_t i = 0; protect && protect[i]; i++)
         if (!protect_path(protect[i], err)) return false;
+    if (!cover_secrets(err)) return false;
     return mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
 }

@@ -46,14 +46,24 @@ static bool has_pidfd(void) {
 }
 
 /* Tried in a child, because there is no way back out of a namespace. Only system calls there: other threads may be
- * running. */
+ * running. No signal tells of its end: nobody but us knows of it. */
+static pid_t trial;
+static pthread_once_t trial_once = PTHREAD_ONCE_INIT;
+
+static void start_trial(void) {
+    if (geteuid() != 0) return;
+    trial = (pid_t)syscall(SYS_clone, CLONE_NEWNS | CLONE_NEWPID, NULL, NULL, NULL, NULL);
+    if (trial == 0) _exit(mounts_try() ? 0 : 1);
+}
+
+void probe_begin(void) { pthread_once(&trial_once, start_trial); }
+
 static bool can_isolate(void) {
-    if (geteuid() != 0) return false;
-    pid_t child = (pid_t)syscall(SYS_clone, CLONE_NEWNS | CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
-    if (child == 0) _exit(mounts_try() ? 0 : 1);
+    probe_begin();
     int status = 1;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    pid_t ended = -1;
+    while (trial > 0 && (ended = waitpid(trial, &status, __WALL)) < 0 && errno == EINTR) {}
+    return ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static void ask(void) {

@@ -13,6 +13,9 @@ typedef struct Probe {
 } Probe;
 
 const Probe *probe_kernel(void);        /* any thread */
+/* Starts the part that takes long, and must be tried before the program restrains itself: whether private mounts are
+ * possible. Does not wait. */
+void probe_begin(void);
 
 /* One line per capability for `harness doctor`. */
 typedef void ProbeEach(void *ctx, const char *check, bool ok, const char *detail);

@@ -11,6 +11,7 @@
 
 bool sandbox_start(Sandbox **out, Error *err) {
     int pair[2];
+    probe_begin();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) return error_set(err, ERR_SANDBOX, "socketpair: %m");
     pid_t pid = fork();
     if (pid == 0) {

@@ -1,4 +1,5 @@
 /* The modules cache, ctx and metrics: values that outlive calls (script/shelf.h). */
+#include "base/clock.h"
 #include "script/script.h"
 #include "value/int.h"
 
@@ -51,7 +52,8 @@ static bool shelf_of(Vm *vm, const NativeArgs *a, Shelf **out, Error *err) {
 static bool shelf_fn_get(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Shelf *s;
     Value v;
-    if (!shelf_of(vm, a, &s, err) || !shelf_get(s, script_arg(a, 0), vm_heap(vm), &v, err)) return false;
+    int64_t since = clock_mono_ns();
+    if (!shelf_of(vm, a, &s, err) || !shelf_get(s, script_arg(a, 0), vm_heap(vm), &v, err) || !script_charge(vm, since, err)) return false;
     if (!value_is_gone(v)) *out = v;
     else if (native_given(a, 1)) *out = a->at[1];
     return true;
@@ -60,7 +62,8 @@ static bool shelf_fn_get(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static bool shelf_fn_set(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     Shelf *s;
-    return shelf_of(vm, a, &s, err) && shelf_set(s, script_arg(a, 0), a->at[1], err);
+    int64_t since = clock_mono_ns();
+    return shelf_of(vm, a, &s, err) && shelf_set(s, script_arg(a, 0), a->at[1], err) && script_charge(vm, since, err);
 }
 
 static bool shelf_fn_has(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
@@ -81,7 +84,8 @@ static bool shelf_fn_clear(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 
 static bool shelf_fn_snapshot(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Shelf *s;
-    return shelf_of(vm, a, &s, err) && shelf_snapshot(s, vm_heap(vm), out, err);
+    int64_t since = clock_mono_ns();
+    return shelf_of(vm, a, &s, err) && shelf_snapshot(s, vm_heap(vm), out, err) && script_charge(vm, since, err);
 }
 
 static bool metrics_incr(Vm *vm, const NativeArgs *a, Value *out, Error *err) {

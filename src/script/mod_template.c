@@ -1,4 +1,5 @@
 /* The module template. */
+#include "base/clock.h"
 #include "script/script.h"
 #include "starlark/work.h"
 #include "template/template.h"
@@ -14,7 +15,8 @@ const size_t script_template_n = sizeof script_template / sizeof *script_templat
 
 static bool render(Vm *vm, const Template *t, Value vars, Value *out, Error *err) {
     Buf text = { 0 };
-    bool ok = template_render(t, vars, &text, err) && vm_work(vm, text.n / 16, err) && script_text(vm, buf_str(&text), out, err);
+    int64_t since = clock_mono_ns();
+    bool ok = template_render(t, vars, &text, err) && script_charge(vm, since, err) && script_text(vm, buf_str(&text), out, err);
     buf_clear(&text);
     return ok;
 }

@@ -1,6 +1,7 @@
 #include "script/script.h"
 
 #include <math.h>
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "starlark/work.h"
 #include "value/int.h"
@@ -22,6 +23,11 @@ bool host_log(Host *h, LogLevel level, Str message, Error *err) {
     if (h->calls && h->calls->log) return h->calls->log(h, level, message, err);
     LOG_WRITE(h->log, level, STR_FMT, STR_ARG(message));
     return true;
+}
+
+bool script_charge(Vm *vm, int64_t since, Error *err) {
+    int64_t ns = clock_mono_ns() - since;
+    return vm_work(vm, ns > 0 ? (size_t)ns / 10 : 0, err);
 }
 
 /* ---- arguments ---- */

@@ -20,6 +20,9 @@ const HostCalls *script_calls(Vm *vm);                     /* never NULL; its me
 bool script_unavailable(const NativeArgs *a, Error *err);
 bool script_outcome(const NativeArgs *a, bool ok, Error *err);      /* returns ok */
 
+/* Accounts for work whose size only the clock can tell; `since` from clock_mono_ns(). */
+bool script_charge(Vm *vm, int64_t since, Error *err);
+
 /* ---- arguments ---- */
 
 /* Text or bytes of a string or bytes argument; "" when it was not given. */

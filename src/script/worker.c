@@ -1,6 +1,7 @@
 #include "script/worker.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "script/host.h"
@@ -12,8 +13,9 @@ enum { FREE_MAX = 64 };
 #endif
 #define HEAP_DEFAULT ((size_t)64 << 20)
 
-/* Those not in use are a stack: the one given back last is the one whose memory is still near. */
-struct Workers { pthread_mutex_t lock; Worker *free; size_t n_free, heap_bytes; uint32_t depth; };
+/* Those not in use: one at hand, which changes owner in one step, and a stack under the lock. The one given back last is the one
+ * whose memory is still near. */
+struct Workers { _Atomic(Worker *) hand; pthread_mutex_t lock; Worker *free; size_t n_free, heap_bytes; uint32_t depth; };
 
 Workers *worker_pool_new(size_t heap_bytes, uint32_t depth) {
     Workers *w = mem_zero(1, sizeof *w);
@@ -32,6 +34,8 @@ static void worker_free(Worker *worker) {
 
 void worker_pool_free(Workers *w) {
     if (!w) return;
+    Worker *hand = atomic_load(&w->hand);
+    if (hand) worker_free(hand);
     while (w->free) {
         Worker *worker = w->free;
         w->free = worker->next;
@@ -50,7 +54,7 @@ static Worker *worker_new(Workers *w) {
 
 static void print(void *ctx, Str line) { host_log(ctx, LOG_INFO, line, NULL); }
 
-Worker *worker_take(Workers *w, Host *host, Cancel *cancel) {
+static Worker *pop(Workers *w) {
     pthread_mutex_lock(&w->lock);
     Worker *worker = w->free;
     if (worker) {
@@ -58,6 +62,12 @@ Worker *worker_take(Workers *w, Host *host, Cancel *cancel) {
         w->n_free--;
     }
     pthread_mutex_unlock(&w->lock);
+    return worker;
+}
+
+Worker *worker_take(Workers *w, Host *host, Cancel *cancel) {
+    Worker *worker = atomic_exchange_explicit(&w->hand, NULL, memory_order_acquire);
+    if (!worker) worker = pop(w);
     if (!worker) worker = worker_new(w);
     vm_reset(worker->vm, &(VmConfig){ .max_depth = w->depth, .cancel = cancel, .host = host, .keep = worker,
                                       .print = host ? print : NULL, .print_ctx = host });
@@ -68,6 +78,8 @@ Worker *worker_take(Workers *w, Host *host, Cancel *cancel) {
 void worker_give(Workers *w, Worker *worker) {
     heap_reset(worker->heap);
     vm_reset(worker->vm, NULL);                          /* copies of globals may be large too */
+    Worker *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&w->hand, &none, worker, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&w->lock);
     bool keep = w->n_free < FREE_MAX;
     if (keep) {

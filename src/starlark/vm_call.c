@@ -172,8 +172,12 @@ static bool wrap_native(const NativeDef *def, Error *err) {
     return error_wrap(err, "%s", def->name);
 }
 
-static bool allowed_now(const Vm *vm, const NativeDef *def, Error *err) {
-    if (!(def->flags & NATIVE_HOST) || !vm->loading) return true;
+/* What reaches outside may take long: a loop of such calls must notice its deadline after a few of them. */
+enum { HOST_WORK = 256 };
+
+static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
+    if (!(def->flags & NATIVE_HOST)) return true;
+    if (!vm->loading) return vm_work(vm, HOST_WORK, err);
     return error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
 }
 

@@ -47,6 +47,16 @@ function works(user, cwd, script, options) {
 for (const user of users) {
   const as = (name, body) => test(`sandbox, as ${user.name}: ${name}`, body);
 
+  as('passwords and host keys stay unread, whoever runs it', t => {
+    const dir = workspace(t, user);
+    for (const secret of ['/etc/shadow', '/etc/gshadow']) {
+      const r = sandbox(user, dir, ['--', 'cat', secret]);
+      assert.equal(r.status, 1, secret);
+      assert.equal(r.stdout, '', secret);
+    }
+    assert.match(works(user, dir, 'head -1 /etc/passwd; ls /etc/ssl/private 2>/dev/null || true'), /^root:[^\n]*\n$/);
+  });
+
   as('a C build with make and gcc', t => {
     const dir = workspace(t, user, {
       'main.c': '#include <stdio.h>\nint add(int, int);\nint main(void) { printf("%d\\n", add(2, 3)); return 0; }\n',

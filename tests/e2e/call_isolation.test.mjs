@@ -1,0 +1,11 @@
+// The layers that need a look at the kernel before harness restrains itself hold in calls too, not only in `harness sandbox`.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { caller, tool } from './calls.mjs';
+
+test('a call has the private mounts and processes that harness sandbox has', { skip: process.getuid() !== 0 && 'only root has them' }, t => {
+  const c = caller(t, { '.harness/tools/shell.md': tool('return exec.run("sh", ["-c", args["command"]])', 'parameters: {command: {type: string}}') });
+  const { value } = c.call('shell', { command: 'cat /etc/shadow; ls -d /proc/[0-9]* | wc -l' });
+  assert.match(value.stderr, /Permission denied/);
+  assert.ok(Number(value.stdout) < 10, `processes of others are in sight: ${value.stdout}`);
+});
