@@ -136,9 +136,9 @@ static bool set_state(Runtime *rt, Error *err) {
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
-    static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
-    const char **hidden = ARENA_ARRAY(&rt->arena, const char *, 5);
-    for (size_t i = 0; rt->state && i < 4; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease" };
+    const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
+    for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
                      .protect = rt->rules.protect, .hidden = hidden };
     if (!jail_new(&in, &rt->jail, err)) return false;
