@@ -155,6 +155,7 @@ typedef struct ProjectInput {
     Universe *universe;          /* NULL: one of its own */
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
+    const struct Project *within;/* project_define: its secrets may be named; NULL: none */
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 

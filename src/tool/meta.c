@@ -110,19 +110,24 @@ bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value de
            ((ask_hooks(p, event, kind, definition, err) && emit_made(p, event, kind, definition, err)) || (take_place(p->f.run, kind, -1, err), false));
 }
 
-static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
-    Runtime *rt = p->f.runtime;
+Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err) {
     Project *made = NULL;
     Problems problems = { 0 };
-    Buf text = { 0 };
-    ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe };
-    if (json_write(&text, definition, &(JsonWrite){ 0 }, err) && !project_define(&in, list, buf_str(&text), &made, &problems)) {
+    ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe,
+                        .within = rt->project };
+    if (!project_define(&in, list, definition, &made, &problems)) {
         size_t i = 0;
         while (i < problems.n && problems.at[i].severity != PROBLEM_ERROR) i++;
         error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(i < problems.n ? problems.at[i].message : STR("the definition is not valid")));
     }
-    buf_clear(&text);
     problems_clear(&problems);
+    return made;
+}
+
+static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
+    Buf text = { 0 };
+    Project *made = json_write(&text, definition, &(JsonWrite){ 0 }, err) ? runtime_define(p->f.runtime, list, buf_str(&text), err) : NULL;
+    buf_clear(&text);
     return made;
 }
 

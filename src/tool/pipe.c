@@ -142,10 +142,10 @@ bool pipe_set_error(Pipe *p, Str message) {
     r->is_error = true;
     r->content = VALUE_GONE;
     Dict *d = dict_new(h, 2, &err);
-    String *s = string_new(h, r->error, &err);
-    if (d && s && dict_put_str(h, d, STR("error"), value_from_object(s), &err) &&
+    Value said;
+    if (d && kind_text_value(h, r->error, &said, &err) && dict_put_str(h, d, STR("error"), said, &err) &&
         (!r->timed_out || dict_put_str(h, d, STR("timed_out"), VALUE_TRUE, &err)))
-        r->value = value_from_object(d);
+        r->value = value_from_object(d), r->error = arena_str(&p->arena, value_str(said));
     return false;
 }
 

@@ -61,6 +61,10 @@ void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
 
+/* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
+ * failure. It must outlive whatever is registered from it; project_free() it. */
+Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err);
+
 /* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
 bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
