@@ -215,10 +215,9 @@ static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) 
 static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel *cancel, Error *err) {
     Value result;
     Buf text = { 0 };
-    char id[64];
-    snprintf(id, sizeof id, "stop_%d", ++f->hops);
-    Str fresh = frame_fresh_id(f->s, str_from(id));
-    bool ok = delegate_run(f, o->request, fresh, cancel, c->heap, &result, err);
+    f->hops++;
+    Str id = frame_hook_id(f, STR("stop_delegate"), request_text(o->request, "agent"));
+    bool ok = delegate_run(f, o->request, id, cancel, c->heap, &result, err);
     if (ok) {
         Value error = request_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));
