@@ -128,7 +128,16 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
     return true;
 }
 
-static bool push_results(Frame *f, const List *calls, const Batch *b, SessionReply *out, Error *err) {
+/* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
+static void end_by(SessionReply *out, const Result *r, Str name, Cancel *cancel) {
+    Error why = { 0 };
+    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return;
+    if (!cancel_check(cancel, &why)) out->status = "cancelled";
+    else out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
+    snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
+}
+
+static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
     for (uint32_t i = 0, next = 0; i < calls->n; i++) {
         Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
@@ -139,10 +148,7 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, SessionRep
             if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
             ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
-            if (r->is_error && r->cls == RESULT_FATAL && !out->status) {
-                out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
-                snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
-            }
+            end_by(out, r, name, cancel);
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
@@ -162,7 +168,7 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
         pthread_mutex_lock(&f->s->lock);
         f->s->tool_calls += (int64_t)b.n;
         pthread_mutex_unlock(&f->s->lock);
-        ok = push_results(f, calls, &b, out, err);
+        ok = push_results(f, calls, &b, cancel, out, err);
         for (size_t i = 0; i < b.n; i++) result_clear(&b.results[i]);
     }
     free(b.calls);
