@@ -93,7 +93,7 @@ static bool run_result(ToolCallFrame *f, Error *err) {
 
 static bool run_await(ToolCallFrame *f, Error *err) {
     Value ms = request_member(f->args, "timeout_ms");
-    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : 0, f->cancel, f->heap, &f->value, err);
+    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : -1, f->cancel, f->heap, &f->value, err);
 }
 
 typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; bool read_only; } Row;

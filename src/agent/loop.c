@@ -8,6 +8,7 @@
 #include "model/request.h"
 #include "tool/task.h"
 
+#define STOP_ID "stop_delegate"           /* how ids of what agent.stop delegates begin */
 enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one answer back, or on to other agents */
 
 /* ---- what harness itself says ---- */
@@ -222,7 +223,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     Value result;
     Buf text = { 0 };
     f->hops++;
-    Str id = frame_hook_id(f, STR("stop_delegate"), request_text(o->request, "agent"));
+    Str id = frame_hook_id(f, STR(STOP_ID), request_text(o->request, "agent"));
     bool ok = delegate_run(f, o->request, id, cancel, c->heap, &result, err);
     if (ok) {
         Value error = request_member(result, "error");
@@ -234,6 +235,19 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     return ok;
 }
 
+/* A hook that hands every answer to the same agent would hand that agent's own answers to it too, and so on. */
+static bool stop_circles(const Frame *f, Str agent) {
+    for (const Frame *at = f; at; at = at->up)
+        if (str_starts(at->id, STR(STOP_ID)) && str_eq(at->name, agent)) return true;
+    return false;
+}
+
+static bool end_stop(SessionReply *out, const char *reason) {
+    out->status = "blocked";
+    snprintf(out->reason, sizeof out->reason, "agent.stop: %s", reason);
+    return true;
+}
+
 /* *more: the answer was not the last one. */
 static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
     *more = false;
@@ -243,14 +257,13 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
     if (!stop_payload(f, c, &payload, err)) return false;
     frame_ask(f, HOOK_AGENT_STOP, c->heap, payload, cancel, &o);
     if (o.decision == HOOK_ALLOW) return true;
-    if (o.decision == HOOK_DELEGATE && f->hops < HOPS_MAX) return *more = true, stop_delegate(f, &o, c, cancel, err);
-    bool again = o.decision == HOOK_BLOCK && f->stops < (o.failed ? 1 : STOPS_MAX);
-    if (!again) {
-        if (o.decision == HOOK_BLOCK && o.failed) return true;       /* a hook that fails blocks once, not for ever */
-        out->status = "blocked";
-        snprintf(out->reason, sizeof out->reason, "agent.stop: %s", o.decision == HOOK_DELEGATE ? "too many delegations in a row" : o.reason);
-        return true;
+    if (o.decision == HOOK_DELEGATE) {
+        if (stop_circles(f, request_text(o.request, "agent"))) return end_stop(out, "the hook delegates in a circle");
+        if (f->hops >= HOPS_MAX) return end_stop(out, "too many delegations in a row");
+        return *more = true, stop_delegate(f, &o, c, cancel, err);
     }
+    bool again = f->stops < (o.failed ? 1 : STOPS_MAX);
+    if (!again) return o.failed || end_stop(out, o.reason);          /* a hook that fails blocks once, not for ever */
     f->stops++;
     *more = true;
     return say(f, "user", str_from(o.reason), err);
