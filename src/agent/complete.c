@@ -211,7 +211,7 @@ static void count(Frame *f, const ModelUsage *u) {
 static bool settle_ids(Frame *f, Completion *c, Error *err) {
     List *calls = value_list(c->reply.tool_calls);
     for (uint32_t i = 0; i < calls->n; i++) {
-        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"));
+        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"), false);
         if (!put(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
     }
     return true;

@@ -377,8 +377,12 @@ bool delegate_run(Frame *parent, Value request, Str id, Cancel *cancel, Heap *he
         if (n == HOPS_MAX || circles(done, n, request))
             return error_result(heap, request_text(request, "agent"), STR("a delegation.post hook delegates in a circle"), out, err);
         done[n] = request;
-        Str own = n == 0 ? id : frame_fresh_id(parent->s, id);
-        if (!once(parent, request, own, cancel, heap, out, &next, &has_next, err)) return false;
+        Buf own = { 0 };
+        buf_add(&own, id);
+        if (n) buf_add_fmt(&own, "_next_%d", n);         /* the same when it is resumed */
+        bool ok = once(parent, request, buf_str(&own), cancel, heap, out, &next, &has_next, err);
+        buf_clear(&own);
+        if (!ok) return false;
         if (!has_next) return true;
         request = next.request;
     }

@@ -93,7 +93,7 @@ static bool run_result(ToolCallFrame *f, Error *err) {
 
 static bool run_await(ToolCallFrame *f, Error *err) {
     Value ms = request_member(f->args, "timeout_ms");
-    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : 0, f->cancel, f->heap, &f->value, err);
+    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : -1, f->cancel, f->heap, &f->value, err);
 }
 
 typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; bool read_only; } Row;
@@ -140,9 +140,12 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     Owner o;
     if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: a request is a dict");
     if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
-    char wanted[128];
-    snprintf(wanted, sizeof wanted, STR_FMT "_delegate", STR_ARG(call ? call->id : STR("script")));
-    bool ok = delegate_run(o.frame, request, frame_fresh_id(o.frame->s, str_from(wanted)), h->cancel, heap, out, err);
+    bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the conversation */
+    Buf wanted = { 0 };
+    buf_add_fmt(&wanted, STR_FMT "_delegate", STR_ARG(called ? call->id : STR("hook")));
+    Str id = called ? frame_fresh_id(o.frame->s, buf_str(&wanted), true) : frame_hook_id(o.frame, buf_str(&wanted), request_text(request, "agent"));
+    buf_clear(&wanted);
+    bool ok = delegate_run(o.frame, request, id, h->cancel, heap, out, err);
     owner_end(&o);
     return ok;
 }

@@ -1,5 +1,6 @@
 #include "agent/frame.h"
 #include <stdlib.h>
+#include "agent/journal.h"
 #include "base/mem.h"
 #include "model/request.h"
 #include "value/json.h"
@@ -134,17 +135,22 @@ const AgentDef *frame_find_agent(Session *s, Str name) {
     return found;
 }
 
-static bool id_used(const Session *s, Str id) {
-    for (size_t i = 0; i < s->ids.n; i++)
-        if (str_eq(s->ids.at[i], id)) return true;
-    return false;
-}
+static bool id_used(const Session *s, Str id, bool again) { return table_has(&s->ids, id) || (!again && journal_has(s, id)); }
 
-Str frame_fresh_id(Session *s, Str wanted) {
+Str frame_fresh_id(Session *s, Str wanted, bool again) {
     pthread_mutex_lock(&s->lock);
     Str id = arena_str(&s->arena, wanted);
-    for (int n = 2; id_used(s, id); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
-    VEC_PUSH(&s->ids, id);
+    for (int n = 2; id_used(s, id, again); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
+    table_put(&s->ids, id, s);
     pthread_mutex_unlock(&s->lock);
     return id;
+}
+
+Str frame_hook_id(Frame *f, Str wanted, Str agent) {
+    Str id = journal_open_delegation(f, wanted, agent);
+    bool free = false;
+    pthread_mutex_lock(&f->s->lock);
+    if (id.n && (free = !table_has(&f->s->ids, id))) table_put(&f->s->ids, id, f->s);
+    pthread_mutex_unlock(&f->s->lock);
+    return free ? id : frame_fresh_id(f->s, wanted, false);
 }

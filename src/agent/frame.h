@@ -4,6 +4,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include "agent/session.h"
+#include "base/table.h"
 #include "base/vec.h"
 
 typedef struct Frame Frame;
@@ -34,7 +35,7 @@ struct Session {
     pthread_mutex_t lock;                /* guards what follows */
     VEC(Frame *) frames;                 /* at work */
     VEC(SessionAgent *) made;            /* meta.agent_register */
-    VEC(Str) ids;                        /* of calls, so that each is used once in a run */
+    Table ids;                           /* of calls and delegations, so that each is used once in a run */
     ModelUsage usage;
     int64_t turns;                       /* model calls at depth 0 */
     int64_t tool_calls;
@@ -84,7 +85,11 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
-Str frame_fresh_id(Session *s, Str wanted);                  /* `wanted`, or with a number when it was used before; in s->arena */
+/* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
+ * `again`: then it is for what that process may have begun and this one goes on with. */
+Str frame_fresh_id(Session *s, Str wanted, bool again);
+/* For a delegation that a hook asks for: the one that was under way when an earlier process died, else a fresh one. */
+Str frame_hook_id(Frame *f, Str wanted, Str agent);
 
 /* session.c: for a call outside of any conversation. */
 bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **out, Error *err);

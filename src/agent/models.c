@@ -32,18 +32,20 @@ static Str key_of(Agents *a, const ModelDef *def) {
 }
 
 /* A space's agent names its provider beside the model. */
-static bool named_provider(const Project *p, Str name, Str provider, ModelDef *out) {
+static bool named_provider(const Project *p, Str name, Str provider, const ModelDef *parent, ModelDef *out) {
     if (provider.n == 0 || name.n == 0) return false;
     for (size_t i = 0; i < p->settings.n_models; i++)
         if (str_eq(p->settings.models[i].name, name)) return false;
-    *out = (ModelDef){ .provider = provider, .name = name, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE,
-                       .headers = VALUE_GONE, .price = VALUE_GONE };
-    return true;
+    return model_of_provider(provider, name, parent, out), true;
 }
 
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     pthread_mutex_lock(&a->lock);
+<<<<<<< HEAD
     bool ok = (a->config.every && (*def = *a->config.every, true)) || named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
+=======
+    bool ok = named_provider(runtime_project(a->rt), name, provider, parent, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
+>>>>>>> 41214d82741da3fa5ef6718f7780daf6f7f1a93d
            || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
     Model *found = NULL;
     if (ok) {

@@ -68,7 +68,7 @@ static void free_session(Session *s) {
     for (size_t i = 0; i < s->made.n; i++) free(s->made.at[i]);
     VEC_CLEAR(&s->made);
     VEC_CLEAR(&s->frames);
-    VEC_CLEAR(&s->ids);
+    table_clear(&s->ids);
     pthread_mutex_destroy(&s->lock);
     arena_clear(&s->arena);
     free(s);

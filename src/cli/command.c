@@ -46,7 +46,7 @@ static const Flag inspect_flags[] = {
 };
 
 static const Flag call_flags[] = {
-    { "--arg", NULL, "NAME=VALUE", NULL, "one argument; JSON where the tool does not want text; again for more" },
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
     { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
     { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },

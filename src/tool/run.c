@@ -234,6 +234,8 @@ void run_add_usage(Run *r, int64_t tokens, double usd) {
     while (!atomic_compare_exchange_weak(&r->spend, &now, now + usd)) {}
 }
 
+void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, calls); }
+
 /* ---- artifacts ---- */
 
 static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */

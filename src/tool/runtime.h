@@ -100,6 +100,7 @@ bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bo
  * `who` says for whom. */
 void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
+void run_add_calls(Run *r, int64_t calls);                   /* made by an earlier process of the run, for limits.max_tool_calls */
 
 /* Large results: stored ones, or in memory when there is no store. Only the run's own can be read. */
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err);
