@@ -66,6 +66,7 @@ static const Flag run_flags[] = {
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
     { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
+    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
     { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
     { "--record", NULL, "FILE", NULL, "write requests and replies down" },
     { "--replay", NULL, "FILE", NULL, "answer from a recording" },
@@ -250,11 +251,18 @@ const Command command_table[] = {
     {
         .name = "run", .operands = "",
         .summary = "work with the project's agent",
-        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone\n"
-                 "goes to standard output. Every call of a tool goes through the whole pipeline.\n"
-                 "The run is kept: `harness runs` lists it, and an interrupted one can be resumed.",
-        .example = "harness run -p 'What does this project do?'",
-        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
+                 "stops the step and keeps the run, Ctrl-D leaves; without a terminal each line of\n"
+                 "standard input is a message. With -p one job, whose answer alone goes to standard\n"
+                 "output. Every call of a tool goes through the whole pipeline. The run is kept:\n"
+                 "`harness runs` lists it, and an interrupted one can be resumed. Where harness.md\n"
+                 "names no model, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_BASE_URL, OAI_API_KEY\n"
+                 "and OAI_MODEL decide.",
+        .example = "harness run -p 'What does this project do?'\n"
+                   "harness run --tools tools.json -p 'Which files changed?'",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
+                "\n"
+                "One such line for each message. reason only when status is not completed.",
         .flags = run_flags, .run = command_run,
     },
     {

@@ -37,7 +37,7 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     gather(o);
     if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!open_events(o, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    *out = (RuntimeConfig){ .config = cli->config, .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
+    *out = (RuntimeConfig){ .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
                             .timeout_ms = timeout_ms, .log = &cli->log };

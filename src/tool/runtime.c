@@ -211,7 +211,7 @@ static bool register_project(Runtime *rt, Error *err) {
 
 static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
-    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
+    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict };
     return project_load(&in, &rt->project, problems);
 }

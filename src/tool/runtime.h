@@ -27,7 +27,7 @@ typedef struct Person {                  /* whoever is there; all NULL: nobody *
 } Person;
 
 typedef struct RuntimeConfig {           /* the zero value is the default */
-    const char *dir, *config;            /* as in ProjectInput */
+    const char *dir, *config, *tools;    /* as in ProjectInput */
     bool lenient, strict;
     const char *state;                   /* path of the database; NULL: HARNESS_STATE, else the place agents.md names */
     bool ephemeral;                      /* no store */
