@@ -107,12 +107,35 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err) {
     return d && list_push(f->heap, f->messages, value_from_object(d), err);
 }
 
+/* What a model is told again is without secrets; the call itself is made as it was said. */
+static bool hide_secrets(Frame *f, Dict *call, const char *key, Error *err) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    Str said = request_text(value_from_object(call), key);
+    if (redact_empty(r) || !redact_would(r, said)) return true;
+    Buf text = { 0 };
+    buf_add(&text, said);
+    redact_json(r, &text);
+    bool ok = put_text(f, call, key, buf_str(&text), err);
+    buf_clear(&text);
+    return ok;
+}
+
+static bool copy_calls(Frame *f, Value calls, Value *out, Error *err) {
+    if (!value_copy_all_into(f->heap, calls, out, err)) return false;
+    for (uint32_t i = 0; i < value_list(*out)->n; i++) {
+        Value call = value_list(*out)->at[i];
+        if (!value_is_dict(call)) continue;
+        if (!hide_secrets(f, value_dict(call), "name", err) || !hide_secrets(f, value_dict(call), "arguments", err)) return false;
+    }
+    return true;
+}
+
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
     Dict *d = message(f, "assistant", text, err);
     Value copy;
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
-        && (!value_copy_all_into(f->heap, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
+        && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
     return list_push(f->heap, f->messages, value_from_object(d), err);
 }
 

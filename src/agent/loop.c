@@ -87,17 +87,30 @@ static bool in_flight_again(Frame *f, Str name) {
     return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
 }
 
-static bool push_unknown(Frame *f, Str id, Str name, Error *err) {
-    static const char text[] = "{\"error\":\"interrupted: outcome unknown\"}";
-    Buf data = { 0 };
+/* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */
+static bool lost_secret(Str arguments) {
+    for (size_t i = 0; i < arguments.n; i++)
+        if (str_starts(str_sub(arguments, i, arguments.n), STR("[redacted]"))) return true;
+    return false;
+}
+
+/* A call that this process does not make. */
+static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
+    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown") : STR("interrupted before it was made: its arguments held a secret, which is not kept");
+    Buf data = { 0 }, json = { 0 };
+    buf_add_char(&json, '{');
+    request_string(&json, "error", why);
+    buf_add_char(&json, '}');
+    Str text = buf_str(&json);
     event_data_start(&data);
     event_data_str(&data, "id", id);
     event_data_str(&data, "name", name);
-    event_data_str(&data, "error", STR("interrupted: outcome unknown"));
-    event_data_str(&data, "text", STR(text));
+    event_data_str(&data, "error", why);
+    event_data_str(&data, "text", text);
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, STR(text), true, STR(""), err);
+    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, text, true, STR(""), err);
     buf_clear(&data);
+    buf_clear(&json);
     return ok;
 }
 
@@ -121,6 +134,7 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
         Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
+        if (!c && lost_secret(request_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
         start_call(f, c, calls->at[i], b);
         b->calls[b->n - 1].key = known.key;
@@ -153,7 +167,7 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
-            ok = push_unknown(f, id, name, err);
+            ok = push_unmade(f, id, name, known.state, err);
         }
         if (!ok) return false;
     }

@@ -43,7 +43,8 @@ typedef struct ModelEnv {
     Workers *workers;                    /* for `script` */
     const Log *log;
     void (*secret)(void *ctx, Str value);        /* told of keys and header values, so that they get redacted */
-    void *secret_ctx;
+    void (*redact)(void *ctx, Buf *text);        /* takes them out of what a server says; may be NULL */
+    void *secret_ctx;                            /* of both */
     bool offline;                        /* HARNESS_OFFLINE: only script and replay */
 } ModelEnv;
 
