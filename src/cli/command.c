@@ -62,7 +62,7 @@ static const Flag call_flags[] = {
 };
 
 static const Flag run_flags[] = {
-    { "-p", NULL, "TEXT", NULL, "one job: TEXT is said, the answer printed; - reads it" },
+    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
     { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
@@ -93,7 +93,7 @@ static const Flag sandbox_flags[] = {
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
     { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
-    { "--explain", NULL, NULL, NULL, "show the layers and, after a failure, what was denied" },
+    { "--explain", NULL, NULL, NULL, "the layers and, after a failure, what was denied" },
     { 0 },
 };
 
@@ -108,7 +108,7 @@ static const Flag test_flags[] = {
 };
 
 static const Flag hooks_flags[] = {
-    { "--stats", NULL, NULL, NULL, "how often each was asked, blocked and failed, and its mean time" },
+    { "--stats", NULL, NULL, NULL, "calls, blocks, failures and mean time of each" },
     { 0 },
 };
 
@@ -348,9 +348,9 @@ const Command command_table[] = {
     {
         .name = "test", .operands = "[FILE...]", .max = 1000,
         .summary = "run the tests of the project",
-        .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (by file or by name),\n"
-                 "each in a copy of the workspace, a few at a time. No model is asked over a network\n"
-                 "and nothing is kept in the store. A test that fails shows what was expected and\n"
+        .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (file or name),\n"
+                 "each in a copy of the workspace, a few at a time, without network and store.\n"
+                 "A test that fails shows what was expected and\n"
                  "what came; the last line is N passed, M failed. Exits 1 when one failed.",
         .example = "harness test\n"
                    "harness test guard_commands --junit results.xml",

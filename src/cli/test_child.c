@@ -97,7 +97,7 @@ static void write_report(int fd, Str text) {
     }
 }
 
-void test_child(const TestPlace *place, const TestRun *r, int report) {
+void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     Buf copy = { 0 }, dir = { 0 }, out = { 0 };
     Error err = { 0 };
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -32,7 +32,7 @@ static void add_failure(Buf *out, const TrialFailure *f) {
     add_indented(out, "got", f->got);
 }
 
-void test_report_text(TestSuite *s) {
+void test_suite_report_text(TestSuite *s) {
     Buf *out = &s->cli->out;
     bool color = s->cli->color_out;
     for (size_t i = 0; i < s->n; i++) {
@@ -52,7 +52,7 @@ static void add_member(Buf *out, const char *before, Str text) {
     json_write_string(out, text, false);
 }
 
-void test_report_json(TestSuite *s) {
+void test_suite_report_json(TestSuite *s) {
     Buf *out = &s->cli->out;
     buf_add_fmt(out, "{\"passed\":%zu,\"failed\":%zu,\"tests\":[", s->passed, s->n - s->passed);
     for (size_t i = 0; i < s->n; i++) {
@@ -125,7 +125,7 @@ static void add_case(Buf *out, const TestRun *r) {
     buf_clear(&text);
 }
 
-bool test_report_junit(TestSuite *s, const char *path, Error *err) {
+bool test_suite_report_junit(TestSuite *s, const char *path, Error *err) {
     Buf out = { 0 };
     char time[CLOCK_TEXT_SIZE];
     clock_format(clock_wall_ns(), time);

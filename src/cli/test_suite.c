@@ -53,7 +53,7 @@ static bool start_child(Running *run, TestRun *r, int out, int in) {
     close(in);
     close(run->signals);
     pthread_sigmask(SIG_SETMASK, &run->before, NULL);
-    test_child(run->place, r, out);
+    test_suite_child(run->place, r, out);
 }
 
 static void start(Running *run, TestRun *r) {
