@@ -46,7 +46,7 @@ static const Flag inspect_flags[] = {
 };
 
 static const Flag call_flags[] = {
-    { "--arg", NULL, "NAME=VALUE", NULL, "one argument; JSON where the tool does not want text; again for more" },
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, text or JSON; again for more" },
     { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
     { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
@@ -107,7 +107,7 @@ static const Flag test_flags[] = {
 };
 
 static const Flag hooks_flags[] = {
-    { "--stats", NULL, NULL, NULL, "how often each was asked, blocked and failed, and its mean time" },
+    { "--stats", NULL, NULL, NULL, "calls, blocks, failures and mean time of each" },
     { 0 },
 };
 
@@ -132,13 +132,10 @@ const Command command_table[] = {
     {
         .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
         .summary = "call a tool",
-        .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
-                 "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
-                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1 when\n"
-                 "the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
-                 "confirmation is refused unless --yes or --approve allows it.",
-        .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
-                   "harness call run_command --arg command='make test' --trace",
+        .about = "Calls one tool through the whole pipeline: checks, limits, policy, hooks,\n"
+                 "sandbox. JSON holds the arguments; - reads it from standard input. Prints the\n"
+                 "value as JSON; exits 1 when it is an error. What needs a yes needs a terminal.",
+        .example = "harness call run_command --arg command='make test' --trace",
         .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
                 "\n"
                 "content is a list of typed blocks, value what the tool returned. error, only of an\n"
