@@ -33,7 +33,8 @@ static void add_flags(Buf *out, const Flag *list) {
 /* Flags of every command that runs tools. A screen is small: they share a few lines there, and have their own in the
  * reference and the man page. */
 static bool is_shared(const Flag *f) {
-    static const char *const names[] = { "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient" };
+    static const char *const names[] = { "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
+                                         "--record", "--replay", "--max-turns" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(f->name, names[i]) == 0) return true;
     return false;
@@ -41,7 +42,7 @@ static bool is_shared(const Flag *f) {
 
 static void add_shared(Buf *out, const Flag *list) {
     size_t start = out->n;
-    buf_add(out, STR("  and for tools:"));
+    buf_add(out, STR("  and:"));
     for (const Flag *f = list; f->name; f++) {
         if (!is_shared(f)) continue;
         size_t n = strlen(f->name) + (f->value ? strlen(f->value) + 1 : 0);
