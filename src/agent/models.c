@@ -41,11 +41,9 @@ static bool named_provider(const Project *p, Str name, Str provider, const Model
 
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     pthread_mutex_lock(&a->lock);
-<<<<<<< HEAD
-    bool ok = (a->config.every && (*def = *a->config.every, true)) || named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
-=======
-    bool ok = named_provider(runtime_project(a->rt), name, provider, parent, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
->>>>>>> 41214d82741da3fa5ef6718f7780daf6f7f1a93d
+    const Project *p = runtime_project(a->rt);
+    bool ok = (a->config.every && (*def = *a->config.every, true)) || named_provider(p, name, provider, parent, def)
+           || model_pick(p, name, parent, &a->arena, def, err)
            || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
     Model *found = NULL;
     if (ok) {
