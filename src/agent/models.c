@@ -50,14 +50,7 @@ static bool choose(Agents *a, Str name, Str provider, const ModelDef *parent, Mo
 
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     pthread_mutex_lock(&a->lock);
-<<<<<<< HEAD
     bool ok = choose(a, name, provider, parent, def, err);
-=======
-    const Project *p = runtime_project(a->rt);
-    bool ok = (a->config.every && (*def = *a->config.every, true)) || named_provider(p, name, provider, parent, def)
-           || model_pick(p, name, parent, &a->arena, def, err)
-           || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
->>>>>>> 91a2b7505b472fe8ff801a8b410b4bfd47432bb2
     Model *found = NULL;
     if (ok) {
         replayed(a, def);

@@ -252,12 +252,10 @@ const Command command_table[] = {
         .name = "run", .operands = "",
         .summary = "work with the project's agent",
         .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
-                 "stops the step and keeps the run, Ctrl-D leaves; without a terminal each line of\n"
-                 "standard input is a message. With -p one job, whose answer alone goes to standard\n"
-                 "output. Every call of a tool goes through the whole pipeline. The run is kept:\n"
-                 "`harness runs` lists it, and an interrupted one can be resumed. Where harness.md\n"
-                 "names no model, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_BASE_URL, OAI_API_KEY\n"
-                 "and OAI_MODEL decide.",
+                 "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
+                 "a message. With -p one job, whose answer alone goes to standard output. Every\n"
+                 "tool call goes through the whole pipeline. The run is kept: see `harness runs`.\n"
+                 "Where harness.md names no model, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_* decide.",
         .example = "harness run -p 'What does this project do?'\n"
                    "harness run --tools tools.json -p 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
