@@ -255,7 +255,8 @@ const Command command_table[] = {
                  "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
                  "a message. With -p one job, whose answer alone goes to standard output. Every\n"
                  "tool call goes through the whole pipeline. The run is kept: see `harness runs`.\n"
-                 "Where harness.md names no model, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_* decide.",
+                 "Without a model in harness.md, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_*\n"
+                 "decide.",
         .example = "harness run -p 'What does this project do?'\n"
                    "harness run --tools tools.json -p 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
