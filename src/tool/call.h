@@ -19,6 +19,7 @@ typedef struct Call {
     Str name;                            /* canonical or alias */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Str agent, parent;                   /* whose call it is; empty: the top level */
+    Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */
     int depth;                           /* of delegation */
     int nesting;                         /* of meta.call_tool */
     const Str *agents; size_t n_agents;  /* the agents around it, outermost first */

@@ -219,6 +219,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.arguments = arena_str(a, arguments);
     t->call.agent = arena_str(a, c->agent);
     t->call.parent = arena_str(a, c->parent);
+    t->call.owner = arena_str(a, c->owner);
     t->call.agents = copy_names(a, c->agents, c->n_agents);
     t->call.tools = copy_names(a, c->tools, c->n_tools);
     t->call.removed = copy_names(a, c->removed, c->n_removed);

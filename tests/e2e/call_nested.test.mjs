@@ -1,0 +1,33 @@
+// Calls inside of calls: meta.call_tool, delegate() in scripts, background work. What holds outside holds inside.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { scripted, effect, talker } from './agents.mjs';
+import { tool } from './calls.mjs';
+
+// Every model call: what the agent (told by its prompt) does first; then it repeats what the tool said.
+const model = first => `
+FIRST = ${first}
+def reply(messages, tools):
+    last = messages[-1]
+    if last["role"] == "tool": return {"text": "heard " + last["content"]}
+    for who in FIRST:
+        if who in messages[0]["content"]: return {"tool_calls": [{"id": who + "1", "name": FIRST[who][0], "arguments": FIRST[who][1]}]}
+    return {"text": "nothing"}
+`;
+const agent = (prompt, head = '') => `---\ndescription: d\n${head}---\n${prompt}\n`;
+
+test('a sub-agent does not get rid of its limits by delegating through another tool', async t => {
+  const via = { '.harness/tools/outer.md': tool('return meta.call_tool("inner", {})'), '.harness/tools/inner.md': tool('return delegate(agent = "deep", task = "go")') };
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "mid", "task": "go"}], "Middle": ["outer", {}], "Deep": ["effect", {"n": 1}]}'),
+      'meta: { enabled: true }\ndelegation: { max_depth: 1 }\n', 'Top.'),
+    '.harness/agents/mid.md': agent('Middle.', 'blocked_tools: [effect]\n'), '.harness/agents/deep.md': agent('Deep.'), '.harness/tools/effect.md': effect(), ...via,
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /max_depth of 1 reached/);
+  p.add({ 'harness.md': p.text('harness.md').replace('max_depth: 1', 'max_depth: 3') });
+  const deeper = await p.say('go');
+  assert.match(deeper.reply.response, /unknown tool \\*"effect/);
+  assert.deepEqual(p.effects(), []);
+  assert.deepEqual(p.events('delegation.started').map(e => e.data.depth), [1, 2]);
+});
