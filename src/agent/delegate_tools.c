@@ -36,18 +36,18 @@ static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *e
 static bool run_delegate(ToolCallFrame *f, Error *err) {
     Owner o;
     if (!owner_of(f->run, f->call, f->entry->data, &o, err)) return false;
-    bool ok = delegate_run(o.frame, f->args, f->call_id, f->cancel, f->heap, &f->value, err);
+    bool ok = delegate_run(o.frame, f->call->lane, f->args, f->call_id, f->cancel, f->heap, &f->value, err);
     owner_end(&o);
     return ok;
 }
 
-typedef struct AsyncJob { Owner owner; Heap *heap; Value request; char *id; } AsyncJob;
+typedef struct AsyncJob { Owner owner; struct RunLane *lane; Heap *heap; Value request; char *id; } AsyncJob;
 
 static bool async_work(void *ctx, Cancel *cancel, Buf *result, Error *err) {
     AsyncJob *j = ctx;
     Value v;
     Heap *h = heap_new((size_t)256 << 20);
-    bool ok = delegate_run(j->owner.frame, j->request, str_from(j->id), cancel, h, &v, err) && json_write(result, v, NULL, err);
+    bool ok = delegate_run(j->owner.frame, j->lane, j->request, str_from(j->id), cancel, h, &v, err) && json_write(result, v, NULL, err);
     heap_free(h);
     return ok;
 }
@@ -62,7 +62,7 @@ static void async_free(void *ctx) {
 
 static bool run_async(ToolCallFrame *f, Error *err) {
     AsyncJob *j = mem_zero(1, sizeof *j);
-    *j = (AsyncJob){ .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
+    *j = (AsyncJob){ .lane = f->call->lane, .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
     if (!owner_of(f->run, f->call, f->entry->data, &j->owner, err) || !value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
     EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
     Buf id = { 0 };
@@ -137,7 +137,7 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
     char wanted[128];
     snprintf(wanted, sizeof wanted, STR_FMT "_delegate", STR_ARG(call ? call->id : STR("script")));
-    bool ok = delegate_run(o.frame, request, frame_fresh_id(o.frame->s, str_from(wanted)), h->cancel, heap, out, err);
+    bool ok = delegate_run(o.frame, runtime_host_lane(h), request, frame_fresh_id(o.frame->s, str_from(wanted)), h->cancel, heap, out, err);
     owner_end(&o);
     return ok;
 }

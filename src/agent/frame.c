@@ -31,6 +31,7 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
                              def ? def->blocked_tools.n : 0, &f->n_blocked);
     f->hooks = up ? up->hooks : NULL;
     f->n_hooks = up ? up->n_hooks : 0;
+    f->lane = up ? up->lane : NULL;
     f->tools = up ? up->tools : NULL;
     f->n_tools = up ? up->n_tools : 0;
     sem_init(&f->children, 0, (unsigned)runtime_limits(s->agents->rt)->delegation.max_concurrent);
@@ -87,6 +88,7 @@ void frame_call(const Frame *f, Call *out) {
     out->n_tools = f->n_tools;
     out->hooks = f->hooks;
     out->n_hooks = f->n_hooks;
+    out->lane = f->lane;
 }
 
 /* A frame that has ended, or belongs to another session: its agents once more, one below the other, with no more than the call has. */

@@ -59,6 +59,7 @@ struct Frame {
     Str *tools; size_t n_tools;          /* what it may use of the run's; NULL: all */
     Str *blocked; size_t n_blocked;      /* blocked_tools of everyone from the top down to here */
     Str *hooks; size_t n_hooks;          /* added by name */
+    struct RunLane *lane;                /* of its calls */
     Model *model;
     ModelDef model_def;
     Heap *heap;                          /* of messages; nothing in it is ever collected */

@@ -218,7 +218,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     char id[64];
     snprintf(id, sizeof id, "stop_%d", ++f->hops);
     Str fresh = frame_fresh_id(f->s, str_from(id));
-    bool ok = delegate_run(f, o->request, fresh, cancel, c->heap, &result, err);
+    bool ok = delegate_run(f, f->lane, o->request, fresh, cancel, c->heap, &result, err);
     if (ok) {
         Value error = request_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));

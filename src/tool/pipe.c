@@ -33,7 +33,8 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->host.cancel = p->f.cancel;
     p->f.worker = worker_take(r->rt->workers, &p->host, p->f.cancel);
     p->f.heap = p->f.worker->heap;
-    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->task = p->broken = false;
+    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->alone = p->task = p->broken = false;
+    p->inner = NULL;
     p->attempt = 0;
     p->hook_nesting = 0;
     p->keep = VALUE_GONE;

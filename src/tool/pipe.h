@@ -17,6 +17,8 @@ struct Pipe {
     bool started;                        /* tool.started is written: something must end it */
     bool reached;                        /* it has been executed: tool.post fires */
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
+    bool alone;                          /* it keeps its lane busy */
+    RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     bool task;                           /* it is already the work of a background task */
     int attempt;
     unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */

@@ -64,6 +64,7 @@ Client *runtime_client(Runtime *rt);
 /* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
 bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
+struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
 
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */

@@ -49,6 +49,9 @@ typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
 
+/* Mutating calls of one lane run one at a time. */
+typedef struct RunLane { bool busy; } RunLane;
+
 struct Run {
     Runtime *rt;
     RunConfig config;                    /* strings in `arena` */
@@ -73,7 +76,7 @@ struct Run {
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
-    bool busy;                           /* a mutating tool is at work */
+    RunLane lane;                        /* see Call.lane; `busy` of every lane is guarded by `lock` */
     Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;

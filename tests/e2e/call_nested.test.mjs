@@ -31,3 +31,14 @@ test('a sub-agent does not get rid of its limits by delegating through another t
   assert.deepEqual(p.effects(), []);
   assert.deepEqual(p.events('delegation.started').map(e => e.data.depth), [1, 2]);
 });
+
+test('a script that changes things can wait for an agent that changes things', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["boss", {}], "Worker": ["effect", {"n": 1}]}'), '', 'Top.'),
+    '.harness/agents/worker.md': agent('Worker.'), '.harness/tools/effect.md': effect(),
+    '.harness/tools/boss.md': tool('return delegate(agent = "worker", task = "go")', 'timeout_ms: 10000'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /"status\\*":\\*"completed/);
+  assert.deepEqual(p.effects(), ['1']);
+});
