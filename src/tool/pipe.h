@@ -15,6 +15,8 @@ struct Pipe {
     bool args_known;                     /* args_json is that of f.args */
     bool args_changed;                   /* f.args is not what the caller's text says */
     bool started;                        /* tool.started is written: something must end it */
+    bool ended;                          /* the event that ends it is written, or a task will write it */
+    bool cut;                            /* `text` is only a part of the result */
     bool reached;                        /* it has been executed: tool.post fires */
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
     bool alone;                          /* it keeps its lane busy */

@@ -253,6 +253,7 @@ bool pipe_background(Pipe *p) {
         return pipe_broken(p, &err);
     }
     p->out->task_id = id;
+    p->ended = true;
     if (!task_value(p->f.heap, id, "running", &p->out->value, &err)) return pipe_broken(p, &err);
     pipe_trace(p, "task", STR_FMT, STR_ARG(id));
     return false;                                          /* nothing more to do on this thread */

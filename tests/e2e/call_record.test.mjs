@@ -1,0 +1,23 @@
+// What is written down about a call: complete, readable, and without secrets.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { caller, tool } from './calls.mjs';
+
+test('a result too large to keep does not break the events', t => {
+  const p = caller(t, {
+    'harness.md': '---\nlimits: { model_result_bytes: 1024, artifact_bytes: 2048 }\n---\n',
+    '.harness/tools/x.md': tool('return {"x": "y" * 5000}'),
+  });
+  assert.equal(p.call('x').status, 0);
+  assert.match(p.events('tool.completed')[0].data.value, /over limits.artifact_bytes/);
+  assert.equal(p.events().at(-1).type, 'run.ended');
+});
+
+test('a call that fails before it is executed has an end, too', t => {
+  const p = caller(t, {
+    'harness.md': '---\nsecrets: { KEY: { env: NOT_SET_ANYWHERE } }\n---\n',
+    '.harness/tools/x.md': tool('return 1', 'injected: [secrets.KEY]'),
+  });
+  assert.equal(p.call('x').status, 1);
+  assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.started', 'tool.failed', 'run.ended']);
+});
