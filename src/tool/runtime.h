@@ -21,7 +21,7 @@ typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command o
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
     ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
-    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);
+    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;

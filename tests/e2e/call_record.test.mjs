@@ -21,3 +21,9 @@ test('a call that fails before it is executed has an end, too', t => {
   assert.equal(p.call('x').status, 1);
   assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.started', 'tool.failed', 'run.ended']);
 });
+
+test('safety.redact reaches progress', t => {
+  const p = caller(t, { '.harness/tools/x.md': tool('progress(1, 2, "key tok-abcdef")\nreturn 1', 'safety: { redact: ["tok-[a-z]+"] }') });
+  p.call('x');
+  assert.equal(p.events('tool.progress')[0].data.message, 'key [redacted]');
+});
