@@ -200,7 +200,7 @@ static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f
 
 static bool check_protected(Pipe *p) {
     Error err = { 0 };
-    if (!can_write(p) || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return true;
+    if (!can_write(p) || runtime_verify(p->f.runtime, &err)) return true;
     p->out->step = STR("execute");
     p->out->rule = STR("sandbox.tampered");
     p->out->cls = RESULT_FATAL;
@@ -251,7 +251,8 @@ static bool attempt(Pipe *p) {
     reset_attempt(p);
     if (p->args_changed) p->f.raw = (Str){ 0 };
     if (only && !enter(p, &err)) return fail_attempt(p, &err), true;
-    bool ready = (!can_write(p) || runtime_guard(p->f.runtime, &err)) && make_injected(p, &err) && keep_args(p, &err), fine = true;
+    bool guarded = can_write(p) && runtime_guard(p->f.runtime, p->f.entry->safety.process, &err), fine = true;
+    bool ready = (guarded || !can_write(p)) && make_injected(p, &err) && keep_args(p, &err);
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;
@@ -261,6 +262,7 @@ static bool attempt(Pipe *p) {
         fine = check_protected(p);
         check_output(p);
     }
+    if (guarded) runtime_unguard(p->f.runtime);
     if (only) leave(p);
     return fine;
 }
