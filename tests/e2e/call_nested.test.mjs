@@ -42,3 +42,25 @@ test('a script that changes things can wait for an agent that changes things', a
   assert.match(r.reply.response, /"status\\*":\\*"completed/);
   assert.deepEqual(p.effects(), ['1']);
 });
+
+// Starts the tool work in the background, waits for it, and says what came of it.
+const patient = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "tool"]
+    if not said: return {"tool_calls": [{"id": "w", "name": "work", "arguments": {}}]}
+    task = json.decode(said[-1])
+    if task["status"] == "running": return {"tool_calls": [{"id": "a", "name": "task_await", "arguments": {"task_id": task["task_id"], "timeout_ms": 5000}}]}
+    return {"text": said[-1]}
+`;
+
+test('calls inside of a background task have idempotency keys of their own', async t => {
+  const p = talker(t, {
+    ...scripted(patient, 'meta: { enabled: true }\n'),
+    '.harness/tools/work.md': tool('for i in range(2):\n    meta.call_tool("note", {"n": i})\nreturn "done"', 'async: true'),
+    '.harness/tools/note.md': tool('return args["n"]', 'parameters:\n  n: { type: integer }'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /"result":"done"/);
+  const keys = p.events('tool.executing').map(e => e.data.idempotency_key);
+  assert.deepEqual([keys.length, new Set(keys).size], [4, 4]);
+});
