@@ -37,6 +37,7 @@ struct Tasks {
     Table ids;
     VEC(Task *) all;
     size_t told;                         /* those before this one are all announced */
+    bool closing;                        /* the run ends: nothing starts any more */
 };
 
 static Tasks *list_of(Run *r) {
@@ -196,6 +197,7 @@ static bool start(Task *t, Error *err) {
     if (t->run->rt->limits.max_tasks == 0) return error_set(err, ERR_LIMIT, "limits.max_tasks of 0 is reached");
     if (!announce_start(t, err)) return false;
     pthread_mutex_lock(&list->lock);
+    if (list->closing) return pthread_mutex_unlock(&list->lock), error_set(err, ERR_CANCELLED, "the run has ended");
     VEC_PUSH(&list->all, t);
     table_put(&list->ids, t->id, t);
     bool ok = pool_add(list->pool, run_task, t, err);
@@ -249,6 +251,7 @@ bool pipe_background(Pipe *p) {
     Str id = arena_str(&p->arena, t->id);
     if (!start(t, &err)) {
         if (t->status != TASK_FAILED) task_free(t);
+        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), RESULT_FATAL, "%s", err.msg);
         if (err.kind == ERR_LIMIT) return pipe_refuse(p, "limits", STR("limits.max_tasks"), RESULT_FATAL, "%s", err.msg);
         return pipe_broken(p, &err);
     }
@@ -348,12 +351,11 @@ void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status)
 void task_list_free(Run *r) {
     Tasks *list = r->tasks;
     if (!list) return;
-    for (size_t i = 0; i < list->all.n; i++) {
-        pthread_mutex_lock(&list->lock);
-        bool live = list->all.at[i]->status <= TASK_RUNNING;
-        pthread_mutex_unlock(&list->lock);
-        if (live) cancel_fire(list->all.at[i]->cancel);
-    }
+    pthread_mutex_lock(&list->lock);
+    list->closing = true;                                 /* a task that is ended may be about to start another one */
+    for (size_t i = 0; i < list->all.n; i++)
+        if (list->all.at[i]->status <= TASK_RUNNING) cancel_fire(list->all.at[i]->cancel);
+    pthread_mutex_unlock(&list->lock);
     pool_free(list->pool);
     for (size_t i = 0; i < list->all.n; i++) task_free(list->all.at[i]);
     VEC_CLEAR(&list->all);
