@@ -114,7 +114,8 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
                              .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled, .timeout_ms = 0, .output_schema = VALUE_GONE,
                              .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
                     .execute = row->execute, .data = a };
-    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .parallel_safe = true };
+    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .networked = !row->read_only, .spends_money = !row->read_only,
+                         .parallel_safe = true };
     return registry_add(runtime_registry(a->rt), &e, err);
 }
 

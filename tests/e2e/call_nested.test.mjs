@@ -64,3 +64,13 @@ test('calls inside of a background task have idempotency keys of their own', asy
   const keys = p.events('tool.executing').map(e => e.data.idempotency_key);
   assert.deepEqual([keys.length, new Set(keys).size], [4, 4]);
 });
+
+test('limits.deny knows that delegate spends money', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "worker", "task": "go"}]}'), 'limits: { deny: [spends_money] }\n', 'Top.'),
+    '.harness/agents/worker.md': agent('Worker.'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /denied by limits\.deny: spends_money/);
+  assert.equal(p.events('delegation.started').length, 0);
+});
