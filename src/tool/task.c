@@ -138,6 +138,7 @@ static void work_below(Task *t) {
         json_write_string(&value, str_from(err.msg), false);
         buf_add_char(&value, '}');
     }
+    redact_json(t->run->rt->redactor, &value);
     buf_add(&copy, buf_str(&value));
     end_task(t, cancel_fired(t->cancel) ? TASK_CANCELLED : ok ? TASK_DONE : TASK_FAILED, &value, buf_str(&copy));
     buf_clear(&copy);

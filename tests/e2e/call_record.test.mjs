@@ -1,4 +1,6 @@
 // What is written down about a call: complete, readable, and without secrets.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { caller, tool } from './calls.mjs';
@@ -26,4 +28,15 @@ test('safety.redact reaches progress', t => {
   const p = caller(t, { '.harness/tools/x.md': tool('progress(1, 2, "key tok-abcdef")\nreturn 1', 'safety: { redact: ["tok-[a-z]+"] }') });
   p.call('x');
   assert.equal(p.events('tool.progress')[0].data.message, 'key [redacted]');
+});
+
+test('a session keeps no secret', t => {
+  const p = caller(t, {
+    'harness.md': '---\nsecrets: { KEY: { env: MY_KEY } }\n---\n',
+    '.harness/tools/put.md': tool('cache.set("k", "it is " + runtime["secrets"]["KEY"])\ncache.set("n", 5)\nreturn 1', 'injected: [secrets.KEY]'),
+    '.harness/tools/get.md': tool('return [cache.get("k"), cache.get("n")]'),
+  }, { env: { MY_KEY: 'sup3r-s3cret-value' } });
+  assert.equal(p.call('put', {}, ['--session', 's']).status, 0);
+  for (const file of readdirSync(p.state)) assert.equal(readFileSync(join(p.state, file)).includes('sup3r-s3cret-value'), false, file);
+  assert.deepEqual(p.call('get', {}, ['--session', 's']).value, ['it is [redacted]', 5]);
 });
