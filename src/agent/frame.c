@@ -32,6 +32,7 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
                              def ? def->blocked_tools.n : 0, &f->n_blocked);
     f->hooks = up ? up->hooks : NULL;
     f->n_hooks = up ? up->n_hooks : 0;
+    f->lane = up ? up->lane : NULL;
     f->tools = up ? up->tools : NULL;
     f->n_tools = up ? up->n_tools : 0;
     sem_init(&f->children, 0, (unsigned)runtime_limits(s->agents->rt)->delegation.max_concurrent);
@@ -80,7 +81,7 @@ bool frame_event(Frame *f, EventType type, const Buf *data, Error *err) {
 
 void frame_call(const Frame *f, Call *out) {
     out->agent = f->name;
-    out->parent = f->id;
+    out->parent = out->owner = f->id;
     out->depth = f->depth;
     out->agents = f->agents;
     out->n_agents = f->n_agents;
@@ -88,6 +89,31 @@ void frame_call(const Frame *f, Call *out) {
     out->n_tools = f->n_tools;
     out->hooks = f->hooks;
     out->n_hooks = f->n_hooks;
+    out->lane = f->lane;
+}
+
+/* A frame that has ended, or belongs to another session: its agents once more, one below the other, with no more than the call has. */
+Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
+    Frame *f = s->top;
+    atomic_fetch_add(&f->refs, 1);
+    for (size_t i = call->n_agents && str_eq(call->agents[0], f->name) ? 1 : 0; i < call->n_agents; i++) {
+        const AgentDef *def = frame_find_agent(s, call->agents[i]);
+        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in")) : call->owner, err) : NULL;
+        if (below) below->model = f->model, below->model_def = f->model_def;
+        else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" is gone", STR_ARG(call->agents[i]));
+        frame_release(f);
+        if (!below) return NULL;
+        f = below;
+    }
+    if (f == s->top) return f;
+    f->depth = call->depth;
+    f->blocked = names_below(f, NULL, 0, call->removed, call->n_removed, &f->n_blocked);
+    f->hooks = names_below(f, NULL, 0, call->hooks, call->n_hooks, &f->n_hooks);
+    f->tools = call->tools ? names_below(f, NULL, 0, call->tools, call->n_tools, &f->n_tools) : NULL;
+    for (size_t i = 0; i < f->n_blocked; i++) f->blocked[i] = arena_str(&f->arena, f->blocked[i]);
+    for (size_t i = 0; i < f->n_hooks; i++) f->hooks[i] = arena_str(&f->arena, f->hooks[i]);
+    for (size_t i = 0; f->tools && i < f->n_tools; i++) f->tools[i] = arena_str(&f->arena, f->tools[i]);
+    return f;
 }
 
 /* ---- messages ---- */

@@ -60,6 +60,7 @@ struct Frame {
     Str *tools; size_t n_tools;          /* what it may use of the run's; NULL: all */
     Str *blocked; size_t n_blocked;      /* blocked_tools of everyone from the top down to here */
     Str *hooks; size_t n_hooks;          /* added by name */
+    struct RunLane *lane;                /* of its calls */
     Model *model;
     ModelDef model_def;
     Heap *heap;                          /* of messages; nothing in it is ever collected */
@@ -78,6 +79,7 @@ struct Frame {
 Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err);
 void frame_release(Frame *f);            /* NULL is fine */
 Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: none */
+Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found, counted */
 EventPlace frame_place(const Frame *f);
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */

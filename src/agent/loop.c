@@ -238,7 +238,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     Buf text = { 0 };
     f->hops++;
     Str id = frame_hook_id(f, STR(STOP_ID), request_text(o->request, "agent"));
-    bool ok = delegate_run(f, o->request, id, cancel, c->heap, &result, err);
+    bool ok = delegate_run(f, f->lane, o->request, id, cancel, c->heap, &result, err);
     if (ok) {
         Value error = request_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));

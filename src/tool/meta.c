@@ -17,11 +17,12 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     Buf text = { 0 };
     if (!enabled(p, err)) return false;
     Call call = *outer;
-    call.id = (Str){ 0 };
+    call.id = call.key = (Str){ 0 };
     call.name = name;
     call.parent = p->f.call_id;
     call.nesting = outer->nesting + 1;
     call.nested = call.wait = true;
+    call.lane = runtime_host_lane(h);
     call.timeout_ms = timeout_ms;
     Result r = { 0 };
     bool ok = value_is_gone(args) || value_is_none(args) || json_write(&text, args, &(JsonWrite){ 0 }, err);

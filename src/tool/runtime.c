@@ -77,14 +77,6 @@ bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     return ok;
 }
 
-/* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
-bool runtime_guard(Runtime *rt, Error *err) {
-    pthread_mutex_lock(&rt->lock);
-    bool ok = !rt->rules.protect || rt->protect || protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err);
-    pthread_mutex_unlock(&rt->lock);
-    return ok;
-}
-
 static bool below(const char *path, const char *root) {
     size_t n = strlen(root);
     if (n == 1) return true;                              /* "/" */
@@ -252,6 +244,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->config = *config;
     pthread_mutex_init(&rt->lock, NULL);
     pthread_mutex_init(&rt->asking, NULL);
+    pthread_mutex_init(&rt->guarding, NULL);
     rt->heap = heap_new(0);
     rt->registry = registry_new();
     rt->redactor = redact_new();
@@ -288,6 +281,7 @@ void runtime_close(Runtime *rt) {
     arena_clear(&rt->arena);
     pthread_mutex_destroy(&rt->lock);
     pthread_mutex_destroy(&rt->asking);
+    pthread_mutex_destroy(&rt->guarding);
     free(rt);
 }
 

@@ -21,7 +21,7 @@ typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command o
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
     ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
-    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);
+    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;
@@ -68,6 +68,7 @@ Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *er
 /* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
 bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
+struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
 
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */
