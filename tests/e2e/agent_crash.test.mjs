@@ -58,7 +58,7 @@ before(() => {
   if (skip) return;
   folder = mkdtempSync(join(tmpdir(), 'harness-crash-'));
   shim = join(folder, 'crash.so');
-  const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/tools/crash.c'), '-ldl'], { encoding: 'utf8' });
+  const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/e2e/fixtures/crash.c'), '-ldl'], { encoding: 'utf8' });
   assert.equal(built.status, 0, built.stderr);
   add(join(folder, 'project'), files);
 });
