@@ -88,10 +88,10 @@ export async function server(t, handle) {
   return { url: `http://127.0.0.1:${http.address().port}`, requests };
 }
 
-// tests/tools/crash.c, to be preloaded: kills the program at one exact moment.
+// tests/e2e/fixtures/crash.c, to be preloaded: kills the program at one exact moment.
 export function crasher(t) {
   const shim = join(folder(t), 'crash.so');
-  const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/tools/crash.c'), '-ldl'], { encoding: 'utf8' });
+  const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/e2e/fixtures/crash.c'), '-ldl'], { encoding: 'utf8' });
   if (built.status !== 0) throw new Error(built.stderr);
   return shim;
 }
