@@ -6,7 +6,8 @@ target_compile_definitions(harness_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS
 target_compile_options(harness_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wmissing-declarations
   -Wstrict-prototypes -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla
-  -Wformat=2 -Wimplicit-fallthrough -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+  -Wformat=2 -Wimplicit-fallthrough -fno-common -fno-strict-aliasing -fno-omit-frame-pointer
+  -fvisibility=hidden)                    # libharness.so shows include/harness.h and nothing else
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   target_compile_options(harness_flags INTERFACE -Wlogical-op -Wduplicated-cond -Wno-format-nonliteral)
 endif()

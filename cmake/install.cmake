@@ -1,5 +1,8 @@
 include(GNUInstallDirs)
 install(TARGETS harness RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS libharness ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET libharness_shared)
+  install(TARGETS libharness_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(FILES include/harness.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES docs/man/harness.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -67,7 +67,8 @@ typedef struct HarnessEvent {
     const char *data;                               /* a JSON object, redacted */
 } HarnessEvent;
 
-/* Called in order, one at a time, from the thread in which it happened; the event is valid during the call only. */
+/* Called in order, one at a time, from the thread in which it happened; the event is valid during the call only. It must not
+ * call the library. */
 typedef void HarnessOnEvent(void *user, const HarnessEvent *event);
 
 /* ---- asking a person ---- */

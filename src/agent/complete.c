@@ -211,14 +211,30 @@ static void count(Frame *f, const ModelUsage *u) {
 static bool settle_ids(Frame *f, Completion *c, Error *err) {
     List *calls = value_list(c->reply.tool_calls);
     for (uint32_t i = 0; i < calls->n; i++) {
-        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"));
+        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"), false);
         if (!put(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
     }
     return true;
 }
 
-static bool failed(Frame *f, Completion *c, Cancel *cancel, const Error *why, Error *err) {
+/* Whatever a model says, a key that it was given is not part of the conversation. */
+static void hide_secrets(Frame *f, Buf *text) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    if (!redact_empty(r)) redact_text(r, text);
+}
+
+static void hide_in(Frame *f, char *text, size_t size) {
+    Buf safe = { 0 };
+    buf_add(&safe, str_from(text));
+    hide_secrets(f, &safe);
+    snprintf(text, size, "%s", safe.n ? safe.at : "");
+    buf_clear(&safe);
+}
+
+static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *err) {
     char text[600];
+    hide_in(f, why->msg, sizeof why->msg);
+    hide_in(f, why->hint, sizeof why->hint);
     error_format(why, text, sizeof text);
     bool stopped = why->kind == ERR_CANCELLED || (why->kind == ERR_TIMEOUT && cancel_expired(cancel));
     end_with(c, stopped ? "cancelled" : "failed", text);
@@ -237,6 +253,7 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     int64_t start = clock_mono_ns();
     if (!model_complete(model, &request, cancel, &c->reply, &why)) return failed(f, c, cancel, &why, err);
     count(f, &c->reply.usage);
+    hide_secrets(f, &c->reply.text);
     if (!settle_ids(f, c, err) || !ask_after(f, c, cancel, err)) return false;
     if (!tell_completed(f, c, clock_mono_ns() - start, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {

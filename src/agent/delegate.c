@@ -139,6 +139,7 @@ static bool post_payload(const Frame *parent, Frame *child, const SessionReply *
 
 typedef struct Job {
     Frame *parent, *child;
+    struct RunLane *lane;
     Str agent, task;
     bool verify;
     int64_t retries;
@@ -219,6 +220,7 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
     if (j->task.n == 0) return stop(j, "a delegation needs a task");
     if (!delegate_allowed(parent, j->agent, &why)) return stop(j, "%s", why.msg);
     j->child = frame_new(parent->s, parent, def, id, err);
+    j->child->lane = j->lane;
     own_hooks(j->child);
     if (request_list(request, "tools")) narrow_tools(j->child, request_list(request, "tools"));
     if (request_list(request, "hooks")) add_hooks(j->child, request_list(request, "hooks"));
@@ -342,9 +344,10 @@ static bool take_place(Job *j) {
     }
 }
 
-static bool once(Frame *parent, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, HookOutcome *next, bool *has_next, Error *err) {
+static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, HookOutcome *next, bool *has_next,
+                 Error *err) {
     int64_t timeout = runtime_limits(parent->s->agents->rt)->delegation.timeout_ms, start = clock_mono_ns();
-    Job j = { .parent = parent, .heap = heap, .agent = request_text(request, "agent"), .task = request_text(request, "task"),
+    Job j = { .parent = parent, .lane = lane, .heap = heap, .agent = request_text(request, "agent"), .task = request_text(request, "task"),
               .cancel = cancel_new(cancel, timeout * 1000000) };
     SessionReply r = { 0 };
     bool ok = prepare(&j, request, id, err);
@@ -369,7 +372,7 @@ static bool circles(const Value *done, int n, Value request) {
     return false;
 }
 
-bool delegate_run(Frame *parent, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, Error *err) {
+bool delegate_run(Frame *parent, struct RunLane *lane, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     Value done[HOPS_MAX];
     for (int n = 0;; n++) {
         HookOutcome next;
@@ -377,8 +380,12 @@ bool delegate_run(Frame *parent, Value request, Str id, Cancel *cancel, Heap *he
         if (n == HOPS_MAX || circles(done, n, request))
             return error_result(heap, request_text(request, "agent"), STR("a delegation.post hook delegates in a circle"), out, err);
         done[n] = request;
-        Str own = n == 0 ? id : frame_fresh_id(parent->s, id);
-        if (!once(parent, request, own, cancel, heap, out, &next, &has_next, err)) return false;
+        Buf own = { 0 };
+        buf_add(&own, id);
+        if (n) buf_add_fmt(&own, "_next_%d", n);         /* the same when it is resumed */
+        bool ok = once(parent, lane, request, buf_str(&own), cancel, heap, out, &next, &has_next, err);
+        buf_clear(&own);
+        if (!ok) return false;
         if (!has_next) return true;
         request = next.request;
     }

@@ -13,21 +13,22 @@
  * long as it lasts. */
 typedef struct Owner { Frame *frame; Session *own; } Owner;
 
-static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *err) {
-    Session *s = run_user(run);
-    *out = (Owner){ 0 };
-    if (s) {
-        out->frame = frame_find(s, call ? call->parent : STR(""));
-        if (!out->frame) out->frame = frame_find(s, STR(""));
-        return out->frame != NULL || error_set(err, ERR_CANCELLED, "the conversation has ended");
-    }
-    SessionConfig config = { 0 };
-    return session_attach(a, &config, run, &out->own, err) && (out->frame = out->own->top, true);
+static void owner_end(Owner *o) {
+    frame_release(o->frame);
+    if (o->own) session_detach(o->own);
 }
 
-static void owner_end(Owner *o) {
-    if (o->own) session_detach(o->own);
-    else frame_release(o->frame);
+/* The agent whose call it is, however deep in scripts: never one that may do more. */
+static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *err) {
+    Session *s = run_user(run);
+    SessionConfig config = { 0 };
+    *out = (Owner){ 0 };
+    if (!s && !session_attach(a, &config, run, &out->own, err)) return false;
+    if (!s) s = out->own;
+    out->frame = frame_find(s, call->owner);
+    if (!out->frame) out->frame = frame_stand_in(s, call, err);
+    if (!out->frame) owner_end(out);
+    return out->frame != NULL;
 }
 
 /* ---- tools ---- */
@@ -35,40 +36,34 @@ static void owner_end(Owner *o) {
 static bool run_delegate(ToolCallFrame *f, Error *err) {
     Owner o;
     if (!owner_of(f->run, f->call, f->entry->data, &o, err)) return false;
-    bool ok = delegate_run(o.frame, f->args, f->call_id, f->cancel, f->heap, &f->value, err);
+    bool ok = delegate_run(o.frame, f->call->lane, f->args, f->call_id, f->cancel, f->heap, &f->value, err);
     owner_end(&o);
     return ok;
 }
 
-typedef struct AsyncJob { Agents *agents; Run *run; Heap *heap; Value request; char *parent, *id; } AsyncJob;
+typedef struct AsyncJob { Owner owner; struct RunLane *lane; Heap *heap; Value request; char *id; } AsyncJob;
 
 static bool async_work(void *ctx, Cancel *cancel, Buf *result, Error *err) {
     AsyncJob *j = ctx;
-    Call call = { .parent = str_from(j->parent) };
-    Owner o;
     Value v;
     Heap *h = heap_new((size_t)256 << 20);
-    bool ok = owner_of(j->run, &call, j->agents, &o, err);
-    if (ok) {
-        ok = delegate_run(o.frame, j->request, str_from(j->id), cancel, h, &v, err) && json_write(result, v, NULL, err);
-        owner_end(&o);
-    }
+    bool ok = delegate_run(j->owner.frame, j->lane, j->request, str_from(j->id), cancel, h, &v, err) && json_write(result, v, NULL, err);
     heap_free(h);
     return ok;
 }
 
 static void async_free(void *ctx) {
     AsyncJob *j = ctx;
+    owner_end(&j->owner);
     heap_free(j->heap);
-    free(j->parent);
     free(j->id);
     free(j);
 }
 
 static bool run_async(ToolCallFrame *f, Error *err) {
     AsyncJob *j = mem_zero(1, sizeof *j);
-    *j = (AsyncJob){ .agents = f->entry->data, .run = f->run, .heap = heap_new((size_t)16 << 20), .parent = str_dup(f->call->parent), .id = str_dup(f->call_id) };
-    if (!value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
+    *j = (AsyncJob){ .lane = f->call->lane, .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
+    if (!owner_of(f->run, f->call, f->entry->data, &j->owner, err) || !value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
     EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
@@ -93,7 +88,7 @@ static bool run_result(ToolCallFrame *f, Error *err) {
 
 static bool run_await(ToolCallFrame *f, Error *err) {
     Value ms = request_member(f->args, "timeout_ms");
-    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : 0, f->cancel, f->heap, &f->value, err);
+    return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : -1, f->cancel, f->heap, &f->value, err);
 }
 
 typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; bool read_only; } Row;
@@ -119,7 +114,8 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
                              .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled, .timeout_ms = 0, .output_schema = VALUE_GONE,
                              .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
                     .execute = row->execute, .data = a };
-    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .parallel_safe = true };
+    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .networked = !row->read_only, .spends_money = !row->read_only,
+                         .parallel_safe = true };
     return registry_add(runtime_registry(a->rt), &e, err);
 }
 
@@ -140,9 +136,12 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     Owner o;
     if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: a request is a dict");
     if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
-    char wanted[128];
-    snprintf(wanted, sizeof wanted, STR_FMT "_delegate", STR_ARG(call ? call->id : STR("script")));
-    bool ok = delegate_run(o.frame, request, frame_fresh_id(o.frame->s, str_from(wanted)), h->cancel, heap, out, err);
+    bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the conversation */
+    Buf wanted = { 0 };
+    buf_add_fmt(&wanted, STR_FMT "_delegate", STR_ARG(called ? call->id : STR("hook")));
+    Str id = called ? frame_fresh_id(o.frame->s, buf_str(&wanted), true) : frame_hook_id(o.frame, buf_str(&wanted), request_text(request, "agent"));
+    buf_clear(&wanted);
+    bool ok = delegate_run(o.frame, runtime_host_lane(h), request, id, h->cancel, heap, out, err);
     owner_end(&o);
     return ok;
 }

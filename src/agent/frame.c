@@ -1,5 +1,6 @@
 #include "agent/frame.h"
 #include <stdlib.h>
+#include "agent/journal.h"
 #include "base/mem.h"
 #include "model/request.h"
 #include "value/json.h"
@@ -31,6 +32,7 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
                              def ? def->blocked_tools.n : 0, &f->n_blocked);
     f->hooks = up ? up->hooks : NULL;
     f->n_hooks = up ? up->n_hooks : 0;
+    f->lane = up ? up->lane : NULL;
     f->tools = up ? up->tools : NULL;
     f->n_tools = up ? up->n_tools : 0;
     sem_init(&f->children, 0, (unsigned)runtime_limits(s->agents->rt)->delegation.max_concurrent);
@@ -79,7 +81,7 @@ bool frame_event(Frame *f, EventType type, const Buf *data, Error *err) {
 
 void frame_call(const Frame *f, Call *out) {
     out->agent = f->name;
-    out->parent = f->id;
+    out->parent = out->owner = f->id;
     out->depth = f->depth;
     out->agents = f->agents;
     out->n_agents = f->n_agents;
@@ -87,6 +89,31 @@ void frame_call(const Frame *f, Call *out) {
     out->n_tools = f->n_tools;
     out->hooks = f->hooks;
     out->n_hooks = f->n_hooks;
+    out->lane = f->lane;
+}
+
+/* A frame that has ended, or belongs to another session: its agents once more, one below the other, with no more than the call has. */
+Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
+    Frame *f = s->top;
+    atomic_fetch_add(&f->refs, 1);
+    for (size_t i = call->n_agents && str_eq(call->agents[0], f->name) ? 1 : 0; i < call->n_agents; i++) {
+        const AgentDef *def = frame_find_agent(s, call->agents[i]);
+        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in"), false) : call->owner, err) : NULL;
+        if (below) below->model = f->model, below->model_def = f->model_def;
+        else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" is gone", STR_ARG(call->agents[i]));
+        frame_release(f);
+        if (!below) return NULL;
+        f = below;
+    }
+    if (f == s->top) return f;
+    f->depth = call->depth;
+    f->blocked = names_below(f, NULL, 0, call->removed, call->n_removed, &f->n_blocked);
+    f->hooks = names_below(f, NULL, 0, call->hooks, call->n_hooks, &f->n_hooks);
+    f->tools = call->tools ? names_below(f, NULL, 0, call->tools, call->n_tools, &f->n_tools) : NULL;
+    for (size_t i = 0; i < f->n_blocked; i++) f->blocked[i] = arena_str(&f->arena, f->blocked[i]);
+    for (size_t i = 0; i < f->n_hooks; i++) f->hooks[i] = arena_str(&f->arena, f->hooks[i]);
+    for (size_t i = 0; f->tools && i < f->n_tools; i++) f->tools[i] = arena_str(&f->arena, f->tools[i]);
+    return f;
 }
 
 /* ---- messages ---- */
@@ -106,12 +133,35 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err) {
     return d && list_push(f->heap, f->messages, value_from_object(d), err);
 }
 
+/* What a model is told again is without secrets; the call itself is made as it was said. */
+static bool hide_secrets(Frame *f, Dict *call, const char *key, Error *err) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    Str said = request_text(value_from_object(call), key);
+    if (redact_empty(r) || !redact_would(r, said)) return true;
+    Buf text = { 0 };
+    buf_add(&text, said);
+    redact_json(r, &text);
+    bool ok = put_text(f, call, key, buf_str(&text), err);
+    buf_clear(&text);
+    return ok;
+}
+
+static bool copy_calls(Frame *f, Value calls, Value *out, Error *err) {
+    if (!value_copy_all_into(f->heap, calls, out, err)) return false;
+    for (uint32_t i = 0; i < value_list(*out)->n; i++) {
+        Value call = value_list(*out)->at[i];
+        if (!value_is_dict(call)) continue;
+        if (!hide_secrets(f, value_dict(call), "name", err) || !hide_secrets(f, value_dict(call), "arguments", err)) return false;
+    }
+    return true;
+}
+
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
     Dict *d = message(f, "assistant", text, err);
     Value copy;
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
-        && (!value_copy_all_into(f->heap, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
+        && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
     return list_push(f->heap, f->messages, value_from_object(d), err);
 }
 
@@ -134,17 +184,22 @@ const AgentDef *frame_find_agent(Session *s, Str name) {
     return found;
 }
 
-static bool id_used(const Session *s, Str id) {
-    for (size_t i = 0; i < s->ids.n; i++)
-        if (str_eq(s->ids.at[i], id)) return true;
-    return false;
-}
+static bool id_used(const Session *s, Str id, bool again) { return table_has(&s->ids, id) || (!again && journal_has(s, id)); }
 
-Str frame_fresh_id(Session *s, Str wanted) {
+Str frame_fresh_id(Session *s, Str wanted, bool again) {
     pthread_mutex_lock(&s->lock);
     Str id = arena_str(&s->arena, wanted);
-    for (int n = 2; id_used(s, id); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
-    VEC_PUSH(&s->ids, id);
+    for (int n = 2; id_used(s, id, again); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
+    table_put(&s->ids, id, s);
     pthread_mutex_unlock(&s->lock);
     return id;
+}
+
+Str frame_hook_id(Frame *f, Str wanted, Str agent) {
+    Str id = journal_open_delegation(f, wanted, agent);
+    bool free = false;
+    pthread_mutex_lock(&f->s->lock);
+    if (id.n && (free = !table_has(&f->s->ids, id))) table_put(&f->s->ids, id, f->s);
+    pthread_mutex_unlock(&f->s->lock);
+    return free ? id : frame_fresh_id(f->s, wanted, false);
 }

@@ -4,6 +4,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include "agent/session.h"
+#include "base/table.h"
 #include "base/vec.h"
 
 typedef struct Frame Frame;
@@ -34,7 +35,7 @@ struct Session {
     pthread_mutex_t lock;                /* guards what follows */
     VEC(Frame *) frames;                 /* at work */
     VEC(SessionAgent *) made;            /* meta.agent_register */
-    VEC(Str) ids;                        /* of calls, so that each is used once in a run */
+    Table ids;                           /* of calls and delegations, so that each is used once in a run */
     ModelUsage usage;
     int64_t turns;                       /* model calls at depth 0 */
     int64_t tool_calls;
@@ -59,6 +60,7 @@ struct Frame {
     Str *tools; size_t n_tools;          /* what it may use of the run's; NULL: all */
     Str *blocked; size_t n_blocked;      /* blocked_tools of everyone from the top down to here */
     Str *hooks; size_t n_hooks;          /* added by name */
+    struct RunLane *lane;                /* of its calls */
     Model *model;
     ModelDef model_def;
     Heap *heap;                          /* of messages; nothing in it is ever collected */
@@ -77,6 +79,7 @@ struct Frame {
 Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err);
 void frame_release(Frame *f);            /* NULL is fine */
 Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: none */
+Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found, counted */
 EventPlace frame_place(const Frame *f);
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
@@ -84,7 +87,11 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
-Str frame_fresh_id(Session *s, Str wanted);                  /* `wanted`, or with a number when it was used before; in s->arena */
+/* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
+ * `again`: then it is for what that process may have begun and this one goes on with. */
+Str frame_fresh_id(Session *s, Str wanted, bool again);
+/* For a delegation that a hook asks for: the one that was under way when an earlier process died, else a fresh one. */
+Str frame_hook_id(Frame *f, Str wanted, Str agent);
 
 /* session.c: for a call outside of any conversation. */
 bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **out, Error *err);

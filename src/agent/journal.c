@@ -6,23 +6,25 @@
 #include "value/json.h"
 
 typedef struct JournalEntry { Str type, parent; Value data; } JournalEntry;
-typedef struct KnownCall { Str id; JournalCall call; } KnownCall;
 
 struct Journal {
     Heap *heap;
     Arena arena;
     VEC(JournalEntry) entries;
-    VEC(KnownCall) calls;
+    Table calls;                         /* id → JournalCall; delegations of hooks are in it too */
     uint64_t last;
 };
 
 /* ---- reading ---- */
 
-static KnownCall *known(Journal *j, Str id) {
-    for (size_t i = j->calls.n; i-- > 0;)
-        if (str_eq(j->calls.at[i].id, id)) return &j->calls.at[i];
-    VEC_PUSH(&j->calls, ((KnownCall){ .id = arena_str(&j->arena, id) }));
-    return &VEC_LAST(&j->calls);
+static JournalCall *known(Journal *j, Str id) {
+    JournalCall *c = table_get(&j->calls, id);
+    if (!c) {
+        c = ARENA_ARRAY(&j->arena, JournalCall, 1);
+        *c = (JournalCall){ 0 };
+        table_put(&j->calls, arena_str(&j->arena, id), c);
+    }
+    return c;
 }
 
 /* What the model saw: a string as it is, else compact JSON; of a refusal its message. */
@@ -45,25 +47,56 @@ static Str result_text(Journal *j, Value data) {
 }
 
 static void note_end(Journal *j, Value data, bool is_error) {
-    KnownCall *k = known(j, request_text(data, "id"));
+    JournalCall *c = known(j, request_text(data, "id"));
     Value artifacts = request_member(data, "artifacts");
-    k->call.state = JOURNAL_DONE;
-    k->call.is_error = is_error;
-    k->call.text = result_text(j, data);
+    c->state = JOURNAL_DONE;
+    c->is_error = is_error;
+    c->text = result_text(j, data);
     if (value_is_list(artifacts) && value_list(artifacts)->n && value_is_string(value_list(artifacts)->at[0]))
-        k->call.artifact = value_str(value_list(artifacts)->at[0]);
+        c->artifact = value_str(value_list(artifacts)->at[0]);
 }
 
 static void note_call(Journal *j, Str type, Value data) {
     if (str_eq(type, STR("tool.executing"))) {
-        KnownCall *k = known(j, request_text(data, "id"));
-        if (k->call.state != JOURNAL_DONE) k->call.state = JOURNAL_IN_FLIGHT;
-        k->call.key = request_text(data, "idempotency_key");
+        JournalCall *c = known(j, request_text(data, "id"));
+        if (c->state != JOURNAL_DONE) c->state = JOURNAL_IN_FLIGHT;
+        c->key = request_text(data, "idempotency_key");
     } else if (str_eq(type, STR("tool.completed"))) {
         note_end(j, data, false);
     } else if (str_eq(type, STR("tool.failed")) || str_eq(type, STR("tool.refused"))) {
         note_end(j, data, true);
+    } else if (str_eq(type, STR("delegation.started"))) {
+        known(j, request_text(data, "id"));
+    } else if (str_eq(type, STR("completion.completed"))) {
+        const List *calls = request_list(data, "tool_calls");
+        for (uint32_t i = 0; calls && i < calls->n; i++) known(j, request_text(calls->at[i], "id"));
     }
+}
+
+static double number(Value v) { return value_is_float(v) ? value_float(v) : value_is_small(v) ? (double)value_small(v) : 0; }
+
+static void add_usage(ModelUsage *sum, Value data) {
+    Value usage = request_member(data, "usage");
+    sum->input += request_int(usage, "input");
+    sum->output += request_int(usage, "output");
+    sum->cached += request_int(usage, "cached");
+    sum->usd += number(request_member(usage, "usd"));
+}
+
+/* What the run has used up so far, sub-agents included: limits hold for the run, not for one process of it. */
+static void add_up(Session *s, const Journal *j) {
+    int64_t calls = 0;
+    for (size_t i = 0; i < j->entries.n; i++) {
+        const JournalEntry *e = &j->entries.at[i];
+        if (str_eq(e->type, STR("completion.completed"))) {
+            add_usage(&s->usage, e->data);
+            s->turns += e->parent.n == 0;
+        }
+    }
+    for (size_t i = 0; i < j->calls.n; i++) calls += ((const JournalCall *)j->calls.entry[i].value)->state == JOURNAL_DONE;
+    s->tool_calls = calls;
+    run_add_calls(s->run, calls);
+    run_add_usage(s->run, s->usage.input + s->usage.output, s->usage.usd);
 }
 
 typedef struct Reading { Journal *j; Error *err; bool ok; } Reading;
@@ -86,7 +119,10 @@ bool journal_read(Session *s, Error *err) {
     s->journal = j;
     j->heap = heap_new(0);
     Reading r = { .j = j, .err = err, .ok = true };
-    return store_event_each(store, run_id(s->run), 0, on_event, &r, err) && (r.ok || error_wrap(err, "read the journal"));
+    if (!store_event_each(store, run_id(s->run), 0, on_event, &r, err)) return false;
+    if (!r.ok) return error_wrap(err, "read the journal");
+    add_up(s, j);
+    return true;
 }
 
 void journal_free(Journal *j) {
@@ -94,40 +130,41 @@ void journal_free(Journal *j) {
     heap_free(j->heap);
     arena_clear(&j->arena);
     VEC_CLEAR(&j->entries);
-    VEC_CLEAR(&j->calls);
+    table_clear(&j->calls);
     free(j);
 }
 
 JournalCall journal_call(const Session *s, Str id) {
-    for (size_t i = s->journal ? s->journal->calls.n : 0; i-- > 0;)
-        if (str_eq(s->journal->calls.at[i].id, id)) return s->journal->calls.at[i].call;
-    return (JournalCall){ 0 };
+    const JournalCall *c = s->journal ? table_get(&s->journal->calls, id) : NULL;
+    return c ? *c : (JournalCall){ 0 };
+}
+
+bool journal_has(const Session *s, Str id) { return s->journal && table_has(&s->journal->calls, id); }
+
+/* Events that a frame's delegation and the hook that asked for it leave. */
+static bool beside(Str type) {
+    return str_starts(type, STR("delegation.")) || str_eq(type, STR("hook.decided")) || str_eq(type, STR("log")) || str_starts(type, STR("run."));
+}
+
+Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
+    const Journal *j = f->s->journal;
+    for (size_t i = j ? j->entries.n : 0; i-- > 0;) {
+        const JournalEntry *e = &j->entries.at[i];
+        if (!str_eq(e->parent, f->id)) continue;
+        if (!beside(e->type)) break;
+        Str id = request_text(e->data, "id");
+        if (str_eq(e->type, STR("delegation.started")) && str_starts(id, prefix) && str_eq(request_text(e->data, "agent"), agent)) return id;
+    }
+    return STR("");
 }
 
 /* ---- rebuilding ---- */
 
-static double number(Value v) { return value_is_float(v) ? value_float(v) : value_is_small(v) ? (double)value_small(v) : 0; }
-
-static void add_usage(Frame *f, Value usage, bool side) {
-    ModelUsage u = { .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached"),
-                     .usd = number(request_member(usage, "usd")) };
-    ModelUsage *sums[] = { &f->usage, &f->s->usage };
-    for (size_t i = 0; i < 2; i++) {
-        sums[i]->input += u.input;
-        sums[i]->output += u.output;
-        sums[i]->cached += u.cached;
-        sums[i]->usd += u.usd;
-    }
-    run_add_usage(f->s->run, u.input + u.output, u.usd);
-    if (f->depth == 0) f->s->turns++;
-    if (!side) f->iterations++;
-}
 
 /* Have all calls of an answer ended? Then their results follow it. */
 static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {
     *complete = true;
     for (uint32_t i = 0; i < calls->n; i++) {
-        VEC_PUSH(&f->s->ids, arena_str(&f->s->arena, request_text(calls->at[i], "id")));
         if (journal_call(f->s, request_text(calls->at[i], "id")).state != JOURNAL_DONE) *complete = false;
     }
     for (uint32_t i = 0; *complete && i < calls->n; i++) {
@@ -141,13 +178,14 @@ static bool push_known_results(Frame *f, const List *calls, bool *complete, Erro
 static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     Value side = request_member(data, "side"), calls = request_member(data, "tool_calls");
     bool is_side = value_is_bool(side) && value_bool(side), complete = true;
-    add_usage(f, request_member(data, "usage"), is_side);
+    add_usage(&f->usage, data);
     if (is_side) return true;
+    f->iterations++;
     if (!frame_push_answer(f, request_text(data, "text"), calls, err)) return false;
     if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
-    f->tool_calls += value_list(calls)->n;
     if (!push_known_results(f, value_list(calls), &complete, err)) return false;
-    if (!complete) *pending = calls;
+    if (complete) f->tool_calls += value_list(calls)->n;     /* else they are counted when they are made */
+    else *pending = calls;
     return true;
 }
 

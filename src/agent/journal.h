@@ -15,3 +15,6 @@ void journal_free(Journal *j);
  * of the last answer whose results are not all there, else GONE. */
 bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
 JournalCall journal_call(const Session *s, Str id);
+bool journal_has(const Session *s, Str id);                  /* was it the id of a call or of a delegation? */
+/* The delegation to `agent` whose id starts with `prefix` and after which the frame itself did nothing more; "": none. */
+Str journal_open_delegation(const Frame *f, Str prefix, Str agent);

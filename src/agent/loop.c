@@ -8,6 +8,7 @@
 #include "model/request.h"
 #include "tool/task.h"
 
+#define STOP_ID "stop_delegate"           /* how ids of what agent.stop delegates begin */
 enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one answer back, or on to other agents */
 
 /* ---- what harness itself says ---- */
@@ -86,17 +87,30 @@ static bool in_flight_again(Frame *f, Str name) {
     return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
 }
 
-static bool push_unknown(Frame *f, Str id, Str name, Error *err) {
-    static const char text[] = "{\"error\":\"interrupted: outcome unknown\"}";
-    Buf data = { 0 };
+/* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */
+static bool lost_secret(Str arguments) {
+    for (size_t i = 0; i < arguments.n; i++)
+        if (str_starts(str_sub(arguments, i, arguments.n), STR("[redacted]"))) return true;
+    return false;
+}
+
+/* A call that this process does not make. */
+static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
+    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown") : STR("interrupted before it was made: its arguments held a secret, which is not kept");
+    Buf data = { 0 }, json = { 0 };
+    buf_add_char(&json, '{');
+    request_string(&json, "error", why);
+    buf_add_char(&json, '}');
+    Str text = buf_str(&json);
     event_data_start(&data);
     event_data_str(&data, "id", id);
     event_data_str(&data, "name", name);
-    event_data_str(&data, "error", STR("interrupted: outcome unknown"));
-    event_data_str(&data, "text", STR(text));
+    event_data_str(&data, "error", why);
+    event_data_str(&data, "text", text);
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, STR(text), true, STR(""), err);
+    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, text, true, STR(""), err);
     buf_clear(&data);
+    buf_clear(&json);
     return ok;
 }
 
@@ -120,6 +134,7 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
         Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
+        if (!c && lost_secret(request_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
         start_call(f, c, calls->at[i], b);
         b->calls[b->n - 1].key = known.key;
@@ -128,7 +143,16 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
     return true;
 }
 
-static bool push_results(Frame *f, const List *calls, const Batch *b, SessionReply *out, Error *err) {
+/* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
+static void end_by(SessionReply *out, const Result *r, Str name, Cancel *cancel) {
+    Error why = { 0 };
+    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return;
+    if (!cancel_check(cancel, &why)) out->status = "cancelled";
+    else out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
+    snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
+}
+
+static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
     for (uint32_t i = 0, next = 0; i < calls->n; i++) {
         Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
@@ -139,14 +163,11 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, SessionRep
             if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
             ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
-            if (r->is_error && r->cls == RESULT_FATAL && !out->status) {
-                out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
-                snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
-            }
+            end_by(out, r, name, cancel);
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
-            ok = push_unknown(f, id, name, err);
+            ok = push_unmade(f, id, name, known.state, err);
         }
         if (!ok) return false;
     }
@@ -162,7 +183,7 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
         pthread_mutex_lock(&f->s->lock);
         f->s->tool_calls += (int64_t)b.n;
         pthread_mutex_unlock(&f->s->lock);
-        ok = push_results(f, calls, &b, out, err);
+        ok = push_results(f, calls, &b, cancel, out, err);
         for (size_t i = 0; i < b.n; i++) result_clear(&b.results[i]);
     }
     free(b.calls);
@@ -215,10 +236,9 @@ static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) 
 static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel *cancel, Error *err) {
     Value result;
     Buf text = { 0 };
-    char id[64];
-    snprintf(id, sizeof id, "stop_%d", ++f->hops);
-    Str fresh = frame_fresh_id(f->s, str_from(id));
-    bool ok = delegate_run(f, o->request, fresh, cancel, c->heap, &result, err);
+    f->hops++;
+    Str id = frame_hook_id(f, STR(STOP_ID), request_text(o->request, "agent"));
+    bool ok = delegate_run(f, f->lane, o->request, id, cancel, c->heap, &result, err);
     if (ok) {
         Value error = request_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));
@@ -227,6 +247,19 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     }
     buf_clear(&text);
     return ok;
+}
+
+/* A hook that hands every answer to the same agent would hand that agent's own answers to it too, and so on. */
+static bool stop_circles(const Frame *f, Str agent) {
+    for (const Frame *at = f; at; at = at->up)
+        if (str_starts(at->id, STR(STOP_ID)) && str_eq(at->name, agent)) return true;
+    return false;
+}
+
+static bool end_stop(SessionReply *out, const char *reason) {
+    out->status = "blocked";
+    snprintf(out->reason, sizeof out->reason, "agent.stop: %s", reason);
+    return true;
 }
 
 /* *more: the answer was not the last one. */
@@ -238,14 +271,13 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
     if (!stop_payload(f, c, &payload, err)) return false;
     frame_ask(f, HOOK_AGENT_STOP, c->heap, payload, cancel, &o);
     if (o.decision == HOOK_ALLOW) return true;
-    if (o.decision == HOOK_DELEGATE && f->hops < HOPS_MAX) return *more = true, stop_delegate(f, &o, c, cancel, err);
-    bool again = o.decision == HOOK_BLOCK && f->stops < (o.failed ? 1 : STOPS_MAX);
-    if (!again) {
-        if (o.decision == HOOK_BLOCK && o.failed) return true;       /* a hook that fails blocks once, not for ever */
-        out->status = "blocked";
-        snprintf(out->reason, sizeof out->reason, "agent.stop: %s", o.decision == HOOK_DELEGATE ? "too many delegations in a row" : o.reason);
-        return true;
+    if (o.decision == HOOK_DELEGATE) {
+        if (stop_circles(f, request_text(o.request, "agent"))) return end_stop(out, "the hook delegates in a circle");
+        if (f->hops >= HOPS_MAX) return end_stop(out, "too many delegations in a row");
+        return *more = true, stop_delegate(f, &o, c, cancel, err);
     }
+    bool again = f->stops < (o.failed ? 1 : STOPS_MAX);
+    if (!again) return o.failed || end_stop(out, o.reason);          /* a hook that fails blocks once, not for ever */
     f->stops++;
     *more = true;
     return say(f, "user", str_from(o.reason), err);

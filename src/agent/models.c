@@ -32,19 +32,25 @@ static Str key_of(Agents *a, const ModelDef *def) {
 }
 
 /* A space's agent names its provider beside the model. */
-static bool named_provider(const Project *p, Str name, Str provider, ModelDef *out) {
+static bool named_provider(const Project *p, Str name, Str provider, const ModelDef *parent, ModelDef *out) {
     if (provider.n == 0 || name.n == 0) return false;
     for (size_t i = 0; i < p->settings.n_models; i++)
         if (str_eq(p->settings.models[i].name, name)) return false;
-    *out = (ModelDef){ .provider = provider, .name = name, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE,
-                       .headers = VALUE_GONE, .price = VALUE_GONE };
+    return model_of_provider(provider, name, parent, out), true;
+}
+
+static bool choose(Agents *a, Str name, Str provider, const ModelDef *parent, ModelDef *def, Error *err) {
+    const Project *p = runtime_project(a->rt);
+    if (a->config.every) return *def = *a->config.every, true;
+    if (named_provider(p, name, provider, parent, def) || model_pick(p, name, parent, &a->arena, def, err)) return true;
+    if (!a->config.replay) return false;
+    *def = (ModelDef){ .name = STR("replay") };
     return true;
 }
 
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     pthread_mutex_lock(&a->lock);
-    bool ok = named_provider(runtime_project(a->rt), name, provider, def) || model_pick(runtime_project(a->rt), name, parent, &a->arena, def, err)
-           || (a->config.replay && (*def = (ModelDef){ .name = STR("replay") }, true));
+    bool ok = choose(a, name, provider, parent, def, err);
     Model *found = NULL;
     if (ok) {
         replayed(a, def);

@@ -10,6 +10,7 @@
 /* ---- what all sessions share ---- */
 
 static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
+static void hide_secrets(void *ctx, Buf *text) { redact_text(ctx, text); }
 
 bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error *err) {
     Agents *a = mem_zero(1, sizeof *a);
@@ -18,7 +19,7 @@ bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error 
     pthread_mutex_init(&a->lock, NULL);
     a->heap = heap_new(0);
     const char *offline = getenv("HARNESS_OFFLINE");
-    a->env = (ModelEnv){ .client = runtime_client(rt), .workers = runtime_workers(rt), .secret = add_secret, .secret_ctx = runtime_redactor(rt),
+    a->env = (ModelEnv){ .client = runtime_client(rt), .workers = runtime_workers(rt), .secret = add_secret, .redact = hide_secrets, .secret_ctx = runtime_redactor(rt),
                          .offline = offline && *offline && strcmp(offline, "0") != 0 };
     if (!delegate_register(a, err)) {
         agent_set_free(a);
@@ -68,7 +69,7 @@ static void free_session(Session *s) {
     for (size_t i = 0; i < s->made.n; i++) free(s->made.at[i]);
     VEC_CLEAR(&s->made);
     VEC_CLEAR(&s->frames);
-    VEC_CLEAR(&s->ids);
+    table_clear(&s->ids);
     pthread_mutex_destroy(&s->lock);
     arena_clear(&s->arena);
     free(s);

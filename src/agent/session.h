@@ -18,6 +18,7 @@ typedef struct AgentsConfig {            /* the zero value is the default */
     Str model;                           /* --model; empty: the project's */
     const char *record;                  /* --record FILE; NULL: none */
     const char *replay;                  /* --replay FILE; NULL: none */
+    const ModelDef *every;               /* whoever names which model: it is this one; borrowed. NULL: none */
 } AgentsConfig;
 
 /* Registers delegate and its kin, and what scripts may do with agents. Before the runtime's first call. Models are opened

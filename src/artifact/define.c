@@ -19,6 +19,7 @@ bool project_define(const ProjectInput *in, const char *list, Str definition, Pr
     Buf text = { 0 };
     size_t errors = problems->errors;
     bool ready = loader_start(&l, in, -1, problems);
+    if (ready && in->within) l.project->settings.secrets = in->within->settings.secrets;
     buf_add_fmt(&text, "{\"%s\":[" STR_FMT "]}", list, STR_ARG(definition));
     if (ready && document_parse(&l.docs, "definition", str_from(list), DOCUMENT_JSON, buf_str(&text), &d)) {
         load_items(&l, &d, list);

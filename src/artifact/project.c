@@ -188,6 +188,21 @@ static bool listed(StrList list, Str path) {
     return false;
 }
 
+/* --tools: its path below the root, in the arena. False: reported. */
+static bool given_manifest(Loader *l, Str *out) {
+    char real[PATH_MAX];
+    const char *given = l->in->tools;
+    Str root = l->project->root;
+    if (!realpath(given, real)) return fail(l->docs.problems, given, "--tools");
+    if (!str_starts(str_from(real), root) || real[root.n] != '/') {
+        problems_add(l->docs.problems, PROBLEM_ERROR, str_from(given), (Place){ 0 }, STR("its programs could not be read from the sandbox"),
+                     "--tools: the file must be below the project's folder");
+        return false;
+    }
+    *out = arena_str(l->docs.arena, str_from(real + root.n + 1));
+    return true;
+}
+
 static void load_manifests(Loader *l) {
     const Settings *s = &l->project->settings;
     Str usual = STR("tools.json");
@@ -197,6 +212,9 @@ static void load_manifests(Loader *l) {
         loader_look_at(l, s->manifests.at[i]);
         load_manifest(l, s->manifests.at[i]);
     }
+    Str more;
+    if (!l->in->tools || !given_manifest(l, &more) || listed(s->manifests, more)) return;
+    if (!str_eq(more, usual) || (s->manifests_set && s->manifests.n == 0)) load_manifest(l, more);    /* else it is there already */
 }
 
 static void load_spaces(Loader *l) {

@@ -148,6 +148,7 @@ typedef struct Project {
 typedef struct ProjectInput {
     const char *dir;             /* -C; NULL: the working folder */
     const char *config;          /* -c FILE; NULL: look for harness.md … */
+    const char *tools;           /* --tools FILE: one more manifest, below the project; NULL: none */
     const char *state_dir;       /* where pulled sources are cached; NULL: the default */
     Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: stand-ins from
                                     host_names.def that cannot be called */
@@ -155,6 +156,7 @@ typedef struct ProjectInput {
     Universe *universe;          /* NULL: one of its own */
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
+    const struct Project *within;/* project_define: its secrets may be named; NULL: none */
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 

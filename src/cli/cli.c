@@ -62,21 +62,6 @@ static bool write_all(int fd, Str s) {
     return true;
 }
 
-void cli_escape(Buf *out, Str text, bool keep_lines) {
-    const unsigned char *at = (const unsigned char *)text.at;
-    size_t plain = 0;                                    /* start of what needs no escape */
-    for (size_t i = 0; i < text.n; i++) {
-        bool c1 = at[i] == 0xc2 && i + 1 < text.n && at[i + 1] >= 0x80 && at[i + 1] < 0xa0;     /* U+0080…U+009F */
-        bool control = at[i] < 0x20 || at[i] == 0x7f || c1;
-        if (!control || (keep_lines && (at[i] == '\n' || at[i] == '\t'))) continue;
-        buf_add(out, str_sub(text, plain, i));
-        i += c1;
-        buf_add_fmt(out, "\\x%02x", at[i]);
-        plain = i + 1;
-    }
-    buf_add(out, str_sub(text, plain, text.n));
-}
-
 void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
     Buf line = { 0 };

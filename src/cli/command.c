@@ -46,7 +46,7 @@ static const Flag inspect_flags[] = {
 };
 
 static const Flag call_flags[] = {
-    { "--arg", NULL, "NAME=VALUE", NULL, "one argument; JSON where the tool does not want text; again for more" },
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
     { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
     { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
@@ -62,10 +62,11 @@ static const Flag call_flags[] = {
 };
 
 static const Flag run_flags[] = {
-    { "-p", NULL, "TEXT", NULL, "one job: TEXT is said, the answer printed; - reads it" },
+    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
     { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
+    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
     { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
     { "--record", NULL, "FILE", NULL, "write requests and replies down" },
     { "--replay", NULL, "FILE", NULL, "answer from a recording" },
@@ -92,12 +93,22 @@ static const Flag sandbox_flags[] = {
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
     { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
-    { "--explain", NULL, NULL, NULL, "show the layers and, after a failure, what was denied" },
+    { "--explain", NULL, NULL, NULL, "the layers and, after a failure, what was denied" },
+    { 0 },
+};
+
+static const Flag test_flags[] = {
+    { "--junit", NULL, "FILE", NULL, "write the results to FILE, as JUnit XML" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
     { 0 },
 };
 
 static const Flag hooks_flags[] = {
-    { "--stats", NULL, NULL, NULL, "how often each was asked, blocked and failed, and its mean time" },
+    { "--stats", NULL, NULL, NULL, "calls, blocks, failures and mean time of each" },
     { 0 },
 };
 
@@ -124,8 +135,8 @@ const Command command_table[] = {
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
                  "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
-                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1 when\n"
-                 "the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
+                 "arguments; - reads it from standard input. Prints the value as JSON. Exits 1\n"
+                 "when the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
                  "confirmation is refused unless --yes or --approve allows it.",
         .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
                    "harness call run_command --arg command='make test' --trace",
@@ -240,11 +251,17 @@ const Command command_table[] = {
     {
         .name = "run", .operands = "",
         .summary = "work with the project's agent",
-        .about = "Without -p a conversation in the terminal; with -p one job, whose answer alone goes\n"
-                 "to standard output. Every call of a tool goes through the whole pipeline. The run\n"
-                 "is kept: `harness runs` lists it, and one that was interrupted can be resumed.",
-        .example = "harness run -p 'What does this project do?'",
-        .json = "{run, status, response, reason, turns, tool_calls, usage}",
+        .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
+                 "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
+                 "a message. With -p one job, whose answer alone goes to standard output. Every\n"
+                 "tool call goes through the whole pipeline. The run is kept: see `harness runs`.\n"
+                 "Without a model in harness.md, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_*\n"
+                 "decide.",
+        .example = "harness run -p 'What does this project do?'\n"
+                   "harness run --tools tools.json -p 'Which files changed?'",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
+                "\n"
+                "One such line for each message. reason only when status is not completed.",
         .flags = run_flags, .run = command_run,
     },
     {
@@ -258,9 +275,9 @@ const Command command_table[] = {
     {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
         .summary = "go on with a run that was interrupted",
-        .about = "Goes on where the run stopped. What was done is not done again: results are taken\n"
-                 "from the journal, calls that only read or can be repeated are repeated, and of the\n"
-                 "others the model learns that their outcome is unknown. RUN may be a prefix.",
+        .about = "Goes on where the run stopped. What was done is not done again: results come\n"
+                 "from the journal, calls that only read or can be repeated are repeated, and of\n"
+                 "the others the model learns that their outcome is unknown. RUN may be a prefix.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
         .flags = run_flags, .run = command_runs_resume,
@@ -326,6 +343,21 @@ const Command command_table[] = {
         .example = "harness starlark -e 'sorted([3, 1, 2])'\n"
                    "harness starlark --bench sieve.star run",
         .flags = starlark_flags, .run = command_starlark,
+    },
+    {
+        .name = "test", .operands = "[FILE...]", .max = 1000,
+        .summary = "run the tests of the project",
+        .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (file or name),\n"
+                 "each in a copy of the workspace, a few at a time, without network and store.\n"
+                 "A test that fails shows what was expected and\n"
+                 "what came; the last line is N passed, M failed. Exits 1 when one failed.",
+        .example = "harness test\n"
+                   "harness test guard_commands --junit results.xml",
+        .json = "{passed, failed, tests: [{name, file, ok, elapsed_ms, failures: [{check, expected, got}]}]}\n"
+                "\n"
+                "check is the key that did not hold, as in expect.tool_called. expected is empty when\n"
+                "the test itself is wrong or could not be run; got says why.",
+        .flags = test_flags, .run = command_test,
     },
     {
         .name = "tools", .operands = "",

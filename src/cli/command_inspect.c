@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/listing.h"
 #include "cli/report.h"
+#include "tool/builtin.h"
 
 typedef struct Found { const ToolDef *tool; const HookDef *hook; const AgentDef *agent; } Found;
 
@@ -70,9 +71,12 @@ int command_inspect(Cli *cli) {
     Error err = { 0 };
     Project *p = report_project(cli);
     if (!p) return CLI_FAILED;
+    Heap *heap = heap_new(0);
+    if (!builtin_append(p, heap, &err)) return project_free(p), heap_free(heap), cli_fail(cli, CLI_FAILED, &err);
     Found f = find(p, name, type);
     int kinds = (f.tool != NULL) + (f.hook != NULL) + (f.agent != NULL);
     bool ok = kinds == 0 ? fail_unknown(p, name, type, &err) : kinds > 1 ? fail_ambiguous(&f, name, &err) : show(cli, &f, &err);
     project_free(p);
+    heap_free(heap);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

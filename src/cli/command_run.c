@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "agent/session.h"
-#include "cli/interrupt.h"
 #include "cli/opening.h"
 #include "cli/talk.h"
-#include "value/json.h"
 
 enum { PROMPT_MAX = 16 << 20 };
 
-typedef struct Running { Cli *cli; Opening open; Agents *agents; Session *session; Buf prompt; VEC(Str) only; } Running;
+typedef struct Running { Cli *cli; Opening open; Agents *agents; Session *session; Show *show; Buf prompt; VEC(Str) only; } Running;
 
 static bool read_prompt(Running *r, const char *given, Error *err) {
     if (strcmp(given, "-") == 0) return cli_read("-", PROMPT_MAX, &r->prompt, err);
@@ -36,57 +34,29 @@ static bool positive(const char *flag, const char *text, int64_t *out, Error *er
     return *out = n, true;
 }
 
-/* ---- the answer ---- */
+/* ---- one answer ---- */
 
-static void write_json(Cli *cli, Session *s, const SessionReply *r) {
-    Buf *b = &cli->out;
-    buf_add(b, STR("{\"run\":"));
-    json_write_string(b, run_id(session_run(s)), false);
-    buf_add_fmt(b, ",\"status\":\"%s\",\"response\":", r->status);
-    json_write_string(b, buf_str(&r->text), false);
-    if (r->reason[0]) {
-        buf_add(b, STR(",\"reason\":"));
-        json_write_string(b, str_from(r->reason), false);
-    }
-    ModelUsage u = session_usage(s);
-    buf_add_fmt(b, ",\"turns\":%lld,\"tool_calls\":%lld,\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}}\n",
-                (long long)r->turns, (long long)r->tool_calls, (long long)u.input, (long long)u.output, (long long)u.cached, u.usd);
+static Talk talk_of(const Running *r) {
+    return (Talk){ .cli = r->cli, .session = r->session, .show = r->show, .kept = !args_has(&r->cli->args, "--ephemeral") };
 }
 
-/* The answer alone goes to standard output; what went wrong to standard error. */
-static int report_reply(Cli *cli, Session *s, const SessionReply *r, bool shown) {
-    bool fine = strcmp(r->status, "completed") == 0;
-    if (cli->json) {
-        write_json(cli, s, r);
-    } else if (!shown && r->text.n) {
-        buf_add(&cli->out, buf_str(&r->text));
-        if (cli->out.at[cli->out.n - 1] != '\n') buf_add_char(&cli->out, '\n');
-    }
-    if (fine) return CLI_OK;
-    Buf line = { 0 };
-    buf_add_fmt(&line, "%s: %s", r->status, r->reason);
-    cli_say(cli, SAY_ERROR, buf_str(&line));
-    if (strcmp(r->status, "cancelled") == 0) {
-        buf_reset(&line);
-        buf_add_fmt(&line, "go on with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(s))));
-        cli_say(cli, SAY_HINT, buf_str(&line));
-    }
-    buf_clear(&line);
-    return strcmp(r->status, "cancelled") == 0 ? CLI_INTERRUPTED : CLI_FAILED;
-}
-
-static int one_job(Running *r, bool resumed) {
-    Cli *cli = r->cli;
+static int one_job(Running *r, Str text) {
+    Talk t = talk_of(r);
     Error err = { 0 };
-    SessionReply reply = { 0 };
-    Cancel *cancel = cancel_new(run_cancel(session_run(r->session)), 0);
-    Interrupt *interrupt = interrupt_start(cancel);
-    bool ok = resumed ? session_go_on(r->session, cancel, &reply, &err) : session_say(r->session, buf_str(&r->prompt), cancel, &reply, &err);
-    int status = ok ? report_reply(cli, r->session, &reply, talk_streams(cli)) : cli_fail(cli, CLI_FAILED, &err);
-    interrupt_stop(interrupt);
-    cancel_free(cancel);
-    session_reply_clear(&reply);
-    return status;
+    const char *status = "";
+    if (!talk_answer(&t, text, &status, &err)) return cli_fail(r->cli, CLI_FAILED, &err);
+    if (strcmp(status, "completed") == 0) return CLI_OK;
+    if (strcmp(status, "cancelled") != 0) return CLI_FAILED;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "go on with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(r->session))));
+    if (t.kept) cli_say(r->cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+    return CLI_INTERRUPTED;
+}
+
+static int conversation(Running *r) {
+    Talk t = talk_of(r);
+    return talk(&t);
 }
 
 /* ---- opening ---- */
@@ -96,7 +66,7 @@ static int open_session(Running *r, Str id, bool resume) {
     const Args *a = &cli->args;
     Error err = { 0 };
     AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
-    SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = talk_watch(cli) };
+    SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = show_watch(r->show) };
     RunConfig rc = { .id = id };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (args_value(a, "--only")) {
@@ -105,6 +75,7 @@ static int open_session(Running *r, Str id, bool resume) {
         rc.n_only = r->only.n;
     }
     opening_run_config(&r->open, &rc);
+    rc.person = show_person(r->show, rc.person);
     if (!agent_set_new(r->open.rt, &ac, &r->agents, &err) || !session_open(r->agents, &sc, &rc, resume, &r->session, &err))
         return cli_fail(cli, CLI_FAILED, &err);
     return -1;
@@ -114,6 +85,7 @@ static int finish(Running *r, int status) {
     Error err = { 0 };
     if (r->session && !session_close(r->session, &err)) status = cli_fail(r->cli, CLI_FAILED, &err);
     agent_set_free(r->agents);
+    show_free(r->show);
     opening_close(&r->open);
     buf_clear(&r->prompt);
     VEC_CLEAR(&r->only);
@@ -133,11 +105,11 @@ static int run(Running *r) {
     int status = opening_open(&r->open, cli, record ? writable : NULL);
     if (status < 0) status = open_session(r, (Str){ 0 }, false);
     if (status >= 0) return status;
-    return given ? one_job(r, false) : talk(cli, r->session, NULL);
+    return given ? one_job(r, buf_str(&r->prompt)) : conversation(r);
 }
 
 int command_run(Cli *cli) {
-    Running r = { .cli = cli, .open = { .events = -1 } };
+    Running r = { .cli = cli, .show = show_new(cli), .open = { .events = -1 } };
     return finish(&r, run(&r));
 }
 
@@ -155,18 +127,18 @@ static int resume(Running *r) {
     status = open_session(r, buf_str(&id), true);
     buf_clear(&id);
     if (status >= 0) return status;
-    if (session_unfinished(r->session)) return one_job(r, true);
+    if (session_unfinished(r->session)) return one_job(r, STR(""));
     const char *given = args_value(&cli->args, "-p");
     if (given && !read_prompt(r, given, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    if (given) return one_job(r, false);
+    if (given) return one_job(r, buf_str(&r->prompt));
     if (!isatty(0)) {
         cli_say(cli, SAY_HINT, STR("the run is finished: nothing is left to do (-p TEXT says more)"));
         return CLI_OK;
     }
-    return talk(cli, r->session, NULL);
+    return conversation(r);
 }
 
 int command_runs_resume(Cli *cli) {
-    Running r = { .cli = cli, .open = { .events = -1 } };
+    Running r = { .cli = cli, .show = show_new(cli), .open = { .events = -1 } };
     return finish(&r, resume(&r));
 }

@@ -1,5 +1,6 @@
 #include "cli/listing.h"
 #include "cli/report.h"
+#include "tool/builtin.h"
 #include "value/json.h"
 
 /* For a person the schema is spread over lines: the same text, read and written again. */
@@ -51,8 +52,10 @@ int command_tools(Cli *cli) {
     Policy *policy = NULL;
     Project *p = report_project(cli);
     if (!p) return CLI_FAILED;
-    bool ok = policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
+    Heap *heap = heap_new(0);
+    bool ok = builtin_append(p, heap, &err) && policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
     policy_free(policy);
     project_free(p);
+    heap_free(heap);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

@@ -18,14 +18,49 @@ static void add_commands(Buf *out, const char *group) {
     }
 }
 
+static void add_flag(Buf *out, const Flag *f) {
+    Buf left = { 0 };
+    buf_add_fmt(&left, "%s%s ", f->letter ? f->letter : "   ", f->letter ? "," : "");
+    buf_add_fmt(&left, "%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
+    add_row(out, left.at, f->help);
+    buf_clear(&left);
+}
+
 static void add_flags(Buf *out, const Flag *list) {
-    for (const Flag *f = list; f && f->name; f++) {
-        Buf left = { 0 };
-        buf_add_fmt(&left, "%s%s ", f->letter ? f->letter : "   ", f->letter ? "," : "");
-        buf_add_fmt(&left, "%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
-        add_row(out, left.at, f->help);
-        buf_clear(&left);
+    for (const Flag *f = list; f && f->name; f++) add_flag(out, f);
+}
+
+/* Flags of every command that runs tools. A screen is small: they share a few lines there, and have their own in the
+ * reference and the man page. */
+static bool is_shared(const Flag *f) {
+    static const char *const names[] = { "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
+                                         "--record", "--replay", "--max-turns" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(f->name, names[i]) == 0) return true;
+    return false;
+}
+
+static void add_shared(Buf *out, const Flag *list) {
+    size_t start = out->n;
+    buf_add(out, STR("  and:"));
+    for (const Flag *f = list; f->name; f++) {
+        if (!is_shared(f)) continue;
+        size_t n = strlen(f->name) + (f->value ? strlen(f->value) + 1 : 0);
+        if (out->n - start + n + 2 > 78) {
+            buf_add(out, STR("\n    "));
+            start = out->n - 4;
+        }
+        buf_add_fmt(out, " %s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
     }
+    buf_add(out, STR(" (man harness)\n"));
+}
+
+/* Only what is special to the command, one a line. */
+static void add_own_flags(Buf *out, const Flag *list) {
+    bool runs_tools = command_flag(list, "--yes", strlen("--yes")) != NULL;
+    for (const Flag *f = list; f->name; f++)
+        if (!runs_tools || !is_shared(f)) add_flag(out, f);
+    if (runs_tools) add_shared(out, list);
 }
 
 static void add_indented(Buf *out, const char *text) {
@@ -51,7 +86,7 @@ void help_command(Buf *out, const Command *c) {
     buf_add_fmt(out, "Usage: harness %s%s%s [flags]\n\n%s\n", c->name, *c->operands ? " " : "", c->operands, c->about);
     if (c->flags) {
         buf_add(out, STR("\nFlags:\n"));
-        add_flags(out, c->flags);
+        add_own_flags(out, c->flags);
     }
     buf_add(out, STR("\nGlobal flags such as -C DIR and --json: see harness --help.\n\nExample:\n"));
     add_indented(out, c->example);

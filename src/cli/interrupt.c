@@ -3,13 +3,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "cli/cli.h"
 
-struct Interrupt { Cancel *cancel; pthread_t thread; int signals, stop; atomic_int got; sigset_t before; };
+struct Interrupt { Cancel *cancel; _Atomic(const char *) last_words; pthread_t thread; int signals, stop; atomic_int got; sigset_t before; };
 
 static void *watch(void *arg) {
     Interrupt *i = arg;
@@ -19,7 +20,11 @@ static void *watch(void *arg) {
         if (fds[1].revents) return NULL;
         struct signalfd_siginfo info;
         if (read(i->signals, &info, sizeof info) != (ssize_t)sizeof info) continue;
-        if (atomic_exchange(&i->got, (int)info.ssi_signo)) _exit(CLI_INTERRUPTED);
+        if (atomic_exchange(&i->got, (int)info.ssi_signo)) {
+            const char *words = atomic_load(&i->last_words);
+            if (words) (void)!write(STDERR_FILENO, words, strlen(words));
+            _exit(CLI_INTERRUPTED);
+        }
         cancel_fire(i->cancel);
     }
 }
@@ -51,6 +56,10 @@ Interrupt *interrupt_start(Cancel *cancel) {
     if (i->signals >= 0 && i->stop >= 0 && pthread_create(&i->thread, NULL, watch, i) == 0) return i;
     release(i);
     return NULL;
+}
+
+void interrupt_last_words(Interrupt *i, const char *text) {
+    if (i) atomic_store(&i->last_words, text);
 }
 
 int interrupt_stop(Interrupt *i) {

@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { HISTORY_LINES = 1000 };
+enum { HISTORY_LINES = 1000, PASTE_MAX = 1 << 20, PASTE_KEY = 0x1e, ESCAPE = 033, ESCAPE_WAIT_MS = 30 };
 
 /* Everything of libedit that is used. */
-#define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_wset) X(el_line) X(el_insertstr) \
+#define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_wset) X(el_line) X(el_insertstr) X(el_resize) \
                    X(history_init) X(history_end) X(history)
 typedef struct Library {
     void *handle;
@@ -35,10 +35,13 @@ struct LineEdit {
     sigset_t mask;                       /* of the reader, without our block of SIGINT */
     char *line;                          /* of getline */
     size_t line_size;
+    char queue[8]; size_t n_queue;       /* read, not handed to libedit yet */
+    Buf paste;                           /* waits for PASTE_KEY to insert it */
 };
 
 /* The one that is inside el_gets, or NULL. libedit's callbacks get nothing of ours, and a process has one terminal. */
 static LineEdit *reading;
+static volatile sig_atomic_t resized;    /* by a signal, which has no other way to tell */
 
 /* The library stays: below it is the terminal library, which never gives its tables back. */
 static bool load(Library *lib) {
@@ -60,9 +63,80 @@ static char *show_prompt(EditLine *el) {
 /* Waits for a byte. Only here may SIGINT come, so none is lost before the wait. */
 static bool wait_for_input(LineEdit *e) {
     struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
-    if (ppoll(&in, 1, NULL, &e->mask) >= 0) return true;
-    e->interrupted = errno == EINTR;
-    return false;
+    while (ppoll(&in, 1, NULL, &e->mask) < 0) {
+        if (errno == EINTR && resized) {
+            resized = 0;
+            e->lib.el_resize(e->el);
+            continue;
+        }
+        e->interrupted = errno == EINTR;
+        return false;
+    }
+    return true;
+}
+
+/* 1, 0 at the end of the input, -1 after a signal. */
+static ssize_t read_byte(LineEdit *e, char *out) {
+    if (e->n_queue) {
+        *out = e->queue[0];
+        memmove(e->queue, e->queue + 1, --e->n_queue);
+        return 1;
+    }
+    return wait_for_input(e) ? read(STDIN_FILENO, out, 1) : -1;
+}
+
+/* ---- pasting: the terminal puts ESC [200~ and ESC [201~ around what is pasted ---- */
+
+/* After an ESC: does a paste begin? Bytes that turn out to be something else wait in the queue. */
+static bool paste_begins(LineEdit *e) {
+    static const char rest[] = "[200~";
+    if (!e->config.paste || e->n_queue) return false;
+    while (e->n_queue < sizeof rest - 1) {
+        struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+        char c;
+        if (poll(&in, 1, ESCAPE_WAIT_MS) <= 0 || read(STDIN_FILENO, &c, 1) != 1) return false;
+        e->queue[e->n_queue++] = c;
+        if (c != rest[e->n_queue - 1]) return false;
+    }
+    e->n_queue = 0;
+    return true;
+}
+
+/* Lines end in "\n"; what else would move the cursor is left out. */
+static void tidy_paste(Buf *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        char c = b->at[i];
+        if (c == '\r' && i + 1 < b->n && b->at[i + 1] == '\n') continue;
+        if (c == '\r') c = '\n';
+        if ((unsigned char)c >= ' ' ? c != 127 : c == '\n' || c == '\t') b->at[n++] = c;
+    }
+    while (n && b->at[n - 1] == '\n') n--;
+    b->n = n;
+    if (b->at) b->at[n] = 0;
+}
+
+static bool read_paste(LineEdit *e) {
+    static const char end[] = "\033[201~";
+    buf_reset(&e->paste);
+    for (;;) {
+        char c;
+        if (read_byte(e, &c) != 1) return false;
+        buf_add_char(&e->paste, c);
+        if (str_ends(buf_str(&e->paste), STR(end))) break;
+        if (e->paste.n > PASTE_MAX) e->paste.n--;            /* the rest is dropped, its end is still waited for */
+    }
+    e->paste.n -= sizeof end - 1;
+    tidy_paste(&e->paste);
+    return true;
+}
+
+static unsigned char insert_paste(EditLine *el, int key) {
+    (void)key;
+    LineEdit *e = reading;
+    bool ok = e->paste.n && e->lib.el_insertstr(el, e->paste.at) == 0;
+    buf_reset(&e->paste);
+    return ok ? CC_REFRESH : CC_NORM;
 }
 
 /* One character; a signal ends the line, which libedit's own reader would not let it do. */
@@ -71,9 +145,13 @@ static int read_character(EditLine *el, wchar_t *out) {
     char c[4];
     size_t n = 0, length = 1;
     while (n < length) {
-        if (!wait_for_input(reading)) return -1;
-        ssize_t got = read(STDIN_FILENO, c + n, 1);
+        ssize_t got = read_byte(reading, c + n);
         if (got <= 0) return (int)got;
+        if (n == 0 && c[0] == ESCAPE && paste_begins(reading)) {
+            if (!read_paste(reading)) return -1;
+            *out = PASTE_KEY;
+            return 1;
+        }
         unsigned char lead = (unsigned char)c[0];
         if (n++ == 0) length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
     }
@@ -141,6 +219,10 @@ static void begin_editing(LineEdit *e) {
     e->lib.el_set(e->el, EL_EDITOR, "emacs");
     e->lib.el_set(e->el, EL_GETCFN, read_character);
     begin_history(e);
+    if (e->config.paste) {
+        e->lib.el_wset(e->el, EL_ADDFN, L"harness-paste", L"insert what was pasted", insert_paste);
+        e->lib.el_set(e->el, EL_BIND, "^^", "harness-paste", NULL);
+    }
     if (!e->config.complete) return;
     e->lib.el_wset(e->el, EL_ADDFN, L"harness-complete", L"complete the name before the cursor", complete);  /* el_set would leak them */
     e->lib.el_set(e->el, EL_BIND, "^I", "harness-complete", NULL);
@@ -161,6 +243,7 @@ void lineedit_free(LineEdit *e) {
     if (e->history && e->config.history) e->lib.history(e->history, &event, H_SAVE, e->config.history);
     if (e->el) e->lib.el_end(e->el);
     if (e->history) e->lib.history_end(e->history);
+    buf_clear(&e->paste);
     free(e->line);
     free(e);
 }
@@ -177,6 +260,15 @@ static LineRead read_plain(LineEdit *e, const char *prompt, Buf *out) {
     return LINE_INTERRUPTED;
 }
 
+static void on_resize(int signal) {
+    (void)signal;
+    resized = 1;
+}
+
+static void ask_for_paste(const LineEdit *e, bool on) {
+    if (e->config.paste) (void)!write(STDERR_FILENO, on ? "\033[?2004h" : "\033[?2004l", 8);
+}
+
 static LineRead read_edited(LineEdit *e, const char *prompt, Buf *out) {
     int n = 0;
     e->prompt = prompt;
@@ -186,8 +278,15 @@ static LineRead read_edited(LineEdit *e, const char *prompt, Buf *out) {
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     pthread_sigmask(SIG_BLOCK, &interrupt, &e->mask);
+    struct sigaction resize = { .sa_handler = on_resize }, before;
+    sigemptyset(&resize.sa_mask);
+    sigaction(SIGWINCH, &resize, &before);
+    e->lib.el_resize(e->el);                             /* it may have changed since the last line */
+    ask_for_paste(e, true);
     e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt shows: what is typed from then on is meant for us */
     const char *line = e->lib.el_gets(e->el, &n);
+    ask_for_paste(e, false);
+    sigaction(SIGWINCH, &before, NULL);
     pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
     reading = NULL;
     if (e->interrupted) return e->lib.el_reset(e->el), LINE_INTERRUPTED;

@@ -14,6 +14,7 @@ typedef struct LineEditConfig {
      * bytes of them are there already. NULL: no completion. */
     void (*complete)(void *ctx, Str before, LineWords *words, size_t *typed);
     void *ctx;
+    bool paste;                          /* several lines that are pasted at once are one line, with "\n" inside */
 } LineEditConfig;
 
 LineEdit *lineedit_new(const LineEditConfig *config);

@@ -30,20 +30,28 @@ static bool open_events(Opening *o, Error *err) {
     return o->events >= 0 || error_set(err, ERR_IO, "--events %s: %m", path);
 }
 
-int opening_open(Opening *o, Cli *cli, const char *const *writable) {
+int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     *o = (Opening){ .cli = cli, .events = -1 };
     Error err = { 0 };
-    Problems problems = { 0 };
     int64_t timeout_ms = 0;
     gather(o);
     if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!open_events(o, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    *out = (RuntimeConfig){ .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
+                            .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
+                            .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
+                            .timeout_ms = timeout_ms, .log = &cli->log };
+    return -1;
+}
+
+int opening_open(Opening *o, Cli *cli, const char *const *writable) {
+    RuntimeConfig config;
+    int status = opening_config(o, cli, &config);
+    if (status >= 0) return status;
+    Error err = { 0 };
+    Problems problems = { 0 };
+    config.writable = writable;
     o->terminal = confirm_terminal_open(cli);
-    RuntimeConfig config = { .config = cli->config, .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
-                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
-                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
-                             .timeout_ms = timeout_ms, .log = &cli->log, .writable = writable };
-    int status = -1;
     if (!runtime_open(&config, &o->rt, &problems, &err)) {
         o->rt = NULL;
         status = CLI_FAILED;

@@ -21,6 +21,8 @@ typedef struct Opening {
     { "--allow-domain", NULL, "HOST", NULL, "let tools reach HOST (may be repeated)" }, \
     { "--timeout", NULL, "S", NULL, "seconds, for tools that set none themselves" }
 
+/* The flags alone: exit status, or -1 with a configuration that borrows from `o`. For who opens runtimes itself. */
+int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
 /* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
 int opening_open(Opening *o, Cli *cli, const char *const *writable);
 void opening_close(Opening *o);

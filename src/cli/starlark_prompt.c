@@ -178,7 +178,7 @@ static LineRead read_statement(LineEdit *edit, Buf *text, uint32_t *lines) {
 
 int starlark_session_prompt(Cli *cli, StarlarkSession *s) {
     char *history = history_file();
-    LineEdit *edit = lineedit_new(&(LineEditConfig){ history, complete, s });
+    LineEdit *edit = lineedit_new(&(LineEditConfig){ .history = history, .complete = complete, .ctx = s });
     bool person = lineedit_terminal(edit);
     struct sigaction before;
     if (person) catch_interrupts(&before);

@@ -1,99 +1,183 @@
 #include "cli/talk.h"
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "cli/interrupt.h"
-#include "cli/lineedit.h"
+#include "value/json.h"
 
-bool talk_streams(const Cli *cli) { return !cli->json && isatty(1); }
+/* ---- one answer ---- */
 
-/* ---- what is shown while it works ---- */
-
-static void put(int fd, Str text) {
-    while (text.n) {
-        ssize_t n = write(fd, text.at, text.n);
-        if (n <= 0) return;
-        text = str_sub(text, (size_t)n, text.n);
+static void write_json(Cli *cli, Session *s, const SessionReply *r) {
+    Buf *b = &cli->out;
+    buf_add(b, STR("{\"run\":"));
+    json_write_string(b, run_id(session_run(s)), false);
+    buf_add_fmt(b, ",\"status\":\"%s\",\"response\":", r->status);
+    json_write_string(b, buf_str(&r->text), false);
+    if (r->reason[0]) {
+        buf_add(b, STR(",\"reason\":"));
+        json_write_string(b, str_from(r->reason), false);
     }
+    ModelUsage u = session_usage(s);
+    buf_add_fmt(b, ",\"turns\":%lld,\"tool_calls\":%lld,\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}}\n",
+                (long long)r->turns, (long long)r->tool_calls, (long long)u.input, (long long)u.output, (long long)u.cached, u.usd);
 }
 
-static void on_text(void *ctx, Str agent, int depth, Str piece) {
-    Cli *cli = ctx;
-    (void)agent;
-    if (depth > 0) return;                                   /* a sub-agent's words are its parent's business */
-    Buf safe = { 0 };
-    cli_escape(&safe, piece, true);
-    put(1, buf_str(&safe));
-    buf_clear(&safe);
-    (void)cli;
-}
-
-static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
-    Cli *cli = ctx;
+/* The answer alone goes to standard output; what went wrong to standard error. */
+static void print_reply(const Talk *t, const SessionReply *r) {
+    Cli *cli = t->cli;
+    if (cli->json) {
+        write_json(cli, t->session, r);
+    } else if (!show_streams(t->show) && r->text.n) {
+        buf_add(&cli->out, buf_str(&r->text));
+        if (cli->out.at[cli->out.n - 1] != '\n') buf_add_char(&cli->out, '\n');
+    }
+    cli_flush(cli);
+    if (strcmp(r->status, "completed") == 0) return;
     Buf line = { 0 };
-    (void)agent;
-    buf_add_fmt(&line, "%*s%s%s%s " STR_FMT " %.1f ms", 2 * depth, "", cli->color_err ? (r->is_error ? "\033[31m" : "\033[32m") : "",
-                r->is_error ? "✗" : "✓", cli->color_err ? "\033[0m" : "", STR_ARG(r->name), (double)r->elapsed_ns / 1e6);
-    if (r->is_error) {
-        buf_add(&line, STR(" "));
-        cli_escape(&line, str_sub(r->error, 0, 200), false);
-    }
-    buf_add_char(&line, '\n');
-    put(2, buf_str(&line));
+    buf_add_fmt(&line, "%s: %s", r->status, r->reason);
+    cli_say(cli, strcmp(r->status, "cancelled") == 0 ? SAY_WARNING : SAY_ERROR, buf_str(&line));
     buf_clear(&line);
 }
 
-static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
-    Cli *cli = ctx;
-    Buf line = { 0 };
-    buf_add_fmt(&line, "attempt %d failed, trying again in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
-    cli_say(cli, SAY_WARNING, buf_str(&line));
-    buf_clear(&line);
+static void add_resume(const Talk *t, Buf *out) {
+    if (t->kept) buf_add_fmt(out, "harness runs resume " STR_FMT, STR_ARG(run_id(session_run(t->session))));
 }
 
-SessionWatch talk_watch(Cli *cli) {
-    SessionWatch w = { .retry = on_retry, .ctx = cli };
-    if (talk_streams(cli)) w.text = on_text;
-    if (isatty(2) && !cli->json) w.tool_ended = on_tool_ended;
-    return w;
+bool talk_answer(const Talk *t, Str text, const char **status, Error *err) {
+    SessionReply reply = { 0 };
+    Buf words = { 0 };
+    Cancel *cancel = cancel_new(run_cancel(session_run(t->session)), 0);
+    Interrupt *interrupt = interrupt_start(cancel);
+    if (t->kept) {
+        buf_add(&words, isatty(2) ? STR("\r\033[Kharness: go on with: ") : STR("harness: go on with: "));
+        add_resume(t, &words);
+        buf_add_char(&words, '\n');
+        interrupt_last_words(interrupt, words.at);
+    }
+    show_begin(t->show, session_model_name(t->session));
+    bool ok = text.n ? session_say(t->session, text, cancel, &reply, err) : session_go_on(t->session, cancel, &reply, err);
+    show_end(t->show);
+    interrupt_stop(interrupt);
+    if (ok) print_reply(t, &reply);
+    if (ok) *status = reply.status;
+    cancel_free(cancel);
+    session_reply_clear(&reply);
+    buf_clear(&words);
+    return ok;
+}
+
+/* ---- Ctrl-C at the prompt ---- */
+
+static void on_interrupt(int signal) { (void)signal; }   /* only ends the reading of a line */
+
+static void catch_interrupts(struct sigaction *before) {
+    struct sigaction now = { .sa_handler = on_interrupt };
+    sigemptyset(&now.sa_mask);
+    sigaction(SIGINT, NULL, before);
+    if (before->sa_handler != SIG_IGN) sigaction(SIGINT, &now, NULL);
 }
 
 /* ---- the conversation ---- */
 
-static int say(Cli *cli, Session *s, Str text) {
-    SessionReply reply = { 0 };
-    Error err = { 0 };
-    Cancel *cancel = cancel_new(run_cancel(session_run(s)), 0);
-    Interrupt *interrupt = interrupt_start(cancel);
-    int status = CLI_OK;
-    if (!session_say(s, text, cancel, &reply, &err)) {
-        status = cli_fail(cli, CLI_FAILED, &err);
-    } else {
-        put(1, talk_streams(cli) ? STR("") : buf_str(&reply.text));
-        put(1, STR("\n"));
-        if (strcmp(reply.status, "completed") != 0) {
-            Buf line = { 0 };
-            buf_add_fmt(&line, "%s: %s", reply.status, reply.reason);
-            cli_say(cli, SAY_WARNING, buf_str(&line));
-            buf_clear(&line);
-        }
+/* Beside the journal, which is private already. NULL: nothing is kept. */
+static char *history_file(const Talk *t) {
+    Buf path = { 0 };
+    if (!t->kept) return NULL;
+    if (!store_default_path(runtime_project(run_runtime(session_run(t->session)))->root, &path, &(Error){ 0 })) {
+        buf_clear(&path);
+        return NULL;
     }
-    interrupt_stop(interrupt);
-    cancel_free(cancel);
-    session_reply_clear(&reply);
+    buf_add(&path, STR("-history"));
+    return buf_take(&path);
+}
+
+/* A line; one that ends in a backslash goes on in the next. */
+static LineRead read_message(LineEdit *edit, Buf *out) {
+    buf_reset(out);
+    for (const char *prompt = "> ";; prompt = "… ") {
+        LineRead got = lineedit_read(edit, prompt, out);
+        if (got != LINE_READY) return got == LINE_END && out->n ? LINE_READY : got;
+        while (out->n && (out->at[out->n - 1] == '\n' || out->at[out->n - 1] == '\r')) out->n--;
+        if (!lineedit_terminal(edit) || out->n == 0 || out->at[out->n - 1] != '\\') return LINE_READY;
+        out->at[out->n - 1] = '\n';
+    }
+}
+
+static void greet(const Talk *t) {
+    Buf line = { 0 };
+    buf_add_fmt(&line, "%s" STR_FMT " – /help lists the commands, Ctrl-D leaves%s\n", t->cli->color_err ? "\033[2m" : "", STR_ARG(session_model_name(t->session)),
+                t->cli->color_err ? "\033[0m" : "");
+    (void)!write(STDERR_FILENO, line.at, line.n);
+    buf_clear(&line);
+}
+
+static void part(const Talk *t, bool said) {
+    Buf line = { 0 };
+    if (said && t->kept) {
+        buf_add(&line, STR("go on with: "));
+        add_resume(t, &line);
+        cli_say(t->cli, SAY_HINT, buf_str(&line));
+    }
+    buf_clear(&line);
+}
+
+typedef struct Talking { const Talk *t; LineEdit *edit; bool person, said, leave, failed; int interrupts; } Talking;
+
+static int say(Talking *k, Str text) {
+    const char *status = "failed";
+    Error err = { 0 };
+    k->said = true;
+    if (!talk_answer(k->t, text, &status, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
+    k->interrupts = strcmp(status, "cancelled") == 0;            /* then one more leaves */
+    k->failed = strcmp(status, "completed") != 0;
+    return CLI_OK;
+}
+
+static int take_line(Talking *k, Str line) {
+    Buf text = { 0 };
+    int status = CLI_OK;
+    if (k->person && line.n && line.at[0] == '/') {
+        if (talk_command(k->t, str_trim(line), &text, &k->leave)) line = buf_str(&text);
+    }
+    if (str_trim(line).n) status = say(k, str_trim(line));
+    buf_clear(&text);
     return status;
 }
 
-int talk(Cli *cli, Session *s, const char *first) {
-    if (first) return say(cli, s, str_from(first));
+static int converse(Talking *k) {
     Buf line = { 0 };
     int status = CLI_OK;
-    while (status == CLI_OK) {
-        buf_reset(&line);
-        Error err = { 0 };
-        if (!cli_read("-", 1 << 20, &line, &err) || str_trim(buf_str(&line)).n == 0) break;
-        status = say(cli, s, str_trim(buf_str(&line)));
+    while (status == CLI_OK && !k->leave) {
+        LineRead got = read_message(k->edit, &line);
+        if (got == LINE_END) break;
+        if (got == LINE_INTERRUPTED) {
+            (void)!write(STDERR_FILENO, "\n", 1);
+            if (++k->interrupts >= 2) status = CLI_INTERRUPTED;
+            continue;
+        }
+        k->interrupts = 0;
+        status = take_line(k, buf_str(&line));
+        if (!k->person && k->failed) break;
     }
+    if (k->person && status == CLI_OK && !k->leave) (void)!write(STDERR_FILENO, "\n", 1);
     buf_clear(&line);
     return status;
+}
+
+int talk(const Talk *t) {
+    char *history = history_file(t);
+    Talking k = { .t = t, .edit = lineedit_new(&(LineEditConfig){ history, talk_complete, (void *)(uintptr_t)t, true }) };
+    struct sigaction before = { 0 };
+    k.person = lineedit_terminal(k.edit);
+    if (k.person) catch_interrupts(&before), greet(t);
+    int status = converse(&k);
+    if (k.person) {
+        if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &before, NULL);
+        part(t, k.said);
+    }
+    lineedit_free(k.edit);
+    free(history);
+    return status == CLI_OK && k.failed && !k.person ? CLI_FAILED : status;
 }

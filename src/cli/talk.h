@@ -1,11 +1,22 @@
-/* A conversation in the terminal, and what is shown while an agent works. */
+/* A conversation in the terminal. */
 #pragma once
-#include "agent/session.h"
-#include "cli/cli.h"
+#include "cli/lineedit.h"
+#include "cli/show.h"
 
-/* Does the answer appear piece by piece while it is made? (Standard output is a terminal, and not --json.) */
-bool talk_streams(const Cli *cli);
-/* Shows text as it comes, tool lines and retries on a terminal; nothing elsewhere. */
-SessionWatch talk_watch(Cli *cli);
-/* Until the person leaves. Exit status. `first`: what is said first; NULL: nothing. */
-int talk(Cli *cli, Session *s, const char *first);
+typedef struct Talk {
+    Cli *cli;
+    Session *session;
+    Show *show;
+    bool kept;                           /* the run is in the store: it can be resumed */
+} Talk;
+
+/* Until the person leaves, or the input ends. Exit status. Without a person each line of the input is a message. */
+int talk(const Talk *t);
+
+/* One answer, with Ctrl-C: what is said, or what a resumed run still has to answer when `text` is empty. Everything is shown and
+ * printed; *status is that of the reply. False: the journal cannot be written (*err). */
+bool talk_answer(const Talk *t, Str text, const char **status, Error *err);
+
+/* talk_commands.c: is it a command (/help …)? Then it is done. *say: text to be said in its place (a prompt of the project). */
+bool talk_command(const Talk *t, Str line, Buf *say, bool *leave);
+void talk_complete(void *talk, Str before, LineWords *words, size_t *typed);

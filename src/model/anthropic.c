@@ -132,7 +132,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
 
 /* ---- the reply ---- */
 
-typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, transient; unsigned half; } Reading;
+typedef struct Reading { const Model *m; ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, transient; unsigned half; } Reading;
 
 static void read_usage(ModelUsage *u, Value usage) {
     int64_t cached = request_int(usage, "cache_read_input_tokens");
@@ -184,14 +184,22 @@ static bool read_delta(Reading *r, int64_t index, Value delta, Error *err) {
 static bool read_error(Reading *r, Value error, Error *err) {
     Str type = request_text(error, "type"), words = request_text(error, "message");
     r->transient = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
-    return error_set(err, ERR_PROVIDER, "anthropic: " STR_FMT, STR_ARG(words.n ? words : type.n ? type : STR("an error without a message")));
+    Buf quote = { 0 };
+    provider_quote(r->m, words.n ? words : type.n ? type : STR("an error without a message"), 400, &quote);
+    error_set(err, ERR_PROVIDER, "anthropic: " STR_FMT, STR_ARG(buf_str(&quote)));
+    buf_clear(&quote);
+    return false;
 }
 
 static bool parse(Reading *r, Str text, Value *root, Error *err) {
     heap_reset(r->heap);
     if (provider_json(r->heap, text, &r->half, root, err) && value_is_dict(*root)) return true;
+    Buf quote = { 0 };
+    provider_quote(r->m, text, 120, &quote);
     r->transient = true;
-    return error_set(err, ERR_PROVIDER, "anthropic sent what is not a JSON object: " STR_FMT, STR_ARG(str_sub(text, 0, 120)));
+    error_set(err, ERR_PROVIDER, "anthropic sent what is not a JSON object: " STR_FMT, STR_ARG(buf_str(&quote)));
+    buf_clear(&quote);
+    return false;
 }
 
 static bool on_event(void *ctx, Str event, Str data, Error *err) {
@@ -232,7 +240,7 @@ static bool settle(Reading *r, Error *err) {
 
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
     ProviderStream stream = { .on_event = on_event, .on_whole = on_whole };
-    Reading r = { .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
+    Reading r = { .m = m, .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
     stream.ctx = &r;
     Buf body = { 0 };
     bool ok = write_request(m, request, r.heap, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);

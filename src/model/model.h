@@ -43,7 +43,8 @@ typedef struct ModelEnv {
     Workers *workers;                    /* for `script` */
     const Log *log;
     void (*secret)(void *ctx, Str value);        /* told of keys and header values, so that they get redacted */
-    void *secret_ctx;
+    void (*redact)(void *ctx, Buf *text);        /* takes them out of what a server says; may be NULL */
+    void *secret_ctx;                            /* of both */
     bool offline;                        /* HARNESS_OFFLINE: only script and replay */
 } ModelEnv;
 
@@ -62,6 +63,8 @@ void model_reply_clear(ModelReply *r);
  * tells (agents.md). `name` empty: the project's `model`, its first profile, else what the environment offers
  * (OPENAI_API_KEY, ANTHROPIC_API_KEY, OAI_*). The definition is filled into *out; strings live in `arena`. */
 bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err);
+/* A model of a provider that is named beside it (a space's agent): reached as the parent's when that has the same provider. */
+void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out);
 
 /* Recording: every request and reply, redacted, as JSON lines that the provider `replay` reads. The wrapper owns `inner`. */
 bool model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx, Model **out, Error *err);

@@ -85,7 +85,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Buf *b, Error *
 
 /* ---- the reply ---- */
 
-typedef struct Reading { ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done; int64_t last; unsigned half; bool transient; } Reading;
+typedef struct Reading { const Model *m; ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done; int64_t last; unsigned half; bool transient; } Reading;
 
 static void read_usage(ModelUsage *u, Value usage) {
     if (!value_is_dict(usage)) return;
@@ -143,16 +143,26 @@ static bool read_error(Reading *r, Value error, Error *err) {
     Str words = value_is_string(error) ? value_str(error) : request_text(error, "message"), type = request_text(error, "type");
     int64_t code = request_int(error, "code");
     r->transient = code == 429 || code >= 500 || str_eq(type, STR("server_error")) || str_eq(type, STR("rate_limit_error"));
-    return error_set(err, ERR_PROVIDER, "openai: " STR_FMT, STR_ARG(words.n ? words : STR("an error without a message")));
+    Buf quote = { 0 };
+    provider_quote(r->m, words.n ? words : STR("an error without a message"), 400, &quote);
+    error_set(err, ERR_PROVIDER, "openai: " STR_FMT, STR_ARG(buf_str(&quote)));
+    buf_clear(&quote);
+    return false;
+}
+
+static bool not_json(Reading *r, Str text, Error *err) {
+    Buf quote = { 0 };
+    provider_quote(r->m, text, 120, &quote);
+    r->transient = true;
+    error_set(err, ERR_PROVIDER, "openai sent what is not a JSON object: " STR_FMT, STR_ARG(buf_str(&quote)));
+    buf_clear(&quote);
+    return false;
 }
 
 static bool read_document(Reading *r, Str text, const char *part, Error *err) {
     Value root;
     heap_reset(r->heap);
-    if (!provider_json(r->heap, text, &r->half, &root, err) || !value_is_dict(root)) {
-        r->transient = true;
-        return error_set(err, ERR_PROVIDER, "openai sent what is not a JSON object: " STR_FMT, STR_ARG(str_sub(text, 0, 120)));
-    }
+    if (!provider_json(r->heap, text, &r->half, &root, err) || !value_is_dict(root)) return not_json(r, text, err);
     Value error = request_member(root, "error");
     if (!value_is_gone(error) && !value_is_none(error)) return read_error(r, error, err);
     read_usage(&r->draft.reply->usage, request_member(root, "usage"));
@@ -180,7 +190,7 @@ static bool settle(Reading *r, Error *err) {
 
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
     ProviderStream stream = { .on_event = on_event, .on_whole = on_whole };
-    Reading r = { .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
+    Reading r = { .m = m, .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
     stream.ctx = &r;
     Buf body = { 0 };
     bool ok = write_request(m, request, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);

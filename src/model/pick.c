@@ -47,6 +47,17 @@ static bool from_environment(ModelDef *out, Error *err) {
     return error_hint(err, "set one of them, or `model: {provider: openai, base_url: …}` for a local server, or `provider: script` to work offline");
 }
 
+void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out) {
+    if (parent && str_eq(parent->provider, provider)) {
+        *out = *parent;
+        out->name = name;
+        out->price = VALUE_GONE;
+        return;
+    }
+    *out = blank(provider, name);
+    compatible_environment(out);
+}
+
 static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef *out, Error *err) {
     for (size_t i = 0; i < p->settings.n_models; i++)
         if (str_eq(p->settings.models[i].name, name)) {
@@ -58,19 +69,13 @@ static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef
     Str provider = { 0 };
     bool told = prefix_provider(name, &provider);
     bool same = parent && (!told || str_eq(parent->provider, provider));
-    if (same && !str_eq(parent->provider, STR("script")) && !str_eq(parent->provider, STR("replay"))) {
-        *out = *parent;
-        out->name = name;
-        out->price = VALUE_GONE;
-        return true;
-    }
+    if (same && !str_eq(parent->provider, STR("script")) && !str_eq(parent->provider, STR("replay")))
+        return model_of_provider(parent->provider, name, parent, out), true;
     if (!told) {
         error_set(err, ERR_CONFIG, "model \"" STR_FMT "\" is not a profile of harness.md, and its name does not tell its provider", STR_ARG(name));
         return error_hint(err, "add it to `models:` with its provider");
     }
-    *out = blank(provider, name);
-    compatible_environment(out);
-    return true;
+    return model_of_provider(provider, name, NULL, out), true;
 }
 
 bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err) {

@@ -8,7 +8,7 @@
 #include "net/sse.h"
 #include "value/json.h"
 
-enum { CALLS_MAX = 1024 };
+enum { CALLS_MAX = 1024, QUOTE_SPARE = 8192 };      /* QUOTE_SPARE: longer than any key */
 #define REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
 
 /* ---- opening ---- */
@@ -102,25 +102,35 @@ static int64_t retry_after(const ClientResponse *r) {
     return (int64_t)(ms.n ? n : n * 1000);
 }
 
+void provider_quote(const Model *m, Str words, size_t max, Buf *out) {
+    Buf text = { 0 };
+    buf_add(&text, str_sub(words, 0, max + QUOTE_SPARE));
+    if (m->env.redact) m->env.redact(m->env.secret_ctx, &text);
+    size_t n = text.n < max ? text.n : max;
+    while (n && n < text.n && ((unsigned char)text.at[n] & 0xc0) == 0x80) n--;      /* not in the middle of a character */
+    buf_add(out, str_sub(buf_str(&text), 0, n));
+    buf_clear(&text);
+}
+
 /* The provider's own words: {"error": {"message": …}}, {"error": "…"}, {"message": …}, or the text itself. */
-static void error_words(Str body, Buf *out) {
+static void error_words(const Model *m, Str body, Buf *out) {
     Heap *h = heap_new((size_t)8 << 20);
     Value root;
     Str words = str_trim(body);
     if (json_read(h, body, NULL, &root, NULL) && value_is_dict(root)) {
         Value *e = dict_find_str(value_dict(root), STR("error"));
         if (e && value_is_dict(*e)) root = *e;
-        Value *m = dict_find_str(value_dict(root), STR("message"));
-        if (m && value_is_string(*m)) words = value_str(*m);
+        Value *text = dict_find_str(value_dict(root), STR("message"));
+        if (text && value_is_string(*text)) words = value_str(*text);
         else if (e && value_is_string(*e)) words = value_str(*e);
     }
-    buf_add(out, str_sub(words, 0, 400));
+    provider_quote(m, words, 400, out);
     heap_free(h);
 }
 
 static bool status_error(Model *m, const ClientResponse *r, Error *err) {
     Buf words = { 0 };
-    error_words(buf_str(&r->body), &words);
+    error_words(m, buf_str(&r->body), &words);
     error_set(err, ERR_PROVIDER, "%s answered %d: " STR_FMT, m->provider->name, r->status, STR_ARG(buf_str(&words)));
     if (r->status == 401 || r->status == 403) error_hint(err, "is the API key right?");
     if (r->status == 404) error_hint(err, "is the model's name, and base_url, right?");

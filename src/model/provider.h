@@ -39,6 +39,8 @@ typedef struct ProviderStream {
 /* One document of a stream, read into `heap`. A character outside the BMP that a server cut in two (half a \\u pair in one piece,
  * half in the next) is put together again: *half, zero at the start of a stream, is what the next piece must complete. */
 bool provider_json(Heap *heap, Str text, unsigned *half, Value *out, Error *err);
+/* What a server said, for a message: without secrets, then at most `max` bytes (so that no cut leaves half of one). */
+void provider_quote(const Model *m, Str words, size_t max, Buf *out);
 bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *retry, int64_t *wait_ms, Error *err);
 
 /* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */

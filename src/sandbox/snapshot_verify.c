@@ -107,7 +107,7 @@ static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, con
     c->failed |= !ok;
     if (c->text.n > ERROR_MSG_MAX)
         return buf_clear(&path);
-    buf_add_fmt(&c->text, "%s%s %s by the call", c->text.n ? "; " : "", walk_show(shown, clean), what);
+    buf_add_fmt(&c->text, "%s%s %s%s", c->text.n ? "; " : "", walk_show(shown, clean), what, c->look_only ? "" : " by the call");
     if (c->look_only)
         ;
     else if (ok)

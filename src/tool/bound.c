@@ -80,6 +80,7 @@ static size_t char_start(Str s, size_t at) {
 static void cut(Pipe *p, Str key, const char *why) {
     size_t limit = (size_t)p->f.runtime->limits.model_result_bytes;
     Str all = buf_str(&p->text);
+    p->cut = true;
     size_t head = char_start(all, limit / 2), tail = char_start(all, all.n - limit / 4);
     Buf out = { 0 };
     buf_add(&out, str_sub(all, 0, head));

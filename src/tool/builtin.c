@@ -1,6 +1,6 @@
 #include "tool/builtin.h"
 #include <unistd.h>
-#include "artifact/builtin_names.h"
+#include "base/mem.h"
 #include "tool/state.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -22,11 +22,14 @@ static bool compile(Runtime *rt, const char *text, Value *root, Schema **out, Er
     return true;
 }
 
+static ToolDef definition(const BuiltinDef *d) {
+    return (ToolDef){ .name = str_from(d->name), .title = str_from(d->title), .description = str_from(d->description), .kind = TOOL_BUILTIN,
+                      .origin = { .source = SOURCE_BUILTIN }, .output_schema = VALUE_GONE, .timeout_ms = d->timeout_ms, .safety = VALUE_GONE,
+                      .retry = VALUE_GONE, .environment = VALUE_GONE };
+}
+
 static bool register_one(Runtime *rt, const BuiltinDef *d, Error *err) {
-    ToolEntry e = { .execute = d->execute, .inspect = d->inspect, .service = d->service };
-    e.def = (ToolDef){ .name = str_from(d->name), .title = str_from(d->title), .description = str_from(d->description), .kind = TOOL_BUILTIN,
-                       .origin = { .source = SOURCE_BUILTIN }, .output_schema = VALUE_GONE, .timeout_ms = d->timeout_ms, .safety = VALUE_GONE,
-                       .retry = VALUE_GONE, .environment = VALUE_GONE };
+    ToolEntry e = { .def = definition(d), .execute = d->execute, .inspect = d->inspect, .service = d->service };
     safety_detect(&e.def, &e.safety);
     e.safety.parallel_safe |= d->parallel_safe;
     bool ok = compile(rt, d->parameters, &e.def.parameters, &e.def.schema, err) &&
@@ -38,6 +41,25 @@ bool tool_builtins_register(Runtime *rt, bool all, const StrList *names, Error *
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const BuiltinDef *d = tables[t]; d->name; d++)
             if (wanted(d, all, names) && !register_one(rt, d, err)) return false;
+    return true;
+}
+
+/* ---- showing ---- */
+
+static bool append_one(Project *p, const BuiltinDef *d, Heap *heap, Error *err) {
+    ToolDef def = definition(d);
+    if (!json_read(heap, str_from(d->parameters), &(JsonRead){ 0 }, &def.parameters, err)) return false;
+    if (d->output && !json_read(heap, str_from(d->output), &(JsonRead){ 0 }, &def.output_schema, err)) return false;
+    p->tools = mem_resize(p->tools, p->n_tools + 1, sizeof *p->tools);
+    p->tools[p->n_tools++] = def;
+    return true;
+}
+
+bool builtin_append(Project *p, Heap *heap, Error *err) {
+    bool all = p->settings.builtin_all || (p->has_space && !p->settings.builtin_set);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const BuiltinDef *d = tables[t]; d->name; d++)
+            if (!d->service && wanted(d, all, &p->settings.builtin_tools) && !append_one(p, d, heap, err)) return false;
     return true;
 }
 

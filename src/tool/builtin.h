@@ -18,6 +18,10 @@ typedef struct BuiltinDef {
 extern const BuiltinDef builtin_bash[], builtin_read[], builtin_write[], builtin_find[], builtin_list[];
 extern const BuiltinDef builtin_services[];          /* builtin_service.c: tasks and artifacts */
 
+/* Appends the definitions of the built-in tools that a project asks for to its own, for showing them: nothing is compiled.
+ * Values are in `heap`, which outlives the project. */
+bool builtin_append(Project *p, Heap *heap, Error *err);
+
 /* ---- for executors ---- */
 
 Value builtin_arg(const ToolCallFrame *f, const char *key);                  /* GONE: not given */

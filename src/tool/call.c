@@ -33,7 +33,7 @@ void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
 static bool write_end(Pipe *p) {
     Result *r = p->out;
     r->elapsed_ns = clock_mono_ns() - p->start_ns;
-    if (!p->reached || !pipe_listened(p)) return true;
+    if (p->ended || !p->started || !pipe_listened(p)) return true;
     pipe_event_start(p);
     if (r->is_error) {
         event_data_str(&p->data, "error", r->error);
@@ -41,7 +41,7 @@ static bool write_end(Pipe *p) {
         if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
         if (r->timed_out) event_data_bool(&p->data, "timed_out", true);
     }
-    if (r->artifact.n || !value_is_gone(r->content) || value_is_string(r->value)) {
+    if (p->cut || !value_is_gone(r->content) || value_is_string(r->value)) {
         event_data_str(&p->data, "value", r->text);
     } else {
         event_data_raw(&p->data, "value", r->text);

@@ -19,6 +19,7 @@ typedef struct Call {
     Str name;                            /* canonical or alias */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Str agent, parent;                   /* whose call it is; empty: the top level */
+    Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */
     int depth;                           /* of delegation */
     int nesting;                         /* of meta.call_tool */
     const Str *agents; size_t n_agents;  /* the agents around it, outermost first */
@@ -27,6 +28,8 @@ typedef struct Call {
     const Str *hooks; size_t n_hooks;    /* hooks added by name (a delegation's) */
     Str key;                             /* the idempotency key of an earlier attempt that nobody knows the end of; empty: a new one */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */
+    struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
+                                            has one of its own: it would wait for the script otherwise */
     bool wait;                           /* a background tool is waited for (harness call) */
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */
     /* --trace: each step as it ends. */

@@ -13,26 +13,40 @@ static bool alone(const Pipe *p) {
     return !p->f.call->nested && !p->task && safety_mutating(s) && !s->parallel_safe;
 }
 
-/* Waits for the run's other mutating tool; wakes now and then to ask the token. */
+static RunLane *lane_of(Pipe *p) { return p->f.call->lane ? p->f.call->lane : &p->f.run->lane; }
+
+/* Waits for the lane's other mutating tool; wakes now and then to ask the token. */
 static bool enter(Pipe *p, Error *err) {
     Run *r = p->f.run;
     bool ok = true;
     pthread_mutex_lock(&r->lock);
-    while (r->busy && (ok = cancel_check(p->f.cancel, err))) {
+    while (lane_of(p)->busy && (ok = cancel_check(p->f.cancel, err))) {
         int64_t until = clock_wall_ns() + 20 * 1000000;
         struct timespec t = { until / 1000000000, until % 1000000000 };
         pthread_cond_timedwait(&r->changed, &r->lock, &t);
     }
-    if (ok) r->busy = true;
+    if (ok) lane_of(p)->busy = p->alone = true;
     pthread_mutex_unlock(&r->lock);
     return ok;
 }
 
-static void leave(Run *r) {
+static void leave(Pipe *p) {
+    Run *r = p->f.run;
     pthread_mutex_lock(&r->lock);
-    r->busy = false;
-    pthread_cond_signal(&r->changed);
+    lane_of(p)->busy = p->alone = false;
+    pthread_cond_broadcast(&r->changed);                  /* of all lanes: only those of this one go on */
     pthread_mutex_unlock(&r->lock);
+}
+
+/* Kept until the run ends: what an agent left in the background may still wait there. */
+RunLane *runtime_host_lane(Host *h) {
+    Pipe *p = h->call;
+    Run *r = p->f.run;
+    if (!p->alone) return p->f.call->lane;
+    pthread_mutex_lock(&r->lock);
+    if (!p->inner) p->inner = ARENA_ARRAY(&r->arena, RunLane, 1);
+    pthread_mutex_unlock(&r->lock);
+    return p->inner;
 }
 
 /* ---- hidden values ---- */
@@ -186,7 +200,7 @@ static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f
 
 static bool check_protected(Pipe *p) {
     Error err = { 0 };
-    if (!can_write(p) || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return true;
+    if (!can_write(p) || runtime_verify(p->f.runtime, &err)) return true;
     p->out->step = STR("execute");
     p->out->rule = STR("sandbox.tampered");
     p->out->cls = RESULT_FATAL;
@@ -237,7 +251,8 @@ static bool attempt(Pipe *p) {
     reset_attempt(p);
     if (p->args_changed) p->f.raw = (Str){ 0 };
     if (only && !enter(p, &err)) return fail_attempt(p, &err), true;
-    bool ready = (!can_write(p) || runtime_guard(p->f.runtime, &err)) && make_injected(p, &err) && keep_args(p, &err), fine = true;
+    bool guarded = can_write(p) && runtime_guard(p->f.runtime, p->f.entry->safety.process, &err), fine = true;
+    bool ready = (guarded || !can_write(p)) && make_injected(p, &err) && keep_args(p, &err);
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;
@@ -247,7 +262,8 @@ static bool attempt(Pipe *p) {
         fine = check_protected(p);
         check_output(p);
     }
-    if (only) leave(p->f.run);
+    if (guarded) runtime_unguard(p->f.runtime);
+    if (only) leave(p);
     return fine;
 }
 

@@ -127,7 +127,7 @@ static bool take_modified(Pipe *p, Value payload) {
 
 static bool tampered(Pipe *p, const HookOutcome *out) {
     Error err = { 0 };
-    if (out->commands == 0 || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return false;
+    if (out->commands == 0 || runtime_verify(p->f.runtime, &err)) return false;
     if (pipe_listened(p)) {
         pipe_event_start(p);
         event_data_str(&p->data, "message", str_from(err.msg));
@@ -143,10 +143,13 @@ bool pipe_before(Pipe *p) {
     Value payload;
     Error err = { 0 };
     heap_set_limit(p->f.heap, 0);                         /* the payload counts on nobody's account: the arguments were bounded already */
-    bool made = (!p->f.runtime->command_hooks || runtime_guard(p->f.runtime, &err)) && make_payload(p, &payload, &err);
+    bool commands = p->f.runtime->command_hooks, guarded = commands && runtime_guard(p->f.runtime, true, &err);
+    bool made = (guarded || !commands) && make_payload(p, &payload, &err);
     if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
+    bool bad = !p->broken && tampered(p, &out);
+    if (guarded) runtime_unguard(p->f.runtime);
     if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), RESULT_FATAL, "%s", err.msg);
-    if (p->broken || tampered(p, &out)) return false;
+    if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
         ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.refused);
         if (out.failed) return pipe_refuse(p, "tool.pre", out.hook, cls, "%s", out.reason);

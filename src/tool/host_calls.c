@@ -79,18 +79,26 @@ static bool tell_progress(Host *h, Value done, Value total, Str message, Error *
     Pipe *p = pipe_of(h);
     const Person *person = &p->f.run->config.person;
     bool ok = true;
+    Buf text = { 0 };
+    buf_add(&text, message);
+    pipe_redact_text(p, &text);
     if (pipe_listened(p)) {
         Buf data = { 0 };
         event_data_start(&data);
         event_data_str(&data, "id", p->f.call_id);
         event_data_value(&data, "done", done);
         if (!value_is_gone(total)) event_data_value(&data, "total", total);
-        event_data_str(&data, "message", message);
+        event_data_str(&data, "message", buf_str(&text));
         event_data_end(&data);
         ok = event_emit(p->f.run->events, pipe_place(p), EVENT_TOOL_PROGRESS, buf_str(&data), err);
         buf_clear(&data);
     }
-    if (ok && person->progress) person->progress(person->ctx, p->f.call_id, done, total, message);
+    /* Nothing is drawn over a question: what a person agrees to must be what was asked. */
+    if (ok && person->progress && pthread_mutex_trylock(&p->f.runtime->asking) == 0) {
+        person->progress(person->ctx, p->f.call_id, done, total, buf_str(&text));
+        pthread_mutex_unlock(&p->f.runtime->asking);
+    }
+    buf_clear(&text);
     return ok;
 }
 

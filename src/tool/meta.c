@@ -17,11 +17,12 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     Buf text = { 0 };
     if (!enabled(p, err)) return false;
     Call call = *outer;
-    call.id = (Str){ 0 };
+    call.id = call.key = (Str){ 0 };
     call.name = name;
     call.parent = p->f.call_id;
     call.nesting = outer->nesting + 1;
     call.nested = call.wait = true;
+    call.lane = runtime_host_lane(h);
     call.timeout_ms = timeout_ms;
     Result r = { 0 };
     bool ok = value_is_gone(args) || value_is_none(args) || json_write(&text, args, &(JsonWrite){ 0 }, err);
@@ -110,19 +111,24 @@ bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value de
            ((ask_hooks(p, event, kind, definition, err) && emit_made(p, event, kind, definition, err)) || (take_place(p->f.run, kind, -1, err), false));
 }
 
-static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
-    Runtime *rt = p->f.runtime;
+Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err) {
     Project *made = NULL;
     Problems problems = { 0 };
-    Buf text = { 0 };
-    ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe };
-    if (json_write(&text, definition, &(JsonWrite){ 0 }, err) && !project_define(&in, list, buf_str(&text), &made, &problems)) {
+    ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe,
+                        .within = rt->project };
+    if (!project_define(&in, list, definition, &made, &problems)) {
         size_t i = 0;
         while (i < problems.n && problems.at[i].severity != PROBLEM_ERROR) i++;
         error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(i < problems.n ? problems.at[i].message : STR("the definition is not valid")));
     }
-    buf_clear(&text);
     problems_clear(&problems);
+    return made;
+}
+
+static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
+    Buf text = { 0 };
+    Project *made = json_write(&text, definition, &(JsonWrite){ 0 }, err) ? runtime_define(p->f.runtime, list, buf_str(&text), err) : NULL;
+    buf_clear(&text);
     return made;
 }
 

@@ -65,7 +65,7 @@ static void take_modified(Pipe *p, Value payload) {
 
 static bool verify(Pipe *p, const HookOutcome *out) {
     Error err = { 0 };
-    if (out->commands == 0 || !p->f.runtime->protect || protect_verify(p->f.runtime->protect, &err)) return true;
+    if (out->commands == 0 || runtime_verify(p->f.runtime, &err)) return true;
     p->out->step = STR("tool.post");
     p->out->rule = STR("sandbox.tampered");
     p->out->cls = RESULT_FATAL;
@@ -81,16 +81,20 @@ bool pipe_after(Pipe *p) {
     HookOutcome out = { 0 };
     Value payload;
     Error err = { 0 };
-    if (make_payload(p, &payload, &err)) {
+    bool commands = p->f.runtime->command_hooks, guarded = commands && runtime_guard(p->f.runtime, true, &err);
+    if ((guarded || !commands) && make_payload(p, &payload, &err)) {
         pipe_dispatch(p, HOOK_TOOL_POST, (Str){ 0 }, payload, &out);
     } else {
         out.decision = HOOK_BLOCK;                        /* a result that no hook could look at goes nowhere */
         snprintf(out.reason, sizeof out.reason, "%.500s", err.msg);
     }
-    if (p->broken) return false;
-    if (out.decision != HOOK_ALLOW) withhold(p, &out);
-    else if (out.modified) take_modified(p, out.payload);
-    if (!verify(p, &out)) return false;
+    if (!p->broken) {
+        if (out.decision != HOOK_ALLOW) withhold(p, &out);
+        else if (out.modified) take_modified(p, out.payload);
+    }
+    bool fine = !p->broken && verify(p, &out);
+    if (guarded) runtime_unguard(p->f.runtime);
+    if (!fine) return false;
     buf_reset(&p->data);
     if (out.modified && !p->out->is_error && p->f.entry->def.output && !pipe_violations(p->f.entry->def.output, p->out->value, &p->data)) {
         Str problems = arena_str(&p->arena, buf_str(&p->data));

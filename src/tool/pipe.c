@@ -33,7 +33,8 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->host.cancel = p->f.cancel;
     p->f.worker = worker_take(r->rt->workers, &p->host, p->f.cancel);
     p->f.heap = p->f.worker->heap;
-    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->task = p->broken = false;
+    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
+    p->inner = NULL;
     p->attempt = 0;
     p->hook_nesting = 0;
     p->keep = VALUE_GONE;
@@ -142,10 +143,10 @@ bool pipe_set_error(Pipe *p, Str message) {
     r->is_error = true;
     r->content = VALUE_GONE;
     Dict *d = dict_new(h, 2, &err);
-    String *s = string_new(h, r->error, &err);
-    if (d && s && dict_put_str(h, d, STR("error"), value_from_object(s), &err) &&
+    Value said;
+    if (d && kind_text_value(h, r->error, &said, &err) && dict_put_str(h, d, STR("error"), said, &err) &&
         (!r->timed_out || dict_put_str(h, d, STR("timed_out"), VALUE_TRUE, &err)))
-        r->value = value_from_object(d);
+        r->value = value_from_object(d), r->error = arena_str(&p->arena, value_str(said));
     return false;
 }
 
@@ -162,6 +163,8 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const cha
     va_end(ap);
     Result *r = p->out;
     p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
+    p->ended = true;
+    r->timed_out = false;
     r->cls = cls;
     r->step = str_from(step);
     r->rule = arena_str(&p->arena, rule);

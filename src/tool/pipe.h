@@ -15,8 +15,12 @@ struct Pipe {
     bool args_known;                     /* args_json is that of f.args */
     bool args_changed;                   /* f.args is not what the caller's text says */
     bool started;                        /* tool.started is written: something must end it */
+    bool ended;                          /* the event that ends it is written, or a task will write it */
+    bool cut;                            /* `text` is only a part of the result */
     bool reached;                        /* it has been executed: tool.post fires */
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
+    bool alone;                          /* it keeps its lane busy */
+    RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     bool task;                           /* it is already the work of a background task */
     int attempt;
     unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */

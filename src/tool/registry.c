@@ -14,6 +14,7 @@ struct Registry {
     Table names;
     Arena keys;
     VEC(ToolEntry *) entries;
+    VEC(ToolEntry *) replaced;           /* by registry_implement; they share their redactor with what took their place */
 };
 
 Registry *registry_new(void) {
@@ -30,6 +31,8 @@ void registry_free(Registry *r) {
         redact_free(r->entries.at[i]->redact);
         free(r->entries.at[i]);
     }
+    for (size_t i = 0; i < r->replaced.n; i++) free(r->replaced.at[i]);
+    VEC_CLEAR(&r->replaced);
     table_clear(&r->names);
     arena_clear(&r->keys);
     VEC_CLEAR(&r->entries);
@@ -110,11 +113,27 @@ void registry_drop(Registry *r, Str scope) {
     pthread_rwlock_unlock(&r->lock);
 }
 
+/* An entry that somebody found may be in use, so another one takes its place. */
+static void put_in_place(Registry *r, ToolEntry *old, ToolEntry *e) {
+    for (size_t i = 0; i < r->entries.n; i++)
+        if (r->entries.at[i] == old) r->entries.at[i] = e;
+    for (size_t i = 0; i < r->names.n; i++)
+        for (Name *n = r->names.entry[i].value; n; n = n->same)
+            if (n->entry == old) n->entry = e;
+    VEC_PUSH(&r->replaced, old);
+}
+
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err) {
     pthread_rwlock_wrlock(&r->lock);
     Name *n = table_get(&r->names, name);
     bool ok = n && n->entry->execute == kind_missing;
-    if (ok) n->entry->execute = execute, n->entry->data = data;
+    if (ok) {
+        ToolEntry *e = mem_alloc(sizeof *e), *old = n->entry;
+        *e = *old;
+        e->execute = execute;
+        e->data = data;
+        put_in_place(r, old, e);
+    }
     pthread_rwlock_unlock(&r->lock);
     return ok || error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" %s", STR_ARG(name), n ? "has an implementation already" : "is not defined");
 }

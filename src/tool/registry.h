@@ -39,7 +39,7 @@ void registry_free(Registry *r);
 /* Copies the entry; strings and values are borrowed for the registry's life. Fails when a name or alias is taken by a tool that
  * is visible together with it, or when a pattern of safety.redact does not compile. Any thread. */
 bool registry_add(Registry *r, const ToolEntry *entry, Error *err);
-/* A project's definition that has no script yet ("has no implementation") gets one: only before the first call. */
+/* A project's definition that has no script yet ("has no implementation") gets one. Any thread. */
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err);
 void registry_drop(Registry *r, Str scope);                  /* everything registered by a run that has ended */
 /* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */

@@ -226,13 +226,19 @@ void run_turn_model(Run *r, Str model) {
     pthread_mutex_unlock(&r->lock);
 }
 
-void run_note_usage(Run *r, Str json) { r->usage = arena_str(&r->arena, json); }
+void run_note_usage(Run *r, Str json) {
+    pthread_mutex_lock(&r->lock);                         /* tasks use the arena meanwhile */
+    r->usage = arena_str(&r->arena, json);
+    pthread_mutex_unlock(&r->lock);
+}
 
 void run_add_usage(Run *r, int64_t tokens, double usd) {
     atomic_fetch_add(&r->tokens, tokens);
     double now = atomic_load(&r->spend);
     while (!atomic_compare_exchange_weak(&r->spend, &now, now + usd)) {}
 }
+
+void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, calls); }
 
 /* ---- artifacts ---- */
 

@@ -68,8 +68,9 @@ static void write_reads(Run *r, Buf *out) {
 
 static void write_grants(Run *r, Buf *out) {
     buf_add_char(out, '[');
-    for (size_t i = 0; i < r->grants.n; i++) {
-        buf_add(out, i ? STR(",[") : STR("["));
+    for (size_t i = 0, n = 0; i < r->grants.n; i++) {
+        if (redact_would(r->rt->redactor, r->grants.at[i].args)) continue;        /* it is asked about again */
+        buf_add(out, n++ ? STR(",[") : STR("["));
         json_write_string(out, r->grants.at[i].tool, false);
         buf_add_char(out, ',');
         json_write_string(out, r->grants.at[i].args, false);
@@ -85,8 +86,9 @@ bool run_session_save(Run *r, Error *err) {
     Str scope = scope_of(r);
     write_reads(r, &reads);
     write_grants(r, &grants);
-    bool ok = shelf_snapshot(r->cache, h, &v, err) && json_write(&cache, v, &(JsonWrite){ 0 }, err) &&
-              store_note_put(r->store, scope, STR("cache"), buf_str(&cache), err) && store_note_put(r->store, scope, STR("reads"), buf_str(&reads), err) &&
+    bool ok = shelf_snapshot(r->cache, h, &v, err) && json_write(&cache, v, &(JsonWrite){ 0 }, err);
+    redact_json(r->rt->redactor, &cache);                 /* the cache goes on, secrets in it do not */
+    ok = ok && store_note_put(r->store, scope, STR("cache"), buf_str(&cache), err) && store_note_put(r->store, scope, STR("reads"), buf_str(&reads), err) &&
               store_note_put(r->store, scope, STR("approvals"), buf_str(&grants), err);
     heap_free(h);
     buf_clear(&cache);

@@ -78,14 +78,6 @@ bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     return ok;
 }
 
-/* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
-bool runtime_guard(Runtime *rt, Error *err) {
-    pthread_mutex_lock(&rt->lock);
-    bool ok = !rt->rules.protect || rt->protect || protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err);
-    pthread_mutex_unlock(&rt->lock);
-    return ok;
-}
-
 static bool below(const char *path, const char *root) {
     size_t n = strlen(root);
     if (n == 1) return true;                              /* "/" */
@@ -137,9 +129,9 @@ static bool set_state(Runtime *rt, Error *err) {
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
-    static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
-    const char **hidden = ARENA_ARRAY(&rt->arena, const char *, 5);
-    for (size_t i = 0; rt->state && i < 4; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease" };
+    const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
+    for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
                      .protect = rt->rules.protect, .hidden = hidden };
     if (!jail_new(&in, &rt->jail, err)) return false;
@@ -212,7 +204,7 @@ static bool register_project(Runtime *rt, Error *err) {
 
 static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
-    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
+    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict };
     return project_load(&in, &rt->project, problems);
 }
@@ -253,6 +245,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->config = *config;
     pthread_mutex_init(&rt->lock, NULL);
     pthread_mutex_init(&rt->asking, NULL);
+    pthread_mutex_init(&rt->guarding, NULL);
     rt->heap = heap_new(0);
     rt->registry = registry_new();
     rt->redactor = redact_new();
@@ -289,6 +282,7 @@ void runtime_close(Runtime *rt) {
     arena_clear(&rt->arena);
     pthread_mutex_destroy(&rt->lock);
     pthread_mutex_destroy(&rt->asking);
+    pthread_mutex_destroy(&rt->guarding);
     free(rt);
 }
 

@@ -21,13 +21,13 @@ typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command o
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
     ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
-    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);
+    void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;
 
 typedef struct RuntimeConfig {           /* the zero value is the default */
-    const char *dir, *config;            /* as in ProjectInput */
+    const char *dir, *config, *tools;    /* as in ProjectInput */
     bool lenient, strict;
     const char *state;                   /* path of the database; NULL: HARNESS_STATE, else the place agents.md names */
     bool ephemeral;                      /* no store */
@@ -61,9 +61,14 @@ void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
 
+/* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
+ * failure. It must outlive whatever is registered from it; project_free() it. */
+Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err);
+
 /* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
 bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
+struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
 
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */
@@ -96,6 +101,7 @@ bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bo
  * `who` says for whom. */
 void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
+void run_add_calls(Run *r, int64_t calls);                   /* made by an earlier process of the run, for limits.max_tool_calls */
 
 /* Large results: stored ones, or in memory when there is no store. Only the run's own can be read. */
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err);

@@ -28,7 +28,6 @@ struct Runtime {
     Sandbox *sandbox;
     SandboxRules rules;
     Jail *jail, *hook_jail;
-    Protect *protect;                    /* of rules.protect, see runtime_guard; guarded by `lock` */
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
@@ -42,12 +41,20 @@ struct Runtime {
     Proxy *proxy;                        /* started when first needed */
     Pipe *pipes;                         /* unused ones */
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
+
+    pthread_mutex_t guarding;            /* guards what follows */
+    Protect *protect;                    /* of rules.protect, see runtime_guard; the same as long as anybody is at work */
+    int at_work;                         /* calls and hooks that could write */
+    bool spoilt;                         /* something could not be put back */
 };
 
 typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;      /* when there is no store */
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
+
+/* Mutating calls of one lane run one at a time. */
+typedef struct RunLane { bool busy; } RunLane;
 
 struct Run {
     Runtime *rt;
@@ -73,7 +80,7 @@ struct Run {
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
-    bool busy;                           /* a mutating tool is at work */
+    RunLane lane;                        /* see Call.lane; `busy` of every lane is guarded by `lock` */
     Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;
@@ -89,8 +96,13 @@ struct Run {
 
 /* runtime_open.c, protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
-bool runtime_guard(Runtime *rt, Error *err);                 /* takes the snapshot of protected files, once */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
+
+/* tamper.c: around whatever could write protected files. After runtime_guard comes runtime_unguard; between them, when the work is done,
+ * runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be there. */
+bool runtime_guard(Runtime *rt, bool programs, Error *err);
+bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
+void runtime_unguard(Runtime *rt);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);

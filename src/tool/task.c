@@ -37,6 +37,7 @@ struct Tasks {
     Table ids;
     VEC(Task *) all;
     size_t told;                         /* those before this one are all announced */
+    bool closing;                        /* the run ends: nothing starts any more */
 };
 
 static Tasks *list_of(Run *r) {
@@ -137,6 +138,7 @@ static void work_below(Task *t) {
         json_write_string(&value, str_from(err.msg), false);
         buf_add_char(&value, '}');
     }
+    redact_json(t->run->rt->redactor, &value);
     buf_add(&copy, buf_str(&value));
     end_task(t, cancel_fired(t->cancel) ? TASK_CANCELLED : ok ? TASK_DONE : TASK_FAILED, &value, buf_str(&copy));
     buf_clear(&copy);
@@ -196,6 +198,7 @@ static bool start(Task *t, Error *err) {
     if (t->run->rt->limits.max_tasks == 0) return error_set(err, ERR_LIMIT, "limits.max_tasks of 0 is reached");
     if (!announce_start(t, err)) return false;
     pthread_mutex_lock(&list->lock);
+    if (list->closing) return pthread_mutex_unlock(&list->lock), error_set(err, ERR_CANCELLED, "the run has ended");
     VEC_PUSH(&list->all, t);
     table_put(&list->ids, t->id, t);
     bool ok = pool_add(list->pool, run_task, t, err);
@@ -219,6 +222,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.arguments = arena_str(a, arguments);
     t->call.agent = arena_str(a, c->agent);
     t->call.parent = arena_str(a, c->parent);
+    t->call.owner = arena_str(a, c->owner);
     t->call.agents = copy_names(a, c->agents, c->n_agents);
     t->call.tools = copy_names(a, c->tools, c->n_tools);
     t->call.removed = copy_names(a, c->removed, c->n_removed);
@@ -248,10 +252,12 @@ bool pipe_background(Pipe *p) {
     Str id = arena_str(&p->arena, t->id);
     if (!start(t, &err)) {
         if (t->status != TASK_FAILED) task_free(t);
+        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), RESULT_FATAL, "%s", err.msg);
         if (err.kind == ERR_LIMIT) return pipe_refuse(p, "limits", STR("limits.max_tasks"), RESULT_FATAL, "%s", err.msg);
         return pipe_broken(p, &err);
     }
     p->out->task_id = id;
+    p->ended = true;
     if (!task_value(p->f.heap, id, "running", &p->out->value, &err)) return pipe_broken(p, &err);
     pipe_trace(p, "task", STR_FMT, STR_ARG(id));
     return false;                                          /* nothing more to do on this thread */
@@ -346,12 +352,11 @@ void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status)
 void task_list_free(Run *r) {
     Tasks *list = r->tasks;
     if (!list) return;
-    for (size_t i = 0; i < list->all.n; i++) {
-        pthread_mutex_lock(&list->lock);
-        bool live = list->all.at[i]->status <= TASK_RUNNING;
-        pthread_mutex_unlock(&list->lock);
-        if (live) cancel_fire(list->all.at[i]->cancel);
-    }
+    pthread_mutex_lock(&list->lock);
+    list->closing = true;                                 /* a task that is ended may be about to start another one */
+    for (size_t i = 0; i < list->all.n; i++)
+        if (list->all.at[i]->status <= TASK_RUNNING) cancel_fire(list->all.at[i]->cancel);
+    pthread_mutex_unlock(&list->lock);
     pool_free(list->pool);
     for (size_t i = 0; i < list->all.n; i++) task_free(list->all.at[i]);
     VEC_CLEAR(&list->all);

@@ -1,10 +1,11 @@
 // Projects whose agent is talked to: harness run -p with a state of its own, its events, and servers that play a model.
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LLMock } from '@copilotkit/aimock';
-import { add, project, start } from './harness.mjs';
+import { add, folder, project, root, start } from './harness.mjs';
 import { tool } from './calls.mjs';
 
 // Retries without waiting long, so that faults can be tried by the dozen.
@@ -85,4 +86,12 @@ export async function server(t, handle) {
   await new Promise(done => http.listen(0, '127.0.0.1', done));
   t.after(() => { http.closeAllConnections(); return new Promise(done => http.close(done)); });
   return { url: `http://127.0.0.1:${http.address().port}`, requests };
+}
+
+// tests/e2e/fixtures/crash.c, to be preloaded: kills the program at one exact moment.
+export function crasher(t) {
+  const shim = join(folder(t), 'crash.so');
+  const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/e2e/fixtures/crash.c'), '-ldl'], { encoding: 'utf8' });
+  if (built.status !== 0) throw new Error(built.stderr);
+  return shim;
 }

@@ -408,3 +408,16 @@ test('limits.deny and limits.confirm know what they can do', t => {
   bad(dir, 'edit', { path: 'a', old_string: 'q', new_string: 'y' }, /not found/);
   good(dir, 'edit', { path: 'a', old_string: 'x', new_string: 'y' }, ['--ephemeral', '--yes']);
 });
+
+test('listings show them with what they can do', t => {
+  const dir = project(t, { 'harness.md': '---\nbuiltin_tools: [grep, bash]\n---\n' });
+  const tools = JSON.parse(run(['tools', '--json'], { cwd: dir }).stdout);
+  const list = Array.isArray(tools) ? tools : tools.tools;
+  assert.deepEqual(list.map(x => [x.name, x.kind, x.file, x.safety.read_only, x.safety.process]), [['bash', 'builtin', null, false, true], ['grep', 'builtin', null, true, false]]);
+  assert.equal(run(['inspect', 'grep'], { cwd: dir }).status, 0);
+  assert.equal(run(['inspect', 'read'], { cwd: dir }).status, 1);
+  const openai = JSON.parse(run(['tools', '--format', 'openai', '--json'], { cwd: dir }).stdout);
+  assert.deepEqual(openai.map(x => x.function.name), ['bash', 'grep']);
+  for (const x of openai)
+    for (const p of Object.values(x.function.parameters.properties)) assert.ok(p.description, `${x.function.name}: every parameter is described`);
+});

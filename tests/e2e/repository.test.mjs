@@ -30,13 +30,14 @@ test('install puts the program, library, header and man page below PREFIX', { sk
   assert.equal(spawnSync(join(at, 'bin/harness'), ['version']).status, 0);
   assert.ok(existsSync(join(at, 'include/harness.h')));
   assert.ok(existsSync(join(at, 'share/man/man1/harness.1')));
-  assert.ok(readdirSync(join(at, 'lib'), { recursive: true }).some(name => name.endsWith('libharness.a')));
+  for (const file of ['libharness.a', 'libharness.so', 'libharness.so.0'])
+    assert.ok(readdirSync(join(at, 'lib'), { recursive: true }).some(name => name.endsWith(file)), file);
 });
 
 test('a C program can link the installed library', { skip }, t => {
   const dir = folder(t);
   const source = '#include <harness.h>\n#include <stdio.h>\nint main(void) { puts(harness_version()); return 0; }\n';
-  const built = spawnSync('gcc', ['-x', 'c', '-', '-Iinclude', '-Lbuild/release', '-lharness', '-lyaml', '-lgmp', '-lpcre2-8', '-lm',
+  const built = spawnSync('gcc', ['-x', 'c', '-', '-Iinclude', '-Lbuild/release', '-l:libharness.a', '-lyaml', '-lgmp', '-lpcre2-8', '-lm',
     '-o', join(dir, 'a')], { cwd: root, input: source, encoding: 'utf8' });
   assert.equal(built.status, 0, built.stderr);
   assert.match(spawnSync(join(dir, 'a'), { encoding: 'utf8' }).stdout, /^\d+\.\d+\.\d+\n$/);

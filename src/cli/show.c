@@ -1,0 +1,352 @@
+#include "cli/show.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "cli/markdown.h"
+#include "value/json.h"
+
+enum { TICK_MS = 100, FIRST_MS = 300, ABOUT_MAX = 60 };
+
+typedef struct ShownTool { char *id, *name, *about; int64_t start_ns; } ShownTool;
+
+struct Show {
+    Cli *cli;
+    bool streams, lines, live, color;    /* text on stdout; tool lines; the live line; rendered Markdown */
+    Person inner;
+    pthread_mutex_t lock;                /* guards what follows, and writing */
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool working, paused, drawn, mid_line;
+    unsigned tick;
+    int64_t since_ns;                    /* the model is asked since then */
+    char model[64], progress[120];
+    VEC(ShownTool) tools;                /* running */
+    Markdown markdown;
+};
+
+/* ---- writing; all with the lock held ---- */
+
+static void put(int fd, Str text) {
+    while (text.n) {
+        ssize_t n = write(fd, text.at, text.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        text = str_sub(text, (size_t)n, text.n);
+    }
+}
+
+static void erase(Show *s) {
+    if (s->drawn) put(2, STR("\r\033[K"));
+    s->drawn = false;
+}
+
+/* Does the cursor stand in the middle of a line after this? Colours do not move it. */
+static void note_cursor(Show *s, Str text) {
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] == 033) {
+            while (i < text.n && text.at[i] != 'm') i++;
+        } else {
+            s->mid_line = text.at[i] != '\n';
+        }
+    }
+}
+
+static void finish_text(Show *s) {
+    if (!s->streams) return;
+    Buf out = { 0 };
+    markdown_end(&s->markdown, &out);
+    note_cursor(s, buf_str(&out));
+    if (s->mid_line) buf_add_char(&out, '\n');
+    s->mid_line = false;
+    if (out.n) erase(s);
+    put(1, buf_str(&out));
+    buf_clear(&out);
+}
+
+static void print_line(Show *s, Str line) {
+    finish_text(s);
+    erase(s);
+    put(2, line);
+}
+
+static void cut_columns(Buf *b, size_t columns) {
+    size_t i = 0, n;
+    for (size_t seen = 0; i < b->n && seen < columns; i += n, seen++) utf8_decode(str_sub(buf_str(b), i, b->n), &n);
+    if (i >= b->n) return;
+    b->n = i;
+    b->at[i] = 0;
+    buf_add(b, STR("…"));
+}
+
+static size_t columns(void) {
+    struct winsize size = { 0 };
+    return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 80;
+}
+
+static void add_duration(Buf *out, int64_t ns) {
+    if (ns < 999500000) buf_add_fmt(out, "%.1f ms", (double)ns / 1e6);
+    else if (ns < (int64_t)60 * 1000000000) buf_add_fmt(out, "%.1f s", (double)ns / 1e9);
+    else buf_add_fmt(out, "%lld min %02lld s", (long long)(ns / 60000000000), (long long)(ns / 1000000000 % 60));
+}
+
+/* ---- the live line ---- */
+
+static void draw(Show *s) {
+    static const char *const frames[] = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" };
+    int64_t now = clock_mono_ns(), since = s->tools.n ? s->tools.at[0].start_ns : s->since_ns;
+    if (s->mid_line || now - since < (int64_t)FIRST_MS * 1000000) return;
+    Buf line = { 0 }, all = { 0 };
+    buf_add_fmt(&line, "%s ", frames[s->tick++ % 10]);
+    if (s->tools.n) buf_add_fmt(&line, "%s %s", s->tools.at[0].name, s->tools.at[0].about);
+    else buf_add_fmt(&line, "%s", s->model[0] ? s->model : "thinking");
+    if (s->tools.n > 1) buf_add_fmt(&line, " and %zu more", s->tools.n - 1);
+    if (s->progress[0]) buf_add_fmt(&line, " %s", s->progress);
+    size_t width = columns();
+    cut_columns(&line, width > 14 ? width - 14 : 2);
+    buf_add_char(&line, ' ');
+    buf_add_fmt(&line, "%.1f s", (double)(now - since) / 1e9);
+    buf_add_fmt(&all, "\r\033[K%s" STR_FMT "%s", s->cli->color_err ? "\033[2m" : "", STR_ARG(buf_str(&line)), s->cli->color_err ? "\033[0m" : "");
+    put(2, buf_str(&all));
+    s->drawn = true;
+    buf_clear(&line);
+    buf_clear(&all);
+}
+
+static void *tick(void *arg) {
+    Show *s = arg;
+    pthread_mutex_lock(&s->lock);
+    while (s->working) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK_MS * 1000000L;
+        if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+        pthread_cond_timedwait(&s->wake, &s->lock, &until);
+        if (s->working && !s->paused) draw(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void show_begin(Show *s, Str model) {
+    pthread_mutex_lock(&s->lock);
+    snprintf(s->model, sizeof s->model, STR_FMT, STR_ARG(model));
+    s->progress[0] = 0;
+    s->since_ns = clock_mono_ns();
+    s->working = s->live;
+    if (s->live && pthread_create(&s->thread, NULL, tick, s) != 0) s->working = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void forget(ShownTool *t) {
+    free(t->id);
+    free(t->name);
+    free(t->about);
+}
+
+void show_end(Show *s) {
+    pthread_mutex_lock(&s->lock);
+    bool threaded = s->working;
+    s->working = false;
+    pthread_cond_signal(&s->wake);
+    erase(s);
+    finish_text(s);
+    for (size_t i = 0; i < s->tools.n; i++) forget(&s->tools.at[i]);
+    s->tools.n = 0;
+    pthread_mutex_unlock(&s->lock);
+    if (threaded) pthread_join(s->thread, NULL);
+}
+
+/* ---- what happens ---- */
+
+static void on_text(void *ctx, Str agent, int depth, Str piece) {
+    Show *s = ctx;
+    (void)agent;
+    if (depth > 0 || piece.n == 0) return;                   /* a sub-agent's words are its parent's business */
+    Buf out = { 0 };
+    pthread_mutex_lock(&s->lock);
+    if (s->color) markdown_feed(&s->markdown, piece, &out);
+    else cli_escape(&out, piece, true);
+    if (out.n) erase(s);
+    note_cursor(s, buf_str(&out));
+    put(1, buf_str(&out));
+    s->since_ns = clock_mono_ns();
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&out);
+}
+
+/* The first text among the arguments says most: a path, a command, an agent. */
+static char *about_call(Str arguments) {
+    Heap *h = heap_new((size_t)64 << 20);
+    Value v;
+    Error ignored;
+    Entry *e;
+    Buf out = { 0 };
+    if (json_read(h, arguments, NULL, &v, &ignored) && value_is_dict(v))
+        for (uint32_t i = 0; out.n == 0 && dict_next(value_dict(v), &i, &e);)
+            if (value_is_string(e->value)) cli_escape(&out, str_sub(str_trim(value_str(e->value)), 0, 4 * ABOUT_MAX), false);
+    heap_free(h);
+    cut_columns(&out, ABOUT_MAX);
+    return out.at ? buf_take(&out) : str_dup(STR(""));
+}
+
+static void on_tool_started(void *ctx, Str agent, int depth, Str id, Str name, Str arguments) {
+    Show *s = ctx;
+    (void)agent, (void)depth;
+    Buf safe = { 0 };
+    cli_escape(&safe, str_sub(name, 0, 100), false);
+    ShownTool t = { .id = str_dup(id), .name = safe.at ? buf_take(&safe) : str_dup(name), .about = about_call(arguments), .start_ns = clock_mono_ns() };
+    pthread_mutex_lock(&s->lock);
+    finish_text(s);
+    VEC_PUSH(&s->tools, t);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ShownTool take_tool(Show *s, Str id) {
+    for (size_t i = 0; i < s->tools.n; i++)
+        if (str_eq(str_from(s->tools.at[i].id), id)) {
+            ShownTool t = s->tools.at[i];
+            memmove(&s->tools.at[i], &s->tools.at[i + 1], (s->tools.n - i - 1) * sizeof t);
+            s->tools.n--;
+            return t;
+        }
+    return (ShownTool){ 0 };
+}
+
+static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
+    Show *s = ctx;
+    Buf line = { 0 };
+    bool color = s->cli->color_err;
+    (void)agent;
+    pthread_mutex_lock(&s->lock);
+    ShownTool t = take_tool(s, r->call_id);
+    s->progress[0] = 0;
+    s->since_ns = clock_mono_ns();
+    buf_add_fmt(&line, "%*s%s%s%s ", 2 * (depth > 20 ? 20 : depth), "", color ? (r->is_error ? "\033[31m" : "\033[32m") : "", r->is_error ? "✗" : "✓", color ? "\033[0m" : "");
+    cli_escape(&line, r->name, false);
+    if (t.about && t.about[0]) buf_add_fmt(&line, " %s", t.about);
+    buf_add(&line, color ? STR(" \033[2m") : STR(" "));
+    add_duration(&line, r->elapsed_ns);
+    if (color) buf_add(&line, STR("\033[0m"));
+    if (r->is_error) {
+        Buf why = { 0 };
+        cli_escape(&why, str_sub(r->error, 0, 600), false);
+        cut_columns(&why, 140);
+        buf_add_fmt(&line, " " STR_FMT, STR_ARG(buf_str(&why)));
+        buf_clear(&why);
+    }
+    buf_add_char(&line, '\n');
+    if (s->lines) print_line(s, buf_str(&line));
+    pthread_mutex_unlock(&s->lock);
+    forget(&t);
+    buf_clear(&line);
+}
+
+static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
+    Show *s = ctx;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "attempt %d failed, trying again in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
+    pthread_mutex_lock(&s->lock);
+    finish_text(s);
+    erase(s);
+    cli_say(s->cli, SAY_WARNING, buf_str(&line));
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&line);
+}
+
+/* ---- the person ---- */
+
+static void pause_live(Show *s, bool paused) {
+    pthread_mutex_lock(&s->lock);
+    s->paused = paused;
+    if (paused) finish_text(s), erase(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    Show *s = ctx;
+    pause_live(s, true);
+    ConfirmAnswer answer = s->inner.confirm(s->inner.ctx, q, cancel);
+    pause_live(s, false);
+    return answer;
+}
+
+static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
+    Show *s = ctx;
+    pause_live(s, true);
+    bool ok = s->inner.ask(s->inner.ctx, message, schema, heap, out, cancel, err);
+    pause_live(s, false);
+    return ok;
+}
+
+static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
+    Show *s = ctx;
+    Buf text = { 0 };
+    Error ignored;
+    (void)call_id;
+    json_write(&text, done, NULL, &ignored);
+    if (!value_is_gone(total) && !value_is_none(total)) {
+        buf_add_char(&text, '/');
+        json_write(&text, total, NULL, &ignored);
+    }
+    buf_add_char(&text, ' ');
+    cli_escape(&text, str_sub(message, 0, 100), false);
+    cut_columns(&text, 25);
+    pthread_mutex_lock(&s->lock);
+    snprintf(s->progress, sizeof s->progress, STR_FMT, STR_ARG(buf_str(&text)));
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&text);
+}
+
+Person show_person(Show *s, Person inner) {
+    s->inner = inner;
+    Person p = inner;
+    p.ctx = s;
+    if (inner.confirm) p.confirm = confirm;
+    if (inner.ask) p.ask = ask;
+    if (inner.progress) p.progress = progress;
+    return p;
+}
+
+/* ---- life ---- */
+
+SessionWatch show_watch(Show *s) {
+    SessionWatch w = { .retry = on_retry, .ctx = s };
+    if (s->streams) w.text = on_text;
+    if (s->lines) w.tool_started = on_tool_started, w.tool_ended = on_tool_ended;
+    return w;
+}
+
+bool show_streams(const Show *s) { return s->streams; }
+
+Show *show_new(Cli *cli) {
+    Show *s = mem_zero(1, sizeof *s);
+    bool terminal = isatty(2) && !cli->json;
+    s->cli = cli;
+    s->streams = isatty(1) && !cli->json;
+    s->lines = terminal && log_on(&cli->log, LOG_WARN);      /* not with --quiet */
+    s->live = s->lines && getenv("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+    s->color = s->streams && cli->color_out;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return s;
+}
+
+void show_free(Show *s) {
+    if (!s) return;
+    VEC_CLEAR(&s->tools);
+    markdown_clear(&s->markdown);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    free(s);
+}

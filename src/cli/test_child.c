@@ -1,0 +1,117 @@
+/* The process of one test: copies the workspace, opens the project there, runs the test, reports. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/test_suite.h"
+#include "cli/workspace_copy.h"
+#include "value/json.h"
+
+static void add_failure(Buf *out, Str check, Str expected, Str got) {
+    buf_add(out, out->n > 1 ? STR(",{\"check\":") : STR("{\"check\":"));
+    json_write_string(out, check, false);
+    buf_add(out, STR(",\"expected\":"));
+    json_write_string(out, expected, false);
+    buf_add(out, STR(",\"got\":"));
+    json_write_string(out, got, false);
+    buf_add_char(out, '}');
+}
+
+static void add_error(Buf *out, const Error *err) {
+    char text[ERROR_MSG_MAX + ERROR_FILE_MAX + ERROR_HINT_MAX + 40];
+    error_format(err, text, sizeof text);
+    add_failure(out, STR("test"), STR(""), str_from(text));
+}
+
+static bool copy_workspace(const TestPlace *place, const char *folder, const char *to, Error *err) {
+    struct stat st;
+    if (mkdir(to, 0700) != 0 || stat(folder, &st) != 0) return error_set(err, ERR_IO, "make %s: %m", to);
+    int in = open(place->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = in >= 0 && out >= 0 ? workspace_copy(in, out, st.st_dev, st.st_ino, err) : error_set(err, ERR_IO, "open %s: %m", place->source);
+    if (in >= 0) close(in);
+    if (out >= 0) close(out);
+    return ok;
+}
+
+
+static const TestDef *find_test(const Project *p, Str file) {
+    for (size_t i = 0; i < p->n_tests; i++)
+        if (str_eq(p->tests[i].origin.file, file)) return &p->tests[i];
+    return NULL;
+}
+
+static void run_test(const TestPlace *place, const TestRun *r, Runtime *rt, Buf *out) {
+    Error err = { 0 };
+    Trial trial = { 0 };
+    RunConfig rc = { .no_store = true };
+    EventSink sink;
+    if (place->events >= 0) {
+        sink = event_sink_lines(place->events, false);
+        rc.sinks = &sink;
+        rc.n_sinks = 1;
+    }
+    const TestDef *def = find_test(runtime_project(rt), r->def->origin.file);
+    bool ok = def ? trial_run(rt, def, &rc, NULL, &trial, &err) : error_set(&err, ERR_CONFIG, "the test is not in the copy of the workspace");
+    for (size_t i = 0; i < trial.failures.n; i++)
+        add_failure(out, trial.failures.at[i].check, trial.failures.at[i].expected, trial.failures.at[i].got);
+    if (!ok) add_error(out, &err);
+    trial_clear(&trial);
+}
+
+static void open_and_run(const TestPlace *place, const TestRun *r, const char *dir, Buf *out) {
+    Error err = { 0 };
+    Problems problems = { 0 };
+    RuntimeConfig config = place->config;
+    Runtime *rt = NULL;
+    config.dir = dir;
+    config.config = place->project_file;
+    config.ephemeral = true;
+    if (runtime_open(&config, &rt, &problems, &err)) {
+        run_test(place, r, rt, out);
+        runtime_close(rt);
+    } else if (err.kind != ERR_NONE) {
+        add_error(out, &err);
+    } else {
+        Buf text = { 0 };
+        for (size_t i = 0; i < problems.n; i++) {
+            if (problems.at[i].severity != PROBLEM_ERROR) continue;
+            buf_reset(&text);
+            problem_format(&problems.at[i], &text);
+            add_failure(out, STR("test"), STR(""), buf_str(&text));
+        }
+        buf_clear(&text);
+    }
+    problems_clear(&problems);
+}
+
+static void write_report(int fd, Str text) {
+    while (text.n) {
+        ssize_t n = write(fd, text.at, text.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        text = str_sub(text, (size_t)n, text.n);
+    }
+}
+
+void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
+    Buf copy = { 0 }, dir = { 0 }, out = { 0 };
+    Error err = { 0 };
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setenv("HARNESS_OFFLINE", "1", 1);                           /* no test asks a model over the network */
+    buf_add_fmt(&copy, "%s/%s", r->folder, place->name);
+    buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
+    buf_add_char(&out, '[');
+    if (!copy_workspace(place, r->folder, copy.at, &err) || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
+    else open_and_run(place, r, dir.at, &out);
+    buf_add_char(&out, ']');
+    write_report(report, buf_str(&out));
+    close(report);
+    buf_clear(&copy);
+    buf_clear(&dir);
+    buf_clear(&out);
+    exit(0);
+}

@@ -1,0 +1,44 @@
+// What a person does to the project's own files while a conversation is under way.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { effect, harness, mock, surfaces, talker } from './agents.mjs';
+import { caller, tool } from './calls.mjs';
+
+test('a person\'s edit between calls is kept; a later call cannot undo it', async t => {
+  const rounds = [['effect', { n: 1 }], ['effect', { n: 2 }], ['spoil', {}], ['effect', { n: 3 }]];
+  let p;
+  const file = '.harness/hooks/note.md', mine = '---\nevent: log\n---\nEdited by hand.\n';
+  const m = await mock(t, request => {
+    const n = request.messages.filter(x => x.role === 'tool').length;
+    if (n === 1) writeFileSync(join(p.dir, file), mine);
+    return n < rounds.length ? { toolCalls: [{ name: rounds[n][0], arguments: JSON.stringify(rounds[n][1]) }] } : { content: 'done' };
+  });
+  p = talker(t, {
+    'harness.md': harness(surfaces.openai(m.url)), [file]: '---\nevent: log\n---\nAs it was.\n', '.harness/tools/effect.md': effect(),
+    '.harness/tools/spoil.md': tool(`return exec.run("/bin/sh", ["-c", "echo x > ${file}"])`),
+  });
+  const r = await p.say('go');
+  assert.equal(r.status, 0, r.stderr);
+  assert.equal(p.text(file), mine);
+  assert.deepEqual(p.effects(), ['1', '2', '3']);
+  assert.deepEqual(p.events('tool.failed').map(e => e.data.name).filter(x => x !== 'spoil'), []);
+  assert.match(r.stderr, /note\.md was changed; what was loaded before goes on/);
+});
+
+test('exec.run works with network.allowed_domains', t => {
+  const p = caller(t, {
+    'harness.md': '---\nnetwork: { allowed_domains: [example.com] }\n---\n',
+    '.harness/tools/x.md': tool('return exec.run("/bin/sh", ["-c", "echo $https_proxy"])'),
+  });
+  assert.match(p.call('x', {}, ['--yes']).value.stdout, /^http:\/\/.*:\d+\n$/);
+});
+
+test('command hooks do, too', t => {
+  const p = caller(t, {
+    'harness.md': '---\nnetwork: { allowed_domains: [example.com] }\n---\n', '.harness/tools/x.md': tool('return 1'), 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
+    'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'post_tool', command: 'exit 0' }] }),
+  });
+  assert.equal(p.call('x', {}).value, 1);
+});

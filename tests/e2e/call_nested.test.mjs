@@ -1,0 +1,76 @@
+// Calls inside of calls: meta.call_tool, delegate() in scripts, background work. What holds outside holds inside.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { scripted, effect, talker } from './agents.mjs';
+import { tool } from './calls.mjs';
+
+// Every model call: what the agent (told by its prompt) does first; then it repeats what the tool said.
+const model = first => `
+FIRST = ${first}
+def reply(messages, tools):
+    last = messages[-1]
+    if last["role"] == "tool": return {"text": "heard " + last["content"]}
+    for who in FIRST:
+        if who in messages[0]["content"]: return {"tool_calls": [{"id": who + "1", "name": FIRST[who][0], "arguments": FIRST[who][1]}]}
+    return {"text": "nothing"}
+`;
+const agent = (prompt, head = '') => `---\ndescription: d\n${head}---\n${prompt}\n`;
+
+test('a sub-agent does not get rid of its limits by delegating through another tool', async t => {
+  const via = { '.harness/tools/outer.md': tool('return meta.call_tool("inner", {})'), '.harness/tools/inner.md': tool('return delegate(agent = "deep", task = "go")') };
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "mid", "task": "go"}], "Middle": ["outer", {}], "Deep": ["effect", {"n": 1}]}'),
+      'meta: { enabled: true }\ndelegation: { max_depth: 1 }\n', 'Top.'),
+    '.harness/agents/mid.md': agent('Middle.', 'blocked_tools: [effect]\n'), '.harness/agents/deep.md': agent('Deep.'), '.harness/tools/effect.md': effect(), ...via,
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /max_depth of 1 reached/);
+  p.add({ 'harness.md': p.text('harness.md').replace('max_depth: 1', 'max_depth: 3') });
+  const deeper = await p.say('go');
+  assert.match(deeper.reply.response, /unknown tool \\*"effect/);
+  assert.deepEqual(p.effects(), []);
+  assert.deepEqual(p.events('delegation.started').map(e => e.data.depth), [1, 2]);
+});
+
+test('a script that changes things can wait for an agent that changes things', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["boss", {}], "Worker": ["effect", {"n": 1}]}'), '', 'Top.'),
+    '.harness/agents/worker.md': agent('Worker.'), '.harness/tools/effect.md': effect(),
+    '.harness/tools/boss.md': tool('return delegate(agent = "worker", task = "go")', 'timeout_ms: 10000'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /"status\\*":\\*"completed/);
+  assert.deepEqual(p.effects(), ['1']);
+});
+
+// Starts the tool work in the background, waits for it, and says what came of it.
+const patient = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "tool"]
+    if not said: return {"tool_calls": [{"id": "w", "name": "work", "arguments": {}}]}
+    task = json.decode(said[-1])
+    if task["status"] == "running": return {"tool_calls": [{"id": "a", "name": "task_await", "arguments": {"task_id": task["task_id"], "timeout_ms": 5000}}]}
+    return {"text": said[-1]}
+`;
+
+test('calls inside of a background task have idempotency keys of their own', async t => {
+  const p = talker(t, {
+    ...scripted(patient, 'meta: { enabled: true }\n'),
+    '.harness/tools/work.md': tool('for i in range(2):\n    meta.call_tool("note", {"n": i})\nreturn "done"', 'async: true'),
+    '.harness/tools/note.md': tool('return args["n"]', 'parameters:\n  n: { type: integer }'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /"result":"done"/);
+  const keys = p.events('tool.executing').map(e => e.data.idempotency_key);
+  assert.deepEqual([keys.length, new Set(keys).size], [4, 4]);
+});
+
+test('limits.deny knows that delegate spends money', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "worker", "task": "go"}]}'), 'limits: { deny: [spends_money] }\n', 'Top.'),
+    '.harness/agents/worker.md': agent('Worker.'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /denied by limits\.deny: spends_money/);
+  assert.equal(p.events('delegation.started').length, 0);
+});

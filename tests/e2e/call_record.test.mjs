@@ -1,0 +1,42 @@
+// What is written down about a call: complete, readable, and without secrets.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { caller, tool } from './calls.mjs';
+
+test('a result too large to keep does not break the events', t => {
+  const p = caller(t, {
+    'harness.md': '---\nlimits: { model_result_bytes: 1024, artifact_bytes: 2048 }\n---\n',
+    '.harness/tools/x.md': tool('return {"x": "y" * 5000}'),
+  });
+  assert.equal(p.call('x').status, 0);
+  assert.match(p.events('tool.completed')[0].data.value, /over limits.artifact_bytes/);
+  assert.equal(p.events().at(-1).type, 'run.ended');
+});
+
+test('a call that fails before it is executed has an end, too', t => {
+  const p = caller(t, {
+    'harness.md': '---\nsecrets: { KEY: { env: NOT_SET_ANYWHERE } }\n---\n',
+    '.harness/tools/x.md': tool('return 1', 'injected: [secrets.KEY]'),
+  });
+  assert.equal(p.call('x').status, 1);
+  assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.started', 'tool.failed', 'run.ended']);
+});
+
+test('safety.redact reaches progress', t => {
+  const p = caller(t, { '.harness/tools/x.md': tool('progress(1, 2, "key tok-abcdef")\nreturn 1', 'safety: { redact: ["tok-[a-z]+"] }') });
+  p.call('x');
+  assert.equal(p.events('tool.progress')[0].data.message, 'key [redacted]');
+});
+
+test('a session keeps no secret', t => {
+  const p = caller(t, {
+    'harness.md': '---\nsecrets: { KEY: { env: MY_KEY } }\n---\n',
+    '.harness/tools/put.md': tool('cache.set("k", "it is " + runtime["secrets"]["KEY"])\ncache.set("n", 5)\nreturn 1', 'injected: [secrets.KEY]'),
+    '.harness/tools/get.md': tool('return [cache.get("k"), cache.get("n")]'),
+  }, { env: { MY_KEY: 'sup3r-s3cret-value' } });
+  assert.equal(p.call('put', {}, ['--session', 's']).status, 0);
+  for (const file of readdirSync(p.state)) assert.equal(readFileSync(join(p.state, file)).includes('sup3r-s3cret-value'), false, file);
+  assert.deepEqual(p.call('get', {}, ['--session', 's']).value, ['it is [redacted]', 5]);
+});

@@ -1,0 +1,47 @@
+/* What a model's server sends reads the same however it is cut, and never does harm: first byte provider, second byte size of a piece. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "../unit/model/fake_client.h"
+#include "base/utf8.h"
+#include "model/request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The reply or the error as text. Ids are left out: missing ones are drawn. */
+static void read_reply(Str provider, Str bytes, size_t piece, Buf *out) {
+    Heap *h = heap_new((size_t)64 << 20);
+    ModelReply reply = { 0 };
+    Error err = { 0 };
+    if (fake_complete(provider, bytes, piece, h, &reply, &err)) {
+        const List *calls = value_list(reply.tool_calls);
+        buf_add_fmt(out, "%s %lld %lld ", reply.finish_reason, (long long)reply.usage.input, (long long)reply.usage.output);
+        buf_add(out, buf_str(&reply.text));
+        if (reply.usage.input < 0 || reply.usage.output < 0 || !utf8_valid(buf_str(&reply.text))) abort();
+        for (uint32_t i = 0; i < calls->n; i++) {
+            buf_add(out, request_text(calls->at[i], "name"));
+            buf_add(out, request_text(calls->at[i], "arguments"));
+            for (uint32_t k = 0; k < i; k++)
+                if (str_eq(request_text(calls->at[i], "id"), request_text(calls->at[k], "id"))) abort();
+        }
+    } else {
+        if (err.kind == ERR_NONE || !err.msg[0]) abort();
+        buf_add(out, str_from(error_kind_name(err.kind)));
+    }
+    model_reply_clear(&reply);
+    heap_free(h);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 2) return 0;
+    Str provider = data[0] & 1 ? STR("anthropic") : STR("openai"), bytes = { (const char *)data + 2, size - 2 };
+    Buf whole = { 0 }, parts = { 0 };
+    read_reply(provider, bytes, bytes.n + 1, &whole);
+    read_reply(provider, bytes, 1 + data[1], &parts);
+    if (!str_eq(buf_str(&whole), buf_str(&parts))) {
+        fprintf(stderr, "pieces of %d: \"" STR_FMT "\" != \"" STR_FMT "\"\n", 1 + data[1], STR_ARG(buf_str(&parts)), STR_ARG(buf_str(&whole)));
+        abort();
+    }
+    buf_clear(&whole);
+    buf_clear(&parts);
+    return 0;
+}
