@@ -62,4 +62,4 @@ for (const user of users) {
   });
 }
 
-test('escapes, as root', { skip: isRoot ? false : 'the tests do not run as root' }, () => {});
+test('escapes, as root, and by setuid programs and file capabilities', { skip: isRoot ? false : 'the tests do not run as root' }, () => {});
