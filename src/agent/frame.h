@@ -121,6 +121,8 @@ typedef struct Completion {
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
 bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err);      /* before the next model call */
+/* Why it has to end now, when `cancel` says so: limited (its time is up) or cancelled (somebody stopped it). *status NULL: it goes on. */
+bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);
 
 /* loop.c: answers what was said last; calls of a resumed run that are not finished come first. */
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);

@@ -144,12 +144,13 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
 }
 
 /* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
-static void end_by(SessionReply *out, const Result *r, Str name, Cancel *cancel) {
-    Error why = { 0 };
-    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return;
-    if (!cancel_check(cancel, &why)) out->status = "cancelled";
-    else out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
+static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cancel *cancel, Error *err) {
+    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return true;
+    if (!frame_stopped(f, cancel, &out->status, out->reason, err)) return false;
+    if (out->status) return true;
+    out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
     snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
+    return true;
 }
 
 static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
@@ -162,8 +163,7 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
             const SessionWatch *w = &f->s->config.watch;
             if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
-            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
-            end_by(out, r, name, cancel);
+            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err);
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
@@ -330,12 +330,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
     int64_t calls_before = f->tool_calls;
     bool ok = true, more = true;
     while (ok && more && !out->status) {
-        Error why = { 0 };
-        if (!cancel_check(cancel, &why)) {
-            out->status = "cancelled";
-            snprintf(out->reason, sizeof out->reason, "%.500s", why.msg);
-            break;
-        }
+        if (!(ok = frame_stopped(f, cancel, &out->status, out->reason, err)) || out->status) break;
         ok = announce_tasks(f, err) && frame_over_limit(f, &out->status, out->reason, err);
         if (!ok || out->status) break;
         Completion c = { .heap = heap_new((size_t)512 << 20) };
