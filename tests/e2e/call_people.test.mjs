@@ -51,6 +51,23 @@ test('at a terminal: yes and no; the question shows the final arguments, escaped
   assert.equal(no.status, 1);
 });
 
+test('at a terminal: of a long command the end is shown, too', t => {
+  const p = caller(t, {
+    'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
+    'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\nconfirm: true\ncommand: "echo {{x}}; echo the-end"\nparameters:\n  - { name: x, type: string }\n---\n',
+  });
+  const out = terminal(p, [['', 'Run it?'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
+  assert.match(out.output, /echo the-end/);
+  assert.match(out.output, /101 lines of it are not shown\. Run it\?/);
+});
+
+test('at a terminal: a schema that a script asks with cannot draw on it', t => {
+  const p = caller(t, { '.harness/tools/a.md': tool('return ask("Well?", {"properties": {"k\\u001b[1J": {"type": "s\\u001b[2J"}}})') });
+  const out = terminal(p, [['', 'Well?'], ['', '): '], ['x\n', 'Send'], ['y\n', 'accept']], ['call', 'a', '{}']);
+  assert.equal(out.missing, null, out.output);
+  assert.ok(!out.output.includes('\u001b[2J') && !out.output.includes('\u001b[1J'));
+});
+
 test('at a terminal: a command is shown as it will run', t => {
   const p = caller(t, {
     'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
