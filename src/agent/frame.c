@@ -98,7 +98,7 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
     atomic_fetch_add(&f->refs, 1);
     for (size_t i = call->n_agents && str_eq(call->agents[0], f->name) ? 1 : 0; i < call->n_agents; i++) {
         const AgentDef *def = frame_find_agent(s, call->agents[i]);
-        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in")) : call->owner, err) : NULL;
+        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in"), false) : call->owner, err) : NULL;
         if (below) below->model = f->model, below->model_def = f->model_def;
         else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" is gone", STR_ARG(call->agents[i]));
         frame_release(f);
