@@ -151,3 +151,25 @@ test('kill -9 during writes leaves no half-written file', async t => {
     assert.equal(text, text[0].repeat(100000));
   }
 });
+
+test('a session belongs to one project, and knows no tool that a run made', t => {
+  const files = text => ({
+    'harness.md': '---\nmeta: { enabled: true }\nlimits: { confirm: [process] }\n---\n',
+    '.harness/tools/x.md': tool(`meta.tool_register("made", "d", {}, "def run(args):\\n  return exec.run(\\"/bin/echo\\", [\\"${text}\\"])")\nreturn meta.call_tool("made", {})`),
+    '.harness/tools/own.md': tool(`return exec.run("/bin/echo", ["${text}"])`),
+    '.harness/tools/put.md': tool('cache.set("k", 1)\nreturn 1'), '.harness/tools/get.md': tool('return cache.get("k", "nothing")'),
+  });
+  const p = caller(t, files('one')), other = caller(t, files('two'));
+  for (const name of ['x', 'own']) {
+    const out = terminal(p, [['', 'Run it?'], ['t\n', 'one']], ['call', name, '{}', '--session', 's']);
+    assert.equal(out.missing, null, out.output);
+  }
+  const env = { HARNESS_STATE: p.env.HARNESS_STATE };
+  p.add(files('changed'));
+  assert.equal(p.call('own', {}, ['--session', 's']).value.stdout, 'changed\n');
+  assert.match(p.call('x', {}, ['--session', 's']).value.error, /needs confirmation/);
+  assert.match(other.call('own', {}, ['--session', 's'], { env }).value.error, /needs confirmation/);
+  p.call('put', {}, ['--session', 's']);
+  assert.equal(p.call('get', {}, ['--session', 's']).value, 1);
+  assert.equal(other.call('get', {}, ['--session', 's'], { env }).value, 'nothing');
+});
