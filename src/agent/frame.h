@@ -87,6 +87,7 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
+bool frame_bars(const Frame *f, const ToolDef *def);         /* catalog.c: by mcp: and canSpawn, here or above */
 /* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
  * `again`: then it is for what that process may have begun and this one goes on with. */
 Str frame_fresh_id(Session *s, Str wanted, bool again);

@@ -114,16 +114,25 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     return ok;
 }
 
+/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it. */
+static void take_away(Frame *f, const Completion *c, Call *out) {
+    const ToolEntry **all;
+    size_t n_all = registry_list(runtime_registry(f->s->agents->rt), f->agents, f->n_agents, &all), n = 0;
+    Str *removed = ARENA_ARRAY(&f->arena, Str, f->n_blocked + (c ? c->n_removed : 0) + n_all + 1);
+    for (size_t i = 0; i < f->n_blocked; i++) removed[n++] = f->blocked[i];
+    for (size_t i = 0; c && i < c->n_removed; i++) removed[n++] = arena_str(&f->arena, c->removed[i]);
+    for (size_t i = 0; i < n_all; i++)
+        if (frame_bars(f, &all[i]->def)) removed[n++] = arena_str(&f->arena, all[i]->def.name);
+    free(all);
+    out->removed = removed;
+    out->n_removed = n;
+}
+
 static void start_call(Frame *f, const Completion *c, Value call, Batch *b) {
     Call *out = &b->calls[b->n++];
     *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments") };
     frame_call(f, out);
-    size_t n = f->n_blocked + (c ? c->n_removed : 0);
-    Str *removed = ARENA_ARRAY(&f->arena, Str, n + 1);
-    for (size_t i = 0; i < f->n_blocked; i++) removed[i] = f->blocked[i];
-    for (size_t i = 0; c && i < c->n_removed; i++) removed[f->n_blocked + i] = arena_str(&f->arena, c->removed[i]);
-    out->removed = removed;
-    out->n_removed = n;
+    take_away(f, c, out);
     const SessionWatch *w = &f->s->config.watch;
     if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
 }

@@ -74,3 +74,19 @@ test('limits.deny knows that delegate spends money', async t => {
   assert.match(r.reply.response, /denied by limits\.deny: spends_money/);
   assert.equal(p.events('delegation.started').length, 0);
 });
+
+test('an agent that may not spawn cannot, even if its model knows the name', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "quiet", "task": "go"}], "Quiet": ["NAME", {"agent": "quiet", "task": "x"}]}'),
+      'meta: { enabled: true }\n', 'Top.'),
+    'agent/config.md': '---\nid: quiet\nname: Quiet\ncanSpawn: false\ncanInvokeAgents: [quiet]\n---\nQuiet.\n',
+    '.harness/tools/through.md': tool('return meta.call_tool("delegate_async", args)'),
+  });
+  const script = p.text('model.star');
+  for (const name of ['delegate_async', 'through']) {
+    p.add({ 'model.star': script.replace('NAME', name) });
+    const r = await p.say('go');
+    assert.match(r.reply.response, /unknown tool \\+"delegate_async/);
+    assert.equal(p.events('task.started').length, 0);
+  }
+});
