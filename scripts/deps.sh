@@ -11,6 +11,7 @@ packages=(
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
+  curl openssl iproute2 sqlite3
 )
 [[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4 ripgrep fd-find)
 

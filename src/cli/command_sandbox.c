@@ -52,10 +52,10 @@ static bool read_seconds(const char *text, int64_t *ms, Error *err) {
 }
 
 /* A folder that does not exist is a slip of the pen, better told than ignored. */
-static bool add_root(Texts *list, const char *flag, const char *path, Error *err) {
-    char *full = realpath(path, NULL);
-    if (!full) return error_set(err, ERR_IO, "%s %s: %m", flag, path);
-    VEC_PUSH(list, full);
+static bool add_root(const Job *j, Texts *list, const char *flag, const char *path, Error *err) {
+    char full[PATH_MAX];
+    if (!sandbox_root(j->rules.workspace, path, full, err)) return error_wrap(err, "%s", flag);
+    VEC_PUSH(list, mem_dup(full, strlen(full)));
     return true;
 }
 
@@ -67,8 +67,8 @@ static bool read_flags(Job *j, Error *err) {
         else if (strcmp(name, "--allow-domain") == 0) VEC_PUSH(&j->domains, str_from(value));
         else if (strcmp(name, "--best-effort") == 0) j->rules.mode = SANDBOX_BEST_EFFORT;
         else if (strcmp(name, "--explain") == 0) j->explain = true;
-        else if (strcmp(name, "--read") == 0 && !add_root(&j->read, name, value, err)) return false;
-        else if (strcmp(name, "--write") == 0 && !add_root(&j->write, name, value, err)) return false;
+        else if (strcmp(name, "--read") == 0 && !add_root(j, &j->read, name, value, err)) return false;
+        else if (strcmp(name, "--write") == 0 && !add_root(j, &j->write, name, value, err)) return false;
         else if (strcmp(name, "--timeout") == 0 && !read_seconds(value, &j->timeout_ms, err)) return false;
     }
     if (j->domains.n && j->rules.net == SANDBOX_NET_OPEN)
@@ -137,6 +137,18 @@ static void say_layers(const Job *j) {
     buf_clear(&text);
 }
 
+/* Best effort is not silent about what it does without. */
+static void warn_of_less(const Job *j) {
+    SandboxRules strict = j->rules;
+    Error err = { 0 };
+    Buf text = { 0 };
+    strict.mode = SANDBOX_STRICT;
+    if (j->rules.mode != SANDBOX_BEST_EFFORT || sandbox_available(&strict, &err)) return;
+    buf_add_fmt(&text, "%s: the command is not fully confined (--explain shows the layers there are)", err.msg);
+    cli_say(j->cli, SAY_WARNING, buf_str(&text));
+    buf_clear(&text);
+}
+
 /* The terminal may be left in any state by a program that was ended. */
 static bool keep_terminal(struct termios *was) { return tcgetattr(STDIN_FILENO, was) == 0; }
 
@@ -191,6 +203,7 @@ static int run(Job *j, Error *err) {
         j->rules.write_roots = j->write.at;
         pass_environment(j);
         if (j->explain) say_layers(j);
+        warn_of_less(j);
         if (run_command(j, &result, err)) status = report(j, &result);
         else status = cli_fail(j->cli, err->kind == ERR_CANCELLED ? CLI_INTERRUPTED : err->kind == ERR_IO ? EXIT_NOT_RUN : CLI_FAILED, err);
     }

@@ -7,6 +7,7 @@
  * chmod() and its like always, and ends the whole tree when the call ends, times out, is cancelled, or harness dies. Between fork
  * and exec the child only makes system calls prepared beforehand: nothing there allocates. */
 #pragma once
+#include <limits.h>
 #include "base/cancel.h"
 #include "base/str.h"
 
@@ -52,6 +53,11 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
     bool process_limit;                 /* more processes than allowed: the tree was ended */
     Buf denied;                         /* explain: lines "what<TAB>flag that would allow it" */
 } SandboxResult;
+
+/* A folder for read_roots and write_roots, as somebody has written it (relative: to the workspace), without links: fails with
+ * ERR_IO when it is not there, and with ERR_SANDBOX when a link inside the workspace leads out of it. Whatever ran in the workspace
+ * before may have made that link. */
+bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], Error *err);
 
 /* Forks the launcher. Once per process that wants to start programs, as early as possible: it is then small, and inherits
  * no threads' locks. */

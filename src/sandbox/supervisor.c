@@ -261,6 +261,7 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     (void)prctl(PR_SET_NAME, "harness-super");
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);     /* without the launcher nobody would end what we left if we were killed */
     s.signals = watch_signals();
     ask_init(&s.ask, &s.tree, job->request);
     if (job->request->head.filter_variant & FILTER_ASK_MODES) ask_roots(&s.ask, job->request, job->scratch_path);

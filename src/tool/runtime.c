@@ -33,8 +33,9 @@ static const char *const *roots(Runtime *rt, StrList list, const char *setting, 
     char real[PATH_MAX];
     for (size_t i = 0; i < list.n; i++) {
         const char *path = from_root(rt, list.at[i]);
-        if (!realpath(path, real)) {
-            error_set(err, ERR_CONFIG, "%s[%zu]: %s: %m", setting, i, path);
+        Error problem = { 0 };
+        if (!sandbox_root(rt->rules.workspace, path, real, &problem)) {
+            error_set(err, problem.kind == ERR_SANDBOX ? ERR_SANDBOX : ERR_CONFIG, "%s[%zu]: %s", setting, i, problem.msg);
             return NULL;
         }
         out[i] = copy(rt, str_from(real));

@@ -1,0 +1,65 @@
+// The table tests/sandbox/escapes.txt: nothing gets out, as root and as an ordinary user.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { pages, readTable } from '../sandbox/table.mjs';
+import { World, isRoot, snapshot, users } from './escapes.mjs';
+import { alone } from './escapes_alone.mjs';
+import { join } from 'node:path';
+
+const table = readTable();
+const mine = (user, entries) => entries.filter(e => (e.as === 'both' || e.as === user.is) && (isRoot || !/\$(SETUID|CAPABLE)/.test(e.how)));
+const flags = { none: [], proxy: ['--allow-domain', 'allowed.example'], network: ['--network'] };
+
+test('escapes: the table has 120 attempts and more, and docs/security.md shows it', () => {
+  assert.ok(table.length >= 120);
+  const { is, should } = pages();
+  assert.ok(is === should, 'the table in docs/security.md is stale: run "make docs"');
+});
+
+for (const user of users) {
+  for (const group of Object.keys(flags)) {
+    test(`escapes, as ${user.name}, ${group === 'none' ? 'without network' : `with ${flags[group][0]}`}`, async () => {
+      const entries = mine(user, table.filter(e => e.group === group)), world = new World(user, entries.map(e => e.name));
+      try {
+        await world.open();
+        const { escaped } = await world.run(entries, flags[group]);
+        assert.deepEqual(escaped, {});
+      } finally { await world.close(); }
+    });
+  }
+
+  test(`escapes, as ${user.name}, each in a sandbox of its own`, { concurrency: 2 }, async t => {
+    const entries = mine(user, table.filter(e => e.group === 'alone')), world = new World(user, entries.map(e => e.name));
+    assert.deepEqual(entries.map(e => e.name).sort(), Object.keys(alone).sort());
+    await world.open();
+    await Promise.all(entries.map(({ name }, i) => t.test(`${name}, as ${user.name}`, async () => {
+      const out = join(world.outside, name), before = snapshot(out);
+      const at = { user, world, dir: join(world.workspace, name), out, mark: `9${i}${process.pid}${user.uid ?? 0}` };
+      try { await alone[name](at); } finally { at.clean?.(); }
+      assert.equal(snapshot(out), before);
+    })));
+    const { before } = world, after = world.victimState();
+    await world.close();
+    assert.deepEqual(after, before);
+    assert.deepEqual(world.hits, []);
+  });
+
+  // An attempt that fails by itself proves nothing about the sandbox.
+  test(`escapes, as ${user.name}: without a sandbox the attempts succeed`, async () => {
+    const entries = mine(user, table).filter(e => e.code && (e.free === 'both' || e.free === user.is));
+    const world = new World(user, entries.map(e => e.name));
+    try {
+      await world.open();
+      let failed = entries.filter(e => e.name !== 'signal-by-descriptor'), printed = {};      // that one shows at the victim
+      for (let round = 0; round < 4 && failed.length; round++) {       // a race is not won every time
+        const r = await world.run(failed, [], { control: true });
+        failed = failed.filter(e => !r.escaped[e.name] && (round === 0 || e.name.startsWith('race-')));
+        printed = r.printed;
+      }
+      assert.deepEqual(Object.fromEntries(failed.map(e => [e.name, printed[e.name]])), {});
+      assert.ok(world.hits.length > 5 && world.signals > 5);
+    } finally { await world.close(); }
+  });
+}
+
+test('escapes, as root', { skip: isRoot ? false : 'the tests do not run as root' }, () => {});
