@@ -32,10 +32,10 @@ typedef struct TestSuite { Cli *cli; Arena arena; const char *project; TestRun *
 bool test_suite_run(TestSuite *s, const TestPlace *place);
 void test_suite_fail(TestSuite *s, TestRun *r, const char *check, Str expected, Str got);       /* copies */
 
-/* test_child.c: all that the process of one test does. Does not return. */
+/* test_suite_child.c: all that the process of one test does. Does not return. */
 _Noreturn void test_suite_child(const TestPlace *place, const TestRun *r, int report);
 
-/* test_report.c */
+/* test_suite_report.c */
 void test_suite_report_text(TestSuite *s);     /* "✓ NAME", failures with expected and got, "N passed, M failed" */
 void test_suite_report_json(TestSuite *s);
 bool test_suite_report_junit(TestSuite *s, const char *path, Error *err);
