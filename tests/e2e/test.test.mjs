@@ -166,6 +166,14 @@ test('models: inline, a file beside the test, a recording; sub-agents get it too
   assert.deepEqual(r.out.tests.filter(x => !x.ok).map(x => x.name), ['differs'], r.stdout);
 });
 
+test('delegate can be called like any tool, in a test and by harness call', t => {
+  const dir = make(t, { x: `call: {tool: delegate, args: {agent: helper, task: hello}}\nresult: {agent: helper, status: completed, response: you said hello}\n` });
+  assert.equal(results(dir).out.passed, 1);
+  add(dir, { '.harness/agents/helper.md': '---\ndescription: helps\n---\nYou help.\n' });
+  const r = run(['-C', dir, 'call', '--ephemeral', 'delegate', '{"agent": "helper", "task": "hello"}']);
+  assert.equal(JSON.parse(r.stdout).response, 'you said hello', r.stderr);
+});
+
 test('each test has a copy of the workspace; the project and its store stay as they are', t => {
   const state = folder(t);
   const dir = make(t, {
