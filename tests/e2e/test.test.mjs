@@ -214,6 +214,18 @@ test('a workspace around or below the project; one that is elsewhere is refused'
   assert.match(results(join(top, 'agent')).out.error.message, /names one place for good/);
 });
 
+test('folders beside the project that it only reads are found from the copy', t => {
+  const top = folder(t);
+  add(top, { 'shared/tools/hello.md': '---\nscript: |\n  def run(args):\n      return "hello"\n---\nHello.\n', 'data/x.txt': 'data' });
+  add(join(top, 'p'), { ...files, 'harness.md': '---\nartifact_roots: [../shared]\nsandbox: {read_roots: [../data]}\n---\n',
+    '.harness/tests/a.yaml': 'call: {tool: hello, args: {}}\nresult: hello\n',
+    '.harness/tests/b.yaml': `call: {tool: look, args: {path: ${join(top, 'data/x.txt')}}}\nresult: data\n` });
+  const tmp = folder(t), r = results(join(top, 'p'), [], { env: { TMPDIR: tmp } });
+  assert.equal(r.out.passed, 2, r.stdout + r.stderr);
+  assert.deepEqual(readdirSync(tmp), []);
+  assert.deepEqual(readdirSync(join(top, 'data')), ['x.txt']);
+});
+
 test('tests by name and by file; the last line; a project without tests', t => {
   const dir = make(t, { a: 'call: {tool: echo, args: {text: x}}\n', b: 'call: {tool: look, args: {path: missing}}\n' });
   const one = run(['-C', dir, 'test', 'a', '.harness/tests/a.yaml', join(dir, '.harness/tests/a.yaml')]);
