@@ -5,6 +5,7 @@
 
 /* What is the same for all tests of a command. */
 typedef struct TestPlace {
+    const Project *project;              /* as it was loaded where it is */
     RuntimeConfig config;                /* of the flags */
     const char *source;                  /* the folder to copy: the workspace with the project in it */
     const char *below;                   /* the project's folder in it; "" when it is the same */
