@@ -16,16 +16,20 @@ static Str provider_name(const ToolDef *def) {
     return def->name;
 }
 
-/* An agent with a list of servers sees only their tools. */
-static bool server_allowed(const Frame *f, const ToolDef *def) {
-    if (def->kind != TOOL_MCP) return true;
-    for (const Frame *at = f; at; at = at->up)
-        if (at->def && at->def->has_mcp && !is_one_of(at->def->mcp.at, at->def->mcp.n, def->server)) return false;
-    return true;
+/* An agent with a list of servers has only their tools; one that may not spawn starts nothing in the background. What one agent may
+ * not, nobody below it may. */
+bool frame_bars(const Frame *f, const ToolDef *def) {
+    bool spawns = def->kind == TOOL_DELEGATE && str_eq(def->name, STR("delegate_async"));
+    if (def->kind != TOOL_MCP && !spawns) return false;
+    for (const Frame *at = f; at; at = at->up) {
+        if (!at->def) continue;
+        if (spawns ? at->def->from_space && !at->def->can_spawn : at->def->has_mcp && !is_one_of(at->def->mcp.at, at->def->mcp.n, def->server)) return true;
+    }
+    return false;
 }
 
 static bool offered(const Frame *f, const ToolDef *def) {
-    if (is_one_of(f->blocked, f->n_blocked, def->name) || !server_allowed(f, def)) return false;
+    if (is_one_of(f->blocked, f->n_blocked, def->name) || frame_bars(f, def)) return false;
     if (def->kind != TOOL_DELEGATE) return true;
     bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
     if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;

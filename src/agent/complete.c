@@ -20,6 +20,18 @@ static bool reached(Frame *f, const char *limit, int64_t value, const char **sta
     return ok;
 }
 
+bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err) {
+    const Limits *l = runtime_limits(f->s->agents->rt);
+    Error why = { 0 };
+    *status = NULL;
+    if (cancel_check(cancel, &why)) return true;
+    if (why.kind == ERR_TIMEOUT && f->depth > 0) return reached(f, "delegation.timeout_ms", l->delegation.timeout_ms, status, reason, err);
+    if (why.kind == ERR_TIMEOUT) return reached(f, "wall_clock_ms", l->wall_clock_ms, status, reason, err);
+    *status = "cancelled";
+    snprintf(reason, 600, "%.500s", why.msg);
+    return true;
+}
+
 static int64_t iteration_budget(const Frame *f, const Limits *l) {
     int64_t budget = l->delegation.n_iterations ? l->delegation.iterations[(size_t)f->depth < l->delegation.n_iterations ? (size_t)f->depth
                                                                             : l->delegation.n_iterations - 1] : 0;
@@ -236,9 +248,9 @@ static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *e
     hide_in(f, why->msg, sizeof why->msg);
     hide_in(f, why->hint, sizeof why->hint);
     error_format(why, text, sizeof text);
-    bool stopped = why->kind == ERR_CANCELLED || (why->kind == ERR_TIMEOUT && cancel_expired(cancel));
-    end_with(c, stopped ? "cancelled" : "failed", text);
-    return tell_failed(f, why, err);
+    if (!tell_failed(f, why, err) || !frame_stopped(f, cancel, &c->status, c->reason, err)) return false;
+    if (!c->status) end_with(c, why->kind == ERR_CANCELLED ? "cancelled" : "failed", text);
+    return true;
 }
 
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {

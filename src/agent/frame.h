@@ -87,6 +87,7 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
+bool frame_bars(const Frame *f, const ToolDef *def);         /* catalog.c: by mcp: and canSpawn, here or above */
 /* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
  * `again`: then it is for what that process may have begun and this one goes on with. */
 Str frame_fresh_id(Session *s, Str wanted, bool again);
@@ -121,6 +122,8 @@ typedef struct Completion {
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
 bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err);      /* before the next model call */
+/* Why it has to end now, when `cancel` says so: limited (its time is up) or cancelled (somebody stopped it). *status NULL: it goes on. */
+bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);
 
 /* loop.c: answers what was said last; calls of a resumed run that are not finished come first. */
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);

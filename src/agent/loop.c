@@ -82,7 +82,7 @@ typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; } Bat
 
 static bool in_flight_again(Frame *f, Str name) {
     const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
-    if (!e) return true;                                     /* then nothing was executed */
+    if (!e) return false;                                    /* it was there then: made at run time, or the project has changed */
     if (e->def.kind == TOOL_DELEGATE) return !str_eq(e->def.name, STR("delegate_async"));
     return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
 }
@@ -114,16 +114,25 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     return ok;
 }
 
+/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it. */
+static void take_away(Frame *f, const Completion *c, Call *out) {
+    const ToolEntry **all;
+    size_t n_all = registry_list(runtime_registry(f->s->agents->rt), f->agents, f->n_agents, &all), n = 0;
+    Str *removed = ARENA_ARRAY(&f->arena, Str, f->n_blocked + (c ? c->n_removed : 0) + n_all + 1);
+    for (size_t i = 0; i < f->n_blocked; i++) removed[n++] = f->blocked[i];
+    for (size_t i = 0; c && i < c->n_removed; i++) removed[n++] = arena_str(&f->arena, c->removed[i]);
+    for (size_t i = 0; i < n_all; i++)
+        if (frame_bars(f, &all[i]->def)) removed[n++] = arena_str(&f->arena, all[i]->def.name);
+    free(all);
+    out->removed = removed;
+    out->n_removed = n;
+}
+
 static void start_call(Frame *f, const Completion *c, Value call, Batch *b) {
     Call *out = &b->calls[b->n++];
     *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments") };
     frame_call(f, out);
-    size_t n = f->n_blocked + (c ? c->n_removed : 0);
-    Str *removed = ARENA_ARRAY(&f->arena, Str, n + 1);
-    for (size_t i = 0; i < f->n_blocked; i++) removed[i] = f->blocked[i];
-    for (size_t i = 0; c && i < c->n_removed; i++) removed[f->n_blocked + i] = arena_str(&f->arena, c->removed[i]);
-    out->removed = removed;
-    out->n_removed = n;
+    take_away(f, c, out);
     const SessionWatch *w = &f->s->config.watch;
     if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
 }
@@ -144,12 +153,13 @@ static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, E
 }
 
 /* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
-static void end_by(SessionReply *out, const Result *r, Str name, Cancel *cancel) {
-    Error why = { 0 };
-    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return;
-    if (!cancel_check(cancel, &why)) out->status = "cancelled";
-    else out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
+static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cancel *cancel, Error *err) {
+    if (!r->is_error || r->cls != RESULT_FATAL || out->status) return true;
+    if (!frame_stopped(f, cancel, &out->status, out->reason, err)) return false;
+    if (out->status) return true;
+    out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
     snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
+    return true;
 }
 
 static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
@@ -162,8 +172,7 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
             const SessionWatch *w = &f->s->config.watch;
             if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
-            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err);
-            end_by(out, r, name, cancel);
+            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err);
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
@@ -330,12 +339,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
     int64_t calls_before = f->tool_calls;
     bool ok = true, more = true;
     while (ok && more && !out->status) {
-        Error why = { 0 };
-        if (!cancel_check(cancel, &why)) {
-            out->status = "cancelled";
-            snprintf(out->reason, sizeof out->reason, "%.500s", why.msg);
-            break;
-        }
+        if (!(ok = frame_stopped(f, cancel, &out->status, out->reason, err)) || out->status) break;
         ok = announce_tasks(f, err) && frame_over_limit(f, &out->status, out->reason, err);
         if (!ok || out->status) break;
         Completion c = { .heap = heap_new((size_t)512 << 20) };

@@ -1,5 +1,6 @@
 /* harness call: one call through the whole pipeline, without a model. */
 #include <unistd.h>
+#include "agent/session.h"
 #include "cli/interrupt.h"
 #include "cli/opening.h"
 #include "tool/call.h"
@@ -7,7 +8,7 @@
 
 enum { INPUT_MAX = 64 << 20 };
 
-typedef struct Calling { Cli *cli; Opening open; Buf arguments; Run *run; } Calling;
+typedef struct Calling { Cli *cli; Opening open; Agents *agents; Buf arguments; Run *run; } Calling;
 
 /* ---- flags ---- */
 
@@ -125,6 +126,7 @@ static int run(Calling *c) {
     if (!read_arguments(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = opening_open(&c->open, cli, NULL);
     if (status >= 0) return status;
+    if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* delegate is a tool too */
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     return call(c, session);
 }
@@ -132,6 +134,7 @@ static int run(Calling *c) {
 int command_call(Cli *cli) {
     Calling c = { .cli = cli, .open = { .events = -1 } };
     int status = run(&c);
+    agent_set_free(c.agents);
     opening_close(&c.open);
     buf_clear(&c.arguments);
     return status;

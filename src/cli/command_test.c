@@ -99,6 +99,7 @@ static bool find_source(Testing *t, Error *err) {
 static bool prepare(Testing *t, Error *err) {
     Cli *cli = t->suite.cli;
     t->place.project_file = cli->config ? arena_str(&t->suite.arena, t->project->settings.file).at : NULL;
+    t->place.project = t->project;
     t->place.events = t->open.events;
     t->place.config.log = log_on(&cli->log, LOG_INFO) ? &cli->log : NULL;   /* several at once would talk at the same time */
     if (!find_source(t, err) || !choose(t, err)) return false;

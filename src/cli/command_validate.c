@@ -1,5 +1,6 @@
 #include "cli/listing.h"
 #include "cli/report.h"
+#include "model/model.h"
 #include "value/json.h"
 
 static void add_json_problems(Buf *out, const Problems *problems) {
@@ -62,11 +63,29 @@ static void say_failure(const Cli *cli, const Problems *problems) {
 
 static void list_tools(Buf *out, const Project *p, size_t indent, bool color) { listing_tools(out, p, NULL, indent, color); }
 
+/* A name that tells no provider may still be meant for one that is configured elsewhere: a warning here, an error when it runs. */
+static void check_models(const Project *p, Problems *problems) {
+    Arena arena = { 0 };
+    ModelDef top, own;
+    Error err = { 0 };
+    bool known = model_pick(p, STR(""), NULL, &arena, &top, &err);
+    if (!known && p->settings.model.n) problems_add(problems, PROBLEM_WARNING, p->settings.file, (Place){ 0, 0 }, str_from(err.hint), "%s", err.msg);
+    for (size_t i = 0; i < p->n_agents; i++) {
+        const AgentDef *a = &p->agents[i];
+        if (a->model.n == 0 || a->provider.n || model_pick(p, a->model, known ? &top : NULL, &arena, &own, &err)) continue;
+        problems_add(problems, PROBLEM_WARNING, a->origin.file, (Place){ a->origin.line, a->origin.column }, str_from(err.hint),
+                     "agent \"" STR_FMT "\": %s", STR_ARG(a->name), err.msg);
+    }
+    problems_sort(problems);
+    arena_clear(&arena);
+}
+
 int command_validate(Cli *cli) {
     Project *project;
     Problems problems = { 0 };
     Error err = { 0 };
     int status = report_load(cli, args_has(&cli->args, "--strict"), &project, &problems) ? CLI_OK : CLI_FAILED;
+    if (project) check_models(project, &problems);
     if (cli->json) {
         if (!add_json(&cli->out, project, &problems, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     } else {

@@ -69,15 +69,16 @@ static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
 
 /* ---- confirmation ---- */
 
-static void add_indented(Buf *out, Str text) {
-    size_t lines = 0;
-    for (Str line; str_next_line(&text, &line);) {
-        if (lines++ == SHOWN_LINES) {
-            buf_add(out, STR("  … more lines are not shown\n"));
-            return;
-        }
-        buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
+/* Of a long text the beginning and the end. Gives how many lines are missing: the question says so, where it is read last. */
+static size_t add_indented(Buf *out, Str text) {
+    size_t lines = 0, at = 0;
+    for (Str rest = text, line; str_next_line(&rest, &line);) lines++;
+    size_t missing = lines > SHOWN_LINES ? lines - SHOWN_LINES : 0;
+    for (Str line; str_next_line(&text, &line); at++) {
+        if (missing && at == SHOWN_LINES / 2) buf_add_fmt(out, "… %zu lines are not shown …\n", missing);
+        if (!missing || at < SHOWN_LINES / 2 || at >= SHOWN_LINES / 2 + missing) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
     }
+    return missing;
 }
 
 static bool says(Str answer, const char *word) {
@@ -90,7 +91,8 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel
     ConfirmAnswer answer = CONFIRM_NO;
     start_question(t);
     buf_add_fmt(&text, "harness: " STR_FMT " asks to run (" STR_FMT "):\n", STR_ARG(q->tool), STR_ARG(q->why));
-    add_indented(&text, q->shown);
+    size_t missing = add_indented(&text, q->shown);
+    if (missing) buf_add_fmt(&text, "%zu lines of it are not shown. ", missing);
     buf_add(&text, STR("Run it? [y]es, [a]lways with these arguments, [t]he tool always, [N]o: "));
     say(t, buf_str(&text));
     if (read_line(t, cancel, &line)) {
@@ -133,7 +135,9 @@ static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content,
         Value v;
         buf_add(&text, STR("  "));
         cli_escape(&text, value_str(e->key), false);
-        buf_add_fmt(&text, " (" STR_FMT "): ", STR_ARG(type_of(e->value)));
+        buf_add(&text, STR(" ("));
+        cli_escape(&text, type_of(e->value), false);
+        buf_add(&text, STR("): "));
         say(t, buf_str(&text));
         *answered = read_line(t, cancel, &line);
         bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err) && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));

@@ -5,6 +5,7 @@
 
 /* What is the same for all tests of a command. */
 typedef struct TestPlace {
+    const Project *project;              /* as it was loaded where it is */
     RuntimeConfig config;                /* of the flags */
     const char *source;                  /* the folder to copy: the workspace with the project in it */
     const char *below;                   /* the project's folder in it; "" when it is the same */
@@ -32,10 +33,10 @@ typedef struct TestSuite { Cli *cli; Arena arena; const char *project; TestRun *
 bool test_suite_run(TestSuite *s, const TestPlace *place);
 void test_suite_fail(TestSuite *s, TestRun *r, const char *check, Str expected, Str got);       /* copies */
 
-/* test_child.c: all that the process of one test does. Does not return. */
+/* test_suite_child.c: all that the process of one test does. Does not return. */
 _Noreturn void test_suite_child(const TestPlace *place, const TestRun *r, int report);
 
-/* test_report.c */
+/* test_suite_report.c */
 void test_suite_report_text(TestSuite *s);     /* "✓ NAME", failures with expected and got, "N passed, M failed" */
 void test_suite_report_json(TestSuite *s);
 bool test_suite_report_junit(TestSuite *s, const char *path, Error *err);

@@ -105,6 +105,7 @@ static void assign(Guard *j, const GuardWord *w, size_t at, Str name, bool appen
         value = guard_word_join(j, items.at, items.n);
         VEC_CLEAR(&items);
     } else value = guard_word_one(j, &(GuardWord){ .at = w->at + at, .n = w->n - at, .quoted = true });
+    guard_run_hidden(j, value.text);
     const GuardField *old = append ? table_get(&j->variables, name) : NULL;
     if (old && old->text.n + value.text.n < GUARD_COMMAND_MAX) {
         value.text = str_from(arena_fmt(j->arena, STR_FMT STR_FMT, STR_ARG(old->text), STR_ARG(value.text)));

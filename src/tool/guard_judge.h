@@ -64,3 +64,4 @@ void guard_code_judge(Guard *j, Str language, const GuardField *code);
 
 /* guard_output.c: what a command prints, where that can be told. */
 GuardInput guard_output_of(Guard *j, const GuardNode *node, GuardInput in);
+void guard_run_hidden(Guard *j, Str text);                   /* guard_run.c: text that a shell may expand later */

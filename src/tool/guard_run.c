@@ -99,6 +99,31 @@ static void run_trap(Guard *j, const GuardField *argv, size_t n, GuardInput in) 
     if (n > from + 1 && argv[from].text.n && argv[from].text.at[0] != '-') guard_judge_script(j, &argv[from], in);
 }
 
+/* Text that the shell may expand later: a subscript in arithmetic, PS4, ${x@P}. Only what is certainly destructive counts: it may be mere text. */
+void guard_run_hidden(Guard *j, Str text) {
+    ptrdiff_t dollar = str_find(text, STR("$(")), tick = str_find_char(text, '`');
+    ptrdiff_t at = dollar < 0 ? tick : tick < 0 || dollar < tick ? dollar : tick;
+    if (at < 0) return;
+    GuardField f = { .text = arena_str(j->arena, str_sub(text, (size_t)at, text.n)), .exact = true };
+    j->only_worst++;
+    guard_judge_script(j, &f, (GuardInput){ .kind = GUARD_INPUT_NONE });
+    j->only_worst--;
+}
+
+/* printf -v 'a[$(…)]', read, unset, let: names are evaluated. */
+static void run_names(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
+    (void)in;
+    for (size_t i = 1; i < n; i++)
+        if (str_find_char(argv[i].text, '[') >= 0) guard_run_hidden(j, argv[i].text);
+}
+
+/* mapfile -C 'command', compgen -C, complete -C. */
+static void run_callback(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
+    for (size_t i = 1; i + 1 < n; i++)
+        if (is(&argv[i], "-C")) guard_judge_script(j, &argv[i + 1], in);
+    run_names(j, argv, n, in);
+}
+
 static void run_alias(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
     for (size_t i = 1; i < n; i++) {
         ptrdiff_t equals = str_find_char(argv[i].text, '=');
@@ -241,6 +266,9 @@ static void run_function(Guard *j, const GuardNode *f, const GuardField *argv, s
 static void run_name(Guard *j, Str name, const GuardField *argv, size_t n, GuardInput in) {
     static const struct { const char *name; void (*run)(Guard *j, const GuardField *argv, size_t n, GuardInput in); } builtins[] = {
         { "eval", run_eval }, { "source", run_source }, { ".", run_source }, { "trap", run_trap }, { "alias", run_alias },
+        { "mapfile", run_callback }, { "readarray", run_callback }, { "compgen", run_callback }, { "complete", run_callback },
+        { "printf", run_names }, { "read", run_names }, { "unset", run_names }, { "let", run_names }, { "test", run_names }, { "[", run_names },
+        { "declare", run_names }, { "typeset", run_names }, { "local", run_names }, { "export", run_names }, { "readonly", run_names },
     };
     const GuardNode *function = j->guess ? table_get(&j->functions, name) : NULL;
     const GuardField *alias = j->guess ? table_get(&j->aliases, name) : NULL;

@@ -1,7 +1,7 @@
 /* Step 1: which tool is meant. */
 #include "tool/pipe.h"
 
-enum { SCOPES_MAX = 32 };
+enum { SCOPES_MAX = 32, CONDITION_MS = 5000 };
 
 static size_t scopes_of(const Run *r, const Call *call, Str out[SCOPES_MAX]) {
     size_t n = 0;
@@ -46,12 +46,14 @@ static bool make_ctx(Run *r, const Call *call, Heap *h, Value *out, Error *err) 
 
 bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out, Error *err) {
     if (!bundle || !bundle->condition) return *out = true;
-    Worker *w = worker_take(r->rt->workers, NULL, r->cancel);
+    Cancel *token = cancel_new(r->cancel, (int64_t)CONDITION_MS * 1000000);
+    Worker *w = worker_take(r->rt->workers, NULL, token);
     Value ctx, answer;
     bool ok = make_ctx(r, call, w->heap, &ctx, err) && module_call_expression(w->vm, bundle->condition, &ctx, 1, &answer, err);
     if (ok) *out = value_truth(answer);
     else error_wrap(err, "bundle \"" STR_FMT "\": condition", STR_ARG(bundle->name));
     worker_give(r->rt->workers, w);
+    cancel_free(token);
     return ok;
 }
 

@@ -4,7 +4,10 @@
 #include "value/json.h"
 #include "value/list.h"
 
-static Str scope_of(Run *r) { return str_from(arena_fmt(&r->arena, "session:" STR_FMT, STR_ARG(r->config.session))); }
+/* Of one project: several may share a state, and what a person allowed in one is nothing to another that has a tool of that name. */
+static Str scope_of(Run *r) {
+    return str_from(arena_fmt(&r->arena, "session:" STR_FMT ":" STR_FMT, STR_ARG(r->config.session), STR_ARG(r->rt->project->root)));
+}
 
 static bool load_note(Run *r, const char *key, Heap *h, Value *out, Error *err) {
     Buf text = { 0 };
@@ -69,7 +72,8 @@ static void write_reads(Run *r, Buf *out) {
 static void write_grants(Run *r, Buf *out) {
     buf_add_char(out, '[');
     for (size_t i = 0, n = 0; i < r->grants.n; i++) {
-        if (redact_would(r->rt->redactor, r->grants.at[i].args)) continue;        /* it is asked about again */
+        /* Secrets are not kept, and a tool that this run made may be another one next time: those are asked about again. */
+        if (redact_would(r->rt->redactor, r->grants.at[i].args) || !registry_find(r->rt->registry, r->grants.at[i].tool, NULL, 0)) continue;
         buf_add(out, n++ ? STR(",[") : STR("["));
         json_write_string(out, r->grants.at[i].tool, false);
         buf_add_char(out, ',');

@@ -231,6 +231,11 @@ test('an unresolved reference is reported by validate', async t => {
   const v = await p.harness(['validate']);
   assert.equal(v.status, 1);
   for (const name of ['nowhere', 'neither']) assert.match(v.stdout + v.stderr, new RegExp(name));
+  const odd = talker(t, project({ 'Top.': ['{"text": "x"}'] }, { '.harness/agents/kid.md': agent('Kid.', 'model: something-odd'), '.harness/agents/other.md': agent('Other.', 'model: claude-x') }));
+  const warned = await odd.harness(['validate']);
+  assert.equal(warned.status, 0);
+  assert.match(warned.stderr, /kid\.md.*agent "kid": model "something-odd" is not a profile/);
+  assert.doesNotMatch(warned.stderr, /claude-x/);
 });
 
 test('agents inline in harness.md are the same as files', async t => {

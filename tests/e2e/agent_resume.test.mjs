@@ -98,6 +98,39 @@ test('limits hold for the run, not for one process of it', async t => {
   assert.ok(again.reply.usage.input > r.reply.usage.input, 'usage goes on from where it was');
 });
 
+test('what is in flight and no longer known is unknown, not repeated', async t => {
+  const p = talker(t, { ...scripted(napping), '.harness/tools/nap.md': nap.replace('---\n', '---\nidempotency: idempotent\n'), '.harness/tools/effect.md': effect() });
+  const { child, ended } = await begin(p, ['run', '-p', 'go'], 'tool.executing');
+  child.kill('SIGKILL');
+  await ended;
+  rmSync(join(p.dir, '.harness/tools/nap.md'));
+  const r = await p.resume((await p.runs())[0].id);
+  assert.match(r.reply.response, /interrupted: outcome unknown/);
+});
+
+test('a delegate in the background does not outlive the process; asking for it after a resume is an ordinary error', async t => {
+  const model = `
+def reply(messages, tools):
+    seen = [m["content"] for m in messages if m["role"] == "tool"]
+    if messages[0]["content"] == "Kid.":
+        return "kid" if seen else {"tool_calls": [{"name": "nap", "arguments": {"s": 30}}]}
+    if len(seen) == 0:
+        return {"tool_calls": [{"name": "delegate_async", "arguments": {"agent": "kid", "task": "t"}}]}
+    if len(seen) == 1:
+        return {"tool_calls": [{"name": "delegate_await", "arguments": {"task_id": seen[0].split('"')[3]}}]}
+    return seen[1]
+`;
+  const p = talker(t, { ...scripted(model), '.harness/tools/nap.md': nap, '.harness/agents/kid.md': '---\ndescription: k\n---\nKid.' });
+  const { child, ended } = await begin(p, ['run', '-p', 'go'], 'delegate_await');
+  await wait(200);
+  child.kill('SIGKILL');
+  await ended;
+  const r = await p.resume((await p.runs())[0].id);
+  assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr);
+  assert.match(r.reply.response, /task/);
+  assert.deepEqual(p.effects(), []);
+});
+
 // ---- hooks that delegate ----
 
 test('killed at every event while hooks delegate: nothing twice', { skip: build !== 'release' && `${build} build` }, async t => {
@@ -141,7 +174,8 @@ def reply(messages, tools):
 test('a damaged database is a clear error, and nothing is lost by it', async t => {
   const p = talker(t, { ...scripted(rounds), '.harness/tools/effect.md': effect() });
   assert.equal((await p.say('go')).reply.status, 'completed');
-  for (const suffix of ['-wal', '-shm']) rmSync(p.env.HARNESS_STATE + suffix, { force: true });
+  const fold = 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("pragma wal_checkpoint(truncate)").fetchall()';
+  assert.equal(spawnSync('python3', ['-c', fold, p.env.HARNESS_STATE]).status, 0);      // all of it into the file itself
   const whole = readFileSync(p.env.HARNESS_STATE);
   const damages = {
     'not a database': Buffer.from('this is not a database, whatever it is'.repeat(100)),

@@ -112,3 +112,12 @@ test('hooks --stats counts over runs', t => {
   assert.deepEqual(stats.map(({ name, calls, blocks, errors }) => [name, calls, blocks, errors]), [['a', 2, 0, 0], ['b', 2, 1, 0]]);
   assert.match(p.run(['hooks', '--stats']).stdout, /^b +2 +1 +0 +[0-9.]+ µs$/m);
 });
+
+test('a condition that never ends does not hold a call forever', t => {
+  const p = caller(t, {
+    '.harness/plugins/p.md': '---\ncondition: "len([1 for a in range(1000000000) for b in range(1000000000) if a < 0]) == 0"\ntools:\n  - name: x\n    description: d\n    script: |\n      def run(args):\n          return 1\n---\n',
+  });
+  const r = p.call('x');
+  assert.match(r.value.error, /condition: .*timed out/);
+  assert.equal(r.error.step, 'resolve');
+});

@@ -74,3 +74,39 @@ test('limits.deny knows that delegate spends money', async t => {
   assert.match(r.reply.response, /denied by limits\.deny: spends_money/);
   assert.equal(p.events('delegation.started').length, 0);
 });
+
+test('an agent that may not spawn cannot, even if its model knows the name', async t => {
+  const p = talker(t, {
+    ...scripted(model('{"Top": ["delegate", {"agent": "quiet", "task": "go"}], "Quiet": ["NAME", {"agent": "quiet", "task": "x"}]}'),
+      'meta: { enabled: true }\n', 'Top.'),
+    'agent/config.md': '---\nid: quiet\nname: Quiet\ncanSpawn: false\ncanInvokeAgents: [quiet]\n---\nQuiet.\n',
+    '.harness/tools/through.md': tool('return meta.call_tool("delegate_async", args)'),
+  });
+  const script = p.text('model.star');
+  for (const name of ['delegate_async', 'through']) {
+    p.add({ 'model.star': script.replace('NAME', name) });
+    const r = await p.say('go');
+    assert.match(r.reply.response, /unknown tool \\+"delegate_async/);
+    assert.equal(p.events('task.started').length, 0);
+  }
+});
+
+test('nor by leaving the work to a task that outlives it', async t => {
+  const p = talker(t, {
+    ...scripted(`
+def reply(messages, tools):
+    who = messages[0]["content"]
+    said = [m["content"] for m in messages if m["role"] == "tool"]
+    if "Middle" in who: return {"text": said[-1]} if said else {"tool_calls": [{"id": "m", "name": "later", "arguments": {}}]}
+    if "Deep" in who: return {"text": "deep was here"}
+    if not said: return {"tool_calls": [{"id": "t", "name": "delegate", "arguments": {"agent": "mid", "task": "go"}}]}
+    if len(said) > 1: return {"text": said[-1]}
+    id = json.decode(json.decode(said[0])["response"])["task_id"]
+    return {"tool_calls": [{"id": "w", "name": "task_await", "arguments": {"task_id": id, "timeout_ms": 5000}}]}
+`, 'delegation: { max_depth: 1 }\n', 'Top.'),
+    '.harness/agents/mid.md': agent('Middle.'), '.harness/agents/deep.md': agent('Deep.'),
+    '.harness/tools/later.md': tool('sleep(0.3)\nreturn delegate(agent = "deep", task = "go")', 'async: true'),
+  });
+  const r = await p.say('go');
+  assert.match(r.reply.response, /max_depth of 1 reached/);
+});

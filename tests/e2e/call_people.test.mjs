@@ -51,6 +51,23 @@ test('at a terminal: yes and no; the question shows the final arguments, escaped
   assert.equal(no.status, 1);
 });
 
+test('at a terminal: of a long command the end is shown, too', t => {
+  const p = caller(t, {
+    'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
+    'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\nconfirm: true\ncommand: "echo {{x}}; echo the-end"\nparameters:\n  - { name: x, type: string }\n---\n',
+  });
+  const out = terminal(p, [['', 'Run it?'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
+  assert.match(out.output, /echo the-end/);
+  assert.match(out.output, /101 lines of it are not shown\. Run it\?/);
+});
+
+test('at a terminal: a schema that a script asks with cannot draw on it', t => {
+  const p = caller(t, { '.harness/tools/a.md': tool('return ask("Well?", {"properties": {"k\\u001b[1J": {"type": "s\\u001b[2J"}}})') });
+  const out = terminal(p, [['', 'Well?'], ['', '): '], ['x\n', 'Send'], ['y\n', 'accept']], ['call', 'a', '{}']);
+  assert.equal(out.missing, null, out.output);
+  assert.ok(!out.output.includes('\u001b[2J') && !out.output.includes('\u001b[1J'));
+});
+
 test('at a terminal: a command is shown as it will run', t => {
   const p = caller(t, {
     'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
@@ -133,4 +150,26 @@ test('kill -9 during writes leaves no half-written file', async t => {
     assert.equal(text.length, 100000);
     assert.equal(text, text[0].repeat(100000));
   }
+});
+
+test('a session belongs to one project, and knows no tool that a run made', t => {
+  const files = text => ({
+    'harness.md': '---\nmeta: { enabled: true }\nlimits: { confirm: [process] }\n---\n',
+    '.harness/tools/x.md': tool(`meta.tool_register("made", "d", {}, "def run(args):\\n  return exec.run(\\"/bin/echo\\", [\\"${text}\\"])")\nreturn meta.call_tool("made", {})`),
+    '.harness/tools/own.md': tool(`return exec.run("/bin/echo", ["${text}"])`),
+    '.harness/tools/put.md': tool('cache.set("k", 1)\nreturn 1'), '.harness/tools/get.md': tool('return cache.get("k", "nothing")'),
+  });
+  const p = caller(t, files('one')), other = caller(t, files('two'));
+  for (const name of ['x', 'own']) {
+    const out = terminal(p, [['', 'Run it?'], ['t\n', 'one']], ['call', name, '{}', '--session', 's']);
+    assert.equal(out.missing, null, out.output);
+  }
+  const env = { HARNESS_STATE: p.env.HARNESS_STATE };
+  p.add(files('changed'));
+  assert.equal(p.call('own', {}, ['--session', 's']).value.stdout, 'changed\n');
+  assert.match(p.call('x', {}, ['--session', 's']).value.error, /needs confirmation/);
+  assert.match(other.call('own', {}, ['--session', 's'], { env }).value.error, /needs confirmation/);
+  p.call('put', {}, ['--session', 's']);
+  assert.equal(p.call('get', {}, ['--session', 's']).value, 1);
+  assert.equal(other.call('get', {}, ['--session', 's'], { env }).value, 'nothing');
 });

@@ -1,15 +1,19 @@
 """Runs a program in a terminal of its own: terminal.py PROGRAM ARGUMENT...
 
 Standard input is a JSON list of steps [send, expect]: after `send` was typed, the output must show `expect` (both may
-be empty) before the next step. Prints {"output": all that was shown, "status": exit status, "missing": the
+be empty) before the next step. A `send` of [rows, columns] changes the size of the terminal instead; a number waits as many
+seconds. Prints {"output": all that was shown, "status": exit status, "missing": the
 expectation that did not come, or null}.
 """
+import fcntl
 import json
 import os
 import pty
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 PATIENCE = 30
@@ -31,7 +35,9 @@ def main():
         return bool(more)
 
     for send, expect in steps:
-        os.write(fd, send.encode())
+        if isinstance(send, list): fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", *send, 0, 0))
+        elif isinstance(send, (int, float)): time.sleep(send)
+        else: os.write(fd, send.encode())
         end = time.monotonic() + PATIENCE
         while shown.find(expect.encode(), seen) < 0:
             if time.monotonic() > end or not read(0.1):

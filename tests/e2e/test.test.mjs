@@ -166,6 +166,14 @@ test('models: inline, a file beside the test, a recording; sub-agents get it too
   assert.deepEqual(r.out.tests.filter(x => !x.ok).map(x => x.name), ['differs'], r.stdout);
 });
 
+test('delegate can be called like any tool, in a test and by harness call', t => {
+  const dir = make(t, { x: `call: {tool: delegate, args: {agent: helper, task: hello}}\nresult: {agent: helper, status: completed, response: you said hello}\n` });
+  assert.equal(results(dir).out.passed, 1);
+  add(dir, { '.harness/agents/helper.md': '---\ndescription: helps\n---\nYou help.\n' });
+  const r = run(['-C', dir, 'call', '--ephemeral', 'delegate', '{"agent": "helper", "task": "hello"}']);
+  assert.equal(JSON.parse(r.stdout).response, 'you said hello', r.stderr);
+});
+
 test('each test has a copy of the workspace; the project and its store stay as they are', t => {
   const state = folder(t);
   const dir = make(t, {
@@ -204,6 +212,18 @@ test('a workspace around or below the project; one that is elsewhere is refused'
   assert.match(results(join(top, 'agent')).out.error.message, /below the project's folder or around it/);
   add(join(top, 'agent'), settings(join(top, 'elsewhere')));
   assert.match(results(join(top, 'agent')).out.error.message, /names one place for good/);
+});
+
+test('folders beside the project that it only reads are found from the copy', t => {
+  const top = folder(t);
+  add(top, { 'shared/tools/hello.md': '---\nscript: |\n  def run(args):\n      return "hello"\n---\nHello.\n', 'data/x.txt': 'data' });
+  add(join(top, 'p'), { ...files, 'harness.md': '---\nartifact_roots: [../shared]\nsandbox: {read_roots: [../data]}\n---\n',
+    '.harness/tests/a.yaml': 'call: {tool: hello, args: {}}\nresult: hello\n',
+    '.harness/tests/b.yaml': `call: {tool: look, args: {path: ${join(top, 'data/x.txt')}}}\nresult: data\n` });
+  const tmp = folder(t), r = results(join(top, 'p'), [], { env: { TMPDIR: tmp } });
+  assert.equal(r.out.passed, 2, r.stdout + r.stderr);
+  assert.deepEqual(readdirSync(tmp), []);
+  assert.deepEqual(readdirSync(join(top, 'data')), ['x.txt']);
 });
 
 test('tests by name and by file; the last line; a project without tests', t => {

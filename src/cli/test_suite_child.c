@@ -10,6 +10,7 @@
 #include "cli/test_suite.h"
 #include "cli/workspace_copy.h"
 #include "value/json.h"
+#include "value/list.h"
 
 static void add_failure(Buf *out, Str check, Str expected, Str got) {
     buf_add(out, out->n > 1 ? STR(",{\"check\":") : STR("{\"check\":"));
@@ -37,6 +38,30 @@ static bool copy_workspace(const TestPlace *place, const char *folder, const cha
     return ok;
 }
 
+
+/* A folder beside the project that it reads as ../NAME stays where it is: the copy gets a link in its place. */
+static void link_neighbour(const TestPlace *place, const char *folder, Str path) {
+    if (!str_starts(path, STR("../"))) return;
+    Str name = str_sub(path, 3, path.n);
+    ptrdiff_t slash = str_find_char(name, '/');
+    if (slash >= 0) name = str_sub(name, 0, (size_t)slash);
+    if (name.n == 0 || str_eq(name, STR("..")) || str_eq(name, STR("."))) return;
+    Buf to = { 0 }, at = { 0 };
+    buf_add_fmt(&to, "%s/../" STR_FMT, place->source, STR_ARG(name));
+    buf_add_fmt(&at, "%s/" STR_FMT, folder, STR_ARG(name));
+    (void)!symlink(to.at, at.at);                                /* if that fails, loading says what is missing */
+    buf_clear(&to);
+    buf_clear(&at);
+}
+
+static void link_neighbours(const TestPlace *place, const char *folder) {
+    const Settings *s = &place->project->settings;
+    if (place->below[0]) return;                                 /* what is beside it was copied with it */
+    for (size_t i = 0; i < s->artifact_roots.n; i++) link_neighbour(place, folder, s->artifact_roots.at[i]);
+    Value *roots = value_is_dict(s->sandbox) ? dict_find_str(value_dict(s->sandbox), STR("read_roots")) : NULL;
+    for (uint32_t i = 0; roots && value_is_list(*roots) && i < value_list(*roots)->n; i++)
+        if (value_is_string(value_list(*roots)->at[i])) link_neighbour(place, folder, value_str(value_list(*roots)->at[i]));
+}
 
 static const TestDef *find_test(const Project *p, Str file) {
     for (size_t i = 0; i < p->n_tests; i++)
@@ -106,7 +131,7 @@ void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
     buf_add_char(&out, '[');
     if (!copy_workspace(place, r->folder, copy.at, &err) || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
-    else open_and_run(place, r, dir.at, &out);
+    else link_neighbours(place, r->folder), open_and_run(place, r, dir.at, &out);
     buf_add_char(&out, ']');
     write_report(report, buf_str(&out));
     close(report);
