@@ -68,6 +68,7 @@ void frame_release(Frame *f) {
     frame_release(f->up);
     sem_destroy(&f->children);
     free(f->artifacts.at);
+    free(f->starts.at);
     heap_free(f->heap);
     arena_clear(&f->arena);
     free(f);

@@ -67,6 +67,7 @@ struct Frame {
     List *messages;
     Arena arena;
     int64_t turn;                        /* user messages so far */
+    VEC(uint32_t) starts;                /* where in `messages` each of them stands */
     int64_t iterations, tool_calls;      /* for the present one */
     ModelUsage usage;                    /* of this frame, for the present message; guarded by s->lock */
     VEC(Str) artifacts;

@@ -189,6 +189,36 @@ static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     return true;
 }
 
+/* Calls that were given up: every one has a result all the same, as it had when the conversation went on. */
+static bool give_up(Frame *f, Value *pending, Error *err) {
+    const List *calls = value_is_list(*pending) ? value_list(*pending) : NULL;
+    *pending = VALUE_GONE;
+    for (uint32_t i = 0; calls && i < calls->n; i++) {
+        Str id = request_text(calls->at[i], "id");
+        JournalCall c = journal_call(f->s, id);
+        bool done = c.state == JOURNAL_DONE;
+        if (!frame_push_result(f, id, done ? c.text : STR("{\"error\":\"cancelled\"}"), !done || c.is_error, c.artifact, err)) return false;
+    }
+    return true;
+}
+
+static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
+    if (!give_up(f, pending, err)) return false;
+    f->turn = request_int(data, "turn");
+    f->iterations = f->tool_calls = 0;
+    f->usage = (ModelUsage){ 0 };
+    VEC_PUSH(&f->starts, f->messages->n);
+    return frame_push(f, "user", request_text(data, "text"), err);
+}
+
+static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
+    int64_t n = request_int(data, "messages");
+    if (!give_up(f, pending, err)) return false;
+    f->messages->n -= n < 0 ? 0 : n < f->messages->n ? (uint32_t)n : f->messages->n;
+    while (f->starts.n && VEC_LAST(&f->starts) >= f->messages->n) f->starts.n--;
+    return true;
+}
+
 bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
     const Journal *j = f->s->journal;
     *unfinished = false;
@@ -199,10 +229,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
         bool ok = true;
         if (str_eq(e->type, STR("turn.started"))) {
             *unfinished = true;
-            f->turn = request_int(e->data, "turn");
-            f->iterations = f->tool_calls = 0;
-            f->usage = (ModelUsage){ 0 };
-            ok = frame_push(f, "user", request_text(e->data, "text"), err);
+            ok = rebuild_turn(f, e->data, calls, err);
         } else if (str_eq(e->type, STR("turn.message"))) {
             char *role = str_dup(request_text(e->data, "role"));
             ok = frame_push(f, role, request_text(e->data, "text"), err);
@@ -212,8 +239,8 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
         } else if (str_eq(e->type, STR("turn.ended"))) {
             *unfinished = false;
         } else if (str_eq(e->type, STR("turn.undone"))) {
-            int64_t n = request_int(e->data, "messages");
-            f->messages->n -= n < 0 ? 0 : n < f->messages->n ? (uint32_t)n : f->messages->n;
+            *unfinished = false;
+            ok = rebuild_undo(f, e->data, calls, err);
         }
         if (!ok) return false;
     }

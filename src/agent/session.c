@@ -190,17 +190,18 @@ bool session_model(Session *s, Str name, Error *err) {
 }
 
 bool session_undo(Session *s, Error *err) {
-    List *m = s->top->messages;
-    uint32_t from = m->n;
-    while (from > 0 && !str_eq(request_text(m->at[from - 1], "role"), STR("user"))) from--;
-    if (from == 0) return error_set(err, ERR_VALIDATION, "there is nothing to undo");
+    Frame *f = s->top;
+    List *m = f->messages;
+    /* Not the last message of a user: some of those are harness's own, the words of a hook. */
+    if (f->starts.n == 0) return error_set(err, ERR_VALIDATION, "there is nothing to undo");
+    uint32_t from = VEC_LAST(&f->starts);
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_int(&data, "messages", m->n - (from - 1));
+    event_data_int(&data, "messages", m->n - from);
     event_data_end(&data);
-    bool ok = frame_event(s->top, EVENT_TURN_UNDONE, &data, err);
+    bool ok = frame_event(f, EVENT_TURN_UNDONE, &data, err);
     buf_clear(&data);
-    if (ok) m->n = from - 1;
+    if (ok) m->n = from, f->starts.n--;
     return ok;
 }
 

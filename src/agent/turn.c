@@ -84,6 +84,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     if (f->depth == 0) run_turn_model(f->s->run, f->model_def.name);
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
+        VEC_PUSH(&f->starts, f->messages->n);
         ok = tell_start(f, text, err) && frame_push(f, "user", text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     }
     heap_free(h);

@@ -19,6 +19,11 @@ def reply(messages, tools):
         return MD
     if words[0] == "sleep":
         return {"text": "I will *sleep*", "tool_calls": [{"name": "nap", "arguments": {"seconds": words[1]}}]}
+    if words[0] == "pair":
+        return {"tool_calls": [{"name": "nap", "arguments": {"seconds": "50"}}, {"name": "nap", "arguments": {"seconds": "51"}}]}
+    if words[0] == "check":
+        asked = [c["id"] for m in messages for c in m.get("tool_calls", [])]
+        return "%d calls, %d results, %d users" % (len(asked), len([m for m in messages if m["role"] == "tool"]), len([m for m in messages if m["role"] == "user"]))
     if words[0] == "ask":
         return {"tool_calls": [{"name": "danger", "arguments": {"what": "everything"}}]}
     if words[0] == "count":
@@ -106,6 +111,18 @@ test('Ctrl-C stops the step and keeps the run; the next leaves and says how to g
   const twice = await terminal(dir, [['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03\x03', ''], ['', '> '], ['\x03', 'go on with']], { state }).catch(e => e);
   if (twice instanceof Error) assert.match(twice.message, /go on with: harness runs resume/);   // the second came while the step was ending
   else assert.equal(twice.status, 130);
+});
+
+test('what was stopped and what was forgotten is so after resuming, too', async t => {
+  const dir = project(t, { ...files, '.harness/hooks/once.md': '---\nevent: agent.stop\nscript: |\n  def handle(event, payload):\n      return block("again") if payload["response"] == "you said <more>" else allow()\n---\n' });
+  const state = folder(t), env = { XDG_STATE_HOME: state };
+  const r = await terminal(dir, [['', '> '], ['pair\n', 'nap 50 and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['check\n', '2 calls, 2 results, 2 users'], ['', '> '],
+    ['more\n', '<again>'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], ['check\n', '2 calls, 2 results, 3 users'], ['', '> '], leave], { state });
+  const id = /runs resume ([0-9a-f-]{36})/.exec(bare(r.output))[1];
+  assert.equal(run(['-C', dir, 'runs', 'resume', id, '-p', 'check'], { env }).stdout, '2 calls, 2 results, 4 users\n');
+  const undone = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['pair\n', 'nap 50 and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], leave], { state });
+  const second = /runs resume ([0-9a-f-]{36})/.exec(bare(undone.output))[1];
+  assert.equal(run(['-C', dir, 'runs', 'resume', second, '-p', 'check'], { env }).stdout, '0 calls, 0 results, 2 users\n');
 });
 
 test('the terminal may change its size at any time', async t => {
