@@ -71,6 +71,8 @@ struct Frame {
     int64_t iterations, tool_calls;      /* for the present one */
     ModelUsage usage;                    /* of this frame, for the present message; guarded by s->lock */
     VEC(Str) artifacts;
+    Str summary;                         /* of what has left the context; empty: none was made */
+    uint32_t summary_of;                 /* so many messages */
     sem_t children;                      /* delegation.max_concurrent */
     int stops;                           /* how often agent.stop sent it on, for the present message */
     int hops;                            /* hook delegations, likewise */

@@ -4,6 +4,7 @@
 #include "agent/context.h"
 #include "agent/delegate.h"
 #include "agent/journal.h"
+#include "agent/summary.h"
 #include "base/mem.h"
 #include "model/request.h"
 #include "tool/task.h"
@@ -63,7 +64,7 @@ static int64_t tools_tokens(const List *tools) {
     return n;
 }
 
-static bool assemble(Frame *f, Completion *c, Error *err) {
+static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     const Limits *l = runtime_limits(f->s->agents->rt);
     List *all = list_new(c->heap, f->messages->n + 1, err), *tools, *fitting;
     if (!all || !add_system(f, c->heap, all, err) || !frame_tools(f, c->heap, &tools, err)) return false;
@@ -71,6 +72,7 @@ static bool assemble(Frame *f, Completion *c, Error *err) {
         if (!list_push(c->heap, all, f->messages->at[i], err)) return false;
     ContextLimits limits = { l->context.max_history, l->context.max_tokens };
     if (!context_fit(c->heap, all, limits, limits.max_tokens ? tools_tokens(tools) : 0, &fitting, NULL, err)) return false;
+    if (!summary_add(f, c->heap, all, fitting, cancel, err)) return false;
     c->messages = value_from_object(fitting);
     c->tools = value_from_object(tools);
     return true;
@@ -313,7 +315,7 @@ static void take_text(SessionReply *out, const Buf *text) {
 
 static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
     *more = false;
-    if (!assemble(f, c, err) || !frame_complete(f, f->model, &f->model_def, c, cancel, err)) return false;
+    if (!assemble(f, c, cancel, err) || !frame_complete(f, f->model, &f->model_def, c, cancel, err)) return false;
     out->turns++;
     if (c->status) {
         out->status = c->status;

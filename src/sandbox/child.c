@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STOPPED = 127, UMASK = 022 };
+enum { STOPPED = 127, UMASK = 022, SIGNALS = 64 };
 
 /* By number, so that nothing of the C library but syscall() is used. */
 #define CALL(name, ...) syscall(SYS_##name, ##__VA_ARGS__)
@@ -93,6 +93,8 @@ _Noreturn void child_start(const ChildPlan *p) {
     }
     tie_to_parent(p);
     uint64_t none = 0;
+    struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = { 0 };      /* as the kernel has it */
+    for (int signal = 1; signal <= SIGNALS; signal++) CALL(rt_sigaction, signal, &plain, NULL, sizeof none);
     CALL(rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (p->ruleset >= 0 && CALL(landlock_restrict_self, p->ruleset, p->ruleset_flags) < 0) fail(p, CHILD_LANDLOCK);
     if (p->filter) enter_filter(p);

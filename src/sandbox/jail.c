@@ -70,6 +70,8 @@ bool jail_new(const JailInput *in, Jail **out, Error *err) {
     Jail *j = mem_zero(1, sizeof *j);
     struct statx st;
     j->read_only = in->read_only;
+    j->placing = mem_alloc(sizeof *j->placing);
+    pthread_mutex_init(j->placing, NULL);
     j->fence = fence_new();
     j->top = fault_hit() ? (errno = EMFILE, -1) : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool ok = j->top >= 0 && walk_stat(j->top, "", &st);
@@ -103,6 +105,8 @@ void jail_free(Jail *j) {
     fence_free(j->fence);
     if (j->top >= 0)
         close(j->top);
+    pthread_mutex_destroy(j->placing);
+    free(j->placing);
     free(j);
 }
 

@@ -58,12 +58,26 @@ static bool check_target(const Walk *w, Str path, const JailWrite *how, Error *e
     return !how->expect || jail_same(&st, how->expect) || fail_changed(path, err);
 }
 
+/* Between two writes that both expect the same file, the second must see what the first has put there: the exchange in
+ * jail_temp_place notices strangers, but taking an exchange back could take away what a third one wrote meanwhile. */
+static bool place(const Walk *w, JailTemp *t, const JailWrite *how) {
+    struct statx st;
+    pthread_mutex_lock(w->jail->placing);
+    JailStat now = how->expect && walk_stat(w->dir, w->name, &st) ? walk_describe(&st) : (JailStat){ 0 };
+    bool ok = !how->expect || jail_same(&now, how->expect);
+    if (!ok) errno = ESTALE;
+    ok = ok && jail_temp_place(t, w->name, how->must_be_new, how->expect);
+    int error = errno;
+    pthread_mutex_unlock(w->jail->placing);
+    return errno = error, ok;
+}
+
 static bool write_target(const Walk *w, Str path, Str content, const JailWrite *how, JailStat *now, Error *err) {
     JailTemp t;
     struct statx st;
     const struct statx *old = walk_exists(w) ? &w->st : NULL;
     bool ok = jail_temp_open(&t, w->dir, old ? 0600 : 0644) && jail_temp_write(&t, content) && jail_temp_finish(&t, old)
-              && jail_temp_place(&t, w->name, how->must_be_new, how->expect) && walk_stat(t.fd, "", &st);
+              && place(w, &t, how) && walk_stat(t.fd, "", &st);
     jail_temp_drop(&t);
     if (ok && now)
         *now = walk_describe(&st);

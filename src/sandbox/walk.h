@@ -3,6 +3,7 @@
  * Links are read and followed here; an absolute one starts again at "/", like an absolute path, and is inside again
  * once it enters a root. Behind jail.h; protect.h uses the single steps. */
 #pragma once
+#include <pthread.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include "base/error.h"
@@ -25,6 +26,7 @@ struct Jail {
     VEC(JailRoot) root;                 /* [0]: the workspace */
     Fence *fence;
     bool read_only, any_hidden;
+    pthread_mutex_t *placing;           /* one write of this process takes its place at a time */
 };
 
 typedef struct WalkStep {

@@ -121,6 +121,8 @@ static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *ou
     return ok;
 }
 
+static bool tell_program(Host *h, const SandboxCommand *command, Error *err) { return pipe_program(pipe_of(h), h->rules, command, err); }
+
 static bool reach_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
     Run *r = pipe_of(h)->f.run;
     if (what == HOST_TASK_POLL) return task_poll(r, id, heap, out, err);
@@ -143,5 +145,5 @@ static bool confirm_write(Host *h, Str path, Error *err) {
 
 const HostCalls runtime_host_calls = {
     .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
-    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .confirm_write = confirm_write,
+    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = tell_program, .confirm_write = confirm_write,
 };

@@ -2,14 +2,13 @@
 #include "base/utf8.h"
 #include "tool/pipe.h"
 
-static bool emit_applied(ToolCallFrame *f, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
-    Pipe *p = f->host->call;
+bool pipe_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
     if (!pipe_listened(p) && !pipe_traced(p)) return true;
     Buf layers = { 0 }, data = { 0 };
     sandbox_layers(rules, &layers);
     pipe_trace(p, "sandbox", STR_FMT, STR_ARG(buf_str(&layers)));
     event_data_start(&data);
-    event_data_str(&data, "id", f->call_id);
+    event_data_str(&data, "id", p->f.call_id);
     event_data_str(&data, "program", str_from(command->argv[0]));
     event_data_str(&data, "layers", str_trim(buf_str(&layers)));
     Buf keys = { 0 };
@@ -19,7 +18,7 @@ static bool emit_applied(ToolCallFrame *f, const SandboxRules *rules, const Sand
     buf_add_char(&keys, ']');
     event_data_raw(&data, "envKeys", buf_str(&keys));
     event_data_end(&data);
-    bool ok = event_emit(f->run->events, pipe_place(p), EVENT_SANDBOX_APPLIED, buf_str(&data), err);
+    bool ok = event_emit(p->f.run->events, pipe_place(p), EVENT_SANDBOX_APPLIED, buf_str(&data), err);
     buf_clear(&layers);
     buf_clear(&keys);
     buf_clear(&data);
@@ -28,7 +27,7 @@ static bool emit_applied(ToolCallFrame *f, const SandboxRules *rules, const Sand
 
 bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxResult *out, Error *err) {
     SandboxRules rules;
-    if (!runtime_rules(f->runtime, &rules, err) || !emit_applied(f, &rules, command, err)) return false;
+    if (!runtime_rules(f->runtime, &rules, err) || !pipe_program(f->host->call, &rules, command, err)) return false;
     if (!sandbox_run(f->runtime->sandbox, &rules, command, f->cancel, out, err)) return false;
     if (out->timed_out) f->timed_out = f->retryable = true;
     f->exit_code = out->exit_code;

@@ -87,8 +87,18 @@ bool pipe_resolve(Pipe *p) {
     return true;
 }
 
+/* Is there anybody to delegate to? */
+static bool has_agents(Run *r) {
+    if (r->rt->project->n_agents) return true;
+    pthread_mutex_lock(&r->lock);
+    bool made = r->made_agents > 0;
+    pthread_mutex_unlock(&r->lock);
+    return made;
+}
+
 /* task_* when a task can be or was started, artifact_read when there is something to read. */
 static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) {
+    if (e->def.kind == TOOL_DELEGATE && !has_agents(r)) return false;
     if (!e->service) return true;
     if (str_eq(e->def.name, STR("artifact_read"))) return atomic_load(&r->has_artifacts);
     bool any = task_any(r);

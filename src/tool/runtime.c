@@ -313,6 +313,7 @@ Store *runtime_store(Runtime *rt, Error *err) {
 void *runtime_user(Runtime *rt) { return rt->user; }
 Workers *runtime_workers(Runtime *rt) { return rt->workers; }
 Client *runtime_client(Runtime *rt) { return rt->client; }
+const Log *runtime_log(const Runtime *rt) { return rt->config.log; }
 
 void runtime_extend(Runtime *rt, const HostCalls *more, void *user) {
     rt->user = user;

@@ -60,6 +60,7 @@ void runtime_extend(Runtime *rt, const HostCalls *calls, void *user);
 void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
+const Log *runtime_log(const Runtime *rt);   /* NULL: none */
 
 /* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
  * failure. It must outlive whatever is registered from it; project_free() it. */

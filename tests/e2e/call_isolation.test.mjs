@@ -7,5 +7,6 @@ test('a call has the private mounts and processes that harness sandbox has', { s
   const c = caller(t, { '.harness/tools/shell.md': tool('return exec.run("sh", ["-c", args["command"]])', 'parameters: {command: {type: string}}') });
   const { value } = c.call('shell', { command: 'cat /etc/shadow; ls -d /proc/[0-9]* | wc -l' });
   assert.match(value.stderr, /Permission denied/);
+  assert.match(c.events('sandbox.applied')[0].data.layers, /landlock/);
   assert.ok(Number(value.stdout) < 10, `processes of others are in sight: ${value.stdout}`);
 });

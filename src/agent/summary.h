@@ -1,0 +1,13 @@
+/* context.summarize: what has left the context stays as a summary, made by a model.
+ *
+ * `true`: the agent's own model; a string: that one. The summary stands behind the first user message. It is made when
+ * messages leave, and again only when SUMMARY_STEP more have left; a summary that cannot be made is left out, with a
+ * warning, because the conversation is worth more than it. */
+#pragma once
+#include "agent/frame.h"
+
+enum { SUMMARY_STEP = 8 };
+
+bool summary_wanted(const Frame *f, Str *model);             /* *model empty: the agent's own */
+/* `all` is the whole conversation, `fitting` what is left of it; the summary of the rest is added to `fitting`. */
+bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *cancel, Error *err);
