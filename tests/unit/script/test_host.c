@@ -204,7 +204,7 @@ static void test_calls(void **state) {
     static const Str allowed[] = { { "HARNESS_TEST_YES", 16 }, { "HARNESS_TEST_UNSET", 18 } };
     script_begin(&u);
     setenv("HARNESS_TEST_YES", "v", 1);
-    u.calls = (HostCalls){ call_tool, list_tools, register_tool, register_hook, register_agent, delegate, complete, ask, progress, task, emit, log_line, NULL };
+    u.calls = (HostCalls){ call_tool, list_tools, register_tool, register_hook, register_agent, delegate, complete, ask, progress, task, emit, log_line, NULL, NULL };
     u.host.call = &r;
     u.host.env_allow = (StrList){ .at = (Str *)(uintptr_t)allowed, .n = 2 };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
