@@ -37,17 +37,12 @@ static bool offered(const Frame *f, const ToolDef *def) {
     return delegate_allowed(f, STR(""), NULL);
 }
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static bool add(const Frame *f, Heap *h, const ToolDef *def, List *list, Error *err) {
     Dict *d = dict_new(h, 3, err);
     Buf words = { 0 };
     if (def->kind == TOOL_DELEGATE && str_eq(def->name, STR("delegate"))) delegate_describe(f, &words);
     else buf_add(&words, def->description);
-    bool ok = d && put(h, d, "name", provider_name(def), err) && put(h, d, "description", buf_str(&words), err)
+    bool ok = d && dict_put_text(h, d, "name", provider_name(def), err) && dict_put_text(h, d, "description", buf_str(&words), err)
            && dict_put_str(h, d, STR("parameters"), def->parameters, err) && list_push(h, list, value_from_object(d), err);
     buf_clear(&words);
     return ok;

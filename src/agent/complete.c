@@ -57,11 +57,6 @@ bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *er
 
 /* ---- hooks ---- */
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static void end_with(Completion *c, const char *status, const char *reason) {
     c->status = status;
     snprintf(c->reason, sizeof c->reason, "%s", reason);
@@ -83,7 +78,7 @@ static void note_removed(Completion *c, const List *before, const List *after) {
 static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
     if (!frame_hooked(f, HOOK_COMPLETION_PRE)) return true;
     Dict *payload = dict_new(c->heap, 3, err);
-    if (!payload || !put(c->heap, payload, "model", def->name, err) || !dict_put_str(c->heap, payload, STR("messages"), c->messages, err)
+    if (!payload || !dict_put_text(c->heap, payload, "model", def->name, err) || !dict_put_str(c->heap, payload, STR("messages"), c->messages, err)
         || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
@@ -115,8 +110,8 @@ static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     Dict *payload = dict_new(c->heap, 4, err);
     Value usage, calls;
     if (!payload || !usage_value(c->heap, &c->reply.usage, &usage, err) || !value_copy_all_into(c->heap, c->reply.tool_calls, &calls, err)) return false;
-    if (!put(c->heap, payload, "text", buf_str(&c->reply.text), err) || !dict_put_str(c->heap, payload, STR("tool_calls"), calls, err)
-        || !put(c->heap, payload, "finish_reason", str_from(c->reply.finish_reason), err)
+    if (!dict_put_text(c->heap, payload, "text", buf_str(&c->reply.text), err) || !dict_put_str(c->heap, payload, STR("tool_calls"), calls, err)
+        || !dict_put_text(c->heap, payload, "finish_reason", str_from(c->reply.finish_reason), err)
         || !dict_put_str(c->heap, payload, STR("usage"), usage, err)) return false;
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_POST, c->heap, value_from_object(payload), cancel, &out);
@@ -224,7 +219,7 @@ static bool settle_ids(Frame *f, Completion *c, Error *err) {
     List *calls = value_list(c->reply.tool_calls);
     for (uint32_t i = 0; i < calls->n; i++) {
         Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"), false);
-        if (!put(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
+        if (!dict_put_text(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
     }
     return true;
 }

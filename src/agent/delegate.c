@@ -56,15 +56,11 @@ void delegate_describe(const Frame *f, Buf *out) {
 
 /* ---- result dicts ---- */
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static bool error_result(Heap *h, Str agent, Str message, Value *out, Error *err) {
     Dict *d = dict_new(h, 3, err);
-    if (!d || !put(h, d, "agent", agent, err) || !put(h, d, "status", STR("failed"), err) || !put(h, d, "error", message, err)) return false;
-    return *out = value_from_object(d), true;
+    *out = value_from_object(d);
+    return d && dict_put_text(h, d, "agent", agent, err) && dict_put_text(h, d, "status", STR("failed"), err)
+        && dict_put_text(h, d, "error", message, err);
 }
 
 static bool usage_dict(Heap *h, const ModelUsage *u, Value *out, Error *err) {
@@ -85,8 +81,9 @@ static bool child_result(Frame *child, const SessionReply *r, Heap *h, Value *ou
     }
     bool completed = strcmp(r->status, "completed") == 0;
     *out = value_from_object(d);
-    return put(h, d, "agent", child->name, err) && put(h, d, "status", str_from(r->status), err)
-        && put(h, d, "response", buf_str(&r->text), err) && (completed || put(h, d, "error", str_from(r->reason[0] ? r->reason : r->status), err))
+    return dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "status", str_from(r->status), err)
+        && dict_put_text(h, d, "response", buf_str(&r->text), err)
+        && (completed || dict_put_text(h, d, "error", str_from(r->reason[0] ? r->reason : r->status), err))
         && dict_put_str(h, d, STR("tool_calls"), value_from_small(child->tool_calls), err) && dict_put_str(h, d, STR("usage"), usage, err)
         && dict_put_str(h, d, STR("artifacts"), value_from_object(artifacts), err);
 }
@@ -108,8 +105,8 @@ static bool pre_payload(const Frame *parent, const Frame *child, Str task, Heap 
     if (!d || !names_list(h, child->tools, child->n_tools, &tools, err) || !names_list(h, child->hooks, child->n_hooks, &hooks, err)) return false;
     if (!child->tools) tools = VALUE_NONE;                   /* all that the parent has */
     *out = value_from_object(d);
-    return put(h, d, "id", child->id, err) && put(h, d, "parent_id", parent->id.n ? parent->id : run_id(parent->s->run), err)
-        && put(h, d, "task", task, err) && put(h, d, "agent", child->name, err) && put(h, d, "model", child->model_def.name, err)
+    return dict_put_text(h, d, "id", child->id, err) && dict_put_text(h, d, "parent_id", parent->id.n ? parent->id : run_id(parent->s->run), err)
+        && dict_put_text(h, d, "task", task, err) && dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "model", child->model_def.name, err)
         && dict_put_str(h, d, STR("tools"), tools, err) && dict_put_str(h, d, STR("hooks"), hooks, err)
         && dict_put_str(h, d, STR("depth"), value_from_small(child->depth), err);
 }
@@ -129,8 +126,8 @@ static bool post_payload(const Frame *parent, Frame *child, const SessionReply *
             && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, results, copy, err))) return false;
     }
     *out = value_from_object(d);
-    return put(h, d, "id", child->id, err) && put(h, d, "parent_id", parent->id.n ? parent->id : run_id(parent->s->run), err)
-        && put(h, d, "agent", child->name, err) && put(h, d, "response", buf_str(&r->text), err)
+    return dict_put_text(h, d, "id", child->id, err) && dict_put_text(h, d, "parent_id", parent->id.n ? parent->id : run_id(parent->s->run), err)
+        && dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "response", buf_str(&r->text), err)
         && dict_put_str(h, d, STR("tool_calls"), value_from_object(calls), err)
         && dict_put_str(h, d, STR("tool_results"), value_from_object(results), err) && dict_put_str(h, d, STR("usage"), usage, err);
 }

@@ -205,11 +205,6 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
 
 /* ---- agent.stop ---- */
 
-static bool add_to(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 /* The calls and results since the user's last words. */
 static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
     uint32_t from = f->messages->n;
@@ -236,9 +231,9 @@ static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) 
     *out = value_from_object(d);
     return dict_put_str(h, usage, STR("input"), value_from_small(f->usage.input), err)
         && dict_put_str(h, usage, STR("output"), value_from_small(f->usage.output), err)
-        && add_to(h, d, "id", f->id.n ? f->id : run_id(f->s->run), err) && add_to(h, d, "finish_reason", str_from(c->reply.finish_reason), err)
+        && dict_put_text(h, d, "id", f->id.n ? f->id : run_id(f->s->run), err) && dict_put_text(h, d, "finish_reason", str_from(c->reply.finish_reason), err)
         && dict_put_str(h, d, STR("iteration"), value_from_small(f->iterations), err)
-        && add_to(h, d, "response", buf_str(&c->reply.text), err) && dict_put_str(h, d, STR("tool_calls"), value_from_object(calls), err)
+        && dict_put_text(h, d, "response", buf_str(&c->reply.text), err) && dict_put_str(h, d, STR("tool_calls"), value_from_object(calls), err)
         && dict_put_str(h, d, STR("tool_results"), value_from_object(results), err)
         && dict_put_str(h, d, STR("usage"), value_from_object(usage), err);
 }

@@ -2,14 +2,9 @@
 #include <stdlib.h>
 #include "agent/frame.h"
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static bool put_named(Heap *h, Dict *root, const char *key, Str name, Str description, Error *err) {
     Dict *d = dict_new(h, 2, err);
-    return d && put(h, d, "name", name, err) && put(h, d, "description", description, err)
+    return d && dict_put_text(h, d, "name", name, err) && dict_put_text(h, d, "description", description, err)
         && dict_put_str(h, root, str_from(key), value_from_object(d), err);
 }
 

@@ -3,15 +3,11 @@
 #include "agent/frame.h"
 #include "model/request.h"
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static bool payload_of(Frame *f, Heap *h, const Str *text, Value *out, Error *err) {
     Dict *d = dict_new(h, 3, err);
     *out = value_from_object(d);
-    return d && put(h, d, "run", run_id(f->s->run), err) && put(h, d, "agent", f->name, err) && (!text || put(h, d, "text", *text, err));
+    return d && dict_put_text(h, d, "run", run_id(f->s->run), err) && dict_put_text(h, d, "agent", f->name, err)
+        && (!text || dict_put_text(h, d, "text", *text, err));
 }
 
 static void blocked(SessionReply *out, const char *event, const char *reason) {

@@ -254,18 +254,13 @@ static void settle_id(ProviderDraft *d, size_t i) {
     }
 }
 
-static bool put(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 /* No arguments at all means none are needed, unless the reply was cut before they came: then they must not parse. */
 static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool cut, Error *err) {
     Heap *h = d->reply->heap;
     Dict *one = dict_new(h, 3, err);
     Str arguments = str_trim(buf_str(&c->arguments)), none = cut ? STR("{") : STR("{}");
-    return one && put(h, one, "id", buf_str(&c->id), err) && put(h, one, "name", buf_str(&c->name), err)
-        && put(h, one, "arguments", arguments.n ? arguments : none, err) && list_push(h, list, value_from_object(one), err);
+    return one && dict_put_text(h, one, "id", buf_str(&c->id), err) && dict_put_text(h, one, "name", buf_str(&c->name), err)
+        && dict_put_text(h, one, "arguments", arguments.n ? arguments : none, err) && list_push(h, list, value_from_object(one), err);
 }
 
 bool provider_finish(ProviderDraft *d, Error *err) {

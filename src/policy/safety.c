@@ -216,11 +216,6 @@ bool safety_has(const Safety *s, Str property) {
     return is("filesystem", property) && s->files != SAFETY_FILES_NONE;
 }
 
-static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 static bool put_redact(Heap *h, Dict *d, StrList patterns, Error *err) {
     List *list = list_new(h, patterns.n, err);
     for (size_t i = 0; list && i < patterns.n; i++) {
@@ -236,8 +231,8 @@ Value safety_value(const Safety *s, Heap *heap, Error *err) {
 #define X(member) if (!dict_put_str(heap, d, STR(#member), value_from_bool(s->member), err)) return VALUE_GONE;
     FLAGS(X)
 #undef X
-    if (!put_text(heap, d, "filesystem", str_from(files_names[s->files]), err)) return VALUE_GONE;
-    if (s->workspace_root.n && !put_text(heap, d, "workspace_root", s->workspace_root, err)) return VALUE_GONE;
+    if (!dict_put_text(heap, d, "filesystem", str_from(files_names[s->files]), err)) return VALUE_GONE;
+    if (s->workspace_root.n && !dict_put_text(heap, d, "workspace_root", s->workspace_root, err)) return VALUE_GONE;
     if (s->redact.n && !put_redact(heap, d, s->redact, err)) return VALUE_GONE;
     return value_from_object(d);
 }

@@ -88,11 +88,6 @@ bool pipe_policy(Pipe *p) {
 
 /* ---- tool.pre ---- */
 
-static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 /* {id, name, arguments, args, agent, depth, safety}. */
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
@@ -105,9 +100,9 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
         text = buf_str(&p->text);
     }
     *out = value_from_object(d);
-    return d && !value_is_gone(safety) && put_text(h, d, "id", p->f.call_id, err) && put_text(h, d, "name", p->f.entry->def.name, err) &&
-           put_text(h, d, "arguments", text, err) && dict_put_str(h, d, STR("args"), p->f.args, err) &&
-           put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err) &&
+    return d && !value_is_gone(safety) && dict_put_text(h, d, "id", p->f.call_id, err) && dict_put_text(h, d, "name", p->f.entry->def.name, err) &&
+           dict_put_text(h, d, "arguments", text, err) && dict_put_str(h, d, STR("args"), p->f.args, err) &&
+           dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err) &&
            dict_put_str(h, d, STR("safety"), safety, err);
 }
 

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include "value/json.h"
 
-static bool put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
-    String *s = string_new(h, text, err);
-    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
-}
-
 /* {call_id, name, args, content, result, is_error, elapsed_ms, agent, depth}. */
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
@@ -17,11 +12,11 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     if (!json_write(&p->text, r->value, &(JsonWrite){ 0 }, err)) return false;
     Dict *d = dict_new(h, 16, err);
     *out = value_from_object(d);
-    return d && put_text(h, d, "call_id", p->f.call_id, err) && put_text(h, d, "name", r->name, err) &&
-           dict_put_str(h, d, STR("args"), p->keep, err) && put_text(h, d, "content", buf_str(&p->text), err) &&
+    return d && dict_put_text(h, d, "call_id", p->f.call_id, err) && dict_put_text(h, d, "name", r->name, err) &&
+           dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->text), err) &&
            dict_put_str(h, d, STR("result"), r->value, err) && dict_put_str(h, d, STR("is_error"), value_from_bool(r->is_error), err) &&
            dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)p->execute_ns / 1e6), err) &&
-           put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
+           dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
 }
 
 /* Nothing of the tool's own result is left. */

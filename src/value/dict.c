@@ -192,6 +192,11 @@ bool dict_put_str(Heap *h, Dict *d, Str key, Value v, Error *err) {
     return s && dict_put(h, d, value_from_object(s), v, err);
 }
 
+bool dict_put_text(Heap *h, Dict *d, const char *key, Str text, Error *err) {
+    String *s = string_new(h, text, err);
+    return s && dict_put_str(h, d, str_from(key), value_from_object(s), err);
+}
+
 bool dict_remove(Dict *d, Value key, Value *out, Error *err) {
     Value *found;
     if (!dict_check_mutable(d, "delete from", err) || !dict_get(d, key, &found, err)) return false;

@@ -42,6 +42,7 @@ ptrdiff_t dict_index_str(const Dict *d, Str key);         /* entry index, or -1 
 bool dict_check_mutable(const Dict *d, const char *verb, Error *err);   /* verb as in "insert into" */
 bool dict_put(Heap *h, Dict *d, Value key, Value v, Error *err);        /* inserts or replaces; checks mutability */
 bool dict_put_str(Heap *h, Dict *d, Str key, Value v, Error *err);
+bool dict_put_text(Heap *h, Dict *d, const char *key, Str text, Error *err);   /* a string value */
 bool dict_insert(Heap *h, Dict *d, Value key, Value v, Value **at, bool *fresh, Error *err); /* keeps an existing value; *at is its place */
 bool dict_remove(Dict *d, Value key, Value *out, Error *err);           /* *out is GONE when the key was absent */
 bool dict_clear(Dict *d, Error *err);
