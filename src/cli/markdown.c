@@ -149,7 +149,6 @@ static size_t show_inline(Markdown *m, Str s, unsigned style, bool final, Buf *o
             i += escape ? 2 : 1;
         } else if (c == '`' || c == '*' || c == '_' || c == '~' || c == '[') {
             write_text(m, str_sub(s, shown, i), style, out);
-            shown = i;
             size_t n = show_mark(m, s, i, style, final, out);
             if (n == 0) return i;
             shown = i += n;

@@ -60,7 +60,7 @@ static void do_context(Doing *d) {
     }
     ModelUsage u = session_usage(d->t->session);
     buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in all, about\n", (long long)s.system, (long long)s.tools,
-                s.n_tools, (long long)s.messages, s.n_messages, (long long)(s.system + s.tools + s.messages));
+                s.n_tools, (long long)s.messages, s.n_messages, (long long)s.system + (long long)s.tools + (long long)s.messages);
     if (u.input + u.output) buf_add_fmt(&d->out, "used so far: %lld in, %lld out", (long long)u.input, (long long)u.output);
     if (u.priced) buf_add_fmt(&d->out, ", about %.4f USD", u.usd);
     if (u.input + u.output) buf_add_char(&d->out, '\n');

@@ -70,7 +70,7 @@ bool jail_new(const JailInput *in, Jail **out, Error *err) {
     Jail *j = mem_zero(1, sizeof *j);
     struct statx st;
     j->read_only = in->read_only;
-    j->placing = mem_alloc(sizeof *j->placing);
+    j->placing = mem_alloc(sizeof(pthread_mutex_t));
     pthread_mutex_init(j->placing, NULL);
     j->fence = fence_new();
     j->top = fault_hit() ? (errno = EMFILE, -1) : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
