@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { effect, harness, mock, surfaces, talker } from './agents.mjs';
 import { caller, tool } from './calls.mjs';
+import { privateMounts } from './harness.mjs';
 
 test('a person\'s edit between calls is kept; a later call cannot undo it', async t => {
   const rounds = [['effect', { n: 1 }], ['effect', { n: 2 }], ['spoil', {}], ['effect', { n: 3 }]];
@@ -20,9 +21,12 @@ test('a person\'s edit between calls is kept; a later call cannot undo it', asyn
     '.harness/tools/spoil.md': tool(`return exec.run("/bin/sh", ["-c", "echo x > ${file}"])`),
   });
   const r = await p.say('go');
-  assert.equal(r.status, 0, r.stderr);
   assert.equal(p.text(file), mine);
-  assert.deepEqual(p.effects(), ['1', '2', '3']);
+  // Where the files are mounted read-only the program fails and the run goes on; elsewhere they are put back, and it ends.
+  const mounted = privateMounts();
+  assert.equal(r.status, mounted ? 0 : 1, r.stderr);
+  if (!mounted) assert.match(r.stderr, /sandbox\.tampered: .*note\.md was changed by the call and has been put back/);
+  assert.deepEqual(p.effects(), mounted ? ['1', '2', '3'] : ['1', '2']);
   assert.deepEqual(p.events('tool.failed').map(e => e.data.name).filter(x => x !== 'spoil'), []);
   assert.match(r.stderr, /note\.md was changed; what was loaded before goes on/);
 });

@@ -7,10 +7,12 @@ import { chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, 
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bin, root } from './harness.mjs';
+import { bin, privateMounts, root } from './harness.mjs';
 
 export const nobody = 65534;
 export const isRoot = process.getuid() === 0;
+// What private mounts alone stop is open where there are none.
+export const applies = entry => entry.layer !== 'private mounts' || privateMounts();
 export const users = isRoot ? [{ name: 'root', is: 'root' }, { name: 'an ordinary user', is: 'user', uid: nobody, gid: nobody }]
   : [{ name: 'this user', is: 'user' }];
 

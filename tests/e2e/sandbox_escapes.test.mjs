@@ -2,12 +2,13 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { pages, readTable } from '../sandbox/table.mjs';
-import { World, isRoot, snapshot, users } from './escapes.mjs';
+import { World, applies, isRoot, snapshot, users } from './escapes.mjs';
 import { alone } from './escapes_alone.mjs';
 import { join } from 'node:path';
 
 const table = readTable();
-const mine = (user, entries) => entries.filter(e => (e.as === 'both' || e.as === user.is) && (isRoot || !/\$(SETUID|CAPABLE)/.test(e.how)));
+const mine = (user, entries) => entries.filter(e => (e.as === 'both' || e.as === user.is) && (isRoot || !/\$(SETUID|CAPABLE)/.test(e.how))
+  && applies(e));
 const flags = { none: [], proxy: ['--allow-domain', 'allowed.example'], network: ['--network'] };
 
 test('escapes: the table has 120 attempts and more, and docs/security.md shows it', () => {

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readTable } from '../sandbox/table.mjs';
-import { World, isRoot, sandbox, users } from './escapes.mjs';
+import { applies, World, isRoot, sandbox, users } from './escapes.mjs';
 
 // Races and waits are the same at every level.
 const slow = /^race-|^(setuid-su|filter-listener|signal-supervisor)$/;
@@ -10,7 +10,7 @@ const table = readTable().filter(e => !slow.test(e.name) && (isRoot || !/\$(SETU
 const flags = { none: [], proxy: ['--allow-domain', 'allowed.example'], network: ['--network'] };
 
 async function holds(user, group, abi, { entries = table, more = [] } = {}) {
-  const chosen = entries.filter(e => e.group === group && (e.as === 'both' || e.as === user.is));
+  const chosen = entries.filter(e => e.group === group && (e.as === 'both' || e.as === user.is) && applies(e));
   const world = new World(user, chosen.map(e => e.name));
   try {
     await world.open();
