@@ -196,7 +196,8 @@ static void loop(Supervisor *s) {
         if (wait[WAIT_SIGNALS].revents) on_signals(s);
         on_time(s, clock_mono_ns());
     }
-    if (s->report >= 0) on_report(s);                    /* it failed and was gone before its report was read */
+    /* It failed and was gone before its reports were read: the filter's listener, the failure, the end. */
+    for (int i = 0; i < 3 && s->report >= 0; i++) on_report(s);
 }
 
 /* ---- starting --------------------------------------------------------------------------------------------------- */
