@@ -139,7 +139,9 @@ static void test_errors(void **state) {
         { "true", "/no/such/folder", "folder /no/such/folder: No such file or directory" },
         { "", NULL, "no program is given" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    enum { ROWS = sizeof rows / sizeof *rows, ROUNDS = 10 };         /* a report that comes late is still a report */
+    for (size_t k = 0; k < ROWS * ROUNDS; k++) {
+        size_t i = k % ROWS;
         Error err = { 0 };
         SandboxResult r = { 0 };
         SandboxCommand c = { .argv = (const char *const[]){ rows[i].program, NULL }, .cwd = rows[i].cwd };
