@@ -36,7 +36,8 @@ bool pipe_parse(Pipe *p) {
     p->args_known = p->args_changed = false;
     if (!json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err)) {
         p->f.args = VALUE_GONE;
-        return refuse_text(p, &err);
+        bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* there is nothing to repair */
+        return stopped ? pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg) : refuse_text(p, &err);
     }
     if (!value_is_dict(p->f.args)) {
         const char *type = field_type_name(p->f.args);
