@@ -68,11 +68,13 @@ static bool has_tool(const List *tools, Str name) {
     return false;
 }
 
-static void note_removed(Completion *c, const List *before, const List *after) {
-    for (uint32_t i = 0; i < before->n; i++) {
-        Str name = request_text(before->at[i], "name");
-        if (!has_tool(after, name) && c->n_removed < sizeof c->removed / sizeof *c->removed) c->removed[c->n_removed++] = name;
-    }
+static bool note_removed(Completion *c, const List *before, const List *after, Error *err) {
+    c->removed = list_new(c->heap, before->n, err);
+    if (!c->removed) return false;
+    for (uint32_t i = 0; i < before->n; i++)
+        if (!has_tool(after, request_text(before->at[i], "name"))
+            && !list_push(c->heap, c->removed, request_member(before->at[i], "name"), err)) return false;
+    return true;
 }
 
 static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
@@ -92,7 +94,7 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
         end_with(c, "blocked", "a completion.pre hook left no messages");
         return true;
     }
-    note_removed(c, value_list(c->tools), value_list(tools));
+    if (!note_removed(c, value_list(c->tools), value_list(tools), err)) return false;
     c->messages = messages;
     c->tools = tools;
     return true;

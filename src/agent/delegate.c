@@ -39,7 +39,7 @@ static void list_agents(const Frame *f, Buf *out, bool described) {
     size_t shown = 0;
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < p->n_agents + s->made.n; i++) {
-        const AgentDef *a = i < p->n_agents ? &p->agents[i] : &s->made.at[i - p->n_agents]->def;
+        const AgentDef *a = i < p->n_agents ? &p->agents[i] : s->made.at[i - p->n_agents];
         if (!invokes(f, a->name)) continue;
         if (described) buf_add_fmt(out, "\n- " STR_FMT, STR_ARG(a->name));
         else buf_add_fmt(out, "%s" STR_FMT, shown ? ", " : "", STR_ARG(a->name));

@@ -213,9 +213,9 @@ static bool host_register_agent(Host *h, Value definition, Error *err) {
     if (frame_find_agent(s, name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\" is defined more than once", STR_ARG(name));
     if (prompt.n == 0) prompt = request_text(definition, "prompt");
     if (!runtime_meta_allowed(h, "meta.agent_register", "agent", definition, err)) return false;
-    SessionAgent *a = mem_zero(1, sizeof *a);
+    AgentDef *a = mem_zero(1, sizeof *a);
     pthread_mutex_lock(&s->lock);
-    a->def = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, request_text(definition, "description")),
+    *a = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, request_text(definition, "description")),
                          .model = arena_str(&s->arena, request_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
                          .tools = names_of(s, request_list(definition, "tools")), .hooks = names_of(s, request_list(definition, "hooks")),
                          .blocked_tools = names_of(s, request_list(definition, "blocked_tools")),

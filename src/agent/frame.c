@@ -180,7 +180,7 @@ const AgentDef *frame_find_agent(Session *s, Str name) {
     const AgentDef *found = project_agent(runtime_project(s->agents->rt), name);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; !found && i < s->made.n; i++)
-        if (str_eq(s->made.at[i]->def.name, name)) found = &s->made.at[i]->def;
+        if (str_eq(s->made.at[i]->name, name)) found = s->made.at[i];
     pthread_mutex_unlock(&s->lock);
     return found;
 }

@@ -20,11 +20,7 @@ struct Agents {
     Heap *heap;                          /* of the tools' schemas; frozen */
     VEC(Schema *) schemas;
     ModelEnv env;
-    int record_fd;
 };
-
-/* An agent that was registered at run time. */
-typedef struct SessionAgent { AgentDef def; } SessionAgent;
 
 struct Session {
     Agents *agents;
@@ -34,13 +30,12 @@ struct Session {
     Arena arena;
     pthread_mutex_t lock;                /* guards what follows */
     VEC(Frame *) frames;                 /* at work */
-    VEC(SessionAgent *) made;            /* meta.agent_register */
+    VEC(AgentDef *) made;                /* registered at run time: meta.agent_register */
     Table ids;                           /* of calls and delegations, so that each is used once in a run */
     ModelUsage usage;
     int64_t turns;                       /* model calls at depth 0 */
     int64_t tool_calls;
     bool started;                        /* session.start was asked */
-    bool own_run;                        /* the run ends with the session */
     const char *status;                  /* of the last answer; NULL: none yet */
     bool unfinished;                     /* resumed: an answer is still to be given */
     Value pending;                       /* and these calls come first; GONE: none */
@@ -105,7 +100,7 @@ void session_detach(Session *s);
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);   /* provider: a space agent's; else empty */
 
 /* prompt.c, catalog.c */
-bool frame_prompt(Frame *f, Str text, Buf *out, Error *err);                /* the system prompt of this turn */
+bool frame_prompt(Frame *f, Buf *out, Error *err);           /* the system prompt of this turn */
 bool frame_tools(Frame *f, Heap *heap, List **out, Error *err);             /* [{name, description, parameters}] */
 
 /* hooks.c: asks the hooks of an event. `payload` is in `heap`; the outcome's too. */
@@ -119,7 +114,7 @@ typedef struct Completion {
     int64_t max_tokens;
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
-    Str removed[64]; size_t n_removed;   /* tools that a hook took away for this turn */
+    List *removed;                       /* names of tools that a hook took away for this turn; NULL: none */
     const char *status;                  /* NULL: fine; else how the turn ends */
     char reason[600];
 } Completion;

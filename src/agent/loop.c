@@ -42,12 +42,11 @@ static bool announce_tasks(Frame *f, Error *err) {
 
 static bool add_system(Frame *f, Heap *heap, List *list, Error *err) {
     Buf prompt = { 0 };
-    bool ok = frame_prompt(f, STR(""), &prompt, err);
+    bool ok = frame_prompt(f, &prompt, err);
     if (ok && prompt.n) {
         Dict *d = dict_new(heap, 2, err);
-        String *role = string_new(heap, STR("system"), err), *text = string_new(heap, buf_str(&prompt), err);
-        ok = d && role && text && dict_put_str(heap, d, STR("role"), value_from_object(role), err)
-          && dict_put_str(heap, d, STR("content"), value_from_object(text), err) && list_push(heap, list, value_from_object(d), err);
+        ok = d && dict_put_text(heap, d, "role", STR("system"), err) && dict_put_text(heap, d, "content", buf_str(&prompt), err)
+          && list_push(heap, list, value_from_object(d), err);
     }
     buf_clear(&prompt);
     return ok;
@@ -80,7 +79,8 @@ static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
 
 /* ---- calls ---- */
 
-typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; } Batch;
+/* The calls of one answer that are made: `of` says which of them each is. */
+typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; Str *removed; size_t n_removed; } Batch;
 
 static bool in_flight_again(Frame *f, Str name) {
     const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
@@ -90,11 +90,7 @@ static bool in_flight_again(Frame *f, Str name) {
 }
 
 /* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */
-static bool lost_secret(Str arguments) {
-    for (size_t i = 0; i < arguments.n; i++)
-        if (str_starts(str_sub(arguments, i, arguments.n), STR("[redacted]"))) return true;
-    return false;
-}
+static bool lost_secret(Str arguments) { return str_find(arguments, STR("[redacted]")) >= 0; }
 
 /* A call that this process does not make. */
 static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
@@ -116,42 +112,48 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     return ok;
 }
 
-/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it. */
-static void take_away(Frame *f, const Completion *c, Call *out) {
+/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it.
+ * The caller frees the list; its names are borrowed. */
+static Str *taken_away(Frame *f, const Completion *c, size_t *n) {
     const ToolEntry **all;
-    size_t n_all = registry_list(runtime_registry(f->s->agents->rt), f->agents, f->n_agents, &all), n = 0;
-    Str *removed = ARENA_ARRAY(&f->arena, Str, f->n_blocked + (c ? c->n_removed : 0) + n_all + 1);
-    for (size_t i = 0; i < f->n_blocked; i++) removed[n++] = f->blocked[i];
-    for (size_t i = 0; c && i < c->n_removed; i++) removed[n++] = arena_str(&f->arena, c->removed[i]);
+    size_t n_all = registry_list(runtime_registry(f->s->agents->rt), f->agents, f->n_agents, &all);
+    const List *by_hook = c ? c->removed : NULL;
+    Str *out = mem_zero(f->n_blocked + (by_hook ? by_hook->n : 0) + n_all + 1, sizeof *out);
+    *n = 0;
+    for (size_t i = 0; i < f->n_blocked; i++) out[(*n)++] = f->blocked[i];
+    for (uint32_t i = 0; by_hook && i < by_hook->n; i++) out[(*n)++] = value_str(by_hook->at[i]);
     for (size_t i = 0; i < n_all; i++)
-        if (frame_bars(f, &all[i]->def)) removed[n++] = arena_str(&f->arena, all[i]->def.name);
+        if (frame_bars(f, &all[i]->def)) out[(*n)++] = all[i]->def.name;
     free(all);
-    out->removed = removed;
-    out->n_removed = n;
+    return out;
 }
 
-static void start_call(Frame *f, const Completion *c, Value call, Batch *b) {
-    Call *out = &b->calls[b->n++];
-    *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments") };
-    frame_call(f, out);
-    take_away(f, c, out);
+static void on_ended(void *ctx, const Result *r) {
+    const Frame *f = ctx;
     const SessionWatch *w = &f->s->config.watch;
+    w->tool_ended(w->ctx, f->name, f->depth, r);
+}
+
+static Call *start_call(Frame *f, Value call, Batch *b) {
+    const SessionWatch *w = &f->s->config.watch;
+    Call *out = &b->calls[b->n++];
+    *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments"),
+                   .removed = b->removed, .n_removed = b->n_removed, .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
+    frame_call(f, out);
     if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
+    return out;
 }
 
 /* Which calls must still be made? Of a resumed run some have results, and some may not be made twice. */
-static bool choose(Frame *f, const Completion *c, const List *calls, Batch *b, Error *err) {
+static void choose(Frame *f, const Completion *c, const List *calls, Batch *b) {
     for (uint32_t i = 0; i < calls->n; i++) {
         Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
         if (!c && lost_secret(request_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
-        start_call(f, c, calls->at[i], b);
-        b->calls[b->n - 1].key = known.key;
+        start_call(f, calls->at[i], b)->key = known.key;
     }
-    (void)err;
-    return true;
 }
 
 /* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
@@ -171,8 +173,6 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
         bool ok;
         if (next < b->n && b->of[next] == i) {
             const Result *r = &b->results[next++];
-            const SessionWatch *w = &f->s->config.watch;
-            if (w->tool_ended) w->tool_ended(w->ctx, f->name, f->depth, r);
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
             ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err);
         } else if (known.state == JOURNAL_DONE) {
@@ -188,7 +188,9 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
 bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *cancel, SessionReply *out, Error *err) {
     Batch b = { .calls = mem_zero(calls->n + 1, sizeof *b.calls), .results = mem_zero(calls->n + 1, sizeof *b.results),
                 .of = mem_zero(calls->n + 1, sizeof *b.of) };
-    bool ok = choose(f, c, calls, &b, err) && tool_call_all(f->s->run, b.calls, b.n, cancel, b.results, err);
+    b.removed = taken_away(f, c, &b.n_removed);
+    choose(f, c, calls, &b);
+    bool ok = tool_call_all(f->s->run, b.calls, b.n, cancel, b.results, err);
     if (ok) {
         f->tool_calls += (int64_t)calls->n;
         pthread_mutex_lock(&f->s->lock);
@@ -200,6 +202,7 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
     free(b.calls);
     free(b.results);
     free(b.of);
+    free(b.removed);
     return ok;
 }
 

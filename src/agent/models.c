@@ -21,7 +21,8 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
         model_free(inner);
         return error_set(err, ERR_IO, "open the recording %s: %m", a->config.record);
     }
-    return model_record(inner, fd, redact, runtime_redactor(a->rt), out, err);
+    *out = model_record(inner, fd, redact, runtime_redactor(a->rt));
+    return true;
 }
 
 /* One recording serves every model of a run: then they are all the same one. */

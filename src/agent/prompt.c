@@ -51,8 +51,7 @@ static bool own_words(Frame *f, Buf *out, Error *err) {
     return ok || error_wrap(err, "prompt of agent \"" STR_FMT "\"", STR_ARG(f->name));
 }
 
-bool frame_prompt(Frame *f, Str text, Buf *out, Error *err) {
-    (void)text;
+bool frame_prompt(Frame *f, Buf *out, Error *err) {
     const Project *p = runtime_project(f->s->agents->rt);
     if (!own_words(f, out, err)) return false;
     Call call = { 0 };

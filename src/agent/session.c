@@ -95,7 +95,6 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
         free_session(s);
         return false;
     }
-    s->own_run = true;
     bool ok = true;
     if (resume) {
         s->started = true;
@@ -162,7 +161,7 @@ bool session_close(Session *s, Error *err) {
                 (long long)s->usage.cached, s->usage.usd);
     run_note_usage(s->run, buf_str(&usage));
     buf_clear(&usage);
-    if (s->own_run) ok = run_end(s->run, s->status ? s->status : "completed", err);
+    ok = run_end(s->run, s->status ? s->status : "completed", err);
     free_session(s);
     return ok;
 }
@@ -214,7 +213,7 @@ bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part),
     Heap *h = heap_new((size_t)256 << 20);
     Buf text = { 0 };
     List *tools;
-    bool ok = frame_prompt(s->top, STR(""), &text, err) && frame_tools(s->top, h, &tools, err);
+    bool ok = frame_prompt(s->top, &text, err) && frame_tools(s->top, h, &tools, err);
     if (ok) each(ctx, &(SessionPart){ .what = STR("system"), .name = s->top->name, .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
     for (uint32_t i = 0; ok && i < tools->n; i++) {
         buf_reset(&text);

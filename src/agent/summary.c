@@ -3,7 +3,8 @@
 
 enum { MESSAGE_MAX = 2000, TEXT_MAX = 200000, SUMMARY_TOKENS = 600 };
 
-bool summary_wanted(const Frame *f, Str *model) {
+/* *model empty: the agent's own. */
+static bool wanted(const Frame *f, Str *model) {
     Value v = request_member(runtime_project(f->s->agents->rt)->settings.context, "summarize");
     *model = value_is_string(v) ? value_str(v) : STR("");
     return model->n > 0 || (value_is_bool(v) && value_bool(v));
@@ -41,8 +42,7 @@ static uint32_t gather(const List *all, const List *fitting, Buf *out) {
 
 static Value text_message(Heap *h, const char *role, Str text, Error *err) {
     Dict *d = dict_new(h, 2, err);
-    String *r = string_new(h, str_from(role), err), *t = string_new(h, text, err);
-    bool ok = d && r && t && dict_put_str(h, d, STR("role"), value_from_object(r), err) && dict_put_str(h, d, STR("content"), value_from_object(t), err);
+    bool ok = d && dict_put_text(h, d, "role", str_from(role), err) && dict_put_text(h, d, "content", text, err);
     return ok ? value_from_object(d) : VALUE_GONE;
 }
 
@@ -86,7 +86,7 @@ static bool renew(Frame *f, Str model, Str text, uint32_t gone, Cancel *cancel) 
 
 bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *cancel, Error *err) {
     Str model;
-    if (!summary_wanted(f, &model)) return true;
+    if (!wanted(f, &model)) return true;
     Buf text = { 0 };
     uint32_t gone = gather(all, fitting, &text), at = 0;
     if (gone && (f->summary.n == 0 || gone >= f->summary_of + SUMMARY_STEP)) renew(f, model, buf_str(&text), gone, cancel);

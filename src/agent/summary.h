@@ -8,6 +8,5 @@
 
 enum { SUMMARY_STEP = 8 };
 
-bool summary_wanted(const Frame *f, Str *model);             /* *model empty: the agent's own */
 /* `all` is the whole conversation, `fitting` what is left of it; the summary of the rest is added to `fitting`. */
 bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *cancel, Error *err);

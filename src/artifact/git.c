@@ -1,5 +1,4 @@
 #include "artifact/git.h"
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <git2.h>
 #include <pthread.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/fault.h"
+#include "base/library.h"
 
 /* Debian's libgit2 1.5 does not free what its regular expressions match with. The leak checker is told to look away while
  * it works, and only then. */
@@ -22,7 +22,6 @@
 #define LEAKS_IGNORED(call) (ignored_result = (call))
 #endif
 
-#define LIBRARY "libgit2.so.1.5"
 #define FUNCTIONS(X) \
     X(git_libgit2_init) X(git_libgit2_opts) X(git_error_last) X(git_repository_open_bare) X(git_repository_init) \
     X(git_repository_free) X(git_repository_odb) X(git_odb_free) X(git_odb_read_header) X(git_remote_create_anonymous) \
@@ -37,9 +36,8 @@ static struct {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
 #undef X
-    bool ok;
-    char problem[200];
 } git;
+static Library library = { .what = "libgit2", .file = "libgit2.so.1.5" };
 static pthread_once_t git_once = PTHREAD_ONCE_INIT;
 
 /* Nobody's configuration files: they could send a pinned URL elsewhere. */
@@ -51,29 +49,21 @@ static void forget_settings(void) {
 }
 
 static void load(void) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        snprintf(git.problem, sizeof git.problem, "cannot load libgit2: %s", dlerror());
-        return;
-    }
-#define X(name) *(void **)&git.name = dlsym(library, #name); \
-    if (!git.name) { \
-        snprintf(git.problem, sizeof git.problem, "cannot load libgit2: " LIBRARY " lacks " #name); \
-        return; \
-    }
-    FUNCTIONS(X)
+    static const LibraryFunction functions[] = {
+#define X(name) { #name, (void **)&git.name },
+        FUNCTIONS(X)
 #undef X
-    if (git.git_libgit2_init() < 0) {
-        snprintf(git.problem, sizeof git.problem, "cannot start libgit2");
-        return;
-    }
-    forget_settings();
-    git.ok = true;
+    };
+    library_load(&library, functions, sizeof functions / sizeof *functions);
+    if (!library.ok) return;
+    library.ok = git.git_libgit2_init() >= 0;
+    if (library.ok) forget_settings();
+    else snprintf(library.problem, sizeof library.problem, "cannot start libgit2");
 }
 
 static bool loaded(Error *err) {
     pthread_once(&git_once, load);
-    return git.ok || error_set(err, ERR_IO, "%s", git.problem);
+    return library.ok || error_set(err, ERR_IO, "%s", library.problem);
 }
 
 /* What libgit2 says, on one line: parts of it are the remote's words. */

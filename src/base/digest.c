@@ -1,14 +1,12 @@
 #include "base/digest.h"
-#include <dlfcn.h>
 #include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include "base/library.h"
 #include "base/mem.h"
 
-#define LIBRARY "libcrypto.so.3"
 #define FUNCTIONS(X) X(EVP_MD_CTX_new) X(EVP_MD_CTX_free) X(EVP_get_digestbyname) X(EVP_DigestInit_ex) X(EVP_DigestUpdate) \
     X(EVP_DigestFinal_ex) X(HMAC)
 
@@ -17,31 +15,22 @@ static struct {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
 #undef X
-    bool ok;
-    char problem[200];
 } crypto;
+static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
 static pthread_once_t crypto_once = PTHREAD_ONCE_INIT;
 
-/* RTLD_NODELETE: OpenSSL registers things to do at exit. */
 static void load(void) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        snprintf(crypto.problem, sizeof crypto.problem, "cannot load OpenSSL: %s", dlerror());
-        return;
-    }
-    crypto.ok = true;
-#define X(name) *(void **)&crypto.name = dlsym(library, #name); \
-    if (!crypto.name) { \
-        crypto.ok = false; \
-        snprintf(crypto.problem, sizeof crypto.problem, "cannot load OpenSSL: " LIBRARY " lacks " #name); \
-    }
-    FUNCTIONS(X)
+    static const LibraryFunction functions[] = {
+#define X(name) { #name, (void **)&crypto.name },
+        FUNCTIONS(X)
 #undef X
+    };
+    library_load(&library, functions, sizeof functions / sizeof *functions);
 }
 
 static bool loaded(Error *err) {
     pthread_once(&crypto_once, load);
-    return crypto.ok || error_set(err, ERR_IO, "%s", crypto.problem);
+    return library.ok || error_set(err, ERR_IO, "%s", library.problem);
 }
 
 static const struct { const char *name; size_t bytes; } kinds[] = {

@@ -72,8 +72,7 @@ static bool start(HookRun *r, const HookDef *def, Asked *q, Cancel *token, Error
     SandboxCommand c = { .argv = argv, .env = (const char *const *)q->env.at, .cwd = q->folder.at, .input = buf_str(&q->input),
                          .timeout_ms = def->timeout_ms };
     r->out->commands++;
-    bool told = !r->host.calls || !r->host.calls->program || r->host.calls->program(&r->host, &c, err);
-    bool ok = told && sandbox_run(r->host.sandbox, r->host.rules, &c, token, &q->result, err);
+    bool ok = host_run_program(&r->host, &c, token, &q->result, err);
     free(text);
     return ok;
 }

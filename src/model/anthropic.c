@@ -1,6 +1,6 @@
 /* Anthropic's Messages. */
 #include <stdio.h>
-#include "model/provider.h"
+#include "model/http_turn.h"
 #include "model/request.h"
 
 enum { DEFAULT_MAX_TOKENS = 8192 };
@@ -132,8 +132,6 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
 
 /* ---- the reply ---- */
 
-typedef struct Reading { const Model *m; ProviderDraft draft; ProviderStream *stream; Heap *heap; bool done, transient; unsigned half; } Reading;
-
 static void read_usage(ModelUsage *u, Value usage) {
     int64_t cached = request_int(usage, "cache_read_input_tokens");
     int64_t input = request_int(usage, "input_tokens") + cached + request_int(usage, "cache_creation_input_tokens");
@@ -141,26 +139,19 @@ static void read_usage(ModelUsage *u, Value usage) {
     if (request_int(usage, "output_tokens")) u->output = request_int(usage, "output_tokens");
 }
 
-static void read_stop(Reading *r, Str reason) {
+static void read_stop(HttpTurn *x, Str reason) {
     static const char *const words[][2] = { { "end_turn", "stop" }, { "stop_sequence", "stop" }, { "tool_use", "tool_calls" },
                                             { "max_tokens", "length" }, { "refusal", "content_filter" } };
-    if (reason.n == 0) return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_eq(reason, str_from(words[i][0]))) reason = str_from(words[i][1]);
-    snprintf(r->draft.reply->finish_reason, sizeof r->draft.reply->finish_reason, STR_FMT, STR_ARG(reason));
-    r->draft.finished = true;
+    http_turn_finish(x, reason);
 }
 
-static bool read_block(Reading *r, int64_t index, Value block, Error *err) {
+static bool read_block(HttpTurn *x, int64_t index, Value block, Error *err) {
     Str type = request_text(block, "type");
-    if (str_eq(type, STR("text"))) {
-        if (request_text(block, "text").n) r->stream->started = true;
-        provider_text(&r->draft, request_text(block, "text"));
-        return true;
-    }
+    if (str_eq(type, STR("text"))) http_turn_text(x, request_text(block, "text"));
     if (!str_eq(type, STR("tool_use"))) return true;
-    r->stream->started = true;
-    ProviderCall *c = provider_call(&r->draft, index, err);
+    ProviderCall *c = http_turn_call(x, index, err);
     if (!c) return false;
     if (c->id.n == 0) buf_add(&c->id, request_text(block, "id"));
     if (c->name.n == 0) buf_add(&c->name, request_text(block, "name"));
@@ -168,88 +159,53 @@ static bool read_block(Reading *r, int64_t index, Value block, Error *err) {
     return !value_is_dict(input) || value_dict(input)->n == 0 || json_write(&c->arguments, input, NULL, err);
 }
 
-static bool read_delta(Reading *r, int64_t index, Value delta, Error *err) {
+static bool read_delta(HttpTurn *x, int64_t index, Value delta, Error *err) {
     Str type = request_text(delta, "type");
-    if (str_eq(type, STR("text_delta"))) {
-        if (request_text(delta, "text").n) r->stream->started = true;
-        provider_text(&r->draft, request_text(delta, "text"));
-    } else if (str_eq(type, STR("input_json_delta"))) {
-        ProviderCall *c = provider_call(&r->draft, index, err);
-        if (!c) return false;
-        buf_add(&c->arguments, request_text(delta, "partial_json"));
-    }
+    if (str_eq(type, STR("text_delta"))) http_turn_text(x, request_text(delta, "text"));
+    if (!str_eq(type, STR("input_json_delta"))) return true;
+    ProviderCall *c = http_turn_call(x, index, err);
+    if (!c) return false;
+    buf_add(&c->arguments, request_text(delta, "partial_json"));
     return true;
 }
 
-static bool read_error(Reading *r, Value error, Error *err) {
+static bool read_error(HttpTurn *x, Value error, Error *err) {
     Str type = request_text(error, "type"), words = request_text(error, "message");
-    r->transient = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
-    Buf quote = { 0 };
-    provider_quote(r->m, words.n ? words : type.n ? type : STR("an error without a message"), 400, &quote);
-    error_set(err, ERR_PROVIDER, "anthropic: " STR_FMT, STR_ARG(buf_str(&quote)));
-    buf_clear(&quote);
-    return false;
+    bool transient = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
+    return http_turn_refused(x, words.n ? words : type, transient, err);
 }
 
-static bool parse(Reading *r, Str text, Value *root, Error *err) {
-    heap_reset(r->heap);
-    if (provider_json(r->heap, text, &r->half, root, err) && value_is_dict(*root)) return true;
-    Buf quote = { 0 };
-    provider_quote(r->m, text, 120, &quote);
-    r->transient = true;
-    error_set(err, ERR_PROVIDER, "anthropic sent what is not a JSON object: " STR_FMT, STR_ARG(buf_str(&quote)));
-    buf_clear(&quote);
-    return false;
-}
-
-static bool on_event(void *ctx, Str event, Str data, Error *err) {
-    Reading *r = ctx;
+static bool on_event(HttpTurn *x, Str event, Str data, Error *err) {
     Value root;
-    if (r->done || data.n == 0) return true;
-    if (!parse(r, data, &root, err)) return false;
+    if (!http_turn_document(x, data, &root, err)) return false;
     Str type = request_text(root, "type").n ? request_text(root, "type") : event;
-    if (str_eq(type, STR("error"))) return read_error(r, request_member(root, "error"), err);
-    if (str_eq(type, STR("message_start"))) read_usage(&r->draft.reply->usage, request_member(request_member(root, "message"), "usage"));
-    if (str_eq(type, STR("content_block_start"))) return read_block(r, request_int(root, "index"), request_member(root, "content_block"), err);
-    if (str_eq(type, STR("content_block_delta"))) return read_delta(r, request_int(root, "index"), request_member(root, "delta"), err);
+    if (str_eq(type, STR("error"))) return read_error(x, request_member(root, "error"), err);
+    if (str_eq(type, STR("message_start"))) read_usage(&x->draft.reply->usage, request_member(request_member(root, "message"), "usage"));
+    if (str_eq(type, STR("content_block_start"))) return read_block(x, request_int(root, "index"), request_member(root, "content_block"), err);
+    if (str_eq(type, STR("content_block_delta"))) return read_delta(x, request_int(root, "index"), request_member(root, "delta"), err);
     if (str_eq(type, STR("message_delta"))) {
-        read_usage(&r->draft.reply->usage, request_member(root, "usage"));
-        read_stop(r, request_text(request_member(root, "delta"), "stop_reason"));
+        read_usage(&x->draft.reply->usage, request_member(root, "usage"));
+        read_stop(x, request_text(request_member(root, "delta"), "stop_reason"));
     }
-    if (str_eq(type, STR("message_stop"))) r->done = true;
+    if (str_eq(type, STR("message_stop"))) x->done = true;
     return true;
 }
 
-static bool on_whole(void *ctx, Str body, Error *err) {
-    Reading *r = ctx;
+static bool on_whole(HttpTurn *x, Str body, Error *err) {
     Value root;
-    if (!parse(r, body, &root, err)) return false;
-    if (str_eq(request_text(root, "type"), STR("error"))) return read_error(r, request_member(root, "error"), err);
+    if (!http_turn_document(x, body, &root, err)) return false;
+    if (str_eq(request_text(root, "type"), STR("error"))) return read_error(x, request_member(root, "error"), err);
     const List *content = request_list(root, "content");
     for (uint32_t i = 0; content && i < content->n; i++)
-        if (!read_block(r, i, content->at[i], err)) return false;
-    read_usage(&r->draft.reply->usage, request_member(root, "usage"));
-    read_stop(r, request_text(root, "stop_reason"));
+        if (!read_block(x, i, content->at[i], err)) return false;
+    read_usage(&x->draft.reply->usage, request_member(root, "usage"));
+    read_stop(x, request_text(root, "stop_reason"));
     return true;
-}
-
-static bool settle(Reading *r, Error *err) {
-    if (!r->draft.finished) return error_set(err, ERR_PROVIDER, "anthropic: the stream ended in the middle of the answer");
-    return provider_finish(&r->draft, err);
 }
 
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
-    ProviderStream stream = { .on_event = on_event, .on_whole = on_whole };
-    Reading r = { .m = m, .draft = { .reply = out, .request = request }, .stream = &stream, .heap = heap_new((size_t)256 << 20) };
-    stream.ctx = &r;
-    Buf body = { 0 };
-    bool ok = write_request(m, request, r.heap, &body, err) && provider_post(m, buf_str(&body), &stream, cancel, retry, wait_ms, err);
-    if (!ok && r.transient) *retry = !stream.started;
-    if (ok && !(ok = settle(&r, err))) *retry = !stream.started && strcmp(out->finish_reason, "content_filter") != 0;
-    provider_draft_clear(&r.draft);
-    heap_free(r.heap);
-    buf_clear(&body);
-    return ok;
+    static const HttpTurnWire wire = { write_request, on_event, on_whole };
+    return http_turn_run(m, &wire, request, cancel, out, retry, wait_ms, err);
 }
 
 static bool open(Model *m, const Project *p, Error *err) {
@@ -257,7 +213,7 @@ static bool open(Model *m, const Project *p, Error *err) {
     Str base = m->def.base_url;
     while (base.n && base.at[base.n - 1] == '/') base.n--;
     const char *path = str_ends(base, STR("/v1")) ? "/messages" : "/v1/messages";       /* both ways of writing it are common */
-    if (!provider_http_open(m, "https://api.anthropic.com", path, "ANTHROPIC_API_KEY", err)) return false;
+    if (!http_turn_open(m, "https://api.anthropic.com", path, "ANTHROPIC_API_KEY", err)) return false;
     m->headers[m->n_headers++] = (ClientHeader){ STR("Content-Type"), STR("application/json") };
     m->headers[m->n_headers++] = (ClientHeader){ STR("anthropic-version"), STR("2023-06-01") };
     if (m->key.n) m->headers[m->n_headers++] = (ClientHeader){ STR("x-api-key"), m->key };

@@ -67,4 +67,4 @@ bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena
 void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out);
 
 /* Recording: every request and reply, redacted, as JSON lines that the provider `replay` reads. The wrapper owns `inner`. */
-bool model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx, Model **out, Error *err);
+Model *model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx);

@@ -1,225 +1,16 @@
-/* What the HTTP providers share: opening, posting, gathering a reply from pieces. */
+/* Gathering a reply from pieces. */
 #include "model/provider.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "artifact/environment.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "net/sse.h"
 #include "value/json.h"
 
-enum { CALLS_MAX = 1024, QUOTE_SPARE = 8192 };      /* QUOTE_SPARE: longer than any key */
-#define REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
-
-/* ---- opening ---- */
-
-static bool add_header(Model *m, Str name, Str text, Error *err) {
-    Buf b = { 0 };
-    if (!environment_expand(text, &b, m->env.secret, m->env.secret_ctx, err)) {
-        buf_clear(&b);
-        return error_wrap(err, "model header " STR_FMT, STR_ARG(name));
-    }
-    m->headers[m->n_headers++] = (ClientHeader){ arena_str(&m->arena, name), arena_str(&m->arena, buf_str(&b)) };
-    buf_clear(&b);
-    return true;
-}
-
-static bool read_key(Model *m, const char *default_env, Error *err) {
-    Str env = m->def.api_key_env;
-    char *name = env.n ? str_dup(env) : str_dup(str_from(default_env));
-    const char *key = getenv(name);
-    bool named = env.n > 0, own_url = m->def.base_url.n > 0;
-    bool ok = key || (own_url && !named);          /* a local server needs none */
-    if (ok && key) {
-        m->key = arena_str(&m->arena, str_from(key));
-        if (m->env.secret) m->env.secret(m->env.secret_ctx, m->key);
-    }
-    if (!ok) {
-        error_set(err, ERR_CONFIG, "model " STR_FMT ": no API key: environment variable %s is not set", STR_ARG(m->def.name), name);
-        error_hint(err, "export %s=…, or set model.api_key_env in harness.md", name);
-    }
-    free(name);
-    return ok;
-}
-
-bool provider_http_open(Model *m, const char *default_url, const char *path, const char *default_key_env, Error *err) {
-    if (m->env.offline) return error_set(err, ERR_CONFIG, "model " STR_FMT ": HARNESS_OFFLINE is set", STR_ARG(m->def.name));
-    Str base = m->def.base_url.n ? m->def.base_url : str_from(default_url);
-    while (base.n && base.at[base.n - 1] == '/') base.n--;
-    if (!str_starts(base, STR("http://")) && !str_starts(base, STR("https://")))
-        return error_set(err, ERR_CONFIG, "model " STR_FMT ": base_url \"" STR_FMT "\" must start with http:// or https://",
-                         STR_ARG(m->def.name), STR_ARG(base));
-    m->url = str_from(arena_fmt(&m->arena, STR_FMT "%s", STR_ARG(base), path));
-    if (!read_key(m, default_key_env, err)) return false;
-    size_t n = value_is_dict(m->def.headers) ? value_dict(m->def.headers)->n : 0;
-    m->headers = ARENA_ARRAY(&m->arena, ClientHeader, n + 8);
-    Entry *e;
-    if (n)
-        for (uint32_t i = 0; dict_next(value_dict(m->def.headers), &i, &e);)
-            if (!add_header(m, value_str(e->key), value_str(e->value), err)) return false;
-    return true;
-}
-
-/* ---- posting ---- */
-
-typedef struct Post { ProviderStream *stream; SseReader *sse; Buf whole; bool is_sse, decided; } Post;
-
-static bool feed(Post *p, Str piece, Error *err) {
-    SseEvent event;
-    for (;;) {
-        Feed got = sse_feed(p->sse, piece, &event, err);
-        piece = (Str){ 0 };
-        if (got == FEED_BAD) return false;
-        if (got == FEED_MORE) return true;
-        if (!p->stream->on_event(p->stream->ctx, event.type, event.data, err)) return false;
-    }
-}
-
-/* An event stream or one JSON document? Servers lie about their content type; the first byte does not. */
-static bool on_data(void *ctx, Str piece, Error *err) {
-    Post *p = ctx;
-    if (!p->decided) {
-        Str start = str_trim(piece);
-        if (start.n == 0) return true;
-        p->is_sse = start.at[0] != '{' && start.at[0] != '[';
-        p->decided = true;
-    }
-    if (p->is_sse) return feed(p, piece, err);
-    buf_add(&p->whole, piece);
-    return !p->whole.full || error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", REPLY_MAX);
-}
-
-static bool is_transient(int status) { return status == 408 || status == 409 || status == 429 || status >= 500; }
-
-/* Retry-After: seconds, or the milliseconds that some servers give beside it. */
-static int64_t retry_after(const ClientResponse *r) {
-    Str ms = client_header(r, STR("retry-after-ms")), s = client_header(r, STR("retry-after"));
-    char text[32];
-    snprintf(text, sizeof text, STR_FMT, STR_ARG(str_sub(ms.n ? ms : s, 0, 20)));
-    char *end;
-    double n = strtod(text, &end);
-    if (end == text || n < 0) return -1;
-    return (int64_t)(ms.n ? n : n * 1000);
-}
-
-void provider_quote(const Model *m, Str words, size_t max, Buf *out) {
-    Buf text = { 0 };
-    buf_add(&text, str_sub(words, 0, max + QUOTE_SPARE));
-    if (m->env.redact) m->env.redact(m->env.secret_ctx, &text);
-    size_t n = text.n < max ? text.n : max;
-    while (n && n < text.n && ((unsigned char)text.at[n] & 0xc0) == 0x80) n--;      /* not in the middle of a character */
-    buf_add(out, str_sub(buf_str(&text), 0, n));
-    buf_clear(&text);
-}
-
-/* The provider's own words: {"error": {"message": …}}, {"error": "…"}, {"message": …}, or the text itself. */
-static void error_words(const Model *m, Str body, Buf *out) {
-    Heap *h = heap_new((size_t)8 << 20);
-    Value root;
-    Str words = str_trim(body);
-    if (json_read(h, body, NULL, &root, NULL) && value_is_dict(root)) {
-        Value *e = dict_find_str(value_dict(root), STR("error"));
-        if (e && value_is_dict(*e)) root = *e;
-        Value *text = dict_find_str(value_dict(root), STR("message"));
-        if (text && value_is_string(*text)) words = value_str(*text);
-        else if (e && value_is_string(*e)) words = value_str(*e);
-    }
-    provider_quote(m, words, 400, out);
-    heap_free(h);
-}
-
-static bool status_error(Model *m, const ClientResponse *r, Error *err) {
-    Buf words = { 0 };
-    error_words(m, buf_str(&r->body), &words);
-    error_set(err, ERR_PROVIDER, "%s answered %d: " STR_FMT, m->provider->name, r->status, STR_ARG(buf_str(&words)));
-    if (r->status == 401 || r->status == 403) error_hint(err, "is the API key right?");
-    if (r->status == 404) error_hint(err, "is the model's name, and base_url, right?");
-    buf_clear(&words);
-    return false;
-}
-
-bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *retry, int64_t *wait_ms, Error *err) {
-    Post post = { .stream = s, .sse = sse_new(0), .whole = { .limit = REPLY_MAX } };
-    ClientResponse response = { 0 };
-    ClientRequest request = { .method = STR("POST"), .url = m->url, .headers = m->headers, .n_headers = m->n_headers, .body = body,
-                              .has_body = true, .timeout_ms = m->def.timeout_ms ? m->def.timeout_ms : 600000, .max_body = REPLY_MAX,
-                              .on_data = on_data, .ctx = &post };
-    bool ok = client_send(m->env.client, &request, cancel, &response, err);
-    *retry = false;
-    *wait_ms = -1;
-    if (!ok) {
-        bool lost = err->kind == ERR_IO || (err->kind == ERR_TIMEOUT && !cancel_expired(cancel));
-        *retry = lost && !s->started;
-        if (lost) err->kind = ERR_PROVIDER, error_wrap(err, "%s", m->provider->name);
-    } else if (response.status < 200 || response.status > 299) {
-        *retry = is_transient(response.status);
-        *wait_ms = retry_after(&response);
-        ok = status_error(m, &response, err);
-        if (response.status >= 300 && response.status < 400) error_hint(err, "redirects are not followed with an API key: set base_url to the final address");
-    } else if (post.decided && !post.is_sse) {
-        ok = s->on_whole(s->ctx, buf_str(&post.whole), err);
-    }
-    client_response_clear(&response);
-    sse_free(post.sse);
-    buf_clear(&post.whole);
-    return ok;
-}
-
-/* ---- reading ---- */
-
-/* The value of a \\uXXXX that begins here, else 0. */
-static unsigned escape_at(Str s, size_t i) {
-    unsigned c = 0;
-    if (s.n - i < 6 || s.at[i] != '\\' || s.at[i + 1] != 'u') return 0;
-    for (size_t k = i + 2; k < i + 6; k++) {
-        char d = s.at[k];
-        if (d >= '0' && d <= '9') c = c * 16 + (unsigned)(d - '0');
-        else if ((d | 32) >= 'a' && (d | 32) <= 'f') c = c * 16 + (unsigned)((d | 32) - 'a') + 10;
-        else return 0;
-    }
-    return c;
-}
-
-static bool is_high(unsigned c) { return c >= 0xd800 && c <= 0xdbff; }
-static bool is_low(unsigned c) { return c >= 0xdc00 && c <= 0xdfff; }
-
-/* A first half alone is kept for later, a second half alone gets the one that was kept; one without the other is U+FFFD. */
-static void join_halves(Str text, unsigned *half, Buf *out) {
-    for (size_t i = 0; i < text.n;) {
-        unsigned c = escape_at(text, i);
-        if (is_high(c) && i + 6 < text.n && is_low(escape_at(text, i + 6))) {
-            buf_add(out, str_sub(text, i, i + 12));
-            i += 12;
-        } else if (is_high(c)) {
-            *half = c;
-            i += 6;
-        } else if (is_low(c)) {
-            if (*half) buf_add_fmt(out, "\\u%04x\\u%04x", *half, c);
-            else buf_add(out, STR("\\ufffd"));
-            *half = 0;
-            i += 6;
-        } else {
-            size_t n = text.at[i] == '\\' && i + 1 < text.n ? 2 : 1;
-            buf_add(out, str_sub(text, i, i + n));
-            i += n;
-        }
-    }
-}
-
-bool provider_json(Heap *heap, Str text, unsigned *half, Value *out, Error *err) {
-    if (json_read(heap, text, NULL, out, NULL)) return true;
-    Buf whole = { 0 };
-    join_halves(text, half, &whole);
-    bool ok = json_read(heap, buf_str(&whole), NULL, out, err);
-    buf_clear(&whole);
-    return ok;
-}
-
-/* ---- gathering ---- */
+enum { CALLS_MAX = 1024 };
 
 void provider_text(ProviderDraft *d, Str piece) {
     if (piece.n == 0) return;
-    d->reply->text.limit = REPLY_MAX;
+    d->reply->text.limit = PROVIDER_REPLY_MAX;
     buf_add(&d->reply->text, piece);
     if (d->request->on_text) d->request->on_text(d->request->ctx, piece);
 }
@@ -235,7 +26,7 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
         d->cap = d->cap ? 2 * d->cap : 4;
         d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
     }
-    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = REPLY_MAX } };
+    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = PROVIDER_REPLY_MAX } };
     return &d->calls[d->n++];
 }
 
@@ -265,14 +56,14 @@ static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool c
 
 bool provider_finish(ProviderDraft *d, Error *err) {
     ModelReply *r = d->reply;
-    if (r->text.full) return error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", REPLY_MAX);
-    if (!r->heap) r->heap = heap_new(2 * REPLY_MAX);
+    if (r->text.full) return error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", PROVIDER_REPLY_MAX);
+    if (!r->heap) r->heap = heap_new(2 * PROVIDER_REPLY_MAX);
     List *list = list_new(r->heap, d->n, err);
     if (!list) return false;
     r->truncated = strcmp(r->finish_reason, "length") == 0;
     for (size_t i = 0; i < d->n; i++) {
         if (d->calls[i].name.n == 0) return error_set(err, ERR_PROVIDER, "the reply has a tool call without a name");
-        if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", REPLY_MAX);
+        if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", PROVIDER_REPLY_MAX);
         settle_id(d, i);
         if (!add_call(d, list, &d->calls[i], r->truncated && i + 1 == d->n, err)) return false;
     }

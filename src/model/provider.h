@@ -27,25 +27,11 @@ struct Model {
     void *data;                          /* the provider's own */
 };
 
-/* provider.c: what the HTTP providers share. */
-bool provider_http_open(Model *m, const char *default_url, const char *path, const char *default_key_env, Error *err);
-/* POSTs `body`, feeding each server-sent event's data to `on_event`; a plain JSON answer (no event stream) goes to `on_whole`. */
-typedef struct ProviderStream {
-    bool (*on_event)(void *ctx, Str event, Str data, Error *err);
-    bool (*on_whole)(void *ctx, Str body, Error *err);
-    void *ctx;
-    bool started;                        /* some of the reply was delivered: no retry from here on */
-} ProviderStream;
-/* One document of a stream, read into `heap`. A character outside the BMP that a server cut in two (half a \\u pair in one piece,
- * half in the next) is put together again: *half, zero at the start of a stream, is what the next piece must complete. */
-bool provider_json(Heap *heap, Str text, unsigned *half, Value *out, Error *err);
-/* What a server said, for a message: without secrets, then at most `max` bytes (so that no cut leaves half of one). */
-void provider_quote(const Model *m, Str words, size_t max, Buf *out);
-bool provider_post(Model *m, Str body, ProviderStream *s, Cancel *cancel, bool *retry, int64_t *wait_ms, Error *err);
+#define PROVIDER_REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
 
 /* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */
 typedef struct ProviderCall { Buf id, name, arguments; int64_t index; } ProviderCall;
-typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; bool finished; } ProviderDraft;
+typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; } ProviderDraft;
 void provider_text(ProviderDraft *d, Str piece);
 ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* made when new; NULL past 1024 of them */
 /* Checks ids (missing and duplicate ones get new ones) and moves the calls into the reply. */

@@ -114,7 +114,8 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     Buf text = { 0 };
     Take *expected = NULL;
     ProviderDraft draft = { .reply = out, .request = request };
-    bool ok = cancel_check(cancel, err) && tape_request(request, &text, err);
+    bool ok = cancel_check(cancel, err);
+    tape_request(request, &text);
     Take *found = ok ? take_next(r, buf_str(&text), &expected) : NULL;
     ok = ok && (found ? answer(found, &draft, err) : differs(buf_str(&text), expected, err));
     provider_draft_clear(&draft);

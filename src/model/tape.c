@@ -56,8 +56,7 @@ static void write_calls(Buf *b, const List *calls) {
     buf_add_char(b, ']');
 }
 
-bool tape_request(const ModelRequest *r, Buf *out, Error *err) {
-    (void)err;
+void tape_request(const ModelRequest *r, Buf *out) {
     const List *messages = value_list(r->messages), *tools = value_is_list(r->tools) ? value_list(r->tools) : NULL;
     size_t start = out->n;
     buf_add(out, STR("{\"messages\":["));
@@ -81,7 +80,6 @@ bool tape_request(const ModelRequest *r, Buf *out, Error *err) {
     out->n = start;
     buf_add(out, buf_str(&neutral));
     buf_clear(&neutral);
-    return true;
 }
 
 bool tape_reply(const ModelReply *r, Buf *out, Error *err) {

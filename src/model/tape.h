@@ -4,7 +4,7 @@
 #include "model/model.h"
 
 /* Appends the request's comparable form, as JSON. */
-bool tape_request(const ModelRequest *r, Buf *out, Error *err);
+void tape_request(const ModelRequest *r, Buf *out);
 bool tape_reply(const ModelReply *r, Buf *out, Error *err);
 /* Replaces UUIDs and RFC 3339 times by <uuid> and <time>. */
 void tape_neutral(Buf *text);

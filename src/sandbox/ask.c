@@ -61,15 +61,16 @@ static bool is_proxy(const Ask *a, const Address *to, socklen_t n) {
            && to->v4.sin_port == htons(a->port);
 }
 
+/* A host alone means the ports of the web. */
 static void note_refused(Ask *a, const Address *to) {
     char text[INET6_ADDRSTRLEN] = "";
-    if (to->any.sa_family == AF_INET) {
-        inet_ntop(AF_INET, &to->v4.sin_addr, text, sizeof text);
-        buf_add_fmt(&a->denied, "connect to %s port %u\t--allow-domain HOST\n", text, ntohs(to->v4.sin_port));
-    } else if (to->any.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &to->v6.sin6_addr, text, sizeof text);
-        buf_add_fmt(&a->denied, "connect to [%s] port %u\t--allow-domain HOST\n", text, ntohs(to->v6.sin6_port));
-    }
+    bool v4 = to->any.sa_family == AF_INET;
+    if (!v4 && to->any.sa_family != AF_INET6) return;
+    unsigned port = ntohs(v4 ? to->v4.sin_port : to->v6.sin6_port);
+    inet_ntop(to->any.sa_family, v4 ? (const void *)&to->v4.sin_addr : &to->v6.sin6_addr, text, sizeof text);
+    buf_add_fmt(&a->denied, "connect to %s%s%s port %u\t--allow-domain HOST", v4 ? "" : "[", text, v4 ? "" : "]", port);
+    if (port != 80 && port != 443) buf_add_fmt(&a->denied, ":%u", port);
+    buf_add_char(&a->denied, '\n');
 }
 
 /* A blocking socket is made non-blocking for the moment of the call, so that a full queue holds up nobody else. */

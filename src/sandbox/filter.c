@@ -1,5 +1,4 @@
 #include "sandbox/filter.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -13,9 +12,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/library.h"
 #include "base/mem.h"
 
-#define LIBRARY "libseccomp.so.2"
 #define FUNCTIONS(X) X(seccomp_init) X(seccomp_release) X(seccomp_attr_set) X(seccomp_rule_add_array) X(seccomp_export_bpf)
 
 /* Written once, by load(), and only read then. */
@@ -23,25 +22,17 @@ static struct {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
 #undef X
-    bool ok;
-    char problem[200];
-} library;
+} api;
+static Library library = { .what = "libseccomp", .file = "libseccomp.so.2" };
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) {
-        snprintf(library.problem, sizeof library.problem, "cannot load libseccomp: %s", dlerror());
-        return;
-    }
-    library.ok = true;
-#define X(name) *(void **)&library.name = dlsym(handle, #name); \
-    if (!library.name) { \
-        library.ok = false; \
-        snprintf(library.problem, sizeof library.problem, "cannot load libseccomp: " LIBRARY " lacks " #name); \
-    }
-    FUNCTIONS(X)
+    static const LibraryFunction functions[] = {
+#define X(name) { #name, (void **)&api.name },
+        FUNCTIONS(X)
 #undef X
+    };
+    library_load(&library, functions, sizeof functions / sizeof *functions);
 }
 
 /* A filter in the making. `problem` is the first one, as a negative errno; the rules after it are not tried. */
@@ -51,7 +42,7 @@ static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACC
 
 static void rule(Build *b, uint32_t action, int call, const char *name, unsigned n, const struct scmp_arg_cmp *args) {
     if (b->problem) return;
-    int rc = library.seccomp_rule_add_array(b->ctx, action, call, n, args);
+    int rc = api.seccomp_rule_add_array(b->ctx, action, call, n, args);
     if (rc == -EDOM || rc == -EEXIST) return;            /* not on this machine's architecture; said twice */
     if (rc < 0) b->problem = rc, b->what = name;
 }
@@ -240,7 +231,7 @@ static void add_all(Build *b, unsigned variant) {
 
 static bool export_to(Build *b, int fd, Filter *out, Error *err) {
     struct stat st;
-    int rc = library.seccomp_export_bpf(b->ctx, fd);
+    int rc = api.seccomp_export_bpf(b->ctx, fd);
     if (rc < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
         return error_set(err, ERR_SANDBOX, "seccomp: write the filter: %s", strerror(rc < 0 ? -rc : errno));
     size_t bytes = (size_t)st.st_size;
@@ -256,9 +247,9 @@ static bool export_to(Build *b, int fd, Filter *out, Error *err) {
 /* Other ABIs than the native one end the process: their call numbers mean other calls. */
 static bool build(Build *b, unsigned variant, int fd, Filter *out, Error *err) {
     if (!b->ctx) return error_set(err, ERR_SANDBOX, "seccomp: no filter could be made");
-    if (library.seccomp_attr_set(b->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
+    if (api.seccomp_attr_set(b->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
         return error_set(err, ERR_SANDBOX, "seccomp: other ABIs cannot be refused");
-    (void)library.seccomp_attr_set(b->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* a search tree; older libraries have none */
+    (void)api.seccomp_attr_set(b->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* a search tree; older libraries have none */
     add_all(b, variant);
     if (b->problem) return error_set(err, ERR_SANDBOX, "seccomp: rule for %s: %s", b->what, strerror(-b->problem));
     if (fd < 0) return error_set(err, ERR_SANDBOX, "seccomp: memfd: %m");
@@ -268,11 +259,11 @@ static bool build(Build *b, unsigned variant, int fd, Filter *out, Error *err) {
 bool filter_build(unsigned variant, Filter *out, Error *err) {
     pthread_once(&library_once, load);
     if (!library.ok) return error_set(err, ERR_SANDBOX, "%s", library.problem);
-    Build b = { .ctx = library.seccomp_init(SCMP_ACT_ALLOW) };
+    Build b = { .ctx = api.seccomp_init(SCMP_ACT_ALLOW) };
     int fd = memfd_create("filter", MFD_CLOEXEC);
     bool ok = build(&b, variant, fd, out, err);
     if (fd >= 0) close(fd);
-    if (b.ctx) library.seccomp_release(b.ctx);
+    if (b.ctx) api.seccomp_release(b.ctx);
     return ok;
 }
 

@@ -68,7 +68,7 @@ static bool keep_writable(const char *const *write, Error *err) {
 
 static bool protect_path(const char *path, Error *err) {
     int fd = copy_mounts(path);
-    if (fd < 0) return true;
+    if (fd < 0) return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_SANDBOX, "protect %s: %m", path);
     bool ok = (read_only(fd, "", AT_EMPTY_PATH) || error_set(err, ERR_SANDBOX, "protect %s: %m", path)) && put_mounts(fd, path, err);
     close(fd);
     return ok;

@@ -30,7 +30,7 @@ typedef struct HostCalls {
     bool (*task)(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
     bool (*emit)(Host *h, Str name, Value payload, Error *err);
     bool (*log)(Host *h, LogLevel level, Str message, Error *err);
-    bool (*program)(Host *h, const SandboxCommand *command, Error *err);   /* told of each program before it starts */
+    bool (*program)(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);   /* runs one, with its events */
     bool (*confirm_write)(Host *h, Str path, Error *err);      /* a sensitive name: asks, or refuses */
 } HostCalls;
 
@@ -57,6 +57,9 @@ struct Host {
 
 /* A line for the log: to HostCalls.log, or without one to `log`. h may be NULL: nowhere. */
 bool host_log(Host *h, LogLevel level, Str message, Error *err);
+
+/* Runs a program under the host's rules: through HostCalls.program where there is one, so that events tell of it. */
+bool host_run_program(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);
 
 /* Makes every host module, for tools and for hooks, in *heap, frozen: for ProjectInput.predeclared and hook_predeclared.
  * The heap must outlive every project loaded with it. Implements host_names.def name by name, and nothing else. All functions are

@@ -96,7 +96,7 @@ static bool exec_run(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     if (!h || !h->sandbox || !h->rules) return error_set(err, ERR_SCRIPT, "not available here");
     Run r = { 0 };
     SandboxResult res = { 0 };
-    bool ok = prepare(&r, h, a, err) && (!h->calls || !h->calls->program || h->calls->program(h, &r.command, err)) && sandbox_run(h->sandbox, h->rules, &r.command, vm_cancel(vm), &res, err) && result_value(vm, &res, out, err);
+    bool ok = prepare(&r, h, a, err) && host_run_program(h, &r.command, vm_cancel(vm), &res, err) && result_value(vm, &res, out, err);
     sandbox_result_clear(&res);
     VEC_CLEAR(&r.argv);
     VEC_CLEAR(&r.env);

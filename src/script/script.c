@@ -18,6 +18,11 @@ const HostCalls *script_calls(Vm *vm) {
     return h && h->calls ? h->calls : &none;
 }
 
+bool host_run_program(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
+    if (h->calls && h->calls->program) return h->calls->program(h, command, cancel, out, err);
+    return sandbox_run(h->sandbox, h->rules, command, cancel, out, err);
+}
+
 bool host_log(Host *h, LogLevel level, Str message, Error *err) {
     if (!h) return true;
     if (h->calls && h->calls->log) return h->calls->log(h, level, message, err);

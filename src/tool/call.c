@@ -74,6 +74,7 @@ bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *e
     Pipe *p = pipe_take(run, call, cancel, out);
     if (pipe_resolve(p)) reach_result(p);
     if (!p->broken) pipe_finish(p);
+    if (!p->broken && call->ended) call->ended(call->ended_ctx, out);
     if (!p->broken) return true;
     if (err) *err = p->err;
     result_clear(out);

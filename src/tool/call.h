@@ -32,6 +32,8 @@ typedef struct Call {
                                             has one of its own: it would wait for the script otherwise */
     bool wait;                           /* a background tool is waited for (harness call) */
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */
+    void (*ended)(void *ctx, const Result *r);       /* told of the result at once, on the call's thread; may be NULL */
+    void *ended_ctx;
     /* --trace: each step as it ends. */
     void (*trace)(void *ctx, const char *step, int64_t elapsed_ns, Str detail);
     void *trace_ctx;

@@ -187,7 +187,8 @@ bool grep_pattern_init(GrepPattern *p, Str pattern, bool ignore_case, Arena *are
     if (!r.give_up && r.best.n) {
         p->literal = arena_str(arena, buf_str(&r.best));
         p->rare = rarest(p->literal);
-        if (r.plain) regex_free(regex), p->regex = NULL;
+        /* Of a line that ends with \r\n the \r is no part: text with one must be looked for in the line alone. */
+        if (r.plain && !memchr(p->literal.at, '\r', p->literal.n)) regex_free(regex), p->regex = NULL;
     }
     buf_clear(&r.run);
     buf_clear(&r.best);

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "tool/guard_judge.h"
 
 /* ---- options ---- */
@@ -41,27 +42,6 @@ static void judge_rimraf(Guard *j, const GuardField *args, size_t n) {
 
 /* ---- devices ---- */
 
-/* The path without "//", "/./" and "x/..". */
-static Str normal_path(Arena *arena, Str path) {
-    char *out = arena_alloc(arena, path.n + 2);
-    size_t n = 0;
-    for (size_t i = 0; i < path.n;) {
-        while (i < path.n && path.at[i] == '/') i++;
-        size_t from = i;
-        while (i < path.n && path.at[i] != '/') i++;
-        Str part = str_sub(path, from, i);
-        if (part.n == 0 || str_eq(part, STR("."))) continue;
-        if (str_eq(part, STR(".."))) {
-            while (n > 0 && out[--n] != '/') {}
-            continue;
-        }
-        out[n++] = '/';
-        memcpy(out + n, part.at, part.n);
-        n += part.n;
-    }
-    return (Str){ out, n };
-}
-
 static bool is_harmless_device(Str name) {
     static const char *const names[] = { "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "ptmx", "console", "fd", "log" };
     static const char *const prefixes[] = { "fd/", "pts/", "shm/", "mqueue/", "tcp/", "udp/", "ttyS", "ttyUSB", "ttyACM" };
@@ -75,7 +55,7 @@ static bool is_harmless_device(Str name) {
 void guard_rules_target(Guard *j, const GuardField *path, const char *how) {
     Str s = path->text;
     if (s.n == 0 || s.at[0] != '/') return;
-    s = normal_path(j->arena, s);
+    s = path_normal(j->arena, s);
     if (str_eq(s, STR("/proc/sysrq-trigger")))
         guard_judge_raise(j, GUARD_REFUSE, "%s writes to " STR_FMT ", which can end the machine's run", how, STR_ARG(s));
     if (!str_starts(s, STR("/dev/"))) return;

@@ -121,7 +121,9 @@ static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *ou
     return ok;
 }
 
-static bool tell_program(Host *h, const SandboxCommand *command, Error *err) { return pipe_program(pipe_of(h), h->rules, command, err); }
+static bool run_program(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
+    return pipe_run_program(pipe_of(h), h->rules, command, cancel, out, err);
+}
 
 static bool reach_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {
     Run *r = pipe_of(h)->f.run;
@@ -145,5 +147,5 @@ static bool confirm_write(Host *h, Str path, Error *err) {
 
 const HostCalls runtime_host_calls = {
     .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
-    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = tell_program, .confirm_write = confirm_write,
+    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = run_program, .confirm_write = confirm_write,
 };

@@ -2,20 +2,19 @@
 #include "base/utf8.h"
 #include "tool/pipe.h"
 
-bool pipe_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
+static bool tell_applied(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
     if (!pipe_listened(p) && !pipe_traced(p)) return true;
-    Buf layers = { 0 }, data = { 0 };
+    Buf layers = { 0 }, data = { 0 }, keys = { 0 };
     sandbox_layers(rules, &layers);
     pipe_trace(p, "sandbox", STR_FMT, STR_ARG(buf_str(&layers)));
-    event_data_start(&data);
-    event_data_str(&data, "id", p->f.call_id);
-    event_data_str(&data, "program", str_from(command->argv[0]));
-    event_data_str(&data, "layers", str_trim(buf_str(&layers)));
-    Buf keys = { 0 };
     buf_add_char(&keys, '[');
     for (size_t i = 0; command->env && command->env[i]; i++)
         buf_add_fmt(&keys, "%s\"%.*s\"", i ? "," : "", (int)strcspn(command->env[i], "="), command->env[i]);
     buf_add_char(&keys, ']');
+    event_data_start(&data);
+    event_data_str(&data, "id", p->f.call_id);
+    event_data_str(&data, "program", str_from(command->argv[0]));
+    event_data_str(&data, "layers", str_trim(buf_str(&layers)));
     event_data_raw(&data, "envKeys", buf_str(&keys));
     event_data_end(&data);
     bool ok = event_emit(p->f.run->events, pipe_place(p), EVENT_SANDBOX_APPLIED, buf_str(&data), err);
@@ -25,10 +24,30 @@ bool pipe_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *comm
     return ok;
 }
 
+/* What the supervisor refused, one event each: "connect to 192.0.2.1 port 80". */
+static bool tell_denied(Pipe *p, Str denied, Error *err) {
+    bool ok = true;
+    for (Str line; ok && pipe_listened(p) && str_next_line(&denied, &line);) {
+        ptrdiff_t tab = str_find_char(line, '\t');
+        Buf data = { 0 };
+        event_data_start(&data);
+        event_data_str(&data, "id", p->f.call_id);
+        event_data_str(&data, "what", str_sub(line, 0, tab < 0 ? line.n : (size_t)tab));
+        event_data_end(&data);
+        ok = event_emit(p->f.run->events, pipe_place(p), EVENT_SANDBOX_DENIED, buf_str(&data), err);
+        buf_clear(&data);
+    }
+    return ok;
+}
+
+bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
+    return tell_applied(p, rules, command, err) && sandbox_run(p->f.runtime->sandbox, rules, command, cancel, out, err)
+        && tell_denied(p, buf_str(&out->denied), err);
+}
+
 bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxResult *out, Error *err) {
     SandboxRules rules;
-    if (!runtime_rules(f->runtime, &rules, err) || !pipe_program(f->host->call, &rules, command, err)) return false;
-    if (!sandbox_run(f->runtime->sandbox, &rules, command, f->cancel, out, err)) return false;
+    if (!runtime_rules(f->runtime, &rules, err) || !pipe_run_program(f->host->call, &rules, command, f->cancel, out, err)) return false;
     if (out->timed_out) f->timed_out = f->retryable = true;
     f->exit_code = out->exit_code;
     return true;

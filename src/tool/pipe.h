@@ -74,6 +74,7 @@ void pipe_event_start(Pipe *p);                              /* p->data = {"id":
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
 void pipe_trace(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
-bool pipe_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err);   /* kind_program.c: tells what will hold it */
+/* kind_program.c: the one way in which a call starts a program; its events say what holds it and what it was denied. */
+bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);
 /* Asks the hooks of an event about a payload in p->f.heap. */
 void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcome *out);

@@ -3,42 +3,16 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/path.h"
 #include "tool/state.h"
 
-typedef struct Paths { Runtime *rt; VEC(const char *) at; } Paths;
+typedef struct Paths { Runtime *rt; Table at; } Paths;       /* each once; the runtime's arena holds them */
 
-static void add(Paths *l, const char *path) {
-    for (size_t i = 0; i < l->at.n; i++)
-        if (strcmp(l->at.at[i], path) == 0) return;
-    VEC_PUSH(&l->at, path);
-}
+static void add(Paths *l, const char *path) { table_put(&l->at, str_from(path), l); }
 
-/* "." and ".." parts and doubled slashes taken out, by text: what may not exist yet has no real path. */
-static char *clean(Arena *arena, Str path) {
-    char *out = arena_alloc(arena, path.n + 2);
-    size_t n = 0;
-    for (size_t i = 0; i < path.n;) {
-        while (i < path.n && path.at[i] == '/') i++;
-        size_t from = i;
-        while (i < path.n && path.at[i] != '/') i++;
-        Str part = str_sub(path, from, i);
-        if (part.n == 0 || str_eq(part, STR("."))) continue;
-        if (str_eq(part, STR(".."))) {
-            while (n > 0 && out[--n] != '/') {}
-            continue;
-        }
-        out[n++] = '/';
-        memcpy(out + n, part.at, part.n);
-        n += part.n;
-    }
-    if (n == 0) out[n++] = '/';
-    out[n] = 0;
-    return out;
-}
-
-static char *absolute(Runtime *rt, Str base, Str path) {
-    if (path.n && path.at[0] == '/') return clean(&rt->arena, path);
-    return clean(&rt->arena, str_from(arena_fmt(&rt->arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(path))));
+static const char *absolute(Runtime *rt, Str base, Str path) {
+    if (path.n && path.at[0] == '/') return path_normal(&rt->arena, path).at;
+    return path_normal(&rt->arena, str_from(arena_fmt(&rt->arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(path)))).at;
 }
 
 static bool inside(const char *path, Str root) {
@@ -50,8 +24,8 @@ static bool inside(const char *path, Str root) {
 /* A program that stands inside the project is as much part of the rules as the file that names it. A link counts with both ends. */
 static void add_program(Paths *l, Str folder, Str word) {
     Runtime *rt = l->rt;
-    
-    char *path = absolute(rt, folder, word), real[PATH_MAX];
+    char real[PATH_MAX];
+    const char *path = absolute(rt, folder, word);
     struct stat st;
     if (!inside(path, rt->project->root) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
     add(l, path);
@@ -129,14 +103,14 @@ const char *const *runtime_protected(Runtime *rt) {
     Paths l = { .rt = rt };
     const Project *p = rt->project;
     for (size_t i = 0; i < p->loaded_files.n; i++) {
-        char *path = absolute(rt, p->root, p->loaded_files.at[i]);
+        const char *path = absolute(rt, p->root, p->loaded_files.at[i]);
         if (!is_whole_workspace(rt, path)) add(&l, path);
     }
     add_programs(&l);
     add_git(&l, p->root);
     if (!str_eq(runtime_workspace(rt), p->root)) add_git(&l, runtime_workspace(rt));
     const char **out = ARENA_ARRAY(&rt->arena, const char *, l.at.n + 1);
-    if (l.at.n) memcpy(out, l.at.at, l.at.n * sizeof *out);
-    VEC_CLEAR(&l.at);
+    for (size_t i = 0; i < l.at.n; i++) out[i] = l.at.entry[i].key.at;
+    table_clear(&l.at);
     return out;
 }

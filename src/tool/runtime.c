@@ -65,12 +65,17 @@ static bool set_rules(Runtime *rt, Error *err) {
     return true;
 }
 
+static void on_proxy(void *ctx, Str host, uint16_t port, bool allowed, const char *why) {
+    const Runtime *rt = ctx;
+    if (!allowed) LOG_WRITE(rt->config.log, LOG_INFO, "network: a program may not reach " STR_FMT ":%u: %s", STR_ARG(host), port, why);
+}
+
 /* The proxy is a thread and a port: it is there when the first program needs it. */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     bool ok = true;
     pthread_mutex_lock(&rt->lock);
     if (rt->rules.net == SANDBOX_NET_PROXY && !rt->proxy) {
-        ok = proxy_start(rt->net, NULL, NULL, &rt->proxy, err);
+        ok = proxy_start(rt->net, on_proxy, rt, &rt->proxy, err);
         if (ok) rt->rules.proxy_port = proxy_port(rt->proxy);
     }
     *out = rt->rules;
@@ -206,7 +211,16 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict };
-    return project_load(&in, &rt->project, problems);
+    return project_load(&in, &rt->project, problems) && safety_check(rt->project, problems);
+}
+
+/* Best effort is a choice, but not a silent one. */
+static void warn_of_less(const Runtime *rt) {
+    SandboxRules strict = rt->rules;
+    Error why = { 0 };
+    if (rt->rules.mode != SANDBOX_BEST_EFFORT) return;
+    strict.mode = SANDBOX_STRICT;
+    if (!sandbox_available(&strict, &why)) LOG_WRITE(rt->config.log, LOG_WARN, "%s: programs are not fully confined (sandbox.mode: best-effort)", why.msg);
 }
 
 static bool restrain(Runtime *rt, Error *err) {
@@ -227,6 +241,7 @@ static bool restrain(Runtime *rt, Error *err) {
 static bool prepare(Runtime *rt, Error *err) {
     limits_from(rt->project, &rt->limits);
     if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
+    warn_of_less(rt);
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);

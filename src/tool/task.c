@@ -229,6 +229,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.hooks = copy_names(a, c->hooks, c->n_hooks);
     t->call.key = arena_str(a, p->f.idempotency_key);
     t->call.trace = NULL;
+    t->call.ended = NULL;
     t->entry = p->f.entry;
     t->args_changed = p->args_changed;
 }

@@ -39,6 +39,22 @@ test('exec.run works with network.allowed_domains', t => {
   assert.match(p.call('x', {}, ['--yes']).value.stdout, /^http:\/\/.*:\d+\n$/);
 });
 
+test('what a program was denied is an event', t => {
+  const p = caller(t, {
+    'harness.md': '---\nnetwork: { allowed_domains: [example.com] }\n---\n',
+    '.harness/tools/x.md': tool('return exec.run("python3", ["-c", "import socket; socket.create_connection((\'192.0.2.1\', 8080))"])'),
+  });
+  assert.match(p.call('x', {}, ['--yes']).value.stderr, /PermissionError|Operation not permitted|Permission denied/);
+  assert.deepEqual(p.events('sandbox.denied').map(e => e.data.what), ['connect to 192.0.2.1 port 8080']);
+});
+
+test('best effort says what it lacks', t => {
+  const p = caller(t, { 'harness.md': '---\nsandbox: { mode: best-effort }\n---\n', '.harness/tools/x.md': tool('return exec.run("true")') });
+  const less = p.run(['call', 'x', '--yes'], { env: { HARNESS_TEST_LANDLOCK_ABI: '0' } });
+  assert.match(less.stderr, /the kernel lacks Landlock.*not fully confined \(sandbox\.mode: best-effort\)/);
+  assert.doesNotMatch(p.run(['call', 'x', '--yes']).stderr, /not fully confined/);
+});
+
 test('command hooks do, too', t => {
   const p = caller(t, {
     'harness.md': '---\nnetwork: { allowed_domains: [example.com] }\n---\n', '.harness/tools/x.md': tool('return 1'), 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
