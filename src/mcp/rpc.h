@@ -1,0 +1,38 @@
+/* JSON-RPC 2.0 messages: told apart, and written. Both sides use it. */
+#pragma once
+#include "base/feed.h"
+#include "value/json.h"
+
+enum { RPC_MESSAGE_MAX = 16 << 20, RPC_DEPTH_MAX = 128 };
+
+typedef enum { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR } RpcKind;
+
+typedef struct RpcMessage {              /* values live in the heap it was read into */
+    RpcKind kind;
+    Value id;                            /* string or integer; GONE: a notification, or an error about a message nobody could read */
+    Str method;
+    Value params;                        /* a dict; GONE: none */
+    Value result;                        /* of RPC_RESULT, a dict */
+    int64_t code;                        /* of RPC_ERROR */
+    Str message;
+    Value data;                          /* of RPC_ERROR; GONE: none */
+} RpcMessage;
+
+/* Tells what `v` (one JSON document) is. On failure *code is RPC_INVALID_REQUEST and out->id is set when it can be answered. */
+bool rpc_message(Value v, RpcMessage *out, int *code, Error *err);
+/* Reads a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX, then rpc_message. *code: what to answer with. */
+bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);
+
+/* Whole messages, appended to `out` without a line break. Values that have no JSON form cannot come here: what scripts make has been
+ * checked. params and result may be GONE: left out, and {}. */
+void rpc_write_request(Buf *out, Value id, Str method, Value params);
+void rpc_write_notification(Buf *out, Str method, Value params);
+void rpc_write_result(Buf *out, Value id, Value result);
+void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is JSON text already */
+void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: null */
+
+/* Lines of a stream (stdio): fed with bytes, gives whole lines. One that is longer than RPC_MESSAGE_MAX is dropped to its end and told of
+ * once as FEED_BAD (ERR_LIMIT); the reader goes on behind it. Empty lines are passed over. Memory stays within RPC_MESSAGE_MAX. */
+typedef struct RpcLines { Buf held; size_t used; bool skipping; } RpcLines;      /* zero-initialise */
+Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err);                   /* as sse_feed: ask again with no bytes; *line until the next call */
+void rpc_lines_clear(RpcLines *l);

@@ -1,0 +1,71 @@
+/* A project, served to MCP clients through the whole pipeline. What is said and what it does is here; how the messages travel is
+ * the transports': serve_stdio.c, serve_http.c.
+ *
+ *     McpServer ── one per program: the runtime, reloaded when files change
+ *       McpPeer ── one client: a stdio process, an Mcp-Session-Id, or token and client name without a session. It has the run.
+ *         McpLink ── where the messages about one request go: the stdout, the answer of one POST, the GET stream
+ */
+#pragma once
+#include "mcp/era.h"
+#include "mcp/rpc.h"
+#include "tool/call.h"
+
+typedef struct McpServer McpServer;
+typedef struct McpPeer McpPeer;
+typedef struct McpLink McpLink;
+
+/* Made by a transport, embedded in its own struct. Counted: who keeps it releases it; `free` is called when nobody holds it. Any thread. */
+struct McpLink {
+    /* One message. `last`: it answers the request this link was made for; nothing follows. False: the peer is gone. Must not block
+     * for long: a reader that is too slow is cut off by the transport. */
+    bool (*send)(McpLink *l, Str message, bool last);
+    void (*free)(McpLink *l);
+    _Atomic int holders;                 /* 1 when made */
+};
+void mcp_link_keep(McpLink *l);
+void mcp_link_release(McpLink *l);       /* NULL is fine */
+
+typedef struct McpServerConfig {
+    RuntimeConfig runtime;
+    const EventSink *sinks; size_t n_sinks;      /* --events: given to each run */
+    bool watch;                          /* look for changed files */
+    const Log *log;
+} McpServerConfig;
+
+bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err);
+/* No new requests; running ones are cancelled after grace_ms; frees everything, also peers. */
+void mcp_server_close(McpServer *s, int64_t grace_ms);
+
+typedef struct McpPeerConfig {
+    Str session;                         /* for RunConfig.session of a stateless peer: token digest and client name; empty: none */
+    McpLink *general;                    /* where messages go that belong to no request; kept; NULL: none yet */
+    bool one_link;                       /* stdio: requests and notifications share `general` */
+} McpPeerConfig;
+
+McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err);
+/* Takes one message (text as it came). Requests are worked on by a pool: this returns at once, the answer goes to `link`. Notifications and
+ * responses need no link. What cannot be read is answered on `link` with the id null. Floods: beyond MCP_REQUESTS_MAX requests under way,
+ * new ones are answered with an error at once. `version`: what the transport knows (the header MCP-Protocol-Version); MCP_NONE: look into the message. */
+void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link);
+/* The same for a message that was read already; `message` is only read during the call, deep-copied where kept. */
+void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link);
+void mcp_peer_general(McpPeer *p, McpLink *link);            /* a new GET stream, or NULL: it has ended */
+McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
+void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */
+void mcp_peer_close(McpPeer *p, int64_t grace_ms);           /* ends its run; frees it */
+
+enum { MCP_REQUESTS_MAX = 256, MCP_PARKED_MAX = 64 };
+
+/* The transports: serve until stdin ends or `stop` fires. */
+bool mcp_serve_stdio(McpServer *s, int in_fd, int out_fd, Cancel *stop, Error *err);
+
+typedef struct McpHttpConfig {
+    const char *address; uint16_t port;  /* port 0: any; told in *bound */
+    Str token;                           /* empty: no bearer token is asked for (--no-auth) */
+    Str authorization_server;            /* https://…: its tokens are taken, resource metadata is served; empty: none */
+    StrList origins;                     /* allowed beside local ones */
+    StrList hosts;                       /* names that Host may have beside the bound one */
+    int64_t requests_per_minute;         /* of one client; 0: a default that no honest client meets */
+    void (*bound)(void *ctx, uint16_t port); void *ctx;
+} McpHttpConfig;
+bool mcp_serve_http(McpServer *s, const McpHttpConfig *config, Cancel *stop, Error *err);
