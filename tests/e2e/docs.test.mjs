@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { build, privateMounts, root, run, shell } from './harness.mjs';
-import { blocks, broken, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
+import { blocks, broken, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
 
 const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
 const source = path => readFileSync(join(root, path), 'utf8');
@@ -18,7 +18,7 @@ function lacking(block) {
 
 describe('every page does what it shows', { concurrency: 4 }, () => {
   for (const page of pages()) {
-    const shown = blocks(text(page)).filter(b => fileOf(b) || b.language === 'sh');
+    const shown = blocks(text(page)).filter(b => fileOf(b) || b.language === 'sh' || b.language === 'terminal');
     if (shown.length === 0) continue;
     test(page, async t => {
       const at = desk(t);
@@ -32,6 +32,10 @@ describe('every page does what it shows', { concurrency: 4 }, () => {
         const why = lacking(block);
         if (why) t.diagnostic(`${where}: left out: ${why}`);
         if (why || block.words.includes('norun')) continue;
+        if (block.language === 'terminal') {
+          assert.equal(await at.converse(conversation(block.body)), undefined, where);
+          continue;
+        }
         for (const step of session(block.body)) {
           const { exit, output } = await at.run(step.command);
           assert.ok(fits(step.expected, output), `${where}: $ ${step.command}\n--- the page says\n${step.expected.join('\n')}\n--- it prints\n${output}`);
@@ -48,7 +52,7 @@ test('blocks are of the kinds that are tried', () => {
     for (const block of blocks(markdown)) {
       const where = `${page}:${block.line}`;
       if (fileOf(block)) continue;
-      assert.ok(['sh', 'text', 'mermaid'].includes(block.language), `${where}: a block is a file (file=PATH), a session (sh) or text, not ${block.language || 'nothing'}`);
+      assert.ok(['sh', 'terminal', 'text', 'mermaid'].includes(block.language), `${where}: a block is a file (file=PATH), a session (sh, terminal) or text, not ${block.language || 'nothing'}`);
       if (block.language === 'text') assert.doesNotMatch(block.body, /^\$ /m, `${where}: commands stand in sh blocks`);
       if (block.words.includes('norun'))
         for (const line of block.body.trim().split('\n'))

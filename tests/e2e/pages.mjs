@@ -3,6 +3,7 @@
 //   ```md file=PATH     the block is a file of the page's folder; PATH is named in the text above the block
 //   ```sh               lines `$ COMMAND` and what each prints; `(exit N)` as its last line when it fails.
 //                       A line `…` stands for any lines, `…` inside a line for any text of it
+//   ```terminal         a conversation: `$ COMMAND`, then `> LINE` typed at its prompt and what is answered
 //   ```sh norun         commands that install or build, and are not run
 //   ```text             anything else: pictures, shapes, syntax
 import { execFile } from 'node:child_process';
@@ -54,6 +55,16 @@ export function session(body) {
   return steps;
 }
 
+// The same of a conversation: { command, lines: [{ typed, answer: [lines] }] }.
+export function conversation(body) {
+  const [first, ...rest] = body.trimEnd().split('\n');
+  const lines = [];
+  for (const line of rest)
+    if (line.startsWith('> ')) lines.push({ typed: line.slice(2), answer: [] });
+    else lines.at(-1).answer.push(line);
+  return { command: first.replace(/^\$ /, ''), lines };
+}
+
 const part = line => line.split('…').map(s => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
 
 // Does the output fit? White space at the ends of lines does not count.
@@ -84,6 +95,23 @@ export function desk(t) {
       execFile('bash', ['-c', `cd "$(cat ${at}/pwd)"; . ${at}/exports; trap 'pwd >${at}/pwd; export -p >${at}/exports' EXIT; exec 2>&1\n${command}`],
         { env, encoding: 'utf8', timeout: 30000, maxBuffer: 1 << 24 },
         (error, stdout) => resolve({ exit: error ? error.code ?? -1 : 0, output: stdout }))),
+    // Types the lines of a conversation into a terminal; gives what of the answers did not show.
+    converse: ({ command, lines }) => new Promise((resolve, reject) => {
+      const steps = lines.flatMap(({ typed, answer }) => [['', '> '], [`${typed}\n`, answer[0]]]);
+      const child = execFile('python3', [join(root, 'tests/e2e/terminal.py'), 'bash', '-c', `cd "$(cat ${at}/pwd)"; exec ${command}`],
+        { env: { ...env, TERM: 'xterm' }, encoding: 'utf8', timeout: 60000 }, (error, stdout) => {
+          if (error) return reject(error);
+          const shown = JSON.parse(stdout).output.replaceAll(/\x1b\[[?0-9;]*[A-Za-z]|\r/g, '');
+          let from = 0;
+          for (const line of lines.flatMap(l => l.answer)) {
+            const next = shown.indexOf(line, from);
+            if (next < 0) return resolve(`not shown: ${line}\n--- it shows\n${shown}`);
+            from = next + line.length;
+          }
+          resolve();
+        });
+      child.stdin.end(JSON.stringify([...steps, ['', '> '], ['\x04', '']]));
+    }),
   };
 }
 
