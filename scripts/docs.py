@@ -29,7 +29,8 @@ def events():
         names, _, note = data.partition(": ")
         fields = ", ".join(f"`{n}`" for n in names.split(", "))
         yield f"| `{name}` | {fields}{': ' + note if note else ''} |\n"
-    yield "| `custom.NAME` | what the script or program gave |\n"
+    yield "| `custom.NAME` | `payload`: what the script gave to `emit(name, payload)`, or a program to `harness_call_emit` |\n"
+    yield "| `meta.tool_register`, `meta.hook_register`, `meta.agent_register` | `kind`, `name`, `definition`: what a script added |\n"
 
 
 DECISIONS = {"A": "allow", "B": "block", "M": "modify", "D": "delegate"}
