@@ -10,7 +10,7 @@ all: deps           ## build the release program at build/harness
 deps:               ## install the Debian packages and npm modules that are missing
 	@scripts/deps.sh
 
-demo: all           ## show what exists so far
+demo: all           ## play a governed agent, offline: what it may do, and what it may not
 	@scripts/demo.sh
 
 test: deps          ## unit and end-to-end tests on the release build
