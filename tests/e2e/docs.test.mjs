@@ -140,7 +140,7 @@ test('every function of the C interface is described', () => {
 
 test('every variable of the environment that harness reads is described', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true }).filter(f => /\.[ch]$/.test(f)).map(f => source(join('src', f))).join('\n');
-  const names = [...new Set([...files.matchAll(/(?:getenv|environment)\("([A-Z_]+)"/g)].map(m => m[1]))];
+  const names = [...new Set([...files.matchAll(/\b(?:getenv|env|variable)\("([A-Z]+_[A-Z_]+)"/g)].map(m => m[1]))];
   assert.ok(names.includes('HARNESS_STATE'), names.join());
   assert.deepEqual(missing(names, pages().map(text).join('\n')), []);
 });
