@@ -46,6 +46,20 @@ describe('every page does what it shows', { concurrency: 4 }, () => {
   }
 });
 
+test('what does not hold is noticed', () => {
+  for (const [expected, output, good] of [
+    [['a', 'b'], 'a\nb\n', true], [['a', 'b'], 'a\nc\n', false], [['a'], 'a\nb\n', false], [['a', 'b'], 'a\n', false], [[], 'a\n', false], [[], '', true],
+    [['a…c'], 'abc\n', true], [['a…c'], 'abcd\n', false], [['a…c'], 'a\nc\n', false], [['a', '…'], 'a\nb\nc\n', true], [['…', 'c'], 'a\nb\n', false], [['a.c'], 'abc\n', false],
+  ]) assert.equal(fits(expected, output), good, JSON.stringify([expected, output]));
+  assert.deepEqual(session('$ a\nb\n(exit 3)\n$ c\n> d\n'), [{ command: 'a', expected: ['b'], exit: 3 }, { command: 'c\nd', expected: [], exit: 0 }]);
+  assert.throws(() => session('a\n'));
+  assert.match(broken('README.md', 'docs/nothing.md'), /not there/);
+  assert.match(broken('README.md', 'docs/README.md#nothing'), /no heading/);
+  assert.match(broken('docs/README.md', '#nothing'), /no heading/);
+  assert.equal(broken('docs/README.md', '../README.md#the-house'), undefined);
+  assert.deepEqual(links('[a](b.md#c) `[x](y)` [z](https://example.com)\n```\n[q](r)\n```\n').map(l => l.target), ['b.md#c']);
+});
+
 test('blocks are of the kinds that are tried', () => {
   for (const page of pages().filter(p => !generated.includes(p))) {
     const markdown = text(page);
@@ -109,7 +123,7 @@ test('every example of a command uses flags that the command has', () => {
     const shown = part.slice(part.indexOf('Example:')).split('\n').filter(l => l.startsWith('    '));
     assert.ok(shown.length, `${name} has an example`);
     for (const line of shown)
-      for (const [flag] of line.replace(/ -- .*/, '').replace(/\|.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g))
+      for (const [flag] of line.replace(/ (--|&&|\|) .*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g))
         assert.ok(part.includes('`' + flag) || everywhere.includes('`' + flag), `${name}: ${flag} in ${line.trim()}`);
   }
 });
