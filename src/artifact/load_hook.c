@@ -45,14 +45,25 @@ static bool event_given(const LoaderPlace *at) {
     return v && !value_is_none(*v);
 }
 
+static Str event_list(Arena *arena) {
+    Buf all = { 0 };
+    buf_add(&all, STR("one of "));
+    for (size_t i = 0; i < EVENTS; i++) buf_add_fmt(&all, STR_FMT ", ", STR_ARG(events[i]));
+    buf_add(&all, STR("custom.NAME, meta.NAME"));
+    Str out = arena_str(arena, buf_str(&all));
+    buf_clear(&all);
+    return out;
+}
+
 static bool check_event(Loader *l, const LoaderPlace *at, const HookDef *h) {
     if (!event_given(at) || (h->event.at && h->event.n == 0)) {
         loader_error(l, at, "event", "hook \"" STR_FMT "\": event field is required in frontmatter", STR_ARG(h->name));
         return false;
     }
     if (h->event.n == 0 || is_event(h->event)) return h->event.n > 0;      /* else its type was wrong */
+    Str hint = field_hint(l->docs.arena, h->event, events, EVENTS);
     problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, STR("event")),
-                 field_hint(l->docs.arena, h->event, events, EVENTS), "%s.event \"" STR_FMT "\" is invalid",
+                 hint.n ? hint : event_list(l->docs.arena), "%s.event \"" STR_FMT "\" is invalid",
                  at->path[0] ? at->path : "hooks[0]", STR_ARG(h->event));
     return false;
 }
