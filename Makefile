@@ -2,7 +2,11 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
+<<<<<<< HEAD
 .PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help
+=======
+.PHONY: all deps demo test check bench fuzz fuzz-diff soak docs install deb clean help
+>>>>>>> 7aa43add674a5211c27736e83cc7848782569f76
 
 all: deps           ## build the release program at build/harness
 	@scripts/build.sh release harness
@@ -10,7 +14,7 @@ all: deps           ## build the release program at build/harness
 deps:               ## install the Debian packages and npm modules that are missing
 	@scripts/deps.sh
 
-demo: all           ## show what exists so far
+demo: all           ## play a governed agent, offline: what it may do, and what it may not
 	@scripts/demo.sh
 
 test: deps          ## unit and end-to-end tests on the release build
@@ -35,8 +39,16 @@ docs: all           ## write anew what the documentation takes from tables: comm
 fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark
 	@scripts/diff.sh fresh $${SEEDS:-20000}
 
-install: all        ## install below PREFIX (default /usr/local); honours DESTDIR
+soak: all           ## many calls and runs in one process (SOAK_CALLS, SOAK_RUNS): memory and open files must not grow
+	@scripts/soak.sh
+
+install: deps       ## install below PREFIX (default /usr/local); honours DESTDIR
+	@scripts/build.sh release harness libharness libharness_shared
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+deb: deps           ## Debian packages in build/deb
+	@scripts/build.sh release harness libharness libharness_shared
+	@scripts/deb.sh
 
 clean:              ## remove everything that was built
 	rm -rf build

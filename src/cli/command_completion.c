@@ -126,6 +126,9 @@ static void add_zsh(Buf *out) {
                      "(( $+functions[compdef] )) || compinit\n"
                      "bashcompinit\n"));
     add_bash(out);
+    /* Found in $fpath it is loaded by the first Tab, as the function itself: that one wants an answer too. */
+    buf_add(out, STR("[[ ${funcstack[1]} == _harness ]] && _bash_complete -o filenames -F _harness\n"
+                     "true\n"));
 }
 
 /* fish */

@@ -1,8 +1,8 @@
-// The build and the repository itself: installing, doing nothing twice, what the lock file says.
+// The build and the repository itself: doing nothing twice, linking, what the lock file says.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, folder, root } from './harness.mjs';
 
@@ -19,19 +19,6 @@ test('a second build does nothing', { skip }, () => {
   const { status, stdout } = sh('scripts/build.sh', 'release');
   assert.equal(status, 0);
   assert.match(stdout, /ninja: no work to do/);
-});
-
-test('install puts the program, library, header and man page below PREFIX', { skip }, t => {
-  const dir = folder(t);
-  const { status, stderr } = spawnSync('cmake', ['--install', 'build/release', '--prefix', '/opt/h'],
-    { cwd: root, env: { ...process.env, DESTDIR: dir }, encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  const at = join(dir, 'opt/h');
-  assert.equal(spawnSync(join(at, 'bin/harness'), ['version']).status, 0);
-  assert.ok(existsSync(join(at, 'include/harness.h')));
-  assert.ok(existsSync(join(at, 'share/man/man1/harness.1')));
-  for (const file of ['libharness.a', 'libharness.so', 'libharness.so.0'])
-    assert.ok(readdirSync(join(at, 'lib'), { recursive: true }).some(name => name.endsWith(file)), file);
 });
 
 test('a C program can link the installed library', { skip }, t => {

@@ -1,0 +1,7 @@
+#include <string.h>
+
+char label[16];
+
+void label_set(const char *text) {
+    strcpy(label, text);
+}
