@@ -78,6 +78,10 @@ test('blocks are of the kinds that are tried', () => {
   }
 });
 
+test('no page has marks of a merge', () => {
+  for (const page of [...pages(), 'CHANGELOG.md', ...examples()]) assert.doesNotMatch(text(page), /^(<{7}|>{7}) /m, page);
+});
+
 test('no link is dead', () => {
   const dead = [...pages(), 'CHANGELOG.md', ...examples()].flatMap(page =>
     links(text(page)).map(l => [l, broken(page, l.target)]).filter(([, why]) => why).map(([l, why]) => `${page}:${l.line}: ${l.target}: ${why}`));
