@@ -2,11 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-<<<<<<< HEAD
-.PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help
-=======
-.PHONY: all deps demo test check bench fuzz fuzz-diff soak docs install deb clean help
->>>>>>> 7aa43add674a5211c27736e83cc7848782569f76
+.PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
 
 all: deps           ## build the release program at build/harness
 	@scripts/build.sh release harness
