@@ -84,6 +84,7 @@ test('data of events is as the page says', t => {
   const table = new Map(text('docs/reference/events.md').split('\n').filter(l => l.startsWith('| `')).map(cells)
     .flatMap(r => quoted(r[1]).map(type => [type, quoted(r[2].split(': ')[0])])));
   const types = new Set();
+  assert.deepEqual(events(t).map(e => e.seq), events(t).map((e, i) => i + 1));
   for (const e of events(t)) {
     const known = table.get(e.type.startsWith('custom.') ? 'custom.NAME' : e.type);
     assert.ok(known, `${e.type} is on the page`);
