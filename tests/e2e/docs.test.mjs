@@ -151,6 +151,13 @@ test('every host function and every built-in tool is described', () => {
   assert.deepEqual(missing(tools.filter(n => n === n.toLowerCase()), text('docs/reference/tools.md')), []);
 });
 
+test('every command of a conversation is described', () => {
+  const names = [...source('src/cli/talk_commands.c').matchAll(/^ {4}\{ "(\w+)", "/gm)].map(m => '/' + m[1]);
+  assert.ok(names.length >= 7);
+  const prose = pages().map(text).join('\n');
+  assert.deepEqual(names.filter(n => !new RegExp('`' + n + '\\b|^> ' + n + '\\b', 'm').test(prose)), []);
+});
+
 test('every function of the C interface is described', () => {
   const names = [...new Set(source('include/harness.h').match(/\bharness_\w+(?=\()/g))];
   assert.ok(names.length > 20);
