@@ -9,8 +9,8 @@ import { text } from './pages.mjs';
 const asked = ['tool.pre', 'tool.post', 'completion.pre', 'completion.post', 'delegation.pre', 'delegation.post_verify', 'delegation.post', 'agent.stop',
   'session.start', 'turn.start', 'turn.end', 'session.end', 'error', 'custom.greeted', 'meta.tool_register', 'meta.hook_register', 'meta.agent_register'];
 
-// Logs which event it was and what the payload holds; not for `log` itself, which every line would wake again.
-const spy = event => `---\nevent: ${event}\nscript: |\n  def handle(event, payload):\n      log.info("SPY " + json.encode([event, [k for k in payload]]))\n      return allow()\n---\n`;
+// Logs which event it was, what the payload holds, and its kind; not for `log` itself, which every line would wake again.
+const spy = event => `---\nevent: ${event}\nscript: |\n  def handle(event, payload):\n      log.info("SPY " + json.encode([event, [k for k in payload], payload.get("kind")]))\n      return allow()\n---\n`;
 const tool = (body, head = '') => `---\n${head}script: |\n  def run(args):\n${body.split('\n').map(l => `      ${l}`).join('\n')}\n---\n`;
 
 const files = {
@@ -64,12 +64,14 @@ const cells = line => line.split(/(?<!\\)\|/).map(c => c.trim());
 const quoted = cell => [...cell.matchAll(/`([^`]+)`/g)].map(m => m[1]);
 
 test('payloads of hooks are as the page says', t => {
-  const seen = new Map();
+  const seen = new Map(), errors = new Set();
   for (const e of events(t).filter(e => e.type === 'log' && e.data.message.startsWith('SPY '))) {
-    const [event, keys] = JSON.parse(e.data.message.slice(4));
+    const [event, keys, kind] = JSON.parse(e.data.message.slice(4));
     seen.set(event, keys);
+    if (event === 'error') errors.add(kind);
   }
   assert.deepEqual(asked.filter(event => !seen.has(event)), [], 'every event happened');
+  assert.deepEqual([...errors].sort(), ['tool', 'turn']);
   const rows = text('docs/reference/hooks.md').split('## Payloads')[1].split('\n').filter(l => l.startsWith('| `')).map(cells);
   for (const [event, keys] of seen) {
     if (event.startsWith('custom.')) continue;
