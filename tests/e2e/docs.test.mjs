@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { build, privateMounts, root, run, shell } from './harness.mjs';
+import { build, root, run, shell } from './harness.mjs';
 import { blocks, broken, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
 
 const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
@@ -13,7 +13,6 @@ const sanitized = build === 'asan' || build === 'tsan' || build === 'hostile';
 // What a block asks for that this machine or build has not.
 function lacking(block) {
   if (block.words.includes('compile') && (sanitized || !existsSync(join(root, 'build', build, 'libharness.so')))) return 'libharness.so is part of the release build';
-  if (block.words.includes('mounts') && !privateMounts()) return 'no private mounts here';
 }
 
 describe('every page does what it shows', { concurrency: 4 }, () => {
