@@ -222,7 +222,9 @@ static int open_lease(const char *path) {
 
 bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     const Sqlite *api = sqlite_load(err);
-    if (!api || !make_folders(path, err) || !make_file(path, err)) return false;
+    if (!api) return false;
+    if (!make_folders(path, err) || !make_file(path, err))
+        return error_hint(err, "runs are kept there: set HARNESS_STATE to a file that can be written, or use --ephemeral");
     Store *s = mem_zero(1, sizeof *s);
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);

@@ -160,7 +160,7 @@ static void fail_attempt(Pipe *p, const Error *err) {
     r->step = STR("execute");
     r->rule = str_from(error_kind_name(err->kind));
     r->cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
-    pipe_set_error(p, str_from(err->msg));
+    pipe_set_error(p, str_from(err->hint[0] ? arena_fmt(&p->arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
 
 static void take_value(Pipe *p) {

@@ -1,4 +1,5 @@
 /* argv tools (tools.json): a program with the arguments as JSON on its stdin, one line of JSON on its stdout. */
+#include "base/path.h"
 #include "tool/expand.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -8,7 +9,7 @@ enum { QUOTE_MAX = 2048 };
 static const char *program_of(ToolCallFrame *f, Arena *arena) {
     Str name = f->entry->def.argv.at[0], root = f->runtime->project->root, folder = f->entry->def.folder;
     if (name.n && name.at[0] == '/') return arena_str(arena, name).at;
-    return arena_fmt(arena, STR_FMT "/" STR_FMT "%s" STR_FMT, STR_ARG(root), STR_ARG(folder), folder.n ? "/" : "", STR_ARG(name));
+    return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(folder), STR_ARG(name)))).at;
 }
 
 static const char **argv_of(ToolCallFrame *f, Arena *arena) {
@@ -66,6 +67,14 @@ static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     return ok;
 }
 
+/* A program that cannot be started is a matter of the manifest, or of a build that was forgotten. */
+static bool explain(const ToolCallFrame *f, Error *err) {
+    const ToolDef *d = &f->entry->def;
+    if (err->kind == ERR_IO && !err->hint[0])
+        error_hint(err, STR_FMT ":%u names it: is it there, and executable?", STR_ARG(d->origin.file), d->origin.line);
+    return false;
+}
+
 bool kind_argv(ToolCallFrame *f, Error *err) {
     Arena arena = { 0 };
     Buf input = { 0 };
@@ -74,7 +83,7 @@ bool kind_argv(ToolCallFrame *f, Error *err) {
     if (f->raw.n) buf_add(&input, f->raw);
     else ok = json_write(&input, f->args, &(JsonWrite){ 0 }, err);
     SandboxCommand command = { .argv = argv_of(f, &arena), .env = env_of(f, &arena), .input = buf_str(&input) };
-    ok = ok && kind_run_program(f, &command, &r, err);
+    ok = ok && (kind_run_program(f, &command, &r, err) || explain(f, err));
     if (ok) ok = r.exit_code != 0 || r.timed_out || r.process_limit ? take_failure(f, &r, err) : take_output(f, &r, err);
     sandbox_result_clear(&r);
     buf_clear(&input);

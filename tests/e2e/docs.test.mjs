@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { build, privateMounts, root, run, shell } from './harness.mjs';
+import { build, root, run, shell } from './harness.mjs';
 import { blocks, broken, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
 
 const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
@@ -13,7 +13,6 @@ const sanitized = build === 'asan' || build === 'tsan' || build === 'hostile';
 // What a block asks for that this machine or build has not.
 function lacking(block) {
   if (block.words.includes('compile') && (sanitized || !existsSync(join(root, 'build', build, 'libharness.so')))) return 'libharness.so is part of the release build';
-  if (block.words.includes('mounts') && !privateMounts()) return 'no private mounts here';
 }
 
 describe('every page does what it shows', { concurrency: 4 }, () => {
@@ -46,6 +45,20 @@ describe('every page does what it shows', { concurrency: 4 }, () => {
   }
 });
 
+test('what does not hold is noticed', () => {
+  for (const [expected, output, good] of [
+    [['a', 'b'], 'a\nb\n', true], [['a', 'b'], 'a\nc\n', false], [['a'], 'a\nb\n', false], [['a', 'b'], 'a\n', false], [[], 'a\n', false], [[], '', true],
+    [['a…c'], 'abc\n', true], [['a…c'], 'abcd\n', false], [['a…c'], 'a\nc\n', false], [['a', '…'], 'a\nb\nc\n', true], [['…', 'c'], 'a\nb\n', false], [['a.c'], 'abc\n', false],
+  ]) assert.equal(fits(expected, output), good, JSON.stringify([expected, output]));
+  assert.deepEqual(session('$ a\nb\n(exit 3)\n$ c\n> d\n'), [{ command: 'a', expected: ['b'], exit: 3 }, { command: 'c\nd', expected: [], exit: 0 }]);
+  assert.throws(() => session('a\n'));
+  assert.match(broken('README.md', 'docs/nothing.md'), /not there/);
+  assert.match(broken('README.md', 'docs/README.md#nothing'), /no heading/);
+  assert.match(broken('docs/README.md', '#nothing'), /no heading/);
+  assert.equal(broken('docs/README.md', '../README.md#the-house'), undefined);
+  assert.deepEqual(links('[a](b.md#c) `[x](y)` [z](https://example.com)\n```\n[q](r)\n```\n').map(l => l.target), ['b.md#c']);
+});
+
 test('blocks are of the kinds that are tried', () => {
   for (const page of pages().filter(p => !generated.includes(p))) {
     const markdown = text(page);
@@ -62,6 +75,11 @@ test('blocks are of the kinds that are tried', () => {
     const indented = /\n\n {4,}\S.*/.exec(plain);
     assert.equal(indented, null, `${page}: fence this block, so that it is tried: ${indented}`);
   }
+});
+
+test('no file has marks of a merge', () => {
+  const { stdout } = shell("git grep -lE '^(<{7}|>{7}) ' || true", { cwd: root });
+  assert.equal(stdout, '');
 });
 
 test('no link is dead', () => {
@@ -109,7 +127,7 @@ test('every example of a command uses flags that the command has', () => {
     const shown = part.slice(part.indexOf('Example:')).split('\n').filter(l => l.startsWith('    '));
     assert.ok(shown.length, `${name} has an example`);
     for (const line of shown)
-      for (const [flag] of line.replace(/ -- .*/, '').replace(/\|.*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g))
+      for (const [flag] of line.replace(/ (--|&&|\|) .*/, '').matchAll(/(?<= )--?[a-z][a-z-]*/g))
         assert.ok(part.includes('`' + flag) || everywhere.includes('`' + flag), `${name}: ${flag} in ${line.trim()}`);
   }
 });
@@ -132,6 +150,13 @@ test('every host function and every built-in tool is described', () => {
   assert.deepEqual(missing(tools.filter(n => n === n.toLowerCase()), text('docs/reference/tools.md')), []);
 });
 
+test('every command of a conversation is described', () => {
+  const names = [...source('src/cli/talk_commands.c').matchAll(/^ {4}\{ "(\w+)", "/gm)].map(m => '/' + m[1]);
+  assert.ok(names.length >= 7);
+  const prose = pages().map(text).join('\n');
+  assert.deepEqual(names.filter(n => !new RegExp('`' + n + '\\b|^> ' + n + '\\b', 'm').test(prose)), []);
+});
+
 test('every function of the C interface is described', () => {
   const names = [...new Set(source('include/harness.h').match(/\bharness_\w+(?=\()/g))];
   assert.ok(names.length > 20);
@@ -140,7 +165,7 @@ test('every function of the C interface is described', () => {
 
 test('every variable of the environment that harness reads is described', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true }).filter(f => /\.[ch]$/.test(f)).map(f => source(join('src', f))).join('\n');
-  const names = [...new Set([...files.matchAll(/(?:getenv|environment)\("([A-Z_]+)"/g)].map(m => m[1]))];
+  const names = [...new Set([...files.matchAll(/\b(?:getenv|env|variable)\("([A-Z]+_[A-Z_]+)"/g)].map(m => m[1]))];
   assert.ok(names.includes('HARNESS_STATE'), names.join());
   assert.deepEqual(missing(names, pages().map(text).join('\n')), []);
 });

@@ -3,7 +3,7 @@
 //   ```md file=PATH     the block is a file of the page's folder; PATH is named in the text above the block
 //   ```sh               lines `$ COMMAND` and what each prints; `(exit N)` as its last line when it fails.
 //                       A line `…` stands for any lines, `…` inside a line for any text of it
-//   ```terminal         a conversation: `$ COMMAND`, then `> LINE` typed at its prompt and what is answered
+//   ```terminal         a conversation: `$ COMMAND`, then `> LINE` (or `>>> LINE`) typed at its prompt and what is answered
 //   ```sh norun         commands that install or build, and are not run
 //   ```text             anything else: pictures, shapes, syntax
 import { execFile } from 'node:child_process';
@@ -55,13 +55,15 @@ export function session(body) {
   return steps;
 }
 
-// The same of a conversation: { command, lines: [{ typed, answer: [lines] }] }.
+// The same of a conversation: { command, lines: [{ prompt, typed, answer: [lines] }] }.
 export function conversation(body) {
   const [first, ...rest] = body.trimEnd().split('\n');
   const lines = [];
-  for (const line of rest)
-    if (line.startsWith('> ')) lines.push({ typed: line.slice(2), answer: [] });
+  for (const line of rest) {
+    const typed = /^(>>>|\.\.\.|>)(?: (.*))?$/.exec(line);
+    if (typed) lines.push({ prompt: typed[1] + ' ', typed: typed[2] ?? '', answer: [] });
     else lines.at(-1).answer.push(line);
+  }
   return { command: first.replace(/^\$ /, ''), lines };
 }
 
@@ -97,7 +99,7 @@ export function desk(t) {
         (error, stdout) => resolve({ exit: error ? error.code ?? -1 : 0, output: stdout }))),
     // Types the lines of a conversation into a terminal; gives what of the answers did not show.
     converse: ({ command, lines }) => new Promise((resolve, reject) => {
-      const steps = lines.flatMap(({ typed, answer }) => [['', '> '], [`${typed}\n`, answer[0]]]);
+      const steps = lines.flatMap(({ prompt, typed, answer }) => [['', prompt], [`${typed}\n`, answer[0] ?? '']]);
       const child = execFile('python3', [join(root, 'tests/e2e/terminal.py'), 'bash', '-c', `cd "$(cat ${at}/pwd)"; exec ${command}`],
         { env: { ...env, TERM: 'xterm' }, encoding: 'utf8', timeout: 60000 }, (error, stdout) => {
           if (error) return reject(error);
@@ -110,7 +112,7 @@ export function desk(t) {
           }
           resolve();
         });
-      child.stdin.end(JSON.stringify([...steps, ['', '> '], ['\x04', '']]));
+      child.stdin.end(JSON.stringify([...steps, ['', lines[0].prompt], ['\x04', '']]));
     }),
   };
 }
