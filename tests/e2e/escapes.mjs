@@ -160,8 +160,9 @@ export class World {
   async startVictim() {
     const { uid, gid } = this.user;
     this.signals = 0;
+    // A group of its own: root may signal a whole group, and the test runner's has the victims of other files.
     this.victim = spawn(programs().attempts, ['victim', this.outside],
-      { uid, gid, env: { VICTIM_SECRET: `${this.secret}-environment` }, stdio: ['ignore', 'pipe', 'inherit'] });
+      { uid, gid, detached: true, env: { VICTIM_SECRET: `${this.secret}-environment` }, stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve, reject) => {
       this.victim.stdout.on('data', text => {
         if (String(text).includes('ready')) resolve();
