@@ -22,6 +22,7 @@ typedef struct Person {                  /* whoever is there; all NULL: nobody *
     ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
+    void (*log)(void *ctx, LogLevel level, Str source, Str message);         /* what scripts log, redacted; from any thread */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;
@@ -81,6 +82,7 @@ typedef struct RunConfig {
     const EventSink *sinks; size_t n_sinks;      /* beside the store; freed with the run */
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     bool no_store;
+    bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
     void *user;                          /* for rooms below */
 } RunConfig;
