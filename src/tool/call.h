@@ -17,6 +17,7 @@
 typedef struct Call {
     Str id;                              /* of the model's call; empty: one is made */
     Str name;                            /* canonical or alias */
+    Str scope;                           /* where to look for it besides; empty: nowhere. What it calls does not look there */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Str agent, parent;                   /* whose call it is; empty: the top level */
     Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */

@@ -31,6 +31,7 @@ struct Runtime {
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
+    const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
     const char *state;                   /* of the database; NULL: ephemeral */
     HostCalls calls;
     void *user;                          /* of a room below: runtime_extend */
