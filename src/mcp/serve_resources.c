@@ -1,4 +1,4 @@
-/* resources/*: the project's own (.harness/resources), files that harness.md lists, skills, and what calls of this run left behind. */
+/* resources/list, templates/list and read: the project's own (.harness/resources), files that harness.md lists, and what calls of this run left behind. */
 #include "base/base64.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -61,6 +61,7 @@ static bool give_page(McpRequest *q, const char *name, const List *all, Error *e
     List *page = d ? list_from(h, all->at + from, to - from, err) : NULL;
     if (!page || !dict_put_str(h, d, str_from(name), value_from_object(page), err)) return false;
     if (!value_is_gone(next) && !dict_put_str(h, d, STR("nextCursor"), next, err)) return false;
+    q->ttl_ms = SERVE_TTL_MS;
     return q->result = value_from_object(d), true;
 }
 
@@ -251,11 +252,12 @@ bool serve_resource_contents(McpRequest *q, Str uri, List *out, Error *err) {
 }
 
 bool serve_resources_read(McpRequest *q, Error *err) {
-    Str uri = text_in(q->params, "uri");
-    if (!uri.n) return error_set(err, ERR_VALIDATION, "uri is required and must be a string");
+    Str uri;
+    if (!serve_text(q, "uri", &uri, err)) return false;
     Dict *d = dict_new(q->heap, 1, err);
     List *contents = d ? list_new(q->heap, 1, err) : NULL;
     if (!contents || !serve_resource_contents(q, uri, contents, err)) return false;
     if (!dict_put_str(q->heap, d, STR("contents"), value_from_object(contents), err)) return false;
+    q->ttl_ms = 0;                       /* files change, scripts answer anew */
     return q->result = value_from_object(d), true;
 }
