@@ -71,7 +71,13 @@ bool serve_page(McpRequest *q, size_t n, size_t *from, size_t *to, Value *next, 
  * (unguessable, of this peer and these params only, used once); nothing is ever executed twice. Parked calls have a deadline
  * (MCP_PARK_MS) and a bound (MCP_PARKED_MAX). */
 typedef enum { INPUT_ELICIT, INPUT_SAMPLE, INPUT_ROOTS } InputKind;
-typedef struct InputAsk { InputKind kind; Str key; Value params; Value answer; } InputAsk;   /* answer: the client's result, filled */
+typedef struct InputAsk {
+    InputKind kind;
+    Str key;                             /* empty: one is made */
+    Value params;
+    Value answer;                        /* the client's result, which fits; GONE: it has refused (an error, a closed stream) */
+    bool fresh;                          /* only an answer that comes after it was asked counts */
+} InputAsk;
 bool serve_input_offered(McpRequest *q, InputKind kind);     /* has the client this capability? */
 bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err);
 Person serve_person(McpRequest *q);      /* confirm and ask by elicitation, progress by notification, log by serve_log */

@@ -25,6 +25,8 @@ static bool tell_log(Host *h, LogLevel level, Str message, Error *err) {
     buf_add(&text, message);
     pipe_redact_text(p, &text);
     log_write(h->log, level, &(LogField){ "source", source }, 1, STR_FMT, STR_ARG(buf_str(&text)));
+    const Person *person = pipe_person(p);
+    if (person->log) person->log(person->ctx, level, source, buf_str(&text));
     if (pipe_listened(p)) {
         event_data_start(&data);
         event_data_str(&data, "level", str_from(level_name(level)));

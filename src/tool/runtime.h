@@ -24,6 +24,7 @@ typedef struct Person {                  /* whoever is there; all NULL: nobody *
     /* Several questions at once, of every kind. Leaves the answers GONE of those that cannot be put to it. NULL: forms go to `ask`. */
     bool (*inquire)(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err);
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
+    void (*log)(void *ctx, LogLevel level, Str source, Str message);     /* what scripts log, redacted; any thread; NULL: not told */
     bool apart;                          /* there is a way to it for each call: questions do not wait for one another */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
