@@ -57,7 +57,7 @@ void peer_send_general(McpPeer *p, Str message) {
 static void end_run(McpPeer *p, PeerRun *r) {
     Error err = { 0 };
     if (!run_end(r->run, "completed", &err)) LOG_WRITE(p->server->config.log, LOG_ERROR, "the end of an MCP session could not be written: %s", err.msg);
-    server_project_release(p->server, r->project);
+    serve_project_release(p->server, r->project);
     free(r);
 }
 
@@ -94,7 +94,7 @@ static bool shift_runs(McpPeer *p, PeerRun **out) {
 }
 
 PeerRun *peer_use_run(McpPeer *p, Error *err) {
-    ServeProject *project = server_project(p->server);       /* before the peer's lock: the server's comes first */
+    ServeProject *project = serve_project(p->server);       /* before the peer's lock: the server's comes first */
     PeerRun *gone = NULL, *r = NULL;
     pthread_mutex_lock(&p->lock);
     bool fresh = p->runs[0] && p->runs[0]->project == project;
@@ -107,7 +107,7 @@ PeerRun *peer_use_run(McpPeer *p, Error *err) {
     }
     if (r) r->users++;
     pthread_mutex_unlock(&p->lock);
-    if (project) server_project_release(p->server, project);
+    if (project) serve_project_release(p->server, project);
     if (gone) end_run(p, gone);
     return r;
 }

@@ -68,10 +68,10 @@ struct McpServer {
 };
 
 /* server.c */
-ServeProject *server_project(McpServer *s);          /* the newest, held */
-void server_project_release(McpServer *s, ServeProject *p);
-void server_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
-void server_each_peer(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
+ServeProject *serve_project(McpServer *s);          /* the newest, held */
+void serve_project_release(McpServer *s, ServeProject *p);
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
 
 /* peer.c */
 PeerRun *peer_use_run(McpPeer *p, Error *err);       /* the run for a new request, of the newest project; NULL: it could not be started */
@@ -94,7 +94,3 @@ void flight_give(McpServer *s, Flight *f);
 FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id */
 void flight_finish(Flight *f, bool ok, const Error *err);        /* answers, unless that is done or unwanted; frees */
 void flight_cancel(McpPeer *p, Value id);            /* the client has */
-
-/* serve_dispatch.c */
-bool serve_prepare(McpRequest *q, McpVersion given, Error *err);         /* version, meta, capabilities, progress, level */
-void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);     /* err of a failure */

@@ -160,7 +160,8 @@ bool serve_tools_call(McpRequest *q, Error *err) {
     const ToolEntry *e = registry_find(runtime_registry(run_runtime(q->run)), name, &scope, 1);
     if (e && e->service) return unknown(name, err);
     bool ok = read_arguments(q, &arguments, err);
-    Call call = { .name = name, .arguments = buf_str(&arguments), .wait = !e || !serve_tasks_wanted(q, e) };
+    const Person person = serve_person(q);
+    Call call = { .name = name, .arguments = buf_str(&arguments), .person = &person, .wait = !e || !serve_tasks_wanted(q, e) };
     ok = ok && tool_call(q->run, &call, q->cancel, &r, err) && answer(q, e, &r, err);
     result_clear(&r);
     buf_clear(&arguments);
