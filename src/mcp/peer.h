@@ -17,7 +17,7 @@ typedef struct ServeProject {
 /* A run of a peer: the newest is used by new requests; older ones, of projects that were loaded before, stay for their requests and tasks. */
 typedef struct PeerRun { Run *run; ServeProject *project; int users; } PeerRun;
 
-/* A request under way. In the peer's list as long as it has an id that somebody waits for. */
+/* A request under way, in the peer's list. One that is parked has no id that could be found. */
 typedef struct Flight Flight;
 struct Flight {
     McpRequest q;                        /* first: a request is its flight */
@@ -25,7 +25,8 @@ struct Flight {
     PeerRun *run;
     Buf out;                             /* messages, while they are written */
     size_t bytes;                        /* of the message it came in */
-    bool listed, parked;                 /* guarded by the peer's lock */
+    bool crewed;                         /* a thread of the crew works on it */
+    bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
     Flight *next;                        /* in the list of the peer, or of those that can be used again */
 };
@@ -35,7 +36,8 @@ enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older pr
 struct McpPeer {
     McpServer *server;
     McpPeer *next;                       /* guarded by the server's lock */
-    McpPeerConfig config;                /* session is a copy */
+    McpPeerConfig config;
+    char *session;                       /* the text of config.session */
     _Atomic McpVersion version;          /* of the handshake; MCP_NONE: none yet */
     _Atomic int level;                   /* McpLevel, of logging/setLevel */
     _Atomic bool ready;                  /* notifications/initialized has come */
@@ -45,8 +47,8 @@ struct McpPeer {
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* a flight has ended */
     McpLink *general;
-    Flight *flights;                     /* those that have an id */
-    size_t n_flights;                    /* all that are under way, parked ones too */
+    Flight *flights;
+    size_t n_flights;
     size_t bytes;
     PeerRun *runs[PEER_RUNS_MAX];        /* the newest first */
     bool closing;
@@ -66,18 +68,29 @@ struct McpServer {
 };
 
 /* server.c */
-ServeProject *server_project(McpServer *s);          /* the newest, held */
-void server_project_release(McpServer *s, ServeProject *p);
-void server_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
-void server_each_peer(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
+ServeProject *serve_project(McpServer *s);          /* the newest, held */
+void serve_project_release(McpServer *s, ServeProject *p);
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
 
-/* peer.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that takes long;
- * peer_run_flight works on it, answers and frees it. */
-Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
-void peer_run_flight(void *flight);
+/* peer.c */
+PeerRun *peer_use_run(McpPeer *p, Error *err);       /* the run for a new request, of the newest project; NULL: it could not be started */
+void peer_leave_run(McpPeer *p, PeerRun *r);
 void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
-bool peer_idle(McpPeer *p);                          /* nothing under way? */
+void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
 
-/* serve_dispatch.c */
-bool serve_prepare(McpRequest *q, McpVersion given, Error *err);         /* version, meta, capabilities, progress, level */
-void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);
+/* peer_take.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that may take
+ * long; peer_work does it, answers and frees it. */
+Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
+void peer_work(void *flight);
+
+/* peer_batch.c: one link for the answers of several requests. Made with one holder, as any. */
+McpLink *peer_batch_link(McpLink *to, size_t answers);
+
+/* flight.c */
+typedef enum { FLIGHT_IN, FLIGHT_ID_USED, FLIGHT_FULL } FlightEntry;
+Flight *flight_take(McpServer *s);                   /* zero but for its heap and buffers */
+void flight_give(McpServer *s, Flight *f);
+FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id */
+void flight_finish(Flight *f, bool ok, const Error *err);        /* answers, unless that is done or unwanted; frees */
+void flight_cancel(McpPeer *p, Value id);            /* the client has */
