@@ -1,5 +1,6 @@
 /* A task from the side of its call: its questions, its end. */
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -45,6 +46,13 @@ static bool wait_for(int wake, Cancel *cancel, Error *err) {
     return error_set(err, ERR_TIMEOUT, "the client has not answered within %d minutes", MCP_PARK_MS / 60000);
 }
 
+/* Unless it was cancelled meanwhile. */
+static void go_on(McpTask *t, struct McpTasks *l) {
+    if (task_is_over(t)) return;
+    t->status = TASK_WORKING;
+    task_changed(t, l);
+}
+
 /* Without sessions: they stand in tasks/get until tasks/update answers them. */
 static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -60,8 +68,7 @@ static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t 
     if (ok) task_tell(t, l), ok = wait_for(wake, cancel, err);
     pthread_mutex_lock(&l->lock);
     t->asks = NULL, t->n_asks = 0, t->heap = NULL, t->wake = -1;
-    t->status = TASK_WORKING;
-    task_changed(t, l);
+    go_on(t, l);
     pthread_mutex_unlock(&l->lock);
     close(wake);
     return ok;
@@ -69,7 +76,6 @@ static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t 
 
 bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
     bool ok = true, all = t->n_asks > 0;
-    pthread_mutex_lock(&l->lock);
     for (size_t i = 0; ok && i < t->n_asks; i++) {
         InputAsk *a = &t->asks[i];
         Value *v = dict_find_str(value_dict(responses), a->key);
@@ -81,8 +87,7 @@ bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
     }
     uint64_t one = 1;
     if (ok && t->n_asks) task_changed(t, l);
-    if (ok && all && t->n_asks && write(t->wake, &one, sizeof one) < 0) ok = error_set(err, ERR_IO, "eventfd: %m");
-    pthread_mutex_unlock(&l->lock);
+    if (ok && all && write(t->wake, &one, sizeof one) < 0) ok = error_set(err, ERR_IO, "eventfd: %m");
     return ok;
 }
 
@@ -90,7 +95,7 @@ bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
 static McpLink *find_link(McpTask *t, struct McpTasks *l, Cancel *cancel, bool *general) {
     McpLink *link = NULL;
     pthread_mutex_lock(&l->lock);
-    t->status = TASK_INPUT_REQUIRED;
+    if (!task_is_over(t)) t->status = TASK_INPUT_REQUIRED;
     task_changed(t, l);
     for (*general = false; !link && !*general && !cancel_expired(cancel);) {
         link = t->link;
@@ -122,8 +127,7 @@ static bool ask_by_request(McpTask *t, struct McpTasks *l, InputAsk *asks, size_
     bool ok = cancel_check(cancel, err) && related(t, h, &meta, err) && input_request(t->peer, link, meta, asks, n, h, cancel, err);
     mcp_link_release(link);
     pthread_mutex_lock(&l->lock);
-    t->status = TASK_WORKING;
-    task_changed(t, l);
+    go_on(t, l);
     pthread_mutex_unlock(&l->lock);
     return ok;
 }
@@ -166,7 +170,7 @@ static void new_id(char out[TASK_ID_SIZE]) {
 McpTask *task_new(McpRequest *q, const ToolEntry *tool) {
     McpTask *t = mem_zero(1, sizeof *t);
     *t = (McpTask){ .way = { .ask = ask, .offered = offered }, .peer = q->peer, .run = ((Flight *)q)->run, .version = q->version, .tool = tool,
-                    .created_ns = clock_wall_ns(), .updated_ns = clock_wall_ns(), .ttl_ms = TASK_TTL_MS, .wake = -1 };
+                    .created_ns = clock_wall_ns(), .updated_ns = clock_wall_ns(), .ttl_ms = TASK_TTL_MS, .wake = -1, .at_work = true };
     for (int i = 0; i < 3; i++) t->offered[i] = serve_input_offered(q, (InputKind)i);
     new_id(t->id);
     pthread_mutex_init(&t->asking, NULL);
@@ -190,11 +194,14 @@ void task_ended(void *ctx, const Result *r, Str why) {
     McpPeer *p = t->peer;
     pthread_mutex_lock(&l->lock);
     if (r && r->is_error && t->tool->execute == kind_missing) why = r->error, r = NULL;       /* nothing that the caller could do about it */
-    if ((!r && why.n == 0) || (t->cancelled && (!r || r->is_error))) t->status = TASK_CANCELLED;
+    if (t->status == TASK_CANCELLED || (!r && why.n == 0) || (t->cancelled && (!r || r->is_error))) t->status = TASK_CANCELLED;
     else if (r) set_result(t, r);
     else snprintf(t->error, sizeof t->error, STR_FMT, STR_ARG(why)), t->status = TASK_FAILED;
     task_changed(t, l);
     pthread_mutex_unlock(&l->lock);
     task_tell(t, l);
+    pthread_mutex_lock(&l->lock);
+    t->at_work = false;                  /* the record may go from now on */
+    pthread_mutex_unlock(&l->lock);
     peer_leave_run(p, run);
 }

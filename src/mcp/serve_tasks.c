@@ -1,5 +1,6 @@
 /* tasks/get, update and cancel; tasks/result and list of 2025-11-25. */
 #include "mcp/serve_tasks.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -50,7 +51,7 @@ static void purge(struct McpTasks *l) {
     int64_t now = clock_wall_ns();
     for (McpTask *t = l->first, *next; t; t = next) {
         next = t->next;
-        if (!task_is_over(t) || t->link || now - t->created_ns < t->ttl_ms * 1000000) continue;
+        if (!task_is_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
         unlink_task(l, t);
         task_free(t);
     }
@@ -185,7 +186,8 @@ bool serve_tasks_begin(McpRequest *q, const ToolEntry *tool, Call *call, McpTask
     bool wanted;
     *out = NULL;
     call->wait = true;
-    if (!is_wanted(q, tool, &wanted, err) || !wanted) return !wanted && err->kind == ERR_NONE;
+    if (!is_wanted(q, tool, &wanted, err)) return false;
+    if (!wanted) return true;
     McpTask *t = task_new(q, tool);
     Value *asked = serve_param(q, "task"), *ttl = asked && value_is_dict(*asked) ? dict_find_str(value_dict(*asked), STR("ttl")) : NULL;
     if (ttl && value_is_small(*ttl) && value_small(*ttl) > 0) t->ttl_ms = value_small(*ttl) < TASK_TTL_MOST_MS ? value_small(*ttl) : TASK_TTL_MOST_MS;
@@ -259,9 +261,10 @@ bool serve_tasks_update(McpRequest *q, Error *err) {
     McpTask *t = meant(q, &l, err);
     Value *responses = serve_param(q, "inputResponses");
     if (!t) return false;
-    pthread_mutex_unlock(&l->lock);      /* it is not over, or has nothing to answer: records of tasks go by time only */
-    if (!responses || !value_is_dict(*responses)) return error_set(err, ERR_VALIDATION, "params.inputResponses must be an object");
-    return task_answer(t, l, *responses, err);
+    bool ok = responses && value_is_dict(*responses) ? task_answer(t, l, *responses, err)
+                                                     : error_set(err, ERR_VALIDATION, "params.inputResponses must be an object");
+    pthread_mutex_unlock(&l->lock);
+    return ok;
 }
 
 static bool cancel_task(McpTask *t, Run *run, Error *err) {
@@ -293,8 +296,8 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
     McpTask *t = meant(q, &l, err);
     bool ok = true;
     if (!t) return false;
-    McpLink *before = t->link;
     t->link = q->link;
+    t->waiting++;
     pthread_cond_broadcast(&l->changed);
     serve_wait(q);
     while (!task_is_over(t) && (ok = cancel_check(q->cancel, err))) {
@@ -302,7 +305,8 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
         struct timespec at = { until / 1000000000, until % 1000000000 };
         pthread_cond_timedwait(&l->changed, &l->lock, &at);
     }
-    if (t->link == q->link) t->link = before;
+    if (t->link == q->link) t->link = NULL;
+    t->waiting--;
     if (ok && t->status == TASK_COMPLETED)
         buf_add_fmt(&q->text, STR_FMT ",\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"%s\"}}", STR_ARG(buf_str(&t->result)), t->id);
     else if (ok && t->status == TASK_CANCELLED) ok = error_set(err, ERR_CANCELLED, "the task was cancelled");

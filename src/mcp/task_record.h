@@ -1,5 +1,6 @@
 /* What is known of a task; shared by serve_tasks.c (what clients say) and serve_task_call.c (what the call does). */
 #pragma once
+#include "base/vec.h"
 #include "mcp/input.h"
 #include "mcp/peer.h"
 #include "mcp/serve_tasks.h"
@@ -23,6 +24,8 @@ struct McpTask {
 
     char inner[64];                      /* its id in the run; empty: it has not begun */
     McpTaskStatus status;
+    bool at_work;                        /* its thread has not ended */
+    int waiting;                         /* for its result */
     bool cancelled;                      /* the client has */
     int64_t updated_ns;
     char message[200];                   /* statusMessage; "" none */
@@ -53,5 +56,5 @@ void task_free(McpTask *t);
 /* serve_task_call.c */
 McpTask *task_new(McpRequest *q, const ToolEntry *tool);
 void task_ended(void *ctx, const Result *r, Str why);
-/* Answers to open questions; those to others are passed over. */
+/* Answers to open questions, with the lock held; those to others are passed over. */
 bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err);
