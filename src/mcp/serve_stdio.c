@@ -88,8 +88,10 @@ static ReadWhat next_line(Stdio *io, bool second, Str *line) {
             refuse(io, &err);
             continue;
         }
-        serve_output_flush(io->out);                         /* whoever waits for an answer has all there are */
-        if (!read_bytes(io, second, &bytes, &what)) return what;
+        serve_output_hold(io->out, false);                   /* whoever waits has all there is; others may speak meanwhile */
+        bool more = read_bytes(io, second, &bytes, &what);
+        serve_output_hold(io->out, !second);
+        if (!more) return what;
     }
 }
 
