@@ -9,7 +9,8 @@ typedef struct ServeAuth ServeAuth;
 typedef struct ServeAuthConfig {         /* strings are borrowed */
     Str token;                           /* empty: none */
     Str issuer;                          /* of an authorization server; empty: none */
-    Str resource, scope;                 /* that its tokens must be for, and have */
+    const Buf *resource;                 /* our URL, that its tokens must be for; known when the first request comes */
+    Str scope;                           /* that they must have */
     Cancel *stop;
 } ServeAuthConfig;
 

@@ -20,11 +20,11 @@ static void handle(void *ctx, ServerRequest *q) {
 static void tick(void *ctx) { http_sessions_tick(ctx); }
 
 /* The URL that clients use: the one that was given, or the address. Metadata about it is at its origin (RFC 9728). */
-static void name_resource(Http *h) {
+static void name_resource(Http *h, uint16_t port) {
     const McpHttpConfig *c = h->config;
     bool v6 = str_find_char(str_from(c->address), ':') >= 0;
     if (c->resource.n) buf_add(&h->resource, c->resource);
-    else buf_add_fmt(&h->resource, v6 ? "http://[%s]:%u/mcp" : "http://%s:%u/mcp", c->address, server_port(h->net));
+    else buf_add_fmt(&h->resource, v6 ? "http://[%s]:%u/mcp" : "http://%s:%u/mcp", c->address, port);
     Str url = buf_str(&h->resource);
     ptrdiff_t scheme = str_find(url, STR("://"));
     Str rest = str_sub(url, scheme < 0 ? 0 : (size_t)scheme + 3, url.n);
@@ -43,9 +43,14 @@ static void serve(Http *h, Cancel *stop) {
     }
 }
 
+static void bound(void *ctx, uint16_t port) {
+    Http *h = ctx;
+    name_resource(h, port);
+}
+
 static bool open_auth(Http *h, Cancel *stop, Error *err) {
     const McpHttpConfig *c = h->config;
-    h->auth = serve_auth_new(&(ServeAuthConfig){ .token = c->token, .issuer = c->authorization_server, .resource = buf_str(&h->resource), .scope = c->scope, .stop = stop }, err);
+    h->auth = serve_auth_new(&(ServeAuthConfig){ .token = c->token, .issuer = c->authorization_server, .resource = &h->resource, .scope = c->scope, .stop = stop }, err);
     return h->auth != NULL;
 }
 
@@ -55,20 +60,16 @@ bool mcp_serve_http(McpServer *s, const McpHttpConfig *config, Cancel *stop, Err
     h->config = config;
     h->rates = http_rates_new(config->requests_per_minute);
     pthread_mutex_init(&h->lock, NULL);
-    ServerConfig net = { .address = config->address, .port = config->port, .threads = WORKERS, .admit = http_admit, .handle = handle, .tick = tick,
-                         .ctx = h, .log = s->config.log };
-    bool ok = server_open(&net, &h->net, err);
-    if (ok) {
-        name_resource(h);
-        ok = open_auth(h, stop, err) && server_go(h->net, err);
-    }
+    ServerConfig net = { .address = config->address, .port = config->port, .threads = WORKERS, .bound = bound, .admit = http_admit, .handle = handle,
+                         .tick = tick, .ctx = h, .log = s->config.log };
+    bool ok = open_auth(h, stop, err) && server_start(&net, &h->net, err);
     if (ok) {
         if (config->bound) config->bound(config->ctx, server_port(h->net));
         serve(h, stop);
         http_sessions_end_all(h);
         http_sessions_tidy(h, GRACE_MS);
     }
-    server_stop(h->net, ok ? LEAVE_MS : 0);
+    server_stop(h->net, LEAVE_MS);
     http_sessions_tidy(h, 0);
     serve_auth_free(h->auth);
     http_rates_free(h->rates);

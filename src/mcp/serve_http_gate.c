@@ -1,4 +1,5 @@
 #include "mcp/serve_http.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include "base/clock.h"

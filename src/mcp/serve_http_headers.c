@@ -1,5 +1,6 @@
 /* Headers that repeat what the body of a stateless request says, for those who route it without reading the body. */
 #include "mcp/serve_http.h"
+#include <stdlib.h>
 #include <strings.h>
 #include "base/base64.h"
 #include "value/int.h"
@@ -94,10 +95,10 @@ static bool check_properties(const ServerRequest *q, Value schema, Value argumen
 }
 
 static bool check_params(Http *h, const ServerRequest *q, Str tool, Value arguments, int *code, Error *err) {
-    ServeProject *project = server_project(h->server);
+    ServeProject *project = serve_project(h->server);
     const ToolEntry *entry = registry_find(runtime_registry(project->rt), tool, NULL, 0);
     bool ok = !entry || check_properties(q, entry->def.parameters, arguments, 0, code, err);
-    server_project_release(h->server, project);
+    serve_project_release(h->server, project);
     return ok;
 }
 

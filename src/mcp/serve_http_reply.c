@@ -1,5 +1,6 @@
 #include "mcp/serve_http.h"
 #include <stdarg.h>
+#include <stdlib.h>
 
 enum { HEADERS_MAX = 16 };
 
@@ -59,14 +60,17 @@ static Str skip_string(Str s) {
 
 /* The code of an error that rpc_write_error has written; 0: no error. */
 static long error_code(Str message) {
-    Str start = STR("{\"jsonrpc\":\"2.0\",\"id\":"), error = STR("\"error\":{\"code\":");
+    Str start = STR("{\"jsonrpc\":\"2.0\","), id = STR("\"id\":"), error = STR("\"error\":{\"code\":");
+    char digits[16] = "";
     if (!str_starts(message, start)) return 0;
     Str rest = str_sub(message, start.n, message.n);
-    if (rest.n && rest.at[0] == '"') rest = skip_string(rest);
-    else while (rest.n && rest.at[0] != ',') rest = str_sub(rest, 1, rest.n);
-    rest = str_sub(rest, 1, rest.n);
+    if (str_starts(rest, id)) {
+        rest = str_sub(rest, id.n, rest.n);
+        if (rest.n && rest.at[0] == '"') rest = skip_string(rest);
+        while (rest.n && rest.at[0] != ',') rest = str_sub(rest, 1, rest.n);
+        rest = str_sub(rest, 1, rest.n);
+    }
     if (!str_starts(rest, error)) return 0;
-    char digits[16] = "";
     rest = str_sub(rest, error.n, rest.n);
     memcpy(digits, rest.at, rest.n < sizeof digits - 1 ? rest.n : sizeof digits - 1);
     return strtol(digits, NULL, 10);

@@ -132,7 +132,7 @@ static bool is_read(HttpSession *s) {
 /* Nothing under way, nobody listening? With Http's lock held. */
 static bool is_idle(HttpSession *s) {
     pthread_mutex_lock(&s->lock);
-    bool idle = s->users == 0 && !is_read(s) && (!s->peer || peer_idle(s->peer));
+    bool idle = s->users == 0 && !is_read(s) && (!s->peer || mcp_peer_idle(s->peer));
     pthread_mutex_unlock(&s->lock);
     return idle;
 }

@@ -1,5 +1,6 @@
 #include "mcp/serve_http.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -139,7 +140,7 @@ static void unlist(HttpStream *t) {
 
 /* ---- the link ---- */
 
-static bool send(McpLink *l, Str message, bool last) {
+static bool stream_send(McpLink *l, Str message, bool last) {
     HttpStream *t = (HttpStream *)l;
     ServerRequest *gone = NULL;
     pthread_mutex_lock(&t->lock);
@@ -172,7 +173,7 @@ static void stream_free(McpLink *l) {
 
 HttpStream *http_stream_new(HttpSession *s, McpVersion version, ServerRequest *q, bool general) {
     HttpStream *t = mem_zero(1, sizeof *t);
-    *t = (HttpStream){ .link = { .send = send, .free = stream_free, .holders = 2 }, .http = s->http, .session = s, .version = version, .general = general,
+    *t = (HttpStream){ .link = { .send = stream_send, .free = stream_free, .holders = 2 }, .http = s->http, .session = s, .version = version, .general = general,
                        .q = q, .listed = true, .since = clock_mono_ns() };
     t->last = &t->first;
     pthread_mutex_init(&t->lock, NULL);

@@ -55,9 +55,10 @@ void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion ver
 void mcp_peer_general(McpPeer *p, McpLink *link);            /* a new GET stream, or NULL: it has ended */
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */
+bool mcp_peer_idle(McpPeer *p);                              /* nothing under way? */
 void mcp_peer_close(McpPeer *p, int64_t grace_ms);           /* ends its run; frees it */
 
-enum { MCP_REQUESTS_MAX = 256, MCP_PARKED_MAX = 64 };
+enum { MCP_REQUESTS_MAX = 256, MCP_SHARED_MAX = 4096, MCP_PARKED_MAX = 64 };       /* the second of a shared peer */
 
 /* The transports: serve until stdin ends or `stop` fires. */
 bool mcp_serve_stdio(McpServer *s, int in_fd, int out_fd, Cancel *stop, Error *err);

@@ -169,6 +169,7 @@ static bool listen_at(Server *s, Error *err) {
     n = sizeof where;
     if (getsockname(s->listener, (struct sockaddr *)&where, &n) < 0) return error_set(err, ERR_IO, "start the HTTP server: %m");
     s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);           /* the same place in both families */
+    if (s->config.bound) s->config.bound(s->config.ctx, s->port);
     return true;
 }
 

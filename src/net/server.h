@@ -36,6 +36,7 @@ typedef struct ServerConfig {            /* zero: the default */
     size_t backlog_max;                  /* SERVER_BACKLOG_MAX */
     int64_t idle_ms;                     /* from the end of one request, or connecting, to the first line of the next: 60 s */
     int64_t request_ms;                  /* from there to the last byte of the body: 60 s */
+    void (*bound)(void *ctx, uint16_t port);     /* before the first request; NULL: not told */
     /* Called on the polling thread when the head is there and before a body is taken: quick. May refuse with server_answer. NULL: all pass. */
     void (*admit)(void *ctx, ServerRequest *q);
     /* Called on a worker. q is borrowed, the body lives until it returns; server_keep to answer later. Released without an answer: 500. */
