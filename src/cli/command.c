@@ -260,8 +260,8 @@ const Command command_table[] = {
         .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
         .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
-                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call goes\n"
-                 "through the whole pipeline; confirmation is asked by elicitation where possible.",
+                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
+                 "goes through the whole pipeline; confirmation is asked by elicitation.",
         .example = "harness mcp serve --http 127.0.0.1:8080",
         .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
