@@ -1,4 +1,5 @@
 #include "mcp/serve_watch.h"
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -18,7 +19,7 @@
 #include "mcp/peer.h"
 #include "mcp/uri_template.h"
 
-enum { QUIET_MS = 100, PATIENCE_MS = 1000, AGAIN_MS = 200, FOLDERS_MAX = 8192, EVENTS_SIZE = 64 << 10 };
+enum { DEPTH_MAX = 16, FILE_MAX = 4 << 20, QUIET_MS = 100, PATIENCE_MS = 1000, AGAIN_MS = 200, FOLDERS_MAX = 8192, EVENTS_SIZE = 64 << 10 };
 
 typedef struct Folder { int watch; Str path; } Folder;
 typedef struct Shown { Str path, uri; } Shown;               /* a file that clients may read */
@@ -47,6 +48,14 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Folders in folders are gone into, links are not: they may lead in circles. */
+static bool is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int by_text(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
+
 static Str parent(Str path) {
     size_t n = path.n;
     while (n > 1 && path.at[n - 1] != '/') n--;
@@ -61,10 +70,32 @@ static void watch_folder(struct McpWatch *w, Table *seen, Str path) {
     if (id >= 0) VEC_PUSH(&w->folders, ((Folder){ id, path }));
 }
 
-/* The folder itself, and the nearest one above it that is there: what is missing may come. */
+/* Entries of a folder, in order; paths in `arena`. None when it is no folder. */
+static size_t entries(const char *folder, Arena *arena, Str **out) {
+    VEC(Str) all = { 0 };
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && all.n < FOLDERS_MAX && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) VEC_PUSH(&all, str_from(arena_fmt(arena, "%s/%s", folder, e->d_name)));
+    if (d) closedir(d);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_text);
+    *out = all.at;
+    return all.n;
+}
+
+/* A folder with all folders in it. */
+static void watch_tree(struct McpWatch *w, Table *seen, const char *path, int depth) {
+    Str *all;
+    if (!is_folder(path) || depth > DEPTH_MAX || (depth && is_link(path))) return;
+    watch_folder(w, seen, str_from(path));
+    size_t n = entries(path, &w->arena, &all);
+    for (size_t i = 0; i < n; i++) watch_tree(w, seen, all[i].at, depth + 1);
+    free(all);
+}
+
+/* And the nearest folder above that is there: what is missing may come. */
 static void watch_path(struct McpWatch *w, Table *seen, const char *path) {
     Str at = str_from(path);
-    if (is_folder(path)) watch_folder(w, seen, at);
+    watch_tree(w, seen, path, 0);
     do at = parent(at);
     while (at.n > 1 && !is_folder(arena_str(&w->arena, at).at));
     watch_folder(w, seen, at);
@@ -82,23 +113,24 @@ static void add_listed(struct McpWatch *w, Table *seen, const char *path) {
     buf_clear(&uri);
 }
 
-static int by_text(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
-
-/* Names and contents of all files, so that what was put back, or written as it was, is no change. Folders count by the names in them: a new file
- * is one that loading will look at. */
-static void print_file(const char *path, Buf *all) {
+/* Names and contents of all files: what was put back, or written as it was, is no change. */
+static void print_tree(const char *path, Arena *arena, int depth, Buf *all) {
     Buf text = { 0 };
+    Str *in;
     buf_add(all, str_from(path));
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && file_read(path, 4 << 20, &text, NULL)) buf_add_fmt(all, "=%zu:%08x", text.n, hash_bytes(buf_str(&text)));
-    else if (stat(path, &st) == 0) buf_add_fmt(all, "=%llx.%llx", (unsigned long long)st.st_mtim.tv_sec, (unsigned long long)st.st_mtim.tv_nsec);
+    if (file_read(path, FILE_MAX, &text, NULL)) buf_add_fmt(all, "=%zu:%08x", text.n, hash_bytes(buf_str(&text)));
     buf_add_char(all, 0);
     buf_clear(&text);
+    size_t n = depth > DEPTH_MAX || (depth && is_link(path)) ? 0 : entries(path, arena, &in);
+    for (size_t i = 0; i < n; i++) print_tree(in[i].at, arena, depth + 1, all);
+    if (n) free(in);
 }
 
 static uint64_t fingerprint(const struct McpWatch *w) {
     Buf all = { 0 };
-    for (size_t i = 0; i < w->paths.n; i++) print_file(w->paths.at[i].at, &all);
+    Arena arena = { 0 };
+    for (size_t i = 0; i < w->paths.n; i++) print_tree(w->paths.at[i].at, &arena, 0, &all);
+    arena_clear(&arena);
     uint64_t print = ((uint64_t)hash_bytes(buf_str(&all)) << 32) | all.n;
     buf_clear(&all);
     return print;
