@@ -121,6 +121,13 @@ void peer_leave_run(McpPeer *p, PeerRun *r) {
 
 /* ---- the end ---- */
 
+bool mcp_peer_idle(McpPeer *p) {
+    pthread_mutex_lock(&p->lock);
+    bool idle = p->n_flights == 0;
+    pthread_mutex_unlock(&p->lock);
+    return idle;
+}
+
 static void fire_all(McpPeer *p) {
     for (Flight *f = p->flights; f; f = f->next)
         if (f->q.cancel) cancel_fire(f->q.cancel);
