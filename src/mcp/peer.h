@@ -17,7 +17,7 @@ typedef struct ServeProject {
 /* A run of a peer: the newest is used by new requests; older ones, of projects that were loaded before, stay for their requests and tasks. */
 typedef struct PeerRun { Run *run; ServeProject *project; int users; } PeerRun;
 
-/* A request under way. In the peer's list as long as it has an id that somebody waits for. */
+/* A request under way, in the peer's list. One that is parked has no id that could be found. */
 typedef struct Flight Flight;
 struct Flight {
     McpRequest q;                        /* first: a request is its flight */
@@ -25,7 +25,8 @@ struct Flight {
     PeerRun *run;
     Buf out;                             /* messages, while they are written */
     size_t bytes;                        /* of the message it came in */
-    bool listed, parked;                 /* guarded by the peer's lock */
+    bool crewed;                         /* a thread of the crew works on it */
+    bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
     Flight *next;                        /* in the list of the peer, or of those that can be used again */
 };
@@ -45,8 +46,8 @@ struct McpPeer {
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* a flight has ended */
     McpLink *general;
-    Flight *flights;                     /* those that have an id */
-    size_t n_flights;                    /* all that are under way, parked ones too */
+    Flight *flights;
+    size_t n_flights;
     size_t bytes;
     PeerRun *runs[PEER_RUNS_MAX];        /* the newest first */
     bool closing;

@@ -82,9 +82,23 @@ bool serve_input_resume(McpRequest *q, Error *err);
 /* A response of the client to a request of ours; one that answers nothing is passed over. The message lives during the call only. */
 void serve_input_response(McpPeer *p, const RpcMessage *m);
 
+/* ---- what belongs to a peer beside its requests (serve_input.c, serve_subscribe.c, serve_tasks.c) ---- */
+
+void serve_input_close(McpPeer *p);      /* the peer ends: nothing of it is under way any more */
+/* A request that is answered by a stream (q->answered) is over for peer.c: cancelled by its id, its link is gone, its peer ends. */
+void serve_subscribe_cancel(McpPeer *p, Value id);
+void serve_subscribe_gone(McpPeer *p, McpLink *link);
+void serve_subscribe_close(McpPeer *p);
+/* To every peer (list_changed, resources/updated): on its general link or its subscriptions, where the version and what it asked for allow it. */
+void serve_broadcast(McpServer *s, Str method, Value params);
+/* Background tools. Wanted: the client takes a task for this call, so it is not waited for. Created: the call has started one, fills q's result. */
+bool serve_tasks_wanted(McpRequest *q, const ToolEntry *tool);
+bool serve_tasks_created(McpRequest *q, const Result *r, Error *err);
+
 /* peer.c, for serve_input.c. Parks: sends `result` (a dict: inputRequests, requestState; result_type is set to input_required) as the answer;
- * the request has no id and no link from then on, and its thread no longer counts. Unparks: it answers `as` from now on: id, link, progress,
- * level, meta, cancellation; `as` counts as answered. Around a wait that is no park (handshake era): serve_wait, serve_go_on. */
+ * the request has no id and no link from then on. Unparks: it answers `as` from now on: id, link, progress, level, cancellation; `as` is
+ * answered. Unparking is done by the thread that has read `as`; the one that waited goes on afterwards. Around every wait for the client, parked or
+ * not: serve_wait, serve_go_on, on the request's own thread, so that others are served meanwhile. */
 void serve_park(McpRequest *q, Value result);
 void serve_unpark(McpRequest *q, McpRequest *as);
 void serve_wait(McpRequest *q);

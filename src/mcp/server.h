@@ -30,6 +30,7 @@ typedef struct McpServerConfig {
     RuntimeConfig runtime;
     int events;                          /* descriptor of --events, borrowed: every run writes there; -1: none */
     bool watch;                          /* look for changed files */
+    const char *version;                 /* of the program, as clients are told */
     const Log *log;
 } McpServerConfig;
 
