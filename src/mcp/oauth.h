@@ -39,7 +39,7 @@ OAuth *oauth_new(const OAuthConfig *config, Error *err);     /* expands ${NAME},
 void oauth_free(OAuth *a);               /* NULL is fine */
 
 /* One per request to the server, zero-initialised, for all its repetitions: bounds them. */
-typedef struct OAuthTry { int refusals; uint64_t token; } OAuthTry;
+typedef struct OAuthTry { int refusals, grants; uint64_t token; } OAuthTry;
 
 /* Headers for a request: "Authorization" and, with DPoP, "DPoP" (a fresh proof for this method and URL); none without a token, and none for
  * a URL of another origin than the server's. Refreshes a token that has run out. `out` lives in `arena`. */
