@@ -17,7 +17,8 @@ typedef struct McpLink McpLink;
 /* Made by a transport, embedded in its own struct. Counted: who keeps it releases it; `free` is called when nobody holds it. Any thread. */
 struct McpLink {
     /* One message. `last`: it answers the request this link was made for; nothing follows. False: the peer is gone. Must not block
-     * for long: a reader that is too slow is cut off by the transport. */
+     * for long: a reader that is too slow is cut off by the transport. A request that was cancelled is not answered: its link is released,
+     * and `free` may come without a last message. */
     bool (*send)(McpLink *l, Str message, bool last);
     void (*free)(McpLink *l);
     _Atomic int holders;                 /* 1 when made */
@@ -27,8 +28,9 @@ void mcp_link_release(McpLink *l);       /* NULL is fine */
 
 typedef struct McpServerConfig {
     RuntimeConfig runtime;
-    const EventSink *sinks; size_t n_sinks;      /* --events: given to each run */
+    int events;                          /* descriptor of --events, borrowed: every run writes there; -1: none */
     bool watch;                          /* look for changed files */
+    const char *version;                 /* of the program, as clients are told */
     const Log *log;
 } McpServerConfig;
 
