@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "net/client.h"
+#include "store/store.h"
 
 typedef struct OAuth OAuth;
 
@@ -21,6 +22,7 @@ typedef struct OAuthShelf {
     bool (*put)(void *ctx, Str key, Str value, Error *err);  /* an empty value: forget it */
     void *ctx;
 } OAuthShelf;
+OAuthShelf oauth_store_shelf(Store *s);  /* borrows s */
 
 typedef struct OAuthConfig {             /* borrowed for the OAuth's life */
     Str server;                          /* the MCP server's URL */
