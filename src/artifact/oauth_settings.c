@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include "artifact/oauth_settings.h"
 #include "artifact/environment.h"
 #include "artifact/field.h"
@@ -113,7 +114,7 @@ bool oauth_settings_check(Value map, Str *key, Error *err) {
            && check_choice(d, "key_algorithm", algorithms, key, err) && check_files(d, key, err) && check_grant(d, key, err);
 }
 
-static bool read_file(Str path, const char *name, Arena *arena, Str *out, Error *err) {
+bool oauth_settings_file(Str path, const char *name, Arena *arena, Str *out, Error *err) {
     Buf bytes = { 0 };
     char *at = str_dup(path);
     bool ok = file_read(at, OAUTH_FILE_MAX, &bytes, err) || error_wrap(err, "oauth.%s", name);
@@ -148,9 +149,9 @@ bool oauth_settings_read(Value map, Arena *arena, void (*secret)(void *ctx, Str 
         s.redirect_port = port ? (uint16_t)value_small(*port) : 0;
         s.dpop = dpop && value_bool(*dpop);
         if (!read_texts(d, arena, secret, ctx, &s, err)) return false;
-        if (s.private_key_file.n && !read_file(s.private_key_file, "private_key_file", arena, &s.private_key, err)) return false;
-        if (s.assertion_file.n && !read_file(s.assertion_file, "assertion_file", arena, &s.assertion, err)) return false;
-        if (s.idp_id_token_file.n && !read_file(s.idp_id_token_file, "idp_id_token_file", arena, &s.idp_id_token, err)) return false;
+        if (s.private_key_file.n && !oauth_settings_file(s.private_key_file, "private_key_file", arena, &s.private_key, err)) return false;
+        if (s.assertion_file.n && !oauth_settings_file(s.assertion_file, "assertion_file", arena, &s.assertion, err)) return false;
+        if (s.idp_id_token_file.n && !oauth_settings_file(s.idp_id_token_file, "idp_id_token_file", arena, &s.idp_id_token, err)) return false;
         for (int i = 0; grants[i]; i++)
             if (str_eq(s.grant, str_from(grants[i]))) s.how = (OAuthGrant)i;
         for (size_t i = 0; secret && i < COUNT(texts); i++) {

@@ -28,3 +28,5 @@ bool oauth_settings_check(Value map, Str *key, Error *err);
 /* Checks and reads: ${NAME} expanded, files read (relative to the working folder). Texts live in `arena`. `secret` (may be NULL) is told what must
  * not be shown. GONE: no settings, all empty. */
 bool oauth_settings_read(Value map, Arena *arena, void (*secret)(void *ctx, Str value), void *ctx, OAuthSettings *out, Error *err);
+/* Reads X_file again, for what changes while a program runs: at most 64 KiB, without white space at its ends. */
+bool oauth_settings_file(Str path, const char *name, Arena *arena, Str *out, Error *err);

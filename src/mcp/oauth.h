@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "net/client.h"
+#include "store/store.h"
 
 typedef struct OAuth OAuth;
 
@@ -21,6 +22,7 @@ typedef struct OAuthShelf {
     bool (*put)(void *ctx, Str key, Str value, Error *err);  /* an empty value: forget it */
     void *ctx;
 } OAuthShelf;
+OAuthShelf oauth_store_shelf(Store *s);  /* borrows s */
 
 typedef struct OAuthConfig {             /* borrowed for the OAuth's life */
     Str server;                          /* the MCP server's URL */
@@ -39,7 +41,7 @@ OAuth *oauth_new(const OAuthConfig *config, Error *err);     /* expands ${NAME},
 void oauth_free(OAuth *a);               /* NULL is fine */
 
 /* One per request to the server, zero-initialised, for all its repetitions: bounds them. */
-typedef struct OAuthTry { int refusals; uint64_t token; } OAuthTry;
+typedef struct OAuthTry { int refusals, grants; uint64_t token; } OAuthTry;
 
 /* Headers for a request: "Authorization" and, with DPoP, "DPoP" (a fresh proof for this method and URL); none without a token, and none for
  * a URL of another origin than the server's. Refreshes a token that has run out. `out` lives in `arena`. */
