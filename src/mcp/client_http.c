@@ -11,7 +11,7 @@
 enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
-typedef struct Http { pthread_mutex_t lock; char *session; } Http;
+typedef struct Http { pthread_mutex_t lock; char *session; pthread_t listener; bool listening; } Http;
 
 /* ---- what comes back ---- */
 
@@ -21,8 +21,33 @@ typedef struct Answer {
     Pending *pending;
     SseReader *events;
     Buf json;
+    Buf last_id;                         /* of the stream that broke: where to go on */
+    int64_t retry_ms;                    /* as the server last asked for; -1: it did not */
     bool begun, keep_open, stopped;
 } Answer;
+
+/* What is unfinished when a stream ends is no event: the next one is read from its beginning. */
+static void end_stream(Answer *a) {
+    if (a->events && sse_last_id(a->events).n) {
+        buf_reset(&a->last_id);
+        buf_add(&a->last_id, sse_last_id(a->events));
+    }
+    if (a->events && sse_retry_ms(a->events) >= 0) a->retry_ms = sse_retry_ms(a->events);
+    sse_free(a->events);
+    a->events = NULL;
+    a->begun = false;
+}
+
+static void answer_clear(Answer *a) {
+    sse_free(a->events);
+    buf_clear(&a->json);
+    buf_clear(&a->last_id);
+}
+
+static bool wait_retry(const Answer *a, Cancel *cancel, Error *err) {
+    int64_t ms = a->retry_ms < 0 ? RETRY_MS : a->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS : a->retry_ms;
+    return cancel_sleep(cancel, ms * 1000000, err);
+}
 
 static bool has_answer(McpClient *c, const Pending *p) {
     pthread_mutex_lock(&c->lock);
@@ -150,12 +175,11 @@ static bool resume(Sending *s, Answer *a, Cancel *cancel, Error *err) {
     McpClient *c = s->client;
     Error why = *err;
     for (int i = 0; i < RESUMES_MAX; i++) {
-        Str id = a->events ? arena_str(&s->arena, sse_last_id(a->events)) : (Str){ 0 };
-        int64_t ms = a->events ? sse_retry_ms(a->events) : -1;
         ClientResponse r = { 0 };
-        if (!id.n || mcp_stateless(c->version) || c->version == MCP_NONE) return *err = why, false;
-        if (!cancel_sleep(cancel, (ms < 0 ? RETRY_MS : ms > RETRY_MAX_MS ? RETRY_MAX_MS : ms) * 1000000, err)) return false;
-        bool ok = go(s, STR("GET"), id, a, cancel, &r, &why);
+        end_stream(a);
+        if (!a->last_id.n || mcp_stateless(c->version) || c->version == MCP_NONE) return *err = why, false;
+        if (!wait_retry(a, cancel, err)) return false;
+        bool ok = go(s, STR("GET"), buf_str(&a->last_id), a, cancel, &r, &why);
         bool refused = ok && r.status >= 400;
         if (refused) error_set(&why, ERR_IO, "server " STR_FMT " does not take up its broken stream (status %d)", STR_ARG(c->config.server->name), r.status);
         client_response_clear(&r);
@@ -183,7 +207,7 @@ static bool after(Sending *s, Answer *a, bool ok, const ClientResponse *r, Cance
 
 static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err) {
     Sending s = { .client = c, .m = m };
-    Answer a = { .client = c, .pending = m->pending, .keep_open = str_eq(m->method, STR("initialize")) };
+    Answer a = { .client = c, .pending = m->pending, .retry_ms = -1, .keep_open = str_eq(m->method, STR("initialize")) };
     ClientResponse r = { 0 };
     Error why = { 0 };
     Cancel *soon = m->pending ? NULL : cancel_new(cancel, (int64_t)NOTE_MS * 1000000);
@@ -192,11 +216,41 @@ static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool
     ok = after(&s, &a, ok, &r, cancel, &why);
     if (!ok && err) *err = why;
     client_response_clear(&r);
-    sse_free(a.events);
-    buf_clear(&a.json);
+    answer_clear(&a);
     arena_clear(&s.arena);
     cancel_free(soon);
     return ok;
+}
+
+/* ---- what belongs to no request ---- */
+
+/* Before 2026-07-28 a server may send questions and notifications on a stream of its own. One that has none says so, and that is that. */
+static void *listen_on(void *arg) {
+    McpClient *c = arg;
+    Sending s = { .client = c };
+    Answer a = { .client = c, .retry_ms = -1 };
+    Error err = { 0 };
+    for (int i = 0; i < RESUMES_MAX && cancel_check(c->stop, NULL);) {
+        ClientResponse r = { 0 };
+        bool ok = go(&s, STR("GET"), buf_str(&a.last_id), &a, c->stop, &r, &err), none = ok && r.status >= 400 && r.status != 404;
+        if (ok && r.status < 300 && a.events) i = 0;
+        else i++;
+        client_response_clear(&r);
+        end_stream(&a);
+        arena_reset(&s.arena);
+        if (none || !wait_retry(&a, c->stop, &err)) break;
+    }
+    answer_clear(&a);
+    arena_clear(&s.arena);
+    return NULL;
+}
+
+static void http_ready(McpClient *c) {
+    Http *h = c->wire;
+    const McpClientAnswers *a = &c->config.answers;
+    bool useful = a->elicit || a->sample || a->roots || a->notified;
+    if (h->listening || mcp_stateless(c->version) || !useful) return;
+    h->listening = pthread_create(&h->listener, NULL, listen_on, c) == 0;
 }
 
 /* A session that is not needed any more is given back; whether the server cares is its own affair. */
@@ -207,10 +261,10 @@ static void http_close(McpClient *c) {
     ClientResponse r = { 0 };
     Error err;
     Cancel *soon = cancel_new(NULL, (int64_t)CLOSE_MS * 1000000);
+    if (h->listening) pthread_join(h->listener, NULL);
     if (h->session && !mcp_stateless(c->version)) (void)go(&s, STR("DELETE"), (Str){ 0 }, &a, soon, &r, &err);
     client_response_clear(&r);
-    sse_free(a.events);
-    buf_clear(&a.json);
+    answer_clear(&a);
     arena_clear(&s.arena);
     cancel_free(soon);
     free(h->session);
@@ -218,7 +272,7 @@ static void http_close(McpClient *c) {
     free(h);
 }
 
-static const ClientTransport http = { http_send, http_close };
+static const ClientTransport http = { http_send, http_ready, http_close };
 
 bool client_http_open(McpClient *c, Error *err) {
     (void)err;

@@ -38,6 +38,7 @@ typedef struct ClientMessage {
 typedef struct ClientTransport {
     /* Sends; of a request that travels by HTTP, also takes the answer. *sent: the server may have seen it. */
     bool (*send)(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err);
+    void (*ready)(McpClient *c);         /* the version is known; also after a session was begun anew */
     void (*close)(McpClient *c);
 } ClientTransport;
 
