@@ -3,15 +3,23 @@
  * Last-Event-ID, and the server may have a session. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/client_inside.h"
 #include "net/sse.h"
 
-enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, NOTE_MS = 30000 };
+enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, HEARD_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
-typedef struct Http { pthread_mutex_t lock; char *session; pthread_t listener; bool listening; } Http;
+typedef struct Http {
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t changed;              /* `heard` was set */
+    char *session;
+    pthread_t listener;
+    bool listening, heard;               /* heard: the server has answered the listener, or cannot be reached */
+} Http;
 
 /* ---- what comes back ---- */
 
@@ -24,6 +32,7 @@ typedef struct Answer {
     Buf last_id;                         /* of the stream that broke: where to go on */
     int64_t retry_ms;                    /* as the server last asked for; -1: it did not */
     bool begun, keep_open, stopped;
+    bool listens;                        /* for what belongs to no request */
 } Answer;
 
 /* What is unfinished when a stream ends is no event: the next one is read from its beginning. */
@@ -80,6 +89,20 @@ static bool on_data(void *ctx, Str piece, Error *err) {
         return error_set(err, ERR_LIMIT, "server " STR_FMT ": its answer is over %d bytes", STR_ARG(a->client->config.server->name), RPC_MESSAGE_MAX);
     buf_add(&a->json, piece);
     return true;
+}
+
+static void set_heard(McpClient *c) {
+    Http *h = c->wire;
+    pthread_mutex_lock(&h->lock);
+    h->heard = true;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void on_head(void *ctx, int status) {
+    Answer *a = ctx;
+    (void)status;
+    if (a->listens) set_heard(a->client);
 }
 
 /* ---- what is sent ---- */
@@ -157,7 +180,7 @@ static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, Clie
     for (;;) {
         if (!fill(s, verb, resume, cancel, err)) return false;
         ClientRequest q = { .method = verb, .url = c->config.server->url, .headers = s->headers, .n_headers = s->n, .rules = c->config.net,
-                            .max_body = STREAM_BYTES_MAX, .on_data = on_data, .ctx = a };
+                            .max_body = STREAM_BYTES_MAX, .on_data = on_data, .on_head = on_head, .ctx = a };
         if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST"));
         if (!client_send(c->config.http, &q, cancel, r, err)) return false;
         Str nonce = client_header(r, STR("dpop-nonce"));
@@ -228,13 +251,14 @@ static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool
 static void *listen_on(void *arg) {
     McpClient *c = arg;
     Sending s = { .client = c };
-    Answer a = { .client = c, .retry_ms = -1 };
+    Answer a = { .client = c, .retry_ms = -1, .listens = true };
     Error err = { 0 };
     for (int i = 0; i < RESUMES_MAX && cancel_check(c->stop, NULL);) {
         ClientResponse r = { 0 };
         bool ok = go(&s, STR("GET"), buf_str(&a.last_id), &a, c->stop, &r, &err), none = ok && r.status >= 400 && r.status != 404;
         if (ok && r.status < 300 && a.events) i = 0;
         else i++;
+        set_heard(c);
         client_response_clear(&r);
         end_stream(&a);
         arena_reset(&s.arena);
@@ -251,6 +275,11 @@ static void http_ready(McpClient *c) {
     bool useful = a->elicit || a->sample || a->roots || a->notified;
     if (h->listening || mcp_stateless(c->version) || !useful) return;
     h->listening = pthread_create(&h->listener, NULL, listen_on, c) == 0;
+    int64_t until = clock_wall_ns() + (int64_t)HEARD_MS * 1000000;
+    struct timespec t = { until / 1000000000, until % 1000000000 };
+    pthread_mutex_lock(&h->lock);                         /* a question that comes before the stream is there would be lost */
+    while (h->listening && !h->heard && pthread_cond_timedwait(&h->changed, &h->lock, &t) == 0) {}
+    pthread_mutex_unlock(&h->lock);
 }
 
 /* A session that is not needed any more is given back; whether the server cares is its own affair. */
@@ -269,6 +298,7 @@ static void http_close(McpClient *c) {
     cancel_free(soon);
     free(h->session);
     pthread_mutex_destroy(&h->lock);
+    pthread_cond_destroy(&h->changed);
     free(h);
 }
 
@@ -278,6 +308,7 @@ bool client_http_open(McpClient *c, Error *err) {
     (void)err;
     Http *h = mem_zero(1, sizeof *h);
     pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->changed, NULL);
     c->wire = h;
     c->transport = &http;
     return true;
