@@ -8,7 +8,7 @@
 #include "mcp/client_inside.h"
 #include "net/sse.h"
 
-enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, REFUSALS_MAX = 8, CLOSE_MS = 2000, NOTE_MS = 30000 };
+enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
 typedef struct Http { pthread_mutex_t lock; char *session; } Http;
@@ -59,7 +59,7 @@ static bool on_data(void *ctx, Str piece, Error *err) {
 
 /* ---- what is sent ---- */
 
-typedef struct Sending { McpClient *client; const ClientMessage *m; Arena arena; ClientHeader headers[HEADERS_MAX]; size_t n; } Sending;
+typedef struct Sending { McpClient *client; const ClientMessage *m; Arena arena; ClientHeader headers[HEADERS_MAX]; size_t n; OAuthTry attempt; } Sending;
 
 static void add(Sending *s, const char *name, Str value) {
     if (s->n < HEADERS_MAX) s->headers[s->n++] = (ClientHeader){ str_from(name), value };
@@ -89,7 +89,7 @@ static bool fill(Sending *s, Str verb, Str resume, Cancel *cancel, Error *err) {
     ClientHeader tokens[2];
     size_t n = 0;
     if (!c->config.oauth) return true;
-    if (!oauth_headers(c->config.oauth, verb, c->config.server->url, cancel, &s->arena, tokens, &n, err)) return false;
+    if (!oauth_headers(c->config.oauth, &s->attempt, verb, c->config.server->url, cancel, &s->arena, tokens, &n, err)) return false;
     for (size_t i = 0; i < n; i++) add(s, tokens[i].name.at, tokens[i].value);
     return true;
 }
@@ -129,14 +129,16 @@ static bool failed_status(McpClient *c, const ClientResponse *r, const ClientMes
 /* One request and what comes back. False with a->stopped: all is well, the rest was not waited for. */
 static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, ClientResponse *r, Error *err) {
     McpClient *c = s->client;
-    for (int refused = 0;; refused++) {
+    for (;;) {
         if (!fill(s, verb, resume, cancel, err)) return false;
         ClientRequest q = { .method = verb, .url = c->config.server->url, .headers = s->headers, .n_headers = s->n, .rules = c->config.net,
                             .max_body = STREAM_BYTES_MAX, .on_data = on_data, .ctx = a };
         if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST"));
         if (!client_send(c->config.http, &q, cancel, r, err)) return false;
-        if ((r->status != 401 && r->status != 403) || !c->config.oauth || refused >= REFUSALS_MAX) return true;
-        if (!oauth_refused(c->config.oauth, r->status, client_header(r, STR("www-authenticate")), client_header(r, STR("dpop-nonce")), cancel, err))
+        Str nonce = client_header(r, STR("dpop-nonce"));
+        if (!c->config.oauth) return true;
+        if (r->status != 401 && r->status != 403) return oauth_nonce(c->config.oauth, nonce), true;
+        if (!oauth_refused(c->config.oauth, &s->attempt, r->status, client_header(r, STR("www-authenticate")), nonce, cancel, err))
             return error_wrap(err, "server " STR_FMT, STR_ARG(c->config.server->name));
         client_response_clear(r);
     }

@@ -36,7 +36,8 @@ enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older pr
 struct McpPeer {
     McpServer *server;
     McpPeer *next;                       /* guarded by the server's lock */
-    McpPeerConfig config;                /* session is a copy */
+    McpPeerConfig config;
+    char *session;                       /* the text of config.session */
     _Atomic McpVersion version;          /* of the handshake; MCP_NONE: none yet */
     _Atomic int level;                   /* McpLevel, of logging/setLevel */
     _Atomic bool ready;                  /* notifications/initialized has come */
@@ -67,18 +68,29 @@ struct McpServer {
 };
 
 /* server.c */
-ServeProject *server_project(McpServer *s);          /* the newest, held */
-void server_project_release(McpServer *s, ServeProject *p);
-void server_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
-void server_each_peer(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
+ServeProject *serve_project(McpServer *s);          /* the newest, held */
+void serve_project_release(McpServer *s, ServeProject *p);
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
 
-/* peer.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that takes long;
- * peer_run_flight works on it, answers and frees it. */
-Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
-void peer_run_flight(void *flight);
+/* peer.c */
+PeerRun *peer_use_run(McpPeer *p, Error *err);       /* the run for a new request, of the newest project; NULL: it could not be started */
+void peer_leave_run(McpPeer *p, PeerRun *r);
 void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
-bool peer_idle(McpPeer *p);                          /* nothing under way? */
+void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
 
-/* serve_dispatch.c */
-bool serve_prepare(McpRequest *q, McpVersion given, Error *err);         /* version, meta, capabilities, progress, level */
-void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);
+/* peer_take.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that may take
+ * long; peer_work does it, answers and frees it. */
+Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
+void peer_work(void *flight);
+
+/* peer_batch.c: one link for the answers of several requests. Made with one holder, as any. */
+McpLink *peer_batch_link(McpLink *to, size_t answers);
+
+/* flight.c */
+typedef enum { FLIGHT_IN, FLIGHT_ID_USED, FLIGHT_FULL } FlightEntry;
+Flight *flight_take(McpServer *s);                   /* zero but for its heap and buffers */
+void flight_give(McpServer *s, Flight *f);
+FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id */
+void flight_finish(Flight *f, bool ok, const Error *err);        /* answers, unless that is done or unwanted; frees */
+void flight_cancel(McpPeer *p, Value id);            /* the client has */

@@ -124,8 +124,13 @@ void rpc_write_result_text(Buf *out, Value id, Str json) {
     buf_add_char(out, '}');
 }
 
+void rpc_write_result_start(Buf *out, Value id) {
+    start(out, id);
+    buf_add(out, STR(",\"result\":{"));
+}
+
 void rpc_write_error(Buf *out, Value id, int code, Str message, Value data) {
-    start(out, value_is_gone(id) ? VALUE_NONE : id);
+    start(out, id);
     buf_add_fmt(out, ",\"error\":{\"code\":%d,\"message\":", code);
     json_write_string(out, message, false);
     if (!value_is_gone(data)) {

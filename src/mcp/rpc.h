@@ -32,7 +32,8 @@ void rpc_write_request(Buf *out, Value id, Str method, Value params);
 void rpc_write_notification(Buf *out, Str method, Value params);
 void rpc_write_result(Buf *out, Value id, Value result);
 void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is JSON text already */
-void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: null */
+void rpc_write_result_start(Buf *out, Value id);             /* up to and with the brace that opens the result; the writer adds members and "}}" */
+void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: left out, as MCP's schemas want it */
 
 /* Lines of a stream (stdio): fed with bytes, gives whole lines. One that is longer than RPC_MESSAGE_MAX is dropped to its end and told of
  * once as FEED_BAD (ERR_LIMIT), when it becomes too long; the reader goes on behind it. Blank lines are passed over, a CR at the end is cut

@@ -51,6 +51,10 @@ void serve_notify(McpRequest *q, Str method, Value params);
 /* notifications/message, when the client wants that level. */
 void serve_log(McpRequest *q, LogLevel level, Str logger, Str message);
 
+/* What comes before a method and after it. */
+bool serve_prepare(McpRequest *q, McpVersion given, Error *err);         /* version, meta, capabilities, progress, level */
+void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);     /* err of a failure */
+
 /* A member of params: NULL when absent or null. serve_text: false with RPC_INVALID_PARAMS when it is there and no string, or missing. */
 Value *serve_param(const McpRequest *q, const char *name);
 bool serve_text(McpRequest *q, const char *name, Str *out, Error *err);
@@ -71,7 +75,13 @@ bool serve_page(McpRequest *q, size_t n, size_t *from, size_t *to, Value *next, 
  * (unguessable, of this peer and these params only, used once); nothing is ever executed twice. Parked calls have a deadline
  * (MCP_PARK_MS) and a bound (MCP_PARKED_MAX). */
 typedef enum { INPUT_ELICIT, INPUT_SAMPLE, INPUT_ROOTS } InputKind;
-typedef struct InputAsk { InputKind kind; Str key; Value params; Value answer; } InputAsk;   /* answer: the client's result, filled */
+typedef struct InputAsk {
+    InputKind kind;
+    Str key;                             /* empty: one is made */
+    Value params;
+    Value answer;                        /* the client's result, which fits; GONE: it has refused (an error, a closed stream) */
+    bool fresh;                          /* only an answer that comes after it was asked counts */
+} InputAsk;
 bool serve_input_offered(McpRequest *q, InputKind kind);     /* has the client this capability? */
 bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err);
 Person serve_person(McpRequest *q);      /* confirm and ask by elicitation, progress by notification, log by serve_log */

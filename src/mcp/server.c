@@ -26,7 +26,7 @@ static void project_close(ServeProject *p) {
     free(p);
 }
 
-ServeProject *server_project(McpServer *s) {
+ServeProject *serve_project(McpServer *s) {
     pthread_mutex_lock(&s->lock);
     ServeProject *p = s->project;
     p->holders++;
@@ -34,14 +34,14 @@ ServeProject *server_project(McpServer *s) {
     return p;
 }
 
-void server_project_release(McpServer *s, ServeProject *p) {
+void serve_project_release(McpServer *s, ServeProject *p) {
     pthread_mutex_lock(&s->lock);
     bool last = --p->holders == 0;
     pthread_mutex_unlock(&s->lock);
     if (last) project_close(p);
 }
 
-void server_project_set(McpServer *s, Runtime *rt, Agents *agents) {
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     ServeProject *p = mem_zero(1, sizeof *p), *old;
     *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
     pthread_mutex_init(&p->lock, NULL);
@@ -49,7 +49,7 @@ void server_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     old = s->project;
     s->project = p;
     pthread_mutex_unlock(&s->lock);
-    if (old) server_project_release(s, old);
+    if (old) serve_project_release(s, old);
 }
 
 /* ---- the server ---- */
@@ -63,12 +63,12 @@ bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *pr
     s->config = *config;
     s->crew = crew_new(AT_WORK);
     pthread_mutex_init(&s->lock, NULL);
-    server_project_set(s, rt, agents);
+    serve_project_set(s, rt, agents);
     *out = s;
     return true;
 }
 
-void server_each_peer(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx) {
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx) {
     pthread_mutex_lock(&s->lock);
     for (McpPeer *p = s->peers; p; p = p->next) each(ctx, p);
     pthread_mutex_unlock(&s->lock);
@@ -96,7 +96,7 @@ void mcp_server_close(McpServer *s, int64_t grace_ms) {
     }
     crew_free(s->crew);
     free_spare(s);
-    server_project_release(s, s->project);
+    serve_project_release(s, s->project);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
