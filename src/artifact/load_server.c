@@ -99,11 +99,16 @@ static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
     LoaderPlace inside = *at;
     inside.map = oauth;
     inside.path = arena_fmt(l->docs.arena, "%s.oauth", at->path);
+    Place place = document_place(at->document, at->map, STR("oauth"));
+    inside.origin.line = place.line;
+    inside.origin.column = place.column;
     Str key;
     Error err = { 0 };
     if (!oauth_settings_check(oauth, &key, &err)) {
         const char *name = arena_str(l->docs.arena, key).at;
-        loader_error(l, &inside, name[0] ? name : NULL, "%s: %s%s%s%s", inside.path, err.msg, err.hint[0] ? " (" : "", err.hint, err.hint[0] ? ")" : "");
+        bool about = key.n && strncmp(err.msg, name, key.n) == 0 && err.msg[key.n] == ':';     /* "KEY: …" */
+        loader_error(l, &inside, key.n ? name : NULL, "%s%s%s%s%s%s", inside.path, about ? "." : ": ", err.msg, err.hint[0] ? " (" : "", err.hint,
+                     err.hint[0] ? ")" : "");
         return false;
     }
     bool ok = true;
