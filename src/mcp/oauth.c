@@ -43,6 +43,12 @@ void oauth_free(OAuth *a) {
     free(a);
 }
 
+const char *oauth_extension(const OAuth *a) {
+    static const char *const names[] = { [OAUTH_CLIENT_CREDENTIALS] = "io.modelcontextprotocol/oauth-client-credentials",
+                                         [OAUTH_ENTERPRISE] = "io.modelcontextprotocol/enterprise-managed-authorization" };
+    return names[a->settings.how];
+}
+
 /* The lock is held before and after. True: nobody works. */
 static bool wait_idle(OAuth *a, Cancel *cancel, Error *err) {
     while (a->busy) {
