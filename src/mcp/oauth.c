@@ -108,18 +108,22 @@ static bool refresh(OAuth *a, const OAuthFetch *f, bool *done, Error *err) {
     return gone;
 }
 
+static bool load(OAuth *a, Error *err) {
+    if (a->loaded) return true;
+    OAuthToken kept = { 0 };
+    JwtKey *dpop = NULL;
+    if (!oauth_shelf_load(a, &kept, &dpop, err)) return false;
+    pthread_mutex_lock(&a->lock);
+    a->loaded = true;
+    a->dpop = dpop;
+    pthread_mutex_unlock(&a->lock);
+    if (kept.issuer) replace_token(a, &kept);
+    else oauth_token_clear(&kept);
+    return true;
+}
+
 static bool load_or_refresh(OAuth *a, Cancel *cancel, Error *err) {
-    if (!a->loaded) {
-        OAuthToken kept = { 0 };
-        JwtKey *dpop = NULL;
-        if (!oauth_shelf_load(a, &kept, &dpop, err)) return false;
-        pthread_mutex_lock(&a->lock);
-        a->loaded = true;
-        a->dpop = dpop;
-        pthread_mutex_unlock(&a->lock);
-        if (kept.issuer) replace_token(a, &kept);
-        else oauth_token_clear(&kept);
-    }
+    if (!load(a, err)) return false;
     if (!a->token.access || !a->token.refresh || !has_run_out(&a->token)) return true;
     OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX) };
     bool done, ok = refresh(a, &f, &done, err) || error_wrap(err, "refresh the token of " STR_FMT, STR_ARG(a->config.server));
@@ -198,6 +202,7 @@ static bool by_person(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAut
 
 static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challenge, bool may_refresh, Arena *arena, Error *err) {
     OAuthSite site;
+    if (!load(a, err)) return false;                       /* refused before it was asked for headers */
     if (!oauth_discover(f, a->config.server, &a->settings, challenge, arena, &site, err)) return false;
     bool same = a->token.issuer && str_eq(str_from(a->token.issuer), site.issuer) && a->token.resource && str_eq(str_from(a->token.resource), site.resource);
     if (same && may_refresh && a->token.refresh && oauth_scope_holds(str_from(a->token.scope), challenge->scope)) {

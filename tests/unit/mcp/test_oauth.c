@@ -237,7 +237,7 @@ static Value claims_of(World *w, const char *jwt, int part) {
     Str rest = str_from(jwt);
     for (; part; part--) rest = str_sub(rest, (size_t)str_find_char(rest, '.') + 1, rest.n);
     Buf json = { 0 };
-    Value v;
+    Value v = VALUE_GONE;
     Error err = { 0 };
     if (!base64_decode(str_sub(rest, 0, (size_t)str_find_char(rest, '.')), &json, &err) || !json_read(w->heap, buf_str(&json), NULL, &v, &err)) fail_msg("%s", err.msg);
     buf_clear(&json);
