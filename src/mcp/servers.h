@@ -10,10 +10,11 @@
 
 typedef struct McpServers McpServers;
 
-typedef struct McpServersConfig {        /* the zero value is the default */
+typedef struct McpServersConfig {
     /* Sends a person to a URL, to agree to a login; NULL: nobody is there. Any thread. */
     bool (*browse)(void *ctx, Str url, Error *err);
     void *ctx;
+    McpVersion version;                  /* speak this one and no other; MCP_NONE: negotiate */
 } McpServersConfig;
 
 /* Before the runtime's first call. Starts nothing. Fails only when the store cannot be read. */

@@ -23,11 +23,13 @@ static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out
     (void)cancel;                                         /* the call's own ends the question */
     if (!call || str_eq(client_text(params, "mode"), STR("url"))) return put_action(heap, call ? "decline" : "cancel", out, err);
     Host *h = call->frame->host;
-    Value schema = client_member(params, "requestedSchema");
+    HostAsk ask = { .kind = HOST_ASK_FORM, .schema = client_member(params, "requestedSchema") };
     Buf text = { 0 };
     buf_add_fmt(&text, "server " STR_FMT " asks: " STR_FMT, STR_ARG(s->def->name), STR_ARG(str_sub(client_text(params, "message"), 0, 4000)));
-    bool ok = h->calls->ask && value_is_dict(schema) ? h->calls->ask(h, buf_str(&text), schema, heap, out, err) : put_action(heap, "cancel", out, err);
+    ask.message = buf_str(&text);
+    bool ok = h->calls->ask && value_is_dict(ask.schema) ? h->calls->ask(h, &ask, 1, heap, err) : put_action(heap, "cancel", &ask.answer, err);
     buf_clear(&text);
+    if (ok) *out = ask.answer;
     return ok;
 }
 

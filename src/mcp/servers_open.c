@@ -47,23 +47,6 @@ static bool set_headers(Server *s, Error *err) {
     return true;
 }
 
-static bool shelf_get(void *ctx, Str key, Buf *out, Error *err) {
-    Server *s = ctx;
-    Error why = { 0 };
-    bool found;
-    Store *store = runtime_store(s->all->rt, &why);
-    if (!store) return why.kind == ERR_NONE || (*err = why, false);
-    return store_note_get(store, STR("oauth"), key, out, &found, err);
-}
-
-static bool shelf_put(void *ctx, Str key, Str value, Error *err) {
-    Server *s = ctx;
-    Error why = { 0 };
-    Store *store = runtime_store(s->all->rt, &why);
-    if (!store) return why.kind == ERR_NONE || (*err = why, false);
-    return value.n ? store_note_put(store, STR("oauth"), key, value, err) : store_note_delete(store, STR("oauth"), key, err);
-}
-
 static bool browse(void *ctx, Str url, Error *err) {
     const McpServersConfig *c = &((Server *)ctx)->all->config;
     return c->browse(c->ctx, url, err);
@@ -73,7 +56,9 @@ static bool browse(void *ctx, Str url, Error *err) {
 static bool set_url(Server *s, Error *err) {
     Runtime *rt = s->all->rt;
     bool here = str_starts(s->def->url, STR("http://"));
-    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = { shelf_get, shelf_put, s },
+    Error why = { 0 };
+    Store *store = runtime_store(rt, &why);
+    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
                       .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
     s->config.http = runtime_client(rt);
     s->oauth = oauth_new(&o, err);
@@ -116,7 +101,7 @@ static bool set_program(Server *s, Error *err) {
 
 static bool configure(Server *s, Error *err) {
     if (s->configured) return true;
-    s->config = (McpClientConfig){ .server = s->def, .version = MCP_NONE, .log = runtime_log(s->all->rt) };
+    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .log = runtime_log(s->all->rt) };
     server_answers(s, &s->config.answers);
     pthread_mutex_lock(&s->lock);
     bool ok = s->def->url.n ? set_url(s, err) : set_program(s, err);
