@@ -146,7 +146,8 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
 
 /* A prompt, or messages. */
 static bool completion_messages(Value request, Completion *c, Error *err) {
-    Value prompt = request_member(request, "prompt");
+    Value prompt = request_member(request, "prompt"), messages = request_member(request, "messages");
+    if (value_is_list(messages)) prompt = messages;
     if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
@@ -178,8 +179,16 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     return text != NULL;
 }
 
+/* The project names none, and neither does the command line. */
+static bool has_model(const Agents *a, Value request) {
+    const Settings *s = &runtime_project(a->rt)->settings;
+    return request_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
+}
+
 static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error *err) {
     Owner o;
+    if (runtime_host_person(h)->inquire && !has_model(runtime_user(run_runtime(runtime_host_run(h))), request))
+        return runtime_host_sample(h, request, heap, out, err);
     if (!owner_of(runtime_host_run(h), runtime_host_call(h), runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
     bool ok = complete_in(o.frame, request, h->cancel, heap, out, err);
     owner_end(&o);

@@ -86,6 +86,7 @@ typedef struct ResourceDef {
     Str name, title, description, uri, uri_template, mime_type, file, text, blob;
     Origin origin;
     Module *script;
+    Value values;                /* dict of lists of strings, for completion; GONE: none */
 } ResourceDef;
 typedef struct TestDef { Str name; Origin origin; Value root; Str body; } TestDef;   /* read in full by the test runner */
 

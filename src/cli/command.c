@@ -80,6 +80,25 @@ static const Flag run_flags[] = {
     { 0 },
 };
 
+static const Flag mcp_serve_flags[] = {
+    { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
+    { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
+    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
+    { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
+    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
+    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
+    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
+    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
+    { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
+    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { 0 },
+};
+
 static const Flag context_flags[] = {
     { "--agent", NULL, "AGENT", NULL, "of this agent" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
@@ -236,6 +255,15 @@ const Command command_table[] = {
         .example = "harness json check package.json",
         .json = "{ok: true}",
         .run = command_json_check,
+    },
+    {
+        .name = "mcp serve", .operands = "",
+        .summary = "serve the project to MCP clients",
+        .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
+                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
+                 "goes through the whole pipeline; confirmation is asked by elicitation.",
+        .example = "harness mcp serve --http 127.0.0.1:8080",
+        .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
     {
         .name = "pull", .operands = "",

@@ -47,6 +47,7 @@ int command_hooks(Cli *cli);
 int command_init(Cli *cli);
 int command_inspect(Cli *cli);
 int command_json_check(Cli *cli);
+int command_mcp_serve(Cli *cli);
 int command_run(Cli *cli);
 int command_runs(Cli *cli);
 int command_runs_resume(Cli *cli);

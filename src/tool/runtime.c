@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "sandbox/domain.h"
 #include "tool/pipe.h"
+#include "tool/resource.h"
 
 /* ---- paths ---- */
 
@@ -201,6 +202,7 @@ static bool register_project(Runtime *rt, Error *err) {
         if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
         if (!registry_add(rt->registry, &e, err)) return false;
     }
+    if (!tool_resources_register(rt, err)) return false;
     bool all = p->settings.builtin_all || (p->has_space && !p->settings.builtin_set);
     return tool_builtins_register(rt, all, &p->settings.builtin_tools, err);
 }
