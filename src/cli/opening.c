@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "cli/browser.h"
+#include "cli/mcp_direct.h"
 #include "cli/report.h"
 
 static void gather(Opening *o) {
@@ -44,6 +46,11 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     return -1;
 }
 
+static bool open_servers(Opening *o, Error *err) {
+    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL };
+    return mcp_direct_version(o->cli, &config.version, err) && mcp_servers_new(o->rt, &config, &o->servers, err);
+}
+
 int opening_open(Opening *o, Cli *cli, const char *const *writable) {
     RuntimeConfig config;
     int status = opening_config(o, cli, &config);
@@ -59,6 +66,7 @@ int opening_open(Opening *o, Cli *cli, const char *const *writable) {
         else cli_fail(cli, CLI_FAILED, &err);
     }
     problems_clear(&problems);
+    if (status < 0 && !open_servers(o, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     return status;
 }
 
@@ -72,7 +80,9 @@ void opening_run_config(Opening *o, RunConfig *out) {
 }
 
 void opening_close(Opening *o) {
+    mcp_servers_stop(o->servers);
     runtime_close(o->rt);
+    mcp_servers_free(o->servers);
     confirm_terminal_close(o->terminal);
     if (o->events >= 0) close(o->events);
     VEC_CLEAR(&o->approve);

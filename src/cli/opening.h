@@ -3,6 +3,7 @@
 #pragma once
 #include "base/vec.h"
 #include "cli/confirm_terminal.h"
+#include "mcp/servers.h"
 #include "tool/runtime.h"
 
 typedef struct Opening {
@@ -12,6 +13,7 @@ typedef struct Opening {
     int events;                          /* descriptor of --events until a run has it; -1: none */
     EventSink sink;                      /* of it */
     Runtime *rt;
+    McpServers *servers;                 /* of the project; none is started by opening */
 } Opening;
 
 #define OPENING_FLAGS \
