@@ -1,4 +1,5 @@
 /* MCP servers: mcp_servers of the settings, and mcpServers of a .mcp.json. */
+#include <strings.h>
 #include "artifact/load.h"
 #include "artifact/oauth_settings.h"
 #include "value/list.h"
@@ -99,11 +100,16 @@ static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
     LoaderPlace inside = *at;
     inside.map = oauth;
     inside.path = arena_fmt(l->docs.arena, "%s.oauth", at->path);
+    Place place = document_place(at->document, at->map, STR("oauth"));
+    inside.origin.line = place.line;
+    inside.origin.column = place.column;
     Str key;
     Error err = { 0 };
     if (!oauth_settings_check(oauth, &key, &err)) {
         const char *name = arena_str(l->docs.arena, key).at;
-        loader_error(l, &inside, name[0] ? name : NULL, "%s: %s%s%s%s", inside.path, err.msg, err.hint[0] ? " (" : "", err.hint, err.hint[0] ? ")" : "");
+        bool about = key.n && strncmp(err.msg, name, key.n) == 0 && err.msg[key.n] == ':';     /* "KEY: …" */
+        loader_error(l, &inside, key.n ? name : NULL, "%s%s%s%s%s%s", inside.path, about ? "." : ": ", err.msg, err.hint[0] ? " (" : "", err.hint,
+                     err.hint[0] ? ")" : "");
         return false;
     }
     bool ok = true;
@@ -115,6 +121,13 @@ static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
         ok = false;
     }
     return ok;
+}
+
+static void warn_two_tokens(Loader *l, const LoaderPlace *at, const ServerDef *s) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(s->headers) && !value_is_gone(s->oauth) && dict_next(value_dict(s->headers), &i, &e);)
+        if (value_str(e->key).n == 13 && strncasecmp(value_str(e->key).at, "authorization", 13) == 0)
+            loader_warn(l, at, "oauth", NULL, "%s.oauth has no meaning with an Authorization header", at->path);
 }
 
 static const ServerDef *find(const Loader *l, Str name) {
@@ -152,6 +165,7 @@ static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     ok = loader_env(l, at, "env", f.def.env, false) && ok;
     ok = loader_env(l, at, "headers", f.def.headers, true) && ok;
     ok = check_oauth(l, at, f.def.oauth) && ok;
+    if (ok && typed) warn_two_tokens(l, at, &f.def);
     ok = is_new(l, at) && ok && typed;
     f.def.trust_annotations = f.trust.n > 0;
     if (ok) VEC_PUSH(&l->servers, f.def);

@@ -35,6 +35,7 @@ typedef struct ToolDef {
     Schema *output;
     int64_t timeout_ms;          /* 0: none; -1: the kind's default */
     bool async, confirm;
+    bool async_required;         /* MCP clients that have no tasks cannot call it */
     Value safety, retry;         /* GONE: none */
     const Place *safety_places;  /* of the keys of `safety`, in its order; NULL: not known */
     Str idempotency;             /* "none", "idempotent", "key"; empty: none */

@@ -95,7 +95,7 @@ static const Flag mcp_approve_flags[] = {
 #define MCP_PEER_FLAGS \
     { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
     { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
 
 static const Flag mcp_call_flags[] = {
     { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms: with their defaults, or not" },
@@ -118,6 +118,12 @@ static const Flag mcp_serve_flags[] = {
     { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
     { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
     { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
+    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
+    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
+    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
+    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
+    { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
+    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
     { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
     { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
     { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
@@ -328,12 +334,10 @@ const Command command_table[] = {
     {
         .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
-        .about = "Speaks the Model Context Protocol on standard input and output, or with --http.\n"
-                 "Every call goes through the whole pipeline; what needs confirmation is asked by\n"
-                 "elicitation where the client can. --http wants the token of HARNESS_MCP_TOKEN, or\n"
-                 "one that it prints.",
-        .example = "harness -C ~/project mcp serve\n"
-                   "harness mcp serve --http 127.0.0.1:8080",
+        .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
+                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
+                 "goes through the whole pipeline; confirmation is asked by elicitation.",
+        .example = "harness mcp serve --http 127.0.0.1:8080",
         .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
     {

@@ -88,8 +88,10 @@ bool client_capabilities(const McpClient *c, Heap *h, Value *out, Error *err) {
     if (ok && a->elicit && c->version < MCP_2025_11_25) ok = put_empty(h, d, "elicitation", err);
     else if (ok && a->elicit)
         ok = (inside = dict_new(h, 1, err)) && put_empty(h, inside, "form", err) && put(h, d, "elicitation", value_from_object(inside), err);
+    const char *grant = c->config.oauth ? oauth_extension(c->config.oauth) : NULL;
     if (ok && mcp_stateless(c->version))
-        ok = (inside = dict_new(h, 1, err)) && put_empty(h, inside, META "tasks", err) && put(h, d, "extensions", value_from_object(inside), err);
+        ok = (inside = dict_new(h, 2, err)) && put_empty(h, inside, META "tasks", err) && (!grant || put_empty(h, inside, grant, err))
+             && put(h, d, "extensions", value_from_object(inside), err);
     if (ok) *out = value_from_object(d);
     return ok;
 }

@@ -61,7 +61,8 @@ static Flight *find(McpPeer *p, Value id) {
 
 static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
-    if (p->n_flights >= MCP_REQUESTS_MAX + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %d): wait for answers", MCP_REQUESTS_MAX);
+    size_t most = p->config.shared ? MCP_SHARED_MAX : MCP_REQUESTS_MAX;
+    if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
     if (p->bytes && f->bytes > PEER_BYTES_MAX - p->bytes)
         return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
     return true;
@@ -70,7 +71,7 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
 FlightEntry flight_enter(Flight *f, Error *err) {
     McpPeer *p = f->q.peer;
     pthread_mutex_lock(&p->lock);
-    FlightEntry e = find(p, f->q.id) ? FLIGHT_ID_USED : may_enter(p, f, err) ? FLIGHT_IN : FLIGHT_FULL;
+    FlightEntry e = !p->config.shared && find(p, f->q.id) ? FLIGHT_ID_USED : may_enter(p, f, err) ? FLIGHT_IN : FLIGHT_FULL;
     if (e == FLIGHT_IN) {
         f->listed = true;
         f->next = p->flights;

@@ -1,5 +1,6 @@
 #include "mcp/oauth_inside.h"
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -41,6 +42,18 @@ void oauth_free(OAuth *a) {
     pthread_mutex_destroy(&a->lock);
     arena_clear(&a->arena);
     free(a);
+}
+
+bool oauth_is_given(const ClientHeader *headers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (headers[i].name.n == 13 && strncasecmp(headers[i].name.at, "authorization", 13) == 0) return true;
+    return false;
+}
+
+const char *oauth_extension(const OAuth *a) {
+    static const char *const names[] = { [OAUTH_CLIENT_CREDENTIALS] = "io.modelcontextprotocol/oauth-client-credentials",
+                                         [OAUTH_ENTERPRISE] = "io.modelcontextprotocol/enterprise-managed-authorization" };
+    return names[a->settings.how];
 }
 
 /* The lock is held before and after. True: nobody works. */
@@ -102,18 +115,22 @@ static bool refresh(OAuth *a, const OAuthFetch *f, bool *done, Error *err) {
     return gone;
 }
 
+static bool load(OAuth *a, Error *err) {
+    if (a->loaded) return true;
+    OAuthToken kept = { 0 };
+    JwtKey *dpop = NULL;
+    if (!oauth_shelf_load(a, &kept, &dpop, err)) return false;
+    pthread_mutex_lock(&a->lock);
+    a->loaded = true;
+    a->dpop = dpop;
+    pthread_mutex_unlock(&a->lock);
+    if (kept.issuer) replace_token(a, &kept);
+    else oauth_token_clear(&kept);
+    return true;
+}
+
 static bool load_or_refresh(OAuth *a, Cancel *cancel, Error *err) {
-    if (!a->loaded) {
-        OAuthToken kept = { 0 };
-        JwtKey *dpop = NULL;
-        if (!oauth_shelf_load(a, &kept, &dpop, err)) return false;
-        pthread_mutex_lock(&a->lock);
-        a->loaded = true;
-        a->dpop = dpop;
-        pthread_mutex_unlock(&a->lock);
-        if (kept.issuer) replace_token(a, &kept);
-        else oauth_token_clear(&kept);
-    }
+    if (!load(a, err)) return false;
     if (!a->token.access || !a->token.refresh || !has_run_out(&a->token)) return true;
     OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX) };
     bool done, ok = refresh(a, &f, &done, err) || error_wrap(err, "refresh the token of " STR_FMT, STR_ARG(a->config.server));
@@ -192,6 +209,7 @@ static bool by_person(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAut
 
 static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challenge, bool may_refresh, Arena *arena, Error *err) {
     OAuthSite site;
+    if (!load(a, err)) return false;                       /* refused before it was asked for headers */
     if (!oauth_discover(f, a->config.server, &a->settings, challenge, arena, &site, err)) return false;
     bool same = a->token.issuer && str_eq(str_from(a->token.issuer), site.issuer) && a->token.resource && str_eq(str_from(a->token.resource), site.resource);
     if (same && may_refresh && a->token.refresh && oauth_scope_holds(str_from(a->token.scope), challenge->scope)) {

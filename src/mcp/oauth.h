@@ -40,6 +40,9 @@ typedef struct OAuthConfig {             /* borrowed for the OAuth's life */
 OAuth *oauth_new(const OAuthConfig *config, Error *err);     /* expands ${NAME}, reads key files; NULL: ERR_CONFIG */
 void oauth_free(OAuth *a);               /* NULL is fine */
 
+/* Is there an Authorization among the headers that a person set? Then no token is looked for: two would contradict each other. */
+bool oauth_is_given(const ClientHeader *headers, size_t n);
+
 /* One per request to the server, zero-initialised, for all its repetitions: bounds them. */
 typedef struct OAuthTry { int refusals, grants; uint64_t token; } OAuthTry;
 
@@ -49,5 +52,7 @@ bool oauth_headers(OAuth *a, OAuthTry *attempt, Str method, Str url, Cancel *can
 /* The server has answered 401 or 403. True: send the request again, with headers asked for anew. False: no token can be had, *err says what to
  * do. A server that refuses every token is given up. Any thread; one at a time does the work, others wait for it. */
 bool oauth_refused(OAuth *a, OAuthTry *attempt, int status, Str www_authenticate, Str dpop_nonce, Cancel *cancel, Error *err);
+/* The extension of the protocol that the settings use, for the client's capabilities; NULL: none. */
+const char *oauth_extension(const OAuth *a);
 /* The server has answered otherwise and sent a DPoP-Nonce: the next proof has to hold it. Empty is fine. */
 void oauth_nonce(OAuth *a, Str dpop_nonce);

@@ -41,7 +41,7 @@ bool oauth_dpop_proof(const JwtKey *key, Str method, Str url, Str token, Str non
     buf_add_fmt(&header, "{\"typ\":\"dpop+jwt\",\"alg\":\"%s\",\"jwk\":", jwt_key_algorithm(key));
     bool ok = jwt_key_public(key, &header, err) && write_claims(method, url, token, nonce, &claims, err);
     buf_add_char(&header, '}');
-    ok = ok && jwt_sign(key, buf_str(&header), buf_str(&claims), out, err);
+    ok = ok && jwt_key_sign(key, buf_str(&header), buf_str(&claims), out, err);
     buf_clear(&header);
     buf_clear(&claims);
     return ok;

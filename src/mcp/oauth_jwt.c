@@ -138,7 +138,7 @@ static bool add_ec_signature(Str der, Buf *out) {
     return true;
 }
 
-bool jwt_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err) {
+bool jwt_key_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err) {
     Buf text = { 0 };
     base64_encode_url(header, &text);
     buf_add_char(&text, '.');

@@ -14,4 +14,4 @@ bool jwt_key_write(const JwtKey *k, Buf *out, Error *err); /* PEM, appended */
 /* The public half as a JWK, its members in the order that RFC 7638 hashes; of an EC key only. Appended. */
 bool jwt_key_public(const JwtKey *k, Buf *out, Error *err);
 /* header.claims.signature: both are JSON texts. Appended. */
-bool jwt_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err);
+bool jwt_key_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err);

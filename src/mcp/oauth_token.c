@@ -38,7 +38,7 @@ static bool add_assertion(OAuth *a, Str id, Str issuer, Buf *form, Error *err) {
     buf_add_fmt(&claims, ",\"iat\":%lld,\"exp\":%lld,\"jti\":\"", now, now + ASSERTION_SECONDS);
     base64_encode_url((Str){ unique, sizeof unique }, &claims);
     buf_add(&claims, STR("\"}"));
-    bool ok = jwt_sign(a->key, buf_str(&header), buf_str(&claims), &jwt, err);
+    bool ok = jwt_key_sign(a->key, buf_str(&header), buf_str(&claims), &jwt, err);
     oauth_form_add(form, "client_assertion_type", STR("urn:ietf:params:oauth:client-assertion-type:jwt-bearer"));
     oauth_form_add(form, "client_assertion", buf_str(&jwt));
     buf_clear(&header);

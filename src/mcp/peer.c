@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/peer.h"
+#include "mcp/serve_tasks.h"
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err) {
     McpPeer *p = mem_zero(1, sizeof *p);
@@ -120,6 +121,13 @@ void peer_leave_run(McpPeer *p, PeerRun *r) {
 
 /* ---- the end ---- */
 
+bool mcp_peer_idle(McpPeer *p) {
+    pthread_mutex_lock(&p->lock);
+    bool idle = p->n_flights == 0;
+    pthread_mutex_unlock(&p->lock);
+    return idle;
+}
+
 static void fire_all(McpPeer *p) {
     for (Flight *f = p->flights; f; f = f->next)
         if (f->q.cancel) cancel_fire(f->q.cancel);
@@ -152,6 +160,7 @@ void mcp_peer_close(McpPeer *p, int64_t grace_ms) {
     serve_subscribe_close(p);
     serve_input_close(p);
     for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);
+    serve_tasks_close(p);
     mcp_link_release(p->general);
     heap_free(p->about);
     pthread_mutex_destroy(&p->lock);

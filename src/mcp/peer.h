@@ -56,6 +56,7 @@ struct McpPeer {
     bool closing;
     struct McpInput *input;              /* serve_input.c's */
     struct McpSubscriptions *subscriptions;      /* serve_subscribe.c's */
+    struct McpTasks *tasks;              /* serve_tasks.c's */
 };
 
 struct McpServer {

@@ -15,7 +15,7 @@ static void send_error(McpLink *link, Value id, int code, const char *message) {
 static void take_notification(McpPeer *p, const RpcMessage *m) {
     if (str_eq(m->method, STR("notifications/initialized"))) {
         atomic_store(&p->ready, true);
-    } else if (str_eq(m->method, STR("notifications/cancelled")) && !value_is_gone(m->params)) {
+    } else if (str_eq(m->method, STR("notifications/cancelled")) && !value_is_gone(m->params) && !p->config.shared) {
         Value *id = dict_find_str(value_dict(m->params), STR("requestId"));
         if (id && rpc_is_id(*id)) flight_cancel(p, *id);
     }

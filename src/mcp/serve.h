@@ -99,11 +99,9 @@ void serve_input_close(McpPeer *p);      /* the peer ends: nothing of it is unde
 void serve_subscribe_cancel(McpPeer *p, Value id);
 void serve_subscribe_gone(McpPeer *p, McpLink *link);
 void serve_subscribe_close(McpPeer *p);
-/* To every peer (list_changed, resources/updated): on its general link or its subscriptions, where the version and what it asked for allow it. */
-void serve_broadcast(McpServer *s, Str method, Value params);
-/* Background tools. Wanted: the client takes a task for this call, so it is not waited for. Created: the call has started one, fills q's result. */
-bool serve_tasks_wanted(McpRequest *q, const ToolEntry *tool);
-bool serve_tasks_created(McpRequest *q, const Result *r, Error *err);
+/* To every peer (list_changed; resources/updated, of `uri`): on its general link or its subscriptions, where the version and what it asked for
+ * allow it. */
+void serve_broadcast(McpServer *s, Str method, Str uri);
 
 /* peer.c, for serve_input.c. Parks: sends `result` (a dict: inputRequests, requestState; result_type is set to input_required) as the answer;
  * the request has no id and no link from then on. Unparks: it answers `as` from now on: id, link, progress, level, cancellation; `as` is

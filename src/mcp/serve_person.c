@@ -16,7 +16,22 @@ static bool ask(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, 
 
 static bool offered(InputWay *w, InputKind kind) { return serve_input_offered(((RequestWay *)w)->q, kind); }
 
-static bool inquire(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) { return input_inquire(ctx, asks, n, heap, cancel, err); }
+/* Should the call fail for want of an answer, the client learns what it would have had to offer. */
+static void note_missing(RequestWay *r, const HostAsk *asks, size_t n) {
+    Error err;
+    for (size_t i = 0; i < n; i++) {
+        bool sample = asks[i].kind == HOST_ASK_SAMPLE;
+        if (asks[i].kind == HOST_ASK_ROOTS || offered(&r->way, sample ? INPUT_SAMPLE : INPUT_ELICIT)) continue;
+        pthread_mutex_lock(&r->asking);
+        serve_missing_capability(r->q, sample ? "sampling" : "elicitation", &err);
+        pthread_mutex_unlock(&r->asking);
+    }
+}
+
+static bool inquire(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {
+    note_missing(ctx, asks, n);
+    return input_inquire(ctx, asks, n, heap, cancel, err);
+}
 
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *question, Cancel *cancel) { return input_confirm(ctx, question, cancel); }
 

@@ -2,7 +2,7 @@
 #include "base/base64.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "mcp/serve.h"
+#include "mcp/peer.h"
 #include "mcp/serve_resources.h"
 #include "mcp/uri_template.h"
 #include "tool/resource.h"
@@ -85,7 +85,7 @@ bool serve_resources_templates(McpRequest *q, Error *err) {
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < p->n_resources; i++)
         if (p->resources[i].uri_template.n) ok = describe(q, all, "uriTemplate", p->resources[i].uri_template, &p->resources[i], p->resources[i].mime_type, err);
-    return ok && describe(q, all, "uriTemplate", STR(SERVE_ARTIFACT "{key}"), &artifacts, (Str){ 0 }, err) && give_page(q, "resourceTemplates", all, err);
+    return ok && describe(q, all, "uriTemplate", STR(SERVE_ARTIFACTS), &artifacts, (Str){ 0 }, err) && give_page(q, "resourceTemplates", all, err);
 }
 
 /* ---- one of them ---- */
@@ -215,11 +215,26 @@ static bool add_resource(Reading *r, const ResourceDef *def, Value params) {
     return add(r, r->uri, def->mime_type.n ? def->mime_type : STR("text/plain"), "text", def->text);
 }
 
+/* artifact://RUN/KEY, of this run or of an earlier one of the peer: it has another one whenever the project is loaded anew. */
+static PeerRun *run_of(McpPeer *p, Str id) {
+    PeerRun *found = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i] && !found; i++)
+        if (str_eq(run_id(p->runs[i]->run), id)) found = p->runs[i];
+    if (found) found->users++;
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
 static bool add_artifact(Reading *r) {
+    Str rest = str_sub(r->uri, sizeof SERVE_ARTIFACT - 1, r->uri.n);
+    ptrdiff_t slash = str_find_char(rest, '/');
+    PeerRun *run = slash < 0 ? NULL : run_of(r->q->peer, str_sub(rest, 0, (size_t)slash));
     Buf bytes = { 0 };
     uint64_t total;
-    Str key = str_sub(r->uri, sizeof SERVE_ARTIFACT - 1, r->uri.n);
-    bool ok = run_artifact_get(r->q->run, key, 0, 0, &bytes, &total, r->err) && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
+    if (!run) return error_set(r->err, ERR_VALIDATION, "no such run");
+    bool ok = run_artifact_get(run->run, str_sub(rest, (size_t)slash + 1, rest.n), 0, 0, &bytes, &total, r->err) && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
+    peer_leave_run(r->q->peer, run);
     buf_clear(&bytes);
     return ok;
 }

@@ -3,7 +3,8 @@
 #include "mcp/serve.h"
 #include "value/list.h"
 
-#define SERVE_ARTIFACT "artifact://"     /* and the key that a cut result names */
+#define SERVE_ARTIFACT "artifact://"
+#define SERVE_ARTIFACTS SERVE_ARTIFACT "{run}/{key}"     /* what a cut result links to */
 
 /* The resource of that URI or of a template that it fits, with the template's variables; *out NULL: none. `h` holds the variables. */
 bool serve_resource_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "mcp/peer.h"
 #include "mcp/serve_content.h"
+#include "mcp/serve_tasks.h"
 
 /* ---- listing ---- */
 
@@ -66,7 +67,7 @@ static bool add_tool(Buf *out, const ToolEntry *e, McpVersion v, Error *err) {
         json_write_string(out, def->icon, false);
         buf_add(out, STR("}]"));
     }
-    if (v == MCP_2025_11_25 && def->async) buf_add(out, STR(",\"execution\":{\"taskSupport\":\"optional\"}"));
+    if (v == MCP_2025_11_25 && def->async) buf_add_fmt(out, ",\"execution\":{\"taskSupport\":\"%s\"}", def->async_required ? "required" : "optional");
     buf_add_char(out, '}');
     return true;
 }
@@ -131,23 +132,27 @@ static bool read_arguments(McpRequest *q, Buf *out, Error *err) {
 
 static bool unknown(Str name, Error *err) { return error_set(err, ERR_VALIDATION, "unknown tool \"" STR_FMT "\"", STR_ARG(str_sub(name, 0, 100))); }
 
-static void add_structured(McpRequest *q, const ToolEntry *e, const Result *r) {
+static void add_structured(Buf *out, const ToolEntry *e, const Result *r, McpVersion v) {
     Error err;
-    if (r->is_error || !e || !has_output(&e->def, q->version) || !(mcp_stateless(q->version) || value_is_dict(r->value))) return;
-    size_t before = q->text.n;
-    buf_add(&q->text, STR(",\"structuredContent\":"));
-    if (!json_write(&q->text, r->value, &(JsonWrite){ .max_bytes = RPC_MESSAGE_MAX }, &err)) q->text.n = before;
+    if (r->is_error || !e || !has_output(&e->def, v) || !(mcp_stateless(v) || value_is_dict(r->value))) return;
+    size_t before = out->n;
+    buf_add(out, STR(",\"structuredContent\":"));
+    if (!json_write(out, r->value, &(JsonWrite){ .max_bytes = RPC_MESSAGE_MAX }, &err)) out->n = before;
+}
+
+void serve_tools_write(Buf *out, const ToolEntry *e, const Result *r, Str run, McpVersion v) {
+    serve_content_write(out, r, run, v);
+    add_structured(out, e, r, v);
+    buf_add(out, r->is_error ? STR(",\"isError\":true") : STR(",\"isError\":false"));
 }
 
 /* A client that lacks what the tool asked for is told so in the protocol's words, and so is one that names no tool. */
-static bool answer(McpRequest *q, const ToolEntry *e, const Result *r, Error *err) {
+static bool answer(McpRequest *q, const ToolEntry *e, McpTask *task, const Result *r, Error *err) {
     if (r->is_error && str_eq(r->rule, STR("unknown_tool")) && str_eq(r->step, STR("resolve"))) return error_set(err, ERR_VALIDATION, STR_FMT, STR_ARG(r->error));
     if (r->is_error && q->code == MCP_MISSING_CAPABILITY) return error_set(err, ERR_PROTOCOL, STR_FMT, STR_ARG(r->error));
     q->code = 0;
-    if (r->task_id.n) return serve_tasks_created(q, r, err);
-    serve_content_write(&q->text, r, run_id(q->run), q->version);
-    add_structured(q, e, r);
-    buf_add(&q->text, r->is_error ? STR(",\"isError\":true") : STR(",\"isError\":false"));
+    if (task && r->task_id.n) return serve_tasks_created(q, task, r, err);
+    serve_tools_write(&q->text, e, r, run_id(q->run), q->version);
     return true;
 }
 
@@ -161,8 +166,12 @@ bool serve_tools_call(McpRequest *q, Error *err) {
     if (e && e->service) return unknown(name, err);
     bool ok = read_arguments(q, &arguments, err);
     const Person person = serve_person(q);
-    Call call = { .name = name, .arguments = buf_str(&arguments), .person = &person, .wait = !e || !serve_tasks_wanted(q, e) };
-    ok = ok && tool_call(q->run, &call, q->cancel, &r, err) && answer(q, e, &r, err);
+    Call call = { .name = name, .arguments = buf_str(&arguments), .person = &person, .wait = true };
+    McpTask *task = NULL;
+    ok = ok && (!e || serve_tasks_begin(q, e, &call, &task, err));
+    bool called = ok && tool_call(q->run, &call, q->cancel, &r, err);
+    ok = called && answer(q, e, task, &r, err);
+    serve_tasks_drop(q, task, called ? &r : NULL);
     result_clear(&r);
     buf_clear(&arguments);
     return ok;
