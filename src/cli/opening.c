@@ -7,6 +7,7 @@
 #include "cli/browser.h"
 #include "cli/mcp_direct.h"
 #include "cli/report.h"
+#include "harness.h"
 
 static void gather(Opening *o) {
     const Args *a = &o->cli->args;
@@ -48,7 +49,7 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
 }
 
 static bool open_servers(Opening *o, Error *err) {
-    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL };
+    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL, .program = harness_version() };
     return mcp_direct_version(o->cli, &config.version, err) && mcp_servers_new(o->rt, &config, &o->servers, err);
 }
 

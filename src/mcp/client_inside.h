@@ -72,7 +72,7 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
                      Error *err);
 bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error *err);
 bool client_capabilities(const McpClient *c, Heap *heap, Value *out, Error *err);
-bool client_info(Heap *heap, Value *out, Error *err);
+bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
 Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
 Str client_text(Value dict, const char *key);                /* empty: none */
 

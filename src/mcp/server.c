@@ -48,7 +48,7 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     Error err = { 0 };
     *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
     pthread_mutex_init(&p->lock, NULL);
-    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE }, &p->servers, &err)) mcp_servers_list(p->servers, NULL);
+    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) mcp_servers_list(p->servers, NULL);
     else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; tools of other servers are not there", err.msg);
     pthread_mutex_lock(&s->lock);
     old = s->project;
