@@ -332,6 +332,16 @@ const Command command_table[] = {
         .run = command_mcp_list,
     },
     {
+        .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
+        .summary = "send one request to an MCP server",
+        .about = "Prints the result as it came, to look into a server: resources/list, prompts/get,\n"
+                 "completion/complete and so on. Tools of a SERVER are called by mcp call.",
+        .example = "harness mcp request wiki resources/list\n"
+                   "harness mcp request wiki prompts/get '{\"name\": \"summary\"}'",
+        .json = "the server's result.",
+        .flags = mcp_tools_flags, .run = command_mcp_request,
+    },
+    {
         .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
         .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
