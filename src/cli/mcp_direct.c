@@ -1,9 +1,6 @@
 #include "cli/mcp_direct.h"
-#include <strings.h>
 #include "harness.h"
 #include "value/json.h"
-
-enum { OAUTH_MAX = 64 << 10 };
 
 bool mcp_direct_is_url(const char *text) { return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0; }
 

@@ -1,7 +1,6 @@
 /* One server's connection: what it is started with, again after it has ended, and who uses it. */
 #include <limits.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <time.h>
 #include "artifact/environment.h"
 #include "base/clock.h"
