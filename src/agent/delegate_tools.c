@@ -68,9 +68,7 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
     Dict *d = ok ? dict_new(f->heap, 2, err) : NULL;
-    String *text = d ? string_new(f->heap, buf_str(&id), err) : NULL, *status = d ? string_new(f->heap, STR("running"), err) : NULL;
-    ok = text && status && dict_put_str(f->heap, d, STR("task_id"), value_from_object(text), err)
-      && dict_put_str(f->heap, d, STR("status"), value_from_object(status), err);
+    ok = d && dict_put_text(f->heap, d, "task_id", buf_str(&id), err) && dict_put_text(f->heap, d, "status", STR("running"), err);
     if (ok) f->value = value_from_object(d);
     buf_clear(&id);
     return ok;
@@ -154,9 +152,8 @@ static bool completion_messages(Value request, Completion *c, Error *err) {
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);
-    String *role = string_new(c->heap, STR("user"), err), *text = string_new(c->heap, value_str(prompt), err);
-    if (!d || !l || !role || !text || !dict_put_str(c->heap, d, STR("role"), value_from_object(role), err)
-        || !dict_put_str(c->heap, d, STR("content"), value_from_object(text), err) || !list_push(c->heap, l, value_from_object(d), err)) return false;
+    if (!d || !l || !dict_put_text(c->heap, d, "role", STR("user"), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
+        || !list_push(c->heap, l, value_from_object(d), err)) return false;
     return c->messages = value_from_object(l), true;
 }
 

@@ -67,6 +67,19 @@ void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
 const Log *runtime_log(const Runtime *rt);   /* NULL: none */
+Sandbox *runtime_sandbox(Runtime *rt);
+const Rules *runtime_net(const Runtime *rt);
+/* What the next program may touch; starts the proxy when one is needed. */
+bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);
+/* A folder as the settings write it: absolute, from the project's root, or ~/…; in `arena`. */
+const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
+
+/* Around whatever could write protected files (tamper.c): a call, a hook's program, a program that goes on beside calls. After runtime_guard comes
+ * runtime_unguard; between them, when work is done, runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be
+ * there. */
+bool runtime_guard(Runtime *rt, bool programs, Error *err);
+bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
+void runtime_unguard(Runtime *rt);
 /* Could a change of the project's files be a call's and not a person's? Somebody is at work who could write them, or has spoilt them. */
 bool runtime_suspects(Runtime *rt);
 

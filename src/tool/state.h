@@ -106,13 +106,6 @@ struct Run {
 
 /* runtime_open.c, protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
-bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
-
-/* tamper.c: around whatever could write protected files. After runtime_guard comes runtime_unguard; between them, when the work is done,
- * runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be there. */
-bool runtime_guard(Runtime *rt, bool programs, Error *err);
-bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
-void runtime_unguard(Runtime *rt);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);
