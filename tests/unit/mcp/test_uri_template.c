@@ -72,7 +72,7 @@ static void test_names(void **state) {
 static void test_file(void **state) {
     (void)state;
     Buf uri = { 0 };
-    uri_of_file(&uri, STR("/a b/\xc3\xa9%.txt"));
+    uri_template_file(&uri, STR("/a b/\xc3\xa9%.txt"));
     assert_string_equal(uri.at, "file:///a%20b/%C3%A9%25.txt");
     buf_clear(&uri);
 }
