@@ -360,8 +360,8 @@ test('changed files: loaded again, told to who asked, and never a broken one', a
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
   writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
-  while (!/step\.md/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
-  assert.match(p.errors, /as it was loaded before goes on/);
+  while (!/as it was loaded before goes on/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  assert.match(p.errors, /step\.md:3:15/);
   assert.equal(text(await call(p, 'step')), '1');
   // … a good one does, for what comes after it.
   add(dir, { '.harness/tools/step.md': tool('return 2'), '.harness/tools/fresh.md': tool('return "fresh"') });
