@@ -24,7 +24,7 @@ static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *e
     SessionConfig config = { 0 };
     *out = (Owner){ 0 };
     if (!s && !session_attach(a, &config, run, &out->own, err)) return false;
-    if (!s) s = out->own;
+    if (!s) s = out->own, s->person = call->person;
     out->frame = frame_find(s, call->owner);
     if (!out->frame) out->frame = frame_stand_in(s, call, err);
     if (!out->frame) owner_end(out);
@@ -64,6 +64,7 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     AsyncJob *j = mem_zero(1, sizeof *j);
     *j = (AsyncJob){ .lane = f->call->lane, .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
     if (!owner_of(f->run, f->call, f->entry->data, &j->owner, err) || !value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
+    if (j->owner.own) j->owner.own->person = f->call->task_person;       /* it outlives the call */
     EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
@@ -146,7 +147,8 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
 
 /* A prompt, or messages. */
 static bool completion_messages(Value request, Completion *c, Error *err) {
-    Value prompt = request_member(request, "prompt");
+    Value prompt = request_member(request, "prompt"), messages = request_member(request, "messages");
+    if (value_is_list(messages)) prompt = messages;
     if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
@@ -178,8 +180,16 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     return text != NULL;
 }
 
+/* The project names none, and neither does the command line. */
+static bool has_model(const Agents *a, Value request) {
+    const Settings *s = &runtime_project(a->rt)->settings;
+    return request_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
+}
+
 static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error *err) {
     Owner o;
+    if (runtime_host_person(h)->inquire && !has_model(runtime_user(run_runtime(runtime_host_run(h))), request))
+        return runtime_host_sample(h, request, heap, out, err);
     if (!owner_of(runtime_host_run(h), runtime_host_call(h), runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
     bool ok = complete_in(o.frame, request, h->cancel, heap, out, err);
     owner_end(&o);
