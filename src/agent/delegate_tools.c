@@ -24,7 +24,7 @@ static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *e
     SessionConfig config = { 0 };
     *out = (Owner){ 0 };
     if (!s && !session_attach(a, &config, run, &out->own, err)) return false;
-    if (!s) s = out->own;
+    if (!s) s = out->own, s->person = call->person;
     out->frame = frame_find(s, call->owner);
     if (!out->frame) out->frame = frame_stand_in(s, call, err);
     if (!out->frame) owner_end(out);
@@ -64,13 +64,12 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     AsyncJob *j = mem_zero(1, sizeof *j);
     *j = (AsyncJob){ .lane = f->call->lane, .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
     if (!owner_of(f->run, f->call, f->entry->data, &j->owner, err) || !value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
+    if (j->owner.own) j->owner.own->person = f->call->task_person;       /* it outlives the call */
     EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
     Dict *d = ok ? dict_new(f->heap, 2, err) : NULL;
-    String *text = d ? string_new(f->heap, buf_str(&id), err) : NULL, *status = d ? string_new(f->heap, STR("running"), err) : NULL;
-    ok = text && status && dict_put_str(f->heap, d, STR("task_id"), value_from_object(text), err)
-      && dict_put_str(f->heap, d, STR("status"), value_from_object(status), err);
+    ok = d && dict_put_text(f->heap, d, "task_id", buf_str(&id), err) && dict_put_text(f->heap, d, "status", STR("running"), err);
     if (ok) f->value = value_from_object(d);
     buf_clear(&id);
     return ok;
@@ -154,9 +153,8 @@ static bool completion_messages(Value request, Completion *c, Error *err) {
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);
-    String *role = string_new(c->heap, STR("user"), err), *text = string_new(c->heap, value_str(prompt), err);
-    if (!d || !l || !role || !text || !dict_put_str(c->heap, d, STR("role"), value_from_object(role), err)
-        || !dict_put_str(c->heap, d, STR("content"), value_from_object(text), err) || !list_push(c->heap, l, value_from_object(d), err)) return false;
+    if (!d || !l || !dict_put_text(c->heap, d, "role", STR("user"), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
+        || !list_push(c->heap, l, value_from_object(d), err)) return false;
     return c->messages = value_from_object(l), true;
 }
 

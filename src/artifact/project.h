@@ -97,6 +97,7 @@ typedef struct ServerDef {
     Str command, cwd, url;
     StrList args, allow_tools, deny_tools, read_roots, write_roots, allow;
     Value env, headers;          /* GONE: none */
+    Value oauth;                 /* artifact/oauth_settings.h; GONE: none */
     int64_t timeout_ms;
     bool network, trust_annotations;
     bool needs_approval;         /* from .mcp.json */

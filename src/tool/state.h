@@ -10,8 +10,18 @@
 
 typedef struct Pipe Pipe;
 
+/* What runtimes of one project share, when it is loaded again: the last one ends it. */
+typedef struct RuntimeShared {
+    atomic_int holders;
+    Sandbox *sandbox;
+    Client *client;
+    pthread_mutex_t lock;                /* guards what follows */
+    Store *store;                        /* opened when first needed */
+} RuntimeShared;
+
 struct Runtime {
     RuntimeConfig config;
+    RuntimeShared *shared;
     Arena arena;                         /* paths, lists and names made once, while opening */
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
@@ -37,7 +47,6 @@ struct Runtime {
     void *user;                          /* of a room below: runtime_extend */
 
     pthread_mutex_t lock;                /* guards what follows */
-    Store *store;                        /* opened when first needed */
     VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
     Proxy *proxy;                        /* started when first needed */
     Pipe *pipes;                         /* unused ones */
@@ -97,17 +106,11 @@ struct Run {
 
 /* runtime_open.c, protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
-bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
-
-/* tamper.c: around whatever could write protected files. After runtime_guard comes runtime_unguard; between them, when the work is done,
- * runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be there. */
-bool runtime_guard(Runtime *rt, bool programs, Error *err);
-bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
-void runtime_unguard(Runtime *rt);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
+bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over what `before` has by now */
 
 /* resolve.c: does its condition hold in this turn? */
 

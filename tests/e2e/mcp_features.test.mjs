@@ -1,6 +1,6 @@
 // Resources, prompts, completion, questions to the client, tasks, subscriptions and reloading, in both eras, line by line.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -262,7 +262,7 @@ const settled = async (p, taskId, get = () => p.ask('tasks/get', { taskId }, { .
 test('tasks, without sessions', async t => {
   const p = new Peer(t, project(t, files)), all = { ...tasks, ...forms };
   const discovered = (await p.ask('server/discover')).result.capabilities;
-  assert.deepEqual(discovered.extensions, tasks.extensions);
+  assert.deepEqual(discovered.extensions['io.modelcontextprotocol/tasks'], {});
   assert.equal(discovered.tasks, undefined);
   const start = (name, args = {}) => p.ask('tools/call', { name, arguments: args }, all);
   const made = (await start('slow', { seconds: 0.1 })).result;
@@ -342,4 +342,86 @@ test('tasks of 2025-11-25', async t => {
   await old.hello({}, '2025-06-18');
   assert.equal((await old.request('tasks/get', { taskId: 'x' })).error.code, -32601);
   assert.equal(text(await call(old, 'slow', { seconds: 0 })), 'slept');
+});
+
+test('changed files: loaded again, told to who asked, and never a broken one', async t => {
+  const dir = project(t, files), p = new Peer(t, dir, { answer: () => ({ action: 'accept', content: { answer: 'tool' } }) });
+  await p.hello(forms);
+  await p.request('resources/subscribe', { uri: `file://${dir}/notes.txt` });
+  assert.equal((await p.request('resources/subscribe', { uri: 'demo://none' })).error.code, -32002);
+  const { id } = { id: 'listen-1' };
+  p.request('subscriptions/listen', { notifications: { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['demo://page', 'demo://none'] },
+    _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {} } }, id);
+  const ack = await p.until(m => m.method === 'notifications/subscriptions/acknowledged');
+  assert.deepEqual(ack.params, { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: { toolsListChanged: true, resourceSubscriptions: ['demo://page'] } });
+  const listed = m => m.params?._meta?.['io.modelcontextprotocol/subscriptionId'] === id;
+  await call(p, 'danger');                               // agreed to for good, and remembered in the cache
+  const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
+  // A broken edit changes nothing …
+  writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
+  while (!/as it was loaded before goes on/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  assert.match(p.errors, /step\.md:3:15/);
+  assert.equal(text(await call(p, 'step')), '1');
+  // … a good one does, for what comes after it.
+  add(dir, { '.harness/tools/step.md': tool('return 2'), '.harness/tools/fresh.md': tool('return "fresh"') });
+  await p.until(m => m.method === 'notifications/tools/list_changed' && !m.params._meta);
+  await p.until(m => m.method === 'notifications/tools/list_changed' && listed(m));
+  assert.ok(!p.seen.some(m => m.method === 'notifications/prompts/list_changed' && listed(m)));
+  assert.ok((await p.request('tools/list', {})).result.tools.some(x => x.name === 'fresh'));
+  assert.equal(text(await call(p, 'fresh')), 'fresh');
+  assert.equal(text(await call(p, 'step')), '2');
+  assert.equal(text(await call(p, 'ran')), 'true');
+  const asked = p.asked.length;
+  assert.equal(text(await call(p, 'danger')), 'done');
+  assert.equal(p.asked.length, asked);
+  assert.equal(text(await slow), 'slept');
+  // Files that are read, not loaded.
+  writeFileSync(join(dir, 'notes.txt'), 'new notes\n');
+  const updated = await p.until(m => m.method === 'notifications/resources/updated');
+  assert.deepEqual(updated.params, { uri: `file://${dir}/notes.txt` });
+  writeFileSync(join(dir, 'page.md'), '# New\n');
+  await p.until(m => m.method === 'notifications/resources/updated' && listed(m) && m.params.uri === 'demo://page');
+  assert.equal((await p.request('resources/read', { uri: 'demo://page' })).result.contents[0].text, '# New\n');
+  // Ended by the client it is silent; the others hear of the end.
+  p.notify('notifications/cancelled', { requestId: id });
+  const last = p.ask('subscriptions/listen', { notifications: {} });
+  await p.request('resources/unsubscribe', { uri: `file://${dir}/notes.txt` });
+  assert.equal((await p.end()).code, 0);
+  assert.deepEqual(Object.keys((await last).result), ['resultType', '_meta']);
+});
+
+test('a call cannot have the project loaded again', async t => {
+  const change = 'r = exec.run("/bin/sh", ["-c", "cp .harness/tools/ran.md .harness/tools/sneaky.md; sleep 0.4"])\nreturn r["exit_code"]';
+  const dir = project(t, { ...files, '.harness/tools/change.md': tool(change) }), p = new Peer(t, dir);
+  await p.hello();
+  await call(p, 'change');                               // refused, or found out and put back
+  await new Promise(done => setTimeout(done, 500));
+  assert.ok(!(await p.request('tools/list', {})).result.tools.some(x => x.name === 'sneaky'));
+});
+
+test('skills are resources', async t => {
+  const skill = (name, more = '') => `---\nname: ${name}\ndescription: Counts.\n${more}---\nHow to count.\n`;
+  const dir = project(t, { 'secret.txt': 'x', '.harness/skills/count/SKILL.md': skill('count', 'metadata: { version: "1" }\n'), '.harness/skills/count/notes/a b.md': 'notes',
+    '.harness/skills/count/.hidden': 'h', '.harness/skills/count/.env': 'SECRET=1', '.harness/skills/other/SKILL.md': skill('another'), '.harness/skills/empty/x.txt': '' });
+  symlinkSync('../../../secret.txt', join(dir, '.harness/skills/count/link.txt'));
+  const p = new Peer(t, dir);
+  const ask = async (method, params) => { const r = await p.ask(method, params); return r.result ?? r.error; };
+  const { skills } = await ask('skills/list');
+  assert.deepEqual(skills.map(s => s.uri), ['skill://count/SKILL.md']);
+  assert.deepEqual(skills[0].frontmatter, { name: 'count', description: 'Counts.', metadata: { version: '1' } });
+  assert.deepEqual(skills[0].resources.map(r => [r.uri, r.size]), [['skill://count/SKILL.md', 82], ['skill://count/notes/a%20b.md', 5]]);
+  assert.match(skills[0].resources[1].digest, /^sha256:[0-9a-f]{64}$/);
+  assert.deepEqual((await ask('skills/get', { uri: 'skill://count/SKILL.md' })).skill, skills[0]);
+  assert.match(p.errors, /other\/SKILL\.md: name must be that of its folder/);
+  const listed = (await ask('resources/list')).resources;
+  assert.deepEqual(listed, [{ uri: 'skill://count/SKILL.md', name: 'count', description: 'Counts.', mimeType: 'text/markdown' }]);
+  assert.deepEqual((await ask('resources/read', { uri: 'skill://count/notes/a%20b.md' })).contents[0], { uri: 'skill://count/notes/a%20b.md', mimeType: 'text/markdown', text: 'notes' });
+  assert.deepEqual((await ask('resources/directory/read', { uri: 'skill://count' })).resources, [{ uri: 'skill://count/SKILL.md', name: 'SKILL.md', mimeType: 'text/markdown' },
+    { uri: 'skill://count/notes', name: 'notes', mimeType: 'inode/directory' }]);
+  for (const path of ['count/link.txt', 'count/.env', 'count/.hidden', 'count/../count/SKILL.md', 'count/%2e%2e/%2e%2e/tools', 'count//SKILL.md', 'count/notes', 'count', 'other/SKILL.md',
+    'empty/x.txt', '../count/SKILL.md', 'count/%00', 'count/%'])
+    assert.equal((await ask('resources/read', { uri: `skill://${path}` })).code, -32602, path);
+  for (const path of ['count/SKILL.md', 'none', 'other', 'count/..']) assert.equal((await ask('resources/directory/read', { uri: `skill://${path}` })).code, -32602, path);
+  for (const path of ['none/SKILL.md', 'count', 'count/notes/a%20b.md']) assert.equal((await ask('skills/get', { uri: `skill://${path}` })).code, -32602, path);
 });
