@@ -52,6 +52,7 @@ bool store_run_lease(Store *s, Str id, Error *err) {
 
 bool store_run_end(Store *s, const StoreRun *run, Error *err) {
     int64_t ended = run->ended_ns ? run->ended_ns : clock_wall_ns();
+    if (!store_tail_flush(s, err)) return false;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
     bool ok = store_end(&q, store_bind(&q, "ssiiiss", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent) &&
@@ -110,6 +111,8 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
 
 static bool event_write(void *self, const Event *e, Error *err) {
     Store *s = self;
+    bool fits = false;
+    if (s->tail && (!store_tail_add(s, e, &fits, err) || fits)) return fits;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
     bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
@@ -120,6 +123,7 @@ static bool event_write(void *self, const Event *e, Error *err) {
 EventSink store_event_sink(Store *s) { return (EventSink){ event_write, NULL, s }; }
 
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
+    if (!store_tail_flush(s, err)) return false;
     store_lock(s);
     StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
                               "read events", err);

@@ -137,7 +137,7 @@ static bool set_state(Runtime *rt, Error *err) {
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
-    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease" };
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail" };
     const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
     for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
@@ -362,7 +362,10 @@ Store *runtime_store(Runtime *rt, Error *err) {
     if (!rt->state) return NULL;
     RuntimeShared *all = rt->shared;
     pthread_mutex_lock(&all->lock);
-    if (!all->store && !store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
+    if (!all->store) {
+        if (!store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
+        else if (rt->config.gather) store_gather(all->store);
+    }
     Store *s = all->store;
     pthread_mutex_unlock(&all->lock);
     return s;
