@@ -112,7 +112,8 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
 static bool event_write(void *self, const Event *e, Error *err) {
     Store *s = self;
     bool fits = false;
-    if (s->tail && (!store_tail_add(s, e, &fits, err) || fits)) return fits;
+    if (s->tail && !store_tail_add(s, e, &fits, err)) return false;
+    if (fits) return true;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
     bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
