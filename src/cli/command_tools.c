@@ -55,6 +55,7 @@ int command_tools(Cli *cli) {
     Heap *heap = heap_new(0);
     bool ok = builtin_append(p, heap, &err) && policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
     policy_free(policy);
+    report_nothing(cli, p);
     project_free(p);
     heap_free(heap);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);

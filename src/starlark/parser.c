@@ -22,8 +22,11 @@ bool parse_fail(Parser *p, Pos pos, const char *fmt, ...) {
     return source_error(p->in->source, p->err, pos, "%s", text);
 }
 
+/* "got indent, want primary expression" is what every Starlark says; whoever has not met it is told what to look at. */
 bool parse_fail_token(Parser *p, const char *want) {
-    return parse_fail(p, p->tok.pos, "got %s, want %s", token_quoted(p->tok.kind), want);
+    bool dented = p->tok.kind == TOKEN_INDENT || strcmp(want, token_quoted(TOKEN_INDENT)) == 0;
+    parse_fail(p, p->tok.pos, "got %s, want %s", token_quoted(p->tok.kind), want);
+    return dented && error_hint(p->err, "the lines of a block start in the same column, and further right than the line above it");
 }
 
 bool parse_enter(Parser *p) {                        /* > not >=: what stands innermost nests nothing */

@@ -19,7 +19,8 @@ static bool state_home(Buf *out, Error *err) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return buf_add(out, str_from(state)), true;
     if (home && home[0] == '/') return buf_add_fmt(out, "%s/.local/state", home), true;
-    return error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
 }
 
 bool store_default_path(Str project_root, Buf *out, Error *err) {
@@ -40,13 +41,18 @@ bool store_default_path(Str project_root, Buf *out, Error *err) {
     return ok;
 }
 
+static bool no_folder(const char *path, Error *err) {
+    error_set(err, ERR_IO, "no place for the state: make folder %s: %m", path);
+    return error_hint(err, "name a file that can be written with HARNESS_STATE, or keep nothing: --ephemeral");
+}
+
 /* Every folder above the file, private where it is new. */
 static bool make_folders(const char *path, Error *err) {
     char *copy = str_dup(str_from(path));
     bool ok = true;
     for (char *at = strchr(copy + 1, '/'); ok && at; at = strchr(at + 1, '/')) {
         *at = 0;
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST) ok = error_set(err, ERR_IO, "make folder %s: %m", copy);
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST) ok = no_folder(copy, err);
         *at = '/';
     }
     free(copy);

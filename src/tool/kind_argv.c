@@ -1,4 +1,6 @@
 /* argv tools (tools.json): a program with the arguments as JSON on its stdin, one line of JSON on its stdout. */
+#include <errno.h>
+#include <unistd.h>
 #include "tool/expand.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -66,6 +68,17 @@ static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     return ok;
 }
 
+/* The kernel says "No such file" of a script whose interpreter is missing, too. */
+static bool explain(ToolCallFrame *f, const char *program, Error *err) {
+    Str name = f->entry->def.argv.at[0];
+    if (err->kind != ERR_IO) return false;
+    if (access(program, F_OK) < 0)
+        return error_set(err, ERR_IO, STR_FMT ": there is no such program (see `command` in " STR_FMT ")", STR_ARG(name), STR_ARG(f->entry->def.origin.file));
+    if (access(program, X_OK) < 0) return error_set(err, ERR_IO, STR_FMT ": it is not executable (chmod +x)", STR_ARG(name));
+    if (strstr(err->msg, strerror(ENOENT))) return error_set(err, ERR_IO, STR_FMT ": the interpreter that its first line names is missing", STR_ARG(name));
+    return false;
+}
+
 bool kind_argv(ToolCallFrame *f, Error *err) {
     Arena arena = { 0 };
     Buf input = { 0 };
@@ -74,7 +87,7 @@ bool kind_argv(ToolCallFrame *f, Error *err) {
     if (f->raw.n) buf_add(&input, f->raw);
     else ok = json_write(&input, f->args, &(JsonWrite){ 0 }, err);
     SandboxCommand command = { .argv = argv_of(f, &arena), .env = env_of(f, &arena), .input = buf_str(&input) };
-    ok = ok && kind_run_program(f, &command, &r, err);
+    ok = ok && (kind_run_program(f, &command, &r, err) || explain(f, command.argv[0], err));
     if (ok) ok = r.exit_code != 0 || r.timed_out || r.process_limit ? take_failure(f, &r, err) : take_output(f, &r, err);
     sandbox_result_clear(&r);
     buf_clear(&input);

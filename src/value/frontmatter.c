@@ -9,7 +9,8 @@ static bool is_delimiter(Str line) {
 }
 
 static bool missing(Error *err, uint32_t line) {
-    return error_set_at(err, ERR_PARSE, line, 1, "missing frontmatter delimiter");
+    error_set_at(err, ERR_PARSE, line, 1, "missing frontmatter delimiter");
+    return error_hint(err, line == 1 ? "the first line must be ---" : "another line --- must end the settings");
 }
 
 bool frontmatter_split(Str text, Frontmatter *out, Error *err) {

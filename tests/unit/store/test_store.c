@@ -379,7 +379,7 @@ static void test_no_place(void **state) {
     place_open(&p);
     snprintf(p.path, sizeof p.path, "/proc/nowhere/harness.db");
     assert_false(store_open(p.path, false, &s, &p.err));
-    assert_string_equal(p.err.msg, "make folder /proc/nowhere: No such file or directory");
+    assert_string_equal(p.err.msg, "no place for the state: make folder /proc/nowhere: No such file or directory");
     place_close(&p);
 }
 
