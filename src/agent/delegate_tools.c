@@ -68,9 +68,7 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
     Dict *d = ok ? dict_new(f->heap, 2, err) : NULL;
-    String *text = d ? string_new(f->heap, buf_str(&id), err) : NULL, *status = d ? string_new(f->heap, STR("running"), err) : NULL;
-    ok = text && status && dict_put_str(f->heap, d, STR("task_id"), value_from_object(text), err)
-      && dict_put_str(f->heap, d, STR("status"), value_from_object(status), err);
+    ok = d && dict_put_text(f->heap, d, "task_id", buf_str(&id), err) && dict_put_text(f->heap, d, "status", STR("running"), err);
     if (ok) f->value = value_from_object(d);
     buf_clear(&id);
     return ok;
@@ -148,14 +146,14 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
 
 /* A prompt, or messages. */
 static bool completion_messages(Value request, Completion *c, Error *err) {
-    Value prompt = request_member(request, "prompt");
+    Value prompt = request_member(request, "prompt"), messages = request_member(request, "messages");
+    if (value_is_list(messages)) prompt = messages;
     if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);
-    String *role = string_new(c->heap, STR("user"), err), *text = string_new(c->heap, value_str(prompt), err);
-    if (!d || !l || !role || !text || !dict_put_str(c->heap, d, STR("role"), value_from_object(role), err)
-        || !dict_put_str(c->heap, d, STR("content"), value_from_object(text), err) || !list_push(c->heap, l, value_from_object(d), err)) return false;
+    if (!d || !l || !dict_put_text(c->heap, d, "role", STR("user"), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
+        || !list_push(c->heap, l, value_from_object(d), err)) return false;
     return c->messages = value_from_object(l), true;
 }
 
@@ -181,8 +179,16 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     return text != NULL;
 }
 
+/* The project names none, and neither does the command line. */
+static bool has_model(const Agents *a, Value request) {
+    const Settings *s = &runtime_project(a->rt)->settings;
+    return request_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
+}
+
 static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error *err) {
     Owner o;
+    if (runtime_host_person(h)->inquire && !has_model(runtime_user(run_runtime(runtime_host_run(h))), request))
+        return runtime_host_sample(h, request, heap, out, err);
     if (!owner_of(runtime_host_run(h), runtime_host_call(h), runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
     bool ok = complete_in(o.frame, request, h->cancel, heap, out, err);
     owner_end(&o);

@@ -34,7 +34,7 @@ static bool is_header_name(Str s) {
     return s.n > 0;
 }
 
-static const char *value_problem(Loader *l, Str s, bool headers) {
+const char *loader_env_problem(Loader *l, Str s, bool headers) {
     Str refused = { 0 };
     if (s.n && memchr(s.at, 0, s.n)) return "must not contain NUL";
     if (headers && (str_find_char(s, '\n') >= 0 || str_find_char(s, '\r') >= 0)) return "must not contain line breaks";
@@ -57,7 +57,7 @@ bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bo
             problem = headers ? "is not the name of a header" : "is not the name of a variable";
         else if (!value_is_string(e->value))
             problem = arena_fmt(l->docs.arena, "expected string, got %s", field_type_name(e->value));
-        else problem = value_problem(l, value_str(e->value), headers);
+        else problem = loader_env_problem(l, value_str(e->value), headers);
         if (!problem) continue;
         loader_error(l, &inside, where, "%s.%s: %s", inside.path, where, problem);
         ok = false;

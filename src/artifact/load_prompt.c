@@ -44,6 +44,35 @@ static const Field message_fields[] = {
     { .name = "resource", .type = FIELD_ANY, .offset = offsetof(Message, resource) },
 };
 
+static bool has_text(Value map, const char *key) {
+    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
+    return v && value_is_string(*v);
+}
+
+static void check_template(Loader *l, const LoaderPlace *at, const char *key, Value map, const char *member) {
+    if (has_text(map, member)) loader_template(l, at, key, value_str(*dict_find_str(value_dict(map), str_from(member))));
+}
+
+/* {data or file, mime_type} */
+static void check_media(Loader *l, const LoaderPlace *at, const char *key, Value v) {
+    if (value_is_gone(v)) return;
+    if (!has_text(v, "mime_type") || has_text(v, "data") == has_text(v, "file"))
+        loader_error(l, at, key, "%s.%s: needs mime_type, and data (base64) or file", at->path, key);
+}
+
+/* A URI of one of the project's resources, or {uri, text or blob, mime_type}. */
+static void check_resource(Loader *l, const LoaderPlace *at, Value v) {
+    if (value_is_gone(v)) return;
+    if (value_is_string(v)) {
+        loader_template(l, at, "resource", value_str(v));
+        return;
+    }
+    if (!has_text(v, "uri") || (has_text(v, "text") && has_text(v, "blob")))
+        loader_error(l, at, "resource", "%s.resource: needs uri, and text or blob unless it is one of the project's", at->path);
+    check_template(l, at, "resource", v, "uri");
+    check_template(l, at, "resource", v, "text");
+}
+
 static void load_message(Loader *l, const LoaderPlace *at) {
     static const char *const roles[] = { "user", "assistant", NULL };
     Message m = { .image = VALUE_GONE, .audio = VALUE_GONE, .resource = VALUE_GONE };
@@ -52,6 +81,9 @@ static void load_message(Loader *l, const LoaderPlace *at) {
     int given = (m.text.at != NULL) + !value_is_gone(m.image) + !value_is_gone(m.audio) + !value_is_gone(m.resource);
     if (given != 1) loader_error(l, at, NULL, "%s: needs exactly one of text, image, audio and resource", at->path);
     if (m.text.at) loader_template(l, at, "text", m.text);
+    check_media(l, at, "image", m.image);
+    check_media(l, at, "audio", m.audio);
+    check_resource(l, at, m.resource);
 }
 
 static void load_messages(Loader *l, const LoaderPlace *at, Value list) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "artifact/load.h"
+#include "value/list.h"
 
 #define AT(member) offsetof(ResourceDef, member)
 static const Field fields[] = {
@@ -15,6 +16,7 @@ static const Field fields[] = {
     { .name = "file", .type = FIELD_STRING, .offset = AT(file) },
     { .name = "text", .type = FIELD_STRING, .offset = AT(text) },
     { .name = "blob", .type = FIELD_STRING, .offset = AT(blob) },
+    { .name = "values", .type = FIELD_MAP, .offset = AT(values) },
     { .name = "script", .flags = FIELD_IGNORED },
 };
 
@@ -89,6 +91,19 @@ static void check_file(Loader *l, const LoaderPlace *at, Str file) {
     loader_error(l, at, "file", "file: \"" STR_FMT "\": %s", STR_ARG(file), err.msg);
 }
 
+/* values: {variable: [text, …]} */
+static void check_values(Loader *l, const LoaderPlace *at, const ResourceDef *r) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(r->values) && dict_next(value_dict(r->values), &i, &e);) {
+        char *braced = arena_fmt(l->docs.arena, "{" STR_FMT "}", STR_ARG(value_str(e->key)));
+        if (!r->uri_template.at || str_find(r->uri_template, str_from(braced)) < 0)
+            loader_error(l, at, "values", "values." STR_FMT ": uri_template has no %s", STR_ARG(value_str(e->key)), braced);
+        bool texts = value_is_list(e->value);
+        for (uint32_t k = 0; texts && k < value_list(e->value)->n; k++) texts = value_is_string(value_list(e->value)->at[k]);
+        if (!texts) loader_error(l, at, "values", "values." STR_FMT ": expected a list of strings", STR_ARG(value_str(e->key)));
+    }
+}
+
 static void check_shapes(Loader *l, const LoaderPlace *at, const ResourceDef *r) {
     static const char *const addresses[] = { "uri", "uri_template" };
     static const char *const contents[] = { "file", "text", "blob", "script" };
@@ -99,12 +114,13 @@ static void check_shapes(Loader *l, const LoaderPlace *at, const ResourceDef *r)
         loader_error(l, at, "uri_template", "uri_template: \"" STR_FMT "\" may have {name} and nothing else in braces", STR_ARG(r->uri_template));
     if (r->blob.at && !base64_ok(r->blob)) loader_error(l, at, "blob", "blob: not valid base64");
     if (r->file.at) check_file(l, at, r->file);
+    check_values(l, at, r);
 }
 
 void load_resource(Loader *l, const Document *d, SourceKind source) {
     Problems before = *l->docs.problems;
     LoaderPlace at = loader_file_place(l, d, source);
-    ResourceDef r = { .name = d->name, .origin = at.origin };
+    ResourceDef r = { .name = d->name, .origin = at.origin, .values = VALUE_GONE };
     loader_name_ok(l, &at, "resource", d->name);
     loader_read(l, &at, fields, sizeof fields / sizeof *fields, &r);
     check_shapes(l, &at, &r);

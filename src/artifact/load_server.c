@@ -1,5 +1,7 @@
 /* MCP servers: mcp_servers of the settings, and mcpServers of a .mcp.json. */
+#include <strings.h>
 #include "artifact/load.h"
+#include "artifact/oauth_settings.h"
 #include "value/list.h"
 
 enum { SERVER_TIMEOUT_MS = 60000 };
@@ -14,6 +16,7 @@ static const Field server_fields[] = {
     { .name = "cwd", .type = FIELD_STRING, .offset = SERVER(cwd) },
     { .name = "url", .type = FIELD_STRING, .offset = SERVER(url) },
     { .name = "headers", .type = FIELD_MAP, .offset = SERVER(headers) },
+    { .name = "oauth", .type = FIELD_MAP, .offset = SERVER(oauth) },
     { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools) },
     { .name = "timeout_ms", .type = FIELD_INT, .offset = SERVER(timeout_ms) },
     { .name = "read_roots", .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
@@ -76,7 +79,7 @@ static bool check_transport(Loader *l, const LoaderPlace *at, const ServerDef *s
         return false;
     }
     static const struct { const char *key; bool program; } keys[] = { { "args", true }, { "env", true }, { "cwd", true },
-        { "read_roots", true }, { "write_roots", true }, { "network", true }, { "headers", false } };
+        { "read_roots", true }, { "write_roots", true }, { "network", true }, { "headers", false }, { "oauth", false } };
     for (size_t i = 0; i < COUNT(keys); i++)
         if (dict_find_str(value_dict(at->map), str_from(keys[i].key)) && keys[i].program != (s->command.at != NULL))
             loader_warn(l, at, keys[i].key, NULL, "%s.%s has no meaning for a server with %s", at->path, keys[i].key,
@@ -90,6 +93,41 @@ static bool read_tools(Loader *l, const LoaderPlace *at, Value tools, ServerDef 
     inside.map = tools;
     inside.path = arena_fmt(l->docs.arena, "%s.tools", at->path);
     return loader_read(l, &inside, tools_fields, COUNT(tools_fields), s);
+}
+
+static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
+    if (value_is_gone(oauth)) return true;
+    LoaderPlace inside = *at;
+    inside.map = oauth;
+    inside.path = arena_fmt(l->docs.arena, "%s.oauth", at->path);
+    Place place = document_place(at->document, at->map, STR("oauth"));
+    inside.origin.line = place.line;
+    inside.origin.column = place.column;
+    Str key;
+    Error err = { 0 };
+    if (!oauth_settings_check(oauth, &key, &err)) {
+        const char *name = arena_str(l->docs.arena, key).at;
+        bool about = key.n && strncmp(err.msg, name, key.n) == 0 && err.msg[key.n] == ':';     /* "KEY: …" */
+        loader_error(l, &inside, key.n ? name : NULL, "%s%s%s%s%s%s", inside.path, about ? "." : ": ", err.msg, err.hint[0] ? " (" : "", err.hint,
+                     err.hint[0] ? ")" : "");
+        return false;
+    }
+    bool ok = true;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(oauth), &i, &e);) {
+        const char *problem = value_is_string(e->value) ? loader_env_problem(l, value_str(e->value), false) : NULL;
+        if (!problem) continue;
+        loader_error(l, &inside, arena_str(l->docs.arena, value_str(e->key)).at, "%s." STR_FMT ": %s", inside.path, STR_ARG(value_str(e->key)), problem);
+        ok = false;
+    }
+    return ok;
+}
+
+static void warn_two_tokens(Loader *l, const LoaderPlace *at, const ServerDef *s) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(s->headers) && !value_is_gone(s->oauth) && dict_next(value_dict(s->headers), &i, &e);)
+        if (value_str(e->key).n == 13 && strncasecmp(value_str(e->key).at, "authorization", 13) == 0)
+            loader_warn(l, at, "oauth", NULL, "%s.oauth has no meaning with an Authorization header", at->path);
 }
 
 static const ServerDef *find(const Loader *l, Str name) {
@@ -115,7 +153,7 @@ static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
 }
 
 static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
-    ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE,
+    ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE,
                                 .timeout_ms = SERVER_TIMEOUT_MS, .needs_approval = needs_approval }, .tools = VALUE_GONE };
     bool typed = loader_read(l, at, server_fields, COUNT(server_fields), &f);
     if (!value_is_dict(at->map)) return;
@@ -126,6 +164,8 @@ static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     ok = read_tools(l, at, f.tools, &f.def) && ok;
     ok = loader_env(l, at, "env", f.def.env, false) && ok;
     ok = loader_env(l, at, "headers", f.def.headers, true) && ok;
+    ok = check_oauth(l, at, f.def.oauth) && ok;
+    if (ok && typed) warn_two_tokens(l, at, &f.def);
     ok = is_new(l, at) && ok && typed;
     f.def.trust_annotations = f.trust.n > 0;
     if (ok) VEC_PUSH(&l->servers, f.def);

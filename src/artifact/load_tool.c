@@ -1,7 +1,7 @@
 /* The Starlark tool: .harness/tools/NAME.md, and inline in harness.md, bundles and agents. */
 #include "artifact/load.h"
 
-typedef struct Tool { Str script, description; int64_t timeout_ms; bool async; } Tool;
+typedef struct Tool { Str script, description; int64_t timeout_ms; Value async; } Tool;
 
 #define ABSENT INT64_MIN
 #define AT(member) offsetof(Tool, member)
@@ -10,7 +10,7 @@ static const Field fields[] = {
     { .name = "parameters", .flags = FIELD_IGNORED },
     { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
     { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
-    { .name = "async", .type = FIELD_BOOL, .offset = AT(async) },
+    { .name = "async", .type = FIELD_ANY, .offset = AT(async) },
 };
 enum { COMMON = sizeof fields / sizeof *fields };
 
@@ -43,9 +43,17 @@ static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDe
     return t->script && loader_function(l, at, "script", t->script, what, "run(args)", 1);
 }
 
+/* true: in the background, for who can wait so; required: for nobody else. */
+static void load_async(Loader *l, const LoaderPlace *at, Value v, ToolDef *t) {
+    if (value_is_gone(v)) return;
+    t->async_required = value_is_string(v) && str_eq(value_str(v), STR("required"));
+    t->async = t->async_required || (value_is_bool(v) && value_bool(v));
+    if (!t->async_required && !value_is_bool(v)) loader_error(l, at, "async", "async: expected true, false or required, got %s", field_type_name(v));
+}
+
 void load_tool(Loader *l, const LoaderPlace *at) {
     Problems before = *l->docs.problems;
-    Tool in = { .timeout_ms = ABSENT };
+    Tool in = { .timeout_ms = ABSENT, .async = VALUE_GONE };
     ToolDef t = { .kind = TOOL_STARLARK, .origin = at->origin, .agent = at->agent, .bundle = at->bundle, .overriding = at->overriding,
                   .environment = VALUE_GONE, .parameters = VALUE_GONE };
     bool ok = read_fields(l, at, &in);
@@ -62,7 +70,7 @@ void load_tool(Loader *l, const LoaderPlace *at) {
         ok = load_script(l, at, &in, &t) && ok;
     }
     t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;
-    t.async = in.async;
+    load_async(l, at, in.async, &t);
     t.description = description(l, at, &in, t.name);
     bool forgiven = !ok && loader_forgive(l, &before);
     if (t.name.n && !forgiven) VEC_PUSH(&l->tools, t);   /* also when it is wrong: what refers to it is right */

@@ -79,6 +79,8 @@ void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *
 bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known);
 /* Checks a map whose values may hold ${NAME}: names, types, the form of references. GONE is fine. */
 bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers);  /* load_env.c */
+/* What is wrong with one such value; NULL: nothing. */
+const char *loader_env_problem(Loader *l, Str text, bool header);
 /* May this variable of harness's own environment be handed on? Model keys and tokens only when sandbox.env_allow says so. */
 bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* remembers a protected path */

@@ -35,6 +35,7 @@ typedef struct ToolDef {
     Schema *output;
     int64_t timeout_ms;          /* 0: none; -1: the kind's default */
     bool async, confirm;
+    bool async_required;         /* MCP clients that have no tasks cannot call it */
     Value safety, retry;         /* GONE: none */
     const Place *safety_places;  /* of the keys of `safety`, in its order; NULL: not known */
     Str idempotency;             /* "none", "idempotent", "key"; empty: none */
@@ -86,6 +87,7 @@ typedef struct ResourceDef {
     Str name, title, description, uri, uri_template, mime_type, file, text, blob;
     Origin origin;
     Module *script;
+    Value values;                /* dict of lists of strings, for completion; GONE: none */
 } ResourceDef;
 typedef struct TestDef { Str name; Origin origin; Value root; Str body; } TestDef;   /* read in full by the test runner */
 
@@ -95,6 +97,7 @@ typedef struct ServerDef {
     Str command, cwd, url;
     StrList args, allow_tools, deny_tools, read_roots, write_roots, allow;
     Value env, headers;          /* GONE: none */
+    Value oauth;                 /* artifact/oauth_settings.h; GONE: none */
     int64_t timeout_ms;
     bool network, trust_annotations;
     bool needs_approval;         /* from .mcp.json */

@@ -1,4 +1,5 @@
 #include "artifact/source.h"
+#include "base/path.h"
 #include "base/vec.h"
 
 bool source_checksum_ok(Str checksum) {
@@ -124,22 +125,5 @@ bool source_is_trusted(Arena *arena, Str where, bool local, const StrList *trust
 
 Str source_absolute(Arena *arena, Str root, Str path) {
     Str whole = str_starts(path, STR("/")) ? path : str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(path)));
-    char *out = arena_alloc(arena, whole.n + 2);
-    size_t n = 0;
-    for (size_t from = 0; from <= whole.n;) {
-        ptrdiff_t slash = str_find_char(str_sub(whole, from, whole.n), '/');
-        Str part = str_sub(whole, from, slash < 0 ? whole.n : from + (size_t)slash);
-        from += part.n + 1;
-        if (part.n == 0 || str_eq(part, STR("."))) continue;
-        if (str_eq(part, STR(".."))) {
-            while (n && out[--n] != '/') {}
-            continue;
-        }
-        out[n++] = '/';
-        memcpy(out + n, part.at, part.n);
-        n += part.n;
-    }
-    if (n == 0) out[n++] = '/';
-    out[n] = 0;
-    return (Str){ out, n };
+    return path_normal(arena, whole);
 }

@@ -80,6 +80,58 @@ static const Flag run_flags[] = {
     { 0 },
 };
 
+static const Flag mcp_add_flags[] = {
+    { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program; ${NAME} is filled in; again for more" },
+    { "--header", NULL, "NAME: VALUE", NULL, "for the URL; ${NAME} is filled in; again for more" },
+    { 0 },
+};
+
+static const Flag mcp_approve_flags[] = {
+    { "--all", NULL, NULL, NULL, "every server of the project" },
+    { 0 },
+};
+
+#define MCP_PEER_FLAGS \
+    { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
+    { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
+
+static const Flag mcp_call_flags[] = {
+    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms: with their defaults, or not" },
+    MCP_PEER_FLAGS,
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { 0 },
+};
+
+static const Flag mcp_tools_flags[] = {
+    MCP_PEER_FLAGS,
+    { 0 },
+};
+
+static const Flag mcp_serve_flags[] = {
+    { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
+    { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
+    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
+    { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
+    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
+    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
+    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
+    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
+    { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
+    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { 0 },
+};
+
 static const Flag context_flags[] = {
     { "--agent", NULL, "AGENT", NULL, "of this agent" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
@@ -236,6 +288,67 @@ const Command command_table[] = {
         .example = "harness json check package.json",
         .json = "{ok: true}",
         .run = command_json_check,
+    },
+    {
+        .name = "mcp add", .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
+        .summary = "add an MCP server to the project's file",
+        .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it as\n"
+                 "it is, comments too. Without a harness.md one is made. What the program may read,\n"
+                 "write and reach is yours to add: read_roots, write_roots, network.",
+        .example = "harness mcp add files -- node server.js .\n"
+                   "harness mcp add wiki --url https://wiki.example/mcp --header \"X-Team: core\"",
+        .json = "{server, file}",
+        .flags = mcp_add_flags, .run = command_mcp_add,
+    },
+    {
+        .name = "mcp approve", .operands = "[SERVER]", .max = 1,
+        .summary = "let a server start, or take its changed tools",
+        .about = "Servers of a .mcp.json start only after this, and again when their entry changes. A\n"
+                 "tool whose description or schema is not what it was when it was first listed is\n"
+                 "held until this. Shows what is approved: the entry, and the changes line by line.",
+        .example = "harness mcp approve files",
+        .json = "[{server, approved}], approved the text that is shown",
+        .flags = mcp_approve_flags, .run = command_mcp_approve,
+    },
+    {
+        .name = "mcp call", .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
+        .summary = "call a tool of an MCP server",
+        .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL is\n"
+                 "called directly: no project, no policy, no hooks. JSON - is read from standard\n"
+                 "input. Exit status 1 when the tool fails.",
+        .example = "harness mcp call files read_file '{\"path\": \"README.md\"}'\n"
+                   "harness mcp call http://127.0.0.1:8080/mcp echo '{\"text\": \"hi\"}'",
+        .json = "of a SERVER the result object, as call; of a URL the server's own result.",
+        .flags = mcp_call_flags, .run = command_mcp_call,
+    },
+    {
+        .name = "mcp list", .operands = "",
+        .summary = "list the MCP servers of the project",
+        .about = "Each with its transport, state, number of tools and target. Starts none: what is\n"
+                 "known is what was pinned when the server was last asked.",
+        .example = "harness mcp list",
+        .json = "[{name, transport, target, state, approved, tools, held, file, instructions}]; state is\n"
+                "ready, held, not seen yet or not approved.",
+        .run = command_mcp_list,
+    },
+    {
+        .name = "mcp serve", .operands = "",
+        .summary = "serve the project to MCP clients",
+        .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
+                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
+                 "goes through the whole pipeline; confirmation is asked by elicitation.",
+        .example = "harness mcp serve --http 127.0.0.1:8080",
+        .flags = mcp_serve_flags, .run = command_mcp_serve,
+    },
+    {
+        .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
+        .summary = "ask an MCP server for its tools",
+        .about = "Starts the SERVER of the project, or connects to the URL, and shows what it offers\n"
+                 "now. A tool of a SERVER that changed since it was first listed is shown as held.",
+        .example = "harness mcp tools files\n"
+                   "harness mcp tools https://mcp.example/mcp --json",
+        .json = "of a SERVER the tools as inspect shows them, with held; of a URL {protocol, server, tools}.",
+        .flags = mcp_tools_flags, .run = command_mcp_tools,
     },
     {
         .name = "pull", .operands = "",

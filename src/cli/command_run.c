@@ -74,6 +74,7 @@ static int open_session(Running *r, Str id, bool resume) {
         rc.only = r->only.at;
         rc.n_only = r->only.n;
     }
+    mcp_servers_list(r->open.servers, NULL);
     opening_run_config(&r->open, &rc);
     rc.person = show_person(r->show, rc.person);
     if (!agent_set_new(r->open.rt, &ac, &r->agents, &err) || !session_open(r->agents, &sc, &rc, resume, &r->session, &err))

@@ -3,9 +3,8 @@
 #include <stdbool.h>
 #include "base/str.h"
 
-typedef enum { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, MCP_NONE } McpVersion;
-
-enum { MCP_LATEST_HANDSHAKE = MCP_2025_11_25, MCP_LATEST = MCP_2026_07_28 };
+typedef enum { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, MCP_NONE,
+               MCP_LATEST_HANDSHAKE = MCP_2025_11_25, MCP_LATEST = MCP_2026_07_28 } McpVersion;
 
 McpVersion mcp_version(Str date);        /* MCP_NONE: not one of ours */
 Str mcp_version_date(McpVersion v);

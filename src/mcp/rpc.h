@@ -18,10 +18,13 @@ typedef struct RpcMessage {              /* values live in the heap it was read 
     Value data;                          /* of RPC_ERROR; GONE: none */
 } RpcMessage;
 
-/* Tells what `v` (one JSON document) is. On failure *code is RPC_INVALID_REQUEST and out->id is set when it can be answered. */
+/* Tells what `v` (one JSON document) is. On failure *code is RPC_INVALID_REQUEST and out->id is set when it can be answered, else GONE. */
 bool rpc_message(Value v, RpcMessage *out, int *code, Error *err);
-/* Reads a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX, then rpc_message. *code: what to answer with. */
-bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);
+/* Reads a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX, equal keys refused (two readers could take different ones). *code: what to
+ * answer with, RPC_PARSE or as rpc_message. */
+bool rpc_read_json(Heap *h, Str text, Value *out, int *code, Error *err);
+bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);        /* and then rpc_message */
+bool rpc_is_id(Value v);                 /* a string or an integer */
 
 /* Whole messages, appended to `out` without a line break. Values that have no JSON form cannot come here: what scripts make has been
  * checked. params and result may be GONE: left out, and {}. */
@@ -29,10 +32,17 @@ void rpc_write_request(Buf *out, Value id, Str method, Value params);
 void rpc_write_notification(Buf *out, Str method, Value params);
 void rpc_write_result(Buf *out, Value id, Value result);
 void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is JSON text already */
-void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: null */
+void rpc_write_result_start(Buf *out, Value id);             /* up to and with the brace that opens the result; the writer adds members and "}}" */
+void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: left out, as MCP's schemas want it */
 
 /* Lines of a stream (stdio): fed with bytes, gives whole lines. One that is longer than RPC_MESSAGE_MAX is dropped to its end and told of
- * once as FEED_BAD (ERR_LIMIT); the reader goes on behind it. Empty lines are passed over. Memory stays within RPC_MESSAGE_MAX. */
-typedef struct RpcLines { Buf held; size_t used; bool skipping; } RpcLines;      /* zero-initialise */
-Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err);                   /* as sse_feed: ask again with no bytes; *line until the next call */
+ * once as FEED_BAD (ERR_LIMIT), when it becomes too long; the reader goes on behind it. Blank lines are passed over, a CR at the end is cut
+ * off. Memory stays within RPC_MESSAGE_MAX and what is fed at once. A last line without its end is none: feed a line break at the end of
+ * the stream to get it. */
+typedef struct RpcLines {                /* zero-initialise */
+    Buf held;                            /* what was fed; before `used` it is done with */
+    size_t used, seen;                   /* up to `seen` there is no line break behind `used` */
+    bool skipping;                       /* in a line that is too long */
+} RpcLines;
+Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err);                   /* as sse_feed: ask again with no bytes; *line until the next call with bytes */
 void rpc_lines_clear(RpcLines *l);

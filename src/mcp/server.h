@@ -17,7 +17,8 @@ typedef struct McpLink McpLink;
 /* Made by a transport, embedded in its own struct. Counted: who keeps it releases it; `free` is called when nobody holds it. Any thread. */
 struct McpLink {
     /* One message. `last`: it answers the request this link was made for; nothing follows. False: the peer is gone. Must not block
-     * for long: a reader that is too slow is cut off by the transport. */
+     * for long: a reader that is too slow is cut off by the transport. A request that was cancelled is not answered: its link is released,
+     * and `free` may come without a last message. */
     bool (*send)(McpLink *l, Str message, bool last);
     void (*free)(McpLink *l);
     _Atomic int holders;                 /* 1 when made */
@@ -27,8 +28,9 @@ void mcp_link_release(McpLink *l);       /* NULL is fine */
 
 typedef struct McpServerConfig {
     RuntimeConfig runtime;
-    const EventSink *sinks; size_t n_sinks;      /* --events: given to each run */
+    int events;                          /* descriptor of --events, borrowed: every run writes there; -1: none */
     bool watch;                          /* look for changed files */
+    const char *version;                 /* of the program, as clients are told */
     const Log *log;
 } McpServerConfig;
 
@@ -40,6 +42,7 @@ typedef struct McpPeerConfig {
     Str session;                         /* for RunConfig.session of a stateless peer: token digest and client name; empty: none */
     McpLink *general;                    /* where messages go that belong to no request; kept; NULL: none yet */
     bool one_link;                       /* stdio: requests and notifications share `general` */
+    bool shared;                         /* stateless HTTP: several programs may be behind it, so ids repeat, and only a link cancels */
 } McpPeerConfig;
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err);
@@ -52,9 +55,10 @@ void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion ver
 void mcp_peer_general(McpPeer *p, McpLink *link);            /* a new GET stream, or NULL: it has ended */
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */
+bool mcp_peer_idle(McpPeer *p);                              /* nothing under way? */
 void mcp_peer_close(McpPeer *p, int64_t grace_ms);           /* ends its run; frees it */
 
-enum { MCP_REQUESTS_MAX = 256, MCP_PARKED_MAX = 64 };
+enum { MCP_REQUESTS_MAX = 256, MCP_SHARED_MAX = 4096, MCP_PARKED_MAX = 64 };       /* the second of a shared peer */
 
 /* The transports: serve until stdin ends or `stop` fires. */
 bool mcp_serve_stdio(McpServer *s, int in_fd, int out_fd, Cancel *stop, Error *err);
@@ -63,9 +67,12 @@ typedef struct McpHttpConfig {
     const char *address; uint16_t port;  /* port 0: any; told in *bound */
     Str token;                           /* empty: no bearer token is asked for (--no-auth) */
     Str authorization_server;            /* https://…: its tokens are taken, resource metadata is served; empty: none */
+    Str resource;                        /* our URL as clients know it, and so the audience of such tokens; empty: http://ADDRESS:PORT/mcp */
+    Str scope;                           /* that such tokens must have; empty: any */
     StrList origins;                     /* allowed beside local ones */
     StrList hosts;                       /* names that Host may have beside the bound one */
     int64_t requests_per_minute;         /* of one client; 0: a default that no honest client meets */
+    int64_t poll_ms;                     /* a silent answer stream of a client that can resume is closed after this; 0: never */
     void (*bound)(void *ctx, uint16_t port); void *ctx;
 } McpHttpConfig;
 bool mcp_serve_http(McpServer *s, const McpHttpConfig *config, Cancel *stop, Error *err);

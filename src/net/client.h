@@ -35,6 +35,7 @@ typedef struct ClientRequest {
     int64_t timeout_ms;                  /* for all of it; 0: only the token's deadline */
     /* Streaming: each piece of a 2xx body as it comes; false ends the request with *err. NULL: the body is gathered. */
     bool (*on_data)(void *ctx, Str piece, Error *err);
+    void (*on_head)(void *ctx, int status);      /* the headers of a response are there, before its body; may be NULL */
     void *ctx;
 } ClientRequest;
 

@@ -138,6 +138,7 @@ static size_t on_head(char *at, size_t size, size_t n, void *ctx) {
         x->head_done = false;
     } else if (str_trim(line).n == 0) {
         x->head_done = true;
+        if (x->request->on_head) x->request->on_head(x->request->ctx, x->status);
     } else if (!x->head_done) {                        /* what comes later are trailers */
         if (++x->head_lines > EXCHANGE_HEADERS_MAX) {
             x->failed = true;

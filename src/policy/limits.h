@@ -5,6 +5,7 @@
 
 typedef struct Limits {
     int64_t max_turns, max_tool_calls, max_tool_calls_per_turn, max_concurrency, max_tasks;
+    bool calls_limited;                                  /* max_tool_calls was given */
     int64_t max_tokens, wall_clock_ms;                   /* 0: none */
     double max_spend_usd;                                /* 0: none */
     int64_t model_result_bytes, artifact_bytes, script_heap_bytes, script_depth, tool_timeout_ms;   /* tool_timeout_ms 0: the kind's own */

@@ -19,6 +19,15 @@ static int open_folder(int at, const char *name) {
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Of a descriptor that stays open, from its start. */
+static DIR *listing(int fd) {
+    int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    if (!dir && again >= 0) close(again);
+    if (dir) rewinddir(dir);
+    return dir;
+}
+
 static bool is_dot(const char *name) { return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0)); }
 
 /* A folder of a folder moves up to `top` under a fresh name, so that no depth needs more than two descriptors. */
@@ -50,13 +59,8 @@ static bool remove_folder(int at, const char *name, uint64_t *serial, int64_t un
 }
 
 static bool take_out(int fd, int top, uint64_t *serial, int64_t until) {
-    int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = again < 0 ? NULL : fdopendir(again);
-    if (!dir) {
-        if (again >= 0) close(again);
-        return false;
-    }
-    rewinddir(dir);
+    DIR *dir = listing(fd);
+    if (!dir) return false;
     bool ok = true;
     for (struct dirent *e; (e = readdir(dir));) {
         if (is_dot(e->d_name)) continue;
@@ -70,13 +74,8 @@ static bool take_out(int fd, int top, uint64_t *serial, int64_t until) {
 }
 
 static bool is_empty(int fd) {
-    int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = again < 0 ? NULL : fdopendir(again);
-    if (!dir) {
-        if (again >= 0) close(again);
-        return false;
-    }
-    rewinddir(dir);
+    DIR *dir = listing(fd);
+    if (!dir) return false;
     struct dirent *e;
     while ((e = readdir(dir)) && is_dot(e->d_name)) {}
     closedir(dir);

@@ -12,6 +12,16 @@
 #include "script/shelf.h"
 
 typedef struct Host Host;
+/* A question to whoever is there. */
+typedef enum { HOST_ASK_FORM, HOST_ASK_SAMPLE, HOST_ASK_ROOTS } HostAskKind;
+typedef struct HostAsk {
+    HostAskKind kind;
+    Str key;                             /* a name for it, where answers are told apart by names; empty: none */
+    Str message; Value schema;           /* a form; schema None: none */
+    Value messages; int64_t max_tokens;  /* a sample: a list of {role, content} */
+    Value answer;                        /* filled: {action, content}; a text; a list of {uri, name}. None: nobody can answer it */
+} HostAsk;
+
 typedef enum { HOST_TASK_POLL, HOST_TASK_AWAIT, HOST_TASK_CANCEL } HostTask;
 
 /* `out` values are made in `heap`. Requests and definitions are dicts with the keyword names of starlark.md. An error should
@@ -25,7 +35,7 @@ typedef struct HostCalls {
     bool (*register_agent)(Host *h, Value definition, Error *err);
     bool (*delegate)(Host *h, Value request, Heap *heap, Value *out, Error *err);
     bool (*complete)(Host *h, Value request, Heap *heap, Value *out, Error *err);
-    bool (*ask)(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err);
+    bool (*ask)(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err);       /* all at once where that is possible */
     bool (*progress)(Host *h, Value done, Value total, Str message, Error *err);
     bool (*task)(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
     bool (*emit)(Host *h, Str name, Value payload, Error *err);

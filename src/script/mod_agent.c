@@ -1,12 +1,16 @@
-/* delegate, complete, ask, progress and emit: what rooms below do for a script. */
+/* delegate, complete, ask, ask_all, roots, progress and emit: what rooms below do for a script. */
+#include <stdlib.h>
+#include "base/mem.h"
 #include "script/script.h"
+#include "value/list.h"
 
-static NativeFn agent_delegate, agent_emit, agent_progress, agent_ask, agent_complete;
+static NativeFn agent_delegate, agent_emit, agent_progress, agent_ask, agent_ask_all, agent_roots, agent_complete;
 static const NativeParam emit_params[] = { { "name", NATIVE_STRING }, { "payload", NATIVE_ANY } };
 static const NativeParam progress_params[] = {
     { "done", NATIVE_INT | NATIVE_FLOAT }, { "total", NATIVE_INT | NATIVE_FLOAT | NATIVE_NONE_IS_ABSENT }, { "message", NATIVE_STRING },
 };
-static const NativeParam ask_params[] = { { "message", NATIVE_STRING }, { "schema", NATIVE_DICT | NATIVE_NONE_IS_ABSENT } };
+static const NativeParam ask_params[] = { { "message", NATIVE_STRING }, { "schema", NATIVE_DICT | NATIVE_NONE_IS_ABSENT }, { "key", NATIVE_STRING } };
+static const NativeParam ask_all_params[] = { { "requests", NATIVE_DICT } };
 static const NativeParam complete_params[] = {
     { "prompt", NATIVE_STRING | NATIVE_LIST | NATIVE_NONE_IS_ABSENT }, { "max_tokens", NATIVE_INT }, { "model", NATIVE_STRING | NATIVE_NONE_IS_ABSENT },
     { "messages", NATIVE_LIST | NATIVE_NONE_IS_ABSENT },
@@ -19,7 +23,11 @@ const NativeDef script_agent[] = {
     { "emit", agent_emit, SCRIPT_PARAMS(emit_params), 1, AGENT_FN, "Writes the event custom.NAME to the run's events; payload must have a JSON form." },
     { "progress", agent_progress, SCRIPT_PARAMS(progress_params), 1, AGENT_FN, "Tells how far the work is: done of total, with a message." },
     { "ask", agent_ask, SCRIPT_PARAMS(ask_params), 1, AGENT_FN,
-      "Asks the person: {action: accept, decline or cancel, content: a value as the schema says}; cancel when nobody is there." },
+      "Asks the person: {action: accept, decline or cancel, content: a value as the schema says}; cancel when nobody is there. key names the question where answers are told apart by names." },
+    { "ask_all", agent_ask_all, SCRIPT_PARAMS(ask_all_params), 1, AGENT_FN,
+      "Asks several things at once: {key: request} gives {key: answer}. A request is {message, schema} as for ask, {prompt or messages, max_tokens} as for complete (None when no model is there), or {roots: True}." },
+    { "roots", agent_roots, SCRIPT_NO_PARAMS, 0, AGENT_FN,
+      "The folders a client works in, as a list of {uri, name}; the workspace when no client tells." },
     { "complete", agent_complete, SCRIPT_PARAMS(complete_params), 0, AGENT_FN,
       "One reply of a model to a prompt or a list of messages, as text; max_tokens is 1024 unless given." },
 };
@@ -78,8 +86,86 @@ static bool agent_progress(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 
 static bool agent_ask(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     if (!script_calls(vm)->ask) return script_unavailable(a, err);
-    Value schema = native_given(a, 1) ? a->at[1] : VALUE_NONE;
-    return script_outcome(a, script_calls(vm)->ask(script_host(vm), script_arg(a, 0), schema, vm_heap(vm), out, err), err);
+    HostAsk one = { .kind = HOST_ASK_FORM, .key = script_arg(a, 2), .message = script_arg(a, 0), .schema = native_given(a, 1) ? a->at[1] : VALUE_NONE };
+    bool ok = script_calls(vm)->ask(script_host(vm), &one, 1, vm_heap(vm), err);
+    if (ok) *out = one.answer;
+    return script_outcome(a, ok, err);
+}
+
+static bool agent_roots(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
+    if (!script_calls(vm)->ask) return script_unavailable(a, err);
+    HostAsk one = { .kind = HOST_ASK_ROOTS, .key = STR("roots") };
+    bool ok = script_calls(vm)->ask(script_host(vm), &one, 1, vm_heap(vm), err);
+    if (ok) *out = one.answer;
+    return script_outcome(a, ok, err);
+}
+
+static Value member(Value dict, const char *name) {
+    Value *v = dict_find_str(value_dict(dict), str_from(name));
+    return v ? *v : VALUE_GONE;
+}
+
+/* A prompt is one message of the user. */
+static bool prompt_messages(Vm *vm, Value prompt, Value *out, Error *err) {
+    ScriptDict d = script_dict(vm, err);
+    script_dict_text(&d, "role", STR("user"));
+    script_dict_put(&d, "content", prompt);
+    Value message;
+    List *l = script_dict_end(&d, &message) ? list_from(vm_heap(vm), &message, 1, err) : NULL;
+    if (l) *out = value_from_object(l);
+    return l != NULL;
+}
+
+static bool sample_of(Vm *vm, Value r, HostAsk *out, Error *err) {
+    Value prompt = member(r, "prompt"), messages = member(r, "messages"), most = member(r, "max_tokens");
+    out->kind = HOST_ASK_SAMPLE;
+    out->max_tokens = 1024;
+    out->messages = messages;
+    if (!value_is_gone(most)) {
+        if (!value_is_small(most) || value_small(most) < 1 || value_small(most) > INT32_MAX) return error_set(err, ERR_SCRIPT, "max_tokens must be a positive int");
+        out->max_tokens = value_small(most);
+    }
+    if (value_is_string(prompt)) return prompt_messages(vm, prompt, &out->messages, err);
+    return value_is_list(messages) || error_set(err, ERR_SCRIPT, "prompt must be a string, or messages a list");
+}
+
+static bool request_ask(Vm *vm, Value r, HostAsk *out, Error *err) {
+    if (!value_is_dict(r)) return error_set(err, ERR_SCRIPT, "got %s, want dict", value_type_name(r));
+    Value message = member(r, "message"), schema = member(r, "schema"), roots = member(r, "roots");
+    if (!value_is_gone(roots) && value_truth(roots)) return out->kind = HOST_ASK_ROOTS, true;
+    if (!value_is_gone(member(r, "prompt")) || !value_is_gone(member(r, "messages"))) return sample_of(vm, r, out, err);
+    if (!value_is_string(message)) return error_set(err, ERR_SCRIPT, "has none of message, prompt, messages and roots");
+    if (!value_is_gone(schema) && !value_is_none(schema) && !value_is_dict(schema)) return error_set(err, ERR_SCRIPT, "schema: got %s, want dict", value_type_name(schema));
+    *out = (HostAsk){ .kind = HOST_ASK_FORM, .key = out->key, .message = value_str(message), .schema = value_is_dict(schema) ? schema : VALUE_NONE };
+    return true;
+}
+
+enum { ASK_ALL_MAX = 64 };
+
+static bool ask_all(Vm *vm, const Dict *requests, HostAsk *asks, Value *out, Error *err) {
+    size_t n = 0;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(requests, &i, &e);) {
+        if (!value_is_string(e->key)) return error_set(err, ERR_SCRIPT, "a key is a string, not %s", value_type_name(e->key));
+        asks[n].key = value_str(e->key);
+        if (!request_ask(vm, e->value, &asks[n++], err)) return error_wrap(err, "request \"" STR_FMT "\"", STR_ARG(value_str(e->key)));
+    }
+    if (n && !script_calls(vm)->ask(script_host(vm), asks, n, vm_heap(vm), err)) return false;
+    Dict *d = dict_new(vm_heap(vm), n, err);
+    for (size_t i = 0; d && i < n; i++)
+        if (!dict_put_str(vm_heap(vm), d, asks[i].key, asks[i].answer, err)) return false;
+    if (d) *out = value_from_object(d);
+    return d != NULL;
+}
+
+static bool agent_ask_all(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
+    if (!script_calls(vm)->ask) return script_unavailable(a, err);
+    const Dict *requests = value_dict(a->at[0]);
+    if (requests->n > ASK_ALL_MAX) return script_outcome(a, error_set(err, ERR_SCRIPT, "more than %d requests", ASK_ALL_MAX), err);
+    HostAsk *asks = mem_zero(requests->n ? requests->n : 1, sizeof *asks);
+    bool ok = ask_all(vm, requests, asks, out, err);
+    free(asks);
+    return script_outcome(a, ok, err);
 }
 
 static bool complete_request(Vm *vm, const NativeArgs *a, Value *out, Error *err) {

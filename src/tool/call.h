@@ -17,6 +17,7 @@
 typedef struct Call {
     Str id;                              /* of the model's call; empty: one is made */
     Str name;                            /* canonical or alias */
+    Str scope;                           /* where to look for it besides; empty: nowhere. What it calls does not look there */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Str agent, parent;                   /* whose call it is; empty: the top level */
     Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */
@@ -31,6 +32,12 @@ typedef struct Call {
     struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
                                             has one of its own: it would wait for the script otherwise */
     bool wait;                           /* a background tool is waited for (harness call) */
+    const Person *person;                /* who is asked and told about this call and what it calls; NULL: the run's */
+    const Person *task_person;           /* the same once it has become a background task; outlives that; NULL: the run's */
+    /* The background task it became has ended: `r` is its result, NULL when there is none (`why`: an internal fault; empty: cancelled before
+     * it began). On the task's thread, once; may be NULL. */
+    void (*task_ended)(void *ctx, const Result *r, Str why);
+    void *task_ctx;
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */
     void (*ended)(void *ctx, const Result *r);       /* told of the result at once, on the call's thread; may be NULL */
     void *ended_ctx;

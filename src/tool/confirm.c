@@ -8,17 +8,17 @@ static const char *answer_name(ConfirmAnswer a) {
     return names[a];
 }
 
-typedef struct Asked { Run *r; EventPlace place; Str id, tool; Cancel *cancel; } Asked;
+typedef struct Asked { Run *r; const RunQuestion *q; Cancel *cancel; } Asked;
 
-static bool emit_asked(const Asked *a, Str why, Error *err) {
+static bool emit_asked(const Asked *a, Error *err) {
     if (!event_stream_listened(a->r->events)) return true;
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "id", a->id);
-    event_data_str(&data, "name", a->tool);
-    event_data_str(&data, "reason", why);
+    event_data_str(&data, "id", a->q->call_id);
+    event_data_str(&data, "name", a->q->tool);
+    event_data_str(&data, "reason", a->q->why);
     event_data_end(&data);
-    bool ok = event_emit(a->r->events, a->place, EVENT_APPROVAL_ASKED, buf_str(&data), err);
+    bool ok = event_emit(a->r->events, a->q->place, EVENT_APPROVAL_ASKED, buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
@@ -27,12 +27,12 @@ static bool emit_answered(const Asked *a, ConfirmAnswer answer, const char *sour
     if (!event_stream_listened(a->r->events)) return true;
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "id", a->id);
-    event_data_str(&data, "name", a->tool);
+    event_data_str(&data, "id", a->q->call_id);
+    event_data_str(&data, "name", a->q->tool);
     event_data_str(&data, "answer", str_from(answer_name(answer)));
     event_data_str(&data, "source", str_from(source));
     event_data_end(&data);
-    bool ok = event_emit(a->r->events, a->place, EVENT_APPROVAL_ANSWERED, buf_str(&data), err);
+    bool ok = event_emit(a->r->events, a->q->place, EVENT_APPROVAL_ANSWERED, buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
@@ -71,44 +71,45 @@ static void remember(Run *r, Str tool, Str args) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static ConfirmAnswer ask_person(const Asked *a, Str args, Str why, Str shown) {
-    const Person *person = &a->r->config.person;
+static ConfirmAnswer ask_person(const Asked *a) {
+    const Person *person = a->q->person;
+    Runtime *rt = a->r->rt;
     Buf safe = { 0 }, reason = { 0 };
-    run_escape(&safe, shown);
-    run_escape(&reason, why);
-    if (!redact_empty(a->r->rt->redactor)) redact_text(a->r->rt->redactor, &safe), redact_text(a->r->rt->redactor, &reason);
-    pthread_mutex_lock(&a->r->rt->asking);
+    run_escape(&safe, a->q->shown);
+    run_escape(&reason, a->q->why);
+    if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
+    if (!person->apart) pthread_mutex_lock(&rt->asking);
     /* Somebody may have said "the tool" while this call waited for its turn. */
-    ConfirmAnswer answer = approval_given(a->r->approvals, a->tool, args)
+    ConfirmAnswer answer = approval_given(a->r->approvals, a->q->tool, a->q->args_json)
         ? CONFIRM_ONCE
-        : person->confirm(person->ctx, &(ConfirmQuestion){ a->tool, buf_str(&reason), buf_str(&safe) }, a->cancel);
-    pthread_mutex_unlock(&a->r->rt->asking);
+        : person->confirm(person->ctx, &(ConfirmQuestion){ a->q->tool, buf_str(&reason), buf_str(&safe) }, a->cancel);
+    if (!person->apart) pthread_mutex_unlock(&rt->asking);
     buf_clear(&safe);
     buf_clear(&reason);
     return answer;
 }
 
-bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args, Str why, Str shown, Cancel *cancel, const char **source, Error *err) {
+bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **source, Error *err) {
     const RuntimeConfig *c = &r->rt->config;
-    Asked a = { r, place, call_id, tool, cancel };
+    Asked a = { r, q, cancel };
     ConfirmAnswer answer = CONFIRM_NO;
     *source = "nobody";
-    if (!emit_asked(&a, why, err)) return false;
-    if (approval_given(r->approvals, tool, args)) answer = CONFIRM_ONCE, *source = "earlier answer";
+    if (!emit_asked(&a, err)) return false;
+    if (approval_given(r->approvals, q->tool, q->args_json)) answer = CONFIRM_ONCE, *source = "earlier answer";
     else if (c->yes) answer = CONFIRM_ONCE, *source = "--yes";
-    else if (approved_by_name(c, tool)) answer = CONFIRM_ONCE, *source = "--approve";
-    else if (r->config.person.confirm) {
-        *source = r->config.person.source ? r->config.person.source : "person";
-        answer = ask_person(&a, args, why, shown);
+    else if (approved_by_name(c, q->tool)) answer = CONFIRM_ONCE, *source = "--approve";
+    else if (q->person->confirm) {
+        *source = q->person->source ? q->person->source : "person";
+        answer = ask_person(&a);
     }
-    if (answer == CONFIRM_THESE) remember(r, tool, args);
-    if (answer == CONFIRM_TOOL) remember(r, tool, (Str){ 0 });
+    if (answer == CONFIRM_THESE) remember(r, q->tool, q->args_json);
+    if (answer == CONFIRM_TOOL) remember(r, q->tool, (Str){ 0 });
     if (!emit_answered(&a, answer, *source, err)) return false;
     if (answer != CONFIRM_NO) return true;
     if (strcmp(*source, "nobody") != 0)
-        return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" was not confirmed (" STR_FMT "): the answer was no", STR_ARG(tool), STR_ARG(why));
-    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(tool), STR_ARG(why));
-    return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(tool));
+        return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" was not confirmed (" STR_FMT "): the answer was no", STR_ARG(q->tool), STR_ARG(q->why));
+    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(q->tool), STR_ARG(q->why));
+    return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(q->tool));
 }
 
 /* Text to show: what the kind renders, else the arguments. */
@@ -144,7 +145,8 @@ bool pipe_confirm(Pipe *p) {
     pipe_args_exact(p, &args);
     const char *source = "earlier attempt";
     bool ok = p->agreed && str_eq(buf_str(&args), buf_str(&p->agreed_args));       /* a retry of what was agreed to */
-    if (!ok) ok = run_confirm(p->f.run, pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), p->f.cancel, &source, &err);
+    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), pipe_person(p) };
+    if (!ok) ok = run_confirm(p->f.run, &question, p->f.cancel, &source, &err);
     if (ok) {
         p->agreed = true;
         buf_reset(&p->agreed_args);

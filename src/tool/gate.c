@@ -19,11 +19,12 @@ static bool reached(Pipe *p, const char *limit, int64_t value) {
 static bool count_call(Pipe *p) {
     const Limits *l = &p->f.runtime->limits;
     Run *r = p->f.run;
-    if (atomic_fetch_add(&r->tool_calls, 1) >= l->max_tool_calls) {
+    bool served = r->config.served;
+    if (atomic_fetch_add(&r->tool_calls, 1) >= l->max_tool_calls && (!served || l->calls_limited)) {
         atomic_fetch_sub(&r->tool_calls, 1);
         return reached(p, "limits.max_tool_calls", l->max_tool_calls);
     }
-    if (atomic_fetch_add(&r->turn_calls, 1) >= l->max_tool_calls_per_turn) {
+    if (!served && atomic_fetch_add(&r->turn_calls, 1) >= l->max_tool_calls_per_turn) {
         atomic_fetch_sub(&r->turn_calls, 1);
         atomic_fetch_sub(&r->tool_calls, 1);
         return reached(p, "limits.max_tool_calls_per_turn", l->max_tool_calls_per_turn);

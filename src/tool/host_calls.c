@@ -4,6 +4,7 @@
 static Pipe *pipe_of(Host *h) { return h->call; }
 Run *runtime_host_run(Host *h) { return pipe_of(h)->f.run; }
 const Call *runtime_host_call(Host *h) { return pipe_of(h)->f.call; }
+const Person *runtime_host_person(Host *h) { return pipe_person(pipe_of(h)); }
 
 /* A fact for hooks: nobody's answer counts. */
 static void tell_hooks(Pipe *p, HookEvent event, Str name, Value payload) {
@@ -24,6 +25,8 @@ static bool tell_log(Host *h, LogLevel level, Str message, Error *err) {
     buf_add(&text, message);
     pipe_redact_text(p, &text);
     log_write(h->log, level, &(LogField){ "source", source }, 1, STR_FMT, STR_ARG(buf_str(&text)));
+    const Person *person = pipe_person(p);
+    if (person->log) person->log(person->ctx, level, source, buf_str(&text));
     if (pipe_listened(p)) {
         event_data_start(&data);
         event_data_str(&data, "level", str_from(level_name(level)));
@@ -75,52 +78,6 @@ static bool tell_event(Host *h, Str name, Value payload, Error *err) {
     return ok;
 }
 
-static bool tell_progress(Host *h, Value done, Value total, Str message, Error *err) {
-    Pipe *p = pipe_of(h);
-    const Person *person = &p->f.run->config.person;
-    bool ok = true;
-    Buf text = { 0 };
-    buf_add(&text, message);
-    pipe_redact_text(p, &text);
-    if (pipe_listened(p)) {
-        Buf data = { 0 };
-        event_data_start(&data);
-        event_data_str(&data, "id", p->f.call_id);
-        event_data_value(&data, "done", done);
-        if (!value_is_gone(total)) event_data_value(&data, "total", total);
-        event_data_str(&data, "message", buf_str(&text));
-        event_data_end(&data);
-        ok = event_emit(p->f.run->events, pipe_place(p), EVENT_TOOL_PROGRESS, buf_str(&data), err);
-        buf_clear(&data);
-    }
-    /* Nothing is drawn over a question: what a person agrees to must be what was asked. */
-    if (ok && person->progress && pthread_mutex_trylock(&p->f.runtime->asking) == 0) {
-        person->progress(person->ctx, p->f.call_id, done, total, buf_str(&text));
-        pthread_mutex_unlock(&p->f.runtime->asking);
-    }
-    buf_clear(&text);
-    return ok;
-}
-
-static bool ask_person(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err) {
-    Pipe *p = pipe_of(h);
-    const Person *person = &p->f.run->config.person;
-    if (!person->ask) {
-        Dict *d = dict_new(heap, 1, err);
-        String *s = d ? string_new(heap, STR("cancel"), err) : NULL;
-        if (!s || !dict_put_str(heap, d, STR("action"), value_from_object(s), err)) return false;
-        *out = value_from_object(d);
-        return true;
-    }
-    Buf safe = { 0 };
-    run_escape(&safe, message);
-    pthread_mutex_lock(&p->f.runtime->asking);
-    bool ok = person->ask(person->ctx, buf_str(&safe), schema, heap, out, h->cancel, err);
-    pthread_mutex_unlock(&p->f.runtime->asking);
-    buf_clear(&safe);
-    return ok;
-}
-
 static bool run_program(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
     return pipe_run_program(pipe_of(h), h->rules, command, cancel, out, err);
 }
@@ -139,7 +96,8 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     const char *source;
     buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
-    bool ok = run_confirm(p->f.run, pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), h->cancel, &source, err);
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p) };
+    bool ok = run_confirm(p->f.run, &question, h->cancel, &source, err);
     buf_clear(&args);
     buf_clear(&shown);
     return ok;
@@ -147,5 +105,5 @@ static bool confirm_write(Host *h, Str path, Error *err) {
 
 const HostCalls runtime_host_calls = {
     .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
-    .ask = ask_person, .progress = tell_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = run_program, .confirm_write = confirm_write,
+    .complete = runtime_host_sample, .ask = runtime_host_ask, .progress = runtime_host_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = run_program, .confirm_write = confirm_write,
 };

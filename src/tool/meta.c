@@ -18,7 +18,8 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     if (!enabled(p, err)) return false;
     Call call = *outer;
     call.ended = NULL;
-    call.id = call.key = (Str){ 0 };
+    call.task_ended = NULL;
+    call.id = call.key = call.scope = (Str){ 0 };
     call.name = name;
     call.parent = p->f.call_id;
     call.nesting = outer->nesting + 1;

@@ -85,6 +85,8 @@ EventPlace pipe_place(const Pipe *p) {
     return (EventPlace){ .agent = c->agent, .parent = c->parent, .depth = c->depth };
 }
 
+const Person *pipe_person(const Pipe *p) { return p->f.call->person ? p->f.call->person : &p->f.run->config.person; }
+
 bool pipe_listened(const Pipe *p) { return event_stream_listened(p->f.run->events); }
 
 void pipe_event_start(Pipe *p) {

@@ -69,6 +69,7 @@ bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err);   /* every str
 void pipe_redact_text(Pipe *p, Buf *text);
 
 EventPlace pipe_place(const Pipe *p);
+const Person *pipe_person(const Pipe *p);                    /* of the call, else of the run */
 bool pipe_listened(const Pipe *p);
 void pipe_event_start(Pipe *p);                              /* p->data = {"id": …, "name": … */
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */

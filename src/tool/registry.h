@@ -41,6 +41,8 @@ void registry_free(Registry *r);
 bool registry_add(Registry *r, const ToolEntry *entry, Error *err);
 /* A project's definition that has no script yet ("has no implementation") gets one. Any thread. */
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err);
+/* Refuses calls of a tool (ToolEntry.held), or lets them pass again. Unknown names are fine. Any thread. */
+void registry_hold(Registry *r, Str name, bool held);
 void registry_drop(Registry *r, Str scope);                  /* everything registered by a run that has ended */
 /* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes);

@@ -6,6 +6,7 @@ enum { SCOPES_MAX = 32, CONDITION_MS = 5000 };
 static size_t scopes_of(const Run *r, const Call *call, Str out[SCOPES_MAX]) {
     size_t n = 0;
     out[n++] = r->id;
+    if (call->scope.n) out[n++] = call->scope;
     if (call->agent.n) out[n++] = call->agent;
     for (size_t i = call->n_agents; i-- > 0 && n < SCOPES_MAX;) out[n++] = call->agents[i];
     return n;

@@ -6,16 +6,19 @@
 #include "base/mem.h"
 #include "sandbox/domain.h"
 #include "tool/pipe.h"
+#include "tool/resource.h"
 
 /* ---- paths ---- */
 
 static const char *copy(Runtime *rt, Str s) { return arena_str(&rt->arena, s).at; }
 
-static const char *from_root(Runtime *rt, Str path) {
-    if (path.n && path.at[0] == '/') return copy(rt, path);
-    if (str_starts(path, STR("~/")) && getenv("HOME")) return arena_fmt(&rt->arena, "%s" STR_FMT, getenv("HOME"), STR_ARG(str_sub(path, 1, path.n)));
-    return arena_fmt(&rt->arena, STR_FMT "/" STR_FMT, STR_ARG(rt->project->root), STR_ARG(path));
+const char *runtime_path(const Runtime *rt, Str path, Arena *arena) {
+    if (path.n && path.at[0] == '/') return arena_str(arena, path).at;
+    if (str_starts(path, STR("~/")) && getenv("HOME")) return arena_fmt(arena, "%s" STR_FMT, getenv("HOME"), STR_ARG(str_sub(path, 1, path.n)));
+    return arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(rt->project->root), STR_ARG(path));
 }
+
+static const char *from_root(Runtime *rt, Str path) { return runtime_path(rt, path, &rt->arena); }
 
 static bool set_workspace(Runtime *rt, Error *err) {
     char real[PATH_MAX];
@@ -201,6 +204,7 @@ static bool register_project(Runtime *rt, Error *err) {
         if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
         if (!registry_add(rt->registry, &e, err)) return false;
     }
+    if (!tool_resources_register(rt, err)) return false;
     bool all = p->settings.builtin_all || (p->has_space && !p->settings.builtin_set);
     return tool_builtins_register(rt, all, &p->settings.builtin_tools, err);
 }
@@ -329,6 +333,8 @@ void *runtime_user(Runtime *rt) { return rt->user; }
 Workers *runtime_workers(Runtime *rt) { return rt->workers; }
 Client *runtime_client(Runtime *rt) { return rt->client; }
 const Log *runtime_log(const Runtime *rt) { return rt->config.log; }
+Sandbox *runtime_sandbox(Runtime *rt) { return rt->sandbox; }
+const Rules *runtime_net(const Runtime *rt) { return rt->net; }
 
 void runtime_extend(Runtime *rt, const HostCalls *more, void *user) {
     rt->user = user;

@@ -19,9 +19,13 @@ typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL } ConfirmAn
 typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command or a diff, control and bidi characters escaped */ } ConfirmQuestion;
 
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
-    ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime */
+    ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime, unless `apart` */
     bool (*ask)(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err);
+    /* Several questions at once, of every kind. Leaves the answers GONE of those that cannot be put to it. NULL: forms go to `ask`. */
+    bool (*inquire)(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err);
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
+    void (*log)(void *ctx, LogLevel level, Str source, Str message);     /* what scripts log, redacted; any thread; NULL: not told */
+    bool apart;                          /* there is a way to it for each call: questions do not wait for one another */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
 } Person;
@@ -61,6 +65,19 @@ void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
 const Log *runtime_log(const Runtime *rt);   /* NULL: none */
+Sandbox *runtime_sandbox(Runtime *rt);
+const Rules *runtime_net(const Runtime *rt);
+/* What the next program may touch; starts the proxy when one is needed. */
+bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);
+/* A folder as the settings write it: absolute, from the project's root, or ~/…; in `arena`. */
+const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
+
+/* Around whatever could write protected files (tamper.c): a call, a hook's program, a program that goes on beside calls. After runtime_guard comes
+ * runtime_unguard; between them, when work is done, runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be
+ * there. */
+bool runtime_guard(Runtime *rt, bool programs, Error *err);
+bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
+void runtime_unguard(Runtime *rt);
 
 /* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
  * failure. It must outlive whatever is registered from it; project_free() it. */
@@ -71,6 +88,9 @@ bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value de
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
 struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
+const Person *runtime_host_person(Host *h);      /* whom its questions go to */
+/* complete() by whoever is there (a client's model), through the hooks of completion.*: for runs that have no model. */
+bool runtime_host_sample(Host *h, Value request, Heap *heap, Value *out, Error *err);
 
 /* A run: one conversation, one `harness call`, one MCP session. Its counters, caches, approvals, reads, tasks and events. */
 typedef struct RunConfig {
@@ -81,6 +101,7 @@ typedef struct RunConfig {
     const EventSink *sinks; size_t n_sinks;      /* beside the store; freed with the run */
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     bool no_store;
+    bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
     void *user;                          /* for rooms below */
 } RunConfig;

@@ -31,6 +31,7 @@ struct Runtime {
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
+    const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
     const char *state;                   /* of the database; NULL: ephemeral */
     HostCalls calls;
     void *user;                          /* of a room below: runtime_extend */
@@ -96,13 +97,6 @@ struct Run {
 
 /* runtime_open.c, protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
-bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);   /* of the next program; starts the proxy when one is needed */
-
-/* tamper.c: around whatever could write protected files. After runtime_guard comes runtime_unguard; between them, when the work is done,
- * runtime_verify puts back what it changed. `programs`: it may start some, so the proxy must be there. */
-bool runtime_guard(Runtime *rt, bool programs, Error *err);
-bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
-void runtime_unguard(Runtime *rt);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);
@@ -111,12 +105,14 @@ bool run_session_save(Run *r, Error *err);
 /* resolve.c: does its condition hold in this turn? */
 
 /* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
-bool run_confirm(Run *r, EventPlace place, Str call_id, Str tool, Str args_json, Str why, Str shown, Cancel *cancel, const char **source,
-                 Error *err);
+typedef struct RunQuestion { EventPlace place; Str call_id, tool, args_json, why, shown; const Person *person; } RunQuestion;
+bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **source, Error *err);
 
 void run_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
 
-/* host_calls.c, meta.c */
+/* host_calls.c, person.c, meta.c */
+bool runtime_host_ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err);
+bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error *err);
 extern const HostCalls runtime_host_calls;
 bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
 bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err);

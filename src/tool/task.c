@@ -123,6 +123,7 @@ static void work_call(Task *t) {
         json_write_string(&value, str_from(p->err.msg), false);
         buf_add_char(&value, '}');
     }
+    if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, ok ? &r : NULL, ok ? (Str){ 0 } : str_from(p->err.msg));
     result_clear(&r);
     end_task(t, status, &value, buf_str(&all));
     buf_clear(&all);
@@ -149,6 +150,7 @@ static void run_task(void *arg) {
     t->started_ns = clock_mono_ns();
     if (cancel_fired(t->cancel) || !set_status(t, TASK_RUNNING)) {
         Buf none = { 0 };
+        if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, NULL, (Str){ 0 });
         end_task(t, TASK_CANCELLED, &none, (Str){ 0 });
     } else if (t->work) {
         work_below(t);
@@ -220,6 +222,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.id = arena_str(a, p->f.call_id);
     t->call.name = arena_str(a, p->f.entry->def.name);
     t->call.arguments = arena_str(a, arguments);
+    t->call.scope = arena_str(a, c->scope);
     t->call.agent = arena_str(a, c->agent);
     t->call.parent = arena_str(a, c->parent);
     t->call.owner = arena_str(a, c->owner);
@@ -230,6 +233,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.key = arena_str(a, p->f.idempotency_key);
     t->call.trace = NULL;
     t->call.ended = NULL;
+    t->call.person = c->task_person;
     t->entry = p->f.entry;
     t->args_changed = p->args_changed;
 }

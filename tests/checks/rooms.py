@@ -103,7 +103,7 @@ def check_names(root, room, headers):
     types = set(type_prefixes(headers.values()))
     for path, text in headers.items():
         relative = path.relative_to(root / "src").as_posix()
-        allowed = {path.stem, room or "harness"} | types | set(ALSO.get(relative, []))
+        allowed = {path.stem, path.stem.removesuffix("_inside"), room or "harness"} | types | set(ALSO.get(relative, []))
         accessors = {f"value_{kind}" for kind in types} | {f"value_is_{kind}" for kind in types}
         for line, name in public_names(text):
             if name not in allowed | accessors and not any(name.startswith(prefix + "_") for prefix in allowed):

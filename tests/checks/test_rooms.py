@@ -18,6 +18,7 @@ src/base/bad.h:8: stray: a public name here starts with bad_ or base_
 src/base/bad.h:9: wild_counter: a public name here starts with bad_ or base_
 src/base/bad.h:10: value_is_other: a public name here starts with bad_ or base_
 src/base/bad.h:11: other_thing: a public name here starts with bad_ or base_
+src/base/good_inside.h:2: part: a public name here starts with good_inside_ or base_
 src/cellar/wine.h:1: cellar/ is not a room
 src/lost.c:1: a source file lives in a room
 src/value/value.c:2: "cellar/wine.h": cellar/ is not a room

@@ -65,6 +65,14 @@ test('a tool that a hook took away cannot be called either', async t => {
   assert.deepEqual(p.effects(), []);
 });
 
+test('a hook may take away any number of tools', async t => {
+  const last = 'effect69', script = `def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return messages[-1]["content"]\n    return {"tool_calls": [{"name": "${last}", "arguments": {"n": 1}}]}\n`;
+  const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`.harness/tools/effect${i}.md`, effect()]));
+  const p = talker(t, { ...scripted(script), ...many, '.harness/hooks/c.md': hook('completion.pre', 'p = dict(payload)\np["tools"] = []\nreturn modify(p)') });
+  assert.match((await p.say('go')).reply.response, /effect69/);
+  assert.deepEqual(p.effects(), []);
+});
+
 // ---- recordings ----
 
 const answer = request => request.messages.some(m => m.role === 'tool') ? { content: `heard ${request.messages.at(-1).content}` }

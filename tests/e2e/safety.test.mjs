@@ -21,6 +21,9 @@ test('a declaration looser than the script is an error at its place', t => {
   assert.equal(json.ok, false);
   assert.deepEqual(json.problems.map(p => [p.file, p.line, p.column]), [['.harness/tools/ask.md', 5, 11], ['.harness/tools/save.md', 7, 3]]);
   assert.deepEqual(run(['-C', dir, 'tools']), { status: 1, stdout: '', stderr: problems });
+  const call = run(['-C', dir, 'call', 'fine', '{}', '--ephemeral']);
+  assert.notEqual(call.status, 0);
+  assert.ok(call.stderr.startsWith(problems), call.stderr);
 });
 
 test('commands and programs: declarations against their kind', t => {

@@ -59,6 +59,7 @@ static void servers_of_a_file_need_approval(void **state) {
 
 #define ONE(rest) "mcp_servers:\n  s:\n" rest
 #define RUN "    command: x\n"
+#define WEB(oauth) ONE("    url: https://a\n    oauth: " oauth "\n")
 #define AT "harness.yaml"
 static const struct { const char *yaml, *expected; } cases[] = {
     { "mcp_servers: {}\n", "" },
@@ -103,6 +104,31 @@ static const struct { const char *yaml, *expected; } cases[] = {
     { ONE(RUN "    trust: all\n"), AT ":4:5: mcp_servers.s.trust: expected annotations, got \"all\"\n" },
     { ONE(RUN "    trust: true\n"), AT ":4:5: mcp_servers.s.trust: expected string, got bool\n" },
     { ONE(RUN "    type: pipe\n"), AT ":4:5: mcp_servers.s.type: expected stdio, http, sse or streamable-http, got \"pipe\"\n" },
+    { WEB("{dpop: true, redirect_port: 8080, client_id: a, client_secret: \"${S}\", grant: client_credentials}"), "" },
+    { ONE("    url: https://a\n    headers: {authorization: x}\n    oauth: {}\n"), "warning: " AT ":5:5: mcp_servers.s.oauth has no meaning with an Authorization header\n" },
+    { WEB("x"), AT ":4:5: mcp_servers.s.oauth: expected map, got string\n" },
+    { WEB("{dpop: 1}"), AT ":4:13: mcp_servers.s.oauth.dpop: expected bool, got int\n" },
+    { WEB("{scope: 1}"), AT ":4:13: mcp_servers.s.oauth.scope: expected string, got int\n" },
+    { WEB("{scope: ''}"), AT ":4:13: mcp_servers.s.oauth.scope: must not be empty or contain NUL\n" },
+    { WEB("{redirect_port: 70000}"), AT ":4:13: mcp_servers.s.oauth.redirect_port: must be a port, 1 to 65535\n" },
+    { WEB("{clientid: x}"), AT ":4:13: mcp_servers.s.oauth: unknown key \"clientid\" (did you mean \"client_id\"?)\n" },
+    { WEB("{grant: password}"),
+      AT ":4:13: mcp_servers.s.oauth.grant: expected authorization_code, client_credentials, jwt_bearer or enterprise, got \"password\"\n" },
+    { WEB("{grant: client_credentials, client_id: a}"), AT ":4:13: mcp_servers.s.oauth.grant: client_credentials needs client_id and client_secret or private_key\n" },
+    { WEB("{grant: jwt_bearer}"), AT ":4:13: mcp_servers.s.oauth.grant: jwt_bearer needs assertion or assertion_file\n" },
+    { WEB("{grant: enterprise, client_id: a}"),
+      AT ":4:13: mcp_servers.s.oauth.grant: enterprise needs client_id, idp_client_id and idp_id_token (or idp_id_token_file)\n" },
+    { WEB("{grant: enterprise, client_id: a, idp_client_id: b, idp_id_token: c}"),
+      AT ":4:13: mcp_servers.s.oauth.grant: enterprise needs idp_token_endpoint or idp_issuer\n" },
+    { WEB("{client_secret: x}"), AT ":4:5: mcp_servers.s.oauth: client_id is required with a client_secret or a private key\n" },
+    { WEB("{client_id: a, token_auth: private_key_jwt}"), AT ":4:27: mcp_servers.s.oauth.token_auth: private_key_jwt needs private_key or private_key_file\n" },
+    { WEB("{client_id: a, token_auth: client_secret_post}"), AT ":4:27: mcp_servers.s.oauth.token_auth: client_secret_post needs client_secret\n" },
+    { WEB("{client_id: a, private_key: x, private_key_file: y}"), AT ":4:43: mcp_servers.s.oauth: private_key and private_key_file exclude each other\n" },
+    { WEB("{client_metadata_url: \"http://x/y\"}"), AT ":4:13: mcp_servers.s.oauth.client_metadata_url: must start with https://\n" },
+    { WEB("{client_id: \"${\"}"), AT ":4:13: mcp_servers.s.oauth.client_id: \"${\" must be followed by a name and \"}\" (a literal one is \"$${\")\n" },
+    { WEB("{client_id: \"${ANTHROPIC_API_KEY}\"}"),
+      AT ":4:13: mcp_servers.s.oauth.client_id: ANTHROPIC_API_KEY is a key or token (sandbox.env_allow of harness.md must name it)\n" },
+    { ONE(RUN "    oauth: {dpop: true}\n"), "warning: " AT ":4:5: mcp_servers.s.oauth has no meaning for a server with a command\n" },
     { ONE(RUN "    comand: x\n"), "warning: " AT ":4:5: mcp_servers.s: unknown key \"comand\" (did you mean \"command\"?)\n" },
 };
 

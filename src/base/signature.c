@@ -1,0 +1,114 @@
+#include "base/signature.h"
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <pthread.h>
+#include "base/library.h"
+
+#define FUNCTIONS(X) X(EVP_PKEY_CTX_new_from_name) X(EVP_PKEY_CTX_free) X(EVP_PKEY_fromdata_init) X(EVP_PKEY_fromdata) X(EVP_PKEY_free) \
+    X(EVP_MD_CTX_new) X(EVP_MD_CTX_free) X(EVP_DigestVerifyInit_ex) X(EVP_DigestVerify) X(OSSL_PARAM_construct_BN) \
+    X(OSSL_PARAM_construct_utf8_string) X(OSSL_PARAM_construct_octet_string) X(OSSL_PARAM_construct_end) X(ERR_clear_error)
+
+void ERR_clear_error(void);
+
+/* Written once, by load(), and only read then. */
+static struct {
+#define X(name) __typeof__(name) *name;
+    FUNCTIONS(X)
+#undef X
+} crypto;
+static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+    static const LibraryFunction functions[] = {
+#define X(name) { #name, (void **)&crypto.name },
+        FUNCTIONS(X)
+#undef X
+    };
+    library_load(&library, functions, sizeof functions / sizeof *functions);
+}
+
+enum { RSA_MIN = 2048 / 8, RSA_MAX = 16384 / 8, EXPONENT_MAX = 8, POINT = 32, DER_MAX = 80 };
+
+static EVP_PKEY *make_key(const char *type, OSSL_PARAM *params) {
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *ctx = crypto.EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    if (!ctx || crypto.EVP_PKEY_fromdata_init(ctx) <= 0 || crypto.EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_PUBLIC_KEY, params) <= 0) key = NULL;
+    crypto.EVP_PKEY_CTX_free(ctx);
+    return key;
+}
+
+/* The library wants numbers in the machine's own order. */
+static void reversed(Str bytes, unsigned char *out) {
+    for (size_t i = 0; i < bytes.n; i++) out[i] = (unsigned char)bytes.at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes.n - 1 - i : i];
+}
+
+static Str without_zeros(Str s) {
+    while (s.n && s.at[0] == 0) s = str_sub(s, 1, s.n);
+    return s;
+}
+
+static EVP_PKEY *rsa_key(const SignatureKey *k) {
+    unsigned char n[RSA_MAX], e[EXPONENT_MAX];
+    Str modulus = without_zeros(k->n), exponent = without_zeros(k->e);
+    if (modulus.n < RSA_MIN || modulus.n > RSA_MAX || exponent.n == 0 || exponent.n > EXPONENT_MAX) return NULL;
+    reversed(modulus, n);
+    reversed(exponent, e);
+    OSSL_PARAM params[] = { crypto.OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_N, n, modulus.n),
+                            crypto.OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_E, e, exponent.n), crypto.OSSL_PARAM_construct_end() };
+    return make_key("RSA", params);
+}
+
+static EVP_PKEY *ec_key(const SignatureKey *k) {
+    unsigned char point[1 + 2 * POINT] = { 4 };        /* uncompressed */
+    char group[] = "prime256v1";
+    if (k->x.n != POINT || k->y.n != POINT) return NULL;
+    memcpy(point + 1, k->x.at, POINT);
+    memcpy(point + 1 + POINT, k->y.at, POINT);
+    OSSL_PARAM params[] = { crypto.OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+                            crypto.OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point), crypto.OSSL_PARAM_construct_end() };
+    return make_key("EC", params);
+}
+
+static size_t der_integer(Str number, unsigned char *out) {
+    size_t at = 0;
+    number = without_zeros(number);
+    bool pad = number.n == 0 || (unsigned char)number.at[0] >= 0x80;     /* else it would be negative */
+    out[at++] = 2;
+    out[at++] = (unsigned char)(number.n + pad);
+    if (pad) out[at++] = 0;
+    if (number.n) memcpy(out + at, number.at, number.n);
+    return at + number.n;
+}
+
+/* r and s, as the library reads them. */
+static size_t der_signature(Str raw, unsigned char out[DER_MAX]) {
+    if (raw.n != 2 * POINT) return 0;
+    size_t n = der_integer(str_sub(raw, 0, POINT), out + 2);
+    n += der_integer(str_sub(raw, POINT, raw.n), out + 2 + n);
+    out[0] = 0x30;
+    out[1] = (unsigned char)n;
+    return n + 2;
+}
+
+static bool verify(EVP_PKEY *key, Str bytes, const unsigned char *signature, size_t n) {
+    EVP_MD_CTX *ctx = crypto.EVP_MD_CTX_new();
+    bool ok = ctx && n && crypto.EVP_DigestVerifyInit_ex(ctx, NULL, "SHA256", NULL, NULL, key, NULL) > 0 &&
+              crypto.EVP_DigestVerify(ctx, signature, n, (const unsigned char *)bytes.at, bytes.n) == 1;
+    crypto.EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+bool signature_check(const SignatureKey *k, Str bytes, Str signature, Error *err) {
+    unsigned char der[DER_MAX];
+    pthread_once(&once, load);
+    if (!library.ok) return error_set(err, ERR_IO, "%s", library.problem);
+    EVP_PKEY *key = k->kind == SIGNATURE_RS256 ? rsa_key(k) : ec_key(k);
+    if (!key) return crypto.ERR_clear_error(), error_set(err, ERR_VALIDATION, "the public key is not usable");
+    bool ok = k->kind == SIGNATURE_RS256 ? verify(key, bytes, (const unsigned char *)signature.at, signature.n)
+                                         : verify(key, bytes, der, der_signature(signature, der));
+    crypto.EVP_PKEY_free(key);
+    crypto.ERR_clear_error();                          /* kept per thread otherwise */
+    return ok || error_set(err, ERR_VALIDATION, "the signature is wrong");
+}

@@ -1,0 +1,56 @@
+/* harness mcp serve: the project's tools, resources and prompts for MCP clients. */
+#include <unistd.h>
+#include "cli/interrupt.h"
+#include "cli/mcp_http.h"
+#include "cli/opening.h"
+#include "cli/report.h"
+#include "harness.h"
+#include "mcp/server.h"
+
+enum { GRACE_MS = 5000 };
+
+typedef struct Serving {
+    Cli *cli;
+    Opening open;                        /* only its flags: the server has the runtime */
+    McpServer *server;
+    McpHttp http;
+} Serving;
+
+/* ---- serving ---- */
+
+static int serve(Serving *v) {
+    Error err = { 0 };
+    Cancel *stop = cancel_new(NULL, 0);
+    Interrupt *interrupt = interrupt_start(stop);
+    bool http = v->http.config.address != NULL, ok;
+    ok = http ? mcp_serve_http(v->server, &v->http.config, stop, &err) : mcp_serve_stdio(v->server, STDIN_FILENO, STDOUT_FILENO, stop, &err);
+    mcp_server_close(v->server, GRACE_MS);
+    interrupt_stop(interrupt);
+    cancel_free(stop);
+    return ok ? CLI_OK : cli_fail(v->cli, CLI_FAILED, &err);
+}
+
+static int open_server(Serving *v) {
+    McpServerConfig config = { .events = -1, .watch = true, .version = harness_version(), .log = &v->cli->log };
+    Error err = { 0 };
+    Problems problems = { 0 };
+    int status = opening_config(&v->open, v->cli, &config.runtime);
+    if (status >= 0) return status;
+    config.events = v->open.events;
+    bool ok = mcp_server_new(&config, &v->server, &problems, &err);
+    if (!ok && err.kind == ERR_NONE) report_failure(v->cli, &problems);
+    else if (!ok) cli_fail(v->cli, CLI_FAILED, &err);
+    problems_clear(&problems);
+    return ok ? -1 : CLI_FAILED;
+}
+
+int command_mcp_serve(Cli *cli) {
+    Serving v = { .cli = cli, .open = { .events = -1 } };
+    Error err = { 0 };
+    int status;
+    if (!mcp_http_flags(&v.http, cli, &err)) status = cli_fail(cli, CLI_WRONG_USE, &err);
+    else if ((status = open_server(&v)) < 0) status = serve(&v);
+    opening_close(&v.open);
+    mcp_http_clear(&v.http);
+    return status;
+}

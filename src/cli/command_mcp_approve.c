@@ -1,0 +1,45 @@
+/* harness mcp approve SERVER: lets a server of a .mcp.json start, and takes its tools as they are now. */
+#include "cli/opening.h"
+#include "mcp/servers.h"
+#include "value/json.h"
+
+static bool approve(Cli *cli, McpServers *m, Str name, size_t *done, Error *err) {
+    Buf shown = { 0 };
+    bool ok = mcp_servers_approve(m, name, &shown, err);
+    if (ok && cli->json) {
+        buf_add(&cli->out, *done ? STR(",{\"server\":") : STR("[{\"server\":"));
+        json_write_string(&cli->out, name, false);
+        buf_add(&cli->out, STR(",\"approved\":"));
+        json_write_string(&cli->out, buf_str(&shown), false);
+        buf_add_char(&cli->out, '}');
+    } else if (ok && shown.n == 0) buf_add_fmt(&cli->out, STR_FMT ": nothing to approve\n", STR_ARG(name));
+    else if (ok) {
+        cli_escape(&cli->out, buf_str(&shown), true);
+        buf_add_fmt(&cli->out, STR_FMT ": approved\n", STR_ARG(name));
+    }
+    *done += ok;
+    buf_clear(&shown);
+    return ok;
+}
+
+static int run(Cli *cli, McpServers *m) {
+    bool all = args_has(&cli->args, "--all"), ok = true;
+    Error err = { 0 };
+    size_t done = 0;
+    if (all == (cli->args.n_operands > 0)) {
+        error_set(&err, ERR_VALIDATION, "name one server, or say --all");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
+    if (!all) ok = approve(cli, m, str_from(cli->args.operands[0]), &done, &err);
+    for (size_t i = 0; all && ok && i < mcp_servers_count(m); i++) ok = approve(cli, m, mcp_servers_facts(m, i).def->name, &done, &err);
+    if (ok && cli->json) buf_add(&cli->out, done ? STR("]\n") : STR("[]\n"));
+    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+}
+
+int command_mcp_approve(Cli *cli) {
+    Opening o;
+    int status = opening_open(&o, cli, NULL);
+    if (status < 0) status = run(cli, o.servers);
+    opening_close(&o);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* For the files of the client: what one connection holds, and how messages travel.
+ *
+ *     client.c           a request: its message, its answer, input_required, tasks
+ *     client_take.c      whatever comes from the server: answers matched by id, questions, notifications
+ *     client_list.c      pages, and what may be kept of them
+ *     client_headers.c   parameters that a URL's server wants as headers too (x-mcp-header)
+ *     client_stdio.c     a program's stdin and stdout
+ *     client_http.c      streamable HTTP
+ *     negotiate.c        the version                                                                        */
+#pragma once
+#include <pthread.h>
+#include "base/pool.h"
+#include "mcp/client.h"
+
+/* A request that waits for its answer. On its sender's stack; in the client's list while it waits. */
+typedef struct Pending {
+    uint64_t id;
+    Str method;
+    void *caller;
+    Cancel *cancel;                      /* its own: ends what is done for it */
+    int wake;                            /* eventfd */
+    Buf answer;                          /* the whole message, when it has come */
+    bool answered;
+    bool session_lost;                   /* HTTP: the session is not known any more */
+    int http_status;                     /* HTTP: of the last answer; 0: none */
+    int questions;                       /* of the server, that are being answered for it */
+    struct Pending *next;
+} Pending;
+
+/* What is to be sent. */
+typedef struct ClientMessage {
+    Str text, method;
+    Str name;                            /* params.name, uri or taskId, for the header Mcp-Name; empty: none */
+    Value arguments;                     /* of tools/call; GONE: none */
+    Pending *pending;                    /* of a request; NULL: nothing comes back */
+} ClientMessage;
+
+typedef struct ClientTransport {
+    /* Sends; of a request that travels by HTTP, also takes the answer. *sent: the server may have seen it. */
+    bool (*send)(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err);
+    void (*ready)(McpClient *c);         /* the version is known; also after a session was begun anew */
+    void (*close)(McpClient *c);
+} ClientTransport;
+
+typedef struct ClientKept { Str method; Buf json; int64_t until_ns; } ClientKept;      /* a list that may be kept */
+
+struct McpClient {
+    McpClientConfig config;
+    McpVersion version;                  /* MCP_NONE: not negotiated yet */
+    const ClientTransport *transport;
+    void *wire;                          /* of the transport */
+    Heap *heap;                          /* of `offers`, frozen */
+    Value offers;
+    Cancel *stop;                        /* fires when it is closed */
+    Pool *pool;                          /* answers questions; made when first needed */
+
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t changed;              /* a question was answered */
+    uint64_t next_id;
+    Pending *pending;
+    int questions;
+    int warned;                          /* how often about nonsense */
+    bool dead;
+    Error why;                           /* of its death */
+    ClientKept kept[4];
+    struct HeaderRule *headers;          /* client_headers.c */
+};
+
+/* client.c */
+/* One request and one answer, without looking at it: RPC_RESULT or RPC_ERROR, in `heap`. */
+bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, RpcMessage *out, bool *sent, int *http_status,
+                     Error *err);
+bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error *err);
+bool client_capabilities(const McpClient *c, Heap *heap, Value *out, Error *err);
+bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
+Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
+Str client_text(Value dict, const char *key);                /* empty: none */
+
+/* client_take.c. `of`: the request on whose answer it came (HTTP), else NULL. */
+void client_take(McpClient *c, Str text, Pending *of);
+void client_died(McpClient *c, const Error *why);            /* everybody who waits is told */
+void client_warn(McpClient *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* a few times, then no more */
+bool client_answer(McpClient *c, Pending *of, Str method, Value params, Heap *heap, Value *out, Cancel *cancel, int *code, Error *err);
+
+/* client_list.c */
+void client_list_forget(McpClient *c, Str method);           /* empty: all */
+
+/* client_headers.c */
+bool client_headers_note(McpClient *c, List *tools, Error *err);     /* takes out tools whose annotations are wrong */
+size_t client_headers_of(McpClient *c, Str tool, Value arguments, Arena *arena, ClientHeader *out, size_t max);
+Str client_header_value(Arena *arena, Str text);             /* as it may stand in a header: base64 where it must be */
+void client_headers_free(McpClient *c);
+
+/* client_stdio.c, client_http.c, negotiate.c */
+bool client_stdio_open(McpClient *c, Error *err);
+bool client_http_open(McpClient *c, Error *err);
+bool client_negotiate(McpClient *c, Cancel *cancel, Error *err);

@@ -1,0 +1,213 @@
+/* A server that is a program: messages are lines on its stdin and stdout. What it writes to stderr goes to the log, within bounds. One thread
+ * reads both; writing waits for the program no longer than its caller has time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/mem.h"
+#include "mcp/client_inside.h"
+
+enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, END_MS = 500, GRACE_MS = 1000 };
+
+typedef struct Stdio {
+    SandboxProcess *process;
+    int errors, stop;                    /* its stderr, and an eventfd that ends the thread */
+    pthread_t reader;
+    pthread_mutex_t writing;
+    RpcLines lines;
+    Buf line;                            /* of stderr, not complete yet */
+    char last[200];                      /* of stderr, the last line that says something: why it ended */
+    size_t logged;
+} Stdio;
+
+/* ---- reading ---- */
+
+static void log_line(McpClient *c, Stdio *s) {
+    Str line = str_trim(buf_str(&s->line));
+    if (line.n) snprintf(s->last, sizeof s->last, STR_FMT, STR_ARG(line));
+    if (line.n && s->logged < LOG_BYTES_MAX)
+        LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": " STR_FMT "%s", STR_ARG(c->config.server->name), STR_ARG(line),
+                  s->logged + line.n >= LOG_BYTES_MAX ? " (it writes too much: no more is shown)" : "");
+    s->logged += line.n;
+    buf_reset(&s->line);
+}
+
+static bool read_errors(McpClient *c, Stdio *s) {
+    char bytes[4096];
+    ssize_t n = read(s->errors, bytes, sizeof bytes);
+    if (n <= 0) return n < 0 && (errno == EINTR || errno == EAGAIN);
+    for (ssize_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n') log_line(c, s);
+        else if (s->line.n < LOG_LINE_MAX) buf_add_char(&s->line, bytes[i]);
+    }
+    return true;
+}
+
+static void feed(McpClient *c, Stdio *s, Str bytes) {
+    Str line;
+    Error err;
+    for (Feed fed = rpc_lines(&s->lines, bytes, &line, &err); fed != FEED_MORE; fed = rpc_lines(&s->lines, STR(""), &line, &err)) {
+        if (fed == FEED_READY) client_take(c, line, NULL);
+        else client_warn(c, "%s", err.msg);
+    }
+}
+
+static bool read_messages(McpClient *c, Stdio *s, char *bytes) {
+    ssize_t n = read(sandbox_process_stdout(s->process), bytes, READ_BYTES);
+    if (n <= 0) return n < 0 && (errno == EINTR || errno == EAGAIN);
+    feed(c, s, (Str){ bytes, (size_t)n });
+    return true;
+}
+
+static void tell_end(McpClient *c, Stdio *s) {
+    Error err = { 0 };
+    int code = 0;
+    Cancel *soon = cancel_new(NULL, (int64_t)GRACE_MS * 1000000);
+    bool ended = sandbox_process_wait(s->process, soon, &code, NULL);
+    cancel_free(soon);
+    while (poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 0) > 0 && read_errors(c, s)) {}
+    log_line(c, s);
+    if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)%s%s", STR_ARG(c->config.server->name), code, s->last[0] ? ": " : "", s->last);
+    else error_set(&err, ERR_IO, "server " STR_FMT " has closed its stdout", STR_ARG(c->config.server->name));
+    client_died(c, &err);
+}
+
+static void *reader(void *arg) {
+    McpClient *c = arg;
+    Stdio *s = c->wire;
+    char *bytes = mem_alloc(READ_BYTES);
+    bool errors = true, open = true;
+    while (open) {
+        struct pollfd fds[] = { { .fd = sandbox_process_stdout(s->process), .events = POLLIN }, { .fd = errors ? s->errors : -1, .events = POLLIN },
+                                { .fd = s->stop, .events = POLLIN } };
+        if (poll(fds, 3, -1) < 0 && errno != EINTR) break;
+        if (fds[2].revents) break;
+        if (fds[1].revents && !read_errors(c, s)) errors = false;
+        if (fds[0].revents && !read_messages(c, s, bytes)) open = false;
+    }
+    free(bytes);
+    if (!open) tell_end(c, s);
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+/* A server that has ended is an error of write(): this thread gets no SIGPIPE for it, whatever the program does with that. */
+static ssize_t write_quietly(int fd, Str text) {
+    sigset_t pipe, before, waiting;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&waiting);
+    bool was_waiting = sigismember(&waiting, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ssize_t n = write(fd, text.at, text.n);
+    int error = errno;
+    if (n < 0 && error == EPIPE && !was_waiting) (void)sigtimedwait(&pipe, NULL, &(struct timespec){ 0 });
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
+}
+
+static bool write_all(McpClient *c, Stdio *s, Str text, Cancel *cancel, bool *sent, Error *err) {
+    int fd = sandbox_process_stdin(s->process);
+    while (text.n) {
+        ssize_t n = write_quietly(fd, text);
+        if (n > 0) {
+            *sent = true;
+            text = str_sub(text, (size_t)n, text.n);
+            continue;
+        }
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            return error_set(err, ERR_IO, "server " STR_FMT " has ended, or reads no more", STR_ARG(c->config.server->name));
+        if (!cancel_check(cancel, err)) return false;
+        struct pollfd fds[] = { { .fd = fd, .events = POLLOUT }, { .fd = cancel_fd(cancel), .events = POLLIN } };
+        (void)poll(fds, 2, cancel_poll_ms(cancel));
+    }
+    return true;
+}
+
+/* Half a message cannot be taken back: the connection is of no use then. */
+static bool stdio_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err) {
+    Stdio *s = c->wire;
+    Buf line = { 0 };
+    Error why = { 0 };
+    buf_add(&line, m->text);
+    buf_add_char(&line, '\n');
+    *sent = false;
+    pthread_mutex_lock(&s->writing);
+    bool ok = write_all(c, s, buf_str(&line), cancel, sent, &why);
+    pthread_mutex_unlock(&s->writing);
+    if (!ok && *sent) client_died(c, &why);
+    if (!ok && err) *err = why;
+    buf_clear(&line);
+    return ok;
+}
+
+/* ---- opening and closing ---- */
+
+static void stdio_close(McpClient *c) {
+    Stdio *s = c->wire;
+    uint64_t one = 1;
+    int code;
+    Cancel *soon = cancel_new(NULL, (int64_t)END_MS * 1000000);
+    pthread_mutex_lock(&s->writing);
+    sandbox_process_close_stdin(s->process);
+    pthread_mutex_unlock(&s->writing);
+    (void)!write(s->stop, &one, sizeof one);
+    pthread_join(s->reader, NULL);
+    (void)sandbox_process_wait(s->process, soon, &code, NULL);       /* most end by themselves now */
+    sandbox_process_end(s->process, GRACE_MS);
+    cancel_free(soon);
+    close(s->errors);
+    close(s->stop);
+    rpc_lines_clear(&s->lines);
+    buf_clear(&s->line);
+    pthread_mutex_destroy(&s->writing);
+    free(s);
+}
+
+static void stdio_ready(McpClient *c) { (void)c; }
+
+static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close };
+
+static bool spawn(McpClient *c, Stdio *s, int errors, Error *err) {
+    const ServerDef *def = c->config.server;
+    Arena arena = { 0 };
+    const char **argv = ARENA_ARRAY(&arena, const char *, def->args.n + 2);
+    argv[0] = arena_str(&arena, def->command).at;
+    for (size_t i = 0; i < def->args.n; i++) argv[i + 1] = arena_str(&arena, def->args.at[i]).at;
+    SandboxCommand command = { .argv = argv, .env = c->config.env, .cwd = c->config.cwd, .err_fd = errors };
+    bool ok = sandbox_spawn(c->config.sandbox, c->config.rules, &command, &s->process, err);
+    arena_clear(&arena);
+    return ok || error_wrap(err, "server " STR_FMT, STR_ARG(def->name));
+}
+
+bool client_stdio_open(McpClient *c, Error *err) {
+    Stdio *s = mem_zero(1, sizeof *s);
+    int pipe[2] = { -1, -1 };
+    s->stop = eventfd(0, EFD_CLOEXEC);
+    bool ok = s->stop >= 0 && pipe2(pipe, O_CLOEXEC) == 0;
+    if (!ok) error_set(err, ERR_IO, "pipe: %m");
+    ok = ok && spawn(c, s, pipe[1], err);
+    if (pipe[1] >= 0) close(pipe[1]);
+    s->errors = pipe[0];
+    if (ok) {
+        int in = sandbox_process_stdin(s->process);
+        (void)fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
+        pthread_mutex_init(&s->writing, NULL);
+        c->wire = s;
+        c->transport = &stdio;
+        ok = pthread_create(&s->reader, NULL, reader, c) == 0 || error_set(err, ERR_IO, "no thread can be started");
+        if (!ok) sandbox_process_end(s->process, 0), c->wire = NULL, pthread_mutex_destroy(&s->writing);
+    }
+    if (ok) return true;
+    if (s->errors >= 0) close(s->errors);
+    if (s->stop >= 0) close(s->stop);
+    free(s);
+    return false;
+}

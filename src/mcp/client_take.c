@@ -1,0 +1,199 @@
+/* Whatever comes from the server. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "mcp/client_inside.h"
+#include "value/int.h"
+
+/* HEAP_MAX: a message of RPC_MESSAGE_MAX bytes that is nothing but brackets still fits. */
+enum { QUESTIONS_MAX = 32, QUESTION_THREADS = 4, WARNINGS_MAX = 20, HEAP_MAX = 1 << 30 };
+
+void client_warn(McpClient *c, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    pthread_mutex_lock(&c->lock);
+    int n = c->warned++;
+    pthread_mutex_unlock(&c->lock);
+    if (n > WARNINGS_MAX) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), n == WARNINGS_MAX ? "more nonsense, not told of any more" : text);
+}
+
+static void wake(Pending *p) {
+    uint64_t one = 1;
+    (void)!write(p->wake, &one, sizeof one);
+}
+
+void client_died(McpClient *c, const Error *why) {
+    pthread_mutex_lock(&c->lock);
+    if (!c->dead) {
+        c->dead = true;
+        c->why = *why;
+    }
+    for (Pending *p = c->pending; p; p = p->next) wake(p);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- answers ---- */
+
+static Pending *find(McpClient *c, Value id) {
+    int64_t n;
+    if (!value_is_int(id) || !int_to_i64(id, &n)) return NULL;
+    for (Pending *p = c->pending; p; p = p->next)
+        if ((int64_t)p->id == n) return p;
+    return NULL;
+}
+
+/* An error without an id that comes as the answer of an HTTP request is about that one. */
+static void take_answer(McpClient *c, const RpcMessage *m, Str text, Pending *of) {
+    const char *wrong = NULL;
+    pthread_mutex_lock(&c->lock);
+    Pending *p = value_is_gone(m->id) ? of : find(c, m->id);
+    if (!p) wrong = value_is_gone(m->id) ? "an error about nothing" : "an answer to nothing";
+    else if (p->answered) wrong = "a second answer";
+    else {
+        p->answered = true;
+        buf_add(&p->answer, text);
+        wake(p);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (wrong) client_warn(c, "ignored %s" STR_FMT, wrong, STR_ARG(m->kind == RPC_ERROR ? str_sub(m->message, 0, 200) : STR("")));
+}
+
+/* ---- questions ---- */
+
+bool client_answer(McpClient *c, Pending *of, Str method, Value params, Heap *heap, Value *out, Cancel *cancel, int *code, Error *err) {
+    const McpClientAnswers *a = &c->config.answers;
+    void *caller = of ? of->caller : NULL;
+    *code = RPC_INTERNAL;
+    if (str_eq(method, STR("ping"))) {
+        Dict *d = dict_new(heap, 0, err);
+        if (d) *out = value_from_object(d);
+        return d != NULL;
+    }
+    if (str_eq(method, STR("elicitation/create")) && a->elicit) return a->elicit(a->ctx, caller, params, heap, out, cancel, err);
+    if (str_eq(method, STR("sampling/createMessage")) && a->sample) return a->sample(a->ctx, caller, params, heap, out, cancel, err);
+    if (str_eq(method, STR("roots/list")) && a->roots) return a->roots(a->ctx, heap, out, err);
+    *code = RPC_METHOD_NOT_FOUND;
+    return error_set(err, ERR_POLICY, "server " STR_FMT " asks for " STR_FMT ", which its entry does not allow", STR_ARG(c->config.server->name),
+                     STR_ARG(str_sub(method, 0, 100)));
+}
+
+typedef struct Question { McpClient *client; Pending *of; Heap *heap; RpcMessage message; } Question;
+
+static void drop(Question *q) {
+    McpClient *c = q->client;
+    pthread_mutex_lock(&c->lock);
+    c->questions--;
+    if (q->of) q->of->questions--;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    heap_free(q->heap);
+    free(q);
+}
+
+static void answer_question(void *arg) {
+    Question *q = arg;
+    McpClient *c = q->client;
+    Cancel *cancel = q->of ? q->of->cancel : c->stop;
+    Value result;
+    Error err = { 0 };
+    int code;
+    bool sent = false;
+    Buf text = { 0 };
+    if (client_answer(c, q->of, q->message.method, q->message.params, q->heap, &result, cancel, &code, &err)) rpc_write_result(&text, q->message.id, result);
+    else rpc_write_error(&text, q->message.id, code, str_from(err.msg), VALUE_GONE);
+    ClientMessage m = { .text = buf_str(&text), .arguments = VALUE_GONE };
+    if (!c->transport->send(c, &m, c->stop, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), err.msg);
+    buf_clear(&text);
+    drop(q);
+}
+
+/* On a program's pipe a question belongs to no request; with one under way it can only be that one's. */
+static Pending *owner(McpClient *c, Pending *of) {
+    if (of) return of;
+    return c->pending && !c->pending->next && !c->pending->answered ? c->pending : NULL;
+}
+
+/* Takes the heap over when true. */
+static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending *of) {
+    Error err;
+    if (mcp_stateless(c->version)) return client_warn(c, "ignored the request " STR_FMT ": this version has none", STR_ARG(str_sub(m->method, 0, 80))), false;
+    pthread_mutex_lock(&c->lock);
+    bool room = c->questions < QUESTIONS_MAX && !cancel_fired(c->stop);
+    Pending *p = owner(c, of);
+    if (room) {
+        c->questions++;
+        if (p) p->questions++;
+        if (!c->pool) c->pool = pool_new(QUESTION_THREADS);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!room) return client_warn(c, "asks more than can be answered: ignored"), false;
+    Question *q = mem_alloc(sizeof *q);
+    *q = (Question){ c, p, heap, *m };
+    if (!pool_add(c->pool, answer_question, q, &err)) drop(q);
+    return true;
+}
+
+/* ---- notifications ---- */
+
+static void take_progress(McpClient *c, const RpcMessage *m) {
+    Value token = client_member(m->params, "progressToken");
+    pthread_mutex_lock(&c->lock);
+    Pending *p = find(c, token);
+    if (p) p->questions++;                                /* it stays while it is told */
+    pthread_mutex_unlock(&c->lock);
+    if (!p) return;
+    if (c->config.answers.progress) c->config.answers.progress(c->config.answers.ctx, p->caller, m->params);
+    pthread_mutex_lock(&c->lock);
+    p->questions--;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void take_notification(McpClient *c, const RpcMessage *m) {
+    const McpClientAnswers *a = &c->config.answers;
+    if (str_eq(m->method, STR("notifications/progress"))) return take_progress(c, m);
+    if (str_eq(m->method, STR("notifications/tools/list_changed"))) client_list_forget(c, STR("tools/list"));
+    else if (str_ends(m->method, STR("/list_changed"))) client_list_forget(c, (Str){ 0 });
+    if (a->notified) a->notified(a->ctx, m->method, m->params);
+}
+
+/* ---- all of them ---- */
+
+static bool take_one(McpClient *c, Heap *heap, const RpcMessage *m, Str text, Pending *of) {
+    if (m->kind == RPC_REQUEST) return take_question(c, heap, m, of);
+    if (m->kind == RPC_NOTIFICATION) take_notification(c, m);
+    else take_answer(c, m, text, of);
+    return false;
+}
+
+/* Several messages in one array: only one version has that. Each is taken as if it had come alone. */
+static void take_batch(McpClient *c, Heap *heap, Str text, Pending *of) {
+    Value v;
+    Error err;
+    int code;
+    if (!rpc_read_json(heap, text, &v, &code, &err) || !value_is_list(v)) return client_warn(c, "not a message");
+    for (uint32_t i = 0; i < value_list(v)->n; i++) {
+        Buf one = { 0 };
+        if (!value_is_list(value_list(v)->at[i]) && json_write(&one, value_list(v)->at[i], &(JsonWrite){ 0 }, &err)) client_take(c, buf_str(&one), of);
+        buf_clear(&one);
+    }
+}
+
+void client_take(McpClient *c, Str text, Pending *of) {
+    Heap *heap = heap_new(HEAP_MAX);
+    RpcMessage m;
+    Error err = { 0 };
+    int code;
+    bool kept = false;
+    Str body = str_trim(text);
+    if (mcp_batches(c->version) && body.n && body.at[0] == '[') take_batch(c, heap, body, of);
+    else if (rpc_read(heap, text, &m, &code, &err)) kept = take_one(c, heap, &m, text, of);
+    else client_warn(c, "ignored what is no message: %s", err.msg);
+    if (!kept) heap_free(heap);
+}

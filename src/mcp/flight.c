@@ -1,0 +1,195 @@
+/* One request under way: from the moment it has a place in its peer's list until its answer is out. */
+#include <stdlib.h>
+#include "base/mem.h"
+#include "mcp/peer.h"
+#include "value/int.h"
+
+enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20 };
+
+/* ---- memory ---- */
+
+Flight *flight_take(McpServer *s) {
+    pthread_mutex_lock(&s->lock);
+    Flight *f = s->spare;
+    if (f) s->spare = f->next, s->n_spare--;
+    pthread_mutex_unlock(&s->lock);
+    if (f) return f;
+    f = mem_zero(1, sizeof *f);
+    f->q.heap = heap_new(HEAP_MAX);
+    return f;
+}
+
+static void trim(Buf *b) {
+    if (b->cap > SPARE_BYTES) buf_clear(b);
+    else buf_reset(b);
+}
+
+void flight_give(McpServer *s, Flight *f) {
+    Heap *heap = f->q.heap;
+    Buf text = f->q.text, out = f->out;
+    mcp_link_release(f->q.link);
+    if (f->q.cancel) cancel_free(f->q.cancel);
+    if (f->run) peer_leave_run(f->q.peer, f->run);
+    trim(&text);
+    trim(&out);
+    if (heap_stats(heap).used > SPARE_BYTES) heap_free(heap), heap = heap_new(HEAP_MAX);
+    else heap_reset(heap);
+    *f = (Flight){ .q = { .heap = heap, .text = text }, .out = out };
+    pthread_mutex_lock(&s->lock);
+    bool keep = s->n_spare < SPARE_MAX;
+    if (keep) f->next = s->spare, s->spare = f, s->n_spare++;
+    pthread_mutex_unlock(&s->lock);
+    if (keep) return;
+    heap_free(heap);
+    buf_clear(&f->q.text);
+    buf_clear(&f->out);
+    free(f);
+}
+
+/* ---- the list ---- */
+
+static bool same_id(Value a, Value b) {
+    if (value_is_string(a) && value_is_string(b)) return str_eq(value_str(a), value_str(b));
+    return value_is_int(a) && value_is_int(b) && int_compare(a, b) == 0;
+}
+
+static Flight *find(McpPeer *p, Value id) {
+    for (Flight *f = p->flights; f; f = f->next)
+        if (f->listed && same_id(f->q.id, id)) return f;
+    return NULL;
+}
+
+static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
+    if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
+    size_t most = p->config.shared ? MCP_SHARED_MAX : MCP_REQUESTS_MAX;
+    if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
+    if (p->bytes && f->bytes > PEER_BYTES_MAX - p->bytes)
+        return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
+    return true;
+}
+
+FlightEntry flight_enter(Flight *f, Error *err) {
+    McpPeer *p = f->q.peer;
+    pthread_mutex_lock(&p->lock);
+    FlightEntry e = !p->config.shared && find(p, f->q.id) ? FLIGHT_ID_USED : may_enter(p, f, err) ? FLIGHT_IN : FLIGHT_FULL;
+    if (e == FLIGHT_IN) {
+        f->listed = true;
+        f->next = p->flights;
+        p->flights = f;
+        p->n_flights++;
+        p->bytes += f->bytes;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
+static void leave(Flight *f) {
+    McpPeer *p = f->q.peer;
+    pthread_mutex_lock(&p->lock);
+    Flight **at = &p->flights;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+    f->listed = false;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The peer may be gone as soon as it knows that nothing is under way. */
+static void told(McpPeer *p, size_t bytes) {
+    pthread_mutex_lock(&p->lock);
+    p->n_flights--;
+    p->bytes -= bytes;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- answering ---- */
+
+void flight_finish(Flight *f, bool ok, const Error *err) {
+    McpPeer *p = f->q.peer;
+    McpServer *s = f->q.server;
+    size_t bytes = f->bytes;
+    leave(f);
+    if (!f->q.answered && !atomic_load(&f->quiet) && f->q.link) {
+        serve_write_answer(&f->q, ok, err, &f->out);
+        f->q.link->send(f->q.link, buf_str(&f->out), true);
+    }
+    flight_give(s, f);
+    told(p, bytes);
+}
+
+void flight_cancel(McpPeer *p, Value id) {
+    pthread_mutex_lock(&p->lock);
+    Flight *f = find(p, id);
+    if (f) {
+        atomic_store(&f->quiet, true);
+        if (f->q.cancel) cancel_fire(f->q.cancel);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!f) serve_subscribe_cancel(p, id);
+}
+
+/* Without sessions a closed answer cancels; with them the client may come back for it. */
+void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
+    pthread_mutex_lock(&p->lock);
+    for (Flight *f = p->flights; f; f = f->next)
+        if (f->q.link == link && mcp_stateless(f->q.version)) {
+            atomic_store(&f->quiet, true);
+            if (f->q.cancel) cancel_fire(f->q.cancel);
+        }
+    pthread_mutex_unlock(&p->lock);
+    serve_subscribe_gone(p, link);
+}
+
+void serve_notify(McpRequest *q, Str method, Value params) {
+    Flight *f = (Flight *)q;
+    if (!q->link || atomic_load(&f->quiet)) return;
+    Buf out = { 0 };                                         /* progress may come from another thread than the answer */
+    rpc_write_notification(&out, method, params);
+    q->link->send(q->link, buf_str(&out), false);
+    buf_clear(&out);
+}
+
+/* ---- waiting for the client ---- */
+
+void serve_park(McpRequest *q, Value result) {
+    Flight *f = (Flight *)q;
+    McpPeer *p = q->peer;
+    q->result = result;
+    q->result_type = "input_required";
+    pthread_mutex_lock(&p->lock);
+    McpLink *link = q->link;
+    f->listed = false;
+    q->link = NULL;
+    pthread_mutex_unlock(&p->lock);
+    if (link && !atomic_load(&f->quiet)) {
+        serve_write_answer(q, true, NULL, &f->out);
+        link->send(link, buf_str(&f->out), true);
+    }
+    mcp_link_release(link);
+    q->result_type = NULL;
+    q->result = VALUE_GONE;
+}
+
+/* The parked one's heap is not in use: its thread waits. */
+void serve_unpark(McpRequest *q, McpRequest *as) {
+    Flight *f = (Flight *)q, *g = (Flight *)as;
+    McpPeer *p = q->peer;
+    Error err;
+    pthread_mutex_lock(&p->lock);
+    bool ok = value_copy_all_into(q->heap, as->id, &q->id, &err) && (value_is_gone(as->progress) || value_copy_all_into(q->heap, as->progress, &q->progress, &err));
+    f->listed = ok;
+    g->listed = false;
+    q->link = as->link;
+    q->level = as->level;
+    as->link = NULL;
+    as->answered = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void serve_wait(McpRequest *q) {
+    if (((Flight *)q)->crewed) crew_wait(q->server->crew);
+}
+
+void serve_go_on(McpRequest *q) {
+    if (((Flight *)q)->crewed) crew_go_on(q->server->crew);
+}

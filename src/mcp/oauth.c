@@ -1,0 +1,276 @@
+#include "mcp/oauth_inside.h"
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { REFUSALS_MAX = 6, GRANTS_MAX = 3, EARLY_SECONDS = 30, HEAP_MAX = 64 << 20, WAIT_MS = 100, NONCE_MAX = 1024 };
+
+void oauth_secret(const OAuth *a, Str value) {
+    if (a->config.secret && value.n) a->config.secret(a->config.ctx, value);
+}
+
+static bool read_key(OAuth *a, Error *err) {
+    const OAuthSettings *s = &a->settings;
+    if (!s->private_key.n) return true;
+    a->key = jwt_key_read(s->private_key, err);
+    if (!a->key) return error_wrap(err, "oauth.private_key");
+    return !s->key_algorithm.n || str_eq(s->key_algorithm, str_from(jwt_key_algorithm(a->key)))
+           || error_set(err, ERR_CONFIG, "oauth.key_algorithm is " STR_FMT ", but the private key is for %s", STR_ARG(s->key_algorithm), jwt_key_algorithm(a->key));
+}
+
+OAuth *oauth_new(const OAuthConfig *config, Error *err) {
+    OAuth *a = mem_zero(1, sizeof *a);
+    a->config = *config;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->idle, NULL);
+    if (oauth_url_parse(config->server, &a->server, err) && oauth_settings_read(config->settings, &a->arena, config->secret, config->ctx, &a->settings, err)
+        && read_key(a, err)) return a;
+    oauth_free(a);
+    return NULL;
+}
+
+void oauth_free(OAuth *a) {
+    if (!a) return;
+    oauth_token_clear(&a->token);
+    jwt_key_free(a->key);
+    jwt_key_free(a->dpop);
+    buf_clear(&a->server_nonce);
+    buf_clear(&a->issuer_nonce);
+    pthread_cond_destroy(&a->idle);
+    pthread_mutex_destroy(&a->lock);
+    arena_clear(&a->arena);
+    free(a);
+}
+
+bool oauth_is_given(const ClientHeader *headers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (headers[i].name.n == 13 && strncasecmp(headers[i].name.at, "authorization", 13) == 0) return true;
+    return false;
+}
+
+const char *oauth_extension(const OAuth *a) {
+    static const char *const names[] = { [OAUTH_CLIENT_CREDENTIALS] = "io.modelcontextprotocol/oauth-client-credentials",
+                                         [OAUTH_ENTERPRISE] = "io.modelcontextprotocol/enterprise-managed-authorization" };
+    return names[a->settings.how];
+}
+
+/* The lock is held before and after. True: nobody works. */
+static bool wait_idle(OAuth *a, Cancel *cancel, Error *err) {
+    while (a->busy) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_MS * 1000000;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&a->idle, &a->lock, &until);
+        if (!cancel_check(cancel, err)) return false;      /* the one who works may wait for a person */
+    }
+    return true;
+}
+
+static void start_work(OAuth *a) {
+    a->busy = true;
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void end_work(OAuth *a) {
+    pthread_mutex_lock(&a->lock);
+    a->busy = false;
+    pthread_cond_broadcast(&a->idle);
+}
+
+static bool has_run_out(const OAuthToken *t) { return t->expires_ns && clock_wall_ns() > t->expires_ns - EARLY_SECONDS * 1000000000LL; }
+
+static void replace_token(OAuth *a, OAuthToken *fresh) {
+    pthread_mutex_lock(&a->lock);
+    OAuthToken old = a->token;
+    a->token = *fresh;
+    a->generation++;
+    pthread_mutex_unlock(&a->lock);
+    oauth_token_clear(&old);
+}
+
+static bool commit(OAuth *a, OAuthToken *fresh, Error *err) {
+    replace_token(a, fresh);
+    return oauth_shelf_save(a, &a->token, err);
+}
+
+static void drop_access(OAuth *a) {                        /* who gave it, to whom and for what stays known */
+    pthread_mutex_lock(&a->lock);
+    free(a->token.access);
+    free(a->token.refresh);
+    a->token.access = a->token.refresh = NULL;
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* *done: there is a new token. Not done and no failure: the authorization server wants no more of the old one. */
+static bool refresh(OAuth *a, const OAuthFetch *f, bool *done, Error *err) {
+    OAuthToken fresh = { 0 };
+    bool gone = false;
+    *done = oauth_token_refresh(a, f, &a->token, &fresh, &gone, err);
+    if (*done) return commit(a, &fresh, err);
+    oauth_token_clear(&fresh);
+    if (gone) drop_access(a);
+    return gone;
+}
+
+static bool load(OAuth *a, Error *err) {
+    if (a->loaded) return true;
+    OAuthToken kept = { 0 };
+    JwtKey *dpop = NULL;
+    if (!oauth_shelf_load(a, &kept, &dpop, err)) return false;
+    pthread_mutex_lock(&a->lock);
+    a->loaded = true;
+    a->dpop = dpop;
+    pthread_mutex_unlock(&a->lock);
+    if (kept.issuer) replace_token(a, &kept);
+    else oauth_token_clear(&kept);
+    return true;
+}
+
+static bool load_or_refresh(OAuth *a, Cancel *cancel, Error *err) {
+    if (!load(a, err)) return false;
+    if (!a->token.access || !a->token.refresh || !has_run_out(&a->token)) return true;
+    OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX) };
+    bool done, ok = refresh(a, &f, &done, err) || error_wrap(err, "refresh the token of " STR_FMT, STR_ARG(a->config.server));
+    heap_free(f.heap);
+    return ok;
+}
+
+static bool write_headers(OAuth *a, Str method, Str url, Arena *arena, ClientHeader out[2], size_t *n, Error *err) {
+    const OAuthToken *t = &a->token;
+    if (!t->access || has_run_out(t)) return true;         /* the server will say what it wants */
+    out[0] = (ClientHeader){ STR("Authorization"), str_from(arena_fmt(arena, "%s %s", t->dpop ? "DPoP" : "Bearer", t->access)) };
+    if (t->dpop) {
+        Buf proof = { 0 };
+        bool ok = oauth_dpop_proof(a->dpop, method, url, str_from(t->access), buf_str(&a->server_nonce), &proof, err);
+        out[1] = (ClientHeader){ STR("DPoP"), arena_str(arena, buf_str(&proof)) };
+        buf_clear(&proof);
+        if (!ok) return false;
+    }
+    *n = t->dpop ? 2 : 1;
+    return true;
+}
+
+bool oauth_headers(OAuth *a, OAuthTry *attempt, Str method, Str url, Cancel *cancel, Arena *arena, ClientHeader out[2], size_t *n, Error *err) {
+    OAuthUrl u;
+    *n = 0;
+    if (!oauth_url_parse(url, &u, err)) return false;
+    if (!oauth_url_same_origin(&u, &a->server)) return true;
+    pthread_mutex_lock(&a->lock);
+    bool ok = true;
+    if (!a->loaded || !a->token.access || has_run_out(&a->token)) {
+        ok = wait_idle(a, cancel, err);
+        if (ok) {
+            start_work(a);
+            ok = load_or_refresh(a, cancel, err);
+            end_work(a);
+        }
+    }
+    attempt->token = a->generation;
+    ok = ok && write_headers(a, method, url, arena, out, n, err);
+    pthread_mutex_unlock(&a->lock);
+    return ok;
+}
+
+static void set_nonce(OAuth *a, Str nonce) {
+    if (nonce.n == 0 || nonce.n > NONCE_MAX) return;
+    buf_reset(&a->server_nonce);
+    buf_add(&a->server_nonce, nonce);
+}
+
+void oauth_nonce(OAuth *a, Str dpop_nonce) {
+    pthread_mutex_lock(&a->lock);
+    set_nonce(a, dpop_nonce);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static bool prepare_dpop(OAuth *a, const OAuthSite *site, Error *err) {
+    if (!a->settings.dpop && !site->wants_dpop) return true;
+    if (oauth_json_has(site->metadata, "dpop_signing_alg_values_supported") && !oauth_json_lists(site->metadata, "dpop_signing_alg_values_supported", STR("ES256")))
+        return error_set(err, ERR_POLICY, "tokens have to be bound to a key (DPoP), but the authorization server takes no ES256 proofs");
+    JwtKey *key = a->dpop ? NULL : jwt_key_new(err);
+    if (!a->dpop && !key) return false;
+    pthread_mutex_lock(&a->lock);
+    if (key) a->dpop = key;
+    pthread_mutex_unlock(&a->lock);
+    return true;
+}
+
+static bool by_person(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuthClient *client, Str scope, Arena *arena, OAuthToken *fresh, Error *err) {
+    Error why = { 0 };
+    if (oauth_authorize(a, f, site, client, scope, arena, fresh, &why)) return true;
+    /* A client that the server has forgotten shows as an error page in the browser and as nothing here: the next one is registered anew. */
+    if (!client->given && why.kind != ERR_CANCELLED) oauth_shelf_save_client(a, site->issuer, NULL, NULL);
+    if (err) *err = why;
+    return false;
+}
+
+static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challenge, bool may_refresh, Arena *arena, Error *err) {
+    OAuthSite site;
+    if (!load(a, err)) return false;                       /* refused before it was asked for headers */
+    if (!oauth_discover(f, a->config.server, &a->settings, challenge, arena, &site, err)) return false;
+    bool same = a->token.issuer && str_eq(str_from(a->token.issuer), site.issuer) && a->token.resource && str_eq(str_from(a->token.resource), site.resource);
+    if (same && may_refresh && a->token.refresh && oauth_scope_holds(str_from(a->token.scope), challenge->scope)) {
+        bool done;
+        if (!refresh(a, f, &done, err)) return false;
+        if (done) return true;
+    }
+    Str scope;
+    OAuthClient client;
+    OAuthToken fresh = { 0 };
+    if (!oauth_scope_pick(&a->settings, &site, challenge->scope, same ? str_from(a->token.scope) : STR(""), arena, &scope, err)
+        || !prepare_dpop(a, &site, err) || !oauth_client_known(a, &site, arena, &client, err)) return false;
+    bool ok = false;
+    switch (a->settings.how) {
+    case OAUTH_AUTHORIZATION_CODE: ok = by_person(a, f, &site, &client, scope, arena, &fresh, err); break;
+    case OAUTH_CLIENT_CREDENTIALS: ok = oauth_token_by_credentials(a, f, &site, &client, scope, &fresh, err); break;
+    case OAUTH_JWT_BEARER: ok = oauth_token_by_assertion(a, f, &site, &client, scope, &fresh, err); break;
+    case OAUTH_ENTERPRISE: ok = oauth_token_by_enterprise(a, f, &site, &client, scope, &fresh, err); break;
+    }
+    if (ok) return commit(a, &fresh, err);
+    oauth_token_clear(&fresh);
+    return false;
+}
+
+/* Is there any hope that another token helps? The lock is held. */
+static bool worth_trying(OAuth *a, OAuthTry *attempt, int status, const OAuthChallenge *challenge, Error *err) {
+    char shown[TARGET_QUOTE_SIZE];
+    if (status != 401 && status != 403) return error_set(err, ERR_INTERNAL, "status %d is no refusal of a token", status);
+    if (attempt->grants >= GRANTS_MAX || (status == 401 && attempt->grants >= GRANTS_MAX - 1))
+        return error_set(err, ERR_POLICY, "the server refuses every token it is given (%d)", status);
+    if (status == 401) return true;
+    if (!str_eq(challenge->error, STR("insufficient_scope")) && !challenge->scope.n) return error_set(err, ERR_POLICY, "the server forbids this (403)");
+    if (!a->token.access || !oauth_scope_holds(str_from(a->token.scope), challenge->scope)) return true;
+    if (a->asked_again)
+        return error_set(err, ERR_POLICY, "the server asks for the scope \"%s\", which was asked for and not given", target_quote(challenge->scope, shown));
+    return a->asked_again = true;
+}
+
+static bool answer_refusal(OAuth *a, OAuthTry *attempt, int status, const OAuthChallenge *challenge, Str nonce, Cancel *cancel, Arena *arena, Error *err) {
+    if (++attempt->refusals > REFUSALS_MAX) return error_set(err, ERR_POLICY, "the server refuses every request (%d)", status);
+    if (str_eq(challenge->error, STR("use_dpop_nonce")) && nonce.n && a->token.dpop) return set_nonce(a, nonce), true;
+    set_nonce(a, nonce);
+    if (!wait_idle(a, cancel, err)) return false;
+    if (a->generation != attempt->token) return true;      /* another thread has got a new one meanwhile */
+    if (!worth_trying(a, attempt, status, challenge, err)) return false;
+    start_work(a);
+    OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX) };
+    bool ok = obtain(a, &f, challenge, status == 401 && attempt->grants == 0, arena, err);
+    heap_free(f.heap);
+    attempt->grants++;
+    end_work(a);
+    return ok;
+}
+
+bool oauth_refused(OAuth *a, OAuthTry *attempt, int status, Str www_authenticate, Str dpop_nonce, Cancel *cancel, Error *err) {
+    Arena arena = { 0 };
+    OAuthChallenge challenge;
+    oauth_challenge_read(www_authenticate, &arena, &challenge);
+    pthread_mutex_lock(&a->lock);
+    bool ok = answer_refusal(a, attempt, status, &challenge, dpop_nonce, cancel, &arena, err);
+    pthread_mutex_unlock(&a->lock);
+    arena_clear(&arena);
+    return ok || error_wrap(err, "authorize for " STR_FMT, STR_ARG(a->config.server));
+}

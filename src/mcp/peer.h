@@ -1,0 +1,99 @@
+/* What the server and a peer hold. For this room's own files. */
+#pragma once
+#include "mcp/servers.h"
+#include <pthread.h>
+#include "agent/session.h"
+#include "mcp/crew.h"
+#include "mcp/serve.h"
+
+/* A loaded project. Counted by the server, which has the newest, and by the runs of the peers. */
+typedef struct ServeProject {
+    Runtime *rt;
+    Agents *agents;
+    struct McpServers *servers;          /* of the project, whose tools are served too; NULL: none */
+    int holders;                         /* guarded by the server's lock */
+    pthread_mutex_t lock;                /* guards what follows */
+    struct { Buf text; const ToolEntry **shown; size_t n; } tools[MCP_NONE];   /* members of tools/list, and of what they were made */
+} ServeProject;
+
+/* A run of a peer: the newest is used by new requests; older ones, of projects that were loaded before, stay for their requests and tasks. */
+typedef struct PeerRun { Run *run; ServeProject *project; int users; } PeerRun;
+
+/* A request under way, in the peer's list. One that is parked has no id that could be found. */
+typedef struct Flight Flight;
+struct Flight {
+    McpRequest q;                        /* first: a request is its flight */
+    const ServeMethod *method;
+    PeerRun *run;
+    Buf out;                             /* messages, while they are written */
+    size_t bytes;                        /* of the message it came in */
+    bool crewed;                         /* a thread of the crew works on it */
+    bool listed;                         /* has an id; guarded by the peer's lock */
+    _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
+    Flight *next;                        /* in the list of the peer, or of those that can be used again */
+};
+
+enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older projects that are kept; messages under way, together */
+
+struct McpPeer {
+    McpServer *server;
+    McpPeer *next;                       /* guarded by the server's lock */
+    McpPeerConfig config;
+    char *session;                       /* the text of config.session */
+    _Atomic McpVersion version;          /* of the handshake; MCP_NONE: none yet */
+    _Atomic int level;                   /* McpLevel, of logging/setLevel */
+    _Atomic bool ready;                  /* notifications/initialized has come */
+    Heap *about;                         /* of the handshake: frozen when `version` is set */
+    Value client, client_info;           /* capabilities and clientInfo, in there; GONE: none */
+
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t changed;              /* a flight has ended */
+    McpLink *general;
+    Flight *flights;
+    size_t n_flights;
+    size_t bytes;
+    PeerRun *runs[PEER_RUNS_MAX];        /* the newest first */
+    bool closing;
+    struct McpInput *input;              /* serve_input.c's */
+    struct McpSubscriptions *subscriptions;      /* serve_subscribe.c's */
+    struct McpTasks *tasks;              /* serve_tasks.c's */
+};
+
+struct McpServer {
+    McpServerConfig config;
+    Crew *crew;
+    pthread_mutex_t lock;                /* guards what follows */
+    ServeProject *project;
+    McpPeer *peers;
+    Flight *spare; size_t n_spare;
+    bool closing;
+    struct McpWatch *watch;              /* serve_watch.c's */
+};
+
+/* server.c */
+ServeProject *serve_project(McpServer *s);          /* the newest, held */
+void serve_project_release(McpServer *s, ServeProject *p);
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   /* with the server's lock held: must not take long, nor close one */
+
+/* peer.c */
+PeerRun *peer_use_run(McpPeer *p, Error *err);       /* the run for a new request, of the newest project; NULL: it could not be started */
+void peer_leave_run(McpPeer *p, PeerRun *r);
+void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
+void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
+
+/* peer_take.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that may take
+ * long; peer_work does it, answers and frees it. */
+Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
+void peer_work(void *flight);
+
+/* peer_batch.c: one link for the answers of several requests. Made with one holder, as any. */
+McpLink *peer_batch_link(McpLink *to, size_t answers);
+
+/* flight.c */
+typedef enum { FLIGHT_IN, FLIGHT_ID_USED, FLIGHT_FULL } FlightEntry;
+Flight *flight_take(McpServer *s);                   /* zero but for its heap and buffers */
+void flight_give(McpServer *s, Flight *f);
+FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id */
+void flight_finish(Flight *f, bool ok, const Error *err);        /* answers, unless that is done or unwanted; frees */
+void flight_cancel(McpPeer *p, Value id);            /* the client has */

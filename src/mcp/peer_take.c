@@ -1,0 +1,182 @@
+/* What comes from a client: told apart, checked, started. */
+#include "mcp/peer.h"
+#include "value/list.h"
+
+static void send_error(McpLink *link, Value id, int code, const char *message) {
+    if (!link) return;
+    Buf out = { 0 };
+    rpc_write_error(&out, id, code, str_from(message), VALUE_GONE);
+    link->send(link, buf_str(&out), true);
+    buf_clear(&out);
+}
+
+/* ---- notifications ---- */
+
+static void take_notification(McpPeer *p, const RpcMessage *m) {
+    if (str_eq(m->method, STR("notifications/initialized"))) {
+        atomic_store(&p->ready, true);
+    } else if (str_eq(m->method, STR("notifications/cancelled")) && !value_is_gone(m->params) && !p->config.shared) {
+        Value *id = dict_find_str(value_dict(m->params), STR("requestId"));
+        if (id && rpc_is_id(*id)) flight_cancel(p, *id);
+    }
+}
+
+/* ---- requests ---- */
+
+void peer_work(void *flight) {
+    Flight *f = flight;
+    Error err = { 0 };
+    bool ok = f->method->run(&f->q, &err);
+    flight_finish(f, ok, &err);
+}
+
+static bool attach_run(Flight *f, Error *err) {
+    f->run = peer_use_run(f->q.peer, err);
+    if (!f->run) return false;
+    f->q.run = f->run->run;
+    Cancel *cancel = cancel_new(run_cancel(f->q.run), 0);
+    pthread_mutex_lock(&f->q.peer->lock);                    /* it is in the list: somebody may cancel it just now */
+    f->q.cancel = cancel;
+    if (f->q.peer->closing || atomic_load(&f->quiet)) cancel_fire(cancel);
+    pthread_mutex_unlock(&f->q.peer->lock);
+    return true;
+}
+
+static bool prepare(Flight *f, McpVersion version, Error *err) {
+    McpRequest *q = &f->q;
+    if (!serve_prepare(q, version, err)) return false;
+    f->method = serve_method(q->method, q->version);
+    if (!f->method) {
+        q->code = RPC_METHOD_NOT_FOUND;
+        return error_set(err, ERR_PROTOCOL, "there is no method \"" STR_FMT "\" in %s", STR_ARG(q->method), mcp_version_date(q->version).at);
+    }
+    return f->method->how == SERVE_QUICK || attach_run(f, err);
+}
+
+/* NULL: answered. */
+static Flight *start(Flight *f, McpVersion version) {
+    McpRequest *q = &f->q;
+    Error err = { 0 };
+    bool ok = prepare(f, version, &err), resumed = ok && mcp_stateless(q->version) && serve_param(q, "requestState");
+    if (resumed) ok = serve_input_resume(q, &err);
+    else if (ok && f->method->how == SERVE_WORK) return f;
+    else if (ok) ok = f->method->run(q, &err);
+    flight_finish(f, ok, &err);
+    return NULL;
+}
+
+static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
+    Error err = { 0 };
+    f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text, .params = m->params,
+                         .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
+    if (link) mcp_link_keep(link);
+    switch (flight_enter(f, &err)) {
+    case FLIGHT_IN:
+        return start(f, version);
+    case FLIGHT_ID_USED:                                     /* an answer with that id would be taken for the other one's */
+        send_error(link, VALUE_GONE, RPC_INVALID_REQUEST, "the id of a request is still in use by another one");
+        break;
+    case FLIGHT_FULL:
+        send_error(link, m->id, RPC_INTERNAL, err.msg);
+        break;
+    }
+    f->q.peer = NULL;
+    flight_give(p->server, f);
+    return NULL;
+}
+
+/* `f` holds the message's memory and is used up. */
+static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
+    if (m->kind == RPC_REQUEST) return take_request(f, p, m, version, link);
+    if (m->kind == RPC_NOTIFICATION) take_notification(p, m);
+    else serve_input_response(p, m);
+    flight_give(p->server, f);
+    return NULL;
+}
+
+static void hand_to_crew(McpServer *s, Flight *f) {
+    if (!f) return;
+    f->crewed = true;
+    crew_add(s->crew, peer_work, f);
+}
+
+/* ---- batches ---- */
+
+static bool is_request(Value v) {
+    RpcMessage m;
+    int code;
+    Error err;
+    return !rpc_message(v, &m, &code, &err) || m.kind == RPC_REQUEST;        /* what is wrong is answered too */
+}
+
+static void take_batch(McpPeer *p, const List *all, McpVersion version, McpLink *link) {
+    size_t answers = 0;
+    for (uint32_t i = 0; i < all->n; i++) answers += is_request(all->at[i]);
+    McpLink *shared = link ? peer_batch_link(link, answers) : NULL;
+    for (uint32_t i = 0; i < all->n; i++) {
+        RpcMessage m;
+        int code;
+        Error err = { 0 };
+        if (rpc_message(all->at[i], &m, &code, &err)) mcp_peer_take_message(p, &m, version, shared);
+        else send_error(shared, m.id, code, err.msg);
+    }
+    mcp_link_release(shared);
+}
+
+static bool may_batch(McpPeer *p, const List *all, McpVersion version, Error *err) {
+    McpVersion has = mcp_peer_version(p);
+    if (has == MCP_NONE) has = version;
+    if (!mcp_batches(has)) return error_set(err, ERR_PROTOCOL, "a message must be an object: only protocol version 2025-03-26 has batches");
+    if (all->n == 0) return error_set(err, ERR_PROTOCOL, "a batch must not be empty");
+    return all->n <= MCP_REQUESTS_MAX || error_set(err, ERR_PROTOCOL, "a batch may have %d messages at most", MCP_REQUESTS_MAX);
+}
+
+/* ---- public ---- */
+
+Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
+    Flight *f = flight_take(p->server);
+    RpcMessage m = { 0 };
+    Value v;
+    int code;
+    Error err = { 0 };
+    f->bytes = message.n;
+    bool read = rpc_read_json(f->q.heap, message, &v, &code, &err);
+    if (read && value_is_list(v)) {
+        code = RPC_INVALID_REQUEST;
+        read = may_batch(p, value_list(v), version, &err);
+        if (read) {
+            take_batch(p, value_list(v), version, link);
+            flight_give(p->server, f);
+            return NULL;
+        }
+    } else if (read) {
+        read = rpc_message(v, &m, &code, &err);
+    }
+    if (read) return take(f, p, &m, version, link);
+    send_error(link, m.id, code, err.msg);
+    flight_give(p->server, f);
+    return NULL;
+}
+
+void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link) {
+    hand_to_crew(p->server, peer_begin(p, message, version, link));
+}
+
+void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {
+    Flight *f = flight_take(p->server);
+    RpcMessage m = *message;
+    Value method = VALUE_GONE;
+    Error err = { 0 };
+    String *name = string_new(f->q.heap, m.method, &err);
+    bool ok = name && (value_is_gone(m.params) || value_copy_all_into(f->q.heap, m.params, &m.params, &err)) &&
+              (value_is_gone(m.id) || value_copy_all_into(f->q.heap, m.id, &m.id, &err));
+    if (ok) {
+        method = value_from_object(name);
+        m.method = value_str(method);
+        f->bytes = heap_stats(f->q.heap).used;
+        hand_to_crew(p->server, take(f, p, &m, version, link));
+        return;
+    }
+    send_error(link, message->id, RPC_INTERNAL, err.msg);
+    flight_give(p->server, f);
+}

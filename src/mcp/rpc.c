@@ -1,0 +1,196 @@
+#include "mcp/rpc.h"
+#include "mcp/era.h"
+#include "value/int.h"
+#include "value/list.h"
+
+/* ---- reading ---- */
+
+bool rpc_is_id(Value v) { return value_is_string(v) || value_is_int(v); }
+
+static Value member(const Dict *d, Str name) {
+    Value *at = dict_find_str(d, name);
+    return at ? *at : VALUE_GONE;
+}
+
+static bool is_text(Value v, Str text) { return value_is_string(v) && str_eq(value_str(v), text); }
+
+/* params of null are none: some writers cannot leave a member out. */
+static bool read_call(const Dict *d, RpcMessage *out, Value method, Error *err) {
+    Value params = member(d, STR("params"));
+    if (!value_is_string(method)) return error_set(err, ERR_PROTOCOL, "method must be a string");
+    if (value_is_none(params)) params = VALUE_GONE;
+    if (!value_is_gone(params) && !value_is_dict(params)) return error_set(err, ERR_PROTOCOL, "params must be an object");
+    out->kind = value_is_gone(out->id) ? RPC_NOTIFICATION : RPC_REQUEST;
+    out->method = value_str(method);
+    out->params = params;
+    return true;
+}
+
+static bool read_error(const Dict *d, RpcMessage *out, Value error, Error *err) {
+    if (!value_is_dict(error)) return error_set(err, ERR_PROTOCOL, "error must be an object");
+    Value code = member(value_dict(error), STR("code")), message = member(value_dict(error), STR("message"));
+    if (!value_is_gone(member(d, STR("result")))) return error_set(err, ERR_PROTOCOL, "a response has a result or an error, not both");
+    if (!value_is_int(code) || !int_to_i64(code, &out->code)) return error_set(err, ERR_PROTOCOL, "error.code must be an integer");
+    if (!value_is_string(message)) return error_set(err, ERR_PROTOCOL, "error.message must be a string");
+    out->kind = RPC_ERROR;
+    out->message = value_str(message);
+    out->data = member(value_dict(error), STR("data"));
+    return true;
+}
+
+static bool read_result(RpcMessage *out, Value result, Error *err) {
+    if (value_is_gone(result)) return error_set(err, ERR_PROTOCOL, "neither method nor result nor error");
+    if (!value_is_dict(result)) return error_set(err, ERR_PROTOCOL, "result must be an object");
+    if (value_is_gone(out->id)) return error_set(err, ERR_PROTOCOL, "a response needs an id");
+    out->kind = RPC_RESULT;
+    out->result = result;
+    return true;
+}
+
+static bool read_id(const Dict *d, bool error, RpcMessage *out, Error *err) {
+    Value id = member(d, STR("id"));
+    if (value_is_gone(id) || (error && value_is_none(id))) return true;
+    if (!rpc_is_id(id)) return error_set(err, ERR_PROTOCOL, "id must be a string or an integer");
+    out->id = id;
+    return true;
+}
+
+bool rpc_message(Value v, RpcMessage *out, int *code, Error *err) {
+    *out = (RpcMessage){ 0 };
+    *code = RPC_INVALID_REQUEST;
+    if (!value_is_dict(v)) return error_set(err, ERR_PROTOCOL, "a message must be an object");
+    const Dict *d = value_dict(v);
+    Value method = member(d, STR("method")), error = member(d, STR("error"));
+    bool call = !value_is_gone(method);
+    if (!read_id(d, !call && !value_is_gone(error), out, err)) return false;
+    if (!is_text(member(d, STR("jsonrpc")), STR("2.0"))) return error_set(err, ERR_PROTOCOL, "jsonrpc must be \"2.0\"");
+    if (call) return read_call(d, out, method, err);
+    return value_is_gone(error) ? read_result(out, member(d, STR("result")), err) : read_error(d, out, error, err);
+}
+
+bool rpc_read_json(Heap *h, Str text, Value *out, int *code, Error *err) {
+    *code = RPC_PARSE;
+    return json_read(h, text, &(JsonRead){ .max_bytes = RPC_MESSAGE_MAX, .max_depth = RPC_DEPTH_MAX, .reject_duplicates = true }, out, err);
+}
+
+bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err) {
+    Value v;
+    *out = (RpcMessage){ 0 };
+    return rpc_read_json(h, text, &v, code, err) && rpc_message(v, out, code, err);
+}
+
+/* ---- writing ---- */
+
+static void add_value(Buf *out, Value v) {
+    if (!json_write(out, v, &(JsonWrite){ 0 }, NULL)) buf_add(out, STR("null"));
+}
+
+static void start(Buf *out, Value id) {
+    buf_add(out, STR("{\"jsonrpc\":\"2.0\""));
+    if (value_is_gone(id)) return;
+    buf_add(out, STR(",\"id\":"));
+    add_value(out, id);
+}
+
+static void add_call(Buf *out, Str method, Value params) {
+    buf_add(out, STR(",\"method\":"));
+    json_write_string(out, method, false);
+    if (!value_is_gone(params)) {
+        buf_add(out, STR(",\"params\":"));
+        add_value(out, params);
+    }
+    buf_add_char(out, '}');
+}
+
+void rpc_write_request(Buf *out, Value id, Str method, Value params) {
+    start(out, id);
+    add_call(out, method, params);
+}
+
+void rpc_write_notification(Buf *out, Str method, Value params) { rpc_write_request(out, VALUE_GONE, method, params); }
+
+void rpc_write_result(Buf *out, Value id, Value result) {
+    start(out, id);
+    buf_add(out, STR(",\"result\":"));
+    if (value_is_gone(result)) buf_add(out, STR("{}"));
+    else add_value(out, result);
+    buf_add_char(out, '}');
+}
+
+void rpc_write_result_text(Buf *out, Value id, Str json) {
+    start(out, id);
+    buf_add(out, STR(",\"result\":"));
+    buf_add(out, json);
+    buf_add_char(out, '}');
+}
+
+void rpc_write_result_start(Buf *out, Value id) {
+    start(out, id);
+    buf_add(out, STR(",\"result\":{"));
+}
+
+void rpc_write_error(Buf *out, Value id, int code, Str message, Value data) {
+    start(out, id);
+    buf_add_fmt(out, ",\"error\":{\"code\":%d,\"message\":", code);
+    json_write_string(out, message, false);
+    if (!value_is_gone(data)) {
+        buf_add(out, STR(",\"data\":"));
+        add_value(out, data);
+    }
+    buf_add(out, STR("}}"));
+}
+
+/* ---- lines ---- */
+
+enum { HELD_MAX = 1 << 20 };             /* kept for the next line */
+
+/* What was given out is dropped when more comes in, so that a line stays where it is until then. */
+static void take_bytes(RpcLines *l, Str bytes) {
+    if (l->used == l->held.n && l->held.cap > HELD_MAX) buf_clear(&l->held);     /* a giant has passed: nobody needs its place */
+    if (l->held.n == 0) l->used = l->seen = 0;
+    if (l->used) {
+        memmove(l->held.at, l->held.at + l->used, l->held.n - l->used);
+        l->held.n -= l->used;
+        l->seen -= l->used;
+        l->used = 0;
+    }
+    buf_add(&l->held, bytes);
+}
+
+static void drop(RpcLines *l, size_t to) { l->used = l->seen = to; }
+
+/* The line under way has no end yet. */
+static Feed wait_for_more(RpcLines *l, Error *err) {
+    bool too_long = !l->skipping && l->held.n - l->used > RPC_MESSAGE_MAX;
+    l->seen = l->held.n;
+    if (too_long) l->skipping = true;
+    if (l->skipping) drop(l, l->held.n);
+    if (!too_long) return FEED_MORE;
+    error_set(err, ERR_LIMIT, "a message is longer than %d bytes", RPC_MESSAGE_MAX);
+    return FEED_BAD;
+}
+
+Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err) {
+    if (bytes.n) take_bytes(l, bytes);
+    for (;;) {
+        const char *from = l->held.at + l->seen, *end = l->seen < l->held.n ? memchr(from, '\n', l->held.n - l->seen) : NULL;
+        if (!end) return wait_for_more(l, err);
+        Str found = str_sub(buf_str(&l->held), l->used, (size_t)(end - l->held.at));
+        bool skipped = l->skipping;
+        l->skipping = false;
+        drop(l, (size_t)(end - l->held.at) + 1);
+        if (skipped) continue;
+        if (found.n > RPC_MESSAGE_MAX) {
+            error_set(err, ERR_LIMIT, "a message is longer than %d bytes", RPC_MESSAGE_MAX);
+            return FEED_BAD;
+        }
+        if (found.n && found.at[found.n - 1] == '\r') found.n--;
+        *line = found;
+        if (str_trim(found).n) return FEED_READY;
+    }
+}
+
+void rpc_lines_clear(RpcLines *l) {
+    buf_clear(&l->held);
+    *l = (RpcLines){ 0 };
+}

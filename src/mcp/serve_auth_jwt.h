@@ -1,0 +1,9 @@
+/* Access tokens of an authorization server: JWTs signed by one of its published keys, for our URL. For serve_auth.c. */
+#pragma once
+#include "mcp/serve_auth.h"
+
+typedef struct ServeJwt ServeJwt;
+
+ServeJwt *serve_jwt_new(const ServeAuthConfig *config);
+void serve_jwt_free(ServeJwt *j);        /* NULL is fine */
+ServeAuthAnswer serve_jwt_check(ServeJwt *j, Str token, ServeWho *who, Error *err);

@@ -1,0 +1,141 @@
+/* What the files of the HTTP transport share.
+ *
+ *     Http ── one per program: the listener, the sessions, who may come in
+ *       HttpSession ── a peer: of an Mcp-Session-Id, or (stateless) of token and client name
+ *         HttpStream ── a link: the answer of one POST, or the GET stream of a session
+ *
+ * Locks, in the order in which they may be taken: Http, HttpSession, HttpStream, then those of net/server. None is held while a peer is
+ * called. */
+#pragma once
+#include <pthread.h>
+#include "mcp/peer.h"
+#include "mcp/serve_auth.h"
+#include "net/server.h"
+
+enum {
+    HTTP_SESSIONS_MAX = 4096,            /* of both kinds */
+    HTTP_STATELESS_MAX = 256,
+    HTTP_SESSION_MS = 3600000,           /* without a request or an open stream */
+    HTTP_STREAM_AFTER_MS = 500,          /* an answer that takes longer becomes a stream */
+    HTTP_COMMENT_MS = 15000,             /* between two signs of life on a silent stream */
+    HTTP_RETRY_MS = 500,                 /* that clients of a closed stream are asked to wait */
+    HTTP_KEEP_MS = 60000,                /* how long a finished stream can be resumed */
+    HTTP_KEEP_SESSION = 1 << 20,         /* bytes of events that a session keeps, and all of them */
+    HTTP_KEEP_ALL = 64 << 20,
+    HTTP_OWNER = 32,
+    HTTP_ID = 44,                        /* 32 bytes in base64 and a NUL */
+};
+
+typedef struct Http Http;
+typedef struct HttpSession HttpSession;
+typedef struct HttpStream HttpStream;
+
+typedef struct HttpEvent HttpEvent;
+struct HttpEvent { HttpEvent *next; uint64_t seq; size_t n; char text[]; };
+
+/* The peer's link. Before anything is to be said but the answer, it is `waiting`: an answer is then plain JSON. Events of a session's streams are
+ * kept, so that a client that lost its connection can ask for what followed.
+ *
+ *   waiting ──answer──> done            waiting ──message, or time──> streaming ──answer──> done
+ *                                       streaming ──connection lost──> away ──GET, Last-Event-ID──> streaming */
+struct HttpStream {
+    McpLink link;
+    Http *http;
+    HttpSession *session;                /* held */
+    McpVersion version;                  /* of a GET stream guarded by the lock: known when it is opened */
+    uint32_t id;                         /* within the session; 0: its GET stream */
+    bool general;
+    HttpStream *next, *prev;             /* of the session; guarded by its lock */
+
+    pthread_mutex_t lock;                /* guards what follows */
+    ServerRequest *q;                    /* kept; NULL: away, or done */
+    bool streaming, done, listed;
+    int64_t since, said;                 /* monotonic: made or ended; last byte written */
+    uint64_t seq;
+    HttpEvent *first, **last;
+    size_t kept;
+};
+
+struct HttpSession {
+    Http *http;
+    _Atomic int holders;
+    char id[HTTP_ID];                    /* "" of a stateless one */
+    uint8_t owner[HTTP_OWNER];           /* who has made it: others do not find it */
+    Buf name;                            /* of a stateless client */
+    HttpSession *next;                   /* in its bucket, or of those to be closed; guarded by Http's lock */
+
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t unused;
+    McpPeer *peer;                       /* NULL: closed */
+    size_t users;                        /* threads that are calling the peer */
+    bool ended;                          /* no new ones */
+    _Atomic int64_t used;                /* monotonic */
+    uint32_t streams_made;
+    HttpStream *streams;                 /* not held: one leaves the list when it is freed */
+    HttpStream *general;                 /* held */
+    size_t kept;                         /* bytes of events */
+};
+
+enum { HTTP_BUCKETS = 1024 };
+
+struct Http {
+    McpServer *server;
+    const McpHttpConfig *config;
+    Server *net;
+    ServeAuth *auth;
+    struct HttpRates *rates;             /* of serve_http_gate.c; only for the polling thread */
+    Buf resource, metadata_url;          /* our URL, and that of the metadata about it */
+    pthread_mutex_t lock;                /* guards what follows */
+    HttpSession *buckets[HTTP_BUCKETS];
+    HttpSession *closing;
+    size_t n, n_stateless;
+    bool stopping;
+    _Atomic size_t kept;                 /* bytes of events, of all sessions */
+};
+
+/* serve_http_reply.c: answers, with what belongs to all of them. */
+void http_reply(Http *h, ServerRequest *q, int status, const ServerHeader *more, size_t n, const char *type, Buf *body_take);
+void http_reply_empty(Http *h, ServerRequest *q, int status);
+/* A JSON-RPC error; id GONE: null. */
+void http_reply_error(Http *h, ServerRequest *q, int status, Value id, int code, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+int http_status_of(McpVersion version, Str message);     /* of an answer; by its error code */
+bool http_start_stream(Http *h, ServerRequest *q, Str session);
+
+/* serve_http_gate.c: who may come in, before a body is read. Refuses by answering. */
+void http_admit(void *http, ServerRequest *q);
+void http_refuse(Http *h, ServerRequest *q, ServeAuthAnswer why, const char *text);      /* 401 or 403, with what the client is to do */
+struct HttpRates *http_rates_new(int64_t requests_per_minute);
+void http_rates_free(struct HttpRates *r);
+bool http_origin_allowed(const Http *h, Str origin);
+bool http_is_local_name(Str host);
+
+/* serve_http_session.c. Both give a held session; NULL: none, or no room. */
+HttpSession *http_session_find(Http *h, Str id, const uint8_t owner[HTTP_OWNER]);
+HttpSession *http_session_new(Http *h, const uint8_t owner[HTTP_OWNER], Error *err);
+HttpSession *http_session_stateless(Http *h, const uint8_t owner[HTTP_OWNER], Str name, Error *err);
+void http_session_release(HttpSession *s);
+McpPeer *http_session_use(HttpSession *s);               /* NULL: it has ended; else http_session_done */
+void http_session_done(HttpSession *s);
+void http_session_end(HttpSession *s);                   /* it is found no more; the peer is closed by http_sessions_tidy */
+void http_sessions_tidy(Http *h, int64_t grace_ms);      /* closes what has ended or run out; may take as long as the peers need */
+void http_sessions_end_all(Http *h);
+void http_sessions_tick(Http *h);                        /* http_stream_tick for all streams */
+
+/* serve_http_stream.c */
+HttpStream *http_stream_new(HttpSession *s, McpVersion version, ServerRequest *q, bool general);  /* one holder; q NULL: nobody reads yet */
+void http_stream_begin(HttpStream *t);                   /* a stream from now on, whatever comes */
+/* A GET comes for it: what followed the event `after` is sent again. False: it cannot be resumed. */
+bool http_stream_resume(HttpStream *t, McpVersion version, ServerRequest *q, uint64_t after, bool replay);
+bool http_stream_answered(HttpStream *t);
+bool http_stream_open(HttpStream *t);                    /* does anybody read it? */
+void http_stream_tick(HttpStream *t, int64_t now);       /* begins, says a sign of life, closes, forgets */
+void http_stream_close(HttpStream *t);                   /* the reader gets no more */
+
+/* serve_http_post.c, serve_http_get.c: on a worker. */
+void http_post(Http *h, ServerRequest *q, const ServeWho *who);
+void http_get(Http *h, ServerRequest *q, const ServeWho *who);
+void http_delete(Http *h, ServerRequest *q, const ServeWho *who);
+
+/* serve_http_headers.c: the headers of a stateless request say what its body says. False: *code and err. */
+bool http_check_headers(Http *h, const ServerRequest *q, const RpcMessage *m, int *code, Error *err);
+bool http_accepts(const ServerRequest *q, Str type);

@@ -1,0 +1,150 @@
+/* A message comes: which era it is of decides what it must carry.
+ *
+ *   MCP-Protocol-Version 2026-07-28    stateless: headers and _meta are checked, the peer is found by token and client name
+ *   Mcp-Session-Id                     of the handshake era: its session, or 404
+ *   neither                            initialize makes a session; anything else is refused */
+#include "mcp/serve_http.h"
+#include <strings.h>
+#include "value/list.h"
+
+static Value member(Value dict, const char *name) {
+    Value *at = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(name)) : NULL;
+    return at ? *at : VALUE_GONE;
+}
+
+static Str text_or_empty(Value v) { return value_is_string(v) ? value_str(v) : STR(""); }
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CLIENT "io.modelcontextprotocol/clientInfo"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+
+/* ---- handing it on ---- */
+
+/* Gives the message to the peer. Nobody wants to answer afterwards: it was no request. */
+static void hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion version, const RpcMessage *m, Str text) {
+    McpPeer *peer = http_session_use(s);
+    if (!peer) {
+        http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "the session has ended: initialize a new one");
+        return;
+    }
+    HttpStream *t = http_stream_new(s, mcp_stateless(version) ? version : mcp_peer_version(peer), q, false);
+    if (m) mcp_peer_take_message(peer, m, version, &t->link);
+    else mcp_peer_take(peer, text, version, &t->link);
+    http_session_done(s);
+    if (atomic_load(&t->link.holders) == 2 && !http_stream_answered(t)) {  /* ours and the list's */
+        http_reply_empty(h, q, 202);
+        http_stream_close(t);
+    } else if (m && str_eq(m->method, STR("subscriptions/listen"))) {
+        http_stream_begin(t);
+    }
+    mcp_link_release(&t->link);
+}
+
+/* ---- stateless ---- */
+
+static bool invalid(int *code, Error *err, const char *what) {
+    *code = RPC_INVALID_PARAMS;
+    return error_set(err, ERR_VALIDATION, "params._meta needs \"%s\"", what);
+}
+
+static bool check_meta(const ServerRequest *q, const RpcMessage *m, int *code, Error *err) {
+    Value meta = member(m->params, "_meta"), version = member(meta, META_VERSION);
+    if (m->kind == RPC_NOTIFICATION && !value_is_dict(meta)) return true;
+    if (!value_is_string(version)) return invalid(code, err, META_VERSION);
+    if (!str_eq(value_str(version), server_header(q, STR("MCP-Protocol-Version")))) {
+        *code = MCP_HEADER_MISMATCH;
+        return error_set(err, ERR_PROTOCOL, "the header MCP-Protocol-Version and _meta name different versions");
+    }
+    if (m->kind == RPC_REQUEST && mcp_version(value_str(version)) != MCP_NONE && !value_is_dict(member(meta, META_CAPABILITIES)))
+        return invalid(code, err, META_CAPABILITIES);
+    return true;
+}
+
+static void post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
+    Error err = { 0 };
+    int code = RPC_INVALID_REQUEST;
+    bool ok = m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION;
+    if (!ok) error_set(&err, ERR_PROTOCOL, "a client sends requests and notifications, no responses");
+    ok = ok && check_meta(q, m, &code, &err) && (version == MCP_NONE || http_check_headers(h, q, m, &code, &err));
+    if (!ok) {
+        http_reply_error(h, q, 400, m->id, code, "%s", err.msg);
+        return;
+    }
+    Str client = text_or_empty(member(member(member(m->params, "_meta"), META_CLIENT), "name"));
+    HttpSession *s = http_session_stateless(h, who->id, str_sub(client, 0, 200), &err);
+    if (s) hand_on(h, s, q, version == MCP_NONE ? MCP_NONE : MCP_2026_07_28, m, STR(""));
+    else http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
+    http_session_release(s);
+}
+
+/* ---- handshake ---- */
+
+static void post_initialize(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m) {
+    Error err = { 0 };
+    HttpSession *s = http_session_new(h, who->id, &err);
+    if (!s) {
+        http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
+        return;
+    }
+    hand_on(h, s, q, MCP_NONE, m, STR(""));
+    McpPeer *peer = http_session_use(s);
+    bool failed = peer && mcp_peer_version(peer) == MCP_NONE;            /* initialize is answered at once */
+    if (peer) http_session_done(s);
+    if (failed) http_session_end(s);
+    http_session_release(s);
+}
+
+static void post_in_session(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
+    HttpSession *s = http_session_find(h, server_header(q, STR("Mcp-Session-Id")), who->id);
+    if (s) hand_on(h, s, q, version, NULL, server_body(q));
+    else http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is no such session: initialize a new one");
+    http_session_release(s);
+}
+
+/* ---- a message without a session: what is it? ---- */
+
+static void post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
+    bool has_version = server_has_header(q, STR("MCP-Protocol-Version"));
+    Str named = text_or_empty(member(member(m->params, "_meta"), META_VERSION));
+    if (mcp_stateless(version) || (has_version && version == MCP_NONE)) post_stateless(h, q, who, m, version);
+    else if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
+        http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");
+    else if (m->kind == RPC_REQUEST && str_eq(m->method, STR("initialize"))) post_initialize(h, q, who, m);
+    else http_reply_error(h, q, 400, m->id, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing: initialize first and send the one of its answer");
+}
+
+static void post_read(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
+    Heap *heap = heap_new(0);
+    RpcMessage m;
+    int code;
+    Error err = { 0 };
+    if (rpc_read(heap, server_body(q), &m, &code, &err)) post_other(h, q, who, &m, version);
+    else http_reply_error(h, q, 400, m.id, code, "%s", err.msg);
+    heap_free(heap);
+}
+
+/* ---- public ---- */
+
+static bool is_json(Str type) {
+    ptrdiff_t parameters = str_find_char(type, ';');
+    Str name = str_trim(parameters < 0 ? type : str_sub(type, 0, (size_t)parameters));
+    return name.n == 16 && strncasecmp(name.at, "application/json", 16) == 0;
+}
+
+void http_post(Http *h, ServerRequest *q, const ServeWho *who) {
+    Str date = server_header(q, STR("MCP-Protocol-Version"));
+    McpVersion version = mcp_version(date);
+    if (!is_json(server_header(q, STR("Content-Type")))) {
+        http_reply_error(h, q, 415, VALUE_GONE, RPC_INVALID_REQUEST, "the body must be application/json");
+    } else if (!http_accepts(q, STR("application/json")) || !http_accepts(q, STR("text/event-stream"))) {
+        http_reply_error(h, q, 406, VALUE_GONE, RPC_INVALID_REQUEST, "the header Accept must list application/json and text/event-stream");
+    } else if (server_count_header(q, STR("MCP-Protocol-Version")) > 1 || server_count_header(q, STR("Mcp-Session-Id")) > 1) {
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "a header is there more than once");
+    } else if (server_has_header(q, STR("Mcp-Session-Id")) && !mcp_stateless(version)) {
+        if (date.n && version == MCP_NONE)
+            http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names no version of this server");
+        else post_in_session(h, q, who, version);
+    } else {
+        post_read(h, q, who, version);
+    }
+}

@@ -1,0 +1,295 @@
+/* Questions about one request: by requests to the client (handshake versions), or by parking it until the client comes again. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "mcp/input.h"
+#include "mcp/input_state.h"
+#include "mcp/peer.h"
+#include "mcp/serve_input.h"
+#include "value/int.h"
+
+/* Somebody waits: for the responses to requests of ours, or parked. In its peer's list, on the stack of who waits. */
+typedef struct Waiter Waiter;
+struct Waiter {
+    Waiter *next;
+    int wake;                            /* an eventfd: something came */
+    Heap *heap;                          /* what came */
+    /* Requests of ours: */
+    InputAsk *asks; size_t n;
+    int64_t first;                       /* their ids go on from this one */
+    size_t left;                         /* unanswered */
+    Error *why;                          /* the first error that came instead */
+    /* or parked: */
+    McpRequest *parked;                  /* NULL: requests of ours */
+    InputId id;
+    Value responses;                     /* GONE: not yet */
+};
+
+struct McpInput {
+    pthread_mutex_t lock;                /* guards what follows, and all of the waiters */
+    uint8_t key[INPUT_KEY_BYTES];
+    Waiter *waiters;
+    size_t n_parked;
+    int64_t ids;                         /* of requests of ours */
+};
+
+static struct McpInput *input_of(McpPeer *p) {
+    pthread_mutex_lock(&p->lock);
+    if (!p->input) {
+        p->input = mem_zero(1, sizeof *p->input);
+        pthread_mutex_init(&p->input->lock, NULL);
+        random_fill(p->input->key, sizeof p->input->key);
+    }
+    struct McpInput *in = p->input;
+    pthread_mutex_unlock(&p->lock);
+    return in;
+}
+
+void serve_input_close(McpPeer *p) {
+    if (!p->input) return;
+    pthread_mutex_destroy(&p->input->lock);
+    free(p->input);
+    p->input = NULL;
+}
+
+/* ---- waiting ---- */
+
+static bool enlist(struct McpInput *in, Waiter *w, Error *err) {
+    w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (w->wake < 0) return error_set(err, ERR_IO, "eventfd: %m");
+    pthread_mutex_lock(&in->lock);
+    bool room = !w->parked || in->n_parked < MCP_PARKED_MAX;
+    if (room) {
+        w->next = in->waiters;
+        in->waiters = w;
+        in->n_parked += w->parked != NULL;
+        w->first = in->ids + 1;
+        in->ids += (int64_t)w->n;
+    }
+    pthread_mutex_unlock(&in->lock);
+    if (!room) close(w->wake);
+    return room || error_set(err, ERR_LIMIT, "%d requests wait for answers already: answer some of them first", MCP_PARKED_MAX);
+}
+
+static void delist(struct McpInput *in, Waiter *w) {
+    pthread_mutex_lock(&in->lock);
+    Waiter **at = &in->waiters;
+    while (*at && *at != w) at = &(*at)->next;
+    if (*at) {
+        *at = w->next;
+        in->n_parked -= w->parked != NULL;
+    }
+    pthread_mutex_unlock(&in->lock);
+    close(w->wake);
+}
+
+/* False: cancelled, or too late. */
+static bool wait_for(int wake, int64_t until_ns, Cancel *cancel, Error *err) {
+    for (;;) {
+        int64_t left = (until_ns - clock_mono_ns()) / 1000000;
+        int most = cancel_poll_ms(cancel);
+        struct pollfd fds[] = { { .fd = wake, .events = POLLIN }, { .fd = cancel_fd(cancel), .events = POLLIN } };
+        if (left <= 0) return error_set(err, ERR_TIMEOUT, "the client has not answered within %d minutes", MCP_PARK_MS / 60000);
+        int n = poll(fds, 2, most >= 0 && most < left ? most : (int)left);
+        if (n < 0 && errno != EINTR) return error_set(err, ERR_IO, "poll: %m");
+        if (n > 0 && fds[0].revents) return true;
+        if (!cancel_check(cancel, err)) return false;
+    }
+}
+
+static int64_t park_end(void) { return clock_mono_ns() + (int64_t)MCP_PARK_MS * 1000000; }
+
+/* ---- handshake versions: a request to the client ---- */
+
+static bool send_to(McpLink *link, McpPeer *p, Str message) {
+    if (link) return link->send(link, message, false);
+    return peer_send_general(p, message), true;
+}
+
+static void send_questions(McpLink *link, McpPeer *p, const Waiter *w, Value related) {
+    Buf out = { 0 };
+    for (size_t i = 0; i < w->n; i++) {
+        Error err;
+        if (!value_is_gone(related)) dict_put_str(w->heap, value_dict(w->asks[i].params), STR("_meta"), related, &err);
+        buf_reset(&out);
+        rpc_write_request(&out, value_from_small(w->first + (int64_t)i), str_from(input_method(w->asks[i].kind)), w->asks[i].params);
+        send_to(link, p, buf_str(&out));
+    }
+    buf_clear(&out);
+}
+
+/* Whoever asked has gone: the client need not answer any more. */
+static void take_back(McpLink *link, McpPeer *p, struct McpInput *in, const Waiter *w) {
+    Buf out = { 0 };
+    for (size_t i = 0; i < w->n; i++) {
+        pthread_mutex_lock(&in->lock);
+        bool open = value_is_gone(w->asks[i].answer);
+        pthread_mutex_unlock(&in->lock);
+        if (!open) continue;
+        buf_reset(&out);
+        buf_add_fmt(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%lld}}", (long long)(w->first + (int64_t)i));
+        send_to(link, p, buf_str(&out));
+    }
+    buf_clear(&out);
+}
+
+static bool all_fit(InputAsk *asks, size_t n, Error *err) {
+    for (size_t i = 0; i < n; i++)
+        if (!value_is_gone(asks[i].answer) && !input_fits(&asks[i], asks[i].answer, err))
+            return error_wrap(err, "the client's answer to %s", input_method(asks[i].kind));
+    return true;
+}
+
+/* An elicitation that the client refuses with an error is one that nobody has answered. */
+static bool take_refusal(const Waiter *w, Error *err) {
+    for (size_t i = 0; i < w->n; i++)
+        if (value_is_gone(w->asks[i].answer) && w->asks[i].kind == INPUT_SAMPLE) return *err = *w->why, false;
+    return true;
+}
+
+bool input_request(McpPeer *p, McpLink *link, Value related, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+    struct McpInput *in = input_of(p);
+    Error why = { 0 };
+    Waiter w = { .heap = h, .asks = asks, .n = n, .left = n, .why = &why };
+    if (!enlist(in, &w, err)) return false;
+    send_questions(link, p, &w, related);
+    bool ok = wait_for(w.wake, park_end(), cancel, err);
+    if (!ok) take_back(link, p, in, &w);
+    delist(in, &w);
+    return ok && (why.kind == ERR_NONE || take_refusal(&w, err)) && all_fit(asks, n, err);
+}
+
+void serve_input_response(McpPeer *p, const RpcMessage *m) {
+    struct McpInput *in = input_of(p);
+    int64_t id;
+    if (!value_is_int(m->id) || !int_to_i64(m->id, &id)) return;
+    pthread_mutex_lock(&in->lock);
+    Waiter *w = in->waiters;
+    while (w && (w->parked || id < w->first || id >= w->first + (int64_t)w->n)) w = w->next;
+    InputAsk *ask = w ? &w->asks[id - w->first] : NULL;
+    if (ask && value_is_gone(ask->answer) && w->left) {
+        Error err = { 0 };
+        bool ok = m->kind == RPC_RESULT && value_copy_all_into(w->heap, m->result, &ask->answer, &err);
+        if (!ok && w->why->kind == ERR_NONE)
+            error_set(w->why, ERR_PROTOCOL, "the client refuses %s: " STR_FMT, input_method(ask->kind), STR_ARG(m->kind == RPC_ERROR ? m->message : str_from(err.msg)));
+        uint64_t one = 1;
+        if (--w->left == 0 && write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+    }
+    pthread_mutex_unlock(&in->lock);
+}
+
+/* ---- stateless versions: parked ---- */
+
+static bool make_result(McpRequest *q, struct McpInput *in, const Waiter *w, const InputAsk *asks, size_t n, Heap *h, Value *out, Error *err) {
+    Buf state = { 0 };
+    Value requests;
+    Dict *d = dict_new(h, 2, err);
+    bool ok = d && input_state_write(in->key, &w->id, q->method, q->params, &state, err) && input_requests(h, asks, n, &requests, err) &&
+              dict_put_str(h, d, STR("inputRequests"), requests, err) && dict_put_text(h, d, "requestState", buf_str(&state), err);
+    buf_clear(&state);
+    if (ok) *out = value_from_object(d);
+    return ok;
+}
+
+/* Those that fit; what does not is asked again. */
+static bool take_responses(InputAsk *asks, size_t n, Value responses, bool asked, Heap *h, Error *err) {
+    for (size_t i = 0; i < n; i++) {
+        Value *v = value_is_dict(responses) ? dict_find_str(value_dict(responses), asks[i].key) : NULL;
+        Error why = { 0 };
+        if (!v || !value_is_gone(asks[i].answer) || (asks[i].fresh && !asked)) continue;
+        if (input_fits(&asks[i], *v, &why)) {
+            if (!value_copy_all_into(h, *v, &asks[i].answer, err)) return false;
+        } else if (why.kind != ERR_PROTOCOL) {
+            return *err = why, false;
+        }
+    }
+    return true;
+}
+
+static bool all_answered(const InputAsk *asks, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (value_is_gone(asks[i].answer)) return false;
+    return true;
+}
+
+static bool park(McpRequest *q, struct McpInput *in, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+    Waiter w = { .parked = q, .heap = heap_new(0), .responses = VALUE_GONE };
+    Value result;
+    bool ok = false;
+    random_fill(w.id.bytes, sizeof w.id.bytes);
+    if (make_result(q, in, &w, asks, n, h, &result, err) && enlist(in, &w, err)) {
+        serve_park(q, result);
+        serve_wait(q);
+        ok = wait_for(w.wake, park_end(), cancel, err);
+        delist(in, &w);
+        serve_go_on(q);
+        ok = ok && take_responses(asks, n, w.responses, true, h, err);
+    }
+    heap_free(w.heap);
+    return ok;
+}
+
+static bool ask_parked(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+    struct McpInput *in = input_of(q->peer);
+    Value *given = serve_param(q, "inputResponses");
+    if (given && !take_responses(asks, n, *given, false, h, err)) return false;
+    while (!all_answered(asks, n))
+        if (!park(q, in, asks, n, h, cancel, err)) return false;
+    return true;
+}
+
+bool serve_input_resume(McpRequest *q, Error *err) {
+    struct McpInput *in = input_of(q->peer);
+    Value *state = serve_param(q, "requestState"), *responses = serve_param(q, "inputResponses");
+    InputId id;
+    Error why = { 0 };
+    if (responses && !value_is_dict(*responses)) return error_set(err, ERR_VALIDATION, "inputResponses must be an object");
+    if (!value_is_string(*state) || !input_state_read(in->key, value_str(*state), q->method, q->params, &id, &why)) {
+        if (why.kind != ERR_NONE) return *err = why, false;
+        return error_set(err, ERR_VALIDATION, "requestState was not given for this request, or has been changed: call again without it");
+    }
+    pthread_mutex_lock(&in->lock);
+    Waiter **at = &in->waiters;
+    while (*at && (!(*at)->parked || memcmp((*at)->id.bytes, id.bytes, INPUT_ID_BYTES) != 0)) at = &(*at)->next;
+    Waiter *w = *at;
+    bool ok = w && (!responses || value_copy_all_into(w->heap, *responses, &w->responses, err));
+    if (ok) {
+        uint64_t one = 1;
+        *at = w->next;                   /* found once */
+        in->n_parked--;
+        serve_unpark(w->parked, q);
+        if (write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+    }
+    pthread_mutex_unlock(&in->lock);
+    if (!w) return error_set(err, ERR_VALIDATION, "requestState has been used already, or its time is over: call again without it");
+    return ok;
+}
+
+/* ---- both ---- */
+
+bool serve_input_offered(McpRequest *q, InputKind kind) { return input_offered(q->client, q->version, kind); }
+
+static bool may_park(const McpRequest *q) {
+    return str_eq(q->method, STR("tools/call")) || str_eq(q->method, STR("prompts/get")) || str_eq(q->method, STR("resources/read"));
+}
+
+bool input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+    unsigned counter = 0;
+    for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
+    if (!input_name(h, asks, n, &counter, err)) return false;
+    if (mcp_stateless(q->version)) {
+        if (!may_park(q)) return error_set(err, ERR_PROTOCOL, "nothing can be asked about " STR_FMT, STR_ARG(q->method));
+        return ask_parked(q, asks, n, h, cancel, err);
+    }
+    serve_wait(q);
+    bool ok = input_request(q->peer, q->link, VALUE_GONE, asks, n, h, cancel, err);
+    serve_go_on(q);
+    return ok;
+}
+
+bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err) { return input_ask(q, asks, n, q->heap, cancel, err); }

@@ -1,0 +1,103 @@
+#include "mcp/serve_output.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+enum { GATHER_MAX = 64 << 10, PIECE = 4096, LAST_WORDS_MS = 1000 };
+
+/* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
+ * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */
+struct ServeOutput {
+    int fd;
+    bool own, socket, small;
+    Cancel *stop;
+    pthread_mutex_t lock;
+    Buf waiting;
+    _Atomic bool held, gone;
+};
+
+ServeOutput *serve_output_new(int fd, Cancel *stop) {
+    ServeOutput *o = mem_zero(1, sizeof *o);
+    struct stat st;
+    pthread_mutex_init(&o->lock, NULL);
+    o->fd = fd;
+    o->stop = stop;
+    if (fstat(fd, &st) != 0) return o;
+    o->socket = S_ISSOCK(st.st_mode);
+    if (S_ISFIFO(st.st_mode)) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int again = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        o->own = again >= 0;
+        o->small = !o->own;
+        if (o->own) o->fd = again;
+    }
+    return o;
+}
+
+static ssize_t write_some(ServeOutput *o, Str s) {
+    if (o->socket) return send(o->fd, s.at, s.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return write(o->fd, s.at, o->small && s.n > PIECE ? PIECE : s.n);
+}
+
+/* False: it will not become ready. */
+static bool wait_until_ready(ServeOutput *o) {
+    bool stopping = cancel_expired(o->stop);
+    struct pollfd fds[] = { { o->fd, POLLOUT, 0 }, { stopping ? -1 : cancel_fd(o->stop), POLLIN, 0 } };
+    int n = poll(fds, 2, stopping ? LAST_WORDS_MS : cancel_poll_ms(o->stop));
+    return (n < 0 && errno == EINTR) || !stopping || n > 0;
+}
+
+static void write_all(ServeOutput *o) {
+    Str rest = buf_str(&o->waiting);
+    while (rest.n && !o->gone) {
+        if (o->small && !wait_until_ready(o)) o->gone = true;
+        ssize_t n = o->gone ? -1 : write_some(o, rest);
+        if (n > 0) rest = str_sub(rest, (size_t)n, rest.n);
+        else if (o->gone || (errno != EAGAIN && errno != EINTR)) o->gone = true;
+        else if (errno == EAGAIN && !wait_until_ready(o)) o->gone = true;
+    }
+    if (o->waiting.cap > 16 * GATHER_MAX) buf_clear(&o->waiting);
+    else buf_reset(&o->waiting);
+}
+
+bool serve_output_add(ServeOutput *o, Str line) {
+    if (o->gone) return false;
+    pthread_mutex_lock(&o->lock);
+    buf_add(&o->waiting, line);
+    buf_add_char(&o->waiting, '\n');
+    if (!o->held || o->waiting.n > GATHER_MAX) write_all(o);
+    pthread_mutex_unlock(&o->lock);
+    return !o->gone;
+}
+
+void serve_output_hold(ServeOutput *o, bool held) {
+    o->held = held;
+    if (!held) serve_output_flush(o);
+}
+
+void serve_output_flush(ServeOutput *o) {
+    pthread_mutex_lock(&o->lock);
+    write_all(o);
+    pthread_mutex_unlock(&o->lock);
+}
+
+bool serve_output_gone(ServeOutput *o) {
+    struct pollfd fd = { o->fd, 0, 0 };
+    return o->gone || (poll(&fd, 1, 0) > 0 && (fd.revents & (POLLERR | POLLHUP)));
+}
+
+void serve_output_free(ServeOutput *o) {
+    serve_output_flush(o);
+    if (o->own) close(o->fd);
+    buf_clear(&o->waiting);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
+}

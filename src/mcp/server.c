@@ -1,0 +1,107 @@
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "mcp/peer.h"
+
+enum { AT_WORK = 32 };                   /* requests that are worked on at the same time */
+
+/* ---- links ---- */
+
+void mcp_link_keep(McpLink *l) { atomic_fetch_add_explicit(&l->holders, 1, memory_order_relaxed); }
+
+void mcp_link_release(McpLink *l) {
+    if (l && atomic_fetch_sub_explicit(&l->holders, 1, memory_order_acq_rel) == 1) l->free(l);
+}
+
+/* ---- projects ---- */
+
+static void project_close(ServeProject *p) {
+    for (int v = 0; v < MCP_NONE; v++) {
+        buf_clear(&p->tools[v].text);
+        free(p->tools[v].shown);
+    }
+    pthread_mutex_destroy(&p->lock);
+    agent_set_free(p->agents);
+    mcp_servers_stop(p->servers);
+    runtime_close(p->rt);
+    mcp_servers_free(p->servers);
+    free(p);
+}
+
+ServeProject *serve_project(McpServer *s) {
+    pthread_mutex_lock(&s->lock);
+    ServeProject *p = s->project;
+    p->holders++;
+    pthread_mutex_unlock(&s->lock);
+    return p;
+}
+
+void serve_project_release(McpServer *s, ServeProject *p) {
+    pthread_mutex_lock(&s->lock);
+    bool last = --p->holders == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (last) project_close(p);
+}
+
+void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
+    ServeProject *p = mem_zero(1, sizeof *p), *old;
+    Error err = { 0 };
+    *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
+    pthread_mutex_init(&p->lock, NULL);
+    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) mcp_servers_list(p->servers, NULL);
+    else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; tools of other servers are not there", err.msg);
+    pthread_mutex_lock(&s->lock);
+    old = s->project;
+    s->project = p;
+    pthread_mutex_unlock(&s->lock);
+    if (old) serve_project_release(s, old);
+}
+
+/* ---- the server ---- */
+
+bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err) {
+    Runtime *rt;
+    Agents *agents;
+    if (!runtime_open(&config->runtime, &rt, problems, err)) return false;
+    if (!agent_set_new(rt, &(AgentsConfig){ 0 }, &agents, err)) return runtime_close(rt), false;     /* delegate is a tool too */
+    McpServer *s = mem_zero(1, sizeof *s);
+    s->config = *config;
+    s->crew = crew_new(AT_WORK);
+    pthread_mutex_init(&s->lock, NULL);
+    serve_project_set(s, rt, agents);
+    *out = s;
+    return true;
+}
+
+void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx) {
+    pthread_mutex_lock(&s->lock);
+    for (McpPeer *p = s->peers; p; p = p->next) each(ctx, p);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void free_spare(McpServer *s) {
+    for (Flight *f = s->spare, *next; f; f = next) {
+        next = f->next;
+        heap_free(f->q.heap);
+        buf_clear(&f->q.text);
+        buf_clear(&f->out);
+        free(f);
+    }
+}
+
+void mcp_server_close(McpServer *s, int64_t grace_ms) {
+    if (!s) return;
+    int64_t until = clock_mono_ns() + grace_ms * 1000000;
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_mutex_unlock(&s->lock);
+    while (s->peers) {                                   /* nobody adds one now */
+        int64_t left = (until - clock_mono_ns()) / 1000000;
+        mcp_peer_close(s->peers, left > 0 ? left : 0);
+    }
+    crew_free(s->crew);
+    free_spare(s);
+    serve_project_release(s, s->project);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

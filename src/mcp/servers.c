@@ -1,0 +1,163 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/pool.h"
+#include "mcp/servers_inside.h"
+
+Server *servers_find(McpServers *m, Str name) {
+    for (size_t i = 0; i < m->n; i++)
+        if (str_eq(m->servers[i].def->name, name)) return &m->servers[i];
+    return NULL;
+}
+
+/* ---- making ---- */
+
+/* Faces come first: the raw name of a tool that has one stays hidden. */
+static bool add_faces(McpServers *m, Error *err) {
+    const Project *p = runtime_project(m->rt);
+    for (size_t i = 0; i < p->n_tools; i++)
+        if (p->tools[i].kind == TOOL_MCP && !servers_add_face(servers_find(m, p->tools[i].server), m, &p->tools[i], err)) return false;
+    return true;
+}
+
+bool mcp_servers_new(Runtime *rt, const McpServersConfig *config, McpServers **out, Error *err) {
+    const Project *p = runtime_project(rt);
+    McpServers *m = mem_zero(1, sizeof *m);
+    m->rt = rt;
+    m->config = *config;
+    m->stop = cancel_new(NULL, 0);
+    m->n = p->n_servers;
+    m->servers = mem_zero(m->n + 1, sizeof *m->servers);
+    for (size_t i = 0; i < m->n; i++) {
+        Server *s = &m->servers[i];
+        s->all = m;
+        s->def = &p->servers[i];
+        pthread_mutex_init(&s->lock, NULL);
+        pthread_cond_init(&s->changed, NULL);
+    }
+    bool ok = add_faces(m, err);
+    for (size_t i = 0; ok && i < m->n; i++) ok = servers_hash(&m->servers[i], err) && servers_load(&m->servers[i], err);
+    if (ok) *out = m;
+    else mcp_servers_free(m);
+    return ok;
+}
+
+/* ---- ending ---- */
+
+static void stop_one(void *arg) {
+    Server *s = arg;
+    pthread_mutex_lock(&s->lock);
+    ServerLink *l = s->link;
+    s->link = NULL;
+    if (l) l->dropped = true;
+    if (l) l->users++;
+    pthread_mutex_unlock(&s->lock);
+    if (l) servers_give(s, l);
+}
+
+void mcp_servers_stop(McpServers *m) {
+    if (!m) return;
+    Error err;
+    cancel_fire(m->stop);
+    if (m->n == 0) return;
+    Pool *pool = pool_new(m->n);
+    for (size_t i = 0; i < m->n; i++)
+        if (!pool_add(pool, stop_one, &m->servers[i], &err)) stop_one(&m->servers[i]);
+    pool_free(pool);
+}
+
+void mcp_servers_free(McpServers *m) {
+    if (!m) return;
+    for (size_t i = 0; i < m->n; i++) {
+        Server *s = &m->servers[i];
+        for (size_t k = 0; k < s->tools.n; k++) servers_tool_free(s->tools.at[k]);
+        VEC_CLEAR(&s->tools);
+        oauth_free(s->oauth);
+        arena_clear(&s->arena);
+        pthread_mutex_destroy(&s->lock);
+        pthread_cond_destroy(&s->changed);
+    }
+    cancel_free(m->stop);
+    arena_clear(&m->arena);
+    free(m->servers);
+    free(m);
+}
+
+/* ---- listing ---- */
+
+typedef struct Listing { Server *server; Cancel *cancel; } Listing;
+
+static bool wanted(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    bool want = !s->listed;
+    pthread_mutex_unlock(&s->lock);
+    return want;
+}
+
+static void list_one(void *arg) {
+    Listing *l = arg;
+    Server *s = l->server;
+    ServerLink *link;
+    Error err = { 0 };
+    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(l->cancel, s->def->timeout_ms * 1000000) : NULL;
+    if (servers_take(s, own ? own : l->cancel, &link, &err)) servers_give(s, link);
+    else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s; its tools are not there", err.msg);
+    cancel_free(own);
+}
+
+void mcp_servers_list(McpServers *m, Cancel *cancel) {
+    if (!m) return;
+    size_t n = 0;
+    Error err;
+    Listing *all = mem_alloc((m->n + 1) * sizeof *all);
+    for (size_t i = 0; i < m->n; i++)
+        if (wanted(&m->servers[i])) all[n++] = (Listing){ &m->servers[i], cancel };
+    Pool *pool = n > 1 ? pool_new(n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!pool || !pool_add(pool, list_one, &all[i], &err)) list_one(&all[i]);
+    if (pool) pool_free(pool);
+    free(all);
+}
+
+void mcp_servers_list_for(McpServers *m, Str tool, Cancel *cancel) {
+    bool raw = str_starts(tool, STR("mcp:")), alias = str_starts(tool, STR("mcp__"));
+    if (!m || (!raw && !alias)) return;
+    Str rest = str_sub(tool, raw ? 4 : 5, tool.n);
+    for (size_t i = 0; i < m->n; i++) {
+        Str name = m->servers[i].def->name, end = raw ? STR(":") : STR("__");
+        if (str_starts(rest, name) && str_starts(str_sub(rest, name.n, rest.n), end) && wanted(&m->servers[i])) list_one(&(Listing){ &m->servers[i], cancel });
+    }
+}
+
+bool mcp_servers_ask(McpServers *m, Str server, Cancel *cancel, Error *err) {
+    Server *s = servers_find(m, server);
+    ServerLink *link;
+    if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
+    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL;
+    bool ok = servers_take(s, own ? own : cancel, &link, err);
+    if (ok) servers_give(s, link);
+    cancel_free(own);
+    return ok;
+}
+
+/* ---- asking ---- */
+
+size_t mcp_servers_count(const McpServers *m) { return m ? m->n : 0; }
+
+McpServerFacts mcp_servers_facts(McpServers *m, size_t i) {
+    Server *s = &m->servers[i];
+    McpServerFacts f = { .def = s->def };
+    pthread_mutex_lock(&s->lock);
+    f.approved = s->approved;
+    f.listed = s->listed;
+    f.running = s->link && mcp_client_alive(s->link->client);
+    for (size_t k = 0; k < s->tools.n; k++) {
+        const ServerTool *t = s->tools.at[k];
+        f.tools += t->pin.n && !t->gone && t->registered.n;
+        f.held += t->changed.n > 0;
+    }
+    f.instructions = s->instructions;
+    if (s->failures) snprintf(f.problem, sizeof f.problem, "%.290s", s->why.msg);
+    pthread_mutex_unlock(&s->lock);
+    return f;
+}

@@ -1,0 +1,253 @@
+/* One server's connection: what it is started with, again after it has ended, and who uses it. */
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+#include "artifact/environment.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "mcp/servers_inside.h"
+
+/* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
+enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20 };
+
+/* ---- what it is started with ---- */
+
+static void add_secret(void *ctx, Str value) { redact_add_value(runtime_redactor(((Server *)ctx)->all->rt), value); }
+
+static bool expand(Server *s, const char *what, Value map, const char *between, const char ***out, size_t *n, Error *err) {
+    size_t max = value_is_dict(map) ? value_dict(map)->n : 0;
+    Entry *e;
+    *out = ARENA_ARRAY(&s->arena, const char *, max + 1);
+    *n = 0;
+    for (uint32_t i = 0; max && dict_next(value_dict(map), &i, &e);) {
+        Buf text = { 0 };
+        if (!value_is_string(e->value)) continue;
+        buf_add(&text, value_str(e->key));
+        buf_add(&text, str_from(between));
+        bool ok = environment_expand(value_str(e->value), &text, add_secret, s, err);
+        if (ok) (*out)[(*n)++] = arena_str(&s->arena, buf_str(&text)).at;
+        buf_clear(&text);
+        if (!ok) return error_wrap(err, "server " STR_FMT ": %s", STR_ARG(s->def->name), what);
+    }
+    return true;
+}
+
+static bool set_headers(Server *s, Error *err) {
+    const char **lines;
+    size_t n;
+    if (!expand(s, "headers", s->def->headers, ":", &lines, &n, err)) return false;
+    ClientHeader *headers = ARENA_ARRAY(&s->arena, ClientHeader, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        Str line = str_from(lines[i]);
+        size_t colon = (size_t)str_find_char(line, ':');
+        headers[i] = (ClientHeader){ arena_str(&s->arena, str_sub(line, 0, colon)), str_sub(line, colon + 1, line.n) };
+    }
+    s->config.headers = headers;
+    s->config.n_headers = n;
+    return true;
+}
+
+static bool browse(void *ctx, Str url, Error *err) {
+    const McpServersConfig *c = &((Server *)ctx)->all->config;
+    return c->browse(c->ctx, url, err);
+}
+
+/* Hosts of an https server that it sends us to for a token must be public ones; what runs on this machine may name others of it. */
+static bool set_url(Server *s, Error *err) {
+    Runtime *rt = s->all->rt;
+    bool here = str_starts(s->def->url, STR("http://"));
+    Error why = { 0 };
+    Store *store = runtime_store(rt, &why);
+    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
+                      .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
+    s->config.http = runtime_client(rt);
+    s->oauth = oauth_new(&o, err);
+    if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
+    if (!set_headers(s, err)) return false;
+    if (!oauth_is_given(s->config.headers, s->config.n_headers)) s->config.oauth = s->oauth;
+    return true;
+}
+
+static const char *const *add_roots(Server *s, const char *const *base, StrList more, const char *what, Error *err) {
+    size_t n = 0;
+    char real[PATH_MAX];
+    while (base && base[n]) n++;
+    const char **out = ARENA_ARRAY(&s->arena, const char *, n + more.n + 1);
+    if (n) memcpy(out, base, n * sizeof *out);
+    for (size_t i = 0; i < more.n; i++) {
+        if (!sandbox_root(s->rules.workspace, runtime_path(s->all->rt, more.at[i], &s->arena), real, err)) {
+            error_wrap(err, "server " STR_FMT ": %s[%zu]", STR_ARG(s->def->name), what, i);
+            return NULL;
+        }
+        out[n++] = arena_str(&s->arena, str_from(real)).at;
+    }
+    return out;
+}
+
+/* The network is the entry's to open; a project that lists its hosts keeps a program to those. */
+static bool set_program(Server *s, Error *err) {
+    const char **env;
+    size_t n;
+    if (!runtime_rules(s->all->rt, &s->rules, err)) return false;
+    if (!s->def->network) s->rules.net = SANDBOX_NET_NONE;
+    else if (s->rules.net == SANDBOX_NET_NONE) s->rules.net = SANDBOX_NET_OPEN;
+    if (!(s->rules.read_roots = add_roots(s, s->rules.read_roots, s->def->read_roots, "read_roots", err))) return false;
+    if (!(s->rules.write_roots = add_roots(s, s->rules.write_roots, s->def->write_roots, "write_roots", err))) return false;
+    if (!expand(s, "env", s->def->env, "=", &env, &n, err)) return false;
+    s->config.sandbox = runtime_sandbox(s->all->rt);
+    s->config.rules = &s->rules;
+    s->config.env = env;
+    if (s->def->cwd.n) s->config.cwd = runtime_path(s->all->rt, s->def->cwd, &s->arena);
+    return true;
+}
+
+static bool configure(Server *s, Error *err) {
+    if (s->configured) return true;
+    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .program = s->all->config.program, .log = runtime_log(s->all->rt) };
+    servers_answers(s, &s->config.answers);
+    pthread_mutex_lock(&s->lock);
+    bool ok = s->def->url.n ? set_url(s, err) : set_program(s, err);
+    pthread_mutex_unlock(&s->lock);
+    return s->configured = ok;
+}
+
+/* ---- opening ---- */
+
+/* A program that goes on could write protected files at any time: it counts as at work for all its life. */
+static bool open_link(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
+    Runtime *rt = s->all->rt;
+    bool program = !s->def->url.n, guarded = program && runtime_guard(rt, true, err);
+    McpClient *client;
+    if (program && !guarded) return false;
+    if (!configure(s, err) || !mcp_client_open(&s->config, cancel, &client, err)) {
+        if (guarded) runtime_unguard(rt);
+        return false;
+    }
+    ServerLink *l = mem_zero(1, sizeof *l);
+    *l = (ServerLink){ .client = client, .users = 1, .guarded = guarded, .opened_ns = clock_mono_ns() };
+    *out = l;
+    return true;
+}
+
+static void close_link(Server *s, ServerLink *l) {
+    Error err = { 0 };
+    mcp_client_close(l->client);
+    if (l->guarded && !runtime_verify(s->all->rt, &err)) LOG_WRITE(runtime_log(s->all->rt), LOG_ERROR, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    if (l->guarded) runtime_unguard(s->all->rt);
+    free(l);
+}
+
+void servers_give(Server *s, ServerLink *l) {
+    pthread_mutex_lock(&s->lock);
+    bool last = --l->users == 0 && l->dropped;
+    pthread_mutex_unlock(&s->lock);
+    if (last) close_link(s, l);
+}
+
+/* Under the lock. */
+static void note_failure(Server *s, const Error *why, bool young) {
+    s->failures = young ? s->failures + 1 : 1;
+    int64_t ms = BACKOFF_MS;
+    for (int i = 1; i < s->failures && ms < BACKOFF_MAX_MS; i++) ms *= 2;
+    s->not_before_ns = clock_mono_ns() + (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * 1000000;
+    s->why = *why;
+}
+
+/* Under the lock: a connection that is dead is nobody's any more. */
+static ServerLink *drop_dead(Server *s) {
+    ServerLink *l = s->link;
+    Error why = { 0 };
+    if (!l || mcp_client_alive(l->client)) return NULL;
+    s->link = NULL;
+    l->dropped = true;
+    error_set(&why, ERR_IO, "server " STR_FMT " has ended", STR_ARG(s->def->name));
+    note_failure(s, &why, clock_mono_ns() - l->opened_ns < (int64_t)YOUNG_MS * 1000000);
+    return l->users == 0 ? l : NULL;
+}
+
+static bool approved(Server *s, Error *err) {
+    return s->approved || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
+                                    STR_ARG(s->def->name), STR_ARG(s->def->name));
+}
+
+/* Waits for its turn when that is soon. */
+static bool wait_turn(Server *s, Cancel *cancel, Error *err) {
+    pthread_mutex_lock(&s->lock);
+    int64_t wait = s->not_before_ns - clock_mono_ns();
+    Error why = s->why;
+    int failures = s->failures;
+    pthread_mutex_unlock(&s->lock);
+    if (wait <= 0) return true;
+    if (wait > (int64_t)WAIT_MS * 1000000)
+        return error_set(err, ERR_IO, "%.700s (%d times in a row); it is tried again in %lld s", why.msg, failures, (long long)(wait / 1000000000 + 1));
+    return cancel_sleep(cancel, wait, err);
+}
+
+bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
+    Heap *h = heap_new(0);
+    List *tools = NULL;
+    Value *offers = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("capabilities"));
+    bool none = offers && value_is_dict(*offers) && !dict_find_str(value_dict(*offers), STR("tools"));
+    atomic_store(&s->stale, false);
+    bool ok = none || mcp_client_list(l->client, STR("tools/list"), STR("tools"), cancel, h, &tools, err);
+    if (ok && !tools) ok = (tools = list_new(h, 0, err)) != NULL;
+    if (ok) {
+        Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
+        pthread_mutex_lock(&s->lock);
+        if (words && value_is_string(*words)) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        servers_apply(s, tools);
+        s->listed = true;
+        servers_save(s);
+        pthread_mutex_unlock(&s->lock);
+    }
+    heap_free(h);
+    return ok;
+}
+
+/* What was not compared with the pins is not used: so nobody else gets it before it is. */
+static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
+    Error why = { 0 };
+    ServerLink *l = NULL;
+    bool ok = wait_turn(s, cancel, &why) && open_link(s, cancel, &l, &why);
+    if (ok && !servers_list(s, l, cancel, &why)) ok = false, close_link(s, l);
+    pthread_mutex_lock(&s->lock);
+    s->opening = false;
+    if (ok) s->link = l;
+    else if (why.kind != ERR_CANCELLED && s->not_before_ns <= clock_mono_ns()) note_failure(s, &why, true);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (ok) *out = l;
+    else if (err) *err = why;
+    return ok;
+}
+
+/* Somebody else opens it: wakes now and then to ask the token. */
+static void wait_a_little(Server *s) {
+    int64_t until = clock_wall_ns() + (int64_t)WAKE_MS * 1000000;
+    struct timespec t = { until / 1000000000, until % 1000000000 };
+    pthread_cond_timedwait(&s->changed, &s->lock, &t);
+}
+
+static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error *err) {
+    ServerLink *dead = NULL;
+    bool ok = true, mine = false;
+    pthread_mutex_lock(&s->lock);
+    ok = approved(s, err);
+    while (ok && s->opening && (ok = cancel_check(cancel, err))) wait_a_little(s);
+    if (ok) dead = drop_dead(s);
+    if (ok && s->link) s->link->users++, *out = s->link;
+    else if (ok) s->opening = mine = true;
+    pthread_mutex_unlock(&s->lock);
+    if (dead) close_link(s, dead);
+    *fresh = mine;
+    return ok && (!mine || open_now(s, cancel, out, err));
+}
+
+bool servers_take(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
+    bool fresh;
+    ServerLink *l;
+    if (!take(s, cancel, &l, &fresh, err)) return false;
+    if (!fresh && atomic_load(&s->stale) && !servers_list(s, l, cancel, err)) return servers_give(s, l), false;
+    *out = l;
+    return true;
+}

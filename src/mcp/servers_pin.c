@@ -1,0 +1,205 @@
+/* What is kept of a server between programs, as notes of the store: its tools as they were first seen, what changed since, and that a person has
+ * approved its entry. */
+#include "base/diff.h"
+#include "base/digest.h"
+#include "mcp/client_inside.h"
+#include "mcp/servers_inside.h"
+
+#define SCOPE STR("mcp")
+
+/* ---- the entry ---- */
+
+static void add_list(Buf *b, const char *key, StrList list) {
+    buf_add_fmt(b, "\"%s\":[", key);
+    for (size_t i = 0; i < list.n; i++) {
+        if (i) buf_add_char(b, ',');
+        json_write_string(b, list.at[i], false);
+    }
+    buf_add(b, STR("],"));
+}
+
+static void add_map(Buf *b, const char *key, Value map) {
+    Error err;
+    buf_add_fmt(b, "\"%s\":", key);
+    if (!value_is_dict(map) || !json_write(b, map, &(JsonWrite){ .sort_keys = true }, &err)) buf_add(b, STR("{}"));
+    buf_add_char(b, ',');
+}
+
+static void entry_text(const ServerDef *d, Buf *b) {
+    buf_add(b, STR("{\"command\":"));
+    json_write_string(b, d->command, false);
+    buf_add(b, STR(",\"url\":"));
+    json_write_string(b, d->url, false);
+    buf_add(b, STR(",\"cwd\":"));
+    json_write_string(b, d->cwd, false);
+    buf_add_char(b, ',');
+    add_list(b, "args", d->args);
+    add_map(b, "env", d->env);
+    add_map(b, "headers", d->headers);
+    add_map(b, "oauth", d->oauth);
+    add_list(b, "read_roots", d->read_roots);
+    add_list(b, "write_roots", d->write_roots);
+    add_list(b, "allow", d->allow);
+    buf_add_fmt(b, "\"network\":%s,\"trust\":%s}", d->network ? "true" : "false", d->trust_annotations ? "true" : "false");
+}
+
+bool servers_hash(Server *s, Error *err) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    Buf text = { 0 }, hex = { 0 };
+    entry_text(s->def, &text);
+    bool ok = digest_sha256(buf_str(&text), digest, err);
+    if (ok) digest_hex(digest, sizeof digest, &hex);
+    if (ok) memcpy(s->hash, hex.at, sizeof s->hash);
+    buf_clear(&text);
+    buf_clear(&hex);
+    return ok;
+}
+
+/* ---- reading ---- */
+
+static Str key_of(Server *s, const char *what) { return str_from(arena_fmt(&s->arena, "%s:" STR_FMT, what, STR_ARG(s->def->name))); }
+
+static bool load_approval(Server *s, Store *store, Error *err) {
+    Buf text = { 0 };
+    bool found = false, ok = true;
+    s->approved = !s->def->needs_approval;
+    if (!s->approved && store) ok = store_note_get(store, SCOPE, key_of(s, "approved"), &text, &found, err);
+    if (found) s->approved = str_eq(buf_str(&text), str_from(s->hash));
+    buf_clear(&text);
+    return ok;
+}
+
+/* A note that cannot be read is none: the server is listed anew. Tools of an entry that has changed are another server's. */
+static void load_pins(Server *s, Value list, bool gone) {
+    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
+        Buf text = { 0 };
+        servers_tool_text(value_list(list)->at[i], &text);
+        servers_add_pinned(s, value_list(list)->at[i], buf_str(&text), gone);
+        buf_clear(&text);
+    }
+}
+
+static void load_tools(Server *s, Value root) {
+    Value changed = client_member(root, "changed");
+    if (!str_eq(client_text(root, "entry"), str_from(s->hash))) return;
+    load_pins(s, client_member(root, "tools"), false);
+    load_pins(s, client_member(root, "gone"), true);
+    for (uint32_t i = 0; value_is_list(changed) && i < value_list(changed)->n; i++) {
+        ServerTool *t = servers_tool(s, client_text(value_list(changed)->at[i], "name"));
+        Buf text = { 0 };
+        servers_tool_text(value_list(changed)->at[i], &text);
+        if (t) t->changed = arena_str(&s->arena, buf_str(&text));
+        if (t && t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, true);
+        buf_clear(&text);
+    }
+    s->instructions = arena_str(&s->arena, client_text(root, "instructions"));
+    s->listed = true;
+}
+
+bool servers_load(Server *s, Error *err) {
+    Error why = { 0 };
+    Store *store = runtime_store(s->all->rt, &why);
+    Buf text = { 0 };
+    bool found = false;
+    if (!store && why.kind != ERR_NONE) return *err = why, false;
+    if (!load_approval(s, store, err)) return false;
+    bool ok = !store || store_note_get(store, SCOPE, key_of(s, "tools"), &text, &found, err);
+    Heap *h = heap_new(0);
+    Value root;
+    pthread_mutex_lock(&s->lock);
+    if (ok && found && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &why)) load_tools(s, root);
+    pthread_mutex_unlock(&s->lock);
+    heap_free(h);
+    buf_clear(&text);
+    return ok;
+}
+
+/* ---- writing ---- */
+
+/* One that is gone keeps its pin: it may come back as another. */
+static bool pinned(const ServerTool *t) { return t->pin.n && !t->gone; }
+static bool pinned_once(const ServerTool *t) { return t->pin.n && t->gone; }
+static bool differs(const ServerTool *t) { return t->changed.n > 0; }
+
+static void add_tools(const Server *s, Buf *b, const char *key, bool (*which)(const ServerTool *t)) {
+    size_t n = 0;
+    buf_add_fmt(b, ",\"%s\":[", key);
+    for (size_t i = 0; i < s->tools.n; i++) {
+        const ServerTool *t = s->tools.at[i];
+        if (!which(t)) continue;
+        if (n++) buf_add_char(b, ',');
+        buf_add(b, which == differs ? t->changed : t->pin);
+    }
+    buf_add_char(b, ']');
+}
+
+void servers_save(Server *s) {
+    Error err = { 0 };
+    Store *store = runtime_store(s->all->rt, &err);
+    Buf b = { 0 };
+    if (!store) return;
+    buf_add_fmt(&b, "{\"entry\":\"%s\",\"instructions\":", s->hash);
+    json_write_string(&b, s->instructions, false);
+    add_tools(s, &b, "tools", pinned);
+    add_tools(s, &b, "gone", pinned_once);
+    add_tools(s, &b, "changed", differs);
+    buf_add_char(&b, '}');
+    if (!store_note_put(store, SCOPE, key_of(s, "tools"), buf_str(&b), &err))
+        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    buf_clear(&b);
+}
+
+/* ---- approving ---- */
+
+static void show_entry(Server *s, Buf *out) {
+    const ServerDef *d = s->def;
+    buf_add_fmt(out, "server " STR_FMT " of " STR_FMT ":\n", STR_ARG(d->name), STR_ARG(d->origin.file));
+    if (d->url.n) buf_add_fmt(out, "  connects to " STR_FMT "\n", STR_ARG(d->url));
+    else buf_add_fmt(out, "  starts " STR_FMT, STR_ARG(d->command));
+    for (size_t i = 0; !d->url.n && i < d->args.n; i++) buf_add_char(out, ' '), json_write_string(out, d->args.at[i], false);
+    if (!d->url.n) buf_add_fmt(out, "\n  network: %s\n", d->network ? "yes" : "no");
+}
+
+/* Spread over lines, so that a difference shows what changed. */
+static void spread(Str json, Buf *out) {
+    Heap *h = heap_new(0);
+    Value v;
+    Error err;
+    if (json_read(h, json, &(JsonRead){ 0 }, &v, &err) && json_write(out, v, &(JsonWrite){ .indent = 2 }, &err)) buf_add_char(out, '\n');
+    heap_free(h);
+}
+
+static void show_change(const ServerTool *t, Buf *out) {
+    Buf before = { 0 }, now = { 0 };
+    spread(t->pin, &before);
+    spread(t->changed, &now);
+    buf_add_fmt(out, "tool " STR_FMT ":\n", STR_ARG(t->name));
+    diff_unified(buf_str(&before), buf_str(&now), &(DiffStyle){ .from = "approved", .to = "now", .context = 2 }, out);
+    buf_clear(&before);
+    buf_clear(&now);
+}
+
+bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
+    Server *s = servers_find(m, server);
+    Error why = { 0 };
+    if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
+    Store *store = runtime_store(m->rt, &why);
+    if (!store) return why.kind == ERR_NONE ? error_set(err, ERR_CONFIG, "an approval needs the state that --ephemeral leaves out") : (*err = why, false);
+    pthread_mutex_lock(&s->lock);
+    bool ok = true;
+    if (!s->approved) {
+        show_entry(s, shown);
+        ok = store_note_put(store, SCOPE, key_of(s, "approved"), str_from(s->hash), err);
+        s->approved = ok;
+    }
+    for (size_t i = 0; ok && i < s->tools.n; i++) {
+        ServerTool *t = s->tools.at[i];
+        if (!t->changed.n) continue;
+        show_change(t, shown);
+        t->pin = t->changed;
+        t->changed = (Str){ 0 };
+    }
+    if (ok && s->listed) servers_save(s);
+    pthread_mutex_unlock(&s->lock);
+    return ok;
+}

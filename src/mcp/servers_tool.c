@@ -1,0 +1,231 @@
+/* A server's tool as a tool of the project: its name, its definition, and what became of it since it was first seen. */
+#include <stdlib.h>
+#include "base/digest.h"
+#include "base/mem.h"
+#include "mcp/client_inside.h"
+#include "mcp/servers_inside.h"
+
+enum { NAME_MAX_BYTES = 128, ALIAS_MAX = 64, DEFINITION_MAX = 256 << 10, TOOLS_MAX = 1000 };
+
+static const char *const pinned_members[] = { "name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution" };
+
+/* ---- text of a definition ---- */
+
+void servers_tool_text(Value tool, Buf *out) {
+    Error err;
+    bool any = false;
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < sizeof pinned_members / sizeof *pinned_members; i++) {
+        Value v = client_member(tool, pinned_members[i]);
+        size_t before = out->n;
+        if (value_is_gone(v)) continue;
+        buf_add_fmt(out, "%s\"%s\":", any ? "," : "", pinned_members[i]);
+        if (!json_write(out, v, &(JsonWrite){ .sort_keys = true }, &err)) out->n = before;
+        else any = true;
+    }
+    buf_add_char(out, '}');
+}
+
+/* ---- names ---- */
+
+static bool name_ok(Str name) {
+    for (size_t i = 0; i < name.n; i++)
+        if (name.at[i] <= 0x20 || name.at[i] >= 0x7f || strchr("\"'`\\<>", name.at[i])) return false;
+    return name.n > 0 && name.n <= NAME_MAX_BYTES;
+}
+
+/* mcp__SERVER__TOOL in the letters that providers take. What does not fit, or had other letters, ends in a part of its digest. */
+static Str alias_of(Server *s, Str name) {
+    Buf b = { 0 };
+    bool same = true;
+    buf_add_fmt(&b, "mcp__" STR_FMT "__", STR_ARG(s->def->name));
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.at[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        buf_add_char(&b, fine ? c : '_');
+        same = same && fine;
+    }
+    if (!same || b.n > ALIAS_MAX) {
+        uint8_t digest[DIGEST_SHA256_BYTES];
+        Buf hex = { 0 };
+        Error err;
+        if (digest_sha256(name, digest, &err)) digest_hex(digest, 4, &hex);
+        if (b.n > ALIAS_MAX - 9) b.n = ALIAS_MAX - 9;
+        buf_add_char(&b, '_');
+        buf_add(&b, buf_str(&hex));
+        buf_clear(&hex);
+    }
+    Str out = arena_str(&s->arena, buf_str(&b));
+    buf_clear(&b);
+    return out;
+}
+
+ServerTool *servers_tool(Server *s, Str name) {
+    for (size_t i = 0; i < s->tools.n; i++)
+        if (str_eq(s->tools.at[i]->name, name)) return s->tools.at[i];
+    return NULL;
+}
+
+static bool listed(StrList globs, Str name) {
+    for (size_t i = 0; i < globs.n; i++)
+        if (policy_name_matches(globs.at[i], name)) return true;
+    return false;
+}
+
+static bool allowed(const Server *s, Str name) {
+    return (s->def->allow_tools.n == 0 || listed(s->def->allow_tools, name)) && !listed(s->def->deny_tools, name);
+}
+
+/* ---- definitions ---- */
+
+static void warn(const Server *s, Str tool, const char *why) {
+    LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is left out: %s", STR_ARG(s->def->name), STR_ARG(str_sub(tool, 0, NAME_MAX_BYTES)), why);
+}
+
+static bool flag(Value map, const char *key, bool fallback) {
+    Value v = client_member(map, key);
+    return value_is_bool(v) ? value_bool(v) : fallback;
+}
+
+/* annotations of a server that is trusted with them, as safety. */
+static bool trusted_safety(ServerTool *t, Value tool, ToolDef *def, Error *err) {
+    Value hints = client_member(tool, "annotations");
+    Dict *d = dict_new(t->heap, 4, err);
+    bool reads = flag(hints, "readOnlyHint", false), again = flag(hints, "idempotentHint", false);
+    if (!d || !dict_put_str(t->heap, d, STR("read_only"), value_from_bool(reads), err)
+        || !dict_put_str(t->heap, d, STR("destructive"), value_from_bool(!reads && flag(hints, "destructiveHint", true)), err)
+        || !dict_put_str(t->heap, d, STR("networked"), value_from_bool(flag(hints, "openWorldHint", true)), err)
+        || !dict_put_str(t->heap, d, STR("parallel_safe"), value_from_bool(reads), err)) return false;
+    def->safety = value_from_object(d);
+    if (again || reads) def->idempotency = STR("idempotent");
+    return true;
+}
+
+static bool make_schemas(ServerTool *t, ToolDef *def, Error *err) {
+    if (!value_is_dict(def->parameters)) return error_set(err, ERR_PROTOCOL, "it has no inputSchema");
+    if (!schema_compile(&(SchemaInput){ .root = def->parameters }, &t->input, err)) return error_wrap(err, "inputSchema");
+    if (value_is_dict(def->output_schema) && !schema_compile(&(SchemaInput){ .root = def->output_schema }, &t->output, err)) return error_wrap(err, "outputSchema");
+    def->schema = t->input;
+    def->output = t->output;
+    return true;
+}
+
+static bool define(ServerTool *t, Str text, ToolEntry *e, Error *err) {
+    Server *s = t->server;
+    Value tool;
+    t->heap = heap_new((size_t)64 << 20);
+    if (!json_read(t->heap, text, &(JsonRead){ .max_depth = RPC_DEPTH_MAX }, &tool, err)) return false;
+    Str title = client_text(tool, "title"), words = client_text(tool, "description");
+    if (!title.n) title = client_text(client_member(tool, "annotations"), "title");
+    Str *alias = ARENA_ARRAY(&s->arena, Str, 1);
+    *alias = alias_of(s, t->name);
+    e->def = (ToolDef){ .name = str_from(arena_fmt(&s->arena, "mcp:" STR_FMT ":" STR_FMT, STR_ARG(s->def->name), STR_ARG(t->name))), .title = title,
+                        .description = words.n ? words : t->name, .aliases = { alias, 1 }, .kind = TOOL_MCP,
+                        .origin = { s->def->origin.file, s->def->origin.line, s->def->origin.column, SOURCE_MCP },
+                        .parameters = client_member(tool, "inputSchema"), .output_schema = client_member(tool, "outputSchema"),
+                        .timeout_ms = s->def->timeout_ms, .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE,
+                        .server = s->def->name, .server_tool = t->name };
+    if (s->def->trust_annotations && !trusted_safety(t, tool, &e->def, err)) return false;
+    heap_freeze_all(t->heap);
+    if (!make_schemas(t, &e->def, err)) return false;
+    if (s->def->trust_annotations) safety_trusted(&e->def, &s->arena, &e->safety);
+    else (void)safety_of(&e->def, &s->arena, &e->safety, NULL);
+    if (!s->def->url.n) e->safety.process = true;
+    e->execute = servers_call;
+    e->data = t;
+    return true;
+}
+
+static void undefine(ServerTool *t) {
+    schema_free(t->input);
+    schema_free(t->output);
+    if (t->heap) heap_free(t->heap);
+    t->input = t->output = NULL;
+    t->heap = NULL;
+}
+
+void servers_tool_free(ServerTool *t) {
+    undefine(t);
+    free(t);
+}
+
+static ServerTool *add(Server *s, Str name) {
+    ServerTool *t = mem_zero(1, sizeof *t);
+    t->server = s;
+    t->name = arena_str(&s->arena, name);
+    VEC_PUSH(&s->tools, t);
+    return t;
+}
+
+static bool wants_task(Value tool) { return str_eq(client_text(client_member(tool, "execution"), "taskSupport"), STR("required")); }
+
+/* Once: an entry of the registry stays. */
+static void enter(Server *s, ServerTool *t) {
+    ToolEntry e = { 0 };
+    Error err = { 0 };
+    if (t->registered.n || t->dropped) return;
+    if (define(t, t->pin, &e, &err) && registry_add(runtime_registry(s->all->rt), &e, &err)) {
+        t->registered = e.def.name;
+        return;
+    }
+    undefine(t);
+    t->dropped = true;
+    warn(s, t->name, err.msg);
+}
+
+ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
+    Str name = client_text(tool, "name");
+    ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
+    const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "its name is not one that can be used" : NULL;
+    if (text.n > DEFINITION_MAX) wrong = "its definition is too long";
+    if (wrong) return warn(s, name, wrong), NULL;
+    if (!t) t = add(s, name);
+    t->pin = arena_str(&s->arena, text);
+    t->task = wants_task(tool);
+    t->gone = gone;
+    if (!gone) enter(s, t);
+    return t;
+}
+
+bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) {
+    ToolEntry e = { .def = *def, .execute = s ? servers_call : servers_call_nowhere, .scope = def->agent };
+    if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
+    if (!s) return registry_add(runtime_registry(m->rt), &e, err);
+    if (!s->def->url.n) e.safety.process = true;
+    if (e.def.timeout_ms < 0) e.def.timeout_ms = s->def->timeout_ms;
+    ServerTool *t = servers_tool(s, def->server_tool);
+    if (!t) t = add(s, def->server_tool);
+    t->face = true;
+    t->registered = def->name;
+    e.data = t;
+    return registry_add(runtime_registry(m->rt), &e, err);
+}
+
+/* ---- comparing ---- */
+
+static void hold(Server *s, ServerTool *t, Str text) {
+    bool differs = !str_eq(t->pin, text);
+    if (differs && t->changed.n == 0)
+        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is not what it was; it is held until: harness mcp approve " STR_FMT,
+                  STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
+    if (!differs) t->changed = (Str){ 0 };
+    else if (!str_eq(t->changed, text)) t->changed = arena_str(&s->arena, str_sub(text, 0, DEFINITION_MAX));
+    if (t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
+}
+
+void servers_apply(Server *s, const List *tools) {
+    for (size_t i = 0; i < s->tools.n; i++) s->tools.at[i]->gone = true;
+    for (uint32_t i = 0; i < tools->n; i++) {
+        Str name = client_text(tools->at[i], "name");
+        ServerTool *t = servers_tool(s, name);
+        Buf text = { 0 };
+        if (!allowed(s, name)) continue;
+        servers_tool_text(tools->at[i], &text);
+        if (t && t->pin.n) {
+            t->gone = false;
+            enter(s, t);
+            hold(s, t, buf_str(&text));
+        } else (void)servers_add_pinned(s, tools->at[i], buf_str(&text), false);
+        buf_clear(&text);
+    }
+}

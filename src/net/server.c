@@ -1,0 +1,300 @@
+#include "net/server.h"
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/mem.h"
+#include "net/server_parts.h"
+
+enum {
+    BACKLOG = 1024, THREADS = 4, IDLE_MS = 60000, REQUEST_MS = 60000,
+    SPARE_FILES = 256,                                 /* descriptors for everything else in the program */
+    DRAIN_MAX = 64 << 10,                              /* a body up to this is read although its answer is known: the connection stays good */
+    STOP_STEP_MS = 10,
+};
+
+/* ---- connections and requests, on the polling thread ---- */
+
+static void conn_changed(void *ctx, struct MHD_Connection *connection, void **own, enum MHD_ConnectionNotificationCode what) {
+    Server *s = ctx;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = s->mhd->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        ServerConn *c = mem_zero(1, sizeof *c);
+        *c = (ServerConn){ .server = s, .fd = info->connect_fd, .phase = CONN_IDLE, .deadline = INT64_MAX };
+        *own = c;
+        server_watch_conn(c);
+        server_watch_phase(c, CONN_IDLE, s->config.idle_ms, NULL);
+        return;
+    }
+    ServerConn *c = *own;
+    pthread_mutex_lock(&s->lock);
+    c->closed = true;
+    c->now = NULL;
+    if (c->prev) c->prev->next = c->next;
+    else s->conns = c->next;
+    if (c->next) c->next->prev = c->prev;
+    c->next = s->dead;
+    s->dead = c;
+    pthread_mutex_unlock(&s->lock);
+    *own = NULL;
+}
+
+static ServerConn *conn_of(Server *s, struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = s->mhd->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info->socket_context;
+}
+
+static void *first_line(void *ctx, const char *uri, struct MHD_Connection *connection) {
+    (void)uri;
+    Server *s = ctx;
+    server_watch_phase(conn_of(s, connection), CONN_READING, s->config.request_ms, NULL);
+    return NULL;
+}
+
+static void completed(void *ctx, struct MHD_Connection *connection, void **own, enum MHD_RequestTerminationCode how) {
+    Server *s = ctx;
+    ServerRequest *q = *own;
+    *own = NULL;
+    if (!q) return;
+    server_watch_phase(conn_of(s, connection), CONN_IDLE, s->config.idle_ms, NULL);
+    pthread_mutex_lock(&s->lock);
+    s->requests--;
+    pthread_mutex_unlock(&s->lock);
+    server_request_completed(q, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+}
+
+static void work(void *arg) {
+    ServerRequest *q = arg;
+    q->server->config.handle(q->server->config.ctx, q);
+    server_request_drop_body(q);
+    server_release(q);
+}
+
+static bool is_stopping(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    bool stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return stopping;
+}
+
+/* The library forgets about the connection until it is resumed. Whether the server stops is asked under the lock that guards the
+ * connection's request: from then on, stopping finds it there. */
+static void hand_over(ServerRequest *q) {
+    Server *s = q->server;
+    Error err = { 0 };
+    pthread_mutex_lock(&q->lock);
+    q->handed = q->suspended = true;
+    s->mhd->MHD_suspend_connection(q->connection);
+    pthread_mutex_unlock(&q->lock);
+    server_keep(q);
+    pthread_mutex_lock(&s->lock);
+    q->conn->phase = CONN_WORKING;
+    q->conn->deadline = INT64_MAX;
+    q->conn->now = q;
+    bool half = q->conn->half, stopping = s->stopping, added = !stopping && pool_add(s->pool, work, q, &err);
+    pthread_mutex_unlock(&s->lock);
+    if (added) {
+        if (half) server_request_left(q);
+        return;
+    }
+    if (stopping) server_cut(q);
+    else server_request_fail(q, 503, err.msg);
+    server_release(q);
+}
+
+/* How much of a body is announced; chunked ones count as large. */
+static bool has_large_body(const ServerRequest *q) {
+    Str length = server_header(q, STR("Content-Length"));
+    if (server_has_header(q, STR("Transfer-Encoding"))) return true;
+    return length.n > 9 || strtoul(length.n ? length.at : "0", NULL, 10) > DRAIN_MAX;
+}
+
+static enum MHD_Result begin(Server *s, struct MHD_Connection *connection, const char *method, const char *path, void **own) {
+    ServerRequest *q = server_request_new(s, conn_of(s, connection), connection, method, path);
+    *own = q;
+    Str length = server_header(q, STR("Content-Length"));
+    if (is_stopping(s)) server_request_fail(q, 503, "the server is stopping");
+    else if (length.n > 18 || strtoull(length.n ? length.at : "0", NULL, 10) > s->config.body_max)
+        server_request_fail(q, 413, "the body is too large");
+    else if (s->config.admit) s->config.admit(s->config.ctx, q);
+    if (!q->answered || !has_large_body(q)) return MHD_YES;
+    return server_request_queue(q) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path, const char *method,
+                                  const char *version, const char *data, size_t *n, void **own) {
+    (void)version;
+    Server *s = ctx;
+    ServerRequest *q = *own;
+    if (!q) return begin(s, connection, method, path, own);
+    if (*n) {
+        server_request_body(q, (Str){ data, *n });
+        *n = 0;
+        return q->body_seen > 2 * s->config.body_max ? MHD_NO : MHD_YES;
+    }
+    pthread_mutex_lock(&q->lock);
+    bool answered = q->answered, cut = q->cut, handed = q->handed;
+    pthread_mutex_unlock(&q->lock);
+    if (answered && !cut) return server_request_queue(q) ? MHD_YES : MHD_NO;
+    if (cut || handed) return MHD_NO;
+    hand_over(q);
+    return MHD_YES;
+}
+
+/* ---- start ---- */
+
+static bool listen_at(Server *s, Error *err) {
+    const char *text = s->config.address;
+    Address address;
+    if (!address_parse(str_from(text), &address))
+        return error_set(err, ERR_CONFIG, "%s is not an address of this machine: use one like 127.0.0.1 or ::1", text);
+    struct sockaddr_storage where = { 0 };
+    socklen_t n = address_to_socket(&address, s->config.port, &where);
+    s->listener = fault_hit() ? -1 : socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->listener < 0) return error_set(err, ERR_IO, "start the HTTP server: socket: %m");
+    setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+    if (bind(s->listener, (struct sockaddr *)&where, n) < 0 || listen(s->listener, BACKLOG) < 0) {
+        if (errno == EADDRINUSE)
+            return error_set(err, ERR_IO, "port %u of %s is in use by another program: stop that one, or choose another port (0 takes any free one)",
+                             s->config.port, text);
+        if (errno == EACCES) return error_set(err, ERR_IO, "port %u of %s is not allowed for this user: choose one above 1023", s->config.port, text);
+        if (errno == EADDRNOTAVAIL) return error_set(err, ERR_IO, "%s is not an address of this machine", text);
+        return error_set(err, ERR_IO, "listen at %s, port %u: %m", text, s->config.port);
+    }
+    n = sizeof where;
+    if (getsockname(s->listener, (struct sockaddr *)&where, &n) < 0) return error_set(err, ERR_IO, "start the HTTP server: %m");
+    s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);           /* the same place in both families */
+    if (s->config.bound) s->config.bound(s->config.ctx, s->port);
+    return true;
+}
+
+static size_t room_for(size_t connections) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0) return connections;
+    if (files.rlim_cur < connections + SPARE_FILES && files.rlim_cur < files.rlim_max) {
+        struct rlimit more = { .rlim_cur = connections + SPARE_FILES, .rlim_max = files.rlim_max };
+        if (more.rlim_cur > files.rlim_max) more.rlim_cur = files.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &more) == 0) files = more;
+    }
+    if (files.rlim_cur >= connections + SPARE_FILES) return connections;
+    return files.rlim_cur > 2 * SPARE_FILES ? files.rlim_cur - SPARE_FILES : files.rlim_cur / 2;
+}
+
+static void set_defaults(ServerConfig *c) {
+    if (!c->address) c->address = "127.0.0.1";
+    if (!c->threads) c->threads = THREADS;
+    if (!c->connections) c->connections = SERVER_CONNECTIONS_MAX;
+    if (!c->body_max) c->body_max = SERVER_BODY_MAX;
+    if (!c->backlog_max) c->backlog_max = SERVER_BACKLOG_MAX;
+    if (!c->idle_ms) c->idle_ms = IDLE_MS;
+    if (!c->request_ms) c->request_ms = REQUEST_MS;
+}
+
+static bool start_polling(Server *s, Error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);       /* signals stay with the threads that expect them */
+    s->daemon = fault_hit() ? NULL : s->mhd->MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
+        MHD_OPTION_LISTEN_SOCKET, s->listener,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)room_for(s->config.connections),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, 0u,             /* the watching thread's */
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_CONNECTION, conn_changed, s,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
+        MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return s->daemon || error_set(err, ERR_IO, "start the HTTP server: libmicrohttpd refused");
+}
+
+void server_drop(Server *s) {
+    if (atomic_fetch_sub(&s->holders, 1) != 1) return;
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->told);
+    free(s);
+}
+
+static void server_shut(Server *s) {
+    pool_free(s->pool);
+    server_watch_stop(s);
+    if (s->listener >= 0) close(s->listener);
+    server_drop(s);
+}
+
+bool server_start(const ServerConfig *config, Server **out, Error *err) {
+    const MicrohttpdLibrary *mhd = microhttpd_library(err);
+    if (!mhd) return false;
+    Server *s = mem_zero(1, sizeof *s);
+    s->mhd = mhd;
+    s->holders = 1;
+    s->config = *config;
+    s->listener = s->epoll = s->wake = -1;
+    set_defaults(&s->config);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->told, NULL);
+    s->pool = pool_new(s->config.threads);
+    if (!listen_at(s, err) || !server_watch_start(s, err) || !start_polling(s, err)) {
+        server_shut(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+uint16_t server_port(const Server *s) { return s->port; }
+
+/* ---- stop ---- */
+
+static size_t under_way(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    size_t n = s->requests;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* One at a time: cutting off takes the request's own lock, which is never taken within the server's. */
+static ServerRequest *next_open(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    ServerRequest *found = NULL;
+    for (ServerConn *c = s->conns; c && !found; c = c->next)
+        if (c->now) {
+            found = c->now;
+            c->now = NULL;
+            server_keep(found);
+        }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+static void cut_all(Server *s) {
+    for (ServerRequest *q; (q = next_open(s));) {
+        server_request_left(q);
+        server_cut(q);
+        server_release(q);
+    }
+}
+
+void server_stop(Server *s, int64_t grace_ms) {
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_mutex_unlock(&s->lock);
+    s->mhd->MHD_quiesce_daemon(s->daemon);
+    close(s->listener);                                /* who waits to be accepted learns that nobody is there */
+    s->listener = -1;
+    int64_t until = clock_mono_ns() + grace_ms * 1000000;
+    while (under_way(s) && clock_mono_ns() < until) usleep(STOP_STEP_MS * 1000);
+    cut_all(s);
+    pool_free(s->pool);                                /* with their peers gone, handlers end */
+    s->pool = NULL;
+    cut_all(s);                                        /* those that were handed over meanwhile */
+    s->mhd->MHD_stop_daemon(s->daemon);
+    server_shut(s);
+}

@@ -1,0 +1,172 @@
+/* The watching thread: the library does not look at a connection that waits for its answer, and counts a byte a minute as activity.
+ * So all deadlines and the peers that leave are seen here. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/fault.h"
+#include "net/server_parts.h"
+
+enum { EVENTS = 64, TICK_MS = 100, MS = 1000000 };
+
+static void wake(Server *s) {
+    uint64_t one = 1;
+    ssize_t n = write(s->wake, &one, sizeof one);
+    (void)n;                                           /* full: it wakes anyway */
+}
+
+/* ---- for the other threads ---- */
+
+/* Edge-triggered and for the peer's end alone: data that comes is no event here. */
+void server_watch_conn(ServerConn *c) {
+    Server *s = c->server;
+    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = c };
+    epoll_ctl(s->epoll, EPOLL_CTL_ADD, c->fd, &event); /* without it, who leaves is noticed when something is sent */
+    pthread_mutex_lock(&s->lock);
+    c->next = s->conns;
+    if (c->next) c->next->prev = c;
+    s->conns = c;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void server_watch_phase(ServerConn *c, ServerPhase phase, int64_t timeout_ms, ServerRequest *q) {
+    Server *s = c->server;
+    pthread_mutex_lock(&s->lock);
+    c->phase = phase;
+    c->deadline = timeout_ms ? clock_mono_ns() + timeout_ms * MS : INT64_MAX;
+    c->now = q;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void server_watch_gone(ServerRequest *q) {
+    Server *s = q->server;
+    server_keep(q);
+    pthread_mutex_lock(&s->lock);
+    q->next_gone = s->gone;
+    s->gone = q;
+    pthread_mutex_unlock(&s->lock);
+    wake(s);
+}
+
+/* ---- the thread ---- */
+
+static void tell_gone(Server *s) {
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        ServerRequest *q = s->gone;
+        if (q) s->gone = q->next_gone;
+        s->telling = q;
+        pthread_mutex_unlock(&s->lock);
+        if (!q) return;
+        pthread_mutex_lock(&q->lock);
+        void (*gone)(void *, ServerRequest *) = q->on_gone;
+        void *ctx = q->on_gone_ctx;
+        pthread_mutex_unlock(&q->lock);
+        if (gone) gone(ctx, q);
+        pthread_mutex_lock(&s->lock);
+        s->telling = NULL;
+        pthread_cond_broadcast(&s->told);
+        pthread_mutex_unlock(&s->lock);
+        server_release(q);
+    }
+}
+
+static void peer_ended(ServerConn *c) {
+    Server *s = c->server;
+    pthread_mutex_lock(&s->lock);
+    ServerRequest *q = c->closed ? NULL : c->now;
+    c->half = true;
+    if (q) server_keep(q);
+    pthread_mutex_unlock(&s->lock);
+    if (!q) return;
+    server_request_left(q);
+    server_release(q);
+}
+
+/* Only the two directions of the socket are shut: the library notices and closes it. */
+static void close_late(Server *s) {
+    int64_t now = clock_mono_ns();
+    pthread_mutex_lock(&s->lock);
+    for (ServerConn *c = s->conns; c; c = c->next) {
+        if (now < c->deadline) continue;
+        c->deadline = INT64_MAX;
+        shutdown(c->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void free_dead(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    ServerConn *c = s->dead;
+    s->dead = NULL;
+    pthread_mutex_unlock(&s->lock);
+    for (ServerConn *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}
+
+static bool is_watching(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    bool watching = s->watching;
+    pthread_mutex_unlock(&s->lock);
+    return watching;
+}
+
+static void *watch(void *arg) {
+    Server *s = arg;
+    int64_t next = 0;
+    while (is_watching(s)) {
+        struct epoll_event events[EVENTS];
+        free_dead(s);                                  /* no event of an earlier batch is left */
+        int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
+        for (int i = 0; i < n; i++) {
+            uint64_t count;
+            if (events[i].data.ptr != s) peer_ended(events[i].data.ptr);
+            else if (read(s->wake, &count, sizeof count) < 0) continue;
+        }
+        tell_gone(s);
+        int64_t now = clock_mono_ns();
+        if (now < next) continue;
+        next = now + TICK_MS * MS;
+        close_late(s);
+        if (s->config.tick) s->config.tick(s->config.ctx);
+    }
+    tell_gone(s);
+    free_dead(s);
+    return NULL;
+}
+
+bool server_watch_start(Server *s, Error *err) {
+    s->epoll = fault_hit() ? -1 : epoll_create1(EPOLL_CLOEXEC);
+    s->wake = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = s };
+    if (s->epoll < 0 || s->wake < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &event) < 0)
+        return error_set(err, ERR_IO, "start the HTTP server: %m");
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s->watching = true;
+    int rc = fault_hit() ? EAGAIN : pthread_create(&s->watcher, NULL, watch, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0) return true;
+    s->watching = false;
+    errno = rc;
+    return error_set(err, ERR_IO, "start the HTTP server: %m");
+}
+
+void server_watch_stop(Server *s) {
+    if (is_watching(s)) {
+        pthread_mutex_lock(&s->lock);
+        s->watching = false;
+        pthread_mutex_unlock(&s->lock);
+        wake(s);
+        pthread_join(s->watcher, NULL);
+    }
+    if (s->epoll >= 0) close(s->epoll);
+    if (s->wake >= 0) close(s->wake);
+}

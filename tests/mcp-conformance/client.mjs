@@ -1,0 +1,57 @@
+// What the official conformance suite starts as the client under test: `node client.mjs URL`. It does what a person would do with the
+// commands of harness for each scenario, and ends as the last command that failed did. HARNESS_BIN names the program.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const url = process.argv.at(-1);
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO;
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+const home = mkdtempSync(join(tmpdir(), 'harness-conformance-'));
+process.on('exit', () => rmSync(home, { recursive: true, force: true }));
+const env = { ...process.env, HOME: home, HARNESS_STATE: join(home, 'harness.db') };
+
+let status = 0;
+function harness(...args) {
+  const out = spawnSync(process.env.HARNESS_BIN, ['-C', home, ...args], { encoding: 'utf8', env, timeout: 25000 });
+  process.stdout.write(out.stdout ?? '');
+  process.stderr.write(out.stderr ?? '');
+  if (out.status) status = out.status;
+  if (out.error) throw out.error;
+  return out.stdout;
+}
+const tools = () => JSON.parse(harness('mcp', 'tools', url, '--json'));
+const call = (name, args = {}) => harness('mcp', 'call', url, name, JSON.stringify(args), '--elicit', 'accept');
+const callAll = () => tools().forEach(tool => call(tool.name, example(tool.inputSchema)));
+
+// Arguments that a schema accepts: something for each property that it requires.
+function example({ properties = {}, required = [] }) {
+  const values = { string: 'x', integer: 1, number: 1, boolean: true, object: {}, array: [], null: null };
+  return Object.fromEntries(required.map(name => [name, values[properties[name]?.type] ?? 'x']));
+}
+
+const scenarios = {
+  'http-custom-headers': () => context.toolCalls.forEach(({ name, arguments: args }) => call(name, args)),
+  'http-standard-headers': () => {
+    callAll();
+    const resources = JSON.parse(harness('mcp', 'resources', url, '--json'));
+    harness('mcp', 'read', url, resources[0].uri);
+    const prompts = JSON.parse(harness('mcp', 'prompts', url, '--json'));
+    harness('mcp', 'prompt', url, prompts[0].name);
+  },
+  'json-schema-ref-no-deref': () => tools(),
+  'json-schema-2020-12-preservation': () =>
+    call('json_schema_echo', { schema: tools().find(tool => tool.name === 'json_schema_2020_12_tool').inputSchema }),
+  'sep-2640-client-no-prefetch': () => harness('mcp', 'skills', url),
+};
+for (const what of ['digest', 'size', 'frontmatter'])
+  scenarios[`sep-2640-client-verify-${what}`] = () => {
+    harness('mcp', 'skills', url);
+    harness('mcp', 'skill', url, 'skill://pdf-processing/SKILL.md');
+  };
+
+(scenarios[scenario] ?? callAll)();
+if (process.env.CONFORMANCE_EXITS)       // how it ended, for the test: the suite itself does not keep that
+  writeFileSync(join(process.env.CONFORMANCE_EXITS, `${scenario.replaceAll('/', '__')}.json`), JSON.stringify(status));
+process.exitCode = status;
