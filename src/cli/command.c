@@ -82,7 +82,7 @@ static const Flag run_flags[] = {
 
 static const Flag mcp_add_flags[] = {
     { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
-    { "--env", NULL, "NAME=VALUE", NULL, "for the program; ${NAME} is filled in; again for more" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program; ${NAME} is filled in; repeatable" },
     { "--header", NULL, "NAME: VALUE", NULL, "for the URL; ${NAME} is filled in; again for more" },
     { 0 },
 };
@@ -95,10 +95,10 @@ static const Flag mcp_approve_flags[] = {
 #define MCP_PEER_FLAGS \
     { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
     { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: for a token, as oauth: in harness.md" }
 
 static const Flag mcp_call_flags[] = {
-    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms: with their defaults, or not" },
+    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms with their defaults" },
     MCP_PEER_FLAGS,
     { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
     { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
@@ -165,6 +165,7 @@ static const Flag hooks_flags[] = {
 };
 
 static const Flag help_flags[] = {
+    { "--all", NULL, NULL, NULL, "every command, with what it does" },
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
     { 0 },
@@ -172,7 +173,7 @@ static const Flag help_flags[] = {
 
 const Command command_table[] = {
     {
-        .name = "agents", .operands = "",
+        .name = "agents", .topic = TOPIC_LOOK, .operands = "",
         .summary = "list the sub-agents of the project",
         .about = "Lists every sub-agent with its model and its file. A sub-agent without a model\n"
                  "uses the one of its parent.",
@@ -183,7 +184,7 @@ const Command command_table[] = {
         .run = command_agents,
     },
     {
-        .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
+        .name = "call", .topic = TOPIC_WORK, .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
                  "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
@@ -200,7 +201,7 @@ const Command command_table[] = {
         .flags = call_flags, .run = command_call,
     },
     {
-        .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
+        .name = "completion", .topic = TOPIC_PROGRAM, .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
         .summary = "print a completion script for a shell",
         .about = "Prints a script that completes commands and flags in your shell.",
         .example = "source <(harness completion bash)\n"
@@ -208,7 +209,7 @@ const Command command_table[] = {
         .run = command_completion,
     },
     {
-        .name = "context", .operands = "",
+        .name = "context", .topic = TOPIC_LOOK, .operands = "",
         .summary = "what the model will see",
         .about = "The system prompt and each tool's description and schema, with an estimate of\n"
                  "their tokens. With --log-level debug the texts themselves.",
@@ -217,7 +218,7 @@ const Command command_table[] = {
         .flags = context_flags, .run = command_context,
     },
     {
-        .name = "doctor", .operands = "",
+        .name = "doctor", .topic = TOPIC_PROGRAM, .operands = "",
         .summary = "say what this machine offers",
         .about = "Checks the kernel features that the sandbox needs, the libraries that are\n"
                  "loaded on first use, and which model keys the environment holds (names only).\n"
@@ -227,16 +228,17 @@ const Command command_table[] = {
         .run = command_doctor,
     },
     {
-        .name = "help", .operands = "[COMMAND]", .max = 2,
+        .name = "help", .topic = TOPIC_PROGRAM, .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
-        .about = "Shows the list of commands, or all about one of them.",
+        .about = "Shows the names of all commands, or all about one of them.",
         .example = "harness help json check\n"
+                   "harness help --all\n"
                    "harness help --markdown > docs/reference/cli.md",
         .flags = help_flags,
         .run = command_help,
     },
     {
-        .name = "hooks", .operands = "",
+        .name = "hooks", .topic = TOPIC_LOOK, .operands = "",
         .summary = "list the hooks of the project",
         .about = "Lists every hook with its event and its file, in the order in which they run:\n"
                  "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
@@ -250,7 +252,7 @@ const Command command_table[] = {
         .flags = hooks_flags, .run = command_hooks,
     },
     {
-        .name = "init", .operands = "[NAME]", .max = 1,
+        .name = "init", .topic = TOPIC_MAKE, .operands = "[NAME]", .max = 1,
         .summary = "make a project here, or in the folder NAME",
         .about = "Writes a project that works as it is: harness.md, four tools (read_file,\n"
                  "write_file, list_files, run_command), two guards, a sub-agent, a test, and a\n"
@@ -264,7 +266,7 @@ const Command command_table[] = {
         .run = command_init,
     },
     {
-        .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
+        .name = "inspect", .topic = TOPIC_LOOK, .operands = "NAME", .min = 1, .max = 1,
         .summary = "show one tool, hook or agent in full",
         .about = "Shows everything about one tool (by its name or an alias), hook or sub-agent,\n"
                  "with its parameters and its script. Finds those that are private to a\n"
@@ -281,7 +283,7 @@ const Command command_table[] = {
         .flags = inspect_flags, .run = command_inspect,
     },
     {
-        .name = "json check", .operands = "FILE", .min = 1, .max = 1,
+        .name = "json check", .topic = TOPIC_PIECES, .operands = "FILE", .min = 1, .max = 1,
         .summary = "check that a file is valid JSON",
         .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
                  "wrong, with line and column. A FILE of - reads standard input.",
@@ -290,39 +292,39 @@ const Command command_table[] = {
         .run = command_json_check,
     },
     {
-        .name = "mcp add", .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
+        .name = "mcp add", .topic = TOPIC_MCP, .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
         .summary = "add an MCP server to the project's file",
-        .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it as\n"
-                 "it is, comments too. Without a harness.md one is made. What the program may read,\n"
-                 "write and reach is yours to add: read_roots, write_roots, network.",
+        .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it\n"
+                 "as it is, comments too. Without a harness.md one is made. What the program may\n"
+                 "read, write and reach is yours to add: read_roots, write_roots, network.",
         .example = "harness mcp add files -- node server.js .\n"
                    "harness mcp add wiki --url https://wiki.example/mcp --header \"X-Team: core\"",
         .json = "{server, file}",
         .flags = mcp_add_flags, .run = command_mcp_add,
     },
     {
-        .name = "mcp approve", .operands = "[SERVER]", .max = 1,
+        .name = "mcp approve", .topic = TOPIC_MCP, .operands = "[SERVER]", .max = 1,
         .summary = "let a server start, or take its changed tools",
-        .about = "Servers of a .mcp.json start only after this, and again when their entry changes. A\n"
-                 "tool whose description or schema is not what it was when it was first listed is\n"
-                 "held until this. Shows what is approved: the entry, and the changes line by line.",
+        .about = "Servers of a .mcp.json start only after this, and again when their entry\n"
+                 "changes. A tool whose description or schema is not what it was when it was first\n"
+                 "listed is held until this. Shows what is approved: the entry, and what changed.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}], approved the text that is shown",
         .flags = mcp_approve_flags, .run = command_mcp_approve,
     },
     {
-        .name = "mcp call", .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
+        .name = "mcp call", .topic = TOPIC_MCP, .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
         .summary = "call a tool of an MCP server",
-        .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL is\n"
-                 "called directly: no project, no policy, no hooks. JSON - is read from standard\n"
-                 "input. Exit status 1 when the tool fails.",
+        .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL\n"
+                 "is called directly: no project, no policy, no hooks. JSON - is read from\n"
+                 "standard input. Exit status 1 when the tool fails.",
         .example = "harness mcp call files read_file '{\"path\": \"README.md\"}'\n"
                    "harness mcp call http://127.0.0.1:8080/mcp echo '{\"text\": \"hi\"}'",
         .json = "of a SERVER the result object, as call; of a URL the server's own result.",
         .flags = mcp_call_flags, .run = command_mcp_call,
     },
     {
-        .name = "mcp list", .operands = "",
+        .name = "mcp list", .topic = TOPIC_MCP, .operands = "",
         .summary = "list the MCP servers of the project",
         .about = "Each with its transport, state, number of tools and target. Starts none: what is\n"
                  "known is what was pinned when the server was last asked.",
@@ -332,7 +334,7 @@ const Command command_table[] = {
         .run = command_mcp_list,
     },
     {
-        .name = "mcp serve", .operands = "",
+        .name = "mcp serve", .topic = TOPIC_MCP, .operands = "",
         .summary = "serve the project to MCP clients",
         .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
                  "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
@@ -341,17 +343,18 @@ const Command command_table[] = {
         .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
     {
-        .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
+        .name = "mcp tools", .topic = TOPIC_MCP, .operands = "SERVER|URL", .min = 1, .max = 1,
         .summary = "ask an MCP server for its tools",
-        .about = "Starts the SERVER of the project, or connects to the URL, and shows what it offers\n"
-                 "now. A tool of a SERVER that changed since it was first listed is shown as held.",
+        .about = "Starts the SERVER of the project, or connects to the URL, and shows what it\n"
+                 "offers now. A tool of a SERVER that changed since it was first listed is shown as\n"
+                 "held.",
         .example = "harness mcp tools files\n"
                    "harness mcp tools https://mcp.example/mcp --json",
         .json = "of a SERVER the tools as inspect shows them, with held; of a URL {protocol, server, tools}.",
         .flags = mcp_tools_flags, .run = command_mcp_tools,
     },
     {
-        .name = "pull", .operands = "",
+        .name = "pull", .topic = TOPIC_MAKE, .operands = "",
         .summary = "fetch pinned artifact sources",
         .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"
                  "or tag they are pinned to, into the cache ($XDG_STATE_HOME/harness/sources), and\n"
@@ -362,7 +365,7 @@ const Command command_table[] = {
         .run = command_pull,
     },
     {
-        .name = "run", .operands = "",
+        .name = "run", .topic = TOPIC_WORK, .operands = "",
         .summary = "work with the project's agent",
         .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
                  "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
@@ -378,7 +381,7 @@ const Command command_table[] = {
         .flags = run_flags, .run = command_run,
     },
     {
-        .name = "runs", .operands = "",
+        .name = "runs", .topic = TOPIC_WORK, .operands = "",
         .summary = "list the runs of this project",
         .about = "Every run of the project, newest first: its id, when it began, how it ended.",
         .example = "harness runs --json",
@@ -386,7 +389,7 @@ const Command command_table[] = {
         .run = command_runs,
     },
     {
-        .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
+        .name = "runs resume", .topic = TOPIC_WORK, .operands = "RUN", .min = 1, .max = 1,
         .summary = "go on with a run that was interrupted",
         .about = "Goes on where the run stopped. What was done is not done again: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
@@ -396,7 +399,7 @@ const Command command_table[] = {
         .flags = run_flags, .run = command_runs_resume,
     },
     {
-        .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
+        .name = "runs show", .topic = TOPIC_WORK, .operands = "RUN", .min = 1, .max = 1,
         .summary = "the events of a run",
         .about = "Every event of a run in order. RUN may be a prefix.",
         .example = "harness runs show 0198c2 --json",
@@ -404,7 +407,7 @@ const Command command_table[] = {
         .run = command_runs_show,
     },
     {
-        .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
+        .name = "sandbox", .topic = TOPIC_PIECES, .operands = "-- CMD...", .min = 1, .max = 100000,
         .summary = "run a command confined to this folder",
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
@@ -418,7 +421,7 @@ const Command command_table[] = {
         .flags = sandbox_flags, .run = command_sandbox,
     },
     {
-        .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
+        .name = "scaffold", .topic = TOPIC_MAKE, .operands = "NAME", .min = 1, .max = 1,
         .summary = "make a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",
@@ -426,7 +429,7 @@ const Command command_table[] = {
         .run = command_scaffold,
     },
     {
-        .name = "schema test", .operands = "FILE...", .min = 1, .max = 1000,
+        .name = "schema test", .topic = TOPIC_PIECES, .operands = "FILE...", .min = 1, .max = 1000,
         .summary = "run JSON Schema test suite files",
         .about = "Runs files in the format of the JSON-Schema-Test-Suite, draft 2020-12. Lists\n"
                  "each failure as FILE: GROUP: TEST; the last line is N passed, M failed. The\n"
@@ -436,7 +439,7 @@ const Command command_table[] = {
         .flags = schema_test_flags, .run = command_schema_test,
     },
     {
-        .name = "schema validate", .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
+        .name = "schema validate", .topic = TOPIC_PIECES, .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
         .summary = "validate JSON against a JSON Schema",
         .about = "Validates the JSON file INSTANCE against SCHEMA (draft 2020-12). Exits 0 when it\n"
                  "is valid, 1 when it is not, with one line for each problem: a JSON pointer, a\n"
@@ -448,7 +451,7 @@ const Command command_table[] = {
         .run = command_schema_validate,
     },
     {
-        .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,
+        .name = "starlark", .topic = TOPIC_PIECES, .operands = "[FILE [FN...]]", .max = 1000,
         .summary = "run Starlark",
         .about = "Runs a Starlark file, an expression (-e), or without either a prompt. print\n"
                  "writes to standard error. A failure prints the traceback and Error: TEXT on\n"
@@ -458,7 +461,7 @@ const Command command_table[] = {
         .flags = starlark_flags, .run = command_starlark,
     },
     {
-        .name = "test", .operands = "[FILE...]", .max = 1000,
+        .name = "test", .topic = TOPIC_MAKE, .operands = "[FILE...]", .max = 1000,
         .summary = "run the tests of the project",
         .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (file or name),\n"
                  "each in a copy of the workspace, a few at a time, without network and store.\n"
@@ -473,7 +476,7 @@ const Command command_table[] = {
         .flags = test_flags, .run = command_test,
     },
     {
-        .name = "tools", .operands = "",
+        .name = "tools", .topic = TOPIC_LOOK, .operands = "",
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
                  "time limits, and names the tools that tools_policy hides, which are left out\n"
@@ -491,7 +494,7 @@ const Command command_table[] = {
         .flags = tools_flags, .run = command_tools,
     },
     {
-        .name = "validate", .operands = "",
+        .name = "validate", .topic = TOPIC_MAKE, .operands = "",
         .summary = "load everything and report all problems",
         .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
                  "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
@@ -507,7 +510,7 @@ const Command command_table[] = {
         .flags = validate_flags, .run = command_validate,
     },
     {
-        .name = "version", .operands = "",
+        .name = "version", .topic = TOPIC_PROGRAM, .operands = "",
         .summary = "print the version",
         .about = "Prints the version, the commit it was built from, and the linked libraries.",
         .example = "harness version --json",

@@ -7,7 +7,7 @@ import { folder, root, run, shell } from './harness.mjs';
 
 // The list of commands, from the program's own help.
 function commands() {
-  const list = run(['--help']).stdout.split('\n\n').find(part => part.startsWith('Commands:'));
+  const list = run(['help', '--all']).stdout.split('\n\n').find(part => part.startsWith('Commands:'));
   return list.split('\n').slice(1).map(line => line.slice(2).split(/ {2,}/)[0]);
 }
 
@@ -27,6 +27,10 @@ test('help lists the commands and the global flags', () => {
     assert.ok(commands().includes(command), command);
   for (const flag of ['-C', '-c, --config', '--json', '-v, --verbose', '-q, --quiet', '--log-level', '--log-format', '--color'])
     assert.ok(stdout.includes(flag), flag);
+  const lines = stdout.trimEnd().split('\n');
+  assert.ok(lines.length <= 24 && lines.every(line => line.length <= 80), stdout);
+  assert.match(stdout, /\nExample:\n {2}harness /);
+  for (const word of commands().flatMap(c => c.split(' '))) assert.match(stdout, new RegExp(`\\b${word}\\b`));
   assert.equal(run(['help']).stdout, stdout);
   assert.equal(run(['-h']).stdout, stdout);
 });
