@@ -181,7 +181,7 @@ static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, Clie
         if (!fill(s, verb, resume, cancel, err)) return false;
         ClientRequest q = { .method = verb, .url = c->config.server->url, .headers = s->headers, .n_headers = s->n, .rules = c->config.net,
                             .max_body = STREAM_BYTES_MAX, .on_data = on_data, .on_head = on_head, .ctx = a };
-        if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST"));
+        if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST")), q.once = str_eq(s->m->method, STR("tools/call"));
         if (!client_send(c->config.http, &q, cancel, r, err)) return false;
         Str nonce = client_header(r, STR("dpop-nonce"));
         if (!c->config.oauth) return true;

@@ -214,6 +214,7 @@ static void set_options(Exchange *x, Lane *lane, struct curl_slist *headers, str
     lib->curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     lib->curl_easy_setopt(easy, CURLOPT_USERAGENT, "harness");
     lib->curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    lib->curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)x->request->once);   /* libcurl sends again what a kept connection swallowed */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
     /* Connections are found again by what they were connected to, so that a kept one is never to another address. */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to);
