@@ -3,6 +3,7 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { add, bin, folder, root, run, shell } from './harness.mjs';
@@ -35,7 +36,7 @@ const empty = ({ dir }) => { rmSync(dir, { recursive: true }); mkdirSync(dir); }
 const locked = ({ dir }) => mkdirSync(join(dir, '../locked'), { mode: 0o555 });
 
 // What is wrong; a status other than 1; the environment; `user`: as an ordinary user; `prefix`: before the command;
-// `mounts`: with mounts of its own.
+// `mounts`: with mounts of its own; `port`: while something listens on the port that the page calls 8080.
 const table = {
   'No project in this folder': { make: empty, status: 0 },
   'A folder that is not there': {},
@@ -86,6 +87,11 @@ const table = {
   'A host that is not allowed': {
     make: at => { tool('def run(args):\n    return http.get("https://example.com/")')(at); edit('harness.md', 'limits:', 'network: {allowed_domains: [example.org]}\nlimits:')(at); } },
   'A program that may not use the network': {},
+  'A port that is in use': { port: true },
+  'An address that others can reach': { status: 2 },
+  'A server that is not configured': {},
+  'A server whose program is missing': { make: edit('harness.md', 'limits:', 'mcp_servers: {files: {command: no-such-server}}\nlimits:') },
+  'A server that nobody has approved': { make: write({ '.mcp.json': '{"mcpServers": {"files": {"command": "python3", "args": ["server.py"]}}}' }) },
   'No place for the state': { prefix: 'unset HOME XDG_STATE_HOME;' },
   'A state folder that cannot be written': { make: locked, user: true, prefix: 'export XDG_STATE_HOME=${PWD%/*}/locked;' },
   'A disk that is full': { mounts: true,
@@ -106,16 +112,23 @@ const made = mkdtempSync(join(tmpdir(), 'harness-newcomer-'));
 after(() => rmSync(made, { recursive: true }));
 run(['-C', made, 'init']);
 
+function listen(t) {
+  const server = createServer();
+  t.after(() => server.close());
+  return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server.address().port)));
+}
+
 test('the page and the table name the same errors', () => assert.deepEqual(Object.keys(table), Object.keys(shown)));
 
-for (const [title, { make, status = 1, env = {}, user, mounts, prefix = '' }] of Object.entries(table)) {
+for (const [title, { make, status = 1, env = {}, user, mounts, port, prefix = '' }] of Object.entries(table)) {
   const skip = (user && !canDrop && 'the program cannot be run as nobody') || (mounts && !canMount && 'this user may not mount');
-  test(title, { skip }, t => {
+  test(title, { skip }, async t => {
     const home = folder(t), dir = join(home, 'project');
     chmodSync(home, 0o755);
     cpSync(made, dir, { recursive: true });
     make?.({ dir });
-    const { command, output } = shown[title];
+    const taken = port ? await listen(t) : 8080;
+    const [command, output] = [shown[title].command, shown[title].output].map(text => text.replaceAll('8080', taken));
     const as = user && isRoot ? drop : '';
     const ran = shell(`${mounts ? 'exec unshare -m bash -s <<\'END\'\n' : ''}cd ${dir}
       harness() { ${as}"$HARNESS" "$@" 2>&1; }\n${prefix}\n${command}\n${mounts ? 'END\n' : ''}`, { env: { XDG_STATE_HOME: join(home, 'state'), ...env, HARNESS: bin } });
