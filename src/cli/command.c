@@ -346,8 +346,7 @@ const Command command_table[] = {
         .name = "mcp tools", .topic = TOPIC_MCP, .operands = "SERVER|URL", .min = 1, .max = 1,
         .summary = "ask an MCP server for its tools",
         .about = "Starts the SERVER of the project, or connects to the URL, and shows what it\n"
-                 "offers now. A tool of a SERVER that changed since it was first listed is shown as\n"
-                 "held.",
+                 "offers now. A tool of a SERVER that changed since it was first listed is held.",
         .example = "harness mcp tools files\n"
                    "harness mcp tools https://mcp.example/mcp --json",
         .json = "of a SERVER the tools as inspect shows them, with held; of a URL {protocol, server, tools}.",
