@@ -82,8 +82,8 @@ static const Flag run_flags[] = {
 
 static const Flag mcp_add_flags[] = {
     { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
-    { "--env", NULL, "NAME=VALUE", NULL, "for the program; ${NAME} is filled in; repeatable" },
-    { "--header", NULL, "NAME: VALUE", NULL, "for the URL; ${NAME} is filled in; again for more" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
+    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
     { 0 },
 };
 
@@ -95,14 +95,13 @@ static const Flag mcp_approve_flags[] = {
 #define MCP_PEER_FLAGS \
     { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
     { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: for a token, as oauth: in harness.md" }
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as in harness.md" }
 
 static const Flag mcp_call_flags[] = {
-    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms with their defaults" },
+    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms, by their defaults, or not" },
     MCP_PEER_FLAGS,
     { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
     { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
     { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
     { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
     { 0 },
@@ -165,7 +164,6 @@ static const Flag hooks_flags[] = {
 };
 
 static const Flag help_flags[] = {
-    { "--all", NULL, NULL, NULL, "every command, with what it does" },
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
     { 0 },
@@ -173,7 +171,7 @@ static const Flag help_flags[] = {
 
 const Command command_table[] = {
     {
-        .name = "agents", .topic = TOPIC_LOOK, .operands = "",
+        .name = "agents", .operands = "",
         .summary = "list the sub-agents of the project",
         .about = "Lists every sub-agent with its model and its file. A sub-agent without a model\n"
                  "uses the one of its parent.",
@@ -184,7 +182,7 @@ const Command command_table[] = {
         .run = command_agents,
     },
     {
-        .name = "call", .topic = TOPIC_WORK, .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
+        .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
                  "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
@@ -201,7 +199,7 @@ const Command command_table[] = {
         .flags = call_flags, .run = command_call,
     },
     {
-        .name = "completion", .topic = TOPIC_PROGRAM, .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
+        .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
         .summary = "print a completion script for a shell",
         .about = "Prints a script that completes commands and flags in your shell.",
         .example = "source <(harness completion bash)\n"
@@ -209,7 +207,7 @@ const Command command_table[] = {
         .run = command_completion,
     },
     {
-        .name = "context", .topic = TOPIC_LOOK, .operands = "",
+        .name = "context", .operands = "",
         .summary = "what the model will see",
         .about = "The system prompt and each tool's description and schema, with an estimate of\n"
                  "their tokens. With --log-level debug the texts themselves.",
@@ -218,7 +216,7 @@ const Command command_table[] = {
         .flags = context_flags, .run = command_context,
     },
     {
-        .name = "doctor", .topic = TOPIC_PROGRAM, .operands = "",
+        .name = "doctor", .operands = "",
         .summary = "say what this machine offers",
         .about = "Checks the kernel features that the sandbox needs, the libraries that are\n"
                  "loaded on first use, and which model keys the environment holds (names only).\n"
@@ -228,17 +226,16 @@ const Command command_table[] = {
         .run = command_doctor,
     },
     {
-        .name = "help", .topic = TOPIC_PROGRAM, .operands = "[COMMAND]", .max = 2,
+        .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
-        .about = "Shows the names of all commands, or all about one of them.",
+        .about = "Shows the list of commands, or all about one of them.",
         .example = "harness help json check\n"
-                   "harness help --all\n"
                    "harness help --markdown > docs/reference/cli.md",
         .flags = help_flags,
         .run = command_help,
     },
     {
-        .name = "hooks", .topic = TOPIC_LOOK, .operands = "",
+        .name = "hooks", .operands = "",
         .summary = "list the hooks of the project",
         .about = "Lists every hook with its event and its file, in the order in which they run:\n"
                  "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
@@ -252,7 +249,7 @@ const Command command_table[] = {
         .flags = hooks_flags, .run = command_hooks,
     },
     {
-        .name = "init", .topic = TOPIC_MAKE, .operands = "[NAME]", .max = 1,
+        .name = "init", .operands = "[NAME]", .max = 1,
         .summary = "make a project here, or in the folder NAME",
         .about = "Writes a project that works as it is: harness.md, four tools (read_file,\n"
                  "write_file, list_files, run_command), two guards, a sub-agent, a test, and a\n"
@@ -266,7 +263,7 @@ const Command command_table[] = {
         .run = command_init,
     },
     {
-        .name = "inspect", .topic = TOPIC_LOOK, .operands = "NAME", .min = 1, .max = 1,
+        .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
         .summary = "show one tool, hook or agent in full",
         .about = "Shows everything about one tool (by its name or an alias), hook or sub-agent,\n"
                  "with its parameters and its script. Finds those that are private to a\n"
@@ -283,7 +280,7 @@ const Command command_table[] = {
         .flags = inspect_flags, .run = command_inspect,
     },
     {
-        .name = "json check", .topic = TOPIC_PIECES, .operands = "FILE", .min = 1, .max = 1,
+        .name = "json check", .operands = "FILE", .min = 1, .max = 1,
         .summary = "check that a file is valid JSON",
         .about = "Exits 0 when FILE is valid RFC 8259 JSON. Otherwise exits 1 and says what is\n"
                  "wrong, with line and column. A FILE of - reads standard input.",
@@ -292,7 +289,7 @@ const Command command_table[] = {
         .run = command_json_check,
     },
     {
-        .name = "mcp add", .topic = TOPIC_MCP, .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
+        .name = "mcp add", .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
         .summary = "add an MCP server to the project's file",
         .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it\n"
                  "as it is, comments too. Without a harness.md one is made. What the program may\n"
@@ -303,17 +300,17 @@ const Command command_table[] = {
         .flags = mcp_add_flags, .run = command_mcp_add,
     },
     {
-        .name = "mcp approve", .topic = TOPIC_MCP, .operands = "[SERVER]", .max = 1,
+        .name = "mcp approve", .operands = "[SERVER]", .max = 1,
         .summary = "let a server start, or take its changed tools",
         .about = "Servers of a .mcp.json start only after this, and again when their entry\n"
                  "changes. A tool whose description or schema is not what it was when it was first\n"
-                 "listed is held until this. Shows what is approved: the entry, and what changed.",
+                 "listed is held until this. Shows what is approved: the entry, and the changes.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}], approved the text that is shown",
         .flags = mcp_approve_flags, .run = command_mcp_approve,
     },
     {
-        .name = "mcp call", .topic = TOPIC_MCP, .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
+        .name = "mcp call", .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
         .summary = "call a tool of an MCP server",
         .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL\n"
                  "is called directly: no project, no policy, no hooks. JSON - is read from\n"
@@ -324,7 +321,7 @@ const Command command_table[] = {
         .flags = mcp_call_flags, .run = command_mcp_call,
     },
     {
-        .name = "mcp list", .topic = TOPIC_MCP, .operands = "",
+        .name = "mcp list", .operands = "",
         .summary = "list the MCP servers of the project",
         .about = "Each with its transport, state, number of tools and target. Starts none: what is\n"
                  "known is what was pinned when the server was last asked.",
@@ -334,7 +331,18 @@ const Command command_table[] = {
         .run = command_mcp_list,
     },
     {
-        .name = "mcp serve", .topic = TOPIC_MCP, .operands = "",
+        .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
+        .summary = "send one request to an MCP server",
+        .about = "Prints the result as it came, to look into a server: resources/list,\n"
+                 "prompts/get, completion/complete and so on. Tools of a SERVER are called by\n"
+                 "mcp call.",
+        .example = "harness mcp request wiki resources/list\n"
+                   "harness mcp request wiki prompts/get '{\"name\": \"summary\"}'",
+        .json = "the server's result.",
+        .flags = mcp_tools_flags, .run = command_mcp_request,
+    },
+    {
+        .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
         .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
                  "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
@@ -343,7 +351,7 @@ const Command command_table[] = {
         .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
     {
-        .name = "mcp tools", .topic = TOPIC_MCP, .operands = "SERVER|URL", .min = 1, .max = 1,
+        .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
         .summary = "ask an MCP server for its tools",
         .about = "Starts the SERVER of the project, or connects to the URL, and shows what it\n"
                  "offers now. A tool of a SERVER that changed since it was first listed is held.",
@@ -353,7 +361,7 @@ const Command command_table[] = {
         .flags = mcp_tools_flags, .run = command_mcp_tools,
     },
     {
-        .name = "pull", .topic = TOPIC_MAKE, .operands = "",
+        .name = "pull", .operands = "",
         .summary = "fetch pinned artifact sources",
         .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"
                  "or tag they are pinned to, into the cache ($XDG_STATE_HOME/harness/sources), and\n"
@@ -364,7 +372,7 @@ const Command command_table[] = {
         .run = command_pull,
     },
     {
-        .name = "run", .topic = TOPIC_WORK, .operands = "",
+        .name = "run", .operands = "",
         .summary = "work with the project's agent",
         .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
                  "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
@@ -380,7 +388,7 @@ const Command command_table[] = {
         .flags = run_flags, .run = command_run,
     },
     {
-        .name = "runs", .topic = TOPIC_WORK, .operands = "",
+        .name = "runs", .operands = "",
         .summary = "list the runs of this project",
         .about = "Every run of the project, newest first: its id, when it began, how it ended.",
         .example = "harness runs --json",
@@ -388,7 +396,7 @@ const Command command_table[] = {
         .run = command_runs,
     },
     {
-        .name = "runs resume", .topic = TOPIC_WORK, .operands = "RUN", .min = 1, .max = 1,
+        .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
         .summary = "go on with a run that was interrupted",
         .about = "Goes on where the run stopped. What was done is not done again: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
@@ -398,7 +406,7 @@ const Command command_table[] = {
         .flags = run_flags, .run = command_runs_resume,
     },
     {
-        .name = "runs show", .topic = TOPIC_WORK, .operands = "RUN", .min = 1, .max = 1,
+        .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
         .summary = "the events of a run",
         .about = "Every event of a run in order. RUN may be a prefix.",
         .example = "harness runs show 0198c2 --json",
@@ -406,7 +414,7 @@ const Command command_table[] = {
         .run = command_runs_show,
     },
     {
-        .name = "sandbox", .topic = TOPIC_PIECES, .operands = "-- CMD...", .min = 1, .max = 100000,
+        .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
         .summary = "run a command confined to this folder",
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
@@ -420,7 +428,7 @@ const Command command_table[] = {
         .flags = sandbox_flags, .run = command_sandbox,
     },
     {
-        .name = "scaffold", .topic = TOPIC_MAKE, .operands = "NAME", .min = 1, .max = 1,
+        .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
         .summary = "make a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",
@@ -428,7 +436,7 @@ const Command command_table[] = {
         .run = command_scaffold,
     },
     {
-        .name = "schema test", .topic = TOPIC_PIECES, .operands = "FILE...", .min = 1, .max = 1000,
+        .name = "schema test", .operands = "FILE...", .min = 1, .max = 1000,
         .summary = "run JSON Schema test suite files",
         .about = "Runs files in the format of the JSON-Schema-Test-Suite, draft 2020-12. Lists\n"
                  "each failure as FILE: GROUP: TEST; the last line is N passed, M failed. The\n"
@@ -438,7 +446,7 @@ const Command command_table[] = {
         .flags = schema_test_flags, .run = command_schema_test,
     },
     {
-        .name = "schema validate", .topic = TOPIC_PIECES, .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
+        .name = "schema validate", .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
         .summary = "validate JSON against a JSON Schema",
         .about = "Validates the JSON file INSTANCE against SCHEMA (draft 2020-12). Exits 0 when it\n"
                  "is valid, 1 when it is not, with one line for each problem: a JSON pointer, a\n"
@@ -450,7 +458,7 @@ const Command command_table[] = {
         .run = command_schema_validate,
     },
     {
-        .name = "starlark", .topic = TOPIC_PIECES, .operands = "[FILE [FN...]]", .max = 1000,
+        .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,
         .summary = "run Starlark",
         .about = "Runs a Starlark file, an expression (-e), or without either a prompt. print\n"
                  "writes to standard error. A failure prints the traceback and Error: TEXT on\n"
@@ -460,7 +468,7 @@ const Command command_table[] = {
         .flags = starlark_flags, .run = command_starlark,
     },
     {
-        .name = "test", .topic = TOPIC_MAKE, .operands = "[FILE...]", .max = 1000,
+        .name = "test", .operands = "[FILE...]", .max = 1000,
         .summary = "run the tests of the project",
         .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (file or name),\n"
                  "each in a copy of the workspace, a few at a time, without network and store.\n"
@@ -475,7 +483,7 @@ const Command command_table[] = {
         .flags = test_flags, .run = command_test,
     },
     {
-        .name = "tools", .topic = TOPIC_LOOK, .operands = "",
+        .name = "tools", .operands = "",
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
                  "time limits, and names the tools that tools_policy hides, which are left out\n"
@@ -493,7 +501,7 @@ const Command command_table[] = {
         .flags = tools_flags, .run = command_tools,
     },
     {
-        .name = "validate", .topic = TOPIC_MAKE, .operands = "",
+        .name = "validate", .operands = "",
         .summary = "load everything and report all problems",
         .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
                  "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
@@ -509,7 +517,7 @@ const Command command_table[] = {
         .flags = validate_flags, .run = command_validate,
     },
     {
-        .name = "version", .topic = TOPIC_PROGRAM, .operands = "",
+        .name = "version", .operands = "",
         .summary = "print the version",
         .about = "Prints the version, the commit it was built from, and the linked libraries.",
         .example = "harness version --json",

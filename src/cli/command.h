@@ -16,12 +16,8 @@ typedef struct Flag {
     const char *help;
 } Flag;
 
-/* What a command is for; help lists the names under it. */
-typedef enum { TOPIC_MAKE, TOPIC_LOOK, TOPIC_WORK, TOPIC_MCP, TOPIC_PIECES, TOPIC_PROGRAM, TOPIC_COUNT } CommandTopic;
-
 typedef struct Command {
     const char *name;
-    CommandTopic topic;
     const char *operands;        /* as usage shows them: "FILE"; "" for none */
     const char *choices;         /* the only values of the first operand, "bash|zsh|fish"; NULL: any */
     int min, max;                /* how many operands */
@@ -55,6 +51,7 @@ int command_mcp_add(Cli *cli);
 int command_mcp_approve(Cli *cli);
 int command_mcp_call(Cli *cli);
 int command_mcp_list(Cli *cli);
+int command_mcp_request(Cli *cli);
 int command_mcp_serve(Cli *cli);
 int command_mcp_tools(Cli *cli);
 int command_run(Cli *cli);

@@ -52,9 +52,7 @@ static void add_shared(Buf *out, const Flag *list) {
         }
         buf_add_fmt(out, " %s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
     }
-    static const char tail[] = " (man harness)";
-    if (out->n - start + sizeof tail > 80) buf_add(out, STR("\n   "));
-    buf_add_fmt(out, "%s\n", tail);
+    buf_add(out, STR(" (man harness)\n"));
 }
 
 /* Only what is special to the command, one a line. */
@@ -70,45 +68,11 @@ static void add_indented(Buf *out, const char *text) {
     while (str_next_line(&rest, &line)) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
 }
 
-/* The second words of all commands that share this one's first: "runs [resume|show]", "mcp add|call". Gives the last of them. */
-static size_t add_names(Buf *out, size_t i) {
-    const char *name = command_table[i].name, *space = strchr(name, ' ');
-    size_t n = space ? (size_t)(space - name) : strlen(name), last = i, found = 0;
-    buf_add(out, (Str){ name, n });
-    for (size_t k = i; k < command_count; k++) {
-        const char *other = command_table[k].name;
-        if (strncmp(other, name, n) != 0 || other[n] != ' ') continue;
-        buf_add_fmt(out, "%s%s", found++ ? "|" : space ? " " : " [", other + n + 1);
-        last = k;
-    }
-    if (found && !space) buf_add_char(out, ']');
-    return last;
-}
-
-/* All names fit on a screen; what each does does not. */
-static void add_topic(Buf *out, CommandTopic topic, const char *label) {
-    Buf names = { 0 };
-    for (size_t i = 0; i < command_count; i++) {
-        if (command_table[i].topic != topic) continue;
-        if (names.n) buf_add(&names, STR(", "));
-        i = add_names(&names, i);
-    }
-    add_row(out, label, names.at);
-    buf_clear(&names);
-}
-
 void help_program(Buf *out) {
-    static const char *const labels[TOPIC_COUNT] = { "make a project", "look at it", "let it work", "MCP", "single pieces", "this program" };
-    buf_add(out, STR("Usage: harness COMMAND [flags]\n\nCommands (harness help --all says what each does):\n"));
-    for (CommandTopic t = 0; t < TOPIC_COUNT; t++) add_topic(out, t, labels[t]);
+    buf_add(out, STR("Usage: harness COMMAND [flags]\n\nCommands:\n"));
+    add_commands(out, NULL);
     buf_add(out, STR("\nGlobal flags, before or after the command:\n"));
     add_flags(out, command_global_flags);
-    buf_add(out, STR("\nExample:\n  harness init demo && harness -C demo run -p 'list the files'\n"));
-}
-
-static void add_all(Buf *out) {
-    buf_add(out, STR("Commands:\n"));
-    add_commands(out, NULL);
     buf_add(out, STR("\nRun harness COMMAND --help for one command, with an example.\n"));
 }
 
@@ -130,7 +94,6 @@ void help_command(Buf *out, const Command *c) {
 
 int command_help(Cli *cli) {
     const Args *a = &cli->args;
-    if (args_has(a, "--all")) return add_all(&cli->out), CLI_OK;
     if (args_has(a, "--markdown")) return help_page(&cli->out), CLI_OK;
     if (args_has(a, "--starlark-markdown")) {
         Error err = { 0 };

@@ -64,7 +64,7 @@ static void end_run(McpPeer *p, PeerRun *r) {
 
 static PeerRun *start_run(McpPeer *p, ServeProject *project, Error *err) {
     EventSink sink;
-    RunConfig config = { .session = p->config.session, .served = true };
+    RunConfig config = { .session = p->config.session, .served = true, .after = p->runs[1] ? p->runs[1]->run : NULL };
     PeerRun *r = mem_zero(1, sizeof *r);
     if (p->server->config.events >= 0) {
         sink = event_sink_lines(p->server->config.events, false);
@@ -136,6 +136,7 @@ static void fire_all(McpPeer *p) {
 void peer_drain(McpPeer *p, int64_t grace_ms) {
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
     struct timespec at = { until / 1000000000, until % 1000000000 };
+    serve_input_end(p);
     pthread_mutex_lock(&p->lock);
     p->closing = true;
     while (p->n_flights && grace_ms > 0)

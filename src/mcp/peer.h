@@ -30,7 +30,7 @@ struct Flight {
     bool crewed;                         /* a thread of the crew works on it */
     bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
-    Flight *next;                        /* in the list of the peer, or of those that can be used again */
+    Flight *next, **at;                  /* in the list of the peer (`at` is what points here), or of those that can be used again */
 };
 
 enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older projects that are kept; messages under way, together */
@@ -71,6 +71,7 @@ struct McpServer {
 };
 
 /* server.c */
+bool server_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err);   /* a version of the project */
 ServeProject *serve_project(McpServer *s);          /* the newest, held */
 void serve_project_release(McpServer *s, ServeProject *p);
 void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */
