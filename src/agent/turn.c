@@ -69,8 +69,26 @@ static bool tell_end(Frame *f, const SessionReply *r, Error *err) {
     return true;
 }
 
+/* {kind, name, message, agent, depth} for the hooks of `error`. */
+static void tell_error(Frame *f, const SessionReply *r) {
+    if (strcmp(r->status, "completed") == 0 || !frame_hooked(f, HOOK_ERROR)) return;
+    Heap *h = heap_new((size_t)64 << 20);
+    Dict *d = dict_new(h, 5, NULL);
+    HookOutcome o;
+    if (d && dict_put_text(h, d, "kind", STR("turn"), NULL) && dict_put_text(h, d, "name", str_from(r->status), NULL) &&
+        dict_put_text(h, d, "message", str_from(r->reason), NULL) && dict_put_text(h, d, "agent", f->name, NULL) &&
+        dict_put_str(h, d, STR("depth"), value_from_small(f->depth), NULL))
+        frame_ask(f, HOOK_ERROR, h, value_from_object(d), NULL, &o);
+    heap_free(h);
+}
+
 /* A step that was stopped by Ctrl-C stays open in the journal, so that the run can be resumed there. */
-static bool finish(Frame *f, const SessionReply *r, Error *err) { return strcmp(r->status, "cancelled") == 0 || tell_end(f, r, err); }
+static bool finish(Frame *f, const SessionReply *r, Error *err) {
+    if (strcmp(r->status, "cancelled") == 0) return true;
+    if (!tell_end(f, r, err)) return false;
+    tell_error(f, r);
+    return true;
+}
 
 bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *err) {
     Heap *h = heap_new((size_t)64 << 20);
@@ -82,6 +100,8 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     if (ok && !out->status) {
         VEC_PUSH(&f->starts, f->messages->n);
         ok = tell_start(f, text, err) && frame_push(f, "user", text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+    } else if (ok) {
+        tell_error(f, out);                                    /* a hook did not let it begin */
     }
     heap_free(h);
     return ok;

@@ -45,6 +45,20 @@ static bool event_given(const LoaderPlace *at) {
     return v && !value_is_none(*v);
 }
 
+/* What it could have been. */
+static Str event_hint(Arena *arena, Str event) {
+    Str near = field_hint(arena, event, events, EVENTS);
+    if (near.n) return near;
+    if (str_starts(event, STR("custom.")) || str_starts(event, STR("meta."))) return STR("behind custom. and meta. stand [a-z0-9_.]");
+    Buf all = { 0 };
+    buf_add(&all, STR("one of "));
+    for (size_t i = 0; i < EVENTS; i++) buf_add_fmt(&all, STR_FMT ", ", STR_ARG(events[i]));
+    buf_add(&all, STR("custom.NAME, meta.NAME"));
+    Str out = arena_str(arena, buf_str(&all));
+    buf_clear(&all);
+    return out;
+}
+
 static bool check_event(Loader *l, const LoaderPlace *at, const HookDef *h) {
     if (!event_given(at) || (h->event.at && h->event.n == 0)) {
         loader_error(l, at, "event", "hook \"" STR_FMT "\": event field is required in frontmatter", STR_ARG(h->name));
@@ -52,7 +66,7 @@ static bool check_event(Loader *l, const LoaderPlace *at, const HookDef *h) {
     }
     if (h->event.n == 0 || is_event(h->event)) return h->event.n > 0;      /* else its type was wrong */
     problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, STR("event")),
-                 field_hint(l->docs.arena, h->event, events, EVENTS), "%s.event \"" STR_FMT "\" is invalid",
+                 event_hint(l->docs.arena, h->event), "%s.event \"" STR_FMT "\" is invalid",
                  at->path[0] ? at->path : "hooks[0]", STR_ARG(h->event));
     return false;
 }

@@ -78,7 +78,7 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
     buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, step);
     while (detail.n && (detail.at[detail.n - 1] == '\n' || detail.at[detail.n - 1] == ' ')) detail.n--;
     for (Str rest = detail, one; str_next_line(&rest, &one);) {
-        if (one.at != detail.at) buf_add_fmt(&line, "\n%24s", "");
+        if (one.at != detail.at) buf_add_fmt(&line, "\n%25s", "");
         for (size_t i = 0; i < one.n; i++)
             if (one.at[i] == '\t') buf_add(&line, STR(": "));
             else cli_escape(&line, str_sub(one, i, i + 1), false);
@@ -88,7 +88,7 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
     buf_clear(&line);
 }
 
-/* Without --trace: of a script that failed, the place where it did. */
+/* Without --trace: of a script that failed, and did not mean to, the place where it did. */
 static void tell_place(void *ctx, const char *step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Str place = { 0 }, why = { 0 }, line;
@@ -100,7 +100,7 @@ static void tell_place(void *ctx, const char *step, int64_t ns, Str detail) {
     }
     Buf text = { 0 };
     buf_add_fmt(&text, STR_FMT ": " STR_FMT, STR_ARG(place), STR_ARG(why));
-    if (place.n) cli_say(c->cli, SAY_HINT, buf_str(&text));
+    if (place.n && !str_starts(why, STR("fail: "))) cli_say(c->cli, SAY_HINT, buf_str(&text));
     buf_clear(&text);
 }
 
@@ -128,6 +128,8 @@ static int call(Calling *c, Str session) {
     bool ok = tool_call(c->run, &what, NULL, &r, &err);
     if (ok) {
         print(cli, &r);
+        if (!cli->json && str_eq(r.rule, STR("unknown_tool")) && str_find(r.error, STR("did you mean")) < 0 && cli_flush(cli))
+            cli_say(cli, SAY_HINT, STR("harness tools lists the tools that are there"));
         status = r.is_error ? CLI_FAILED : CLI_OK;
     }
     result_clear(&r);

@@ -57,6 +57,7 @@ static int nothing_to_do(Cli *cli, const char *root, const ScaffoldOutcome *outc
     error_set(&err, ERR_IO, "nothing was written: all %zu files exist already", scaffold_count);
     if (cli->json) return cli_fail(cli, CLI_FAILED, &err);
     add_text(cli, root, outcome);
+    cli_flush(cli);                                      /* the list comes before what it means */
     cli_say(cli, SAY_ERROR, str_from(err.msg));
     return CLI_FAILED;
 }
@@ -76,7 +77,8 @@ static int write_project(Cli *cli, const char *root, int fd) {
         add_json(&cli->out, root, outcome);
     } else {
         add_text(cli, root, outcome);
-        say_next(cli, root);
+        if (cli_flush(cli)) say_next(cli, root);
+        else status = CLI_FAILED;
     }
     free(outcome);
     return status;

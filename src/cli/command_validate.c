@@ -93,12 +93,21 @@ static void check_models(const Project *p, Problems *problems) {
     arena_clear(&arena);
 }
 
+/* Nothing at all was found: probably the wrong folder, or the first time. */
+static void check_empty(const Project *p, Problems *problems) {
+    if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_prompts || p->n_resources || p->n_tests || p->n_servers) return;
+    problems_add(problems, PROBLEM_HINT, (Str){ 0 }, (Place){ 0, 0 }, STR("harness init writes one to start from"), "there is no project in this folder");
+}
+
 int command_validate(Cli *cli) {
     Project *project;
     Problems problems = { 0 };
     Error err = { 0 };
     int status = report_load(cli, args_has(&cli->args, "--strict"), &project, &problems) ? CLI_OK : CLI_FAILED;
-    if (project) check_models(project, &problems);
+    if (project) {
+        check_models(project, &problems);
+        check_empty(project, &problems);
+    }
     if (cli->json) {
         if (!add_json(&cli->out, project, &problems, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     } else {
@@ -108,7 +117,6 @@ int command_validate(Cli *cli) {
             add_section(cli, project, "hooks", listing_count_hooks(project), listing_hooks);
             add_section(cli, project, "agents", project->n_agents, listing_agents);
             add_summary(cli, project, &problems);
-            report_nothing(cli, project);
         } else {
             say_failure(cli, &problems);
         }

@@ -10,10 +10,10 @@ static void add_row(Buf *out, const char *left, const char *right) {
 }
 
 static void add_commands(Buf *out, const char *group) {
-    size_t n = group ? strlen(group) : 0;
+    size_t n = strlen(group);
     for (size_t i = 0; i < command_count; i++) {
         const Command *c = &command_table[i];
-        if (group && (strncmp(c->name, group, n) != 0 || (c->name[n] && c->name[n] != ' '))) continue;
+        if (strncmp(c->name, group, n) != 0 || (c->name[n] && c->name[n] != ' ')) continue;
         add_row(out, c->name, c->summary);
     }
 }
@@ -24,10 +24,6 @@ static void add_flag(Buf *out, const Flag *f) {
     buf_add_fmt(&left, "%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
     add_row(out, left.at, f->help);
     buf_clear(&left);
-}
-
-static void add_flags(Buf *out, const Flag *list) {
-    for (const Flag *f = list; f && f->name; f++) add_flag(out, f);
 }
 
 /* Flags of every command that runs tools. A screen is small: they share a few lines there, and have their own in the
@@ -66,14 +62,6 @@ static void add_own_flags(Buf *out, const Flag *list) {
 static void add_indented(Buf *out, const char *text) {
     Str rest = str_from(text), line;
     while (str_next_line(&rest, &line)) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
-}
-
-void help_program(Buf *out) {
-    buf_add(out, STR("Usage: harness COMMAND [flags]\n\nCommands:\n"));
-    add_commands(out, NULL);
-    buf_add(out, STR("\nGlobal flags, before or after the command:\n"));
-    add_flags(out, command_global_flags);
-    buf_add(out, STR("\nRun harness COMMAND --help for one command, with an example.\n"));
 }
 
 void help_group(Buf *out, const char *group) {

@@ -43,7 +43,7 @@ void report_problems(const Cli *cli, const Problems *problems) {
 
 void report_nothing(const Cli *cli, const Project *p) {
     if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_tests || p->n_servers) return;
-    cli_say(cli, SAY_HINT, STR("there is no project in this folder (harness init makes one, -C DIR works in another)"));
+    cli_say(cli, SAY_HINT, STR("there is no project in this folder (harness init writes one to start from)"));
 }
 
 /* One error stands for all of them; the hint says where the others are. */

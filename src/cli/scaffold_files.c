@@ -103,7 +103,7 @@ const ScaffoldFile scaffold_files[] = {
         "parameters:\n"
         "  path:\n"
         "    type: string\n"
-        "    description: The file, relative to the workspace. Its folder must exist.\n"
+        "    description: The file, relative to the workspace; missing folders are made.\n"
         "    required: true\n"
         "  content:\n"
         "    type: string\n"

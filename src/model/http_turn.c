@@ -148,6 +148,7 @@ static bool post_request(HttpTurn *x, const HttpTurnWire *wire, Str body, Cancel
         bool lost = err->kind == ERR_IO || (err->kind == ERR_TIMEOUT && !cancel_expired(cancel));
         *retry = (lost || x->transient) && !x->started;
         if (lost) err->kind = ERR_PROVIDER, error_wrap(err, "%s", m->provider->name);
+        if (lost && m->def.base_url.n && !err->hint[0]) error_hint(err, "is a server running at " STR_FMT "?", STR_ARG(m->def.base_url));
     } else if (response.status < 200 || response.status > 299) {
         *retry = is_transient(response.status);
         *wait_ms = retry_after(&response);

@@ -9,7 +9,11 @@ bool parse_advance(Parser *p, Pos *pos) {
 }
 
 bool parse_expect(Parser *p, Token kind, Pos *pos) {
-    if (p->tok.kind != kind) return parse_fail_token(p, token_quoted(kind));
+    if (p->tok.kind != kind) {
+        parse_fail_token(p, token_quoted(kind));
+        if (kind == TOKEN_INDENT) error_hint(p->err, "the lines that belong to def, for and if are indented");
+        return false;
+    }
     return parse_advance(p, pos);
 }
 
@@ -22,11 +26,10 @@ bool parse_fail(Parser *p, Pos pos, const char *fmt, ...) {
     return source_error(p->in->source, p->err, pos, "%s", text);
 }
 
-/* "got indent, want primary expression" is what every Starlark says; whoever has not met it is told what to look at. */
 bool parse_fail_token(Parser *p, const char *want) {
-    bool dented = p->tok.kind == TOKEN_INDENT || strcmp(want, token_quoted(TOKEN_INDENT)) == 0;
     parse_fail(p, p->tok.pos, "got %s, want %s", token_quoted(p->tok.kind), want);
-    return dented && error_hint(p->err, "the lines of a block start in the same column, and further right than the line above it");
+    if (p->tok.kind == TOKEN_INDENT) error_hint(p->err, "this line is indented more than the one before it");
+    return false;
 }
 
 bool parse_enter(Parser *p) {                        /* > not >=: what stands innermost nests nothing */

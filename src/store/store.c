@@ -41,18 +41,13 @@ bool store_default_path(Str project_root, Buf *out, Error *err) {
     return ok;
 }
 
-static bool no_folder(const char *path, Error *err) {
-    error_set(err, ERR_IO, "no place for the state: make folder %s: %m", path);
-    return error_hint(err, "name a file that can be written with HARNESS_STATE, or keep nothing: --ephemeral");
-}
-
 /* Every folder above the file, private where it is new. */
 static bool make_folders(const char *path, Error *err) {
     char *copy = str_dup(str_from(path));
     bool ok = true;
     for (char *at = strchr(copy + 1, '/'); ok && at; at = strchr(at + 1, '/')) {
         *at = 0;
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST) ok = no_folder(copy, err);
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST) ok = error_set(err, ERR_IO, "make folder %s: %m", copy);
         *at = '/';
     }
     free(copy);
@@ -228,7 +223,9 @@ static int open_lease(const char *path) {
 
 bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     const Sqlite *api = sqlite_load(err);
-    if (!api || !make_folders(path, err) || !make_file(path, err)) return false;
+    if (!api) return false;
+    if (!make_folders(path, err) || !make_file(path, err))
+        return error_hint(err, "runs are kept there: set HARNESS_STATE to a file that can be written, or use --ephemeral");
     Store *s = mem_zero(1, sizeof *s);
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);

@@ -17,12 +17,13 @@ static Str read_small(const char *path, char *out, size_t size) {
 }
 
 /* Field 22 of /proc/PID/stat. The second one is the program's name in parentheses, which may hold anything: the last ')' ends it.
- * 0: no such process. */
+ * 0: no such process, or one that has ended and whose parent (in a container often nobody) has not asked for it. */
 static int64_t start_time(int64_t pid) {
     char path[48], text[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     Str stat = read_small(path, text, sizeof text);
     const char *at = stat.n ? strrchr(stat.at, ')') : NULL;
+    if (at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X')) return 0;
     for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
     return at ? strtoll(at + 1, NULL, 10) : 0;
 }

@@ -96,8 +96,10 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
         if (store_int(&q, 1)) break;                     /* the whole id: others that go on from it do not matter */
     }
     ok = store_end(&q, ok);
-    if (ok && found == 0)
-        ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id_or_prefix)) || error_hint(err, "harness runs lists them");
+    if (ok && found == 0) {
+        ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id_or_prefix));
+        error_hint(err, "harness runs lists them");
+    }
     if (ok && found > 1) ok = error_set(err, ERR_VALIDATION, "more than one run starts with " STR_FMT, STR_ARG(id_or_prefix));
     if (ok) buf_reset(id), buf_add(id, buf_str(&first));
     buf_clear(&first);

@@ -56,6 +56,20 @@ static bool write_end(Pipe *p) {
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 
+/* {kind, name, message, agent, depth} for the hooks of `error`, whatever it was that refused or failed. */
+static bool tell_error(Pipe *p) {
+    Heap *h = p->f.heap;
+    Dict *d = NULL;
+    HookOutcome out = { 0 };
+    Error err;
+    if (!p->out->is_error || !hook_list_any(run_hooks(p->f.run), HOOK_ERROR, (Str){ 0 })) return true;
+    if ((d = dict_new(h, 5, &err)) && dict_put_text(h, d, "kind", STR("tool"), &err) && dict_put_text(h, d, "name", p->out->name, &err) &&
+        dict_put_text(h, d, "message", p->out->error, &err) && dict_put_text(h, d, "agent", p->f.call->agent, &err) &&
+        dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), &err))
+        pipe_dispatch(p, HOOK_ERROR, (Str){ 0 }, value_from_object(d), &out);
+    return !p->broken;
+}
+
 /* Steps 9 to 11; also the end of a background task. False: broken. */
 bool pipe_finish(Pipe *p) {
     Result *r = p->out;
@@ -67,7 +81,7 @@ bool pipe_finish(Pipe *p) {
         p->f.args = now;
         run_note_outcome(p->f.run, r->name, buf_str(&p->text), r->is_error, r->error);
     }
-    return pipe_bound(p) && write_end(p);
+    return pipe_bound(p) && write_end(p) && tell_error(p);
 }
 
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err) {

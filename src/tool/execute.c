@@ -51,14 +51,20 @@ RunLane *runtime_host_lane(Host *h) {
 
 /* ---- hidden values ---- */
 
-static Str secret_value(const Project *project, Str name) {
+/* The variable that holds a secret; empty when harness.md does not say. */
+static Str secret_variable(const Project *project, Str name) {
     Value *s = value_is_dict(project->settings.secrets) ? dict_find_str(value_dict(project->settings.secrets), name) : NULL;
     Value *env = s && value_is_dict(*s) ? dict_find_str(value_dict(*s), STR("env")) : NULL;
-    if (!env || !value_is_string(*env)) return (Str){ 0 };
-    char *variable = str_dup(value_str(*env));
-    Str found = str_from(getenv(variable));
-    free(variable);
-    return found;
+    return env && value_is_string(*env) ? value_str(*env) : (Str){ 0 };
+}
+
+static bool secret_value(const Project *project, Str name, Str *out, Error *err) {
+    Str variable = secret_variable(project, name);
+    char *text = str_dup(variable);
+    *out = str_from(getenv(text));
+    free(text);
+    if (out->at) return true;
+    return error_set(err, ERR_CONFIG, "secret \"" STR_FMT "\": environment variable " STR_FMT " is not set", STR_ARG(name), STR_ARG(variable));
 }
 
 static bool hidden_value(Pipe *p, Str name, Value *out, Error *err) {
@@ -70,8 +76,7 @@ static bool hidden_value(Pipe *p, Str name, Value *out, Error *err) {
     else if (str_eq(name, STR("workspace"))) text = runtime_workspace(p->f.runtime);
     else if (str_eq(name, STR("idempotency_key"))) text = p->f.idempotency_key;
     else if (str_starts(name, STR("secrets."))) {
-        text = secret_value(p->f.runtime->project, str_sub(name, 8, name.n));
-        if (!text.at) return error_set(err, ERR_CONFIG, "secret \"" STR_FMT "\" is not set in the environment", STR_ARG(str_sub(name, 8, name.n)));
+        if (!secret_value(p->f.runtime->project, str_sub(name, 8, name.n), &text, err)) return false;
         redact_add_value(p->f.runtime->redactor, text);
     }
     String *s = string_new(p->f.heap, text, err);
@@ -155,7 +160,7 @@ static void fail_attempt(Pipe *p, const Error *err) {
     r->step = STR("execute");
     r->rule = str_from(error_kind_name(err->kind));
     r->cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
-    pipe_set_error(p, str_from(err->msg));
+    pipe_set_error(p, str_from(err->hint[0] ? arena_fmt(&p->arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
 
 static void take_value(Pipe *p) {

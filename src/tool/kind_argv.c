@@ -1,6 +1,6 @@
 /* argv tools (tools.json): a program with the arguments as JSON on its stdin, one line of JSON on its stdout. */
-#include <errno.h>
 #include <unistd.h>
+#include "base/path.h"
 #include "tool/expand.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -10,7 +10,7 @@ enum { QUOTE_MAX = 2048 };
 static const char *program_of(ToolCallFrame *f, Arena *arena) {
     Str name = f->entry->def.argv.at[0], root = f->runtime->project->root, folder = f->entry->def.folder;
     if (name.n && name.at[0] == '/') return arena_str(arena, name).at;
-    return arena_fmt(arena, STR_FMT "/" STR_FMT "%s" STR_FMT, STR_ARG(root), STR_ARG(folder), folder.n ? "/" : "", STR_ARG(name));
+    return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(folder), STR_ARG(name)))).at;
 }
 
 static const char **argv_of(ToolCallFrame *f, Arena *arena) {
@@ -68,15 +68,13 @@ static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     return ok;
 }
 
-/* The kernel says "No such file" of a script whose interpreter is missing, too. */
-static bool explain(ToolCallFrame *f, const char *program, Error *err) {
-    Str name = f->entry->def.argv.at[0];
-    if (err->kind != ERR_IO) return false;
-    if (access(program, F_OK) < 0)
-        return error_set(err, ERR_IO, STR_FMT ": there is no such program (see `command` in " STR_FMT ")", STR_ARG(name), STR_ARG(f->entry->def.origin.file));
-    if (access(program, X_OK) < 0) return error_set(err, ERR_IO, STR_FMT ": it is not executable (chmod +x)", STR_ARG(name));
-    if (strstr(err->msg, strerror(ENOENT))) return error_set(err, ERR_IO, STR_FMT ": the interpreter that its first line names is missing", STR_ARG(name));
-    return false;
+/* A program that cannot be started is a matter of the manifest, or of a build that was forgotten. */
+static bool explain(const ToolCallFrame *f, const char *program, Error *err) {
+    const ToolDef *d = &f->entry->def;
+    if (err->kind != ERR_IO || err->hint[0]) return false;
+    if (access(program, F_OK) == 0 && access(program, X_OK) < 0) return error_hint(err, "chmod +x makes it executable");
+    if (access(program, F_OK) == 0) return error_hint(err, "it is there: is the interpreter that its first line names?");
+    return error_hint(err, STR_FMT ":%u names it: is it there, and executable?", STR_ARG(d->origin.file), d->origin.line);
 }
 
 bool kind_argv(ToolCallFrame *f, Error *err) {

@@ -80,7 +80,11 @@ bool pipe_resolve(Pipe *p) {
     Error err = { 0 };
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
         return pipe_refuse(p, "resolve", STR("condition"), RESULT_FATAL, "%s", err.msg);
-    if (!active) return refuse_unknown(p, scopes, n);
+    if (!active) {
+        ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+        return pipe_refuse(p, "resolve", STR("condition"), cls, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
+                           STR_ARG(call->name), STR_ARG(e->def.bundle->name));
+    }
     p->f.entry = e;
     p->out->name = e->def.name;
     pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",

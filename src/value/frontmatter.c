@@ -10,7 +10,7 @@ static bool is_delimiter(Str line) {
 
 static bool missing(Error *err, uint32_t line) {
     error_set_at(err, ERR_PARSE, line, 1, "missing frontmatter delimiter");
-    return error_hint(err, line == 1 ? "the first line must be ---" : "another line --- must end the settings");
+    return error_hint(err, "%s", line == 1 ? "the first line is ---, then comes YAML, then another line ---" : "after the YAML comes another line ---");
 }
 
 bool frontmatter_split(Str text, Frontmatter *out, Error *err) {

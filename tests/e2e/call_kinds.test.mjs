@@ -110,7 +110,7 @@ test('injected values', t => {
   const schema = p.run(['tools', '--format', 'openai']).stdout;
   assert.ok(!schema.includes('run_id'));
   const unset = p.call('i', {}, ['--yes'], { env: { THE_KEY: undefined } });
-  assert.match(unset.error.message, /secret "KEY" is not set/);
+  assert.match(unset.error.message, /secret "KEY": environment variable THE_KEY is not set/);
 });
 
 test('safety.redact takes matches out of everything', t => {

@@ -20,7 +20,7 @@ test('a call that fails before it is executed has an end, too', t => {
     'harness.md': '---\nsecrets: { KEY: { env: NOT_SET_ANYWHERE } }\n---\n',
     '.harness/tools/x.md': tool('return 1', 'injected: [secrets.KEY]'),
   });
-  assert.equal(p.call('x').status, 1);
+  assert.equal(p.call('x').value.error, 'secret "KEY": environment variable NOT_SET_ANYWHERE is not set');
   assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.started', 'tool.failed', 'run.ended']);
 });
 

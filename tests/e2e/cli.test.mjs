@@ -5,10 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folder, root, run, shell } from './harness.mjs';
 
-// The list of commands, from the program's own help.
+// The list of commands, from the program's own reference.
 function commands() {
-  const list = run(['help', '--all']).stdout.split('\n\n').find(part => part.startsWith('Commands:'));
-  return list.split('\n').slice(1).map(line => line.slice(2).split(/ {2,}/)[0]);
+  return [...run(['help', '--markdown']).stdout.matchAll(/^## harness (.+)$/gm)].map(m => m[1]);
 }
 
 function failure(stdout) {
@@ -18,8 +17,13 @@ function failure(stdout) {
   return error;
 }
 
-test('help lists the commands and the global flags', () => {
+test('help names every command and the global flags, on one screen, with an example', () => {
   const { status, stdout, stderr } = run(['--help']);
+  const lines = stdout.trimEnd().split('\n');
+  assert.ok(lines.length <= 24, `${lines.length} lines`);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+  assert.match(stdout, /^Example: harness /m);
+  for (const command of commands()) assert.match(stdout, new RegExp(`^  .*\\b(${command}|${command.split(' ')[0]})(,|  |$)`, 'm'), command);
   assert.equal(status, 0);
   assert.equal(stderr, '');
   for (const command of ['agents', 'completion', 'doctor', 'help', 'hooks', 'init', 'inspect', 'json check', 'scaffold', 'starlark', 'tools',

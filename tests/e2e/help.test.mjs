@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { add, folder, run, shell } from './harness.mjs';
 
 const help = command => run([...command, '--help']).stdout;
-const examplesOf = text => text.split('\nExample:\n')[1].trimEnd().split('\n').map(line => line.trim());
-const commands = [...run(['help', '--all']).stdout.matchAll(/^ {2}(\S.*?) {2,}/gm)].map(m => m[1].split(' '));
+const examplesOf = text => (text.match(/\nExample: (.*)/)?.[1] ?? text.split('\nExample:\n')[1]).trimEnd().split('\n').map(line => line.trim());
+const commands = [...run(['help', '--markdown']).stdout.matchAll(/^## harness (.+)$/gm)].map(m => m[1].split(' '));
 
 const files = {
   'README.md': 'A project.\n', 'Makefile': 'test:\n\t@echo tested\n', 'package.json': '{}\n', 'docs/reference/cli.md': '',
@@ -18,7 +18,7 @@ const files = {
 };
 
 // Not for a test machine: they ask a server or a person's shell, or go on until they are stopped. They must be understood, no more.
-const elsewhere = /^harness (mcp (tools|call|serve|approve|add)|runs (resume|show)|sandbox --allow-domain)|\bjq\b/;
+const elsewhere = /^harness (mcp (tools|call|request|serve|approve|add)|runs (resume|show)|sandbox --allow-domain)|\bjq\b/;
 
 test('each example of each command works', t => {
   const dir = folder(t);

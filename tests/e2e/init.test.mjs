@@ -130,3 +130,9 @@ function unprivileged(dir, script) {
   const drop = process.getuid() === 0 ? 'setpriv --reuid=65534 --regid=65534 --clear-groups ' : '';
   return shell(`cd '${dir}' && ${drop}${script}`);
 }
+
+test('the list comes before what is said about it', t => {
+  const dir = folder(t);
+  assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^created  harness\.md\n[^]*harness: next: harness validate\n$/);
+  assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^exists  harness\.md\n[^]*harness: nothing was written/);
+});

@@ -10,9 +10,9 @@ import { add, bin, folder, root, run, shell } from './harness.mjs';
 
 const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
 
-// "### TITLE", then an indented block: "$ COMMAND" and all that it prints.
+// "### TITLE", then a block: "$ COMMAND" and all that it prints.
 const shown = Object.fromEntries(page.split(/^### /m).slice(1).map(section => {
-  const block = section.match(/\n\n((?: {4}.*\n)+)/)[1].replace(/^ {4}/gm, '');
+  const block = section.match(/\n```sh norun\n([^]*?)```\n/)[1];
   const [command, ...output] = block.split('\n');
   return [section.split('\n')[0], { command: command.slice(2), output: output.join('\n') }];
 }));

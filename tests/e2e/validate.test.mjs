@@ -82,7 +82,7 @@ test('the JSON shape', t => {
 test('an empty folder is a project with defaults', t => {
   const { status, stdout, stderr } = run(['-C', folder(t), 'validate']);
   assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'ok: 0 tools, 0 hooks, 0 agents\n',
-    stderr: 'harness: there is no project in this folder (harness init makes one, -C DIR works in another)\n' });
+    stderr: 'harness: there is no project in this folder (harness init writes one to start from) [hint]\n' });
 });
 
 const broken = {

@@ -370,7 +370,7 @@ static void odd_files_do_not_matter(void **state) {
     trial_forget(&t);
     trial_put(&t, "agent/tools/b.md", STR("no frontmatter\n"));
     load(&t);
-    trial_expect(&t, "agent/tools/b.md:1:1: parse tool b.md: missing frontmatter delimiter (the first line must be ---)\n");
+    trial_expect(&t, "agent/tools/b.md:1:1: parse tool b.md: missing frontmatter delimiter (the first line is ---, then comes YAML, then another line ---)\n");
     trial_close(&t);
 }
 

@@ -1,0 +1,83 @@
+/* harness --help: one screen. What belongs together shares a line; every command is named, here or in the last line. */
+#include <string.h>
+#include "cli/help.h"
+
+enum { COLUMN = 36, WIDTH = 78 };
+
+/* Names of commands, or of groups ("runs" is also "runs show"). One that there is not is left out. */
+static const struct { const char *names[6], *does; } topics[] = {
+    { { "init", "scaffold" }, "make a project to start from" },
+    { { "validate" }, "load everything, report all problems" },
+    { { "tools", "hooks", "agents", "inspect" }, "what is there, and from which file" },
+    { { "context" }, "what the model will see" },
+    { { "call" }, "call one tool, without a model" },
+    { { "run" }, "talk to the agent; -p: one job" },
+    { { "runs" }, "what was run; show one, resume one" },
+    { { "test" }, "run the tests of the project" },
+    { { "mcp" }, "be an MCP server, use MCP servers" },
+    { { "sandbox" }, "run a command confined to this folder" },
+    { { "starlark", "json", "schema" }, "run Starlark; check and validate JSON" },
+    { { "doctor" }, "say what this machine offers" },
+};
+enum { TOPICS = sizeof topics / sizeof *topics, NAMES = sizeof topics->names / sizeof *topics->names };
+
+static bool is_named(const Command *c, const char *name) {
+    size_t n = strlen(name);
+    return strncmp(c->name, name, n) == 0 && (c->name[n] == 0 || c->name[n] == ' ');
+}
+
+static bool exists(const char *name) {
+    for (size_t i = 0; i < command_count; i++)
+        if (is_named(&command_table[i], name)) return true;
+    return false;
+}
+
+static bool has_topic(const Command *c) {
+    for (size_t t = 0; t < TOPICS; t++)
+        for (size_t k = 0; k < NAMES && topics[t].names[k]; k++)
+            if (is_named(c, topics[t].names[k])) return true;
+    return false;
+}
+
+static void add_topic(Buf *out, size_t t) {
+    Buf left = { 0 };
+    for (size_t k = 0; k < NAMES && topics[t].names[k]; k++)
+        if (exists(topics[t].names[k])) buf_add_fmt(&left, "%s%s", left.n ? ", " : "", topics[t].names[k]);
+    if (left.n) buf_add_fmt(out, "  %-*s%s\n", COLUMN - 2, left.at, topics[t].does);
+    buf_clear(&left);
+}
+
+static void add_others(Buf *out) {
+    const char *between = "  also: ";
+    for (size_t i = 0; i < command_count; i++) {
+        if (has_topic(&command_table[i])) continue;
+        buf_add_fmt(out, "%s%s", between, command_table[i].name);
+        between = ", ";
+    }
+    buf_add_char(out, '\n');
+}
+
+static void add_flags(Buf *out) {
+    size_t start = out->n;
+    for (const Flag *f = command_global_flags; f->name; f++) {
+        Buf one = { 0 };
+        buf_add_fmt(&one, "%s%s%s%s%s", f->letter ? f->letter : "", f->letter ? ", " : "", f->name, f->value ? " " : "", f->value ? f->value : "");
+        if (out->n - start + one.n + 2 > WIDTH) {
+            buf_add_char(out, '\n');
+            start = out->n;
+        }
+        buf_add_fmt(out, "  " STR_FMT, STR_ARG(buf_str(&one)));
+        buf_clear(&one);
+    }
+    buf_add_char(out, '\n');
+}
+
+void help_program(Buf *out) {
+    buf_add(out, STR("Usage: harness COMMAND [flags]\n\n"));
+    for (size_t t = 0; t < TOPICS; t++) add_topic(out, t);
+    add_others(out);
+    buf_add(out, STR("\nFlags of every command, before or behind it:\n"));
+    add_flags(out);
+    buf_add(out, STR("\nExample: harness init demo && harness -C demo run\n"
+                     "harness COMMAND --help tells all about one, with an example.\n"));
+}
