@@ -166,19 +166,19 @@ static void print(const Soak *s, const Measure *m, double seconds) {
 }
 
 /* From the middle on nothing may grow: by then every cache has been filled. A leak of a few bytes in each call shows. */
-static bool grew(const char *what, long middle, long end, long allowed) {
-    if (end <= middle + allowed) return false;
+static int grew(const char *what, long middle, long end, long allowed) {
+    if (end <= middle + allowed) return 0;
     printf("%s grew from %ld to %ld\n", what, middle, end);
-    return true;
+    return 1;
 }
 
 static bool judge(const Measure *middle, const Measure *end) {
-    bool bad = grew("open files", middle->files, end->files, 0) | grew("threads", middle->threads, end->threads, 0)
-               | grew("children", middle->children, end->children, 2);  /* one may still be ending */
     const char *memory = getenv("SOAK_MEMORY");
-    if (memory && strcmp(memory, "0") == 0) return !bad;                  /* a sanitizer keeps what is freed, and finds leaks itself */
-    return !(bad | grew("used memory (KiB)", middle->used_kb, end->used_kb, 128) |
-             grew("resident memory (KiB)", middle->resident_kb, end->resident_kb, 2048 + middle->resident_kb / 20));
+    int bad = grew("open files", middle->files, end->files, 0) + grew("threads", middle->threads, end->threads, 0)
+              + grew("children", middle->children, end->children, 2);     /* one may still be ending */
+    if (memory && strcmp(memory, "0") == 0) return bad == 0;              /* a sanitizer keeps what is freed, and finds leaks itself */
+    return bad + grew("used memory (KiB)", middle->used_kb, end->used_kb, 128)
+           + grew("resident memory (KiB)", middle->resident_kb, end->resident_kb, 2048 + middle->resident_kb / 20) == 0;
 }
 
 /* ---- all of it ---- */
