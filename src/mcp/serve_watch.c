@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -108,7 +109,7 @@ static void add_shown(struct McpWatch *w, Table *seen, const char *path, Str uri
 
 static void add_listed(struct McpWatch *w, Table *seen, const char *path) {
     Buf uri = { 0 };
-    uri_of_file(&uri, str_from(path));
+    uri_template_file(&uri, str_from(path));
     add_shown(w, seen, path, buf_str(&uri));
     buf_clear(&uri);
 }
@@ -237,7 +238,7 @@ static void reload(struct McpWatch *w) {
     Runtime *rt;
     Agents *agents;
     ServeProject *old = serve_project(w->server);
-    bool ok = server_open(&w->server->config, old->rt, &rt, &agents, &problems, &err);
+    bool ok = serve_project_open(&w->server->config, old->rt, &rt, &agents, &problems, &err);
     serve_project_release(w->server, old);
     if (ok) {
         serve_project_set(w->server, rt, agents);
@@ -279,12 +280,26 @@ static void *watch(void *arg) {
     while (wait_for(w, -1, &some)) {
         if (!some || !take_events(w)) continue;
         if (!settle(w)) break;
-        uint64_t before = w->print, now = fingerprint(w);
-        if (now == before) continue;
-        reload(w);
-        learn(w);
+        uint64_t now = fingerprint(w);
+        for (bool again = now != w->print; again;) {
+            reload(w);
+            uint64_t then = now;
+            now = fingerprint(w);
+            again = now != then;         /* changed while it was loaded */
+            if (!again) learn(w);
+        }
     }
     return NULL;
+}
+
+/* Signals stay with the threads that expect them. */
+static bool start_thread(struct McpWatch *w) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool ok = pthread_create(&w->thread, NULL, watch, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ok;
 }
 
 bool serve_watch_start(McpServer *s, Error *err) {
@@ -294,7 +309,7 @@ bool serve_watch_start(McpServer *s, Error *err) {
     w->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     bool ok = (w->stop >= 0 && w->events >= 0) || error_set(err, ERR_IO, "inotify: %m");
     if (ok) learn(w);
-    if (ok && pthread_create(&w->thread, NULL, watch, w) != 0) ok = error_set(err, ERR_IO, "no thread can be started");
+    if (ok && !start_thread(w)) ok = error_set(err, ERR_IO, "no thread can be started");
     if (ok) {
         s->watch = w;
         return true;

@@ -94,8 +94,6 @@ test('the stream of a session: one at a time, closed with it', async t => {
   const second = await get({ 'Last-Event-ID': primed.id });                  // takes over
   assert.equal(second.status, 200);
   await first.ended;
-  add(s.dir, { '.harness/tools/more.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nMore.\n' });
-  await until(() => messages(second.raw).some(m => m.method === 'notifications/tools/list_changed'));
   await ask(s, { method: 'DELETE', headers });
   await second.ended;
 });
@@ -167,6 +165,18 @@ test('without sessions: headers and body must agree', async t => {
   for (const method of ['GET', 'DELETE']) assert.equal((await ask(s, { method, headers: { 'MCP-Protocol-Version': modern } })).status, 405);
 });
 
+test('without sessions: news on a stream that the client asked for', async t => {
+  const s = await serve(t);
+  const listen = await stateless(s, 1, 'subscriptions/listen', { notifications: { toolsListChanged: true } });
+  assert.match(listen.headers['content-type'], /^text\/event-stream/);
+  assert.equal(listen.headers['x-accel-buffering'], 'no');
+  const first = await until(() => messages(listen.raw)[0]);
+  assert.equal(first.method, 'notifications/subscriptions/acknowledged');
+  assert.ok(events(listen.raw).every(e => e.id === undefined));              // nothing to resume in this era
+  s.child.kill('SIGTERM');
+  await listen.ended;
+});
+
 test('without sessions: the same id twice at a time, and who leaves cancels', async t => {
   const s = await serve(t);
   const both = await Promise.all([1, 2].map(() => stateless(s, 7, 'tools/call', { name: 'work', arguments: { seconds: 0.1 } })));
@@ -184,8 +194,10 @@ test('without sessions: the same id twice at a time, and who leaves cancels', as
 test('what is too large, too many, half or nonsense', async t => {
   const s = await serve(t);
   const { headers } = await open(s);
-  const big = await ask(s, { headers, body: JSON.stringify(call(1, 'echo', { text: 'x'.repeat(17 << 20) })) }).catch(e => e);
-  assert.ok(big.status === 413 || ['ECONNRESET', 'EPIPE'].includes(big.code), String(big));
+  const big = await ask(s, { headers, body: JSON.stringify(call(1, 'echo', { text: 'x'.repeat(17 << 20) })) });
+  assert.equal(big.status, 413);
+  const huge = await ask(s, { headers, body: Buffer.alloc(40 << 20, 'x') }).catch(e => e);
+  assert.ok(huge.status === 413 || ['ECONNRESET', 'EPIPE'].includes(huge.code), String(huge));
   assert.equal((await ask(s, { headers: { ...headers, 'X-Long': 'x'.repeat(40000) }, body: call(1, 'echo') }).catch(() => ({ status: 431 }))).status, 431);
   for (const text of ['\r\n\r\n', 'GET\r\n\r\n', '\x16\x03\x01\x02\x00\x01', 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n',
     'GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n']) assert.doesNotMatch(await raw(s, text, true), /^HTTP\/1.1 200/);
