@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bin, privateMounts, root } from './harness.mjs';
 
-export const nobody = 65534;
+// A user of this file's own: without a sandbox an attempt to signal all of a user's processes succeeds, and other files run beside.
+const nobody = 61000 + process.pid % 4000;
 export const isRoot = process.getuid() === 0;
 // What private mounts alone stop is open where there are none.
 export const applies = entry => entry.layer !== 'private mounts' || privateMounts();
@@ -159,8 +160,9 @@ export class World {
   async startVictim() {
     const { uid, gid } = this.user;
     this.signals = 0;
+    // A group of its own: root may signal a whole group, and the test runner's has the victims of other files.
     this.victim = spawn(programs().attempts, ['victim', this.outside],
-      { uid, gid, env: { VICTIM_SECRET: `${this.secret}-environment` }, stdio: ['ignore', 'pipe', 'inherit'] });
+      { uid, gid, detached: true, env: { VICTIM_SECRET: `${this.secret}-environment` }, stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve, reject) => {
       this.victim.stdout.on('data', text => {
         if (String(text).includes('ready')) resolve();
