@@ -17,7 +17,7 @@ foreach(source ${unit_tests})
     target_sources(${target} PRIVATE src/cli/markdown.c src/cli/escape.c)
   endif()
   add_test(NAME ${room}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
 # Each tests/tools/X.c is a program that end-to-end tests use; it stays in the build folder.
