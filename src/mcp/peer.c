@@ -125,7 +125,7 @@ bool mcp_peer_idle(McpPeer *p) {
     pthread_mutex_lock(&p->lock);
     bool idle = p->n_flights == 0;
     pthread_mutex_unlock(&p->lock);
-    return idle;
+    return idle && !serve_tasks_working(p);
 }
 
 static void fire_all(McpPeer *p) {

@@ -40,6 +40,11 @@ describe('a server of the project', options, () => {
     assert.equal(p.log().filter(l => l.startsWith('call')).length, 3);
   });
 
+  test('has no bound on the time it computes: it serves many calls', async t => {
+    const p = served(t, 'honest', { head: 'sandbox: { cpu_seconds: 7 }\n' });
+    assert.ok(Number((await p.mcp('echo', { text: 'cpu limit' })).value) > 86400);
+  });
+
   test('is not started by what does not need it', async t => {
     const p = served(t, 'honest', { files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
     assert.equal((await p.start('own')).value, 1);
