@@ -74,8 +74,11 @@ static StoreRun run_of(const StoreQuery *q) {
 
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot "
-                                 "FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
+    /* A run that has not ended, or was interrupted, has its counts in its events only. */
+    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns,"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'turn.started' AND depth = 0), turns),"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started'), tool_calls),"
+                                 " usage, pid, pid_start, boot FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreRun run = run_of(&q);
