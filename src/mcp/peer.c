@@ -136,6 +136,7 @@ static void fire_all(McpPeer *p) {
 void peer_drain(McpPeer *p, int64_t grace_ms) {
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
     struct timespec at = { until / 1000000000, until % 1000000000 };
+    serve_input_end(p);
     pthread_mutex_lock(&p->lock);
     p->closing = true;
     while (p->n_flights && grace_ms > 0)

@@ -94,6 +94,7 @@ void serve_input_response(McpPeer *p, const RpcMessage *m);
 
 /* ---- what belongs to a peer beside its requests (serve_input.c, serve_subscribe.c, serve_tasks.c) ---- */
 
+void serve_input_end(McpPeer *p);        /* nobody will answer any more: what waits for it goes on without */
 void serve_input_close(McpPeer *p);      /* the peer ends: nothing of it is under way any more */
 /* A request that is answered by a stream (q->answered) is over for peer.c: cancelled by its id, its link is gone, its peer ends. */
 void serve_subscribe_cancel(McpPeer *p, Value id);

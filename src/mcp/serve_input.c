@@ -17,7 +17,8 @@
 typedef struct Waiter Waiter;
 struct Waiter {
     Waiter *next;
-    int wake;                            /* an eventfd: something came */
+    int wake;                            /* an eventfd: all has come, or nothing will */
+    bool over;                           /* nothing will: the client has gone */
     Heap *heap;                          /* what came */
     /* Requests of ours: */
     InputAsk *asks; size_t n;
@@ -36,6 +37,7 @@ struct McpInput {
     Waiter *waiters;
     size_t n_parked;
     int64_t ids;                         /* of requests of ours */
+    bool closed;                         /* nobody is left who could answer */
 };
 
 static struct McpInput *input_of(McpPeer *p) {
@@ -63,8 +65,8 @@ static bool enlist(struct McpInput *in, Waiter *w, Error *err) {
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (w->wake < 0) return error_set(err, ERR_IO, "eventfd: %m");
     pthread_mutex_lock(&in->lock);
-    bool room = !w->parked || in->n_parked < MCP_PARKED_MAX;
-    if (room) {
+    bool room = !w->parked || in->n_parked < MCP_PARKED_MAX, closed = in->closed;
+    if (room && !closed) {
         w->next = in->waiters;
         in->waiters = w;
         in->n_parked += w->parked != NULL;
@@ -72,8 +74,22 @@ static bool enlist(struct McpInput *in, Waiter *w, Error *err) {
         in->ids += (int64_t)w->n;
     }
     pthread_mutex_unlock(&in->lock);
-    if (!room) close(w->wake);
+    if (!room || closed) close(w->wake);
+    if (closed) return error_set(err, ERR_CANCELLED, "the client has gone");
     return room || error_set(err, ERR_LIMIT, "%d requests wait for answers already: answer some of them first", MCP_PARKED_MAX);
+}
+
+static void wake_up(Waiter *w) {
+    uint64_t one = 1;
+    if (write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+}
+
+void serve_input_end(McpPeer *p) {
+    struct McpInput *in = input_of(p);
+    pthread_mutex_lock(&in->lock);
+    in->closed = true;
+    for (Waiter *w = in->waiters; w; w = w->next) w->over = true, wake_up(w);
+    pthread_mutex_unlock(&in->lock);
 }
 
 static void delist(struct McpInput *in, Waiter *w) {
@@ -89,11 +105,11 @@ static void delist(struct McpInput *in, Waiter *w) {
 }
 
 /* False: cancelled, or too late. */
-static bool wait_for(int wake, int64_t until_ns, Cancel *cancel, Error *err) {
-    for (;;) {
+static bool wait_for(const Waiter *w, Cancel *cancel, Error *err) {
+    for (int64_t until_ns = clock_mono_ns() + (int64_t)MCP_PARK_MS * 1000000;;) {
         int64_t left = (until_ns - clock_mono_ns()) / 1000000;
         int most = cancel_poll_ms(cancel);
-        struct pollfd fds[] = { { .fd = wake, .events = POLLIN }, { .fd = cancel_fd(cancel), .events = POLLIN } };
+        struct pollfd fds[] = { { .fd = w->wake, .events = POLLIN }, { .fd = cancel_fd(cancel), .events = POLLIN } };
         if (left <= 0) return error_set(err, ERR_TIMEOUT, "the client has not answered within %d minutes", MCP_PARK_MS / 60000);
         int n = poll(fds, 2, most >= 0 && most < left ? most : (int)left);
         if (n < 0 && errno != EINTR) return error_set(err, ERR_IO, "poll: %m");
@@ -101,8 +117,6 @@ static bool wait_for(int wake, int64_t until_ns, Cancel *cancel, Error *err) {
         if (!cancel_check(cancel, err)) return false;
     }
 }
-
-static int64_t park_end(void) { return clock_mono_ns() + (int64_t)MCP_PARK_MS * 1000000; }
 
 /* ---- handshake versions: a request to the client ---- */
 
@@ -158,9 +172,10 @@ bool input_request(McpPeer *p, McpLink *link, Value related, InputAsk *asks, siz
     Waiter w = { .heap = h, .asks = asks, .n = n, .left = n, .why = &why };
     if (!enlist(in, &w, err)) return false;
     send_questions(link, p, &w, related);
-    bool ok = wait_for(w.wake, park_end(), cancel, err);
+    bool ok = wait_for(&w, cancel, err);
     if (!ok) take_back(link, p, in, &w);
     delist(in, &w);
+    if (ok && w.over) ok = error_set(err, ERR_CANCELLED, "the client has gone");
     return ok && (why.kind == ERR_NONE || take_refusal(&w, err)) && all_fit(asks, n, err);
 }
 
@@ -177,8 +192,7 @@ void serve_input_response(McpPeer *p, const RpcMessage *m) {
         bool ok = m->kind == RPC_RESULT && value_copy_all_into(w->heap, m->result, &ask->answer, &err);
         if (!ok && w->why->kind == ERR_NONE)
             error_set(w->why, ERR_PROTOCOL, "the client refuses %s: " STR_FMT, input_method(ask->kind), STR_ARG(m->kind == RPC_ERROR ? m->message : str_from(err.msg)));
-        uint64_t one = 1;
-        if (--w->left == 0 && write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+        if (--w->left == 0) wake_up(w);
     }
     pthread_mutex_unlock(&in->lock);
 }
@@ -225,9 +239,10 @@ static bool park(McpRequest *q, struct McpInput *in, InputAsk *asks, size_t n, H
     if (make_result(q, in, &w, asks, n, h, &result, err) && enlist(in, &w, err)) {
         serve_park(q, result);
         serve_wait(q);
-        ok = wait_for(w.wake, park_end(), cancel, err);
+        ok = wait_for(&w, cancel, err);
         delist(in, &w);
         serve_go_on(q);
+        if (ok && w.over) ok = error_set(err, ERR_CANCELLED, "the client has gone");
         ok = ok && take_responses(asks, n, w.responses, true, h, err);
     }
     heap_free(w.heap);
@@ -259,11 +274,10 @@ bool serve_input_resume(McpRequest *q, Error *err) {
     Waiter *w = *at;
     bool ok = w && (!responses || value_copy_all_into(w->heap, *responses, &w->responses, err));
     if (ok) {
-        uint64_t one = 1;
         *at = w->next;                   /* found once */
         in->n_parked--;
         serve_unpark(w->parked, q);
-        if (write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+        wake_up(w);
     }
     pthread_mutex_unlock(&in->lock);
     if (!w) return error_set(err, ERR_VALIDATION, "requestState has been used already, or its time is over: call again without it");

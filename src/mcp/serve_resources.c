@@ -233,7 +233,7 @@ static bool add_artifact(Reading *r) {
     Buf bytes = { 0 };
     uint64_t total;
     if (!run) return error_set(r->err, ERR_VALIDATION, "no such run");
-    bool ok = run_artifact_get(run->run, str_sub(rest, (size_t)slash + 1, rest.n), 0, 0, &bytes, &total, r->err) && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
+    bool ok = run_artifact_get(run->run, str_sub(rest, (size_t)slash + 1, rest.n), 0, RPC_MESSAGE_MAX, &bytes, &total, r->err) && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
     peer_leave_run(r->q->peer, run);
     buf_clear(&bytes);
     return ok;

@@ -88,8 +88,9 @@ static ReadWhat next_line(Stdio *io, bool second, Str *line) {
             refuse(io, &err);
             continue;
         }
-        serve_output_flush(io->out);                         /* whoever waits for an answer has all there are */
+        serve_output_hold(io->out, false);                   /* nobody gathers while nobody works: others may answer meanwhile */
         if (!read_bytes(io, second, &bytes, &what)) return what;
+        serve_output_hold(io->out, !second);
     }
 }
 
@@ -165,18 +166,15 @@ static void work(Stdio *io, Flight *f) {
     if (io->taken) (void)!write(io->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
     while (io->taken) pthread_cond_wait(&io->changed, &io->lock);
     pthread_mutex_unlock(&io->lock);
-    serve_output_hold(io->out, true);
 }
 
 static void serve(Stdio *io) {
     Str line;
-    serve_output_hold(io->out, true);
     while (!io->ended && next_line(io, false, &line) == READ_LINE) {
         Flight *f = peer_begin(io->peer, line, MCP_NONE, &io->link);
         if (f) work(io, f);
     }
     serve_output_hold(io->out, false);
-    serve_output_flush(io->out);
 }
 
 static void end_watching(Stdio *io) {
