@@ -20,14 +20,15 @@ static Str text_or_empty(Value v) { return value_is_string(v) ? value_str(v) : S
 
 /* ---- handing it on ---- */
 
-/* Gives the message to the peer. Nobody wants to answer afterwards: it was no request. */
+/* Gives the message to the peer. Nobody wants to answer afterwards: it was no request. `version`: of the header; a stateless one that nobody knows
+ * is refused by the peer, which has the list. */
 static void hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion version, const RpcMessage *m, Str text) {
     McpPeer *peer = http_session_use(s);
     if (!peer) {
         http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "the session has ended: initialize a new one");
         return;
     }
-    HttpStream *t = http_stream_new(s, mcp_stateless(version) ? version : mcp_peer_version(peer), q, false);
+    HttpStream *t = http_stream_new(s, s->id[0] ? mcp_peer_version(peer) : MCP_2026_07_28, q, false);
     if (m) mcp_peer_take_message(peer, m, version, &t->link);
     else mcp_peer_take(peer, text, version, &t->link);
     http_session_done(s);
@@ -72,7 +73,7 @@ static void post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const
     }
     Str client = text_or_empty(member(member(member(m->params, "_meta"), META_CLIENT), "name"));
     HttpSession *s = http_session_stateless(h, who->id, str_sub(client, 0, 200), &err);
-    if (s) hand_on(h, s, q, version == MCP_NONE ? MCP_NONE : MCP_2026_07_28, m, STR(""));
+    if (s) hand_on(h, s, q, version, m, STR(""));
     else http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
     http_session_release(s);
 }

@@ -32,6 +32,7 @@ static void conn_changed(void *ctx, struct MHD_Connection *connection, void **ow
         return;
     }
     ServerConn *c = *own;
+    server_watch_forget(c);
     pthread_mutex_lock(&s->lock);
     c->closed = true;
     c->now = NULL;

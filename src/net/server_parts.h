@@ -89,5 +89,6 @@ void server_request_fail(ServerRequest *q, int status, const char *text);
 bool server_watch_start(Server *s, Error *err);
 void server_watch_stop(Server *s);
 void server_watch_conn(ServerConn *c);                       /* a new connection */
+void server_watch_forget(ServerConn *c);                     /* it ends, its descriptor is still open */
 void server_watch_gone(ServerRequest *q);                    /* q->on_gone is to be called; takes a hold */
 void server_watch_phase(ServerConn *c, ServerPhase phase, int64_t timeout_ms, ServerRequest *q);   /* timeout 0: none */

@@ -33,6 +33,9 @@ void server_watch_conn(ServerConn *c) {
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Before the struct may be freed: the descriptor is closed a little later, and would go on making events until then. */
+void server_watch_forget(ServerConn *c) { epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, c->fd, NULL); }
+
 void server_watch_phase(ServerConn *c, ServerPhase phase, int64_t timeout_ms, ServerRequest *q) {
     Server *s = c->server;
     pthread_mutex_lock(&s->lock);

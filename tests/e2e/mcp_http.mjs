@@ -109,10 +109,10 @@ export function stateless(s, id, method, params = {}, { headers = {}, ...more } 
 
 // ---- below HTTP ----
 
-export function raw(s, text) {
+export function raw(s, text, half = false) {
   return new Promise(resolve => {
-    const socket = net.connect(s.port, '127.0.0.1', () => socket.write(text));
+    const socket = net.connect({ port: s.port, host: '127.0.0.1', allowHalfOpen: true }, () => (half ? socket.end(text) : socket.write(text)));
     let got = '';
-    socket.setEncoding('utf8').on('data', d => { got += d; }).on('error', () => {}).on('close', () => resolve(got));
+    socket.setEncoding('utf8').on('data', d => { got += d; }).on('error', () => {}).on('end', () => socket.destroy()).on('close', () => resolve(got));
   });
 }

@@ -188,12 +188,15 @@ test('what is too large, too many, half or nonsense', async t => {
   assert.ok(big.status === 413 || ['ECONNRESET', 'EPIPE'].includes(big.code), String(big));
   assert.equal((await ask(s, { headers: { ...headers, 'X-Long': 'x'.repeat(40000) }, body: call(1, 'echo') }).catch(() => ({ status: 431 }))).status, 431);
   for (const text of ['\r\n\r\n', 'GET\r\n\r\n', '\x16\x03\x01\x02\x00\x01', 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n',
-    'GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n']) assert.doesNotMatch(await raw(s, text), /^HTTP\/1.1 200/);
+    'GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n']) assert.doesNotMatch(await raw(s, text, true), /^HTTP\/1.1 200/);
   const pipelined = await raw(s, ['a', 'b', 'c'].map((x, i) => {
     const body = JSON.stringify(call(x, 'echo', { text: x }));
     return `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer a-token-of-the-tests\r\nMcp-Session-Id: ${headers['Mcp-Session-Id']}\r\nContent-Type: application/json\r\n`
       + `${i === 2 ? 'Connection: close\r\n' : ''}Content-Length: ${body.length}\r\n\r\n${body}`;
   }).join(''));
+  const half = JSON.stringify(call('half', 'work', { seconds: 0.2 }));
+  assert.match(await raw(s, `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer a-token-of-the-tests\r\nMcp-Session-Id: ${headers['Mcp-Session-Id']}\r\n`
+    + `Content-Type: application/json\r\nContent-Length: ${half.length}\r\n\r\n${half}`, true), /worked/);       // it sends no more, and still listens
   assert.deepEqual([...pipelined.matchAll(/"id":"(.)"/g)].map(m => m[1]), ['a', 'b', 'c']);
   assert.equal((await ask(s, { headers, body: call(2, 'echo') })).status, 200);
 });
