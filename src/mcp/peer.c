@@ -64,7 +64,7 @@ static void end_run(McpPeer *p, PeerRun *r) {
 
 static PeerRun *start_run(McpPeer *p, ServeProject *project, Error *err) {
     EventSink sink;
-    RunConfig config = { .session = p->config.session, .served = true };
+    RunConfig config = { .session = p->config.session, .served = true, .after = p->runs[1] ? p->runs[1]->run : NULL };
     PeerRun *r = mem_zero(1, sizeof *r);
     if (p->server->config.events >= 0) {
         sink = event_sink_lines(p->server->config.events, false);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/peer.h"
+#include "mcp/serve_watch.h"
 
 enum { AT_WORK = 32 };                   /* requests that are worked on at the same time */
 
@@ -54,16 +55,27 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
 
 /* ---- the server ---- */
 
+bool server_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err) {
+    RuntimeConfig c = config->runtime;
+    c.share = share;
+    if (!runtime_open(&c, rt, problems, err)) return false;
+    return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* delegate is a tool too */
+}
+
 bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err) {
     Runtime *rt;
     Agents *agents;
-    if (!runtime_open(&config->runtime, &rt, problems, err)) return false;
-    if (!agent_set_new(rt, &(AgentsConfig){ 0 }, &agents, err)) return runtime_close(rt), false;     /* delegate is a tool too */
+    Error why = { 0 };
+    if (!server_open(config, NULL, &rt, &agents, problems, err)) return false;
     McpServer *s = mem_zero(1, sizeof *s);
     s->config = *config;
     s->crew = crew_new(AT_WORK);
     pthread_mutex_init(&s->lock, NULL);
     serve_project_set(s, rt, agents);
+    if (config->watch && !serve_watch_start(s, &why)) {
+        s->config.watch = false;
+        LOG_WRITE(config->log, LOG_WARN, "%s: changed files are not noticed", why.msg);
+    }
     *out = s;
     return true;
 }
@@ -87,6 +99,7 @@ static void free_spare(McpServer *s) {
 void mcp_server_close(McpServer *s, int64_t grace_ms) {
     if (!s) return;
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
+    serve_watch_stop(s);
     pthread_mutex_lock(&s->lock);
     s->closing = true;
     pthread_mutex_unlock(&s->lock);

@@ -127,7 +127,9 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     r->approvals = approval_list_new();
     r->started_ns = clock_wall_ns();
     make_hosts(r);
-    if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || !emit_started(r, err)) return run_free(r), false;
+    if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
+        !emit_started(r, err)) return run_free(r), false;
+    r->config.after = NULL;              /* it ends when it likes */
     *out = r;
     return true;
 }

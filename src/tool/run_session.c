@@ -100,3 +100,21 @@ bool run_session_save(Run *r, Error *err) {
     buf_clear(&grants);
     return ok;
 }
+
+/* ---- from one run to the next, in one process ---- */
+
+bool run_session_follow(Run *r, Run *old, Error *err) {
+    Heap *h = heap_new(0);
+    Value cache;
+    bool ok = shelf_snapshot(old->cache, h, &cache, err) && shelf_restore(r->cache, cache, err);
+    heap_free(h);
+    pthread_mutex_lock(&old->lock);
+    for (size_t i = 0; i < old->reads.n; i++) run_read_put(r, old->reads.at[i].path, &old->reads.at[i].stat);
+    for (size_t i = 0; i < old->grants.n; i++) {
+        RunGrant g = { arena_str(&r->arena, old->grants.at[i].tool), arena_str(&r->arena, old->grants.at[i].args) };
+        approval_add(r->approvals, g.tool, g.args);
+        VEC_PUSH(&r->grants, g);
+    }
+    pthread_mutex_unlock(&old->lock);
+    return ok;
+}

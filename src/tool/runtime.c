@@ -158,7 +158,7 @@ static bool make_network(Runtime *rt, Error *err) {
     if (rt->config.n_allow_domains && l->sandbox.network)
         return error_set(err, ERR_CONFIG, "--allow-domain has no meaning with sandbox.network: true");
     bool listed = l->has_domains || rt->config.n_allow_domains > 0;
-    rt->client = client_new();
+    rt->client = rt->shared->client;
     if (rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err)) return true;
     return error_wrap(err, "--allow-domain");          /* the project's own were checked when it was loaded */
 }
@@ -227,7 +227,24 @@ static void warn_of_less(const Runtime *rt) {
     if (!sandbox_available(&strict, &why)) LOG_WRITE(rt->config.log, LOG_WARN, "%s: programs are not fully confined (sandbox.mode: best-effort)", why.msg);
 }
 
+static bool same_paths(const char *const *a, const char *const *b) {
+    size_t i = 0;
+    while (a[i] && b[i] && strcmp(a[i], b[i]) == 0) i++;
+    return !a[i] && !b[i];
+}
+
+/* What the process was restrained to, and what runs have begun with, stays. */
+static bool fits_shared(Runtime *rt, Error *err) {
+    const Runtime *old = rt->config.share;
+    bool state = rt->state && old->state ? strcmp(rt->state, old->state) == 0 : !rt->state && !old->state;
+    if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: a new one needs a new start");
+    if (!state) return error_set(err, ERR_CONFIG, "store: a new place needs a new start");
+    return !rt->config.own_process || same_paths(rt->rules.write_roots, old->rules.write_roots)
+        || error_set(err, ERR_CONFIG, "sandbox.write_roots: new ones need a new start");
+}
+
 static bool restrain(Runtime *rt, Error *err) {
+    if (rt->config.share) return fits_shared(rt, err);
     if (!rt->config.own_process) return true;
     size_t n = 0, more = 0, roots_n = 0;
     while (rt->rules.write_roots[roots_n]) roots_n++;
@@ -259,6 +276,28 @@ static bool prepare(Runtime *rt, Error *err) {
     return restrain(rt, err);
 }
 
+static bool take_shared(Runtime *rt, Error *err) {
+    Runtime *old = rt->config.share;
+    rt->shared = old ? old->shared : mem_zero(1, sizeof *rt->shared);
+    atomic_fetch_add(&rt->shared->holders, 1);
+    if (!old) {
+        pthread_mutex_init(&rt->shared->lock, NULL);
+        if (!sandbox_start(&rt->shared->sandbox, err)) return false;
+        rt->shared->client = client_new();
+    }
+    rt->sandbox = rt->shared->sandbox;
+    return true;
+}
+
+static void leave_shared(RuntimeShared *s) {
+    if (!s || atomic_fetch_sub(&s->holders, 1) > 1) return;
+    sandbox_stop(s->sandbox);
+    if (s->client) client_free(s->client);
+    if (s->store) store_close(s->store);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
 bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err) {
     Runtime *rt = mem_zero(1, sizeof *rt);
     rt->config = *config;
@@ -268,7 +307,8 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->heap = heap_new(0);
     rt->registry = registry_new();
     rt->redactor = redact_new();
-    bool ok = sandbox_start(&rt->sandbox, err) && load(rt, problems, err) && prepare(rt, err);
+    bool ok = take_shared(rt, err) && load(rt, problems, err) && prepare(rt, err);
+    rt->config.share = NULL;             /* it may end first */
     if (ok) *out = rt;
     else runtime_close(rt);
     return ok;
@@ -278,7 +318,6 @@ void runtime_close(Runtime *rt) {
     if (!rt) return;
     for (Pipe *p = rt->pipes, *next; p; p = next) next = p->next, pipe_free(p);
     proxy_stop(rt->proxy);
-    sandbox_stop(rt->sandbox);
     if (rt->hooks) hook_list_free(rt->hooks);
     if (rt->hook_stats) hook_stats_free(rt->hook_stats);
     if (rt->workers) worker_pool_free(rt->workers);
@@ -287,9 +326,8 @@ void runtime_close(Runtime *rt) {
     protect_free(rt->protect);
     jail_free(rt->jail);
     jail_free(rt->hook_jail);
-    if (rt->client) client_free(rt->client);
     if (rt->net) rule_list_free(rt->net);
-    if (rt->store) store_close(rt->store);
+    leave_shared(rt->shared);
     limits_clear(&rt->limits);
     for (size_t i = 0; i < rt->schemas.n; i++) schema_free(rt->schemas.at[i]);
     VEC_CLEAR(&rt->schemas);
@@ -322,10 +360,11 @@ static bool sync_full(const Project *p) {
 
 Store *runtime_store(Runtime *rt, Error *err) {
     if (!rt->state) return NULL;
-    pthread_mutex_lock(&rt->lock);
-    if (!rt->store && !store_open(rt->state, sync_full(rt->project), &rt->store, err)) rt->store = NULL;
-    Store *s = rt->store;
-    pthread_mutex_unlock(&rt->lock);
+    RuntimeShared *all = rt->shared;
+    pthread_mutex_lock(&all->lock);
+    if (!all->store && !store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
+    Store *s = all->store;
+    pthread_mutex_unlock(&all->lock);
     return s;
 }
 

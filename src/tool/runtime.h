@@ -42,6 +42,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     const Str *allow_domains; size_t n_allow_domains;
     int64_t timeout_ms;                  /* --timeout, for tools that set none */
     const Log *log;                      /* outlives the runtime; NULL: none */
+    Runtime *share;                      /* the same project loaded again: launcher, store and connections are those of this one, each may
+                                            end first; where the process may write has been settled. NULL: none */
 } RuntimeConfig;
 
 /* Loads the project (all problems reported), starts the sandbox's launcher first. False when the project is invalid
@@ -78,6 +80,8 @@ const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
 bool runtime_guard(Runtime *rt, bool programs, Error *err);
 bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
 void runtime_unguard(Runtime *rt);
+/* Could a change of the project's files be a call's and not a person's? Somebody is at work who could write them, or has spoilt them. */
+bool runtime_suspects(Runtime *rt);
 
 /* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
  * failure. It must outlive whatever is registered from it; project_free() it. */
@@ -100,6 +104,7 @@ typedef struct RunConfig {
     Person person;
     const EventSink *sinks; size_t n_sinks;      /* beside the store; freed with the run */
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
+    Run *after;                          /* goes on where this one is: reads, approvals and cache; NULL: from nothing */
     bool no_store;
     bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */

@@ -10,8 +10,18 @@
 
 typedef struct Pipe Pipe;
 
+/* What runtimes of one project share, when it is loaded again: the last one ends it. */
+typedef struct RuntimeShared {
+    atomic_int holders;
+    Sandbox *sandbox;
+    Client *client;
+    pthread_mutex_t lock;                /* guards what follows */
+    Store *store;                        /* opened when first needed */
+} RuntimeShared;
+
 struct Runtime {
     RuntimeConfig config;
+    RuntimeShared *shared;
     Arena arena;                         /* paths, lists and names made once, while opening */
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
@@ -37,7 +47,6 @@ struct Runtime {
     void *user;                          /* of a room below: runtime_extend */
 
     pthread_mutex_t lock;                /* guards what follows */
-    Store *store;                        /* opened when first needed */
     VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
     Proxy *proxy;                        /* started when first needed */
     Pipe *pipes;                         /* unused ones */
@@ -101,6 +110,7 @@ const char *const *runtime_protected(Runtime *rt);           /* absolute paths, 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
+bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over what `before` has by now */
 
 /* resolve.c: does its condition hold in this turn? */
 

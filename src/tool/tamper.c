@@ -11,7 +11,7 @@ static bool take_over(Runtime *rt, Error *err) {
     if (!protect_new(rt->rules.workspace, rt->rules.protect, &now, err)) return false;
     protect_free(rt->protect);
     rt->protect = now;
-    LOG_WRITE(rt->config.log, LOG_WARN, "%s; what was loaded before goes on until harness is started again",
+    LOG_WRITE(rt->config.log, LOG_WARN, "%s; what was loaded before goes on until it is loaded again",
               strncmp(why.msg, "sandbox.tampered: ", 18) == 0 ? why.msg + 18 : why.msg);
     return true;
 }
@@ -39,6 +39,13 @@ bool runtime_verify(Runtime *rt, Error *err) {
     rt->spoilt = rt->spoilt || !protect_same(rt->protect, NULL);
     pthread_mutex_unlock(&rt->guarding);
     return false;
+}
+
+bool runtime_suspects(Runtime *rt) {
+    pthread_mutex_lock(&rt->guarding);
+    bool suspect = rt->rules.protect && (rt->at_work > 0 || rt->spoilt);
+    pthread_mutex_unlock(&rt->guarding);
+    return suspect;
 }
 
 void runtime_unguard(Runtime *rt) {

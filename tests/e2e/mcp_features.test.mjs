@@ -1,6 +1,6 @@
 // Resources, prompts, completion, questions to the client, tasks, subscriptions and reloading, in both eras, line by line.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -342,4 +342,60 @@ test('tasks of 2025-11-25', async t => {
   await old.hello({}, '2025-06-18');
   assert.equal((await old.request('tasks/get', { taskId: 'x' })).error.code, -32601);
   assert.equal(text(await call(old, 'slow', { seconds: 0 })), 'slept');
+});
+
+test('changed files: loaded again, told to who asked, and never a broken one', async t => {
+  const dir = project(t, files), p = new Peer(t, dir, { answer: () => ({ action: 'accept', content: { answer: 'tool' } }) });
+  await p.hello(forms);
+  await p.request('resources/subscribe', { uri: `file://${dir}/notes.txt` });
+  assert.equal((await p.request('resources/subscribe', { uri: 'demo://none' })).error.code, -32002);
+  const { id } = { id: 'listen-1' };
+  p.request('subscriptions/listen', { notifications: { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['demo://page', 'demo://none'] },
+    _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {} } }, id);
+  const ack = await p.until(m => m.method === 'notifications/subscriptions/acknowledged');
+  assert.deepEqual(ack.params, { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: { toolsListChanged: true, resourceSubscriptions: ['demo://page'] } });
+  const listed = m => m.params?._meta?.['io.modelcontextprotocol/subscriptionId'] === id;
+  await call(p, 'danger');                               // agreed to for good, and remembered in the cache
+  const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
+  // A broken edit changes nothing …
+  writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
+  while (!/step\.md/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  assert.match(p.errors, /as it was loaded before goes on/);
+  assert.equal(text(await call(p, 'step')), '1');
+  // … a good one does, for what comes after it.
+  add(dir, { '.harness/tools/step.md': tool('return 2'), '.harness/tools/fresh.md': tool('return "fresh"') });
+  await p.until(m => m.method === 'notifications/tools/list_changed' && !m.params._meta);
+  await p.until(m => m.method === 'notifications/tools/list_changed' && listed(m));
+  assert.ok(!p.seen.some(m => m.method === 'notifications/prompts/list_changed' && listed(m)));
+  assert.ok((await p.request('tools/list', {})).result.tools.some(x => x.name === 'fresh'));
+  assert.equal(text(await call(p, 'fresh')), 'fresh');
+  assert.equal(text(await call(p, 'step')), '2');
+  assert.equal(text(await call(p, 'ran')), 'true');
+  const asked = p.asked.length;
+  assert.equal(text(await call(p, 'danger')), 'done');
+  assert.equal(p.asked.length, asked);
+  assert.equal(text(await slow), 'slept');
+  // Files that are read, not loaded.
+  writeFileSync(join(dir, 'notes.txt'), 'new notes\n');
+  const updated = await p.until(m => m.method === 'notifications/resources/updated');
+  assert.deepEqual(updated.params, { uri: `file://${dir}/notes.txt` });
+  writeFileSync(join(dir, 'page.md'), '# New\n');
+  await p.until(m => m.method === 'notifications/resources/updated' && listed(m) && m.params.uri === 'demo://page');
+  assert.equal((await p.request('resources/read', { uri: 'demo://page' })).result.contents[0].text, '# New\n');
+  // Ended by the client it is silent; the others hear of the end.
+  p.notify('notifications/cancelled', { requestId: id });
+  const last = p.ask('subscriptions/listen', { notifications: {} });
+  await p.request('resources/unsubscribe', { uri: `file://${dir}/notes.txt` });
+  assert.equal((await p.end()).code, 0);
+  assert.deepEqual(Object.keys((await last).result), ['resultType', '_meta']);
+});
+
+test('a call cannot have the project loaded again', async t => {
+  const change = 'r = exec.run("/bin/sh", ["-c", "cp .harness/tools/ran.md .harness/tools/sneaky.md; sleep 0.4"])\nreturn r["exit_code"]';
+  const dir = project(t, { ...files, '.harness/tools/change.md': tool(change) }), p = new Peer(t, dir);
+  await p.hello();
+  await call(p, 'change');                               // refused, or found out and put back
+  await new Promise(done => setTimeout(done, 500));
+  assert.ok(!(await p.request('tools/list', {})).result.tools.some(x => x.name === 'sneaky'));
 });

@@ -18,7 +18,10 @@ export class Peer {
     });
     this.ended = new Promise(resolve => this.child.on('close', (code, signal) => resolve({ code, signal })));
     this.ended.then(() => { for (const done of this.waiting.values()) done({ error: { code: 0, message: 'the server has ended: ' + this.errors } }); });
-    t.after(() => this.child.kill('SIGKILL'));
+    t.after(() => {
+      this.child.kill('SIGKILL');
+      for (const stream of this.child.stdio) stream.destroy();
+    });
   }
 
   send(message) { this.child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n'); }
