@@ -1,4 +1,5 @@
 /* MCP servers: mcp_servers of the settings, and mcpServers of a .mcp.json. */
+#include <strings.h>
 #include "artifact/load.h"
 #include "artifact/oauth_settings.h"
 #include "value/list.h"
@@ -122,6 +123,13 @@ static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
     return ok;
 }
 
+static void warn_two_tokens(Loader *l, const LoaderPlace *at, const ServerDef *s) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(s->headers) && !value_is_gone(s->oauth) && dict_next(value_dict(s->headers), &i, &e);)
+        if (value_str(e->key).n == 13 && strncasecmp(value_str(e->key).at, "authorization", 13) == 0)
+            loader_warn(l, at, "oauth", NULL, "%s.oauth has no meaning with an Authorization header", at->path);
+}
+
 static const ServerDef *find(const Loader *l, Str name) {
     for (size_t i = 0; i < l->servers.n; i++)
         if (str_eq(l->servers.at[i].name, name)) return &l->servers.at[i];
@@ -157,6 +165,7 @@ static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     ok = loader_env(l, at, "env", f.def.env, false) && ok;
     ok = loader_env(l, at, "headers", f.def.headers, true) && ok;
     ok = check_oauth(l, at, f.def.oauth) && ok;
+    if (ok && typed) warn_two_tokens(l, at, &f.def);
     ok = is_new(l, at) && ok && typed;
     f.def.trust_annotations = f.trust.n > 0;
     if (ok) VEC_PUSH(&l->servers, f.def);

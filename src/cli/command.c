@@ -95,7 +95,7 @@ static const Flag mcp_approve_flags[] = {
 #define MCP_PEER_FLAGS \
     { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
     { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
 
 static const Flag mcp_call_flags[] = {
     { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms: with their defaults, or not" },

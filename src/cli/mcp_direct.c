@@ -1,5 +1,4 @@
 #include "cli/mcp_direct.h"
-#include "cli/browser.h"
 #include "value/int.h"
 #include "value/json.h"
 
@@ -106,26 +105,14 @@ static bool read_headers(McpDirect *d, const Cli *cli, Error *err) {
     return true;
 }
 
-static bool read_oauth(McpDirect *d, const Cli *cli, Value *out, Error *err) {
-    const char *text = args_value(&cli->args, "--oauth");
-    Str key;
-    *out = VALUE_GONE;
-    if (!text) return true;
-    if (!json_read(d->heap, str_from(text), &(JsonRead){ .reject_duplicates = true }, out, err) || !oauth_settings_check(*out, &key, err))
-        return error_wrap(err, "--oauth");
-    return true;
-}
-
 bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Error *err) {
-    Value settings;
     McpVersion version;
     d->heap = heap_new(0);
     d->http = client_new();
-    if (!mcp_direct_version(cli, &version, err) || !read_headers(d, cli, err) || !read_oauth(d, cli, &settings, err)) return false;
+    if (!mcp_direct_version(cli, &version, err) || !read_headers(d, cli, err)) return false;
     d->def = (ServerDef){ .name = str_from(url), .url = str_from(url), .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE };
-    d->oauth = oauth_new(&(OAuthConfig){ .server = d->def.url, .client = d->http, .settings = settings, .open = browser_open }, err);
-    if (!d->oauth) return false;
-    McpClientConfig config = { .server = &d->def, .version = version, .http = d->http, .oauth = d->oauth, .headers = d->headers.at, .n_headers = d->headers.n,
+    if (!oauth_direct_open(&d->tokens, cli, d->def.url, d->http, d->heap, err)) return false;
+    McpClientConfig config = { .server = &d->def, .version = version, .http = d->http, .oauth = oauth_is_given(d->headers.at, d->headers.n) ? NULL : d->tokens.oauth, .headers = d->headers.at, .n_headers = d->headers.n,
                                .log = &cli->log };
     if (args_value(&cli->args, "--elicit")) config.answers = (McpClientAnswers){ .elicit = elicit, .ctx = cli };
     return mcp_client_open(&config, cancel, &d->client, err);
@@ -133,7 +120,7 @@ bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Er
 
 void mcp_direct_close(McpDirect *d) {
     mcp_client_close(d->client);
-    oauth_free(d->oauth);
+    oauth_direct_close(&d->tokens);
     client_free(d->http);
     VEC_CLEAR(&d->headers);
     if (d->heap) heap_free(d->heap);

@@ -1,6 +1,7 @@
 /* What the mcp commands share: a server by its URL, outside of any project, and answers to its questions from the command line. */
 #pragma once
 #include "cli/cli.h"
+#include "cli/oauth_direct.h"
 #include "cli/opening.h"
 #include "mcp/client.h"
 
@@ -11,7 +12,7 @@ bool mcp_direct_version(const Cli *cli, McpVersion *out, Error *err);
 typedef struct McpDirect {               /* zero-initialise, mcp_direct_close at the end */
     ServerDef def;
     Client *http;
-    OAuth *oauth;
+    OAuthDirect tokens;
     Heap *heap;                          /* of --oauth and of results */
     VEC(ClientHeader) headers;
     McpClient *client;

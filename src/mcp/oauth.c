@@ -1,5 +1,6 @@
 #include "mcp/oauth_inside.h"
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -41,6 +42,12 @@ void oauth_free(OAuth *a) {
     pthread_mutex_destroy(&a->lock);
     arena_clear(&a->arena);
     free(a);
+}
+
+bool oauth_is_given(const ClientHeader *headers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (headers[i].name.n == 13 && strncasecmp(headers[i].name.at, "authorization", 13) == 0) return true;
+    return false;
 }
 
 const char *oauth_extension(const OAuth *a) {

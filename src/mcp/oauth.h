@@ -40,6 +40,9 @@ typedef struct OAuthConfig {             /* borrowed for the OAuth's life */
 OAuth *oauth_new(const OAuthConfig *config, Error *err);     /* expands ${NAME}, reads key files; NULL: ERR_CONFIG */
 void oauth_free(OAuth *a);               /* NULL is fine */
 
+/* Is there an Authorization among the headers that a person set? Then no token is looked for: two would contradict each other. */
+bool oauth_is_given(const ClientHeader *headers, size_t n);
+
 /* One per request to the server, zero-initialised, for all its repetitions: bounds them. */
 typedef struct OAuthTry { int refusals, grants; uint64_t token; } OAuthTry;
 

@@ -62,8 +62,10 @@ static bool set_url(Server *s, Error *err) {
                       .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
     s->config.http = runtime_client(rt);
     s->oauth = oauth_new(&o, err);
-    s->config.oauth = s->oauth;
-    return s->oauth ? set_headers(s, err) : error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
+    if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
+    if (!set_headers(s, err)) return false;
+    if (!oauth_is_given(s->config.headers, s->config.n_headers)) s->config.oauth = s->oauth;
+    return true;
 }
 
 static const char *const *add_roots(Server *s, const char *const *base, StrList more, const char *what, Error *err) {

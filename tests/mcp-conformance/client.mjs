@@ -10,7 +10,8 @@ const scenario = process.env.MCP_CONFORMANCE_SCENARIO;
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 const home = mkdtempSync(join(tmpdir(), 'harness-conformance-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
-const env = { ...process.env, HOME: home, HARNESS_STATE: join(home, 'harness.db') };
+const browser = join(import.meta.dirname, 'browser.mjs');
+const env = { ...process.env, HOME: home, HARNESS_STATE: join(home, 'harness.db'), BROWSER: `${process.execPath} ${browser}` };
 
 let status = 0;
 function harness(...args) {
@@ -21,8 +22,21 @@ function harness(...args) {
   if (out.error) throw out.error;
   return out.stdout;
 }
-const tools = () => JSON.parse(harness('mcp', 'tools', url, '--json'));
-const call = (name, args = {}) => harness('mcp', 'call', url, name, JSON.stringify(args), '--elicit', 'accept');
+const tools = () => JSON.parse(harness('mcp', 'tools', url, '--json', ...oauth()) || '{"tools":[]}').tools;
+const call = (name, args = {}) => harness('mcp', 'call', url, name, JSON.stringify(args), '--elicit', 'accept', ...oauth());
+
+// What the scenario tells about the client beforehand, as the keys of `oauth:`. The metadata document is the one that the suite expects to be
+// named where it is supported.
+function oauth() {
+  if (!scenario.startsWith('auth/')) return [];
+  const { private_key_pem: private_key, signing_algorithm: key_algorithm, valid_jwt: assertion, client_id, client_secret, issuer,
+          idp_client_id, idp_id_token, idp_issuer, idp_token_endpoint } = context;
+  const grant = idp_id_token ? 'enterprise' : assertion ? 'jwt_bearer' : scenario.includes('client-credentials') ? 'client_credentials' : undefined;
+  const settings = { grant, client_id, client_secret, issuer, private_key, key_algorithm, assertion, idp_client_id, idp_id_token, idp_issuer, idp_token_endpoint };
+  if (scenario === 'auth/basic-cimd') settings.client_metadata_url = 'https://conformance-test.local/client-metadata.json';
+  writeFileSync(join(home, 'oauth.json'), JSON.stringify(settings), { mode: 0o600 });
+  return ['--oauth', join(home, 'oauth.json')];
+}
 const callAll = () => tools().forEach(tool => call(tool.name, example(tool.inputSchema)));
 
 // Arguments that a schema accepts: something for each property that it requires.

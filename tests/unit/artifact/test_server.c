@@ -105,6 +105,7 @@ static const struct { const char *yaml, *expected; } cases[] = {
     { ONE(RUN "    trust: true\n"), AT ":4:5: mcp_servers.s.trust: expected string, got bool\n" },
     { ONE(RUN "    type: pipe\n"), AT ":4:5: mcp_servers.s.type: expected stdio, http, sse or streamable-http, got \"pipe\"\n" },
     { WEB("{dpop: true, redirect_port: 8080, client_id: a, client_secret: \"${S}\", grant: client_credentials}"), "" },
+    { ONE("    url: https://a\n    headers: {authorization: x}\n    oauth: {}\n"), "warning: " AT ":5:5: mcp_servers.s.oauth has no meaning with an Authorization header\n" },
     { WEB("x"), AT ":4:5: mcp_servers.s.oauth: expected map, got string\n" },
     { WEB("{dpop: 1}"), AT ":4:13: mcp_servers.s.oauth.dpop: expected bool, got int\n" },
     { WEB("{scope: 1}"), AT ":4:13: mcp_servers.s.oauth.scope: expected string, got int\n" },
