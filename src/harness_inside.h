@@ -4,6 +4,7 @@
 #include "agent/session.h"
 #include "base/vec.h"
 #include "harness.h"
+#include "mcp/servers.h"
 #include "tool/kind.h"
 
 typedef struct HarnessNative HarnessNative;          /* a registered function */
@@ -16,6 +17,7 @@ struct Harness {
     HarnessConfig config;                /* strings are copies */
     Runtime *rt;
     Agents *agents;
+    McpServers *servers;
     pthread_mutex_t lock, telling;
     HarnessRun *own;                     /* for calls without a run; NULL until one comes */
     VEC(HarnessRun *) runs;              /* open ones */

@@ -37,6 +37,7 @@ int command_context(Cli *cli) {
         opening_close(&o);
         return status;
     }
+    mcp_servers_list(o.servers, NULL);
     AgentsConfig ac = { .model = str_from(args_value(&cli->args, "--model")) };
     SessionConfig sc = { .agent = str_from(args_value(&cli->args, "--agent")) };
     RunConfig rc = { .no_store = true };

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "cli/listing.h"
+#include "cli/opening.h"
 #include "cli/report.h"
 #include "tool/builtin.h"
 
@@ -72,11 +73,17 @@ int command_inspect(Cli *cli) {
     Project *p = report_project(cli);
     if (!p) return CLI_FAILED;
     Heap *heap = heap_new(0);
-    if (!builtin_append(p, heap, &err)) return project_free(p), heap_free(heap), cli_fail(cli, CLI_FAILED, &err);
-    Found f = find(p, name, type);
-    int kinds = (f.tool != NULL) + (f.hook != NULL) + (f.agent != NULL);
-    bool ok = kinds == 0 ? fail_unknown(p, name, type, &err) : kinds > 1 ? fail_ambiguous(&f, name, &err) : show(cli, &f, &err);
+    Opening o = { .events = -1 };
+    int status = str_starts(name, STR("mcp")) ? opening_show_servers(&o, cli, p) : -1;
+    bool ok = status < 0 && builtin_append(p, heap, &err);
+    if (ok) {
+        Found f = find(p, name, type);
+        int kinds = (f.tool != NULL) + (f.hook != NULL) + (f.agent != NULL);
+        ok = kinds == 0 ? fail_unknown(p, name, type, &err) : kinds > 1 ? fail_ambiguous(&f, name, &err) : show(cli, &f, &err);
+    }
     project_free(p);
+    opening_close(&o);
     heap_free(heap);
+    if (status >= 0) return status;
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

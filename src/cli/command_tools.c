@@ -1,4 +1,5 @@
 #include "cli/listing.h"
+#include "cli/opening.h"
 #include "cli/report.h"
 #include "tool/builtin.h"
 #include "value/json.h"
@@ -53,9 +54,13 @@ int command_tools(Cli *cli) {
     Project *p = report_project(cli);
     if (!p) return CLI_FAILED;
     Heap *heap = heap_new(0);
-    bool ok = builtin_append(p, heap, &err) && policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
+    Opening o;
+    int status = opening_show_servers(&o, cli, p);
+    bool ok = status < 0 && builtin_append(p, heap, &err) && policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
     policy_free(policy);
     project_free(p);
+    opening_close(&o);
     heap_free(heap);
+    if (status >= 0) return status;
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

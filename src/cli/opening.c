@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/mem.h"
 #include "cli/browser.h"
 #include "cli/mcp_direct.h"
 #include "cli/report.h"
+#include "harness.h"
 
 static void gather(Opening *o) {
     const Args *a = &o->cli->args;
@@ -47,7 +49,7 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
 }
 
 static bool open_servers(Opening *o, Error *err) {
-    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL };
+    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL, .program = harness_version() };
     return mcp_direct_version(o->cli, &config.version, err) && mcp_servers_new(o->rt, &config, &o->servers, err);
 }
 
@@ -77,6 +79,21 @@ void opening_run_config(Opening *o, RunConfig *out) {
     out->sinks = &o->sink;
     out->n_sinks = 1;
     o->events = -1;
+}
+
+int opening_show_servers(Opening *o, Cli *cli, Project *p) {
+    *o = (Opening){ .cli = cli, .events = -1 };
+    if (p->n_servers == 0) return -1;
+    int status = opening_open(o, cli, NULL);
+    if (status >= 0) return status;
+    const ToolEntry **all;
+    mcp_servers_list(o->servers, NULL);
+    size_t n = registry_list(runtime_registry(o->rt), NULL, 0, &all);
+    p->tools = mem_resize(p->tools, p->n_tools + n + 1, sizeof *p->tools);
+    for (size_t i = 0; i < n; i++)
+        if (str_starts(all[i]->def.name, STR("mcp:"))) p->tools[p->n_tools++] = all[i]->def;
+    free(all);
+    return -1;
 }
 
 void opening_close(Opening *o) {

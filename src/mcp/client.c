@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
-#include "harness.h"
 #include "value/int.h"
 
 enum { TASK_POLL_MS = 1000, TASK_POLL_MIN_MS = 50, TASK_POLL_MAX_MS = 60000, TASK_TTL_MS = 3600000 };
@@ -73,9 +72,9 @@ static bool put_empty(Heap *h, Dict *d, const char *key, Error *err) {
     return e && put(h, d, key, value_from_object(e), err);
 }
 
-bool client_info(Heap *h, Value *out, Error *err) {
+bool client_info(const McpClient *c, Heap *h, Value *out, Error *err) {
     Dict *d = dict_new(h, 2, err);
-    if (!d || !dict_put_text(h, d, "name", STR("harness"), err) || !dict_put_text(h, d, "version", str_from(harness_version()), err)) return false;
+    if (!d || !dict_put_text(h, d, "name", STR("harness"), err) || !dict_put_text(h, d, "version", str_from(c->config.program ? c->config.program : "0"), err)) return false;
     return *out = value_from_object(d), true;
 }
 
@@ -107,7 +106,7 @@ static bool add_meta(McpClient *c, Heap *h, Str method, Value params, uint64_t i
     bool ok = value_is_dict(params) ? dict_copy(h, value_dict(params), &all, err) : (all = dict_new(h, 1, err)) != NULL;
     ok = ok && (value_is_dict(given) ? dict_copy(h, value_dict(given), &meta, err) : (meta = dict_new(h, 4, err)) != NULL);
     if (ok && mcp_stateless(c->version))
-        ok = client_info(h, &who, err) && client_capabilities(c, h, &can, err)
+        ok = client_info(c, h, &who, err) && client_capabilities(c, h, &can, err)
              && dict_put_text(h, meta, META "protocolVersion", mcp_version_date(c->version), err) && put(h, meta, META "clientInfo", who, err)
              && put(h, meta, META "clientCapabilities", can, err);
     if (ok && progress) ok = put(h, meta, "progressToken", value_from_small((int64_t)id), err);

@@ -29,6 +29,7 @@ typedef struct McpClientAnswers {
 typedef struct McpClientConfig {         /* borrowed for the client's life */
     const ServerDef *server;
     McpVersion version;                  /* speak this one and no other; MCP_NONE: negotiate */
+    const char *program;                 /* version of harness, told to the server */
     Sandbox *sandbox; const SandboxRules *rules; const char *const *env;     /* of a program */
     const char *cwd;                     /* of a program; NULL: the workspace */
     Client *http; const Rules *net; OAuth *oauth;                            /* of a URL; rules NULL: any host. oauth NULL: none */

@@ -3,15 +3,23 @@
  * Last-Event-ID, and the server may have a session. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/client_inside.h"
 #include "net/sse.h"
 
-enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, NOTE_MS = 30000 };
+enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, HEARD_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
-typedef struct Http { pthread_mutex_t lock; char *session; } Http;
+typedef struct Http {
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t changed;              /* `heard` was set */
+    char *session;
+    pthread_t listener;
+    bool listening, heard;               /* heard: the server has answered the listener, or cannot be reached */
+} Http;
 
 /* ---- what comes back ---- */
 
@@ -21,8 +29,34 @@ typedef struct Answer {
     Pending *pending;
     SseReader *events;
     Buf json;
+    Buf last_id;                         /* of the stream that broke: where to go on */
+    int64_t retry_ms;                    /* as the server last asked for; -1: it did not */
     bool begun, keep_open, stopped;
+    bool listens;                        /* for what belongs to no request */
 } Answer;
+
+/* What is unfinished when a stream ends is no event: the next one is read from its beginning. */
+static void end_stream(Answer *a) {
+    if (a->events && sse_last_id(a->events).n) {
+        buf_reset(&a->last_id);
+        buf_add(&a->last_id, sse_last_id(a->events));
+    }
+    if (a->events && sse_retry_ms(a->events) >= 0) a->retry_ms = sse_retry_ms(a->events);
+    sse_free(a->events);
+    a->events = NULL;
+    a->begun = false;
+}
+
+static void answer_clear(Answer *a) {
+    sse_free(a->events);
+    buf_clear(&a->json);
+    buf_clear(&a->last_id);
+}
+
+static bool wait_retry(const Answer *a, Cancel *cancel, Error *err) {
+    int64_t ms = a->retry_ms < 0 ? RETRY_MS : a->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS : a->retry_ms;
+    return cancel_sleep(cancel, ms * 1000000, err);
+}
 
 static bool has_answer(McpClient *c, const Pending *p) {
     pthread_mutex_lock(&c->lock);
@@ -55,6 +89,20 @@ static bool on_data(void *ctx, Str piece, Error *err) {
         return error_set(err, ERR_LIMIT, "server " STR_FMT ": its answer is over %d bytes", STR_ARG(a->client->config.server->name), RPC_MESSAGE_MAX);
     buf_add(&a->json, piece);
     return true;
+}
+
+static void set_heard(McpClient *c) {
+    Http *h = c->wire;
+    pthread_mutex_lock(&h->lock);
+    h->heard = true;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void on_head(void *ctx, int status) {
+    Answer *a = ctx;
+    (void)status;
+    if (a->listens) set_heard(a->client);
 }
 
 /* ---- what is sent ---- */
@@ -132,8 +180,8 @@ static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, Clie
     for (;;) {
         if (!fill(s, verb, resume, cancel, err)) return false;
         ClientRequest q = { .method = verb, .url = c->config.server->url, .headers = s->headers, .n_headers = s->n, .rules = c->config.net,
-                            .max_body = STREAM_BYTES_MAX, .on_data = on_data, .ctx = a };
-        if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST"));
+                            .max_body = STREAM_BYTES_MAX, .on_data = on_data, .on_head = on_head, .ctx = a };
+        if (s->m) q.body = s->m->text, q.has_body = str_eq(verb, STR("POST")), q.once = str_eq(s->m->method, STR("tools/call"));
         if (!client_send(c->config.http, &q, cancel, r, err)) return false;
         Str nonce = client_header(r, STR("dpop-nonce"));
         if (!c->config.oauth) return true;
@@ -150,12 +198,11 @@ static bool resume(Sending *s, Answer *a, Cancel *cancel, Error *err) {
     McpClient *c = s->client;
     Error why = *err;
     for (int i = 0; i < RESUMES_MAX; i++) {
-        Str id = a->events ? arena_str(&s->arena, sse_last_id(a->events)) : (Str){ 0 };
-        int64_t ms = a->events ? sse_retry_ms(a->events) : -1;
         ClientResponse r = { 0 };
-        if (!id.n || mcp_stateless(c->version) || c->version == MCP_NONE) return *err = why, false;
-        if (!cancel_sleep(cancel, (ms < 0 ? RETRY_MS : ms > RETRY_MAX_MS ? RETRY_MAX_MS : ms) * 1000000, err)) return false;
-        bool ok = go(s, STR("GET"), id, a, cancel, &r, &why);
+        end_stream(a);
+        if (!a->last_id.n || mcp_stateless(c->version) || c->version == MCP_NONE) return *err = why, false;
+        if (!wait_retry(a, cancel, err)) return false;
+        bool ok = go(s, STR("GET"), buf_str(&a->last_id), a, cancel, &r, &why);
         bool refused = ok && r.status >= 400;
         if (refused) error_set(&why, ERR_IO, "server " STR_FMT " does not take up its broken stream (status %d)", STR_ARG(c->config.server->name), r.status);
         client_response_clear(&r);
@@ -183,7 +230,7 @@ static bool after(Sending *s, Answer *a, bool ok, const ClientResponse *r, Cance
 
 static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err) {
     Sending s = { .client = c, .m = m };
-    Answer a = { .client = c, .pending = m->pending, .keep_open = str_eq(m->method, STR("initialize")) };
+    Answer a = { .client = c, .pending = m->pending, .retry_ms = -1, .keep_open = str_eq(m->method, STR("initialize")) };
     ClientResponse r = { 0 };
     Error why = { 0 };
     Cancel *soon = m->pending ? NULL : cancel_new(cancel, (int64_t)NOTE_MS * 1000000);
@@ -192,11 +239,47 @@ static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool
     ok = after(&s, &a, ok, &r, cancel, &why);
     if (!ok && err) *err = why;
     client_response_clear(&r);
-    sse_free(a.events);
-    buf_clear(&a.json);
+    answer_clear(&a);
     arena_clear(&s.arena);
     cancel_free(soon);
     return ok;
+}
+
+/* ---- what belongs to no request ---- */
+
+/* Before 2026-07-28 a server may send questions and notifications on a stream of its own. One that has none says so, and that is that. */
+static void *listen_on(void *arg) {
+    McpClient *c = arg;
+    Sending s = { .client = c };
+    Answer a = { .client = c, .retry_ms = -1, .listens = true };
+    Error err = { 0 };
+    for (int i = 0; i < RESUMES_MAX && cancel_check(c->stop, NULL);) {
+        ClientResponse r = { 0 };
+        bool ok = go(&s, STR("GET"), buf_str(&a.last_id), &a, c->stop, &r, &err), none = ok && r.status >= 400 && r.status != 404;
+        if (ok && r.status < 300 && a.events) i = 0;
+        else i++;
+        set_heard(c);
+        client_response_clear(&r);
+        end_stream(&a);
+        arena_reset(&s.arena);
+        if (none || !wait_retry(&a, c->stop, &err)) break;
+    }
+    answer_clear(&a);
+    arena_clear(&s.arena);
+    return NULL;
+}
+
+static void http_ready(McpClient *c) {
+    Http *h = c->wire;
+    const McpClientAnswers *a = &c->config.answers;
+    bool useful = a->elicit || a->sample || a->roots || a->notified;
+    if (h->listening || mcp_stateless(c->version) || !useful) return;
+    h->listening = pthread_create(&h->listener, NULL, listen_on, c) == 0;
+    int64_t until = clock_wall_ns() + (int64_t)HEARD_MS * 1000000;
+    struct timespec t = { until / 1000000000, until % 1000000000 };
+    pthread_mutex_lock(&h->lock);                         /* a question that comes before the stream is there would be lost */
+    while (h->listening && !h->heard && pthread_cond_timedwait(&h->changed, &h->lock, &t) == 0) {}
+    pthread_mutex_unlock(&h->lock);
 }
 
 /* A session that is not needed any more is given back; whether the server cares is its own affair. */
@@ -207,23 +290,25 @@ static void http_close(McpClient *c) {
     ClientResponse r = { 0 };
     Error err;
     Cancel *soon = cancel_new(NULL, (int64_t)CLOSE_MS * 1000000);
+    if (h->listening) pthread_join(h->listener, NULL);
     if (h->session && !mcp_stateless(c->version)) (void)go(&s, STR("DELETE"), (Str){ 0 }, &a, soon, &r, &err);
     client_response_clear(&r);
-    sse_free(a.events);
-    buf_clear(&a.json);
+    answer_clear(&a);
     arena_clear(&s.arena);
     cancel_free(soon);
     free(h->session);
     pthread_mutex_destroy(&h->lock);
+    pthread_cond_destroy(&h->changed);
     free(h);
 }
 
-static const ClientTransport http = { http_send, http_close };
+static const ClientTransport http = { http_send, http_ready, http_close };
 
 bool client_http_open(McpClient *c, Error *err) {
     (void)err;
     Http *h = mem_zero(1, sizeof *h);
     pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->changed, NULL);
     c->wire = h;
     c->transport = &http;
     return true;

@@ -38,6 +38,7 @@ typedef struct ClientMessage {
 typedef struct ClientTransport {
     /* Sends; of a request that travels by HTTP, also takes the answer. *sent: the server may have seen it. */
     bool (*send)(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err);
+    void (*ready)(McpClient *c);         /* the version is known; also after a session was begun anew */
     void (*close)(McpClient *c);
 } ClientTransport;
 
@@ -71,7 +72,7 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
                      Error *err);
 bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error *err);
 bool client_capabilities(const McpClient *c, Heap *heap, Value *out, Error *err);
-bool client_info(Heap *heap, Value *out, Error *err);
+bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
 Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
 Str client_text(Value dict, const char *key);                /* empty: none */
 

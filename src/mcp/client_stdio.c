@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ typedef struct Stdio {
     pthread_mutex_t writing;
     RpcLines lines;
     Buf line;                            /* of stderr, not complete yet */
+    char last[200];                      /* of stderr, the last line that says something: why it ended */
     size_t logged;
 } Stdio;
 
@@ -27,8 +29,9 @@ typedef struct Stdio {
 
 static void log_line(McpClient *c, Stdio *s) {
     Str line = str_trim(buf_str(&s->line));
+    if (line.n) snprintf(s->last, sizeof s->last, STR_FMT, STR_ARG(line));
     if (line.n && s->logged < LOG_BYTES_MAX)
-        LOG_WRITE(c->config.log, LOG_INFO, "server " STR_FMT ": " STR_FMT "%s", STR_ARG(c->config.server->name), STR_ARG(line),
+        LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": " STR_FMT "%s", STR_ARG(c->config.server->name), STR_ARG(line),
                   s->logged + line.n >= LOG_BYTES_MAX ? " (it writes too much: no more is shown)" : "");
     s->logged += line.n;
     buf_reset(&s->line);
@@ -69,7 +72,7 @@ static void tell_end(McpClient *c, Stdio *s) {
     cancel_free(soon);
     while (poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 0) > 0 && read_errors(c, s)) {}
     log_line(c, s);
-    if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)", STR_ARG(c->config.server->name), code);
+    if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)%s%s", STR_ARG(c->config.server->name), code, s->last[0] ? ": " : "", s->last);
     else error_set(&err, ERR_IO, "server " STR_FMT " has closed its stdout", STR_ARG(c->config.server->name));
     client_died(c, &err);
 }
@@ -168,7 +171,9 @@ static void stdio_close(McpClient *c) {
     free(s);
 }
 
-static const ClientTransport stdio = { stdio_send, stdio_close };
+static void stdio_ready(McpClient *c) { (void)c; }
+
+static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close };
 
 static bool spawn(McpClient *c, Stdio *s, int errors, Error *err) {
     const ServerDef *def = c->config.server;

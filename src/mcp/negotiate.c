@@ -83,7 +83,7 @@ static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) 
 static bool initialize_params(McpClient *c, Heap *h, Value *out, Error *err) {
     Value who, can;
     Dict *d = dict_new(h, 3, err);
-    if (!d || !client_info(h, &who, err) || !client_capabilities(c, h, &can, err)) return false;
+    if (!d || !client_info(c, h, &who, err) || !client_capabilities(c, h, &can, err)) return false;
     if (!dict_put_text(h, d, "protocolVersion", mcp_version_date(c->version), err) || !dict_put_str(h, d, STR("capabilities"), can, err)
         || !dict_put_str(h, d, STR("clientInfo"), who, err)) return false;
     return *out = value_from_object(d), true;
@@ -112,6 +112,7 @@ static bool handshake(McpClient *c, McpVersion version, Cancel *cancel, Error *e
                        STR_ARG(str_sub(m.message, 0, 400)), (long long)m.code);
     ok = ok && read_version(c, m.result, err) && keep_offers(c, m.result, err)
          && client_notify(c, STR("notifications/initialized"), VALUE_GONE, cancel, err);
+    if (ok) c->transport->ready(c);
     heap_free(h);
     return ok;
 }

@@ -1,5 +1,6 @@
 /* What the server and a peer hold. For this room's own files. */
 #pragma once
+#include "mcp/servers.h"
 #include <pthread.h>
 #include "agent/session.h"
 #include "mcp/crew.h"
@@ -9,6 +10,7 @@
 typedef struct ServeProject {
     Runtime *rt;
     Agents *agents;
+    struct McpServers *servers;          /* of the project, whose tools are served too; NULL: none */
     int holders;                         /* guarded by the server's lock */
     pthread_mutex_t lock;                /* guards what follows */
     struct { Buf text; const ToolEntry **shown; size_t n; } tools[MCP_NONE];   /* members of tools/list, and of what they were made */

@@ -23,7 +23,9 @@ static void project_close(ServeProject *p) {
     }
     pthread_mutex_destroy(&p->lock);
     agent_set_free(p->agents);
+    mcp_servers_stop(p->servers);
     runtime_close(p->rt);
+    mcp_servers_free(p->servers);
     free(p);
 }
 
@@ -44,8 +46,11 @@ void serve_project_release(McpServer *s, ServeProject *p) {
 
 void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     ServeProject *p = mem_zero(1, sizeof *p), *old;
+    Error err = { 0 };
     *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
     pthread_mutex_init(&p->lock, NULL);
+    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) mcp_servers_list(p->servers, NULL);
+    else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; tools of other servers are not there", err.msg);
     pthread_mutex_lock(&s->lock);
     old = s->project;
     s->project = p;

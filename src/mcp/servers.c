@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "mcp/servers_inside.h"
 
-Server *server_find(McpServers *m, Str name) {
+Server *servers_find(McpServers *m, Str name) {
     for (size_t i = 0; i < m->n; i++)
         if (str_eq(m->servers[i].def->name, name)) return &m->servers[i];
     return NULL;
@@ -16,7 +16,7 @@ Server *server_find(McpServers *m, Str name) {
 static bool add_faces(McpServers *m, Error *err) {
     const Project *p = runtime_project(m->rt);
     for (size_t i = 0; i < p->n_tools; i++)
-        if (p->tools[i].kind == TOOL_MCP && !server_add_face(server_find(m, p->tools[i].server), m, &p->tools[i], err)) return false;
+        if (p->tools[i].kind == TOOL_MCP && !servers_add_face(servers_find(m, p->tools[i].server), m, &p->tools[i], err)) return false;
     return true;
 }
 
@@ -36,7 +36,7 @@ bool mcp_servers_new(Runtime *rt, const McpServersConfig *config, McpServers **o
         pthread_cond_init(&s->changed, NULL);
     }
     bool ok = add_faces(m, err);
-    for (size_t i = 0; ok && i < m->n; i++) ok = server_hash(&m->servers[i], err) && server_load(&m->servers[i], err);
+    for (size_t i = 0; ok && i < m->n; i++) ok = servers_hash(&m->servers[i], err) && servers_load(&m->servers[i], err);
     if (ok) *out = m;
     else mcp_servers_free(m);
     return ok;
@@ -52,7 +52,7 @@ static void stop_one(void *arg) {
     if (l) l->dropped = true;
     if (l) l->users++;
     pthread_mutex_unlock(&s->lock);
-    if (l) server_give(s, l);
+    if (l) servers_give(s, l);
 }
 
 void mcp_servers_stop(McpServers *m) {
@@ -70,7 +70,7 @@ void mcp_servers_free(McpServers *m) {
     if (!m) return;
     for (size_t i = 0; i < m->n; i++) {
         Server *s = &m->servers[i];
-        for (size_t k = 0; k < s->tools.n; k++) server_tool_free(s->tools.at[k]);
+        for (size_t k = 0; k < s->tools.n; k++) servers_tool_free(s->tools.at[k]);
         VEC_CLEAR(&s->tools);
         oauth_free(s->oauth);
         arena_clear(&s->arena);
@@ -100,7 +100,7 @@ static void list_one(void *arg) {
     ServerLink *link;
     Error err = { 0 };
     Cancel *own = s->def->timeout_ms > 0 ? cancel_new(l->cancel, s->def->timeout_ms * 1000000) : NULL;
-    if (server_take(s, own ? own : l->cancel, &link, &err)) server_give(s, link);
+    if (servers_take(s, own ? own : l->cancel, &link, &err)) servers_give(s, link);
     else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s; its tools are not there", err.msg);
     cancel_free(own);
 }
@@ -130,12 +130,12 @@ void mcp_servers_list_for(McpServers *m, Str tool, Cancel *cancel) {
 }
 
 bool mcp_servers_ask(McpServers *m, Str server, Cancel *cancel, Error *err) {
-    Server *s = server_find(m, server);
+    Server *s = servers_find(m, server);
     ServerLink *link;
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL;
-    bool ok = server_take(s, own ? own : cancel, &link, err);
-    if (ok) server_give(s, link);
+    bool ok = servers_take(s, own ? own : cancel, &link, err);
+    if (ok) servers_give(s, link);
     cancel_free(own);
     return ok;
 }

@@ -15,6 +15,7 @@ typedef struct McpServersConfig {
     bool (*browse)(void *ctx, Str url, Error *err);
     void *ctx;
     McpVersion version;                  /* speak this one and no other; MCP_NONE: negotiate */
+    const char *program;                 /* version of harness, told to the servers */
 } McpServersConfig;
 
 /* Before the runtime's first call. Starts nothing. Fails only when the store cannot be read. */

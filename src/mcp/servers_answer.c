@@ -144,7 +144,7 @@ static void notified(void *ctx, Str method, Value params) {
     buf_clear(&text);
 }
 
-void server_answers(Server *s, McpClientAnswers *out) {
+void servers_answers(Server *s, McpClientAnswers *out) {
     *out = (McpClientAnswers){ .elicit = allows(s, STR("elicitation")) ? elicit : NULL, .sample = allows(s, STR("sampling")) ? sample : NULL,
                                .roots = allows(s, STR("roots")) ? roots : NULL, .notified = notified, .progress = progress, .ctx = s };
 }

@@ -81,7 +81,7 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     Value params;
     bool sent = false;
     *again = false;
-    if (!server_take(s, f->cancel, &l, err)) return false;
+    if (!servers_take(s, f->cancel, &l, err)) return false;
     bool ok = may_call(t, err) && make_params(f, t, l->client, &params, err);
     bool asked = ok;
     ok = ok && mcp_client_request(l->client, STR("tools/call"), params, &call, f->cancel, f->heap, result, &sent, err);
@@ -90,9 +90,9 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     if (lost && sent && !*again) error_hint(err, "the call may have been carried out: it is not sent again");
     if (ok && atomic_load(&s->stale)) {                   /* what is new is there in the next turn */
         Error why = { 0 };
-        if (!server_list(s, l, f->cancel, &why)) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s", why.msg);
+        if (!servers_list(s, l, f->cancel, &why)) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s", why.msg);
     }
-    server_give(s, l);
+    servers_give(s, l);
     return ok;
 }
 

@@ -70,26 +70,26 @@ struct McpServers {
 typedef struct ServerCall { Server *server; ToolCallFrame *frame; } ServerCall;
 
 /* servers.c */
-Server *server_find(McpServers *m, Str name);                /* NULL: none */
+Server *servers_find(McpServers *m, Str name);                /* NULL: none */
 
-/* servers_open.c. A connection that is alive and whose list of tools has been compared with the pins; server_give when done. */
-bool server_take(Server *s, Cancel *cancel, ServerLink **out, Error *err);
-void server_give(Server *s, ServerLink *l);
-bool server_list(Server *s, ServerLink *l, Cancel *cancel, Error *err);      /* and compares */
+/* servers_open.c. A connection that is alive and whose list of tools has been compared with the pins; servers_give when done. */
+bool servers_take(Server *s, Cancel *cancel, ServerLink **out, Error *err);
+void servers_give(Server *s, ServerLink *l);
+bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err);      /* and compares */
 
 /* servers_pin.c */
-bool server_hash(Server *s, Error *err);
-bool server_load(Server *s, Error *err);                     /* approval, and the tools as pinned: registered */
-void server_save(Server *s);                                 /* under the lock; failing is a warning */
+bool servers_hash(Server *s, Error *err);
+bool servers_load(Server *s, Error *err);                     /* approval, and the tools as pinned: registered */
+void servers_save(Server *s);                                 /* under the lock; failing is a warning */
 
 /* servers_tool.c, all under the lock */
-void server_apply(Server *s, const List *tools);             /* new ones are registered, changed ones held, others gone */
-ServerTool *server_tool(Server *s, Str name);                /* NULL: none */
-ServerTool *server_add_pinned(Server *s, Value tool, Str text, bool gone);   /* NULL: it cannot be had (told in the log) */
-bool server_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err);      /* s NULL: not configured */
-void server_tool_free(ServerTool *t);
-void server_tool_text(Value tool, Buf *out);                 /* what is pinned: sorted JSON of what a model sees */
+void servers_apply(Server *s, const List *tools);             /* new ones are registered, changed ones held, others gone */
+ServerTool *servers_tool(Server *s, Str name);                /* NULL: none */
+ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone);   /* NULL: it cannot be had (told in the log) */
+bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err);      /* s NULL: not configured */
+void servers_tool_free(ServerTool *t);
+void servers_tool_text(Value tool, Buf *out);                 /* what is pinned: sorted JSON of what a model sees */
 
 /* servers_call.c, servers_answer.c */
 ToolExecute servers_call, servers_call_nowhere;
-void server_answers(Server *s, McpClientAnswers *out);
+void servers_answers(Server *s, McpClientAnswers *out);

@@ -103,8 +103,8 @@ static bool set_program(Server *s, Error *err) {
 
 static bool configure(Server *s, Error *err) {
     if (s->configured) return true;
-    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .log = runtime_log(s->all->rt) };
-    server_answers(s, &s->config.answers);
+    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .program = s->all->config.program, .log = runtime_log(s->all->rt) };
+    servers_answers(s, &s->config.answers);
     pthread_mutex_lock(&s->lock);
     bool ok = s->def->url.n ? set_url(s, err) : set_program(s, err);
     pthread_mutex_unlock(&s->lock);
@@ -137,7 +137,7 @@ static void close_link(Server *s, ServerLink *l) {
     free(l);
 }
 
-void server_give(Server *s, ServerLink *l) {
+void servers_give(Server *s, ServerLink *l) {
     pthread_mutex_lock(&s->lock);
     bool last = --l->users == 0 && l->dropped;
     pthread_mutex_unlock(&s->lock);
@@ -183,7 +183,7 @@ static bool wait_turn(Server *s, Cancel *cancel, Error *err) {
     return cancel_sleep(cancel, wait, err);
 }
 
-bool server_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
+bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
     Heap *h = heap_new(0);
     List *tools = NULL;
     Value *offers = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("capabilities"));
@@ -195,9 +195,9 @@ bool server_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
         Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
         pthread_mutex_lock(&s->lock);
         if (words && value_is_string(*words)) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
-        server_apply(s, tools);
+        servers_apply(s, tools);
         s->listed = true;
-        server_save(s);
+        servers_save(s);
         pthread_mutex_unlock(&s->lock);
     }
     heap_free(h);
@@ -209,7 +209,7 @@ static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     Error why = { 0 };
     ServerLink *l = NULL;
     bool ok = wait_turn(s, cancel, &why) && open_link(s, cancel, &l, &why);
-    if (ok && !server_list(s, l, cancel, &why)) ok = false, close_link(s, l);
+    if (ok && !servers_list(s, l, cancel, &why)) ok = false, close_link(s, l);
     pthread_mutex_lock(&s->lock);
     s->opening = false;
     if (ok) s->link = l;
@@ -243,11 +243,11 @@ static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error
     return ok && (!mine || open_now(s, cancel, out, err));
 }
 
-bool server_take(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
+bool servers_take(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     bool fresh;
     ServerLink *l;
     if (!take(s, cancel, &l, &fresh, err)) return false;
-    if (!fresh && atomic_load(&s->stale) && !server_list(s, l, cancel, err)) return server_give(s, l), false;
+    if (!fresh && atomic_load(&s->stale) && !servers_list(s, l, cancel, err)) return servers_give(s, l), false;
     *out = l;
     return true;
 }

@@ -43,7 +43,7 @@ static void entry_text(const ServerDef *d, Buf *b) {
     buf_add_fmt(b, "\"network\":%s,\"trust\":%s}", d->network ? "true" : "false", d->trust_annotations ? "true" : "false");
 }
 
-bool server_hash(Server *s, Error *err) {
+bool servers_hash(Server *s, Error *err) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf text = { 0 }, hex = { 0 };
     entry_text(s->def, &text);
@@ -73,8 +73,8 @@ static bool load_approval(Server *s, Store *store, Error *err) {
 static void load_pins(Server *s, Value list, bool gone) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
         Buf text = { 0 };
-        server_tool_text(value_list(list)->at[i], &text);
-        server_add_pinned(s, value_list(list)->at[i], buf_str(&text), gone);
+        servers_tool_text(value_list(list)->at[i], &text);
+        servers_add_pinned(s, value_list(list)->at[i], buf_str(&text), gone);
         buf_clear(&text);
     }
 }
@@ -85,9 +85,9 @@ static void load_tools(Server *s, Value root) {
     load_pins(s, client_member(root, "tools"), false);
     load_pins(s, client_member(root, "gone"), true);
     for (uint32_t i = 0; value_is_list(changed) && i < value_list(changed)->n; i++) {
-        ServerTool *t = server_tool(s, client_text(value_list(changed)->at[i], "name"));
+        ServerTool *t = servers_tool(s, client_text(value_list(changed)->at[i], "name"));
         Buf text = { 0 };
-        server_tool_text(value_list(changed)->at[i], &text);
+        servers_tool_text(value_list(changed)->at[i], &text);
         if (t) t->changed = arena_str(&s->arena, buf_str(&text));
         if (t && t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, true);
         buf_clear(&text);
@@ -96,7 +96,7 @@ static void load_tools(Server *s, Value root) {
     s->listed = true;
 }
 
-bool server_load(Server *s, Error *err) {
+bool servers_load(Server *s, Error *err) {
     Error why = { 0 };
     Store *store = runtime_store(s->all->rt, &why);
     Buf text = { 0 };
@@ -133,7 +133,7 @@ static void add_tools(const Server *s, Buf *b, const char *key, bool (*which)(co
     buf_add_char(b, ']');
 }
 
-void server_save(Server *s) {
+void servers_save(Server *s) {
     Error err = { 0 };
     Store *store = runtime_store(s->all->rt, &err);
     Buf b = { 0 };
@@ -180,7 +180,7 @@ static void show_change(const ServerTool *t, Buf *out) {
 }
 
 bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
-    Server *s = server_find(m, server);
+    Server *s = servers_find(m, server);
     Error why = { 0 };
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     Store *store = runtime_store(m->rt, &why);
@@ -199,7 +199,7 @@ bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
         t->pin = t->changed;
         t->changed = (Str){ 0 };
     }
-    if (ok && s->listed) server_save(s);
+    if (ok && s->listed) servers_save(s);
     pthread_mutex_unlock(&s->lock);
     return ok;
 }

@@ -11,7 +11,7 @@ static const char *const pinned_members[] = { "name", "title", "description", "i
 
 /* ---- text of a definition ---- */
 
-void server_tool_text(Value tool, Buf *out) {
+void servers_tool_text(Value tool, Buf *out) {
     Error err;
     bool any = false;
     buf_add_char(out, '{');
@@ -60,7 +60,7 @@ static Str alias_of(Server *s, Str name) {
     return out;
 }
 
-ServerTool *server_tool(Server *s, Str name) {
+ServerTool *servers_tool(Server *s, Str name) {
     for (size_t i = 0; i < s->tools.n; i++)
         if (str_eq(s->tools.at[i]->name, name)) return s->tools.at[i];
     return NULL;
@@ -144,7 +144,7 @@ static void undefine(ServerTool *t) {
     t->heap = NULL;
 }
 
-void server_tool_free(ServerTool *t) {
+void servers_tool_free(ServerTool *t) {
     undefine(t);
     free(t);
 }
@@ -173,9 +173,9 @@ static void enter(Server *s, ServerTool *t) {
     warn(s, t->name, err.msg);
 }
 
-ServerTool *server_add_pinned(Server *s, Value tool, Str text, bool gone) {
+ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
     Str name = client_text(tool, "name");
-    ServerTool *t = server_tool(s, name);                 /* a face has been there before */
+    ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
     const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "its name is not one that can be used" : NULL;
     if (text.n > DEFINITION_MAX) wrong = "its definition is too long";
     if (wrong) return warn(s, name, wrong), NULL;
@@ -187,13 +187,13 @@ ServerTool *server_add_pinned(Server *s, Value tool, Str text, bool gone) {
     return t;
 }
 
-bool server_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) {
+bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) {
     ToolEntry e = { .def = *def, .execute = s ? servers_call : servers_call_nowhere, .scope = def->agent };
     if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
     if (!s) return registry_add(runtime_registry(m->rt), &e, err);
     if (!s->def->url.n) e.safety.process = true;
     if (e.def.timeout_ms < 0) e.def.timeout_ms = s->def->timeout_ms;
-    ServerTool *t = server_tool(s, def->server_tool);
+    ServerTool *t = servers_tool(s, def->server_tool);
     if (!t) t = add(s, def->server_tool);
     t->face = true;
     t->registered = def->name;
@@ -213,19 +213,19 @@ static void hold(Server *s, ServerTool *t, Str text) {
     if (t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
 }
 
-void server_apply(Server *s, const List *tools) {
+void servers_apply(Server *s, const List *tools) {
     for (size_t i = 0; i < s->tools.n; i++) s->tools.at[i]->gone = true;
     for (uint32_t i = 0; i < tools->n; i++) {
         Str name = client_text(tools->at[i], "name");
-        ServerTool *t = server_tool(s, name);
+        ServerTool *t = servers_tool(s, name);
         Buf text = { 0 };
         if (!allowed(s, name)) continue;
-        server_tool_text(tools->at[i], &text);
+        servers_tool_text(tools->at[i], &text);
         if (t && t->pin.n) {
             t->gone = false;
             enter(s, t);
             hold(s, t, buf_str(&text));
-        } else (void)server_add_pinned(s, tools->at[i], buf_str(&text), false);
+        } else (void)servers_add_pinned(s, tools->at[i], buf_str(&text), false);
         buf_clear(&text);
     }
 }

@@ -33,8 +33,10 @@ typedef struct ClientRequest {
     int max_redirects;                   /* 0: redirects are not followed, the 3xx is the answer */
     size_t max_body;                     /* of the response, streamed or not; 0: CLIENT_BODY_MAX; more is ERR_LIMIT */
     int64_t timeout_ms;                  /* for all of it; 0: only the token's deadline */
+    bool once;                           /* must not act twice: on a new connection, since a kept one may turn out to be dead after sending */
     /* Streaming: each piece of a 2xx body as it comes; false ends the request with *err. NULL: the body is gathered. */
     bool (*on_data)(void *ctx, Str piece, Error *err);
+    void (*on_head)(void *ctx, int status);      /* the headers of a response are there, before its body; may be NULL */
     void *ctx;
 } ClientRequest;
 

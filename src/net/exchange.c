@@ -138,6 +138,7 @@ static size_t on_head(char *at, size_t size, size_t n, void *ctx) {
         x->head_done = false;
     } else if (str_trim(line).n == 0) {
         x->head_done = true;
+        if (x->request->on_head) x->request->on_head(x->request->ctx, x->status);
     } else if (!x->head_done) {                        /* what comes later are trailers */
         if (++x->head_lines > EXCHANGE_HEADERS_MAX) {
             x->failed = true;
@@ -213,6 +214,7 @@ static void set_options(Exchange *x, Lane *lane, struct curl_slist *headers, str
     lib->curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     lib->curl_easy_setopt(easy, CURLOPT_USERAGENT, "harness");
     lib->curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    lib->curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)x->request->once);   /* libcurl sends again what a kept connection swallowed */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
     /* Connections are found again by what they were connected to, so that a kept one is never to another address. */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to);
