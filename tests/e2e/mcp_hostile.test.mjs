@@ -49,7 +49,7 @@ async function piped(t, { shake = true } = {}) {
   const alive = async () => {
     const id = `ping-${++pings}`;
     send({ jsonrpc: '2.0', id, method: 'ping' });
-    assert.deepEqual((await answer(id)).result, {});
+    return (await answer(id)).result ?? null;        // null: it has too much to do, and says so
   };
   if (shake) {
     send(initialize);
@@ -127,8 +127,11 @@ test('stdio: no handshake at all', async t => {
 
 test('stdio: one id for many requests', async t => {
   const server = await piped(t);
-  for (let i = 0; i < 50; i++) server.send(call('same', 'wait', { seconds: 0.05 }));
-  await until(() => server.messages.filter(m => m.id === 'same').length === 50, 60000);
+  for (let i = 0; i < 50; i++) server.send(call('same', 'wait', { seconds: 0.2 }));
+  await until(() => server.messages.length === 51);
+  const answers = server.messages.filter(m => m.id === 'same' && m.result);
+  assert.ok(answers.length >= 1, 'the first is answered');
+  assert.ok(server.messages.every(m => m.result || /id/.test(m.error.message)), 'the others hear why not');
   await server.alive();
 });
 
@@ -146,7 +149,7 @@ test('stdio: a flood of requests, read as they are answered', async t => {
   const server = await piped(t);
   const n = slow ? 2000 : 20000;
   server.send(Array.from({ length: n }, (_, i) => JSON.stringify(call(i, 'echo', { text: 'x'.repeat(100) }))).join('\n') + '\n');
-  await until(() => server.messages.length >= n + 1, 120000);
+  await until(() => server.messages.length >= n + 1, slow ? 120000 : 20000);
   assert.equal(new Set(server.messages.map(m => m.id)).size, n + 1, 'each is answered once');
   await server.alive();
   assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
@@ -161,8 +164,8 @@ test('stdio: who asks and does not read', async t => {
   server.send(Array.from({ length: n - sent }, (_, i) => JSON.stringify(call(sent + 1 + i, 'echo', { text: 'x'.repeat(10000) }))).join('\n') + '\n');
   await new Promise(resolve => setTimeout(resolve, 1000));
   assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
-  server.child.stdout.resume();                  // either it goes on, or it has given this client up
-  await Promise.race([server.alive(), server.ended]);
+  server.child.stdout.resume();
+  await server.alive();
 });
 
 test('stdio: the input ends under way', async t => {
@@ -184,7 +187,9 @@ test('stdio: the input ends, and the call never would', async t => {
 test('stdio: nobody reads any more', async t => {
   const server = await piped(t);
   server.child.stdout.destroy();
-  for (let i = 0; i < 20; i++) server.send(call(i, 'echo', { text: 'x'.repeat(10000) }));
+  for (let i = 0; i < 2000; i++) if (!server.send(call(i, 'echo', { text: 'x'.repeat(10000) }))) await new Promise(resolve => setTimeout(resolve, 1));
+  assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
+  server.child.stdin.end();
   assert.equal(await server.ended, 0);
 });
 
