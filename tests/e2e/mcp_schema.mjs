@@ -23,8 +23,17 @@ const judges = new Map();
 
 function judgeOf(version) {
   if (version === '2024-11-05') version = '2025-03-26';
-  if (judges.size === 0) schemas().forEach((schema, i) => judges.set(versions[i], makeJudge(schema)));
+  if (judges.size === 0) schemas().forEach((schema, i) => judges.set(versions[i], makeJudge(repaired(schema))));
   return judges.get(version);
+}
+
+// Two versions say that the default of a number is an integer; the text of the protocol, and everybody, has numbers there.
+function repaired(schema) {
+  for (const name of ['default', 'minimum', 'maximum']) {
+    const field = (schema.$defs ?? schema.definitions).NumberSchema?.properties[name];
+    if (field) field.type = 'number';
+  }
+  return schema;
 }
 
 function makeJudge(schema) {
