@@ -63,7 +63,7 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
     size_t most = p->config.shared ? MCP_SHARED_MAX : MCP_REQUESTS_MAX;
     if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
-    if (p->bytes && f->bytes > PEER_BYTES_MAX - p->bytes)
+    if (p->bytes && p->bytes + f->bytes > PEER_BYTES_MAX)
         return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
     return true;
 }
@@ -75,6 +75,8 @@ FlightEntry flight_enter(Flight *f, Error *err) {
     if (e == FLIGHT_IN) {
         f->listed = true;
         f->next = p->flights;
+        if (f->next) f->next->at = &f->next;
+        f->at = &p->flights;
         p->flights = f;
         p->n_flights++;
         p->bytes += f->bytes;
@@ -86,9 +88,8 @@ FlightEntry flight_enter(Flight *f, Error *err) {
 static void leave(Flight *f) {
     McpPeer *p = f->q.peer;
     pthread_mutex_lock(&p->lock);
-    Flight **at = &p->flights;
-    while (*at != f) at = &(*at)->next;
-    *at = f->next;
+    *f->at = f->next;
+    if (f->next) f->next->at = f->at;
     f->listed = false;
     pthread_mutex_unlock(&p->lock);
 }

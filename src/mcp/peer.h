@@ -30,7 +30,7 @@ struct Flight {
     bool crewed;                         /* a thread of the crew works on it */
     bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
-    Flight *next;                        /* in the list of the peer, or of those that can be used again */
+    Flight *next, **at;                  /* in the list of the peer (`at` is what points here), or of those that can be used again */
 };
 
 enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older projects that are kept; messages under way, together */

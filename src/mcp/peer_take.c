@@ -73,8 +73,8 @@ static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersi
     switch (flight_enter(f, &err)) {
     case FLIGHT_IN:
         return start(f, version);
-    case FLIGHT_ID_USED:                                     /* an answer with that id would be taken for the other one's */
-        send_error(link, VALUE_GONE, RPC_INVALID_REQUEST, "the id of a request is still in use by another one");
+    case FLIGHT_ID_USED:                                     /* whoever waits for this one must hear of it, even if it is taken for the other one's */
+        send_error(link, m->id, RPC_INVALID_REQUEST, "the id of this request is still in use by another one");
         break;
     case FLIGHT_FULL:
         send_error(link, m->id, RPC_INTERNAL, err.msg);

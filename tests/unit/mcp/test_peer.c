@@ -237,7 +237,7 @@ static void a_cancelled_request_is_not_answered(void **state) {
     shake_hands(&w, "2025-11-25");
     send_text(&w, NAP("1"));
     send_text(&w, NAP("1"));                                 /* its id is in use */
-    expect_part(&w, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600");
+    expect_part(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"the id of this request is still in use");
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");      /* another one */
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
     peer_drain(w.peer, 20000);                               /* waits for it: it ends now, not in 30 s */
