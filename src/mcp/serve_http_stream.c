@@ -92,13 +92,14 @@ static void say(HttpStream *t, Str text) {
     if (t->q) server_write(t->q, text);                /* a reader that is gone or too slow is told of by on_gone */
 }
 
-static void begin(HttpStream *t) {
+/* `seen`: the last event that the reader has. Should it lose the connection at once, it asks for what follows that one. */
+static void begin(HttpStream *t, uint64_t seen) {
     t->streaming = true;
     if (!t->q || !http_start_stream(t->http, t->q, str_from(t->session->id))) return;
     t->said = clock_mono_ns();
     if (!can_poll(t)) return;
     char text[80];
-    snprintf(text, sizeof text, "id: %" PRIu32 "-%" PRIu64 "\nretry: %d\ndata: \n\n", t->id, t->seq, HTTP_RETRY_MS);
+    snprintf(text, sizeof text, "id: %" PRIu32 "-%" PRIu64 "\nretry: %d\ndata: \n\n", t->id, seen, HTTP_RETRY_MS);
     say(t, str_from(text));
 }
 
@@ -147,7 +148,7 @@ static bool stream_send(McpLink *l, Str message, bool last) {
     bool kept = is_kept(t), ok = !t->done && (t->q || (t->streaming && kept)), plain = ok && last && !t->streaming && !t->general;
     if (plain) answer(t, message);
     else if (ok) {
-        if (!t->streaming) begin(t);
+        if (!t->streaming) begin(t, t->seq);
         say_event(t, message);
     }
     if (last) {
@@ -193,7 +194,7 @@ HttpStream *http_stream_new(HttpSession *s, McpVersion version, ServerRequest *q
 
 void http_stream_begin(HttpStream *t) {
     pthread_mutex_lock(&t->lock);
-    if (!t->done && !t->streaming) begin(t);
+    if (!t->done && !t->streaming) begin(t, t->seq);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -207,7 +208,7 @@ bool http_stream_resume(HttpStream *t, McpVersion version, ServerRequest *q, uin
         if (old) server_end(old);
         server_keep(q);
         t->q = q;
-        begin(t);
+        begin(t, replay ? after : t->seq);
         for (HttpEvent *e = t->first; e && replay; e = e->next)
             if (e->seq > after) say(t, (Str){ e->text, e->n });
         if (t->done) {
@@ -263,7 +264,7 @@ void http_stream_tick(HttpStream *t, int64_t now) {
     pthread_mutex_lock(&t->lock);
     bool old = t->done && now - t->since > (int64_t)HTTP_KEEP_MS * MS, live = !t->done && t->q;
     if (live && !t->streaming) {
-        if (now - t->since > (int64_t)HTTP_STREAM_AFTER_MS * MS) begin(t);
+        if (now - t->since > (int64_t)HTTP_STREAM_AFTER_MS * MS) begin(t, t->seq);
     } else if (live && poll && can_poll(t) && !t->general && now - t->said > poll * MS) {
         char text[40];
         snprintf(text, sizeof text, "retry: %d\n\n", HTTP_RETRY_MS);

@@ -94,8 +94,6 @@ test('the stream of a session: one at a time, closed with it', async t => {
   const second = await get({ 'Last-Event-ID': primed.id });                  // takes over
   assert.equal(second.status, 200);
   await first.ended;
-  add(s.dir, { '.harness/tools/more.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nMore.\n' });
-  await until(() => messages(second.raw).some(m => m.method === 'notifications/tools/list_changed'));
   await ask(s, { method: 'DELETE', headers });
   await second.ended;
 });
@@ -165,6 +163,18 @@ test('without sessions: headers and body must agree', async t => {
   const response = await ask(s, { headers: { 'MCP-Protocol-Version': modern }, body: { jsonrpc: '2.0', id: 1, result: {} } });
   assert.equal(response.status, 400);
   for (const method of ['GET', 'DELETE']) assert.equal((await ask(s, { method, headers: { 'MCP-Protocol-Version': modern } })).status, 405);
+});
+
+test('without sessions: news on a stream that the client asked for', async t => {
+  const s = await serve(t);
+  const listen = await stateless(s, 1, 'subscriptions/listen', { notifications: { toolsListChanged: true } });
+  assert.match(listen.headers['content-type'], /^text\/event-stream/);
+  assert.equal(listen.headers['x-accel-buffering'], 'no');
+  const first = await until(() => messages(listen.raw)[0]);
+  assert.equal(first.method, 'notifications/subscriptions/acknowledged');
+  assert.ok(events(listen.raw).every(e => e.id === undefined));              // nothing to resume in this era
+  s.child.kill('SIGTERM');
+  await listen.ended;
 });
 
 test('without sessions: the same id twice at a time, and who leaves cancels', async t => {

@@ -29,13 +29,15 @@ static void wait_for(atomic_int *what, int n) {
 }
 
 static void add_stream(World *w, ServerRequest *q) {
-    assert_true(server_stream(q, 200, &(ServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1));
-    assert_true(server_write(q, STR("data: hello\n\n")));
+    bool ok = server_stream(q, 200, &(ServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1) && server_write(q, STR("data: hello\n\n"));
+    if (!ok) return;
     server_on_gone(q, on_gone, w);
     server_keep(q);
     pthread_mutex_lock(&w->lock);
-    w->streams[w->n_streams++] = q;
+    bool room = w->n_streams < STREAMS;
+    if (room) w->streams[w->n_streams++] = q;
     pthread_mutex_unlock(&w->lock);
+    if (!room) server_release(q);
 }
 
 static void handle(void *ctx, ServerRequest *q) {
@@ -268,6 +270,27 @@ static void many_streams(void **state) {
     close_world(&w);
 }
 
+static void *come_and_go(void *arg) {
+    World *w = arg;
+    for (int i = 0; i < 200; i++) {
+        int fd = connect_to(w->port);
+        if (i % 3) send_all(fd, i % 2 ? STR(HEAD("GET /echo") "\r\n") : STR(HEAD("GET /stream") "\r\n"));
+        close(fd);
+    }
+    return NULL;
+}
+
+/* Ends of connections and of requests meet in every order. */
+static void many_come_and_go(void **state) {
+    (void)state;
+    World w;
+    pthread_t threads[4];
+    open_world(&w, (ServerConfig){ 0 });
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &w), 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    close_world(&w);
+}
+
 static void slow_readers_are_cut_off(void **state) {
     (void)state;
     World w;
@@ -376,7 +399,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered), cmocka_unit_test(heads_are_bounded), cmocka_unit_test(one_connection_carries_many),
         cmocka_unit_test(dawdlers_are_cut_off), cmocka_unit_test(half_closed_is_answered), cmocka_unit_test(leaving_is_noticed),
-        cmocka_unit_test(many_streams), cmocka_unit_test(slow_readers_are_cut_off), cmocka_unit_test(stopping_ends_everything),
+        cmocka_unit_test(many_streams), cmocka_unit_test(many_come_and_go), cmocka_unit_test(slow_readers_are_cut_off), cmocka_unit_test(stopping_ends_everything),
         cmocka_unit_test(bad_starts_are_explained), cmocka_unit_test(v6_is_served),
 #ifdef HARNESS_FAULTS
         cmocka_unit_test(every_start_that_fails),
