@@ -24,7 +24,7 @@ static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *e
     SessionConfig config = { 0 };
     *out = (Owner){ 0 };
     if (!s && !session_attach(a, &config, run, &out->own, err)) return false;
-    if (!s) s = out->own;
+    if (!s) s = out->own, s->person = call->person;
     out->frame = frame_find(s, call->owner);
     if (!out->frame) out->frame = frame_stand_in(s, call, err);
     if (!out->frame) owner_end(out);
@@ -64,6 +64,7 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     AsyncJob *j = mem_zero(1, sizeof *j);
     *j = (AsyncJob){ .lane = f->call->lane, .heap = heap_new((size_t)16 << 20), .id = str_dup(f->call_id) };
     if (!owner_of(f->run, f->call, f->entry->data, &j->owner, err) || !value_copy_all_into(j->heap, f->args, &j->request, err)) return async_free(j), false;
+    if (j->owner.own) j->owner.own->person = f->call->task_person;       /* it outlives the call */
     EventPlace place = { .agent = f->call->agent, .parent = f->call->parent, .depth = f->call->depth };
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);

@@ -91,6 +91,7 @@ void frame_call(const Frame *f, Call *out) {
     out->hooks = f->hooks;
     out->n_hooks = f->n_hooks;
     out->lane = f->lane;
+    out->person = f->s->person;
 }
 
 /* A frame that has ended, or belongs to another session: its agents once more, one below the other, with no more than the call has. */

@@ -23,6 +23,7 @@ struct Agents {
 };
 
 struct Session {
+    const Person *person;                /* of a call from outside: who is asked about what its agents do; NULL: the run's */
     Agents *agents;
     Run *run;
     SessionConfig config;

@@ -81,6 +81,7 @@ static void load_message(Loader *l, const LoaderPlace *at) {
     int given = (m.text.at != NULL) + !value_is_gone(m.image) + !value_is_gone(m.audio) + !value_is_gone(m.resource);
     if (given != 1) loader_error(l, at, NULL, "%s: needs exactly one of text, image, audio and resource", at->path);
     if (m.text.at) loader_template(l, at, "text", m.text);
+    if (given != 1) return;
     check_media(l, at, "image", m.image);
     check_media(l, at, "audio", m.audio);
     check_resource(l, at, m.resource);

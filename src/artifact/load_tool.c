@@ -48,7 +48,7 @@ static void load_async(Loader *l, const LoaderPlace *at, Value v, ToolDef *t) {
     if (value_is_gone(v)) return;
     t->async_required = value_is_string(v) && str_eq(value_str(v), STR("required"));
     t->async = t->async_required || (value_is_bool(v) && value_bool(v));
-    if (!t->async_required && !value_is_bool(v)) loader_error(l, at, "async", "async: expected true, false or required, got %s", field_type_name(v));
+    if (!t->async_required && !value_is_bool(v)) loader_error(l, at, "async", "async: expected bool or \"required\", got %s", field_type_name(v));
 }
 
 void load_tool(Loader *l, const LoaderPlace *at) {

@@ -71,7 +71,7 @@ struct McpServer {
 };
 
 /* server.c */
-bool server_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err);   /* a version of the project */
+bool serve_project_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err);   /* a version of the project */
 ServeProject *serve_project(McpServer *s);          /* the newest, held */
 void serve_project_release(McpServer *s, ServeProject *p);
 void serve_project_set(McpServer *s, Runtime *rt, Agents *agents);      /* the one to use from now on; both are owned */

@@ -76,7 +76,7 @@ static bool of_template(McpRequest *q, Str uri, Str variable, StrList *out, Str 
         }
         return error_set(err, ERR_VALIDATION, "the template " STR_FMT " has no variable \"" STR_FMT "\"", STR_ARG(uri), STR_ARG(variable));
     }
-    if (str_eq(uri, STR(SERVE_ARTIFACTS)) || serve_resource_known(run_runtime(q->run), uri)) return true;      /* nothing to offer */
+    if (str_eq(uri, STR(SERVE_ARTIFACTS)) || serve_resources_known(run_runtime(q->run), uri)) return true;      /* nothing to offer */
     return error_set(err, ERR_VALIDATION, "Unknown resource template: " STR_FMT, STR_ARG(uri));
 }
 

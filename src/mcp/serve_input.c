@@ -166,7 +166,7 @@ static bool take_refusal(const Waiter *w, Error *err) {
     return true;
 }
 
-bool input_request(McpPeer *p, McpLink *link, Value related, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+bool serve_input_request(McpPeer *p, McpLink *link, Value related, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     struct McpInput *in = input_of(p);
     Error why = { 0 };
     Waiter w = { .heap = h, .asks = asks, .n = n, .left = n, .why = &why };
@@ -292,7 +292,7 @@ static bool may_park(const McpRequest *q) {
     return str_eq(q->method, STR("tools/call")) || str_eq(q->method, STR("prompts/get")) || str_eq(q->method, STR("resources/read"));
 }
 
-bool input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
+bool serve_input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     unsigned counter = 0;
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!input_name(h, asks, n, &counter, err)) return false;
@@ -301,9 +301,9 @@ bool input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *cancel,
         return ask_parked(q, asks, n, h, cancel, err);
     }
     serve_wait(q);
-    bool ok = input_request(q->peer, q->link, VALUE_GONE, asks, n, h, cancel, err);
+    bool ok = serve_input_request(q->peer, q->link, VALUE_GONE, asks, n, h, cancel, err);
     serve_go_on(q);
     return ok;
 }
 
-bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err) { return input_ask(q, asks, n, q->heap, cancel, err); }
+bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err) { return serve_input_ask(q, asks, n, q->heap, cancel, err); }

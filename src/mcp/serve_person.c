@@ -9,7 +9,7 @@ typedef struct RequestWay { InputWay way; McpRequest *q; pthread_mutex_t asking;
 static bool ask(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     RequestWay *r = (RequestWay *)w;
     pthread_mutex_lock(&r->asking);
-    bool ok = input_ask(r->q, asks, n, h, cancel, err);
+    bool ok = serve_input_ask(r->q, asks, n, h, cancel, err);
     pthread_mutex_unlock(&r->asking);
     return ok;
 }

@@ -163,7 +163,7 @@ static bool fill_resource(const Filling *f, Value given, Dict *out) {
         inner = value_from_object(d);
     } else {
         List *contents = list_new(h, 1, f->err);
-        if (!contents || !serve_resource_contents(f->q, value_str(uri), contents, f->err)) return false;
+        if (!contents || !serve_resources_contents(f->q, value_str(uri), contents, f->err)) return false;
         inner = contents->at[0];
     }
     return dict_put_text(h, out, "type", STR("resource"), f->err) && dict_put_str(h, out, STR("resource"), inner, f->err);

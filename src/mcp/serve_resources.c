@@ -36,7 +36,7 @@ static bool describe(McpRequest *q, List *out, const char *address, Str uri, con
 static void file_uri(Runtime *rt, Str path, Buf *out) {
     Arena arena = { 0 };
     Str root = runtime_project(rt)->root;
-    uri_of_file(out, path_normal(&arena, str_from(arena_fmt(&arena, STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(path)))));
+    uri_template_file(out, path_normal(&arena, str_from(arena_fmt(&arena, STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(path)))));
     arena_clear(&arena);
 }
 
@@ -90,7 +90,7 @@ bool serve_resources_templates(McpRequest *q, Error *err) {
 
 /* ---- one of them ---- */
 
-bool serve_resource_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err) {
+bool serve_resources_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err) {
     const Project *p = runtime_project(rt);
     Error why = { 0 };
     *out = NULL;
@@ -122,11 +122,11 @@ static Str listed_file(Runtime *rt, Str uri) {
     return found;
 }
 
-bool serve_resource_known(Runtime *rt, Str uri) {
+bool serve_resources_known(Runtime *rt, Str uri) {
     Heap *h = heap_new(0);
     const ResourceDef *r;
     Value params;
-    bool known = (serve_resource_find(rt, uri, h, &r, &params, NULL) && r) || listed_file(rt, uri).n;
+    bool known = (serve_resources_find(rt, uri, h, &r, &params, NULL) && r) || listed_file(rt, uri).n;
     heap_free(h);
     return known;
 }
@@ -239,7 +239,7 @@ static bool add_artifact(Reading *r) {
     return ok;
 }
 
-bool serve_resource_missing(McpRequest *q, Str uri, Error *err) {
+bool serve_resources_missing(McpRequest *q, Str uri, Error *err) {
     Dict *d = dict_new(q->heap, 1, err);
     if (!d || !dict_put_text(q->heap, d, "uri", uri, err)) return false;
     q->data = value_from_object(d);
@@ -248,21 +248,21 @@ bool serve_resource_missing(McpRequest *q, Str uri, Error *err) {
 }
 
 /* Appends the contents of one resource. */
-bool serve_resource_contents(McpRequest *q, Str uri, List *out, Error *err) {
+bool serve_resources_contents(McpRequest *q, Str uri, List *out, Error *err) {
     Runtime *rt = run_runtime(q->run);
     Reading r = { q, uri, out, err };
     const ResourceDef *def;
     Value params;
     Error why = { 0 };
-    if (!serve_resource_find(rt, uri, q->heap, &def, &params, err)) return false;
+    if (!serve_resources_find(rt, uri, q->heap, &def, &params, err)) return false;
     if (def) return add_resource(&r, def, params);
     Str file = listed_file(rt, uri);
     r.err = &why;
     bool artifact = str_starts(uri, STR(SERVE_ARTIFACT));
-    if (!file.n && !artifact) return serve_resource_missing(q, uri, err);
+    if (!file.n && !artifact) return serve_resources_missing(q, uri, err);
     if (file.n ? add_file(&r, file, (Str){ 0 }, true) : add_artifact(&r)) return true;
     /* Whether a file is missing or not for clients, and whose an artifact is, is not told apart. */
-    if (why.kind == ERR_IO || why.kind == ERR_POLICY || why.kind == ERR_VALIDATION) return serve_resource_missing(q, uri, err);
+    if (why.kind == ERR_IO || why.kind == ERR_POLICY || why.kind == ERR_VALIDATION) return serve_resources_missing(q, uri, err);
     return *err = why, false;
 }
 
@@ -271,7 +271,7 @@ bool serve_resources_read(McpRequest *q, Error *err) {
     if (!serve_text(q, "uri", &uri, err)) return false;
     Dict *d = dict_new(q->heap, 1, err);
     List *contents = d ? list_new(q->heap, 1, err) : NULL;
-    if (!contents || !serve_resource_contents(q, uri, contents, err)) return false;
+    if (!contents || !serve_resources_contents(q, uri, contents, err)) return false;
     if (!dict_put_str(q->heap, d, STR("contents"), value_from_object(contents), err)) return false;
     q->ttl_ms = 0;                       /* files change, scripts answer anew */
     return q->result = value_from_object(d), true;

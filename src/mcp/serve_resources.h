@@ -7,8 +7,8 @@
 #define SERVE_ARTIFACTS SERVE_ARTIFACT "{run}/{key}"     /* what a cut result links to */
 
 /* The resource of that URI or of a template that it fits, with the template's variables; *out NULL: none. `h` holds the variables. */
-bool serve_resource_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err);
-bool serve_resource_known(Runtime *rt, Str uri);             /* of the project, or a listed file: what can be subscribed to */
+bool serve_resources_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err);
+bool serve_resources_known(Runtime *rt, Str uri);             /* of the project, or a listed file: what can be subscribed to */
 /* Appends what is in it, in the form of resources/read; fails with q->code and q->data set when there is none of that URI. */
-bool serve_resource_contents(McpRequest *q, Str uri, List *out, Error *err);
-bool serve_resource_missing(McpRequest *q, Str uri, Error *err);         /* the error; always false */
+bool serve_resources_contents(McpRequest *q, Str uri, List *out, Error *err);
+bool serve_resources_missing(McpRequest *q, Str uri, Error *err);         /* the error; always false */

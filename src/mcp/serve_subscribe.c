@@ -67,7 +67,7 @@ bool serve_resources_subscribe(McpRequest *q, Error *err) {
     struct McpSubscriptions *s = of(q->peer);
     Str uri;
     if (!serve_text(q, "uri", &uri, err)) return false;
-    if (!serve_resource_known(run_runtime(q->run), uri)) return serve_resource_missing(q, uri, err);
+    if (!serve_resources_known(run_runtime(q->run), uri)) return serve_resources_missing(q, uri, err);
     pthread_mutex_lock(&s->lock);
     bool known = find(&s->uris, uri) >= 0, ok = known || vec_limit(s->uris.n, NAMES_MAX, "subscriptions", err);
     if (ok && !known) VEC_PUSH(&s->uris, str_dup(uri));
@@ -113,7 +113,7 @@ static bool read_names(McpRequest *q, Value filter, const char *name, bool (*kno
     return true;
 }
 
-static bool known_uri(McpRequest *q, Str uri) { return q->server->config.watch && serve_resource_known(run_runtime(q->run), uri); }
+static bool known_uri(McpRequest *q, Str uri) { return q->server->config.watch && serve_resources_known(run_runtime(q->run), uri); }
 static bool known_task(McpRequest *q, Str id) { return serve_tasks_known(q->peer, id); }
 
 static bool read_filter(McpRequest *q, Stream *s, Error *err) {

@@ -1,152 +1,10 @@
 /* tasks/get, update and cancel; tasks/result and list of 2025-11-25. */
 #include "mcp/serve_tasks.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include "base/clock.h"
-#include "base/mem.h"
-#include "mcp/serve_subscribe.h"
 #include "mcp/task_record.h"
 #include "tool/task.h"
 #include "value/int.h"
-
-/* ---- the list ---- */
-
-struct McpTasks *task_list(McpPeer *p) {
-    pthread_mutex_lock(&p->lock);
-    if (!p->tasks) {
-        p->tasks = mem_zero(1, sizeof *p->tasks);
-        pthread_mutex_init(&p->tasks->lock, NULL);
-        pthread_cond_init(&p->tasks->changed, NULL);
-    }
-    struct McpTasks *l = p->tasks;
-    pthread_mutex_unlock(&p->lock);
-    return l;
-}
-
-bool task_is_over(const McpTask *t) { return t->status >= TASK_COMPLETED; }
-
-McpTask *task_find(struct McpTasks *l, Str id) {
-    for (McpTask *t = l->first; t; t = t->next)
-        if (t->inner[0] && str_eq(str_from(t->id), id)) return t;
-    return NULL;
-}
-
-void task_free(McpTask *t) {
-    for (size_t i = 0; i < t->keys.n; i++) free(t->keys.at[i]);
-    VEC_CLEAR(&t->keys);
-    buf_clear(&t->result);
-    pthread_mutex_destroy(&t->asking);
-    free(t);
-}
-
-static void unlink_task(struct McpTasks *l, McpTask *t) {
-    McpTask **at = &l->first;
-    while (*at != t) at = &(*at)->next;
-    *at = t->next;
-    l->n--;
-}
-
-/* Those whose time is over. */
-static void purge(struct McpTasks *l) {
-    int64_t now = clock_wall_ns();
-    for (McpTask *t = l->first, *next; t; t = next) {
-        next = t->next;
-        if (!task_is_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
-        unlink_task(l, t);
-        task_free(t);
-    }
-}
-
-static bool enlist(struct McpTasks *l, McpTask *t, Error *err) {
-    pthread_mutex_lock(&l->lock);
-    purge(l);
-    bool room = l->n < TASK_RECORDS_MAX;
-    if (room) t->next = l->first, l->first = t, l->n++;
-    pthread_mutex_unlock(&l->lock);
-    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d): their results are kept until their ttl is over", TASK_RECORDS_MAX);
-}
-
-void serve_tasks_close(McpPeer *p) {
-    struct McpTasks *l = p->tasks;
-    if (!l) return;
-    for (McpTask *t = l->first, *next; t; t = next) next = t->next, task_free(t);
-    pthread_mutex_destroy(&l->lock);
-    pthread_cond_destroy(&l->changed);
-    free(l);
-    p->tasks = NULL;
-}
-
-bool serve_tasks_known(McpPeer *p, Str id) {
-    struct McpTasks *l = task_list(p);
-    pthread_mutex_lock(&l->lock);
-    bool known = task_find(l, id) != NULL;
-    pthread_mutex_unlock(&l->lock);
-    return known;
-}
-
-/* ---- in the protocol's form ---- */
-
-static void add_time(Buf *out, const char *key, int64_t ns) {
-    char text[CLOCK_TEXT_SIZE];
-    clock_format(ns, text);
-    buf_add_fmt(out, ",\"%s\":\"%s\"", key, text);
-}
-
-static void add_detail(const McpTask *t, Buf *out) {
-    Error err;
-    if (t->status == TASK_COMPLETED) buf_add_fmt(out, ",\"result\":{" STR_FMT "}", STR_ARG(buf_str(&t->result)));
-    if (t->status == TASK_FAILED) {
-        buf_add_fmt(out, ",\"error\":{\"code\":%d,\"message\":", RPC_INTERNAL);
-        json_write_string(out, str_from(t->error), false);
-        buf_add_char(out, '}');
-    }
-    if (t->status == TASK_INPUT_REQUIRED && t->n_asks) {
-        Heap *h = heap_new(0);
-        Value requests;
-        buf_add(out, STR(",\"inputRequests\":"));
-        if (!input_requests(h, t->asks, t->n_asks, &requests, &err) || !json_write(out, requests, &(JsonWrite){ 0 }, &err)) buf_add(out, STR("{}"));
-        heap_free(h);
-    }
-}
-
-void task_write(const McpTask *t, bool detailed, Buf *out) {
-    static const char *const names[] = { "working", "input_required", "completed", "failed", "cancelled" };
-    bool stateless = mcp_stateless(t->version);
-    buf_add_fmt(out, "\"taskId\":\"%s\",\"status\":\"%s\"", t->id, names[t->status]);
-    if (t->message[0]) {
-        buf_add(out, STR(",\"statusMessage\":"));
-        json_write_string(out, str_from(t->message), false);
-    }
-    add_time(out, "createdAt", t->created_ns);
-    add_time(out, "lastUpdatedAt", t->updated_ns);
-    buf_add_fmt(out, ",\"%s\":%lld,\"%s\":%d", stateless ? "ttlMs" : "ttl", (long long)t->ttl_ms, stateless ? "pollIntervalMs" : "pollInterval", TASK_POLL_MS);
-    if (detailed) add_detail(t, out);
-}
-
-void task_changed(McpTask *t, struct McpTasks *l) {
-    t->updated_ns = clock_wall_ns();
-    pthread_cond_broadcast(&l->changed);
-}
-
-void task_tell(McpTask *t, struct McpTasks *l) {
-    Buf text = { 0 };
-    char id[TASK_ID_SIZE];
-    pthread_mutex_lock(&l->lock);
-    bool known = t->inner[0];
-    memcpy(id, t->id, sizeof id);
-    task_write(t, mcp_stateless(t->version), &text);
-    bool stateless = mcp_stateless(t->version);
-    McpPeer *p = t->peer;
-    pthread_mutex_unlock(&l->lock);
-    if (known && stateless) serve_subscribe_task(p, str_from(id), buf_str(&text));
-    if (known && !stateless) {
-        Buf out = { 0 };
-        buf_add_fmt(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks/status\",\"params\":{" STR_FMT "}}", STR_ARG(buf_str(&text)));
-        peer_send_general(p, buf_str(&out));
-        buf_clear(&out);
-    }
-    buf_clear(&text);
-}
 
 /* ---- a call that becomes one ---- */
 
@@ -188,17 +46,17 @@ bool serve_tasks_begin(McpRequest *q, const ToolEntry *tool, Call *call, McpTask
     call->wait = true;
     if (!is_wanted(q, tool, &wanted, err)) return false;
     if (!wanted) return true;
-    McpTask *t = task_new(q, tool);
+    McpTask *t = task_record_new(q, tool);
     Value *asked = serve_param(q, "task"), *ttl = asked && value_is_dict(*asked) ? dict_find_str(value_dict(*asked), STR("ttl")) : NULL;
     if (ttl && value_is_small(*ttl) && value_small(*ttl) > 0) t->ttl_ms = value_small(*ttl) < TASK_TTL_MOST_MS ? value_small(*ttl) : TASK_TTL_MOST_MS;
-    if (!enlist(task_list(q->peer), t, err)) {
+    if (!task_record_enter(task_record_list(q->peer), t, err)) {
         peer_leave_run(q->peer, t->run);
-        task_free(t);
+        task_record_free(t);
         return false;
     }
     call->wait = false;
     call->task_person = &t->person;
-    call->task_ended = task_ended;
+    call->task_ended = task_record_ended;
     call->task_ctx = t;
     return *out = t, true;
 }
@@ -206,21 +64,21 @@ bool serve_tasks_begin(McpRequest *q, const ToolEntry *tool, Call *call, McpTask
 /* A call that failed inside may have left a task behind: its record stays, unknown to anybody, until the peer ends. */
 void serve_tasks_drop(McpRequest *q, McpTask *t, const Result *r) {
     if (!t || !r || r->task_id.n) return;
-    struct McpTasks *l = task_list(q->peer);
+    struct McpTasks *l = task_record_list(q->peer);
     pthread_mutex_lock(&l->lock);
-    unlink_task(l, t);
+    task_record_unlink(l, t);
     pthread_mutex_unlock(&l->lock);
     peer_leave_run(q->peer, t->run);
-    task_free(t);
+    task_record_free(t);
 }
 
 bool serve_tasks_created(McpRequest *q, McpTask *t, const Result *r, Error *err) {
-    struct McpTasks *l = task_list(q->peer);
+    struct McpTasks *l = task_record_list(q->peer);
     (void)err;
     pthread_mutex_lock(&l->lock);
     snprintf(t->inner, sizeof t->inner, STR_FMT, STR_ARG(r->task_id));
     if (!mcp_stateless(q->version)) buf_add(&q->text, STR("\"task\":{"));
-    task_write(t, false, &q->text);
+    task_record_write(t, false, &q->text);
     if (!mcp_stateless(q->version)) buf_add_char(&q->text, '}');
     pthread_mutex_unlock(&l->lock);
     if (mcp_stateless(q->version)) q->result_type = "task";
@@ -232,7 +90,7 @@ bool serve_tasks_created(McpRequest *q, McpTask *t, const Result *r, Error *err)
 /* The task that is meant, with the list's lock held when it is there. */
 static McpTask *meant(McpRequest *q, struct McpTasks **l, Error *err) {
     Str id;
-    *l = task_list(q->peer);
+    *l = task_record_list(q->peer);
     if (mcp_stateless(q->version) && !serve_tasks_declared(q)) return serve_tasks_missing(q, err), NULL;
     if (!mcp_stateless(q->version) && q->version < MCP_2025_11_25) {
         q->code = RPC_METHOD_NOT_FOUND;
@@ -240,8 +98,8 @@ static McpTask *meant(McpRequest *q, struct McpTasks **l, Error *err) {
     }
     if (!serve_text(q, "taskId", &id, err)) return NULL;
     pthread_mutex_lock(&(*l)->lock);
-    purge(*l);
-    McpTask *t = task_find(*l, id);
+    task_record_purge(*l);
+    McpTask *t = task_record_find(*l, id);
     if (t) return t;
     pthread_mutex_unlock(&(*l)->lock);
     return error_set(err, ERR_VALIDATION, "Task not found: " STR_FMT, STR_ARG(str_sub(id, 0, 100))), NULL;
@@ -251,7 +109,7 @@ bool serve_tasks_get(McpRequest *q, Error *err) {
     struct McpTasks *l;
     McpTask *t = meant(q, &l, err);
     if (!t) return false;
-    task_write(t, mcp_stateless(q->version), &q->text);
+    task_record_write(t, mcp_stateless(q->version), &q->text);
     pthread_mutex_unlock(&l->lock);
     return true;
 }
@@ -261,7 +119,7 @@ bool serve_tasks_update(McpRequest *q, Error *err) {
     McpTask *t = meant(q, &l, err);
     Value *responses = serve_param(q, "inputResponses");
     if (!t) return false;
-    bool ok = responses && value_is_dict(*responses) ? task_answer(t, l, *responses, err)
+    bool ok = responses && value_is_dict(*responses) ? task_record_answer(t, l, *responses, err)
                                                      : error_set(err, ERR_VALIDATION, "params.inputResponses must be an object");
     pthread_mutex_unlock(&l->lock);
     return ok;
@@ -279,12 +137,12 @@ bool serve_tasks_cancel(McpRequest *q, Error *err) {
     struct McpTasks *l;
     McpTask *t = meant(q, &l, err);
     if (!t) return false;
-    bool over = task_is_over(t), stateless = mcp_stateless(q->version), ok = true;
+    bool over = task_record_over(t), stateless = mcp_stateless(q->version), ok = true;
     if (!over) t->cancelled = true;
     Run *run = t->run->run;              /* there as long as it works */
     if (!over) ok = cancel_task(t, run, err);
-    if (!over && !stateless) t->status = TASK_CANCELLED, task_changed(t, l);
-    if (!stateless && !over) task_write(t, false, &q->text);
+    if (!over && !stateless) t->status = TASK_CANCELLED, task_record_changed(t, l);
+    if (!stateless && !over) task_record_write(t, false, &q->text);
     pthread_mutex_unlock(&l->lock);
     if (over && !stateless) return error_set(err, ERR_VALIDATION, "Cannot cancel task: it is over already");
     return ok;
@@ -300,7 +158,7 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
     t->waiting++;
     pthread_cond_broadcast(&l->changed);
     serve_wait(q);
-    while (!task_is_over(t) && (ok = cancel_check(q->cancel, err))) {
+    while (!task_record_over(t) && (ok = cancel_check(q->cancel, err))) {
         int64_t until = clock_wall_ns() + 50 * 1000000;      /* wakes now and then to ask the token */
         struct timespec at = { until / 1000000000, until % 1000000000 };
         pthread_cond_timedwait(&l->changed, &l->lock, &at);
@@ -317,7 +175,7 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
 }
 
 bool serve_tasks_list(McpRequest *q, Error *err) {
-    struct McpTasks *l = task_list(q->peer);
+    struct McpTasks *l = task_record_list(q->peer);
     size_t n = 0, from, to, at = 0;
     Value next;
     if (q->version < MCP_2025_11_25) {
@@ -325,7 +183,7 @@ bool serve_tasks_list(McpRequest *q, Error *err) {
         return error_set(err, ERR_PROTOCOL, "there are no tasks in %s", mcp_version_date(q->version).at);
     }
     pthread_mutex_lock(&l->lock);
-    purge(l);
+    task_record_purge(l);
     for (McpTask *t = l->first; t; t = t->next) n += t->inner[0] != 0;
     bool ok = serve_page(q, n, &from, &to, &next, err);
     if (ok) buf_add(&q->text, STR("\"tasks\":["));
@@ -333,7 +191,7 @@ bool serve_tasks_list(McpRequest *q, Error *err) {
         if (!t->inner[0]) continue;
         if (at >= from && at < to) {
             buf_add(&q->text, at > from ? STR(",{") : STR("{"));
-            task_write(t, false, &q->text);
+            task_record_write(t, false, &q->text);
             buf_add_char(&q->text, '}');
         }
         at++;

@@ -140,7 +140,7 @@ static void add_structured(Buf *out, const ToolEntry *e, const Result *r, McpVer
     if (!json_write(out, r->value, &(JsonWrite){ .max_bytes = RPC_MESSAGE_MAX }, &err)) out->n = before;
 }
 
-void serve_tools_write(Buf *out, const ToolEntry *e, const Result *r, Str run, McpVersion v) {
+void serve_content_result(Buf *out, const ToolEntry *e, const Result *r, Str run, McpVersion v) {
     serve_content_write(out, r, run, v);
     add_structured(out, e, r, v);
     buf_add(out, r->is_error ? STR(",\"isError\":true") : STR(",\"isError\":false"));
@@ -152,7 +152,7 @@ static bool answer(McpRequest *q, const ToolEntry *e, McpTask *task, const Resul
     if (r->is_error && q->code == MCP_MISSING_CAPABILITY) return error_set(err, ERR_PROTOCOL, STR_FMT, STR_ARG(r->error));
     q->code = 0;
     if (task && r->task_id.n) return serve_tasks_created(q, task, r, err);
-    serve_tools_write(&q->text, e, r, run_id(q->run), q->version);
+    serve_content_result(&q->text, e, r, run_id(q->run), q->version);
     return true;
 }
 

@@ -109,7 +109,7 @@ static void add_shown(struct McpWatch *w, Table *seen, const char *path, Str uri
 
 static void add_listed(struct McpWatch *w, Table *seen, const char *path) {
     Buf uri = { 0 };
-    uri_of_file(&uri, str_from(path));
+    uri_template_file(&uri, str_from(path));
     add_shown(w, seen, path, buf_str(&uri));
     buf_clear(&uri);
 }
@@ -238,7 +238,7 @@ static void reload(struct McpWatch *w) {
     Runtime *rt;
     Agents *agents;
     ServeProject *old = serve_project(w->server);
-    bool ok = server_open(&w->server->config, old->rt, &rt, &agents, &problems, &err);
+    bool ok = serve_project_open(&w->server->config, old->rt, &rt, &agents, &problems, &err);
     serve_project_release(w->server, old);
     if (ok) {
         serve_project_set(w->server, rt, agents);

@@ -60,7 +60,7 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
 
 /* ---- the server ---- */
 
-bool server_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err) {
+bool serve_project_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err) {
     RuntimeConfig c = config->runtime;
     c.share = share;
     if (!runtime_open(&c, rt, problems, err)) return false;
@@ -71,7 +71,7 @@ bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *pr
     Runtime *rt;
     Agents *agents;
     Error why = { 0 };
-    if (!server_open(config, NULL, &rt, &agents, problems, err)) return false;
+    if (!serve_project_open(config, NULL, &rt, &agents, problems, err)) return false;
     McpServer *s = mem_zero(1, sizeof *s);
     s->config = *config;
     s->crew = crew_new(AT_WORK);

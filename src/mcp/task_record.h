@@ -1,4 +1,4 @@
-/* What is known of a task; shared by serve_tasks.c (what clients say) and serve_task_call.c (what the call does). */
+/* What is known of a task; shared by serve_tasks.c (what clients say) and task_call.c (what the call does). */
 #pragma once
 #include "base/vec.h"
 #include "mcp/input.h"
@@ -44,17 +44,20 @@ struct McpTasks {
     size_t n;
 };
 
-struct McpTasks *task_list(McpPeer *p);
-bool task_is_over(const McpTask *t);
-McpTask *task_find(struct McpTasks *l, Str id);              /* with the lock held */
+struct McpTasks *task_record_list(McpPeer *p);
+bool task_record_over(const McpTask *t);
+bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err);
+void task_record_unlink(struct McpTasks *l, McpTask *t);     /* with the lock held */
+void task_record_purge(struct McpTasks *l);                  /* with the lock held: those whose time is over */
+McpTask *task_record_find(struct McpTasks *l, Str id);              /* with the lock held */
 /* Members of the task as JSON, with the lock held: `detailed` with result, error or questions (without sessions). */
-void task_write(const McpTask *t, bool detailed, Buf *out);
-void task_changed(McpTask *t, struct McpTasks *l);           /* with the lock held: notes the time, wakes who waits */
-void task_tell(McpTask *t, struct McpTasks *l);              /* without it: tells the client, where it wants to hear of it */
-void task_free(McpTask *t);
+void task_record_write(const McpTask *t, bool detailed, Buf *out);
+void task_record_changed(McpTask *t, struct McpTasks *l);           /* with the lock held: notes the time, wakes who waits */
+void task_record_tell(McpTask *t, struct McpTasks *l);              /* without it: tells the client, where it wants to hear of it */
+void task_record_free(McpTask *t);
 
-/* serve_task_call.c */
-McpTask *task_new(McpRequest *q, const ToolEntry *tool);
-void task_ended(void *ctx, const Result *r, Str why);
+/* task_call.c */
+McpTask *task_record_new(McpRequest *q, const ToolEntry *tool);
+void task_record_ended(void *ctx, const Result *r, Str why);
 /* Answers to open questions, with the lock held; those to others are passed over. */
-bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err);
+bool task_record_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err);

@@ -80,7 +80,7 @@ bool uri_template_match(Str pattern, Str uri, Heap *h, Value *vars, Error *err) 
     return *vars = value_from_object(d), true;
 }
 
-void uri_of_file(Buf *out, Str absolute) {
+void uri_template_file(Buf *out, Str absolute) {
     buf_add(out, STR("file://"));
     for (size_t i = 0; i < absolute.n; i++) {
         char c = absolute.at[i];

@@ -10,4 +10,4 @@ bool uri_template_match(Str pattern, Str uri, Heap *h, Value *vars, Error *err);
 /* The variables in order, each once. *at moves through the template; start with 0. */
 bool uri_template_next(Str pattern, size_t *at, Str *name);
 /* A path as file:// URI. */
-void uri_of_file(Buf *out, Str absolute);
+void uri_template_file(Buf *out, Str absolute);

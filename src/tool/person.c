@@ -87,7 +87,7 @@ static bool hooks_before(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *c
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         if (asks[i].kind != HOST_ASK_SAMPLE) continue;
-        ok = payload_before(h, &asks[i], &payload, err) && ask_hooks(p, HOOK_COMPLETION_PRE, h, payload, cancel, &out, err);
+        ok = pipe_redact_value(p, asks[i].messages, &asks[i].messages, err) && payload_before(h, &asks[i], &payload, err) && ask_hooks(p, HOOK_COMPLETION_PRE, h, payload, cancel, &out, err);
         Value messages = ok ? member(&out, "messages") : VALUE_GONE;
         if (value_is_list(messages)) ok = value_copy_all_into(heap, messages, &asks[i].messages, err);
     }
@@ -112,13 +112,28 @@ static bool hooks_after(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *ca
 
 /* ---- asking ---- */
 
+/* What is asked leaves the process. */
+static bool hide_secrets(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Error *err) {
+    for (size_t i = 0; i < n; i++) {
+        if (asks[i].kind != HOST_ASK_FORM) continue;
+        Buf text = { 0 };
+        buf_add(&text, asks[i].message);
+        pipe_redact_text(p, &text);
+        String *safe = string_new(heap, buf_str(&text), err);
+        buf_clear(&text);
+        if (!safe) return false;
+        asks[i].message = string_str(safe);
+    }
+    return true;
+}
+
 /* The person's own way first; hooks are asked about samples only when they go there. */
 static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {
     const Person *person = pipe_person(p);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
-    return hooks_before(p, asks, n, heap, cancel, err) && person->inquire(person->ctx, asks, n, heap, cancel, err) &&
-           hooks_after(p, asks, n, heap, cancel, err);
+    return hide_secrets(p, asks, n, heap, err) && hooks_before(p, asks, n, heap, cancel, err) &&
+           person->inquire(person->ctx, asks, n, heap, cancel, err) && hooks_after(p, asks, n, heap, cancel, err);
 }
 
 static bool sample_request(Heap *heap, const HostAsk *a, Value *out, Error *err) {

@@ -112,6 +112,19 @@ test('ask: nobody there is a cancel', t => {
   assert.match(out.output, /\{"action":"accept","content":\{"name":"Ann"\}\}/);
 });
 
+test('several things at once, without a client', t => {
+  const asks = '{"who": {"message": "Who?"}, "said": {"prompt": "b", "max_tokens": 7}, "where": {"roots": True}}';
+  const tools = { '.harness/tools/all.md': tool(`return ask_all(${asks})`), '.harness/tools/talk.md': tool('return complete(messages=[{"role": "user", "content": "a"}])') };
+  const p = caller(t, tools), where = [{ uri: `file://${p.dir}`, name: p.dir.split('/').pop() }];
+  assert.deepEqual(p.call('all').value, { who: { action: 'cancel' }, said: null, where });
+  assert.match(p.call('talk').error.message, /complete: .*model/);
+  // With a model of the project's own, messages as well as prompts reach it.
+  const q = caller(t, { ...tools, 'harness.md': '---\nmodel: { provider: script, name: m, script: model.star }\n---\n',
+    'model.star': 'def reply(messages, tools):\n    return {"text": "heard " + messages[-1]["content"]}\n' });
+  assert.equal(q.call('talk').value, 'heard a');
+  assert.equal(q.call('all').value.said, 'heard b');
+});
+
 const alive = mark => spawnSync('pgrep', ['-f', mark], { encoding: 'utf8' }).stdout.trim();
 const wait = ms => new Promise(resolve => setTimeout(resolve, ms));
 async function until(what, ms = 10000) {

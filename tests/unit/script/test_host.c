@@ -148,9 +148,17 @@ static bool register_hook(Host *h, Value d, Error *err) { return (void)err, say(
 static bool register_agent(Host *h, Value d, Error *err) { return say(h, "agent", d), error_set(err, ERR_LIMIT, "too many agents"); }
 static bool delegate(Host *h, Value d, Heap *heap, Value *out, Error *err) { return say(h, "delegate", d), answer(heap, out, err); }
 static bool complete(Host *h, Value d, Heap *heap, Value *out, Error *err) { return say(h, "complete", d), answer(heap, out, err); }
-static bool ask(Host *h, Str message, Value schema, Heap *heap, Value *out, Error *err) {
-    buf_add_fmt(&((Record *)h->call)->said, "ask " STR_FMT " ", STR_ARG(message));
-    return say(h, "", schema), answer(heap, out, err);
+static bool ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err) {
+    Record *r = h->call;
+    for (size_t i = 0; i < n; i++) {
+        HostAsk *a = &asks[i];
+        if (a->key.n) buf_add_fmt(&r->said, "[" STR_FMT "] ", STR_ARG(a->key));
+        if (a->kind == HOST_ASK_FORM) buf_add_fmt(&r->said, "ask " STR_FMT " ", STR_ARG(a->message)), say(h, "", a->schema);
+        else if (a->kind == HOST_ASK_SAMPLE) buf_add_fmt(&r->said, "sample %lld", (long long)a->max_tokens), say(h, "", a->messages);
+        else buf_add(&r->said, STR("roots;"));
+        if (!answer(heap, &a->answer, err)) return false;
+    }
+    return true;
 }
 static bool progress(Host *h, Value done, Value total, Str message, Error *err) {
     (void)err;
@@ -188,6 +196,17 @@ static const struct { const char *body, *want, *said; } calls[] = {
     { "complete(messages=[])", "\"done\"", "complete {\"messages\":[],\"max_tokens\":1024,\"model\":null};" }, { "complete()", "error: complete: give either a prompt or messages", "" },
     { "complete('a', max_tokens=0)", "error: complete: for parameter max_tokens: must be between 1 and 2147483647", "" },
     { "ask('name?', {'type': 'string'})", "\"done\"", "ask name?  {\"type\":\"string\"};" }, { "ask('ok?')", "\"done\"", "ask ok?  null;" },
+    { "ask('ok?', None, 'k')", "\"done\"", "[k] ask ok?  null;" }, { "roots()", "\"done\"", "[roots] roots;" },
+    { "ask_all({})", "{}", "" }, { "ask_all({'a': {'message': 'm'}, 'b': {'roots': True}})", "{\"a\": \"done\", \"b\": \"done\"}", "[a] ask m  null;[b] roots;" },
+    { "ask_all({'a': {'prompt': 'p', 'max_tokens': 9}})", "{\"a\": \"done\"}", "[a] sample 9 [{\"role\":\"user\",\"content\":\"p\"}];" },
+    { "ask_all({'a': {'messages': [1]}})", "{\"a\": \"done\"}", "[a] sample 1024 [1];" },
+    { "ask_all({'a': 1})", "error: ask_all: request \"a\": got int, want dict", "" },
+    { "ask_all({'a': {}})", "error: ask_all: request \"a\": has none of message, prompt, messages and roots", "" },
+    { "ask_all({'a': {'prompt': 1}})", "error: ask_all: request \"a\": prompt must be a string, or messages a list", "" },
+    { "ask_all({'a': {'prompt': 'p', 'max_tokens': 0}})", "error: ask_all: request \"a\": max_tokens must be a positive int", "" },
+    { "ask_all({'a': {'message': 'm', 'schema': 1}})", "error: ask_all: request \"a\": schema: got int, want dict", "" },
+    { "ask_all({1: {}})", "error: ask_all: a key is a string, not int", "" },
+    { "ask_all({str(i): {'roots': True} for i in range(65)})", "error: ask_all: more than 64 requests", "" },
     { "progress(1, 2, 'm')", "None", "done 1;total 2;m;" }, { "progress(0.5)", "None", "done 0.5;total null;;" }, { "progress('a')", "error: progress: for parameter done: got string, want float or int", "" },
     { "task.poll('x')", "\"done\"", "task 0 x 0;" }, { "task.await('x')", "\"done\"", "task 1 x -1;" }, { "task.await('x', 10)", "\"done\"", "task 1 x 10;" }, { "task.cancel('x')", "\"done\"", "task 2 x 0;" },
     { "emit('e', {'a': [1]})", "None", "emit e  {\"a\":[1]};" }, { "emit('e')", "None", "emit e  null;" },

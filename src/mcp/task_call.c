@@ -48,9 +48,9 @@ static bool wait_for(int wake, Cancel *cancel, Error *err) {
 
 /* Unless it was cancelled meanwhile. */
 static void go_on(McpTask *t, struct McpTasks *l) {
-    if (task_is_over(t)) return;
+    if (task_record_over(t)) return;
     t->status = TASK_WORKING;
-    task_changed(t, l);
+    task_record_changed(t, l);
 }
 
 /* Without sessions: they stand in tasks/get until tasks/update answers them. */
@@ -62,10 +62,10 @@ static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t 
     if (ok) {
         t->asks = asks, t->n_asks = n, t->heap = h, t->wake = wake;
         t->status = TASK_INPUT_REQUIRED;
-        task_changed(t, l);
+        task_record_changed(t, l);
     }
     pthread_mutex_unlock(&l->lock);
-    if (ok) task_tell(t, l), ok = wait_for(wake, cancel, err);
+    if (ok) task_record_tell(t, l), ok = wait_for(wake, cancel, err);
     pthread_mutex_lock(&l->lock);
     t->asks = NULL, t->n_asks = 0, t->heap = NULL, t->wake = -1;
     go_on(t, l);
@@ -74,7 +74,7 @@ static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t 
     return ok;
 }
 
-bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
+bool task_record_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
     bool ok = true, all = t->n_asks > 0;
     for (size_t i = 0; ok && i < t->n_asks; i++) {
         InputAsk *a = &t->asks[i];
@@ -86,7 +86,7 @@ bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
         all = all && !value_is_gone(a->answer);
     }
     uint64_t one = 1;
-    if (ok && t->n_asks) task_changed(t, l);
+    if (ok && t->n_asks) task_record_changed(t, l);
     if (ok && all && write(t->wake, &one, sizeof one) < 0) ok = error_set(err, ERR_IO, "eventfd: %m");
     return ok;
 }
@@ -95,8 +95,8 @@ bool task_answer(McpTask *t, struct McpTasks *l, Value responses, Error *err) {
 static McpLink *find_link(McpTask *t, struct McpTasks *l, Cancel *cancel, bool *general) {
     McpLink *link = NULL;
     pthread_mutex_lock(&l->lock);
-    if (!task_is_over(t)) t->status = TASK_INPUT_REQUIRED;
-    task_changed(t, l);
+    if (!task_record_over(t)) t->status = TASK_INPUT_REQUIRED;
+    task_record_changed(t, l);
     for (*general = false; !link && !*general && !cancel_expired(cancel);) {
         link = t->link;
         if (link) mcp_link_keep(link);
@@ -123,8 +123,8 @@ static bool ask_by_request(McpTask *t, struct McpTasks *l, InputAsk *asks, size_
     bool general;
     Value meta;
     McpLink *link = find_link(t, l, cancel, &general);
-    task_tell(t, l);
-    bool ok = cancel_check(cancel, err) && related(t, h, &meta, err) && input_request(t->peer, link, meta, asks, n, h, cancel, err);
+    task_record_tell(t, l);
+    bool ok = cancel_check(cancel, err) && related(t, h, &meta, err) && serve_input_request(t->peer, link, meta, asks, n, h, cancel, err);
     mcp_link_release(link);
     pthread_mutex_lock(&l->lock);
     go_on(t, l);
@@ -134,7 +134,7 @@ static bool ask_by_request(McpTask *t, struct McpTasks *l, InputAsk *asks, size_
 
 static bool ask(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     McpTask *t = (McpTask *)w;
-    struct McpTasks *l = task_list(t->peer);
+    struct McpTasks *l = task_record_list(t->peer);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     pthread_mutex_lock(&t->asking);
     bool ok = mcp_stateless(t->version) ? ask_by_state(t, l, asks, n, h, cancel, err) : ask_by_request(t, l, asks, n, h, cancel, err);
@@ -149,13 +149,13 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *question, Cancel 
 /* Tasks have no progress of their own: the last word on it is their status. */
 static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
     McpTask *t = ctx;
-    struct McpTasks *l = task_list(t->peer);
+    struct McpTasks *l = task_record_list(t->peer);
     (void)call_id, (void)done, (void)total;
     pthread_mutex_lock(&l->lock);
     Str cut = str_sub(message, 0, sizeof t->message - 1);
     memcpy(t->message, cut.at, cut.n);
     t->message[cut.n] = 0;
-    task_changed(t, l);
+    task_record_changed(t, l);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -167,7 +167,7 @@ static void new_id(char out[TASK_ID_SIZE]) {
     for (int i = 0; i < 16; i++) snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-McpTask *task_new(McpRequest *q, const ToolEntry *tool) {
+McpTask *task_record_new(McpRequest *q, const ToolEntry *tool) {
     McpTask *t = mem_zero(1, sizeof *t);
     *t = (McpTask){ .way = { .ask = ask, .offered = offered }, .peer = q->peer, .run = ((Flight *)q)->run, .version = q->version, .tool = tool,
                     .created_ns = clock_wall_ns(), .updated_ns = clock_wall_ns(), .ttl_ms = TASK_TTL_MS, .wake = -1, .at_work = true };
@@ -183,13 +183,13 @@ McpTask *task_new(McpRequest *q, const ToolEntry *tool) {
 }
 
 static void set_result(McpTask *t, const Result *r) {
-    serve_tools_write(&t->result, t->tool, r, run_id(t->run->run), t->version);
+    serve_content_result(&t->result, t->tool, r, run_id(t->run->run), t->version);
     t->status = TASK_COMPLETED;
 }
 
-void task_ended(void *ctx, const Result *r, Str why) {
+void task_record_ended(void *ctx, const Result *r, Str why) {
     McpTask *t = ctx;
-    struct McpTasks *l = task_list(t->peer);
+    struct McpTasks *l = task_record_list(t->peer);
     PeerRun *run = t->run;
     McpPeer *p = t->peer;
     pthread_mutex_lock(&l->lock);
@@ -197,9 +197,9 @@ void task_ended(void *ctx, const Result *r, Str why) {
     if (t->status == TASK_CANCELLED || (!r && why.n == 0) || (t->cancelled && (!r || r->is_error))) t->status = TASK_CANCELLED;
     else if (r) set_result(t, r);
     else snprintf(t->error, sizeof t->error, STR_FMT, STR_ARG(why)), t->status = TASK_FAILED;
-    task_changed(t, l);
+    task_record_changed(t, l);
     pthread_mutex_unlock(&l->lock);
-    task_tell(t, l);
+    task_record_tell(t, l);
     pthread_mutex_lock(&l->lock);
     t->at_work = false;                  /* the record may go from now on */
     pthread_mutex_unlock(&l->lock);
