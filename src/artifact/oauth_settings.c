@@ -22,6 +22,7 @@ static Str text_of(const Dict *d, const char *key) {
     return v && value_is_string(*v) ? value_str(*v) : STR("");
 }
 
+__attribute__((format(printf, 4, 5)))
 static bool wrong(Str *key, const char *about, Error *err, const char *fmt, ...) {
     *key = str_from(about);
     va_list ap;

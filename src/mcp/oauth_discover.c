@@ -99,13 +99,12 @@ static Str join_list(Value json, const char *key, Arena *arena) {
     return out;
 }
 
-static bool set_endpoints(Value metadata, OAuthSite *s, Arena *arena, Error *err) {
+static bool set_endpoints(const OAuthFetch *f, Value metadata, OAuthSite *s, Arena *arena, Error *err) {
     const struct { const char *key; Str *to; } ends[] = { { "authorization_endpoint", &s->authorization_endpoint },
         { "token_endpoint", &s->token_endpoint }, { "registration_endpoint", &s->registration_endpoint } };
-    OAuthUrl u;
     for (size_t i = 0; i < 3; i++) {
         *ends[i].to = arena_str(arena, oauth_json_text(metadata, ends[i].key));
-        if (ends[i].to->n && !oauth_url_trusted(*ends[i].to, ends[i].key, &u, err)) return false;
+        if (ends[i].to->n && !oauth_fetch_allowed(f, *ends[i].to, ends[i].key, err)) return false;
     }
     return true;
 }
@@ -127,7 +126,7 @@ static bool use_own_paths(const OAuthFetch *f, const OAuthUrl *server, Arena *ar
     if (!oauth_url_parse(issuer, &u, NULL) || !oauth_url_same_origin(&u, server))
         return error_set(err, ERR_POLICY, "the server's metadata calls itself \"%s\", which is another host", target_quote(issuer, shown));
     s->issuer = arena_str(arena, issuer);
-    return set_endpoints(s->metadata, s, arena, err);
+    return set_endpoints(f, s->metadata, s, arena, err);
 }
 
 static bool use_issuer(const OAuthFetch *f, Str issuer, Arena *arena, OAuthSite *s, Error *err) {
@@ -139,7 +138,7 @@ static bool use_issuer(const OAuthFetch *f, Str issuer, Arena *arena, OAuthSite 
     Str own = oauth_json_text(s->metadata, "issuer");
     if (!str_eq(own, s->issuer))                           /* letter by letter: RFC 8414, 3.3 */
         return error_set(err, ERR_POLICY, "the metadata of %s says that it is of \"%s\": not used", target_quote(issuer, asked), target_quote(own, said));
-    return set_endpoints(s->metadata, s, arena, err);
+    return set_endpoints(f, s->metadata, s, arena, err);
 }
 
 bool oauth_discover(const OAuthFetch *f, Str url, const OAuthSettings *settings, const OAuthChallenge *challenge, Arena *arena,

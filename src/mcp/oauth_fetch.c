@@ -2,10 +2,17 @@
 #include "mcp/oauth_inside.h"
 #include "value/list.h"
 
+bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err) {
+    char shown[TARGET_QUOTE_SIZE];
+    OAuthUrl u;
+    if (!oauth_url_trusted(url, what, &u, err)) return false;
+    return f->local || !oauth_url_local(&u)
+           || error_set(err, ERR_POLICY, "%s \"%s\" is on this machine, but the server is not: not used", what, target_quote(url, shown));
+}
+
 static bool fetch(const OAuthFetch *f, ClientRequest *request, OAuthAnswer *out, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
-    OAuthUrl url;
-    if (!oauth_url_trusted(request->url, "the address", &url, err)) return false;
+    if (!oauth_fetch_allowed(f, request->url, "the address", err)) return false;
     request->rules = f->rules;
     request->max_body = OAUTH_ANSWER_MAX;
     request->timeout_ms = OAUTH_TIMEOUT_MS;

@@ -24,6 +24,7 @@ typedef struct OAuthUrl { bool https; Target target; Str path, query; } OAuthUrl
 bool oauth_url_parse(Str url, OAuthUrl *out, Error *err);
 /* The same, and fit to be sent secrets: https, or http to a loopback host. `what` is its role in the message. */
 bool oauth_url_trusted(Str url, const char *what, OAuthUrl *out, Error *err);
+bool oauth_url_local(const OAuthUrl *u);             /* localhost or a loopback address */
 bool oauth_url_same_origin(const OAuthUrl *a, const OAuthUrl *b);
 void oauth_url_origin(const OAuthUrl *u, Buf *out);                  /* "https://host:port", appended */
 void oauth_form_add(Buf *form, const char *name, Str value);        /* name=value, percent-encoded, with '&' between; empty ones are left out */
@@ -37,7 +38,14 @@ void oauth_challenge_read(Str header, Arena *arena, OAuthChallenge *out);
 
 /* oauth_fetch.c: JSON over HTTP with limits; redirects are not followed. *out is GONE unless the answer was a JSON object. */
 typedef struct OAuthAnswer { int status; Value json; Str dpop_nonce; } OAuthAnswer;
-typedef struct OAuthFetch { Client *client; const Rules *rules; Cancel *cancel; Heap *heap; } OAuthFetch;    /* heap: of one round of work */
+typedef struct OAuthFetch {
+    Client *client;
+    const Rules *rules;
+    Cancel *cancel;
+    Heap *heap;                          /* of one round of work */
+    bool local;                          /* the MCP server is on this machine, so others it names may be. A stranger must not send us to our own */
+} OAuthFetch;
+bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);     /* may this be asked? ERR_POLICY, ERR_VALIDATION */
 bool oauth_fetch_get(const OAuthFetch *f, Str url, OAuthAnswer *out, Error *err);
 bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const ClientHeader *headers, size_t n, OAuthAnswer *out, Error *err);
 Str oauth_json_text(Value json, const char *key);                   /* "" when it is no text */

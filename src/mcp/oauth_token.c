@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/random.h"
 
-enum { ASSERTION_SECONDS = 120, LIFE_SECONDS_MAX = 10 * 365 * 24 * 3600 };
+enum { ASSERTION_SECONDS = 120, LIFE_SECONDS_MAX = 10 * 365 * 24 * 3600, SHOWN_MAX = 8 };
 
 static char *keep(Str s) { return s.n ? str_dup(s) : NULL; }
 
@@ -66,22 +66,23 @@ static bool add_client(OAuth *a, const OAuthClient *client, Str issuer, Buf *for
     return a->key ? add_assertion(a, client->id, issuer, form, err) : error_set(err, ERR_CONFIG, "oauth.private_key is needed for private_key_jwt");
 }
 
-/* What the server says must not show what we said: a text that repeats a secret is left out. */
-static bool repeats(Str text, Str form) {
-    while (form.n) {
-        ptrdiff_t is = str_find_char(form, '='), end = str_find_char(form, '&');
-        Str value = str_sub(form, is < 0 ? 0 : (size_t)is + 1, end < 0 ? form.n : (size_t)end);
-        if (value.n >= 8 && str_find(text, str_sub(value, 0, 8)) >= 0) return true;
-        form = end < 0 ? STR("") : str_sub(form, (size_t)end + 1, form.n);
-    }
-    return false;
+/* What the server says must not show what we said: a text that repeats a secret, or its beginning, is left out. */
+static bool repeats(Str text, Str form, Str client_secret) {
+    static const char *const secrets[] = { "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token" };
+    Arena arena = { 0 };
+    Str value = client_secret;
+    bool found = value.n && str_find(text, str_sub(value, 0, SHOWN_MAX)) >= 0;
+    for (size_t i = 0; !found && i < sizeof secrets / sizeof *secrets; i++)
+        found = oauth_form_get(form, secrets[i], &arena, &value) == 1 && str_find(text, str_sub(value, 0, SHOWN_MAX)) >= 0;
+    arena_clear(&arena);
+    return found;
 }
 
-static bool refused(Str endpoint, const OAuthAnswer *answer, Str form, Error *err) {
+static bool refused(Str endpoint, const OAuthAnswer *answer, Str form, Str client_secret, Error *err) {
     char where[TARGET_QUOTE_SIZE], what[TARGET_QUOTE_SIZE], why[TARGET_QUOTE_SIZE];
     Str problem = oauth_json_text(answer->json, "error"), text = oauth_json_text(answer->json, "error_description");
-    if (repeats(problem, form)) problem = STR("");
-    if (repeats(text, form)) text = STR("");
+    if (repeats(problem, form, client_secret)) problem = STR("");
+    if (repeats(text, form, client_secret)) text = STR("");
     return error_set(err, problem.n ? ERR_POLICY : ERR_PROTOCOL, "%s gave no token (%d%s%s%s%s)", target_quote(endpoint, where), answer->status,
                      problem.n ? ", " : "", target_quote(problem, what), text.n ? ": " : "", target_quote(text, why));
 }
@@ -164,7 +165,7 @@ static bool ask(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAut
               && send_form(a, f, site->token_endpoint, buf_str(form), buf_str(&basic), dpop, &answer, err);
     if (ok && (answer.status != 200 || value_is_gone(answer.json))) {
         *gone = answer.status == 400 || answer.status == 401;
-        ok = refused(site->token_endpoint, &answer, buf_str(form), err);
+        ok = refused(site->token_endpoint, &answer, buf_str(form), client->secret, err);
     }
     ok = ok && read_token(a, site->token_endpoint, answer.json, dpop, out, err);
     buf_clear(&basic);
@@ -262,7 +263,7 @@ static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str s
     oauth_form_add(&form, "client_id", s->idp_client_id);
     oauth_form_add(&form, "client_secret", s->idp_client_secret);
     bool ok = oauth_fetch_post(f, endpoint, STR("application/x-www-form-urlencoded"), buf_str(&form), NULL, 0, &answer, err);
-    if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = refused(endpoint, &answer, buf_str(&form), err);
+    if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = refused(endpoint, &answer, buf_str(&form), STR(""), err);
     if (ok) *grant = arena_str(arena, oauth_json_text(answer.json, "access_token"));
     if (ok && (!is_sendable(*grant) || !str_eq(oauth_json_text(answer.json, "issued_token_type"), STR("urn:ietf:params:oauth:token-type:id-jag"))))
         ok = error_set(err, ERR_PROTOCOL, "the identity provider answered without an id-jag token");

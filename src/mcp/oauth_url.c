@@ -27,7 +27,8 @@ bool oauth_url_parse(Str url, OAuthUrl *out, Error *err) {
     return *out = u, true;
 }
 
-static bool is_loopback(const Target *t) {
+bool oauth_url_local(const OAuthUrl *u) {
+    const Target *t = &u->target;
     if (!t->is_address) return strcmp(t->host, "localhost") == 0;
     return t->address.v6 ? strcmp(t->host, "::1") == 0 : strncmp(t->host, "127.", 4) == 0;
 }
@@ -35,7 +36,7 @@ static bool is_loopback(const Target *t) {
 bool oauth_url_trusted(Str url, const char *what, OAuthUrl *out, Error *err) {
     if (!oauth_url_parse(url, out, err)) return error_wrap(err, "%s", what);
     char shown[TARGET_QUOTE_SIZE];
-    return out->https || is_loopback(&out->target)
+    return out->https || oauth_url_local(out)
            || error_set(err, ERR_POLICY, "%s \"%s\" is not https; tokens and secrets are sent to https alone (http to this machine)", what,
                         target_quote(url, shown));
 }

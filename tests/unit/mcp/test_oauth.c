@@ -102,6 +102,8 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "no type", .token = "{\"access_token\":\"a\"}", .says = "type \"\"", .visits = 1, .tokens = 1 },
         { .name = "type of another kind", .token = "{\"access_token\":\"a\",\"token_type\":\"mac\"}", .says = "\"mac\"", .visits = 1, .tokens = 1 },
         { .name = "bound to a key unasked", .token = "{\"access_token\":\"a\",\"token_type\":\"DPoP\"}", .says = "\"DPoP\"", .visits = 1, .tokens = 1 },
+        { .name = "words that only look like ours", .token = "400{\"error\":\"invalid_grant\",\"error_description\":\"the authorization_code is old\"}",
+          .says = "the authorization_code is old", .visits = 1, .tokens = 1 },
         { .name = "our secrets repeated", .token = "400{\"error\":\"the-code\",\"error_description\":\"you sent the-code\"}", .says = "gave no token (400)", .visits = 1, .tokens = 1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -117,6 +119,25 @@ static void hostile_servers_get_nothing(void **state) {
         assert_header(&w, &t, w.url, "");
         world_clear(&w);
     }
+}
+
+/* A server elsewhere must not make us ask things of our own machine, nor take an authorization server there for its own. */
+static void strangers_do_not_send_us_home(void **state) {
+    (void)state;
+    World w = { 0 };
+    world_init(&w, NULL);
+    OAuthConfig config = w.oauth->config;
+    config.server = STR("https://mcp.example/mcp");
+    Error err = { 0 };
+    OAuth *a = oauth_new(&config, &err);
+    char challenge[120];
+    snprintf(challenge, sizeof challenge, "Bearer resource_metadata=\"%s/.well-known/oauth-protected-resource/mcp\"", w.base);
+    assert_false(oauth_refused(a, &(OAuthTry){ 0 }, 401, str_from(challenge), STR(""), NULL, &err));
+    assert_non_null(strstr(err.msg, "on this machine"));
+    assert_int_equal(err.kind, ERR_POLICY);
+    assert_int_equal(w.requests, 0);
+    oauth_free(a);
+    world_clear(&w);
 }
 
 static void tokens_are_refreshed(void **state) {
@@ -424,7 +445,7 @@ static void notes_that_are_broken_are_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_person_gives_a_token), cmocka_unit_test(hostile_servers_get_nothing), cmocka_unit_test(tokens_are_refreshed),
+        cmocka_unit_test(a_person_gives_a_token), cmocka_unit_test(hostile_servers_get_nothing), cmocka_unit_test(strangers_do_not_send_us_home), cmocka_unit_test(tokens_are_refreshed),
         cmocka_unit_test(scopes_step_up), cmocka_unit_test(a_server_that_wants_no_token_is_given_up), cmocka_unit_test(grants_without_a_person),
         cmocka_unit_test(a_private_key_speaks_for_the_client), cmocka_unit_test(proofs_come_with_every_request),
         cmocka_unit_test(clients_belong_to_their_issuer), cmocka_unit_test(many_threads_ask_one_person_once), cmocka_unit_test(nobody_answers),
