@@ -82,8 +82,8 @@ static const Flag run_flags[] = {
 
 static const Flag mcp_add_flags[] = {
     { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
-    { "--env", NULL, "NAME=VALUE", NULL, "for the program; ${NAME} is filled in; again for more" },
-    { "--header", NULL, "NAME: VALUE", NULL, "for the URL; ${NAME} is filled in; again for more" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
+    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
     { 0 },
 };
 
@@ -95,14 +95,13 @@ static const Flag mcp_approve_flags[] = {
 #define MCP_PEER_FLAGS \
     { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
     { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as oauth: in harness.md" }
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as in harness.md" }
 
 static const Flag mcp_call_flags[] = {
-    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms: with their defaults, or not" },
+    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms, by their defaults, or not" },
     MCP_PEER_FLAGS,
     { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
     { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
     { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
     { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
     { 0 },
@@ -292,9 +291,9 @@ const Command command_table[] = {
     {
         .name = "mcp add", .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
         .summary = "add an MCP server to the project's file",
-        .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it as\n"
-                 "it is, comments too. Without a harness.md one is made. What the program may read,\n"
-                 "write and reach is yours to add: read_roots, write_roots, network.",
+        .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it\n"
+                 "as it is, comments too. Without a harness.md one is made. What the program may\n"
+                 "read, write and reach is yours to add: read_roots, write_roots, network.",
         .example = "harness mcp add files -- node server.js .\n"
                    "harness mcp add wiki --url https://wiki.example/mcp --header \"X-Team: core\"",
         .json = "{server, file}",
@@ -303,9 +302,9 @@ const Command command_table[] = {
     {
         .name = "mcp approve", .operands = "[SERVER]", .max = 1,
         .summary = "let a server start, or take its changed tools",
-        .about = "Servers of a .mcp.json start only after this, and again when their entry changes. A\n"
-                 "tool whose description or schema is not what it was when it was first listed is\n"
-                 "held until this. Shows what is approved: the entry, and the changes line by line.",
+        .about = "Servers of a .mcp.json start only after this, and again when their entry\n"
+                 "changes. A tool whose description or schema is not what it was when it was first\n"
+                 "listed is held until this. Shows what is approved: the entry, and the changes.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}], approved the text that is shown",
         .flags = mcp_approve_flags, .run = command_mcp_approve,
@@ -313,9 +312,9 @@ const Command command_table[] = {
     {
         .name = "mcp call", .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
         .summary = "call a tool of an MCP server",
-        .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL is\n"
-                 "called directly: no project, no policy, no hooks. JSON - is read from standard\n"
-                 "input. Exit status 1 when the tool fails.",
+        .about = "A SERVER of the project is called through the whole pipeline, as any tool. A URL\n"
+                 "is called directly: no project, no policy, no hooks. JSON - is read from\n"
+                 "standard input. Exit status 1 when the tool fails.",
         .example = "harness mcp call files read_file '{\"path\": \"README.md\"}'\n"
                    "harness mcp call http://127.0.0.1:8080/mcp echo '{\"text\": \"hi\"}'",
         .json = "of a SERVER the result object, as call; of a URL the server's own result.",
@@ -332,6 +331,17 @@ const Command command_table[] = {
         .run = command_mcp_list,
     },
     {
+        .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
+        .summary = "send one request to an MCP server",
+        .about = "Prints the result as it came, to look into a server: resources/list,\n"
+                 "prompts/get, completion/complete and so on. Tools of a SERVER are called by\n"
+                 "mcp call.",
+        .example = "harness mcp request wiki resources/list\n"
+                   "harness mcp request wiki prompts/get '{\"name\": \"summary\"}'",
+        .json = "the server's result.",
+        .flags = mcp_tools_flags, .run = command_mcp_request,
+    },
+    {
         .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
         .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
@@ -343,8 +353,8 @@ const Command command_table[] = {
     {
         .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
         .summary = "ask an MCP server for its tools",
-        .about = "Starts the SERVER of the project, or connects to the URL, and shows what it offers\n"
-                 "now. A tool of a SERVER that changed since it was first listed is shown as held.",
+        .about = "Starts the SERVER of the project, or connects to the URL, and shows what it\n"
+                 "offers now. A tool of a SERVER that changed since it was first listed is held.",
         .example = "harness mcp tools files\n"
                    "harness mcp tools https://mcp.example/mcp --json",
         .json = "of a SERVER the tools as inspect shows them, with held; of a URL {protocol, server, tools}.",

@@ -1,4 +1,5 @@
 /* harness mcp call SERVER|URL TOOL [JSON]: a server of the project through the whole pipeline, one at a URL directly. */
+#include "agent/session.h"
 #include "cli/interrupt.h"
 #include "cli/mcp_direct.h"
 #include "mcp/servers.h"
@@ -117,10 +118,15 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     return interrupt_stop(interrupt) ? CLI_INTERRUPTED : status;
 }
 
+/* With agents: a server may sample the project's model. */
 static int configured(Cli *cli, Str arguments) {
     Opening o;
+    Agents *agents = NULL;
+    Error err = { 0 };
     int status = opening_open(&o, cli, NULL);
+    if (status < 0 && !agent_set_new(o.rt, &(AgentsConfig){ 0 }, &agents, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     if (status < 0) status = call_in(cli, &o, arguments);
+    agent_set_free(agents);
     opening_close(&o);
     return status;
 }

@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "harness.h"
+#include "mcp/servers.h"
 #include "cli/test_suite.h"
 #include "cli/workspace_copy.h"
 #include "value/json.h"
@@ -96,8 +98,12 @@ static void open_and_run(const TestPlace *place, const TestRun *r, const char *d
     config.config = place->project_file;
     config.ephemeral = true;
     if (runtime_open(&config, &rt, &problems, &err)) {
-        run_test(place, r, rt, out);
+        McpServers *servers = NULL;                              /* faces of their tools; what was never listed is not there */
+        if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = harness_version() }, &servers, &err)) run_test(place, r, rt, out);
+        else add_error(out, &err);
+        mcp_servers_stop(servers);
         runtime_close(rt);
+        mcp_servers_free(servers);
     } else if (err.kind != ERR_NONE) {
         add_error(out, &err);
     } else {

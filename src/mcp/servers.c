@@ -129,15 +129,25 @@ void mcp_servers_list_for(McpServers *m, Str tool, Cancel *cancel) {
     }
 }
 
-bool mcp_servers_ask(McpServers *m, Str server, Cancel *cancel, Error *err) {
+static bool reach(McpServers *m, Str server, Str method, Value params, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     Server *s = servers_find(m, server);
     ServerLink *link;
+    bool sent;
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
-    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL;
-    bool ok = servers_take(s, own ? own : cancel, &link, err);
-    if (ok) servers_give(s, link);
+    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL, *token = own ? own : cancel;
+    bool taken = servers_take(s, token, &link, err);
+    bool ok = taken && (!method.n || mcp_client_request(link->client, method, params, NULL, token, heap, out, &sent, err));
+    if (taken) servers_give(s, link);
     cancel_free(own);
     return ok;
+}
+
+bool mcp_servers_ask(McpServers *m, Str server, Cancel *cancel, Error *err) {
+    return reach(m, server, (Str){ 0 }, VALUE_GONE, cancel, NULL, NULL, err);
+}
+
+bool mcp_servers_request(McpServers *m, Str server, Str method, Value params, Cancel *cancel, Heap *heap, Value *out, Error *err) {
+    return reach(m, server, method, params, cancel, heap, out, err);
 }
 
 /* ---- asking ---- */

@@ -31,6 +31,9 @@ void mcp_servers_list_for(McpServers *m, Str tool, Cancel *cancel);
 /* Asks one server now, whatever is pinned. ERR_VALIDATION: there is none of that name. */
 bool mcp_servers_ask(McpServers *m, Str server, Cancel *cancel, Error *err);
 
+/* One request to a server, outside of the pipeline: not for calls of tools. */
+bool mcp_servers_request(McpServers *m, Str server, Str method, Value params, Cancel *cancel, Heap *heap, Value *out, Error *err);
+
 typedef struct McpServerFacts {
     const ServerDef *def;
     bool approved, listed, running;

@@ -266,3 +266,41 @@ describe('mcp add', options, () => {
     }
   });
 });
+
+describe('an agent', options, () => {
+  // The model calls what it is told by the text, one tool after another, and says at last what they answered.
+  const model = `def reply(messages, tools):
+    names = [t["name"] for t in tools]
+    results = [m["content"] for m in messages if m["role"] == "tool"]
+    wanted = [m["content"] for m in messages if m["role"] == "user"][0].split(" ")
+    if len(results) < len(wanted) and wanted[0]:
+        name = wanted[len(results)]
+        return {"tool_calls": [{"id": "c%d" % len(results), "name": name, "arguments": {"text": "x"} if name.endswith("echo") else {}}]}
+    return {"text": json.encode({"tools": names, "results": results})}
+`;
+  const talk = async (t, how, words, more = {}) => {
+    const p = served(t, how, { head: 'model: {provider: script, name: scripted, script: model.star}\n', ...more, files: { 'model.star': model, ...more.files } });
+    const out = await p.command(['run', '-p', words, ...(more.flags ?? []), '--json']);
+    assert.ok(out.stdout.includes('{'), out.stderr);
+    const reply = JSON.parse(out.stdout);
+    return { p, out, ...JSON.parse(reply.text ?? reply.response ?? '{}') };
+  };
+  test('is told of the servers’ tools by their aliases', async t => {
+    const r = await talk(t, 'honest', 'mcp__small__echo');
+    assert.deepEqual(r.tools.filter(n => n.startsWith('mcp')), ['mcp__small__echo', 'mcp__small__work']);
+    assert.deepEqual(r.results, ['echo: x']);
+  });
+  test('goes on when a server dies: the next call starts it again', async t => {
+    const r = await talk(t, 'dies', 'mcp__small__work mcp__small__echo');
+    assert.match(r.results[0], /has ended/);
+    assert.equal(r.results[1], 'echo: x');
+    assert.equal(r.p.log().filter(l => l === 'start').length, 2);
+  });
+  test('with a list of servers has only their tools', async t => {
+    const agent = '---\ndescription: A.\nmcp: []\n---\nBe.\n';
+    const r = await talk(t, 'honest', 'mcp__small__echo', { files: { '.harness/agents/a.md': agent }, flags: ['--agent', 'a'] });
+    assert.deepEqual(r.tools.filter(n => n.startsWith('mcp')), []);
+    assert.match(r.results[0], /error/);
+    assert.ok(!r.p.log().some(l => l.startsWith('call')));
+  });
+});
