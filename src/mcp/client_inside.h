@@ -6,6 +6,7 @@
  *     client_headers.c   parameters that a URL's server wants as headers too (x-mcp-header)
  *     client_stdio.c     a program's stdin and stdout
  *     client_http.c      streamable HTTP
+ *     client_listen.c    changes that a stateless server tells of
  *     negotiate.c        the version                                                                        */
 #pragma once
 #include <pthread.h>
@@ -53,6 +54,8 @@ struct McpClient {
     Value offers;
     Cancel *stop;                        /* fires when it is closed */
     Pool *pool;                          /* answers questions; made when first needed */
+    pthread_t listener;                  /* client_listen.c */
+    bool listening;
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* a question was answered */
@@ -90,6 +93,10 @@ bool client_headers_note(McpClient *c, List *tools, Error *err);     /* takes ou
 size_t client_headers_of(McpClient *c, Str tool, Value arguments, Arena *arena, ClientHeader *out, size_t max);
 Str client_header_value(Arena *arena, Str text);             /* as it may stand in a header: base64 where it must be */
 void client_headers_free(McpClient *c);
+
+/* client_listen.c */
+void client_listen_start(McpClient *c);  /* when the version is stateless */
+void client_listen_end(McpClient *c);    /* after `stop` has fired */
 
 /* client_stdio.c, client_http.c, negotiate.c */
 bool client_stdio_open(McpClient *c, Error *err);

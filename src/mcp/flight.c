@@ -1,10 +1,13 @@
 /* One request under way: from the moment it has a place in its peer's list until its answer is out. */
+#include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/peer.h"
 #include "value/int.h"
 
-enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20 };
+enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 1000 };
 
 /* ---- memory ---- */
 
@@ -61,6 +64,7 @@ static Flight *find(McpPeer *p, Value id) {
 
 static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
+    if (f->quick) return true;
     size_t most = p->config.shared ? MCP_SHARED_MAX : MCP_REQUESTS_MAX;
     if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
     if (p->bytes && p->bytes + f->bytes > PEER_BYTES_MAX)
@@ -98,8 +102,22 @@ static void leave(Flight *f) {
 static void told(McpPeer *p, size_t bytes) {
     pthread_mutex_lock(&p->lock);
     p->n_flights--;
+    p->ended++;
     p->bytes -= bytes;
     pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static bool is_full(const McpPeer *p) { return p->n_flights >= MCP_REQUESTS_MAX && !p->closing; }
+
+void peer_wait_for_room(McpPeer *p) {
+    pthread_mutex_lock(&p->lock);
+    while (is_full(p) && p->stalled != p->ended + 1) {
+        int64_t until = clock_mono_ns() + (int64_t)STALL_MS * 1000000;
+        uint64_t ended = p->ended;
+        int rc = pthread_cond_timedwait(&p->changed, &p->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
+        if (rc == ETIMEDOUT && p->ended == ended) p->stalled = ended + 1;
+    }
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -28,6 +28,7 @@ struct Flight {
     Buf out;                             /* messages, while they are written */
     size_t bytes;                        /* of the message it came in */
     bool crewed;                         /* a thread of the crew works on it */
+    bool quick;                          /* ends before the next message is taken: no limit keeps it out */
     bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */
     Flight *next, **at;                  /* in the list of the peer (`at` is what points here), or of those that can be used again */
@@ -52,6 +53,7 @@ struct McpPeer {
     Flight *flights;
     size_t n_flights;
     size_t bytes;
+    uint64_t ended, stalled;             /* flights that have; how many had when it was last waited for one in vain, plus 1 */
     PeerRun *runs[PEER_RUNS_MAX];        /* the newest first */
     bool closing;
     struct McpInput *input;              /* serve_input.c's */
@@ -87,6 +89,10 @@ void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits f
  * long; peer_work does it, answers and frees it. */
 Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
 void peer_work(void *flight);
+
+/* Waits as long as too many requests are under way and some of them end; when none does for a while, whoever comes next is refused. For a
+ * transport that can let its client wait. */
+void peer_wait_for_room(McpPeer *p);
 
 /* peer_batch.c: one link for the answers of several requests. Made with one holder, as any. */
 McpLink *peer_batch_link(McpLink *to, size_t answers);

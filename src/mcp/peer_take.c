@@ -65,10 +65,16 @@ static Flight *start(Flight *f, McpVersion version) {
     return NULL;
 }
 
+static bool is_quick(Str method) {
+    const ServeMethod *one = serve_method(method, MCP_LATEST_HANDSHAKE), *other = serve_method(method, MCP_LATEST);
+    return (!one || one->how == SERVE_QUICK) && (!other || other->how == SERVE_QUICK);
+}
+
 static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
     Error err = { 0 };
     f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text, .params = m->params,
                          .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
+    f->quick = is_quick(m->method);
     if (link) mcp_link_keep(link);
     switch (flight_enter(f, &err)) {
     case FLIGHT_IN:

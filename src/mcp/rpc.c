@@ -173,7 +173,7 @@ static Feed wait_for_more(RpcLines *l, Error *err) {
 Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err) {
     if (bytes.n) take_bytes(l, bytes);
     for (;;) {
-        const char *from = l->held.at + l->seen, *end = l->seen < l->held.n ? memchr(from, '\n', l->held.n - l->seen) : NULL;
+        const char *end = l->seen < l->held.n ? memchr(l->held.at + l->seen, '\n', l->held.n - l->seen) : NULL;
         if (!end) return wait_for_more(l, err);
         Str found = str_sub(buf_str(&l->held), l->used, (size_t)(end - l->held.at));
         bool skipped = l->skipping;

@@ -15,7 +15,7 @@
 #include "mcp/peer.h"
 #include "mcp/serve_output.h"
 
-enum { TICK_NS = 2000000, ASLEEP_AFTER = 50, READ_SIZE = 64 << 10, GRACE_MS = 10000 };
+enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, READ_SIZE = 64 << 10, GRACE_MS = 10000 };
 
 typedef struct Stdio {
     McpLink link;                        /* of everything that is said */
@@ -105,6 +105,7 @@ static void read_on(Stdio *io) {
         if (!f) continue;
         f->crewed = true;
         crew_add(io->server->crew, peer_work, f);
+        peer_wait_for_room(io->peer);
     }
     io->ended = what == READ_END;
     if (io->ended) peer_drain(io->peer, cancel_expired(io->stop) ? 0 : GRACE_MS);

@@ -132,11 +132,14 @@ return {
 });
 
 test('a stateless server on stdin and stdout', async t => {
-  const p = served(t, 'modern', [join(root, 'tests/e2e/fixtures/mcp/modern.mjs')], { more: '    allow: [elicitation]\n' });
+  const grow = 'first = meta.call_tool("mcp:modern:grow", {})\nreturn [first, meta.call_tool("mcp:modern:later", {})]';
+  const p = served(t, 'modern', [join(root, 'tests/e2e/fixtures/mcp/modern.mjs')],
+    { more: '    allow: [elicitation]\n', head: 'meta: {enabled: true}\n', files: { '.harness/tools/grow.md': tool(grow) } });
   const sum = await p.start('mcp:modern:add', { a: 1, b: 2 });
   assert.deepEqual(sum.value, { sum: 3 }, sum.stderr);
   const form = await p.command(['mcp', 'call', 'modern', 'ask', '{}', '--elicit', 'accept']);
   assert.match(form.stdout, /Ann/, form.stderr);
+  assert.deepEqual((await p.start('grow')).value, ['grown', 'here'], 'a change that it tells of is seen');
   const old = await p.command(['mcp', 'tools', 'modern', '--protocol', '2025-06-18']);
   assert.equal(old.status, 1);
 });

@@ -94,6 +94,10 @@ test('one call holds up no other, and can be cancelled', async t => {
   }
   const texts = await Promise.all(Array.from({ length: 500 }, (_, i) => call(peer, 'echo', { text: `n${i}` })));
   assert.deepEqual(texts.map(x => x.result.content[0].text), Array.from({ length: 500 }, (_, i) => `n${i}`));
+  const held = call(peer, 'nap', { s: 0.3 });
+  const behind = await Promise.all(Array.from({ length: 3000 }, () => call(peer, 'echo', { text: 'x' })));
+  assert.deepEqual(behind.filter(x => x.error), [], 'many at once may have to wait; none is refused');
+  assert.equal((await held).result.content[0].text, 'slept');
   assert.equal(slow, false, 'a cancelled request is not answered');
   assert.deepEqual(await peer.end(), { code: 0, signal: null });
 });

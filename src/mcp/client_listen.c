@@ -1,0 +1,37 @@
+/* A stateless server tells of changes only to whoever asks: one request that stays open for the life of the client. */
+#include "mcp/client_inside.h"
+
+enum { AGAIN_MS = 1000, TRIES_MAX = 8 };
+
+static bool make_params(Heap *h, Value *out, Error *err) {
+    Dict *d = dict_new(h, 2, err), *what = dict_new(h, 1, err);
+    if (!d || !what || !dict_put_str(h, what, STR("toolsListChanged"), VALUE_TRUE, err)
+        || !dict_put_str(h, d, STR("notifications"), value_from_object(what), err)) return false;
+    return *out = value_from_object(d), true;
+}
+
+/* A server that ends it, or does not know it, is not asked for ever. */
+static void *listen_on(void *arg) {
+    McpClient *c = arg;
+    for (int i = 0; i < TRIES_MAX && mcp_client_alive(c) && cancel_check(c->stop, NULL); i++) {
+        Heap *h = heap_new(0);
+        Value params;
+        RpcMessage m;
+        Error err = { 0 };
+        bool sent = false, ok = make_params(h, &params, &err) && client_exchange(c, STR("subscriptions/listen"), params, NULL, c->stop, h, &m, &sent, NULL, &err);
+        bool refused = ok && m.kind == RPC_ERROR;
+        heap_free(h);
+        if (refused || !cancel_sleep(c->stop, (int64_t)AGAIN_MS * 1000000, &err)) break;
+    }
+    return NULL;
+}
+
+void client_listen_start(McpClient *c) {
+    Value changes = client_member(client_member(client_member(c->offers, "capabilities"), "tools"), "listChanged");
+    if (c->listening || !c->config.answers.notified || !value_is_bool(changes) || !value_bool(changes)) return;
+    c->listening = pthread_create(&c->listener, NULL, listen_on, c) == 0;
+}
+
+void client_listen_end(McpClient *c) {
+    if (c->listening) pthread_join(c->listener, NULL);
+}
