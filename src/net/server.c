@@ -14,7 +14,6 @@
 enum {
     BACKLOG = 1024, THREADS = 4, IDLE_MS = 60000, REQUEST_MS = 60000,
     SPARE_FILES = 256,                                 /* descriptors for everything else in the program */
-    DRAIN_MAX = 64 << 10,                              /* a body up to this is read although its answer is known: the connection stays good */
     STOP_STEP_MS = 10,
 };
 
@@ -108,22 +107,23 @@ static void hand_over(ServerRequest *q) {
     server_release(q);
 }
 
-/* How much of a body is announced; chunked ones count as large. */
-static bool has_large_body(const ServerRequest *q) {
+/* Of a request that is refused the body is read all the same, and dropped: many clients read no answer before they have sent everything.
+ * Up to a bound. */
+static bool drains(const Server *s, size_t bytes) { return bytes <= 2 * s->config.body_max; }
+
+static size_t announced(const ServerRequest *q) {
     Str length = server_header(q, STR("Content-Length"));
-    if (server_has_header(q, STR("Transfer-Encoding"))) return true;
-    return length.n > 9 || strtoul(length.n ? length.at : "0", NULL, 10) > DRAIN_MAX;
+    if (length.n > 18) return SIZE_MAX;
+    return length.n ? strtoull(length.at, NULL, 10) : 0;
 }
 
 static enum MHD_Result begin(Server *s, struct MHD_Connection *connection, const char *method, const char *path, void **own) {
     ServerRequest *q = server_request_new(s, conn_of(s, connection), connection, method, path);
     *own = q;
-    Str length = server_header(q, STR("Content-Length"));
     if (is_stopping(s)) server_request_fail(q, 503, "the server is stopping");
-    else if (length.n > 18 || strtoull(length.n ? length.at : "0", NULL, 10) > s->config.body_max)
-        server_request_fail(q, 413, "the body is too large");
+    else if (announced(q) > s->config.body_max) server_request_fail(q, 413, "the body is too large");
     else if (s->config.admit) s->config.admit(s->config.ctx, q);
-    if (!q->answered || !has_large_body(q)) return MHD_YES;
+    if (!q->answered || drains(s, announced(q))) return MHD_YES;
     return server_request_queue(q) ? MHD_YES : MHD_NO;
 }
 
@@ -136,7 +136,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (*n) {
         server_request_body(q, (Str){ data, *n });
         *n = 0;
-        return q->body_seen > 2 * s->config.body_max ? MHD_NO : MHD_YES;
+        return drains(s, q->body_seen) ? MHD_YES : MHD_NO;
     }
     pthread_mutex_lock(&q->lock);
     bool answered = q->answered, cut = q->cut, handed = q->handed;

@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "net/server_parts.h"
 
-enum { EVENTS = 64, TICK_MS = 100, MS = 1000000 };
+enum { EVENTS = 64, TICK_MS = 100, HALF_MS = 1000, MS = 1000000 };
 
 static void wake(Server *s) {
     uint64_t one = 1;
@@ -36,12 +36,20 @@ void server_watch_conn(ServerConn *c) {
 /* Before the struct may be freed: the descriptor is closed a little later, and would go on making events until then. */
 void server_watch_forget(ServerConn *c) { epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, c->fd, NULL); }
 
+/* With the lock held. Whoever sends no more cannot finish a request; what came before its end is read by the library in a moment, and it does not
+ * always notice the end itself. */
+static void hurry(ServerConn *c) {
+    int64_t soon = clock_mono_ns() + (int64_t)HALF_MS * MS;
+    if (c->half && (c->phase == CONN_IDLE || c->phase == CONN_READING) && soon < c->deadline) c->deadline = soon;
+}
+
 void server_watch_phase(ServerConn *c, ServerPhase phase, int64_t timeout_ms, ServerRequest *q) {
     Server *s = c->server;
     pthread_mutex_lock(&s->lock);
     c->phase = phase;
     c->deadline = timeout_ms ? clock_mono_ns() + timeout_ms * MS : INT64_MAX;
     c->now = q;
+    hurry(c);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -83,6 +91,7 @@ static void peer_ended(ServerConn *c) {
     pthread_mutex_lock(&s->lock);
     ServerRequest *q = c->closed ? NULL : c->now;
     c->half = true;
+    hurry(c);
     if (q) server_keep(q);
     pthread_mutex_unlock(&s->lock);
     if (!q) return;

@@ -52,7 +52,10 @@ export function ask(s, { method = 'POST', path = '/mcp', headers = {}, body, age
       res.on('error', () => {});
       res.on('data', d => { r.raw += d; });
       r.text = async () => { await r.ended; return r.raw; };
-      r.json = async () => { await r.ended; return r.raw ? JSON.parse(r.raw) : undefined; };
+      r.json = async () => {                               // the answer, whichever way it came
+        await r.ended;
+        return /^text\/event-stream/.test(res.headers['content-type']) ? messages(r.raw).at(-1) : r.raw ? JSON.parse(r.raw) : undefined;
+      };
       r.close = () => { req.destroy(); };
       resolve(r);
     });
