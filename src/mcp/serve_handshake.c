@@ -89,7 +89,7 @@ static const struct { const char *method, *text, *text_watched; McpVersion from,
     { "tools/call", "\"logging\":{}", NULL, MCP_2024_11_05, MCP_LATEST },
     { "prompts/list", "\"prompts\":{}", "\"prompts\":{\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
     { "resources/list", "\"resources\":{}", "\"resources\":{\"subscribe\":true,\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
-    { "tasks/get", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}", NULL, MCP_2026_07_28, MCP_LATEST },
+    { "tasks/get", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{},\"io.modelcontextprotocol/skills\":{\"directoryRead\":true}}", NULL, MCP_2026_07_28, MCP_LATEST },
     { "tasks/get", "\"tasks\":{\"list\":{},\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}", NULL, MCP_2025_11_25, MCP_2025_11_25 },
     { "tools/list", "\"tools\":{}", "\"tools\":{\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
 };

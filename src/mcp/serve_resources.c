@@ -1,9 +1,10 @@
-/* resources/list, templates/list and read: the project's own (.harness/resources), files that harness.md lists, and what calls of this run left behind. */
+/* resources/list, templates/list and read: the project's own (.harness/resources), files that harness.md lists, skills, and what calls of this run left behind. */
 #include "base/base64.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "mcp/peer.h"
 #include "mcp/serve_resources.h"
+#include "mcp/serve_skills.h"
 #include "mcp/uri_template.h"
 #include "tool/resource.h"
 #include "value/json.h"
@@ -11,7 +12,7 @@
 
 /* ---- what there is ---- */
 
-static Str type_of_name(Str name) {
+Str serve_resources_type(Str name) {
     static const struct { const char *end, *type; } types[] = {
         { ".md", "text/markdown" }, { ".txt", "text/plain" }, { ".json", "application/json" }, { ".html", "text/html" }, { ".css", "text/css" },
         { ".js", "text/javascript" }, { ".csv", "text/csv" }, { ".xml", "application/xml" }, { ".yaml", "application/yaml" }, { ".yml", "application/yaml" },
@@ -46,7 +47,7 @@ static bool list_file(McpRequest *q, List *out, Str path, Error *err) {
     if (!tool_resource_stat(rt, path, true, &size, NULL)) return true;       /* one that is not there, or not for clients */
     Buf uri = { 0 };
     file_uri(rt, path, &uri);
-    bool ok = describe(q, out, "uri", buf_str(&uri), &(ResourceDef){ .name = path }, type_of_name(path), err);
+    bool ok = describe(q, out, "uri", buf_str(&uri), &(ResourceDef){ .name = path }, serve_resources_type(path), err);
     if (ok) ok = dict_put_str(q->heap, value_dict(out->at[out->n - 1]), STR("size"), value_from_small(size), err);
     buf_clear(&uri);
     return ok;
@@ -65,6 +66,13 @@ static bool give_page(McpRequest *q, const char *name, const List *all, Error *e
     return q->result = value_from_object(d), true;
 }
 
+typedef struct Listing { McpRequest *q; List *all; } Listing;
+
+static bool list_skill(void *ctx, Str uri, Str name, Str description, Error *err) {
+    Listing *l = ctx;
+    return describe(l->q, l->all, "uri", uri, &(ResourceDef){ .name = name, .description = description }, STR("text/markdown"), err);
+}
+
 bool serve_resources_list(McpRequest *q, Error *err) {
     const Project *p = runtime_project(run_runtime(q->run));
     List *all = list_new(q->heap, p->n_resources, err);
@@ -72,6 +80,8 @@ bool serve_resources_list(McpRequest *q, Error *err) {
     for (size_t i = 0; ok && i < p->n_resources; i++)
         if (p->resources[i].uri.n) ok = describe(q, all, "uri", p->resources[i].uri, &p->resources[i], p->resources[i].mime_type, err);
     for (size_t i = 0; ok && i < p->settings.resources.n; i++) ok = list_file(q, all, p->settings.resources.at[i], err);
+    Listing listing = { q, all };
+    ok = ok && serve_skills_each(q, list_skill, &listing, err);
     return ok && give_page(q, "resources", all, err);
 }
 
@@ -162,7 +172,7 @@ static bool add_blob(Reading *r, Str type, Str blob) {
 
 static bool add_file(Reading *r, Str path, Str type, bool listed) {
     Buf bytes = { 0 };
-    bool ok = tool_resource_file(run_runtime(r->q->run), path, listed, &bytes, r->err) && add_bytes(r, type.n ? type : type_of_name(path), buf_str(&bytes));
+    bool ok = tool_resource_file(run_runtime(r->q->run), path, listed, &bytes, r->err) && add_bytes(r, type.n ? type : serve_resources_type(path), buf_str(&bytes));
     buf_clear(&bytes);
     return ok;
 }
@@ -215,6 +225,14 @@ static bool add_resource(Reading *r, const ResourceDef *def, Value params) {
     return add(r, r->uri, def->mime_type.n ? def->mime_type : STR("text/plain"), "text", def->text);
 }
 
+static bool add_skill(Reading *r) {
+    Buf bytes = { 0 };
+    Str path;
+    bool ok = serve_skills_read(r->q, r->uri, &bytes, &path, r->err) && add_bytes(r, serve_resources_type(path), buf_str(&bytes));
+    buf_clear(&bytes);
+    return ok;
+}
+
 /* artifact://RUN/KEY, of this run or of an earlier one of the peer: it has another one whenever the project is loaded anew. */
 static PeerRun *run_of(McpPeer *p, Str id) {
     PeerRun *found = NULL;
@@ -258,9 +276,9 @@ bool serve_resources_contents(McpRequest *q, Str uri, List *out, Error *err) {
     if (def) return add_resource(&r, def, params);
     Str file = listed_file(rt, uri);
     r.err = &why;
-    bool artifact = str_starts(uri, STR(SERVE_ARTIFACT));
-    if (!file.n && !artifact) return serve_resources_missing(q, uri, err);
-    if (file.n ? add_file(&r, file, (Str){ 0 }, true) : add_artifact(&r)) return true;
+    bool artifact = str_starts(uri, STR(SERVE_ARTIFACT)), skill = str_starts(uri, STR(SERVE_SKILLS));
+    if (!file.n && !artifact && !skill) return serve_resources_missing(q, uri, err);
+    if (file.n ? add_file(&r, file, (Str){ 0 }, true) : skill ? add_skill(&r) : add_artifact(&r)) return true;
     /* Whether a file is missing or not for clients, and whose an artifact is, is not told apart. */
     if (why.kind == ERR_IO || why.kind == ERR_POLICY || why.kind == ERR_VALIDATION) return serve_resources_missing(q, uri, err);
     return *err = why, false;

@@ -1,8 +1,10 @@
 #include "tool/resource.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "artifact/document.h"
@@ -74,7 +76,7 @@ static bool guarded(Runtime *rt, const char *real) {
 }
 
 /* What the name stands for decides, whatever the name is. */
-static bool allowed(Runtime *rt, int fd, Str path, bool listed, Error *err) {
+static bool allowed(Runtime *rt, int fd, Str path, Str within, bool listed, Error *err) {
     char link[64], real[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, real, sizeof real - 1);
@@ -84,17 +86,19 @@ static bool allowed(Runtime *rt, int fd, Str path, bool listed, Error *err) {
     if (str_starts(below, rt->project->root)) below = str_sub(below, rt->project->root.n, below.n);
     if (approval_sensitive(path) || approval_sensitive(below))
         return error_set(err, ERR_POLICY, STR_FMT ": a file of a sensitive name is given to nobody", STR_ARG(path));
+    if (within.n && !(str_starts(below, STR("/")) && str_starts(str_sub(below, 1, below.n), within) && below.n > within.n + 1 && below.at[within.n + 1] == '/'))
+        return error_set(err, ERR_POLICY, STR_FMT ": it leads out of " STR_FMT, STR_ARG(path), STR_ARG(within));
     if (listed && guarded(rt, real)) return error_set(err, ERR_POLICY, STR_FMT ": a file of the project's own rules is given to nobody", STR_ARG(path));
     return true;
 }
 
-static int open_file(Runtime *rt, Str path, bool listed, struct stat *st, Error *err) {
+static int open_file(Runtime *rt, Str path, Str within, bool listed, struct stat *st, Error *err) {
     DocumentContext c = { .root_fd = open(rt->project->root.at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
     int fd = c.root_fd < 0 ? -1 : document_open(&c, path, O_RDONLY);
     bool ok = fd >= 0 && fstat(fd, st) == 0;
     if (!ok) error_set(err, ERR_IO, STR_FMT ": %s", STR_ARG(path), errno == EXDEV ? "it leads out of the project" : strerror(errno));
     if (ok && !S_ISREG(st->st_mode)) ok = error_set(err, ERR_IO, STR_FMT ": not a regular file", STR_ARG(path));
-    if (ok) ok = allowed(rt, fd, path, listed, err);
+    if (ok) ok = allowed(rt, fd, path, within, listed, err);
     if (c.root_fd >= 0) close(c.root_fd);
     if (!ok && fd >= 0) close(fd);
     return ok ? fd : -1;
@@ -102,15 +106,15 @@ static int open_file(Runtime *rt, Str path, bool listed, struct stat *st, Error 
 
 bool tool_resource_stat(Runtime *rt, Str path, bool listed, int64_t *size, Error *err) {
     struct stat st;
-    int fd = open_file(rt, path, listed, &st, err);
+    int fd = open_file(rt, path, (Str){ 0 }, listed, &st, err);
     if (fd < 0) return false;
     close(fd);
     return *size = st.st_size, true;
 }
 
-bool tool_resource_file(Runtime *rt, Str path, bool listed, Buf *out, Error *err) {
+static bool read_file(Runtime *rt, Str path, Str within, bool listed, Buf *out, Error *err) {
     struct stat st;
-    int fd = open_file(rt, path, listed, &st, err);
+    int fd = open_file(rt, path, within, listed, &st, err);
     if (fd < 0) return false;
     bool ok = true;
     for (ssize_t n = 1; ok && n > 0;) {
@@ -126,4 +130,48 @@ bool tool_resource_file(Runtime *rt, Str path, bool listed, Buf *out, Error *err
     }
     close(fd);
     return ok;
+}
+
+bool tool_resource_file(Runtime *rt, Str path, bool listed, Buf *out, Error *err) { return read_file(rt, path, (Str){ 0 }, listed, out, err); }
+
+bool tool_resource_below(Runtime *rt, Str folder, Str path, Buf *out, Error *err) {
+    Buf whole = { 0 };
+    buf_add_fmt(&whole, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(path));
+    bool ok = read_file(rt, buf_str(&whole), folder, false, out, err);
+    buf_clear(&whole);
+    return ok;
+}
+
+/* ---- folders ---- */
+
+static int by_name(const void *a, const void *b) { return str_cmp(((const ResourceEntry *)a)->name, ((const ResourceEntry *)b)->name); }
+
+static bool take_entry(int folder, const char *name, ResourceEntry *out) {
+    struct stat st;
+    if (name[0] == '.' || approval_sensitive(str_from(name)) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    *out = (ResourceEntry){ .folder = S_ISDIR(st.st_mode), .size = st.st_size };
+    return out->folder || S_ISREG(st.st_mode);
+}
+
+bool tool_resource_list(Runtime *rt, Str folder, Arena *arena, ResourceEntry **out, size_t *n, Error *err) {
+    DocumentContext c = { .root_fd = open(rt->project->root.at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    int fd = c.root_fd < 0 ? -1 : document_open(&c, folder, O_RDONLY | O_DIRECTORY);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    VEC(ResourceEntry) all = { 0 };
+    ResourceEntry e;
+    if (c.root_fd >= 0) close(c.root_fd);
+    if (!d) {
+        error_set(err, ERR_IO, STR_FMT ": %m", STR_ARG(folder));
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    for (struct dirent *at; all.n < TOOL_RESOURCE_ENTRIES_MAX && (at = readdir(d));)
+        if (take_entry(fd, at->d_name, &e)) e.name = arena_str(arena, str_from(at->d_name)), VEC_PUSH(&all, e);
+    closedir(d);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_name);
+    *out = ARENA_ARRAY(arena, ResourceEntry, all.n + 1);
+    if (all.n) memcpy(*out, all.at, all.n * sizeof *all.at);
+    *n = all.n;
+    VEC_CLEAR(&all);
+    return true;
 }

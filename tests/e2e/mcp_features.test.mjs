@@ -1,6 +1,6 @@
 // Resources, prompts, completion, questions to the client, tasks, subscriptions and reloading, in both eras, line by line.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -262,7 +262,7 @@ const settled = async (p, taskId, get = () => p.ask('tasks/get', { taskId }, { .
 test('tasks, without sessions', async t => {
   const p = new Peer(t, project(t, files)), all = { ...tasks, ...forms };
   const discovered = (await p.ask('server/discover')).result.capabilities;
-  assert.deepEqual(discovered.extensions, tasks.extensions);
+  assert.deepEqual(discovered.extensions['io.modelcontextprotocol/tasks'], {});
   assert.equal(discovered.tasks, undefined);
   const start = (name, args = {}) => p.ask('tools/call', { name, arguments: args }, all);
   const made = (await start('slow', { seconds: 0.1 })).result;
@@ -360,8 +360,8 @@ test('changed files: loaded again, told to who asked, and never a broken one', a
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
   writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
-  while (!/step\.md/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
-  assert.match(p.errors, /as it was loaded before goes on/);
+  while (!/as it was loaded before goes on/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  assert.match(p.errors, /step\.md:3:15/);
   assert.equal(text(await call(p, 'step')), '1');
   // … a good one does, for what comes after it.
   add(dir, { '.harness/tools/step.md': tool('return 2'), '.harness/tools/fresh.md': tool('return "fresh"') });
@@ -398,4 +398,30 @@ test('a call cannot have the project loaded again', async t => {
   await call(p, 'change');                               // refused, or found out and put back
   await new Promise(done => setTimeout(done, 500));
   assert.ok(!(await p.request('tools/list', {})).result.tools.some(x => x.name === 'sneaky'));
+});
+
+test('skills are resources', async t => {
+  const skill = (name, more = '') => `---\nname: ${name}\ndescription: Counts.\n${more}---\nHow to count.\n`;
+  const dir = project(t, { 'secret.txt': 'x', '.harness/skills/count/SKILL.md': skill('count', 'metadata: { version: "1" }\n'), '.harness/skills/count/notes/a b.md': 'notes',
+    '.harness/skills/count/.hidden': 'h', '.harness/skills/count/.env': 'SECRET=1', '.harness/skills/other/SKILL.md': skill('another'), '.harness/skills/empty/x.txt': '' });
+  symlinkSync('../../../secret.txt', join(dir, '.harness/skills/count/link.txt'));
+  const p = new Peer(t, dir);
+  const ask = async (method, params) => { const r = await p.ask(method, params); return r.result ?? r.error; };
+  const { skills } = await ask('skills/list');
+  assert.deepEqual(skills.map(s => s.uri), ['skill://count/SKILL.md']);
+  assert.deepEqual(skills[0].frontmatter, { name: 'count', description: 'Counts.', metadata: { version: '1' } });
+  assert.deepEqual(skills[0].resources.map(r => [r.uri, r.size]), [['skill://count/SKILL.md', 82], ['skill://count/notes/a%20b.md', 5]]);
+  assert.match(skills[0].resources[1].digest, /^sha256:[0-9a-f]{64}$/);
+  assert.deepEqual((await ask('skills/get', { uri: 'skill://count/SKILL.md' })).skill, skills[0]);
+  assert.match(p.errors, /other\/SKILL\.md: name must be that of its folder/);
+  const listed = (await ask('resources/list')).resources;
+  assert.deepEqual(listed, [{ uri: 'skill://count/SKILL.md', name: 'count', description: 'Counts.', mimeType: 'text/markdown' }]);
+  assert.deepEqual((await ask('resources/read', { uri: 'skill://count/notes/a%20b.md' })).contents[0], { uri: 'skill://count/notes/a%20b.md', mimeType: 'text/markdown', text: 'notes' });
+  assert.deepEqual((await ask('resources/directory/read', { uri: 'skill://count' })).resources, [{ uri: 'skill://count/SKILL.md', name: 'SKILL.md', mimeType: 'text/markdown' },
+    { uri: 'skill://count/notes', name: 'notes', mimeType: 'inode/directory' }]);
+  for (const path of ['count/link.txt', 'count/.env', 'count/.hidden', 'count/../count/SKILL.md', 'count/%2e%2e/%2e%2e/tools', 'count//SKILL.md', 'count/notes', 'count', 'other/SKILL.md',
+    'empty/x.txt', '../count/SKILL.md', 'count/%00', 'count/%'])
+    assert.equal((await ask('resources/read', { uri: `skill://${path}` })).code, -32602, path);
+  for (const path of ['count/SKILL.md', 'none', 'other', 'count/..']) assert.equal((await ask('resources/directory/read', { uri: `skill://${path}` })).code, -32602, path);
+  for (const path of ['none/SKILL.md', 'count', 'count/notes/a%20b.md']) assert.equal((await ask('skills/get', { uri: `skill://${path}` })).code, -32602, path);
 });
