@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/log.h"
 #include "net/client.h"
+#include "policy/redact.h"
 #include "sandbox/sandbox.h"
 #include "value/list.h"
 
@@ -36,6 +37,7 @@ typedef struct McpClientConfig {         /* borrowed for the client's life */
     const ClientHeader *headers; size_t n_headers;                           /* of a URL: the entry's, ${NAME} filled in */
     McpClientAnswers answers;
     const Log *log;
+    Redactor *redact;                    /* of what goes into the log and into errors; NULL: nothing is hidden */
 } McpClientConfig;
 
 bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **out, Error *err);

@@ -28,6 +28,7 @@ typedef struct Stdio {
 /* ---- reading ---- */
 
 static void log_line(McpClient *c, Stdio *s) {
+    if (c->config.redact && !redact_empty(c->config.redact)) redact_text(c->config.redact, &s->line);
     Str line = str_trim(buf_str(&s->line));
     if (line.n) snprintf(s->last, sizeof s->last, STR_FMT, STR_ARG(line));
     if (line.n && s->logged < LOG_BYTES_MAX)

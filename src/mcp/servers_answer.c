@@ -138,6 +138,7 @@ static void notified(void *ctx, Str method, Value params) {
     Error err;
     if (value_is_string(data)) buf_add(&text, value_str(data));
     else if (value_is_gone(data) || !json_write(&text, data, &(JsonWrite){ .max_bytes = 4096 }, &err)) buf_add(&text, STR("(something)"));
+    if (!redact_empty(runtime_redactor(s->all->rt))) redact_text(runtime_redactor(s->all->rt), &text);
     bool grave = str_eq(level, STR("error")) || str_eq(level, STR("critical")) || str_eq(level, STR("alert")) || str_eq(level, STR("emergency"));
     LOG_WRITE(runtime_log(s->all->rt), grave ? LOG_WARN : str_eq(level, STR("debug")) ? LOG_DEBUG : LOG_INFO, "server " STR_FMT ": " STR_FMT,
               STR_ARG(s->def->name), STR_ARG(str_sub(buf_str(&text), 0, 2000)));

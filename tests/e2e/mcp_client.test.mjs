@@ -144,6 +144,14 @@ describe('a server that misbehaves', options, () => {
     assert.match((await served(t, 'endless').command(['mcp', 'tools', 'small'])).stderr, /more than 100 pages/);
   });
 
+  test('cannot spread what it was given in secret', async t => {
+    const p = caller(t, { 'harness.md': '---\nmcp_servers:\n  small:\n    command: python3\n    args: [server.py, leaks]\n    env: {KEY: "${MY_KEY}"}\n---\n', 'server.py': server },
+      { env: { MY_KEY: 'sesame-4711' } });
+    const r = await p.start('mcp:small:work', {}, ['--log-level', 'debug']);
+    assert.match(r.stderr, /my key is/);
+    assert.ok(!r.stderr.includes('sesame-4711') && !r.stdout.includes('sesame-4711') && !JSON.stringify(p.events()).includes('sesame-4711'), r.stderr);
+  });
+
   test('cannot change protected files', async t => {
     const p = served(t, 'writes');
     const before = p.text('harness.md');
