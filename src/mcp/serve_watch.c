@@ -280,10 +280,14 @@ static void *watch(void *arg) {
     while (wait_for(w, -1, &some)) {
         if (!some || !take_events(w)) continue;
         if (!settle(w)) break;
-        uint64_t before = w->print, now = fingerprint(w);
-        if (now == before) continue;
-        reload(w);
-        learn(w);
+        uint64_t now = fingerprint(w);
+        for (bool again = now != w->print; again;) {
+            reload(w);
+            uint64_t then = now;
+            now = fingerprint(w);
+            again = now != then;         /* changed while it was loaded */
+            if (!again) learn(w);
+        }
     }
     return NULL;
 }
