@@ -26,7 +26,7 @@ export async function serve(t, { flags = [], env = {}, files = {} } = {}) {
   const s = { dir, child, log: '', exit: once(child, 'exit'), session: undefined };
   child.stderr.setEncoding('utf8').on('data', d => { s.log += d; });
   t.after(async () => {
-    child.kill('SIGTERM');
+    if (!child.killed) child.kill('SIGTERM');
     const [status, signal] = await s.exit;
     if (status !== 0) throw new Error(`the server ended with ${status ?? signal}: ${s.log}`);
   });

@@ -230,13 +230,14 @@ test('1,000 clients at a time, each with an open stream', async t => {
   for (const r of streams) r.close();
 });
 
-test('stopping ends open streams and calls', async t => {
+test('stopping ends open streams; a call that is nearly done is answered', async t => {
   const s = await serve(t);
   const { headers } = await open(s);
   const stream = await ask(s, { method: 'GET', headers: { ...headers, Accept: 'text/event-stream' } });
-  const working = await ask(s, { headers, body: call(1, 'work', { seconds: 30 }, { progressToken: 1 }) });
+  const working = await ask(s, { headers, body: call(1, 'work', { seconds: 0.6 }, { progressToken: 1 }) });
   s.child.kill('SIGTERM');
   await Promise.all([stream.ended, working.ended]);
+  assert.equal((await working.json()).result.content[0].text, 'worked');
   const [status] = await s.exit;
   assert.equal(status, 0, s.log);
 });
