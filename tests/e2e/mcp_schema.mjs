@@ -27,12 +27,15 @@ function judgeOf(version) {
   return judges.get(version);
 }
 
-// Two versions say that the default of a number is an integer; the text of the protocol, and everybody, has numbers there.
+// The schemas say integer where the text of the protocol, and everybody, has numbers: defaults and bounds in forms, and what is filled in.
 function repaired(schema) {
-  for (const name of ['default', 'minimum', 'maximum']) {
-    const field = (schema.$defs ?? schema.definitions).NumberSchema?.properties[name];
-    if (field) field.type = 'number';
-  }
+  const { NumberSchema, ElicitResult } = schema.$defs ?? schema.definitions;
+  for (const name of ['default', 'minimum', 'maximum']) if (NumberSchema?.properties[name]) NumberSchema.properties[name].type = 'number';
+  const wider = node => {
+    if (Array.isArray(node.type)) node.type = node.type.map(type => (type === 'integer' ? 'number' : type));
+    for (const part of Object.values(node)) if (part && typeof part === 'object') wider(part);
+  };
+  if (ElicitResult) wider(ElicitResult.properties.content);
   return schema;
 }
 
