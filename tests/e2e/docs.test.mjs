@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { build, root, run, shell } from './harness.mjs';
-import { blocks, broken, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
+import { blocks, broken, clientOf, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
 
 const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
 const source = path => readFileSync(join(root, path), 'utf8');
@@ -64,7 +64,7 @@ test('blocks are of the kinds that are tried', () => {
     const markdown = text(page);
     for (const block of blocks(markdown)) {
       const where = `${page}:${block.line}`;
-      if (fileOf(block)) continue;
+      if (fileOf(block) || clientOf(block)) continue;
       assert.ok(['sh', 'terminal', 'text', 'mermaid'].includes(block.language), `${where}: a block is a file (file=PATH), a session (sh, terminal) or text, not ${block.language || 'nothing'}`);
       if (block.language === 'text') assert.doesNotMatch(block.body, /^\$ /m, `${where}: commands stand in sh blocks`);
       if (block.words.includes('norun'))
