@@ -96,6 +96,16 @@ test('the man page names files that are there, and every command', () => {
   for (const [path] of man.matchAll(/\bdocs\/[\w/.-]+\.md\b/g)) assert.ok(existsSync(join(root, path)), path);
 });
 
+test('functions are in the files in which the tour says they are', () => {
+  const tour = text('README.md') + text('docs/internals/architecture.md');
+  const named = [...tour.matchAll(/`([a-z]\w+_\w+)`\s+\(`(src\/[\w/.]+)`/g)].map(([, name, file]) => [name, file]);
+  assert.ok(named.length > 5, `${named.length} names`);
+  assert.deepEqual(named.filter(([name, file]) => !new RegExp(`\\b${name}\\(`).test(source(file))), []);
+  for (const [file] of tour.matchAll(/\bsrc\/[\w/]+\.(?:[ch]|def)\b/g)) assert.ok(existsSync(join(root, file)), file);
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(e => e.isDirectory()).map(e => e.name);
+  assert.deepEqual(rooms.filter(room => !tour.includes(`| \`${room}/\` |`)), []);
+});
+
 test('every page is in the index', () => {
   const index = text('docs/README.md');
   for (const page of pages().filter(p => p.startsWith('docs/') && p !== 'docs/README.md'))
