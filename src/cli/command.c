@@ -351,6 +351,16 @@ const Command command_table[] = {
         .flags = mcp_serve_flags, .run = command_mcp_serve,
     },
     {
+        .name = "mcp skill", .operands = "SERVER|URL URI", .min = 2, .max = 2,
+        .summary = "read a file of an MCP server's skill",
+        .about = "Prints a file of a skill, such as skill://NAME/SKILL.md, once it has the size and\n"
+                 "the digest that the server's list of skills gives for it, and SKILL.md its\n"
+                 "frontmatter. One that differs is not shown: exit status 1.",
+        .example = "harness mcp skill wiki skill://summary/SKILL.md",
+        .json = "{uri, text} or {uri, blob}.",
+        .flags = mcp_tools_flags, .run = command_mcp_skill,
+    },
+    {
         .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
         .summary = "ask an MCP server for its tools",
         .about = "Starts the SERVER of the project, or connects to the URL, and shows what it\n"

@@ -52,6 +52,7 @@ int command_mcp_approve(Cli *cli);
 int command_mcp_call(Cli *cli);
 int command_mcp_list(Cli *cli);
 int command_mcp_request(Cli *cli);
+int command_mcp_skill(Cli *cli);
 int command_mcp_serve(Cli *cli);
 int command_mcp_tools(Cli *cli);
 int command_run(Cli *cli);

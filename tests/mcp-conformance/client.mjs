@@ -60,10 +60,9 @@ const scenarios = {
     call('json_schema_echo', { schema: tools().find(tool => tool.name === 'json_schema_2020_12_tool').inputSchema }),
   'sep-2640-client-no-prefetch': () => request('skills/list'),
 };
+// SKILL.md is not what the server vouched for: the file beside it must not even be asked for.
 for (const what of ['digest', 'size', 'frontmatter'])
-  scenarios[`sep-2640-client-verify-${what}`] = () => {
-    harness('mcp', 'skill', url, 'skill://pdf-processing/SKILL.md');
-  };
+  scenarios[`sep-2640-client-verify-${what}`] = () => harness('mcp', 'skill', url, 'skill://pdf-processing/references/FORMS.md');
 
 (scenarios[scenario] ?? callAll)();
 if (process.env.CONFORMANCE_EXITS)       // how it ended, for the test: the suite itself does not keep that
