@@ -31,7 +31,6 @@ typedef struct Command {
 
 extern const Command command_table[];
 extern const size_t command_count;
-extern const Flag command_global_flags[];
 
 const Command *command_find(const char *name);         /* by full name; NULL when there is none */
 bool command_is_group(const char *word);               /* does a two-word name start with it? */
