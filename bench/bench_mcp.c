@@ -129,9 +129,9 @@ static void over_http(const Side *side, Figures *f) {
 /* ---- */
 
 static char *make_project(void) {
-    static char dir[] = "/tmp/harness-bench-XXXXXX";
+    static char dir[] = "/tmp/harness-bench-XXXXXX", state[] = "/tmp/harness-bench-XXXXXX";
     char path[128];
-    require(mkdtemp(dir) != NULL, "mkdtemp");
+    require(mkdtemp(dir) && mkdtemp(state), "mkdtemp");
     static const struct { const char *name, *text; } files[] = {
         { "harness.md", "---\nlimits: { max_tool_calls: 1000000000 }\n---\n" },
         { ".harness/tools/up.md", "---\nparameters:\n  text: { type: string, required: true }\n  times: { type: integer, required: true }\n"
@@ -146,7 +146,7 @@ static char *make_project(void) {
         FILE *f = fopen(path, "w");
         require(f && fputs(files[i].text, f) >= 0 && fclose(f) == 0, path);
     }
-    snprintf(path, sizeof path, "%s/state.db", dir);
+    snprintf(path, sizeof path, "%s/state.db", state);
     setenv("HARNESS_STATE", path, 1);
     return dir;
 }

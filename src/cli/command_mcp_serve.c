@@ -16,8 +16,6 @@ typedef struct Serving {
     McpHttp http;
 } Serving;
 
-/* ---- serving ---- */
-
 static int serve(Serving *v) {
     Error err = { 0 };
     Cancel *stop = cancel_new(NULL, 0);
