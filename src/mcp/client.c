@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "base/clock.h"
 #include "base/mem.h"
-#include "value/int.h"
-
-enum { TASK_POLL_MS = 1000, TASK_POLL_MIN_MS = 50, TASK_POLL_MAX_MS = 60000, TASK_TTL_MS = 3600000 };
 
 #define META "io.modelcontextprotocol/"
 
@@ -75,7 +71,8 @@ static bool put_empty(Heap *h, Dict *d, const char *key, Error *err) {
 
 bool client_info(const McpClient *c, Heap *h, Value *out, Error *err) {
     Dict *d = dict_new(h, 2, err);
-    if (!d || !dict_put_text(h, d, "name", STR("harness"), err) || !dict_put_text(h, d, "version", str_from(c->config.program ? c->config.program : "0"), err)) return false;
+    if (!d || !dict_put_text(h, d, "name", STR("harness"), err)
+        || !dict_put_text(h, d, "version", str_from(c->config.program ? c->config.program : "0"), err)) return false;
     return *out = value_from_object(d), true;
 }
 
@@ -229,12 +226,11 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
 
 /* ---- a request ---- */
 
-static bool server_error(const McpClient *c, Str message, int64_t code, Error *err) {
+bool client_error(const McpClient *c, Str message, int64_t code, Error *err) {
     return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": " STR_FMT " (%lld)", STR_ARG(c->config.server->name), STR_ARG(str_sub(message, 0, 600)), (long long)code);
 }
 
-/* {key: {method, params}} → {key: result}. A question that is refused ends the request. */
-static bool answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Cancel *cancel, Value *out, Error *err) {
+bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Cancel *cancel, Value *out, Error *err) {
     Dict *all = dict_new(heap, 4, err);
     Pending of = { .caller = caller };
     Entry *e;
@@ -256,68 +252,10 @@ static bool add_inputs(McpClient *c, void *caller, Value params, Value result, H
     if (ok && value_is_gone(asked) && value_is_gone(state))
         return error_set(err, ERR_PROTOCOL, "server " STR_FMT " wants input and does not say which", STR_ARG(c->config.server->name));
     if (ok && value_is_dict(asked))
-        ok = answer_all(c, caller, asked, heap, cancel, &answers, err) && put(heap, all, "inputResponses", answers, err);
+        ok = client_answer_all(c, caller, asked, heap, cancel, &answers, err) && put(heap, all, "inputResponses", answers, err);
     if (ok && value_is_string(state)) ok = put(heap, all, "requestState", state, err);
     if (ok) *out = value_from_object(all);
     return ok;
-}
-
-/* ---- tasks ---- */
-
-static bool plain(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, Value *out, bool *sent, Error *err) {
-    RpcMessage m;
-    if (!client_exchange(c, method, params, caller, cancel, heap, &m, sent, NULL, err)) return false;
-    if (m.kind == RPC_ERROR) return server_error(c, m.message, m.code, err);
-    return *out = m.result, true;
-}
-
-static int64_t poll_ms(Value task) {
-    Value v = client_member(task, "pollIntervalMs");
-    int64_t ms;
-    if (value_is_gone(v)) v = client_member(task, "pollInterval");
-    if (!value_is_int(v) || !int_to_i64(v, &ms)) ms = TASK_POLL_MS;
-    return ms < TASK_POLL_MIN_MS ? TASK_POLL_MIN_MS : ms > TASK_POLL_MAX_MS ? TASK_POLL_MAX_MS : ms;
-}
-
-static void cancel_task(McpClient *c, Value params, Heap *heap) {
-    Cancel *soon = cancel_new(NULL, (int64_t)2 * 1000000000);
-    Value out;
-    bool sent;
-    Error err;
-    (void)plain(c, STR("tasks/cancel"), params, NULL, soon, heap, &out, &sent, &err);
-    cancel_free(soon);
-}
-
-static bool update_task(McpClient *c, void *caller, Value id, Value task, Heap *heap, Cancel *cancel, Error *err) {
-    Value answers, out;
-    bool sent = false;
-    Dict *d = dict_new(heap, 2, err);
-    return d && answer_all(c, caller, client_member(task, "inputRequests"), heap, cancel, &answers, err) && put(heap, d, "taskId", id, err)
-           && put(heap, d, "inputResponses", answers, err) && plain(c, STR("tasks/update"), value_from_object(d), caller, cancel, heap, &out, &sent, err);
-}
-
-/* Both forms: the handle's `result` is in tasks/get (stateless), or is asked for by tasks/result (2025-11-25), which also waits while
- * the server asks. */
-static bool follow_task(McpClient *c, Value task, void *caller, Cancel *cancel, Heap *heap, Value *out, Error *err) {
-    Value id = client_member(task, "taskId"), params;
-    bool sent = false, modern = mcp_stateless(c->version), ok = true;
-    Dict *d = dict_new(heap, 1, err);
-    if (!value_is_string(id)) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " gave a task without an id", STR_ARG(c->config.server->name));
-    if (!d || !put(heap, d, "taskId", id, err)) return false;
-    params = value_from_object(d);
-    while (ok) {
-        Str status = client_text(task, "status");
-        bool asks = str_eq(status, STR("input_required")), done = str_eq(status, STR("completed")) || str_eq(status, STR("failed")) || str_eq(status, STR("cancelled"));
-        if (!modern && (asks || done)) return plain(c, STR("tasks/result"), params, caller, cancel, heap, out, &sent, err);
-        if (done && value_is_dict(client_member(task, "result"))) return *out = client_member(task, "result"), true;
-        if (done && value_is_dict(client_member(task, "error")))
-            return server_error(c, client_text(client_member(task, "error"), "message"), 0, err);
-        if (done) return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(status));
-        if (asks) ok = update_task(c, caller, id, task, heap, cancel, err);
-        ok = ok && cancel_sleep(cancel, poll_ms(task) * 1000000, err) && plain(c, STR("tasks/get"), params, caller, cancel, heap, &task, &sent, err);
-    }
-    if (!cancel_check(cancel, NULL)) cancel_task(c, params, heap);
-    return false;
 }
 
 bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, Value *out, bool *sent, Error *err) {
@@ -333,11 +271,11 @@ bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Ca
             listed = true;
             continue;
         }
-        if (m.kind == RPC_ERROR) return server_error(c, m.message, m.code, err);
+        if (m.kind == RPC_ERROR) return client_error(c, m.message, m.code, err);
         Str type = client_text(m.result, "resultType");
-        if (str_eq(type, STR("task"))) return follow_task(c, m.result, caller, cancel, heap, out, err);
+        if (str_eq(type, STR("task"))) return client_task_follow(c, m.result, caller, cancel, heap, out, err);
         if (c->version == MCP_2025_11_25 && value_is_dict(client_member(m.result, "task")))
-            return follow_task(c, client_member(m.result, "task"), caller, cancel, heap, out, err);
+            return client_task_follow(c, client_member(m.result, "task"), caller, cancel, heap, out, err);
         if (!str_eq(type, STR("input_required"))) return *out = m.result, true;
         if (!add_inputs(c, caller, params, m.result, heap, cancel, &params, err)) return false;
     }

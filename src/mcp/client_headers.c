@@ -42,7 +42,8 @@ typedef struct Reading { Str tool; Str path[DEPTH_MAX]; size_t depth; HeaderRule
 static void add_rule(Reading *r, Value property, Str name) {
     Str type = client_text(property, "type");
     if (!is_token(name)) r->wrong = "its name is no header name";
-    else if (!str_eq(type, STR("string")) && !str_eq(type, STR("integer")) && !str_eq(type, STR("boolean"))) r->wrong = "it stands at a type that is not string, integer or boolean";
+    else if (!str_eq(type, STR("string")) && !str_eq(type, STR("integer")) && !str_eq(type, STR("boolean")))
+        r->wrong = "it stands at a type that is not string, integer or boolean";
     else if (r->n++ == RULES_MAX) r->wrong = "there are too many";
     for (HeaderRule *o = r->found; o && !r->wrong; o = o->next)
         if (strlen(o->header) == name.n && strncasecmp(o->header, name.at, name.n) == 0) r->wrong = "two have the same name";

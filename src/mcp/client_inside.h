@@ -1,6 +1,7 @@
 /* For the files of the client: what one connection holds, and how messages travel.
  *
- *     client.c           a request: its message, its answer, input_required, tasks
+ *     client.c           a request: its message, its answer, input_required
+ *     client_task.c      a request that becomes a task
  *     client_take.c      whatever comes from the server: answers matched by id, questions, notifications
  *     client_list.c      pages, and what may be kept of them
  *     client_headers.c   parameters that a URL's server wants as headers too (x-mcp-header)
@@ -47,7 +48,7 @@ typedef struct ClientKept { Str method; Buf json; int64_t until_ns; } ClientKept
 
 struct McpClient {
     McpClientConfig config;
-    McpVersion version;                  /* MCP_NONE: not negotiated yet */
+    _Atomic McpVersion version;          /* MCP_NONE: not negotiated yet; written while it is negotiated, when the reader reads already */
     const ClientTransport *transport;
     void *wire;                          /* of the transport */
     Heap *heap;                          /* of `offers`, frozen */
@@ -78,6 +79,13 @@ bool client_capabilities(const McpClient *c, Heap *heap, Value *out, Error *err)
 bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
 Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
 Str client_text(Value dict, const char *key);                /* empty: none */
+
+bool client_error(const McpClient *c, Str message, int64_t code, Error *err);    /* what the server said; always false */
+/* {key: {method, params}} → {key: result}. A question that is refused ends the request. */
+bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Cancel *cancel, Value *out, Error *err);
+
+/* client_task.c */
+bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, Heap *heap, Value *out, Error *err);
 
 /* client_take.c. `of`: the request on whose answer it came (HTTP), else NULL. */
 void client_take(McpClient *c, Str text, Pending *of);

@@ -103,7 +103,8 @@ static bool set_program(Server *s, Error *err) {
 
 static bool configure(Server *s, Error *err) {
     if (s->configured) return true;
-    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .program = s->all->config.program, .log = runtime_log(s->all->rt), .redact = runtime_redactor(s->all->rt) };
+    s->config = (McpClientConfig){ .server = s->def, .version = s->all->config.version, .program = s->all->config.program,
+                                  .log = runtime_log(s->all->rt), .redact = runtime_redactor(s->all->rt) };
     servers_answers(s, &s->config.answers);
     pthread_mutex_lock(&s->lock);
     bool ok = s->def->url.n ? set_url(s, err) : set_program(s, err);
