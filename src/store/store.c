@@ -241,6 +241,7 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
 
 void store_close(Store *s) {
     if (!s) return;
+    store_gather_free(s->gather);
     for (int i = 0; i < SQL_COUNT; i++) s->api->finalize(s->kept[i]);
     if (s->db) s->api->close_v2(s->db);
     if (s->lease_fd >= 0) close(s->lease_fd);
