@@ -160,12 +160,16 @@ void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
 }
 
 void serve_notify(McpRequest *q, Str method, Value params) {
-    Flight *f = (Flight *)q;
-    if (!q->link || atomic_load(&f->quiet)) return;
-    Buf out = { 0 };                                         /* progress may come from another thread than the answer */
+    pthread_mutex_lock(&q->peer->lock);                      /* it may come from another thread than the one that parks the request, or answers it */
+    McpLink *link = atomic_load(&((Flight *)q)->quiet) ? NULL : q->link;
+    if (link) mcp_link_keep(link);
+    pthread_mutex_unlock(&q->peer->lock);
+    if (!link) return;
+    Buf out = { 0 };
     rpc_write_notification(&out, method, params);
-    q->link->send(q->link, buf_str(&out), false);
+    link->send(link, buf_str(&out), false);
     buf_clear(&out);
+    mcp_link_release(link);
 }
 
 /* ---- waiting for the client ---- */
@@ -205,10 +209,10 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void serve_wait(McpRequest *q) {
-    if (((Flight *)q)->crewed) crew_wait(q->server->crew);
+bool serve_wait(McpRequest *q, Error *err) {
+    return !((Flight *)q)->crewed || crew_wait(q->server->crew, q->peer) || error_set(err, ERR_LIMIT, "%d requests wait for answers already: try again later", CREW_WAITING_MAX);
 }
 
 void serve_go_on(McpRequest *q) {
-    if (((Flight *)q)->crewed) crew_go_on(q->server->crew);
+    if (((Flight *)q)->crewed) crew_go_on(q->server->crew, q->peer);
 }

@@ -103,7 +103,7 @@ static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion versi
 static void hand_to_crew(McpServer *s, Flight *f) {
     if (!f) return;
     f->crewed = true;
-    crew_add(s->crew, peer_work, f);
+    crew_add(s->crew, f->q.peer, peer_work, f);
 }
 
 /* ---- batches ---- */
