@@ -66,7 +66,8 @@ static void two_jobs_wake_two_threads(void **state) {
         Crew *c = crew_new(4);
         Visit one = plain(c, &first, &owner), pair[] = { plain(c, &both, &owner), plain(c, &both, &owner) };
         crew_add(c, &owner, visit, &one);
-        let_in(&first, 1);                                   /* its thread has nothing to do now */
+        let_in(&first, 1);
+        nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);          /* its thread looks for work now, most likely: that is the case that is meant */
         for (int i = 0; i < 2; i++) crew_add(c, &owner, visit, &pair[i]);
         assert_true(come(&both, 2));
         let_in(&both, 2);
