@@ -7,7 +7,7 @@
 #include "mcp/peer.h"
 #include "value/int.h"
 
-enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 1000 };
+enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 1000, BYTES_MAX = 512 << 20, SMALL = 64 << 10 };
 
 /* ---- memory ---- */
 
@@ -62,6 +62,12 @@ static Flight *find(McpPeer *p, Value id) {
     return NULL;
 }
 
+/* Large requests of some clients must not keep out the small ones of others. */
+static bool has_room(const McpServer *s, size_t bytes) {
+    size_t most = s->config.bytes_max ? s->config.bytes_max : BYTES_MAX, now = atomic_load(&s->bytes);
+    return now == 0 || now + bytes <= (bytes > SMALL ? most : 2 * most);
+}
+
 static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
     if (f->quick) return true;
@@ -69,7 +75,7 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
     if (p->bytes && p->bytes + f->bytes > PEER_BYTES_MAX)
         return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
-    return true;
+    return has_room(p->server, f->bytes) || error_set(err, ERR_LIMIT, "the server is busy with large requests of other clients: try again later");
 }
 
 FlightEntry flight_enter(Flight *f, Error *err) {
@@ -84,6 +90,7 @@ FlightEntry flight_enter(Flight *f, Error *err) {
         p->flights = f;
         p->n_flights++;
         p->bytes += f->bytes;
+        atomic_fetch_add(&p->server->bytes, f->bytes);
     }
     pthread_mutex_unlock(&p->lock);
     return e;
@@ -100,6 +107,7 @@ static void leave(Flight *f) {
 
 /* The peer may be gone as soon as it knows that nothing is under way. */
 static void told(McpPeer *p, size_t bytes) {
+    atomic_fetch_sub(&p->server->bytes, bytes);
     pthread_mutex_lock(&p->lock);
     p->n_flights--;
     p->ended++;
@@ -199,6 +207,7 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     McpPeer *p = q->peer;
     Error err;
     pthread_mutex_lock(&p->lock);
+    q->progress = VALUE_GONE;
     bool ok = value_copy_all_into(q->heap, as->id, &q->id, &err) && (value_is_gone(as->progress) || value_copy_all_into(q->heap, as->progress, &q->progress, &err));
     f->listed = ok;
     g->listed = false;

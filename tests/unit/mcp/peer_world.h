@@ -84,7 +84,7 @@ static const char loud[] = "---\nscript: |\n  def run(args):\n      log.debug(\"
 static const char job[] = "---\nasync: true\nscript: |\n  def run(args):\n      sleep(30)\n      return \"done\"\n---\nTakes long.\n";
 static const char wish[] = "---\nasync: true\nscript: |\n  def run(args):\n      return ask(\"What?\")[\"action\"]\n---\nAsks.\n";
 
-static inline void open_world(World *w, const char *settings) {
+static inline void open_world_with(World *w, const char *settings, size_t bytes_max) {
     Error err = { 0 };
     Problems problems = { 0 };
     w->tree = tree_new();
@@ -94,13 +94,15 @@ static inline void open_world(World *w, const char *settings) {
     tree_text(&w->tree, ".harness/tools/loud.md", loud);
     tree_text(&w->tree, ".harness/tools/job.md", job);
     tree_text(&w->tree, ".harness/tools/wish.md", wish);
-    McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1.2.3" };
+    McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1.2.3", .bytes_max = bytes_max };
     if (!mcp_server_new(&config, &w->server, &problems, &err)) fail_msg("%s %s", err.msg, problems.n ? str_dup(problems.at[0].message) : "");
     problems_clear(&problems);
     box_init(&w->box);
     w->peer = mcp_peer_new(w->server, &(McpPeerConfig){ .general = &w->box.link, .one_link = true }, &err);
     assert_non_null(w->peer);
 }
+
+static inline void open_world(World *w, const char *settings) { open_world_with(w, settings, 0); }
 
 static inline void close_world(World *w) {
     mcp_server_close(w->server, 0);

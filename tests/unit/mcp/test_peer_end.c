@@ -60,10 +60,42 @@ static void questions_are_bounded(void **state) {
     close_world(&w);
 }
 
+/* A call that sleeps, with so many bytes that nobody reads. */
+static void send_large(McpPeer *p, McpLink *link, size_t n) {
+    Buf text = { 0 };
+    buf_add(&text, STR("{\"jsonrpc\":\"2.0\",\"id\":\"large\",\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"," META ",\"more\":\""));
+    for (size_t i = 0; i < n; i++) buf_add_char(&text, 'x');
+    buf_add(&text, STR("\"}}"));
+    mcp_peer_take(p, buf_str(&text), MCP_NONE, link);
+    buf_clear(&text);
+}
+
+static void large_requests_keep_no_small_ones_out(void **state) {
+    (void)state;
+    World w;
+    Error err = { 0 };
+    open_world_with(&w, "---\n---\n", 300 << 10);
+    McpPeer *other = mcp_peer_new(w.server, &(McpPeerConfig){ .general = &w.box.link, .one_link = true }, &err);
+    assert_non_null(other);
+    send_large(w.peer, &w.box.link, 200 << 10);
+    send_large(other, &w.box.link, 200 << 10);
+    expect_part(&w, "busy with large requests of other clients");
+    mcp_peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"small\"}," META "}}"), MCP_NONE,
+                  &w.box.link);
+    expect_part(&w, "\"text\":\"small\"");
+    mcp_peer_close(w.peer, 0);
+    free(box_take(&w.box, 1));
+    send_large(other, &w.box.link, 200 << 10);               /* there is room again */
+    mcp_peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"large\"}}"), MCP_NONE, NULL);
+    peer_drain(other, 20000);
+    assert_int_equal(w.box.lines, 0);
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_outlives_no_peer), cmocka_unit_test(a_question_of_a_task_outlives_no_peer), cmocka_unit_test(a_peer_with_a_task_is_not_idle),
-        cmocka_unit_test(questions_are_bounded),
+        cmocka_unit_test(questions_are_bounded), cmocka_unit_test(large_requests_keep_no_small_ones_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
