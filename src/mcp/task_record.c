@@ -46,7 +46,7 @@ void task_record_purge(struct McpTasks *l) {
     int64_t now = clock_wall_ns();
     for (McpTask *t = l->first, *next; t; t = next) {
         next = t->next;
-        if (!task_record_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
+        if (!t->inner[0] || !task_record_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
         task_record_unlink(l, t);
         task_record_free(t);
     }
