@@ -62,6 +62,7 @@ static bool set_url(Server *s, Error *err) {
     OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
                       .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
     s->config.http = runtime_client(rt);
+    oauth_free(s->oauth);                                 /* of an earlier try that went wrong further on */
     s->oauth = oauth_new(&o, err);
     if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!set_headers(s, err)) return false;
@@ -197,7 +198,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
     if (ok) {
         Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
         pthread_mutex_lock(&s->lock);
-        if (words && value_is_string(*words)) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        if (words && value_is_string(*words) && !str_eq(s->instructions, str_sub(value_str(*words), 0, 16384))) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
         servers_apply(s, tools);
         s->listed = true;
         servers_save(s);
