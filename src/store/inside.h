@@ -46,7 +46,8 @@ struct Store {
     sqlite3_stmt *kept[SQL_COUNT];
     int lease_fd;                        /* -1: none here, pid and start time must do */
     bool sync_full;
-    StoreTail *tail;                     /* NULL: each event is committed at once */
+    _Atomic(StoreTail *) tail;           /* events on their way; NULL: there is none, each is committed at once */
+    bool tail_tried;
 };
 
 /* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t. They must stay
@@ -83,6 +84,7 @@ bool store_lease_sure(Store *s, Str name);                   /* the same, false 
 void store_lease_drop(Store *s, Str run);
 
 /* store_tail.c */
+void store_tail_start(Store *s);                             /* where that is possible; the lock is held */
 bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err);   /* !*fits: too large, all before it is in the database */
 bool store_tail_flush(Store *s, Error *err);                 /* true also when nothing is gathered. Not inside of a transaction */
 void store_tail_recover(Store *s);

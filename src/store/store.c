@@ -19,7 +19,8 @@ static bool state_home(Buf *out, Error *err) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return buf_add(out, str_from(state)), true;
     if (home && home[0] == '/') return buf_add_fmt(out, "%s/.local/state", home), true;
-    return error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
 }
 
 bool store_default_path(Str project_root, Buf *out, Error *err) {

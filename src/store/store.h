@@ -14,10 +14,6 @@ bool store_default_path(Str project_root, Buf *out, Error *err);
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
 void store_close(Store *s);                                  /* and with it all its leases; NULL is fine */
 const char *store_path(const Store *s);
-/* From here on events are gathered in a file beside the database, as safe from the death of the process, and committed many at a time:
- * other processes see them some milliseconds later. Before the first event; without effect with sync_full, without file locks, and where
- * another process does so already. */
-void store_gather(Store *s);
 
 /* Runs. A run is leased while it lives: by a lock that ends with the process, and by pid, start time and boot for those who ask
  * who has it. status: running, or what store_run_end was told; the list says "interrupted" of a running one whose process is
@@ -30,7 +26,11 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
-EventSink store_event_sink(Store *s);                        /* borrows s; each event is committed, or gathered, when it returns */
+EventSink store_event_sink(Store *s);                        /* borrows s; each event is committed when it returns */
+/* Borrows s; each event stands in a file beside the database when it returns, as safe from the death of the process, and is committed some
+ * milliseconds later, many at once. With sync_full, without file locks, and where another process does so already: as above. */
+EventSink store_event_sink_later(Store *s);
+bool store_settle(Store *s, Error *err);                     /* what such sinks were given is committed now */
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
 
 /* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get replaces what *out holds; a key

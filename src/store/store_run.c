@@ -75,8 +75,11 @@ static StoreRun run_of(const StoreQuery *q) {
 
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot "
-                                 "FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
+    /* A run that has not ended, or was interrupted, has its counts in its events only. */
+    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns,"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'turn.started' AND depth = 0), turns),"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started'), tool_calls),"
+                                 " usage, pid, pid_start, boot FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreRun run = run_of(&q);
@@ -111,9 +114,6 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
 
 static bool event_write(void *self, const Event *e, Error *err) {
     Store *s = self;
-    bool fits = false;
-    if (s->tail && !store_tail_add(s, e, &fits, err)) return false;
-    if (fits) return true;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
     bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
@@ -121,7 +121,23 @@ static bool event_write(void *self, const Event *e, Error *err) {
     return store_unlock(s, store_end(&q, ok));
 }
 
+static bool event_write_later(void *self, const Event *e, Error *err) {
+    Store *s = self;
+    bool fits = false;
+    if (s->tail && !store_tail_add(s, e, &fits, err)) return false;
+    return fits || event_write(self, e, err);
+}
+
 EventSink store_event_sink(Store *s) { return (EventSink){ event_write, NULL, s }; }
+
+EventSink store_event_sink_later(Store *s) {
+    store_lock(s);
+    store_tail_start(s);
+    store_unlock(s, true);
+    return (EventSink){ event_write_later, NULL, s };
+}
+
+bool store_settle(Store *s, Error *err) { return store_tail_flush(s, err); }
 
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
     if (!store_tail_flush(s, err)) return false;

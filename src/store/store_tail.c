@@ -42,6 +42,7 @@ struct StoreTail {
     Error failed;                        /* of the last flush */
     Half *half;                          /* two, in the file */
     pthread_t thread;
+    Store *store;
 };
 
 static char *tail_path(const Store *s) {
@@ -138,8 +139,7 @@ bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err) {
 }
 
 static void *carry(void *arg) {
-    Store *s = arg;
-    StoreTail *t = s->tail;
+    StoreTail *t = arg;
     pthread_mutex_lock(&t->lock);
     while (!t->over) {
         t->idle = t->failed.kind == ERR_NONE && !atomic_load_explicit(&t->half[t->active].used, memory_order_relaxed);
@@ -150,7 +150,7 @@ static void *carry(void *arg) {
         int64_t until = clock_mono_ns() + (t->failed.kind == ERR_NONE ? TICK_NS : AGAIN_NS);
         pthread_cond_timedwait(&t->changed, &t->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
         pthread_mutex_unlock(&t->lock);
-        store_tail_flush(s, NULL);
+        store_tail_flush(t->store, NULL);
         pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
@@ -185,34 +185,29 @@ void store_tail_recover(Store *s) {
     free(path);
 }
 
-static bool start(Store *s) {
+static bool start(StoreTail *t) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = !fault_hit() && pthread_create(&s->tail->thread, NULL, carry, s) == 0;
+    bool ok = !fault_hit() && pthread_create(&t->thread, NULL, carry, t) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ok;
 }
 
-static void end(Store *s, bool done) {
+static void end(StoreTail *t, bool done) {
+    Store *s = t->store;
     char *path = tail_path(s);
     if (done && path) unlink(path);
     free(path);
-    munmap(s->tail->half, 2 * sizeof *s->tail->half);
-    pthread_mutex_destroy(&s->tail->lock);
-    pthread_cond_destroy(&s->tail->changed);
-    free(s->tail);
-    s->tail = NULL;
+    munmap(t->half, 2 * sizeof *t->half);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->changed);
+    free(t);
     store_lease_drop(s, lease);
 }
 
-void store_gather(Store *s) {
-    char *path = tail_path(s);
-    if (!path || s->tail || s->sync_full || !store_lease_sure(s, lease)) return free(path);
-    Half *half = map_file(path, true);
-    free(path);
-    if (!half) return store_lease_drop(s, lease);
-    StoreTail *t = s->tail = mem_zero(1, sizeof *t);
+static StoreTail *tail_new(Store *s, Half *half) {
+    StoreTail *t = mem_zero(1, sizeof *t);
     pthread_condattr_t mono;
     pthread_condattr_init(&mono);
     pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
@@ -220,8 +215,23 @@ void store_gather(Store *s) {
     pthread_cond_init(&t->changed, &mono);
     pthread_condattr_destroy(&mono);
     t->half = half;
+    t->store = s;
+    return t;
+}
+
+/* Tried once, before the first event that may go this way: nobody finds one that is not ready. */
+void store_tail_start(Store *s) {
+    if (s->tail_tried) return;
+    s->tail_tried = true;
+    if (s->sync_full || !store_lease_sure(s, lease)) return;
+    char *path = tail_path(s);
+    Half *half = path ? map_file(path, true) : NULL;
+    free(path);
+    if (!half) return store_lease_drop(s, lease);
+    StoreTail *t = tail_new(s, half);
     bool ok = take_in(s, half, NULL);
-    if (!ok || !start(s)) end(s, ok);
+    if (ok && start(t)) s->tail = t;
+    else end(t, ok);
 }
 
 void store_tail_close(Store *s) {
@@ -232,5 +242,5 @@ void store_tail_close(Store *s) {
     pthread_cond_signal(&t->changed);
     pthread_mutex_unlock(&t->lock);
     pthread_join(t->thread, NULL);
-    end(s, store_tail_flush(s, NULL));
+    end(t, store_tail_flush(s, NULL));
 }

@@ -362,10 +362,7 @@ Store *runtime_store(Runtime *rt, Error *err) {
     if (!rt->state) return NULL;
     RuntimeShared *all = rt->shared;
     pthread_mutex_lock(&all->lock);
-    if (!all->store) {
-        if (!store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
-        else if (rt->config.gather) store_gather(all->store);
-    }
+    if (!all->store && !store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
     Store *s = all->store;
     pthread_mutex_unlock(&all->lock);
     return s;

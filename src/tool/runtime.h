@@ -35,7 +35,6 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool lenient, strict;
     const char *state;                   /* path of the database; NULL: HARNESS_STATE, else the place agents.md names */
     bool ephemeral;                      /* no store */
-    bool gather;                         /* many small calls: their events are gathered (store_gather) */
     bool own_process;                    /* the program, not an embedder: restrain it after loading */
     const char *const *writable;         /* own_process: more places it must be able to write; NULL-terminated, or NULL */
     bool yes;                            /* --yes */

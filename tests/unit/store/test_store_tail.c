@@ -29,14 +29,14 @@ static void place_close(Place *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW
 static Store *must_open(Place *p, bool gather) {
     Store *s = NULL;
     if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
-    if (gather) store_gather(s);
+    if (gather) store_event_sink_later(s);
     return s;
 }
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
 static bool write_event(Store *s, const char *run, uint64_t seq, Str data, Error *err) {
-    EventSink sink = store_event_sink(s);
+    EventSink sink = store_event_sink_later(s);
     Event e = { .seq = seq, .time_ns = (int64_t)seq * 10, .run = str_from(run), .agent = STR("main"), .depth = 2, .type = STR("log"), .data = data };
     return sink.write(sink.self, &e, err);
 }
@@ -117,7 +117,7 @@ static void killed_at(Place *p, uint64_t n) {
     if (pid == 0) {
         Store *s = NULL;
         if (!store_open(p->path, false, &s, &p->err)) _exit(1);
-        store_gather(s);
+        store_event_sink_later(s);
         for (uint64_t i = 1; i <= n; i++) if (!write_event(s, "r", i, STR("{}"), &p->err)) _exit(2);
         raise(SIGKILL);
     }
@@ -170,7 +170,7 @@ static void test_synced_at_once(void **state) {
     Store *s = NULL;
     place_open(&p);
     assert_true(store_open(p.path, true, &s, &p.err));
-    store_gather(s);
+    store_event_sink_later(s);
     assert_false(there(p.tail));                                             /* a power loss would take it */
     store_close(s);
     place_close(&p);
