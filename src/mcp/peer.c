@@ -126,7 +126,7 @@ bool mcp_peer_idle(McpPeer *p) {
     bool idle = p->n_flights == 0;
     for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) idle = idle && p->runs[i]->users == 0;      /* a task of it works */
     pthread_mutex_unlock(&p->lock);
-    return idle;
+    return idle && !serve_tasks_working(p);
 }
 
 static void fire_all(McpPeer *p) {

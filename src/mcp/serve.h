@@ -20,7 +20,6 @@ typedef struct McpRequest {
     int level;                           /* least level of log messages about this one: McpLevel; MCP_LEVEL_OFF: none */
     Cancel *cancel;                      /* fires when the client cancels, the peer closes, or the run is stopped */
     McpLink *link;                       /* NULL: none, or parked */
-    struct McpInput *input;              /* questions to the client: serve_input.c */
 
     /* Filled by the method: `result`, or `text` instead. resultType, ttlMs and the like are added by the caller. */
     Value result;                        /* a dict */

@@ -80,6 +80,15 @@ bool serve_tasks_known(McpPeer *p, Str id) {
     return known;
 }
 
+bool serve_tasks_working(McpPeer *p) {
+    struct McpTasks *l = task_record_list(p);
+    bool working = false;
+    pthread_mutex_lock(&l->lock);
+    for (McpTask *t = l->first; t && !working; t = t->next) working = !task_record_over(t);
+    pthread_mutex_unlock(&l->lock);
+    return working;
+}
+
 /* ---- in the protocol's form ---- */
 
 static void add_time(Buf *out, const char *key, int64_t ns) {
