@@ -177,6 +177,8 @@ void http_admit(void *http, ServerRequest *q) {
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "the header Host names no name of this server: start it with --host NAME to add one");
     else if (server_count_header(q, STR("Origin")) > 1 || (origin.n && !http_origin_allowed(h, origin)))
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "this origin is not allowed: start the server with --origin ORIGIN to allow it");
+    else if (server_count_header(q, STR("Authorization")) > 1)
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Authorization is there more than once");
     else if (is_metadata(path) && serve_auth_has_server(h->auth)) reply_metadata(h, q);
     else if (!str_eq(path, STR("/mcp")))
         http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is nothing here: the server is at /mcp");
