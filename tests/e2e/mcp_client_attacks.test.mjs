@@ -101,29 +101,51 @@ describe('the approval of an entry', options, () => {
   });
 });
 
-test('more headers than there is room for are an error', async t => {
+// A stateless server at a URL: `answer(message, request, response)` deals with tools/call.
+async function serve(t, schema, answer) {
   const http = createServer((request, response) => {
     let body = '';
     request.on('data', piece => { body += piece; });
     request.on('end', () => {
       const m = JSON.parse(body || '{}');
-      const schema = { type: 'object', properties: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, { type: 'string', 'x-mcp-header': `P${i}` }])) };
       const result = { 'server/discover': { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
-        'tools/list': { resultType: 'complete', tools: [{ name: 'work', inputSchema: schema }], ttlMs: 0, cacheScope: 'private' },
-        'tools/call': { resultType: 'complete', content: [{ type: 'text', text: `${Object.keys(request.headers).filter(h => h.startsWith('mcp-param-')).length} of them` }] } }[m.method];
+        'tools/list': { resultType: 'complete', tools: [{ name: 'work', inputSchema: schema }], ttlMs: 0, cacheScope: 'private' } }[m.method];
+      if (!result) return answer(m, request, response);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, result }));
     });
   });
   await new Promise(done => http.listen(0, '127.0.0.1', done));
   t.after(() => { http.closeAllConnections(); http.close(); });
-  const args = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, 'v'])));
-  const call = n => start(['mcp', 'call', `http://127.0.0.1:${http.address().port}/mcp`, 'work', args, '--ephemeral', ...Array.from({ length: n }, (_, i) => ['--header', `X-${i}: v`]).flat()],
-    { cwd: folder(t) });
-  assert.equal((await call(32)).stdout, '60 of them\n');
-  const many = await call(128);
-  assert.equal(many.status, 1, JSON.stringify(many));
-  assert.match(many.stderr, /has more than 32 headers/);
+  return `http://127.0.0.1:${http.address().port}/mcp`;
+}
+
+describe('a server at a URL', options, () => {
+  test('more headers than there is room for are an error', async t => {
+    const all = value => Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, value(i)]));
+    const url = await serve(t, { type: 'object', properties: all(i => ({ type: 'string', 'x-mcp-header': `P${i}` })) }, (m, request, response) => {
+      const n = Object.keys(request.headers).filter(h => h.startsWith('mcp-param-')).length;
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: { resultType: 'complete', content: [{ type: 'text', text: `${n} of them` }] } }));
+    });
+    const call = n => start(['mcp', 'call', url, 'work', JSON.stringify(all(() => 'v')), '--ephemeral', ...Array.from({ length: n }, (_, i) => ['--header', `X-${i}: v`]).flat()],
+      { cwd: folder(t) });
+    assert.equal((await call(32)).stdout, '60 of them\n');
+    const many = await call(128);
+    assert.equal(many.status, 1, JSON.stringify(many));
+    assert.match(many.stderr, /has more than 32 headers/);
+  });
+
+  test('an error without end is not kept', async t => {
+    const url = await serve(t, { type: 'object' }, (m, request, response) => {
+      response.writeHead(500);
+      const more = () => { while (!response.destroyed && response.write(Buffer.alloc(1 << 20, 'x'))) {} };
+      response.on('drain', more);
+      more();
+    });
+    const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /the response is over 10485760 bytes/);
+  });
 });
 
 test('a question on a terminal is shown as what it is', async t => {
