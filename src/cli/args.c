@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/command_flags.h"
 
 enum { CANDIDATES_MAX = 64, NAME_MAX_TEXT = 64 };
 
@@ -34,7 +35,7 @@ static bool unknown_command(const Args *a, const char *word, Error *err) {
 static bool unknown_flag(const Args *a, const char *word, Error *err) {
     Str names[CANDIDATES_MAX];
     size_t n = 0;
-    const Flag *lists[] = { a->command ? a->command->flags : NULL, command_global_flags };
+    const Flag *lists[] = { a->command ? a->command->flags : NULL, command_flags_global };
     for (size_t l = 0; l < 2; l++)
         for (const Flag *f = lists[l]; f && f->name && n < CANDIDATES_MAX; f++) names[n++] = str_from(f->name);
     Str name = { word, strcspn(word, "=") };
@@ -82,7 +83,7 @@ static bool take_flag(Args *a, const char *word, const char *next, bool *used, E
     bool is_long = word[1] == '-';
     size_t n = is_long ? strcspn(word, "=") : 2;
     const Flag *flag = command_flag(a->command ? a->command->flags : NULL, word, n);
-    if (!flag) flag = command_flag(command_global_flags, word, n);
+    if (!flag) flag = command_flag(command_flags_global, word, n);
     if (!flag) return unknown_flag(a, word, err);
 
     const char *value = NULL;

@@ -1,173 +1,6 @@
 #include "cli/command.h"
 #include <string.h>
-
-const Flag command_global_flags[] = {
-    { "--chdir", "-C", "DIR", NULL, "work in DIR" },
-    { "--config", "-c", "FILE", NULL, "use FILE as the project file ($HARNESS_CONFIG)" },
-    { "--json", NULL, NULL, NULL, "machine-readable output" },
-    { "--verbose", "-v", NULL, NULL, "log more (level debug)" },
-    { "--quiet", "-q", NULL, NULL, "log errors only" },
-    { "--log-level", NULL, "LEVEL", "debug|info|warn|error", "least level to log ($HARNESS_LOG_LEVEL)" },
-    { "--log-format", NULL, "FORMAT", "text|json", "how to log ($HARNESS_LOG_FORMAT)" },
-    { "--color", NULL, "WHEN", "auto|always|never", "colours on a terminal (also $NO_COLOR)" },
-    { "--help", "-h", NULL, NULL, "show help" },
-    { 0 },
-};
-
-static const Flag schema_test_flags[] = {
-    { "--remotes", NULL, "DIR", NULL, "DIR stands for http://localhost:1234/" },
-    { "--assert-format", NULL, NULL, NULL, "format is an assertion" },
-    { 0 },
-};
-
-static const Flag starlark_flags[] = {
-    { "--eval", "-e", "CODE", NULL, "run CODE; print an expression's value" },
-    { "--check", NULL, NULL, NULL, "parse and resolve only" },
-    { "--bench", NULL, NULL, NULL, "call each FN three times, print the best time" },
-    { "--allow-recursion", NULL, NULL, NULL, "functions may call themselves" },
-    { "--allow-while", NULL, NULL, NULL, "while loops" },
-    { "--allow-toplevel", NULL, NULL, NULL, "for, if and rebinding at top level" },
-    { 0 },
-};
-
-static const Flag validate_flags[] = {
-    { "--strict", NULL, NULL, NULL, "unknown keys are errors" },
-    { 0 },
-};
-
-static const Flag tools_flags[] = {
-    { "--format", NULL, "FORMAT", "openai|anthropic|mcp", "the schemas as a model or client gets them" },
-    { 0 },
-};
-
-static const Flag inspect_flags[] = {
-    { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
-    { 0 },
-};
-
-static const Flag call_flags[] = {
-    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
-    { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
-    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
-    { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
-    { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
-    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
-    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
-    { 0 },
-};
-
-static const Flag run_flags[] = {
-    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
-    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
-    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
-    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
-    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
-    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
-    { "--record", NULL, "FILE", NULL, "write requests and replies down" },
-    { "--replay", NULL, "FILE", NULL, "answer from a recording" },
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
-    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
-    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
-    { 0 },
-};
-
-static const Flag mcp_add_flags[] = {
-    { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
-    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
-    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
-    { 0 },
-};
-
-static const Flag mcp_approve_flags[] = {
-    { "--all", NULL, NULL, NULL, "every server of the project" },
-    { 0 },
-};
-
-#define MCP_PEER_FLAGS \
-    { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
-    { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as in harness.md" }
-
-static const Flag mcp_call_flags[] = {
-    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms, by their defaults, or not" },
-    MCP_PEER_FLAGS,
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
-    { 0 },
-};
-
-static const Flag mcp_tools_flags[] = {
-    MCP_PEER_FLAGS,
-    { 0 },
-};
-
-static const Flag mcp_serve_flags[] = {
-    { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
-    { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
-    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
-    { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
-    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
-    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
-    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
-    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
-    { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
-    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
-    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { 0 },
-};
-
-static const Flag context_flags[] = {
-    { "--agent", NULL, "AGENT", NULL, "of this agent" },
-    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
-    { 0 },
-};
-
-static const Flag sandbox_flags[] = {
-    { "--network", NULL, NULL, NULL, "open the network" },
-    { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
-    { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
-    { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
-    { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
-    { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
-    { "--explain", NULL, NULL, NULL, "the layers and, after a failure, what was denied" },
-    { 0 },
-};
-
-static const Flag test_flags[] = {
-    { "--junit", NULL, "FILE", NULL, "write the results to FILE, as JUnit XML" },
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
-    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" },
-    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { 0 },
-};
-
-static const Flag hooks_flags[] = {
-    { "--stats", NULL, NULL, NULL, "calls, blocks, failures and mean time of each" },
-    { 0 },
-};
-
-static const Flag help_flags[] = {
-    { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
-    { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
-    { 0 },
-};
+#include "cli/command_flags.h"
 
 const Command command_table[] = {
     {
@@ -196,7 +29,7 @@ const Command command_table[] = {
                 "content is a list of typed blocks, value what the tool returned. error, only of an\n"
                 "error: {class, step, rule, message}, class is repairable, retryable or fatal. provider is\n"
                 "the MCP server, task_id the background task that was started; both only then.",
-        .flags = call_flags, .run = command_call,
+        .flags = command_flags_call, .run = command_call,
     },
     {
         .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
@@ -213,7 +46,7 @@ const Command command_table[] = {
                  "their tokens. With --log-level debug the texts themselves.",
         .example = "harness context --agent reviewer",
         .json = "[{part, name, tokens, text}]",
-        .flags = context_flags, .run = command_context,
+        .flags = command_flags_context, .run = command_context,
     },
     {
         .name = "doctor", .operands = "",
@@ -231,7 +64,7 @@ const Command command_table[] = {
         .about = "Shows the list of commands, or all about one of them.",
         .example = "harness help json check\n"
                    "harness help --markdown > docs/reference/cli.md",
-        .flags = help_flags,
+        .flags = command_flags_help,
         .run = command_help,
     },
     {
@@ -246,7 +79,7 @@ const Command command_table[] = {
                 "\n"
                 "kind is starlark or command, on_error is block or allow, when is null for always.\n"
                 "With --stats: [{name, calls, blocks, errors, mean_us}]",
-        .flags = hooks_flags, .run = command_hooks,
+        .flags = command_flags_hooks, .run = command_hooks,
     },
     {
         .name = "init", .operands = "[NAME]", .max = 1,
@@ -277,7 +110,7 @@ const Command command_table[] = {
                 "async, confirm, agent, bundle, script, command, argv, env_passthrough, environment, folder,\n"
                 "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
                 "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
-        .flags = inspect_flags, .run = command_inspect,
+        .flags = command_flags_inspect, .run = command_inspect,
     },
     {
         .name = "json check", .operands = "FILE", .min = 1, .max = 1,
@@ -297,7 +130,7 @@ const Command command_table[] = {
         .example = "harness mcp add files -- node server.js .\n"
                    "harness mcp add wiki --url https://wiki.example/mcp --header \"X-Team: core\"",
         .json = "{server, file}",
-        .flags = mcp_add_flags, .run = command_mcp_add,
+        .flags = command_flags_mcp_add, .run = command_mcp_add,
     },
     {
         .name = "mcp approve", .operands = "[SERVER]", .max = 1,
@@ -307,7 +140,7 @@ const Command command_table[] = {
                  "listed is held until this. Shows what is approved: the entry, and the changes.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}], approved the text that is shown",
-        .flags = mcp_approve_flags, .run = command_mcp_approve,
+        .flags = command_flags_mcp_approve, .run = command_mcp_approve,
     },
     {
         .name = "mcp call", .operands = "SERVER|URL TOOL [JSON]", .min = 2, .max = 3,
@@ -318,7 +151,7 @@ const Command command_table[] = {
         .example = "harness mcp call files read_file '{\"path\": \"README.md\"}'\n"
                    "harness mcp call http://127.0.0.1:8080/mcp echo '{\"text\": \"hi\"}'",
         .json = "of a SERVER the result object, as call; of a URL the server's own result.",
-        .flags = mcp_call_flags, .run = command_mcp_call,
+        .flags = command_flags_mcp_call, .run = command_mcp_call,
     },
     {
         .name = "mcp list", .operands = "",
@@ -339,7 +172,7 @@ const Command command_table[] = {
         .example = "harness mcp request wiki resources/list\n"
                    "harness mcp request wiki prompts/get '{\"name\": \"summary\"}'",
         .json = "the server's result.",
-        .flags = mcp_tools_flags, .run = command_mcp_request,
+        .flags = command_flags_mcp_tools, .run = command_mcp_request,
     },
     {
         .name = "mcp serve", .operands = "",
@@ -348,7 +181,17 @@ const Command command_table[] = {
                  "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
                  "goes through the whole pipeline; confirmation is asked by elicitation.",
         .example = "harness mcp serve --http 127.0.0.1:8080",
-        .flags = mcp_serve_flags, .run = command_mcp_serve,
+        .flags = command_flags_mcp_serve, .run = command_mcp_serve,
+    },
+    {
+        .name = "mcp skill", .operands = "SERVER|URL URI", .min = 2, .max = 2,
+        .summary = "read a file of an MCP server's skill",
+        .about = "Prints a file of a skill, such as skill://NAME/SKILL.md, once it has the size and\n"
+                 "the digest that the server's list of skills gives for it, and SKILL.md its\n"
+                 "frontmatter. One that differs is not shown: exit status 1.",
+        .example = "harness mcp skill wiki skill://summary/SKILL.md",
+        .json = "{uri, text} or {uri, blob}.",
+        .flags = command_flags_mcp_tools, .run = command_mcp_skill,
     },
     {
         .name = "mcp tools", .operands = "SERVER|URL", .min = 1, .max = 1,
@@ -358,7 +201,7 @@ const Command command_table[] = {
         .example = "harness mcp tools files\n"
                    "harness mcp tools https://mcp.example/mcp --json",
         .json = "of a SERVER the tools as inspect shows them, with held; of a URL {protocol, server, tools}.",
-        .flags = mcp_tools_flags, .run = command_mcp_tools,
+        .flags = command_flags_mcp_tools, .run = command_mcp_tools,
     },
     {
         .name = "pull", .operands = "",
@@ -385,7 +228,7 @@ const Command command_table[] = {
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
                 "\n"
                 "One such line for each message. reason only when status is not completed.",
-        .flags = run_flags, .run = command_run,
+        .flags = command_flags_run, .run = command_run,
     },
     {
         .name = "runs", .operands = "",
@@ -403,7 +246,7 @@ const Command command_table[] = {
                  "the others the model learns that their outcome is unknown. RUN may be a prefix.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
-        .flags = run_flags, .run = command_runs_resume,
+        .flags = command_flags_run, .run = command_runs_resume,
     },
     {
         .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
@@ -425,7 +268,7 @@ const Command command_table[] = {
                  "after Ctrl-C.",
         .example = "harness sandbox -- make test\n"
                    "harness sandbox --allow-domain github.com --explain -- git fetch",
-        .flags = sandbox_flags, .run = command_sandbox,
+        .flags = command_flags_sandbox, .run = command_sandbox,
     },
     {
         .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
@@ -443,7 +286,7 @@ const Command command_table[] = {
                  "meta-schemas of 2020-12 are built in; nothing is fetched from a network.",
         .example = "harness schema test --remotes remotes tests/draft2020-12/*.json",
         .json = "{passed, failed, failures}",
-        .flags = schema_test_flags, .run = command_schema_test,
+        .flags = command_flags_schema_test, .run = command_schema_test,
     },
     {
         .name = "schema validate", .operands = "SCHEMA INSTANCE", .min = 2, .max = 2,
@@ -465,7 +308,7 @@ const Command command_table[] = {
                  "standard error and exits 1. json and math are predeclared.",
         .example = "harness starlark -e 'sorted([3, 1, 2])'\n"
                    "harness starlark --bench sieve.star run",
-        .flags = starlark_flags, .run = command_starlark,
+        .flags = command_flags_starlark, .run = command_starlark,
     },
     {
         .name = "test", .operands = "[FILE...]", .max = 1000,
@@ -480,7 +323,7 @@ const Command command_table[] = {
                 "\n"
                 "check is the key that did not hold, as in expect.tool_called. expected is empty when\n"
                 "the test itself is wrong or could not be run; got says why.",
-        .flags = test_flags, .run = command_test,
+        .flags = command_flags_test, .run = command_test,
     },
     {
         .name = "tools", .operands = "",
@@ -498,7 +341,7 @@ const Command command_table[] = {
                 "parameters is the JSON Schema; safety is what holds, declared and detected\n"
                 "together. title, category and icon are null when not given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
                 "are null for built-in tools. With --format, the schemas on one line.",
-        .flags = tools_flags, .run = command_tools,
+        .flags = command_flags_tools, .run = command_tools,
     },
     {
         .name = "validate", .operands = "",
@@ -514,7 +357,7 @@ const Command command_table[] = {
                 "\n"
                 "severity is error, warning or hint; hint may be null. The lists hold the objects of\n"
                 "`harness tools`, `hooks` and `agents`; they are empty when the project is not valid.",
-        .flags = validate_flags, .run = command_validate,
+        .flags = command_flags_validate, .run = command_validate,
     },
     {
         .name = "version", .operands = "",

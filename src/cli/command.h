@@ -31,7 +31,6 @@ typedef struct Command {
 
 extern const Command command_table[];
 extern const size_t command_count;
-extern const Flag command_global_flags[];
 
 const Command *command_find(const char *name);         /* by full name; NULL when there is none */
 bool command_is_group(const char *word);               /* does a two-word name start with it? */
@@ -52,6 +51,7 @@ int command_mcp_approve(Cli *cli);
 int command_mcp_call(Cli *cli);
 int command_mcp_list(Cli *cli);
 int command_mcp_request(Cli *cli);
+int command_mcp_skill(Cli *cli);
 int command_mcp_serve(Cli *cli);
 int command_mcp_tools(Cli *cli);
 int command_run(Cli *cli);

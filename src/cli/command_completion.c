@@ -1,5 +1,6 @@
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/command_flags.h"
 
 /* Appends the alternatives of "a|b|c" with blanks between them. */
 static void add_choices(Buf *out, const char *choices) {
@@ -86,15 +87,15 @@ static void add_bash(Buf *out) {
                      "_harness() {\n"
                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                      "    local name= words= flags=\""));
-    add_flag_words(out, command_global_flags);
+    add_flag_words(out, command_flags_global);
     buf_add(out, STR("\" i\n    COMPREPLY=()\n    case $prev in\n"));
-    add_sh_flag_values(out, command_global_flags);
+    add_sh_flag_values(out, command_flags_global);
     for (size_t i = 0; i < command_count; i++) add_sh_flag_values(out, command_table[i].flags);
     buf_add(out, STR("    esac\n"
                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                      "        case ${COMP_WORDS[i]} in\n"
                      "        "));
-    add_sh_valued(out, command_global_flags);
+    add_sh_valued(out, command_flags_global);
     for (size_t i = 0; i < command_count; i++) add_sh_valued(out, command_table[i].flags);
     buf_add(out, STR("--) break ;;\n"
                      "        -*) ;;\n"
@@ -181,7 +182,7 @@ static void add_fish_group(Buf *out, const char *group) {
 
 static void add_fish(Buf *out) {
     buf_add(out, STR("# fish completion for harness\n"));
-    add_fish_flags(out, command_global_flags, "");
+    add_fish_flags(out, command_flags_global, "");
     for_groups(out, add_fish_group);
     for (size_t i = 0; i < command_count; i++) add_fish_command(out, &command_table[i]);
 }

@@ -1,5 +1,6 @@
 /* harness --help: one screen. What belongs together shares a line; every command is named, here or in the last line. */
 #include <string.h>
+#include "cli/command_flags.h"
 #include "cli/help.h"
 
 enum { COLUMN = 36, WIDTH = 78 };
@@ -59,7 +60,7 @@ static void add_others(Buf *out) {
 
 static void add_flags(Buf *out) {
     size_t start = out->n;
-    for (const Flag *f = command_global_flags; f->name; f++) {
+    for (const Flag *f = command_flags_global; f->name; f++) {
         Buf one = { 0 };
         buf_add_fmt(&one, "%s%s%s%s%s", f->letter ? f->letter : "", f->letter ? ", " : "", f->name, f->value ? " " : "", f->value ? f->value : "");
         if (out->n - start + one.n + 2 > WIDTH) {

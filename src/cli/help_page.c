@@ -2,6 +2,7 @@
 #include "cli/help.h"
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/command_flags.h"
 
 static const char head[] =
     "# Command line\n\n"
@@ -56,7 +57,7 @@ static void add_json(Buf *out, Str text) {
 void help_page(Buf *out) {
     buf_add(out, str_from(head));
     buf_add(out, STR("## Global flags\n\nBefore or after the command.\n\n"));
-    add_flags(out, command_global_flags);
+    add_flags(out, command_flags_global);
     for (size_t i = 0; i < command_count; i++) {
         const Command *c = &command_table[i];
         buf_add_fmt(out, "## harness %s\n\n    harness %s%s%s [flags]\n\n%s\n\n", c->name, c->name, *c->operands ? " " : "",

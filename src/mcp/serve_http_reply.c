@@ -78,8 +78,8 @@ static long error_code(Str message) {
 
 int http_status_of(McpVersion version, Str message) {
     switch (error_code(message)) {
-    case RPC_PARSE: case RPC_INVALID_REQUEST: return 400;
-    case MCP_HEADER_MISMATCH: case MCP_MISSING_CAPABILITY: case MCP_UNSUPPORTED_VERSION: return mcp_stateless(version) ? 400 : 200;
+    case RPC_PARSE: case RPC_INVALID_REQUEST: case MCP_UNSUPPORTED_VERSION: return 400;
+    case MCP_HEADER_MISMATCH: case MCP_MISSING_CAPABILITY: return mcp_stateless(version) ? 400 : 200;
     case RPC_METHOD_NOT_FOUND: return mcp_stateless(version) ? 404 : 200;
     default: return 200;
     }

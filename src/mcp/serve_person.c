@@ -28,7 +28,23 @@ static void note_missing(RequestWay *r, const HostAsk *asks, size_t n) {
     }
 }
 
+/* Forms have lists from 2025-11-25 on. */
+static bool form_fits(McpVersion v, const HostAsk *a, Error *err) {
+    Value *fields = a->kind == HOST_ASK_FORM && value_is_dict(a->schema) ? dict_find_str(value_dict(a->schema), STR("properties")) : NULL;
+    Entry *e;
+    if (v >= MCP_2025_11_25 || !fields || !value_is_dict(*fields)) return true;
+    for (uint32_t i = 0; dict_next(value_dict(*fields), &i, &e);) {
+        Value *type = value_is_dict(e->value) ? dict_find_str(value_dict(e->value), STR("type")) : NULL;
+        if (type && value_is_string(*type) && str_eq(value_str(*type), STR("array")))
+            return error_set(err, ERR_SCRIPT, "field \"" STR_FMT "\" is a list: the client speaks " STR_FMT ", whose forms have none",
+                             STR_ARG(value_str(e->key)), STR_ARG(mcp_version_date(v)));
+    }
+    return true;
+}
+
 static bool inquire(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {
+    for (size_t i = 0; i < n; i++)
+        if (!form_fits(((RequestWay *)ctx)->q->version, &asks[i], err)) return false;
     note_missing(ctx, asks, n);
     return input_inquire(ctx, asks, n, heap, cancel, err);
 }

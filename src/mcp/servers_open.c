@@ -8,7 +8,8 @@
 #include "mcp/servers_inside.h"
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
-enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20 };
+enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20,
+       SERVER_CPU_SECONDS = 30 * 24 * 3600 };  /* the limit of a call is none for what serves many */
 
 /* ---- what it is started with ---- */
 
@@ -89,6 +90,7 @@ static bool set_program(Server *s, Error *err) {
     const char **env;
     size_t n;
     if (!runtime_rules(s->all->rt, &s->rules, err)) return false;
+    s->rules.cpu_seconds = SERVER_CPU_SECONDS;
     if (!s->def->network) s->rules.net = SANDBOX_NET_NONE;
     else if (s->rules.net == SANDBOX_NET_NONE) s->rules.net = SANDBOX_NET_OPEN;
     if (!(s->rules.read_roots = add_roots(s, s->rules.read_roots, s->def->read_roots, "read_roots", err))) return false;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { build, root, run, shell } from './harness.mjs';
-import { blocks, broken, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
+import { blocks, broken, clientOf, conversation, desk, fileOf, fits, links, pages, session, text } from './pages.mjs';
 
 const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
 const source = path => readFileSync(join(root, path), 'utf8');
@@ -64,7 +64,7 @@ test('blocks are of the kinds that are tried', () => {
     const markdown = text(page);
     for (const block of blocks(markdown)) {
       const where = `${page}:${block.line}`;
-      if (fileOf(block)) continue;
+      if (fileOf(block) || clientOf(block)) continue;
       assert.ok(['sh', 'terminal', 'text', 'mermaid'].includes(block.language), `${where}: a block is a file (file=PATH), a session (sh, terminal) or text, not ${block.language || 'nothing'}`);
       if (block.language === 'text') assert.doesNotMatch(block.body, /^\$ /m, `${where}: commands stand in sh blocks`);
       if (block.words.includes('norun'))
@@ -94,6 +94,16 @@ test('the man page names files that are there, and every command', () => {
   const man = source('docs/man/harness.1').replace(/\\-/g, '-').replace(/\\f[BIRP]/g, '');
   for (const command of commands()) assert.match(man, new RegExp(`\\b${command}\\b`), command);
   for (const [path] of man.matchAll(/\bdocs\/[\w/.-]+\.md\b/g)) assert.ok(existsSync(join(root, path)), path);
+});
+
+test('functions are in the files in which the tour says they are', () => {
+  const tour = text('README.md') + text('docs/internals/architecture.md');
+  const named = [...tour.matchAll(/`([a-z]\w+_\w+)`\s+\(`(src\/[\w/.]+)`/g)].map(([, name, file]) => [name, file]);
+  assert.ok(named.length > 5, `${named.length} names`);
+  assert.deepEqual(named.filter(([name, file]) => !new RegExp(`\\b${name}\\(`).test(source(file))), []);
+  for (const [file] of tour.matchAll(/\bsrc\/[\w/]+\.(?:[ch]|def)\b/g)) assert.ok(existsSync(join(root, file)), file);
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(e => e.isDirectory()).map(e => e.name);
+  assert.deepEqual(rooms.filter(room => !tour.includes(`| \`${room}/\` |`)), []);
 });
 
 test('every page is in the index', () => {

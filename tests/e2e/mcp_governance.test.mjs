@@ -32,7 +32,7 @@ const cases = {
   },
   'a hook changes the arguments': {
     files: { '.harness/tools/note.md': note,
-      '.harness/hooks/lower.md': hook('tool.pre', 'args = dict(payload["args"])\nargs["text"] = args["text"].lower()\nreturn modify({"args": args})') },
+      '.harness/hooks/lower.md': hook('tool.pre', 'payload = dict(payload)\npayload["args"] = {"text": payload["args"]["text"].lower()}\nreturn modify(payload)') },
     check: async ({ call }) => assert.equal(text(await call('note', { text: 'LOUD' })), 'noted loud'),
   },
   'a hook withholds a result': {
@@ -125,9 +125,9 @@ const cases = {
   },
   'secrets and redacted text reach no message': {
     files: { 'harness.md': '---\nsecrets: { API: { env: API_KEY } }\n---\n',
-      '.harness/tools/leak.md': tool('log.info("key is " + runtime["secrets.API"])\nprogress(1, 2, "with " + runtime["secrets.API"])\nreturn {"key": runtime["secrets.API"], "card": "4111-1111", "ok": True}',
+      '.harness/tools/leak.md': tool('log.info("key is " + runtime["secrets"]["API"])\nprogress(1, 2, "with " + runtime["secrets"]["API"])\nreturn {"key": runtime["secrets"]["API"], "card": "4111-1111", "ok": True}',
         'injected: [secrets.API]\nsafety: { redact: ["[0-9]{4}-[0-9]{4}"] }\n'),
-      '.harness/tools/fails.md': tool('fail("no luck with " + runtime["secrets.API"])', 'injected: [secrets.API]\n') },
+      '.harness/tools/fails.md': tool('fail("no luck with " + runtime["secrets"]["API"])', 'injected: [secrets.API]\n') },
     env: { API_KEY: secret },
     check: async ({ call, client, seen }, dir, way) => {
       if (!way.stateless) await client.setLoggingLevel('debug');

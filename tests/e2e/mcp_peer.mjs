@@ -1,14 +1,15 @@
 // A raw client of `harness mcp serve`: writes lines, reads lines, answers what the server asks.
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { bin } from './harness.mjs';
 
 const meta = 'io.modelcontextprotocol/';
+const kept = Object.fromEntries(['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'].filter(k => k in process.env).map(k => [k, process.env[k]]));
 
 // `answer(method, params)`: what to answer requests of the server with; an Error is a refusal.
 export class Peer {
   constructor(t, dir, { args = [], env = {}, answer = () => new Error('nobody is there') } = {}) {
-    this.child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...args], { env: { PATH: process.env.PATH, HOME: process.env.HOME, HARNESS_STATE: dir + '.state/state.db',
-      ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...args], { env: { ...kept, HARNESS_STATE: dir + '.state/state.db', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     Object.assign(this, { answer, waiting: new Map(), seen: [], asked: [], watchers: [], id: 0, errors: '' });
     this.child.stderr.on('data', d => { this.errors += d; });
     let text = '';
@@ -21,6 +22,7 @@ export class Peer {
     t.after(() => {
       this.child.kill('SIGKILL');
       for (const stream of this.child.stdio) stream.destroy();
+      rmSync(dir + '.state', { recursive: true, force: true });
     });
   }
 

@@ -23,8 +23,20 @@ const judges = new Map();
 
 function judgeOf(version) {
   if (version === '2024-11-05') version = '2025-03-26';
-  if (judges.size === 0) schemas().forEach((schema, i) => judges.set(versions[i], makeJudge(schema)));
+  if (judges.size === 0) schemas().forEach((schema, i) => judges.set(versions[i], makeJudge(repaired(schema))));
   return judges.get(version);
+}
+
+// The schemas say integer where the text of the protocol, and everybody, has numbers: defaults and bounds in forms, and what is filled in.
+function repaired(schema) {
+  const { NumberSchema, ElicitResult } = schema.$defs ?? schema.definitions;
+  for (const name of ['default', 'minimum', 'maximum']) if (NumberSchema?.properties[name]) NumberSchema.properties[name].type = 'number';
+  const wider = node => {
+    if (Array.isArray(node.type)) node.type = node.type.map(type => (type === 'integer' ? 'number' : type));
+    for (const part of Object.values(node)) if (part && typeof part === 'object') wider(part);
+  };
+  if (ElicitResult) wider(ElicitResult.properties.content);
+  return schema;
 }
 
 function makeJudge(schema) {

@@ -60,10 +60,12 @@ export async function connect(t, dir, way, { answers = {}, flags, env, name = 't
     };
   }
   await client.connect(transport);
-  t.after(async () => {
+  const close = async () => {
     if (way.http && transport.sessionId) await transport.terminateSession();
     await client.close();
-  });
+  };
+  if (way.http) server.closers.push(close);
+  else t.after(close);
   return {
     client, notices, seen, server, transport,
     call: (tool, args = {}, options = {}) => way.sdk === 1

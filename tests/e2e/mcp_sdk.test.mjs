@@ -74,7 +74,7 @@ const features = {
     assert.equal((await client.readResource({ uri: 'test://static-text' })).contents[0].text, 'This is the content of the static text resource.');
     assert.match((await client.readResource({ uri: 'test://static-binary' })).contents[0].blob, /^iVBOR/);
     const { resourceTemplates } = await client.listResourceTemplates();
-    assert.deepEqual(resourceTemplates.map(({ uriTemplate }) => uriTemplate), ['test://template/{id}/data']);
+    assert.ok(resourceTemplates.some(({ uriTemplate }) => uriTemplate === 'test://template/{id}/data'));
     assert.equal(JSON.parse((await client.readResource({ uri: 'test://template/7/data' })).contents[0].text).id, '7');
     await assert.rejects(client.readResource({ uri: 'test://nothing' }), error => [-32002, -32602].includes(error.code) && /nothing/.test(JSON.stringify(error.data) + error.message));
   },

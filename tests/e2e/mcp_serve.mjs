@@ -18,7 +18,8 @@ export function stdio(t, dir, { flags = [], env = {} } = {}) {
   return { command: bin, args: ['-C', dir, 'mcp', 'serve', ...flags], env: { ...environment, HARNESS_STATE: join(folder(t), 'harness.db'), ...env } };
 }
 
-// The server over HTTP on a free port: { url, token, child, stderr() }. Ends with the test, politely: a server that has to be killed fails it.
+// The server over HTTP on a free port: { url, child, stderr(), closers }. Ends with the test, after its `closers`, and politely: a server that
+// has to be killed fails it.
 export async function http(t, dir, { flags = ['--no-auth'], env = {} } = {}) {
   const { command, args, env: all } = stdio(t, dir, { flags: ['--http', '127.0.0.1:0', ...flags], env });
   const child = spawn(command, args, { env: all, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -32,14 +33,16 @@ export async function http(t, dir, { flags = ['--no-auth'], env = {} } = {}) {
     });
     ended.then(how => reject(new Error(`mcp serve ended with ${how}: ${text}`)));
   });
+  const closers = [];
   t.after(async () => {
+    for (const close of closers) await close();
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), slow ? 60000 : 15000);
     const how = await ended;
     clearTimeout(timer);
     if (how !== 0) throw new Error(`mcp serve ended with ${how} after SIGTERM: ${text}`);
   });
-  return { url, child, ended, stderr: () => text };
+  return { url, child, ended, closers, stderr: () => text };
 }
 
 // Most memory that a process has had, in bytes.

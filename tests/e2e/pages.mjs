@@ -5,6 +5,7 @@
 //                       A line `…` stands for any lines, `…` inside a line for any text of it
 //   ```terminal         a conversation: `$ COMMAND`, then `> LINE` (or `>>> LINE`) typed at its prompt and what is answered
 //   ```sh norun         commands that install or build, and are not run
+//   ```json client=NAME  a setting of an MCP client, tried by mcp_howto.test.mjs
 //   ```text             anything else: pictures, shapes, syntax
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -40,6 +41,7 @@ export function blocks(markdown) {
 }
 
 export const fileOf = block => block.words.find(w => w.startsWith('file='))?.slice(5);
+export const clientOf = block => block.words.find(w => w.startsWith('client='))?.slice(7);
 
 // The commands of a session: { command, expected: [lines], exit }. A command goes on in lines that begin with `> `.
 export function session(body) {

@@ -1,0 +1,161 @@
+#include "cli/command_flags.h"
+
+const Flag command_flags_global[] = {
+    { "--chdir", "-C", "DIR", NULL, "work in DIR" },
+    { "--config", "-c", "FILE", NULL, "use FILE as the project file ($HARNESS_CONFIG)" },
+    { "--json", NULL, NULL, NULL, "machine-readable output" },
+    { "--verbose", "-v", NULL, NULL, "log more (level debug)" },
+    { "--quiet", "-q", NULL, NULL, "log errors only" },
+    { "--log-level", NULL, "LEVEL", "debug|info|warn|error", "least level to log ($HARNESS_LOG_LEVEL)" },
+    { "--log-format", NULL, "FORMAT", "text|json", "how to log ($HARNESS_LOG_FORMAT)" },
+    { "--color", NULL, "WHEN", "auto|always|never", "colours on a terminal (also $NO_COLOR)" },
+    { "--help", "-h", NULL, NULL, "show help" },
+    { 0 },
+};
+
+const Flag command_flags_schema_test[] = {
+    { "--remotes", NULL, "DIR", NULL, "DIR stands for http://localhost:1234/" },
+    { "--assert-format", NULL, NULL, NULL, "format is an assertion" },
+    { 0 },
+};
+
+const Flag command_flags_starlark[] = {
+    { "--eval", "-e", "CODE", NULL, "run CODE; print an expression's value" },
+    { "--check", NULL, NULL, NULL, "parse and resolve only" },
+    { "--bench", NULL, NULL, NULL, "call each FN three times, print the best time" },
+    { "--allow-recursion", NULL, NULL, NULL, "functions may call themselves" },
+    { "--allow-while", NULL, NULL, NULL, "while loops" },
+    { "--allow-toplevel", NULL, NULL, NULL, "for, if and rebinding at top level" },
+    { 0 },
+};
+
+const Flag command_flags_validate[] = {
+    { "--strict", NULL, NULL, NULL, "unknown keys are errors" },
+    { 0 },
+};
+
+const Flag command_flags_tools[] = {
+    { "--format", NULL, "FORMAT", "openai|anthropic|mcp", "the schemas as a model or client gets them" },
+    { 0 },
+};
+
+const Flag command_flags_inspect[] = {
+    { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
+    { 0 },
+};
+
+/* Of every command that makes calls: cli/opening.c reads them. */
+#define SESSION_FLAGS \
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" }, \
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" }, \
+    { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" }, \
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" }, \
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" }
+
+const Flag command_flags_call[] = {
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
+    { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
+    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
+    { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
+    { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
+    SESSION_FLAGS,
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+const Flag command_flags_run[] = {
+    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
+    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
+    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
+    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
+    { "--record", NULL, "FILE", NULL, "write requests and replies down" },
+    { "--replay", NULL, "FILE", NULL, "answer from a recording" },
+    SESSION_FLAGS,
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+const Flag command_flags_mcp_add[] = {
+    { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
+    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
+    { 0 },
+};
+
+const Flag command_flags_mcp_approve[] = {
+    { "--all", NULL, NULL, NULL, "every server of the project" },
+    { 0 },
+};
+
+#define MCP_PEER_FLAGS \
+    { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
+    { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as in harness.md" }
+
+const Flag command_flags_mcp_call[] = {
+    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms, by their defaults, or not" },
+    MCP_PEER_FLAGS,
+    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { 0 },
+};
+
+const Flag command_flags_mcp_tools[] = {
+    MCP_PEER_FLAGS,
+    { 0 },
+};
+
+const Flag command_flags_mcp_serve[] = {
+    { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
+    { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
+    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
+    { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
+    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
+    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
+    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
+    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
+    { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
+    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
+    SESSION_FLAGS,
+    { 0 },
+};
+
+const Flag command_flags_context[] = {
+    { "--agent", NULL, "AGENT", NULL, "of this agent" },
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { 0 },
+};
+
+const Flag command_flags_sandbox[] = {
+    { "--network", NULL, NULL, NULL, "open the network" },
+    { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
+    { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
+    { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
+    { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
+    { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
+    { "--explain", NULL, NULL, NULL, "the layers and, after a failure, what was denied" },
+    { 0 },
+};
+
+const Flag command_flags_test[] = {
+    { "--junit", NULL, "FILE", NULL, "write the results to FILE, as JUnit XML" },
+    SESSION_FLAGS,
+    { 0 },
+};
+
+const Flag command_flags_hooks[] = {
+    { "--stats", NULL, NULL, NULL, "calls, blocks, failures and mean time of each" },
+    { 0 },
+};
+
+const Flag command_flags_help[] = {
+    { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
+    { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
+    { 0 },
+};
