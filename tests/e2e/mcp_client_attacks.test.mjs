@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { caller } from './calls.mjs';
 import { bin, environment, folder, start } from './harness.mjs';
+import { slow } from './mcp_serve.mjs';
 
 const options = { concurrency: 4 };
 const server = `import json, os, sys
@@ -145,6 +146,33 @@ describe('a server at a URL', options, () => {
     const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
     assert.equal(r.status, 1);
     assert.match(r.stderr, /the response is over 10485760 bytes/);
+  });
+
+  // Text that takes many times its size when it is read.
+  const reply = (m, response, members, n) => response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":${members},"junk":[${'[],'.repeat(n)}0]}}`);
+
+  test('rounds that never end are given up before they fill the memory', { skip: slow }, async t => {
+    let rounds = 0;
+    const url = await serve(t, { type: 'object' }, (m, request, response) => { rounds++; reply(m, response, '"input_required","requestState":"x"', 1700000); });
+    const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /says more than can be kept/);
+    assert.ok(rounds < 8, `${rounds} rounds`);
+  });
+
+  test('a task that is asked about again and again costs no more than once', { skip: slow }, async t => {
+    let asked = 0;
+    const url = await serve(t, { type: 'object' }, (m, request, response) => {
+      if (m.method === 'tools/call') return response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":1}}`);
+      if (asked++ < 20) return reply(m, response, '"complete","taskId":"t","status":"working","pollIntervalMs":1', 100000);
+      response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":"complete","taskId":"t","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`);
+    });
+    const p = caller(t, { 'harness.md': `---\nmcp_servers:\n  s: {url: "${url}"}\n---\n` });
+    const measure = 'import resource, subprocess, sys\nr = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, r.stdout.decode())';
+    const out = await new Promise(done => execFile('python3', ['-c', measure, bin, '-C', p.dir, 'mcp', 'call', 's', 'work'], { encoding: 'utf8', env: { ...environment, ...p.env } },
+      (error, stdout) => done(stdout)));
+    assert.match(out, /"done"/);
+    assert.ok(parseInt(out) < 80 << 10, `${parseInt(out)} KiB`);
   });
 });
 
