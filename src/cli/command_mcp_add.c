@@ -99,7 +99,7 @@ static bool is_fence(Str line) { return str_starts(line, STR("---")) && str_trim
 
 static void look(const Adding *a, Str text, Places *out) {
     size_t at = 0, lines = 0;
-    bool inside = false;
+    bool inside = false, stepped = false;
     *out = (Places){ .step = STR("  "), .end = text.n };
     for (Str rest = text, line; str_next_line(&rest, &line); at = (size_t)(rest.at - text.at), lines++) {
         if (!a->yaml && lines == 0) continue;                     /* the opening fence */
@@ -111,7 +111,7 @@ static void look(const Adding *a, Str text, Places *out) {
         if (inside && !blank && !comment && !deep) inside = false;
         if (inside && deep && !blank) {
             Str trimmed = str_trim(line);
-            if (out->block_end == out->key_end && !comment) out->step = (Str){ line.at, (size_t)(trimmed.at - line.at) };
+            if (!stepped && !comment) out->step = (Str){ line.at, (size_t)(trimmed.at - line.at) }, stepped = true;
             out->block_end = (size_t)(rest.at - text.at);
         }
         if (!deep && str_starts(line, STR("mcp_servers:"))) {

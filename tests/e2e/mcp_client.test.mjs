@@ -261,6 +261,7 @@ describe('mcp add', options, () => {
   const cases = [
     ['comments, other keys and the body', '---\n# mine\nlimits: {max_turns: 3} # few\n---\n\nBody.\n---\n', '---\n# mine\nlimits: {max_turns: 3} # few\nmcp_servers:\n  n:\n    command: p\n---\n\nBody.\n---\n'],
     ['an existing block', '---\nmcp_servers: # all\n    a:\n        command: x # why\n    # the end\nbuiltin_tools: none\n---\n', '---\nmcp_servers: # all\n    a:\n        command: x # why\n    # the end\n    n:\n        command: p\nbuiltin_tools: none\n---\n'],
+    ['a block that begins with a comment', '---\nmcp_servers:\n  # mine\n    # four\n    a:\n        command: x\n---\n', '---\nmcp_servers:\n  # mine\n    # four\n    a:\n        command: x\n    n:\n        command: p\n---\n'],
     ['an empty map', '---\nmcp_servers: {}\nbuiltin_tools: none\n---\nx', '---\nmcp_servers:\n  n:\n    command: p\nbuiltin_tools: none\n---\nx'],
     ['CRLF', '---\r\nbuiltin_tools: none\r\n---\r\nx\r\n', '---\r\nbuiltin_tools: none\r\nmcp_servers:\r\n  n:\r\n    command: p\r\n---\r\nx\r\n'],
   ];
