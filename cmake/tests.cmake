@@ -17,7 +17,7 @@ foreach(source ${unit_tests})
     target_sources(${target} PRIVATE src/cli/markdown.c src/cli/escape.c)
   endif()
   add_test(NAME ${room}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
 # Each tests/tools/X.c is a program that end-to-end tests use; it stays in the build folder.
@@ -40,3 +40,8 @@ add_test(NAME checks/child COMMAND python3 tests/checks/child.py $<TARGET_OBJECT
 add_executable(diff_run tests/diff/run.c)
 target_link_libraries(diff_run PRIVATE libharness)
 target_link_options(diff_run PRIVATE ${HARNESS_NO_LTO_LINK})
+
+# One process for a long time (scripts/soak.sh).
+add_executable(soak tests/soak/soak.c)
+target_link_libraries(soak PRIVATE libharness)
+target_link_options(soak PRIVATE ${HARNESS_NO_LTO_LINK})

@@ -17,6 +17,7 @@ struct Agents {
     Arena arena;                         /* guarded by lock after opening */
     pthread_mutex_t lock;
     VEC(AgentsModel) models;
+    VEC(Str) texts;                      /* of definitions, each once; in the arena */
     Heap *heap;                          /* of the tools' schemas; frozen */
     VEC(Schema *) schemas;
     ModelEnv env;

@@ -26,9 +26,9 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
 }
 
 /* One recording serves every model of a run: then they are all the same one. */
-static Str key_of(Agents *a, const ModelDef *def) {
+static Str key_of(const Agents *a, const ModelDef *def, Arena *arena) {
     if (a->config.replay) return STR("replay");
-    return str_from(arena_fmt(&a->arena, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, STR_ARG(def->provider), STR_ARG(def->name),
+    return str_from(arena_fmt(arena, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, STR_ARG(def->provider), STR_ARG(def->name),
                               STR_ARG(def->base_url), STR_ARG(str_sub(def->script, 0, 200))));
 }
 
@@ -40,28 +40,40 @@ static bool named_provider(const Project *p, Str name, Str provider, const Model
     return model_of_provider(provider, name, parent, out), true;
 }
 
-static bool choose(Agents *a, Str name, Str provider, const ModelDef *parent, ModelDef *def, Error *err) {
+static bool choose(const Agents *a, Str name, Str provider, const ModelDef *parent, Arena *arena, ModelDef *def, Error *err) {
     const Project *p = runtime_project(a->rt);
     if (a->config.every) return *def = *a->config.every, true;
-    if (named_provider(p, name, provider, parent, def) || model_pick(p, name, parent, &a->arena, def, err)) return true;
+    if (named_provider(p, name, provider, parent, def) || model_pick(p, name, parent, arena, def, err)) return true;
     if (!a->config.replay) return false;
     *def = (ModelDef){ .name = STR("replay") };
     return true;
 }
 
+/* Every session and every delegation asks for its model: a text that was met before is not kept again. */
+static Str kept(Agents *a, Str text) {
+    for (size_t i = 0; i < a->texts.n; i++)
+        if (str_eq(a->texts.at[i], text)) return a->texts.at[i];
+    VEC_PUSH(&a->texts, arena_str(&a->arena, text));
+    return a->texts.at[a->texts.n - 1];
+}
+
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
+    Arena scratch = { 0 };
     pthread_mutex_lock(&a->lock);
-    bool ok = choose(a, name, provider, parent, def, err);
+    bool ok = choose(a, name, provider, parent, &scratch, def, err);
     Model *found = NULL;
     if (ok) {
         replayed(a, def);
-        Str key = key_of(a, def);
+        def->name = kept(a, def->name);
+        def->base_url = kept(a, def->base_url);
+        Str key = kept(a, key_of(a, def, &scratch));
         for (size_t i = 0; i < a->models.n && !found; i++)
             if (str_eq(a->models.at[i].name, key)) found = a->models.at[i].model;
         if (!found && (ok = open_model(a, def, &found, err)))
             VEC_PUSH(&a->models, ((AgentsModel){ .name = key, .model = found, .def = *def }));
     }
     pthread_mutex_unlock(&a->lock);
+    arena_clear(&scratch);
     if (ok) *out = found;
     return ok;
 }

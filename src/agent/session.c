@@ -34,6 +34,7 @@ void agent_set_free(Agents *a) {
     if (!a) return;
     for (size_t i = 0; i < a->models.n; i++) model_free(a->models.at[i].model);
     VEC_CLEAR(&a->models);
+    VEC_CLEAR(&a->texts);
     for (size_t i = 0; i < a->schemas.n; i++) schema_free(a->schemas.at[i]);
     VEC_CLEAR(&a->schemas);
     if (a->heap) heap_free(a->heap);

@@ -42,6 +42,17 @@ static const struct { const char *folder, *suffix, *kind; LoadFile *load; bool f
     { "tests", ".yml", "test", test_file, true, true },
 };
 
+/* Its own error has been told: who refers to it need not hear another. What --lenient leaves out is missed, though. */
+static void note_unread(Loader *l, const char *kind, Str path) {
+    static const struct { const char *kind; LoaderReferenceKind reference; } kinds[] = {
+        { "tool", REFERENCE_TOOL }, { "hook", REFERENCE_HOOK }, { "agent", REFERENCE_AGENT } };
+    Str name = path;
+    for (ptrdiff_t slash; (slash = str_find_char(name, '/')) >= 0;) name = str_sub(name, (size_t)slash + 1, name.n);
+    name.n -= STR(".md").n;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].kind, kind) == 0) VEC_PUSH(&l->unread, ((LoaderReference){ .kind = kinds[i].reference, .name = name }));
+}
+
 static void load_file(Loader *l, size_t format, Str path, SourceKind source) {
     Problems before = *l->docs.problems;
     Document d;
@@ -49,8 +60,8 @@ static void load_file(Loader *l, size_t format, Str path, SourceKind source) {
     if ((markdown ? document_read_markdown : document_read_yaml)(&l->docs, formats[format].kind, path, &d)) {
         formats[format].load(l, &d, source);
         document_clear(&d);
-    } else if (formats[format].forgivable) {
-        loader_forgive(l, &before);
+    } else if (!formats[format].forgivable || !loader_forgive(l, &before)) {
+        note_unread(l, formats[format].kind, path);
     }
 }
 

@@ -37,6 +37,7 @@ typedef struct Loader {
     VEC(Schema *) schemas;
     VEC(Str) looked_at;              /* protected paths */
     VEC(LoaderReference) references;
+    VEC(LoaderReference) unread;     /* what files that could not be read would define: kind and name */
 } Loader;
 
 /* Where a definition stands: in a file of its own, or inside another document. */

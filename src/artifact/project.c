@@ -75,6 +75,7 @@ Project *loader_finish(Loader *l, bool keep) {
     free(l->script_errors);
     document_clear(&l->settings);
     VEC_CLEAR(&l->references);
+    VEC_CLEAR(&l->unread);
     hand_over(l, p);
     if (keep) return seal(p), p;
     project_free(p);

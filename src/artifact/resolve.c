@@ -206,12 +206,18 @@ static Str nearest(Loader *l, const Table *t, Str name) {
     return field_hint(l->docs.arena, name, known, n);
 }
 
+static bool unread(const Loader *l, const LoaderReference *r) {
+    for (size_t i = 0; i < l->unread.n; i++)
+        if (l->unread.at[i].kind == r->kind && str_eq(l->unread.at[i].name, r->name)) return true;
+    return false;
+}
+
 static void check_references(Loader *l, const Names *names) {
     static const char *const what[] = { "tool", "hook", "mcp server", "agent" };
     const Table *tables[] = { &names->tools, &names->hooks, &names->servers, &names->agents };
     for (size_t i = 0; i < l->references.n; i++) {
         const LoaderReference *r = &l->references.at[i];
-        if (found(l, names, r)) continue;
+        if (found(l, names, r) || unread(l, r)) continue;
         Severity severity = l->in->lenient && r->kind != REFERENCE_HOOK ? PROBLEM_WARNING : PROBLEM_ERROR;
         problems_add(l->docs.problems, severity, r->file, r->place, nearest(l, tables[r->kind], r->name),
                      "agent \"" STR_FMT "\": %s \"" STR_FMT "\" is not defined", STR_ARG(r->agent), what[r->kind], STR_ARG(r->name));

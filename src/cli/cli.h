@@ -35,6 +35,7 @@ int cli_fail(Cli *cli, int status, const Error *err);
 typedef enum { SAY_ERROR, SAY_WARNING, SAY_HINT } SayLevel;         /* decides the colour alone */
 void cli_say(const Cli *cli, SayLevel level, Str text);
 void cli_escape(Buf *out, Str text, bool keep_lines);               /* that escaping; keep_lines: "\n" and "\t" stay */
+void cli_escape_all(Buf *out, Str text, bool keep_lines);           /* for what a person decides by: also what reorders or hides text, as \u{…} */
 
 /* The whole of a file, or of standard input when path is "-". */
 bool cli_read(const char *path, size_t limit, Buf *out, Error *err);

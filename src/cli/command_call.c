@@ -3,6 +3,7 @@
 #include "agent/session.h"
 #include "cli/interrupt.h"
 #include "cli/opening.h"
+#include "cli/report.h"
 #include "tool/call.h"
 #include "value/json.h"
 
@@ -87,6 +88,22 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
     buf_clear(&line);
 }
 
+/* Without --trace: of a script that failed, and did not mean to, the place where it did. */
+static void tell_place(void *ctx, const char *step, int64_t ns, Str detail) {
+    Calling *c = ctx;
+    Str place = { 0 }, why = { 0 }, line;
+    (void)ns;
+    if (strcmp(step, "traceback") != 0) return;
+    while (str_next_line(&detail, &line)) {
+        if (str_starts(line, STR("  "))) place = str_trim(line);
+        if (str_starts(line, STR("Error: "))) why = str_sub(line, STR("Error: ").n, line.n);
+    }
+    Buf text = { 0 };
+    buf_add_fmt(&text, STR_FMT ": " STR_FMT, STR_ARG(place), STR_ARG(why));
+    if (place.n && !str_starts(why, STR("fail: "))) cli_say(c->cli, SAY_HINT, buf_str(&text));
+    buf_clear(&text);
+}
+
 /* ---- doing it ---- */
 
 static void print(Cli *cli, const Result *r) {
@@ -104,7 +121,8 @@ static int call(Calling *c, Str session) {
     if (!run_start(c->open.rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
     Interrupt *interrupt = interrupt_start(run_cancel(c->run));
     Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait") };
-    if (args_has(&cli->args, "--trace")) what.trace = trace, what.trace_ctx = c;
+    what.trace = args_has(&cli->args, "--trace") ? trace : tell_place;
+    what.trace_ctx = c;
     Result r = { 0 };
     int status = CLI_OK;
     bool ok = tool_call(c->run, &what, NULL, &r, &err);
@@ -128,6 +146,7 @@ static int run(Calling *c) {
     if (!read_arguments(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = opening_open(&c->open, cli, NULL);
     if (status >= 0) return status;
+    report_nothing(cli, runtime_project(c->open.rt));
     if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* delegate is a tool too */
     mcp_servers_list_for(c->open.servers, str_from(cli->args.operands[0]), NULL);
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);

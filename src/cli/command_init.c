@@ -91,7 +91,7 @@ static int make_project(Cli *cli, const char *root, bool must_be_new) {
         made = mkdir(root, 0777) == 0;
         if (!made && (errno != EEXIST || must_be_new)) {
             bool there = errno == EEXIST;
-            error_set(&err, ERR_IO, "create %s: %m", root);
+            scaffold_cannot_create(root, &err);
             if (there) error_hint(&err, "harness init %s adds what is missing there", root);
             return cli_fail(cli, CLI_FAILED, &err);
         }

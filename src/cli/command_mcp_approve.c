@@ -14,7 +14,7 @@ static bool approve(Cli *cli, McpServers *m, Str name, size_t *done, Error *err)
         buf_add_char(&cli->out, '}');
     } else if (ok && shown.n == 0) buf_add_fmt(&cli->out, STR_FMT ": nothing to approve\n", STR_ARG(name));
     else if (ok) {
-        cli_escape(&cli->out, buf_str(&shown), true);
+        cli_escape_all(&cli->out, buf_str(&shown), true);
         buf_add_fmt(&cli->out, STR_FMT ": approved\n", STR_ARG(name));
     }
     *done += ok;

@@ -29,7 +29,7 @@ static int serve(Serving *v) {
 }
 
 static int open_server(Serving *v) {
-    McpServerConfig config = { .events = -1, .watch = true, .version = harness_version(), .log = &v->cli->log };
+    McpServerConfig config = { .events = -1, .watch = true, .version = harness_version(), .secret = v->http.config.token, .log = &v->cli->log };
     Error err = { 0 };
     Problems problems = { 0 };
     int status = opening_config(&v->open, v->cli, &config.runtime);

@@ -119,6 +119,7 @@ static int run(Testing *t) {
     if (!report_load(cli, false, &t->project, &t->problems)) return report_failure(cli, &t->problems), CLI_FAILED;
     if (!prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (!test_suite_run(&t->suite, &t->place)) return CLI_INTERRUPTED;
+    report_nothing(cli, t->project);
     if (cli->json) test_suite_report_json(&t->suite);
     else test_suite_report_text(&t->suite);
     if (junit && !test_suite_report_junit(&t->suite, junit, &err)) return cli_fail(cli, CLI_FAILED, &err);

@@ -58,6 +58,7 @@ int command_tools(Cli *cli) {
     int status = opening_show_servers(&o, cli, p);
     bool ok = status < 0 && builtin_append(p, heap, &err) && policy_new(p, &policy, &err) && add_all(cli, p, policy, &err);
     policy_free(policy);
+    report_nothing(cli, p);
     project_free(p);
     opening_close(&o);
     heap_free(heap);

@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <unistd.h>
 #include "cli/listing.h"
 #include "cli/report.h"
 #include "model/model.h"
@@ -63,6 +65,16 @@ static void say_failure(const Cli *cli, const Problems *problems) {
 
 static void list_tools(Buf *out, const Project *p, size_t indent, bool color) { listing_tools(out, p, NULL, indent, color); }
 
+/* Only a file can be looked at here; what stands in place is checked when it runs. */
+static void check_script(const Project *p, const ModelDef *m, Problems *problems) {
+    if (!str_eq(m->provider, STR("script")) || m->script.n == 0 || str_find_char(m->script, '\n') >= 0) return;
+    Arena arena = { 0 };
+    const char *path = m->script.at[0] == '/' ? arena_str(&arena, m->script).at : arena_fmt(&arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(m->script));
+    if (access(path, R_OK) < 0)
+        problems_add(problems, PROBLEM_WARNING, p->settings.file, (Place){ 0, 0 }, (Str){ 0 }, "model.script: " STR_FMT ": %s", STR_ARG(m->script), strerror(errno));
+    arena_clear(&arena);
+}
+
 /* A name that tells no provider may still be meant for one that is configured elsewhere: a warning here, an error when it runs. */
 static void check_models(const Project *p, Problems *problems) {
     Arena arena = { 0 };
@@ -70,6 +82,7 @@ static void check_models(const Project *p, Problems *problems) {
     Error err = { 0 };
     bool known = model_pick(p, STR(""), NULL, &arena, &top, &err);
     if (!known && p->settings.model.n) problems_add(problems, PROBLEM_WARNING, p->settings.file, (Place){ 0, 0 }, str_from(err.hint), "%s", err.msg);
+    if (known) check_script(p, &top, problems);
     for (size_t i = 0; i < p->n_agents; i++) {
         const AgentDef *a = &p->agents[i];
         if (a->model.n == 0 || a->provider.n || model_pick(p, a->model, known ? &top : NULL, &arena, &own, &err)) continue;

@@ -126,6 +126,19 @@ static bool typed_value(Heap *heap, Value property, Str said, Value *out, Error 
     return s != NULL;
 }
 
+/* What an empty answer sends. */
+static void add_fallback(Buf *out, Value property) {
+    Value *v = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
+    Buf json = { 0 };
+    Error err;
+    if (v && json_write(&json, *v, &(JsonWrite){ 0 }, &err)) {
+        buf_add(out, STR(" ["));
+        cli_escape_all(out, buf_str(&json), false);
+        buf_add_char(out, ']');
+    }
+    buf_clear(&json);
+}
+
 static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content, bool *answered, Cancel *cancel, Error *err) {
     Value *properties = value_is_dict(schema) ? dict_find_str(value_dict(schema), STR("properties")) : NULL;
     Entry *e;
@@ -134,10 +147,12 @@ static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content,
         Buf text = { 0 }, line = { 0 };
         Value v;
         buf_add(&text, STR("  "));
-        cli_escape(&text, value_str(e->key), false);
+        cli_escape_all(&text, value_str(e->key), false);
         buf_add(&text, STR(" ("));
-        cli_escape(&text, type_of(e->value), false);
-        buf_add(&text, STR("): "));
+        cli_escape_all(&text, type_of(e->value), false);
+        buf_add_char(&text, ')');
+        add_fallback(&text, e->value);
+        buf_add(&text, STR(": "));
         say(t, buf_str(&text));
         *answered = read_line(t, cancel, &line);
         bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err) && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
@@ -155,7 +170,8 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
     Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
     if (!content) return false;
     start_question(t);
-    buf_add_fmt(&text, "harness: a tool asks: " STR_FMT "\n", STR_ARG(message));
+    buf_add(&text, STR("harness: a tool asks:\n"));
+    (void)add_indented(&text, message);                   /* no line of it can look like one of ours */
     say(t, buf_str(&text));
     bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
     if (ok && answered) {

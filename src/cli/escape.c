@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 void cli_escape(Buf *out, Str text, bool keep_lines) {
@@ -13,4 +14,13 @@ void cli_escape(Buf *out, Str text, bool keep_lines) {
         plain = i + 1;
     }
     buf_add(out, str_sub(text, plain, text.n));
+}
+
+void cli_escape_all(Buf *out, Str text, bool keep_lines) {
+    for (size_t length; text.n; text = str_sub(text, length, text.n)) {
+        uint32_t c = utf8_decode(text, &length);
+        if (c == 0xfffd && length == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[0]);
+        else if ((keep_lines && (c == '\n' || c == '\t')) || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, 0, length));
+        else buf_add_fmt(out, "\\u{%x}", c);
+    }
 }

@@ -95,15 +95,16 @@ static void make_token(McpHttp *h) {
     random_fill(random, sizeof random);
     for (size_t i = 0; i < sizeof random; i++) snprintf(h->token + 2 * i, 3, "%02x", random[i]);
     h->config.token = str_from(h->token);
-    Buf text = { 0 };
-    buf_add_fmt(&text, "token %s (set HARNESS_MCP_TOKEN to choose one)", h->token);
-    cli_say(h->cli, SAY_HINT, buf_str(&text));
-    buf_clear(&text);
 }
 
 static void say_where(void *ctx, uint16_t port) {
     McpHttp *h = ctx;
     Buf text = { 0 };
+    if (h->token[0]) {
+        buf_add_fmt(&text, "token %s (set HARNESS_MCP_TOKEN to choose one)", h->token);
+        cli_say(h->cli, SAY_HINT, buf_str(&text));
+        buf_reset(&text);
+    }
     bool six = strchr(h->address, ':');
     buf_add_fmt(&text, "serving http://%s%s%s:%u/mcp", six ? "[" : "", h->address, six ? "]" : "", port);
     cli_say(h->cli, SAY_HINT, buf_str(&text));

@@ -41,6 +41,11 @@ void report_problems(const Cli *cli, const Problems *problems) {
     buf_clear(&line);
 }
 
+void report_nothing(const Cli *cli, const Project *p) {
+    if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_tests || p->n_servers) return;
+    cli_say(cli, SAY_HINT, STR("there is no project in this folder (harness init writes one to start from)"));
+}
+
 /* One error stands for all of them; the hint says where the others are. */
 static void fail_with_first(Cli *cli, const Problems *problems) {
     Error err = { 0 };

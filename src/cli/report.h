@@ -8,6 +8,8 @@ bool report_load(Cli *cli, bool strict, Project **out, Problems *problems);
 
 /* All problems on standard error, "harness: FILE:LINE:COL: MESSAGE (HINT)"; warnings and hints say so at the end. */
 void report_problems(const Cli *cli, const Problems *problems);
+/* Says so, with what to do, when the folder holds nothing that makes a project. */
+void report_nothing(const Cli *cli, const Project *p);
 void report_count(Buf *out, size_t n, const char *noun);           /* "1 tool", "2 tools" */
 
 /* For commands that need a sound project: loads it or reports every error (with --json, the first one as

@@ -21,6 +21,12 @@ static const char *other_project_file(int root_fd) {
     return NULL;
 }
 
+bool scaffold_cannot_create(const char *path, Error *err) {
+    bool denied = errno == EACCES || errno == EROFS;
+    error_set(err, ERR_IO, "create %s: %m", path);
+    return denied && error_hint(err, "make the folder writable, or choose another one with -C DIR");
+}
+
 /* Opens the folder that holds `path`, step by step and never through a link; makes what is missing when `make`.
  * *fd is -1 when it is not there. */
 static bool open_folder(int root_fd, const char *path, bool make, int *fd, Error *err) {
@@ -32,7 +38,7 @@ static bool open_folder(int root_fd, const char *path, bool make, int *fd, Error
         snprintf(folder, sizeof folder, "%.*s", (int)n, path);
         name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
         if (make && mkdirat(at, name, 0777) != 0 && errno != EEXIST) {
-            error_set(err, ERR_IO, "create %s: %m", folder);
+            scaffold_cannot_create(folder, err);
             close(at);
             return false;
         }
@@ -79,12 +85,12 @@ static bool write_file(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *o
     snprintf(temporary, sizeof temporary, ".harness-new.%ld", (long)getpid());
     if (!open_folder(root_fd, file->path, true, &folder, err)) return false;
     if (folder >= 0) fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) { error_set(err, ERR_IO, "create %s: %m", file->path); goto done; }
+    if (fd < 0) { scaffold_cannot_create(file->path, err); goto done; }
     if (!write_text(fd, file->text)) { error_set(err, ERR_IO, "write %s: %m", file->path); goto done; }
     ok = publish(folder, temporary, base_name(file->path));
     if (ok) outcome->created = file->path;
     else if (errno == EEXIST) ok = true, outcome->kept = file->path;   /* somebody was faster */
-    else error_set(err, ERR_IO, "create %s: %m", file->path);
+    else scaffold_cannot_create(file->path, err);
 done:
     if (fd >= 0) {
         if (!outcome->created) unlinkat(folder, temporary, 0);

@@ -16,3 +16,5 @@ typedef struct ScaffoldOutcome { const char *created, *kept; } ScaffoldOutcome;
  * follows no link, and a file appears whole or not at all. Everything is looked at before the first write. When it fails
  * half-way, what was written stays, and a second run completes it. */
 bool scaffold_write(int root_fd, ScaffoldOutcome *outcome, Error *err);
+/* "create PATH: why", from errno; always false. */
+bool scaffold_cannot_create(const char *path, Error *err);

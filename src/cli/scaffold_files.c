@@ -19,7 +19,6 @@ const ScaffoldFile scaffold_files[] = {
         "\n"
         "limits:\n"
         "  max_turns: 20\n"
-        "  max_tool_calls: 100\n"
         "---\n"
         "You work on the files of this folder, for the person who talks to you.\n"
         "\n"

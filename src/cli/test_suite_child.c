@@ -7,10 +7,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "harness.h"
-#include "mcp/servers.h"
 #include "cli/test_suite.h"
 #include "cli/workspace_copy.h"
+#include "harness.h"
+#include "mcp/servers.h"
 #include "value/json.h"
 #include "value/list.h"
 
@@ -89,6 +89,26 @@ static void run_test(const TestPlace *place, const TestRun *r, Runtime *rt, Buf 
     trial_clear(&trial);
 }
 
+/* Which servers a test needs: the one of its call, else all, since a model is offered what each of them has. */
+static void list_servers(McpServers *servers, const TestDef *def) {
+    Value *call = def && value_is_dict(def->root) ? dict_find_str(value_dict(def->root), STR("call")) : NULL;
+    Value *tool = call && value_is_dict(*call) ? dict_find_str(value_dict(*call), STR("tool")) : NULL;
+    if (tool && value_is_string(*tool)) mcp_servers_list_for(servers, value_str(*tool), NULL);
+    else mcp_servers_list(servers, NULL);
+}
+
+/* Servers run as they would: what they write goes into the copy, and the store, which remembers them, is not there. */
+static McpServers *run_with_servers(const TestPlace *place, const TestRun *r, Runtime *rt, Buf *out) {
+    McpServersConfig config = { .program = harness_version() };
+    McpServers *servers = NULL;
+    Error err = { 0 };
+    if (!mcp_servers_new(rt, &config, &servers, &err)) return add_error(out, &err), NULL;
+    list_servers(servers, find_test(runtime_project(rt), r->def->origin.file));
+    run_test(place, r, rt, out);
+    mcp_servers_stop(servers);
+    return servers;
+}
+
 static void open_and_run(const TestPlace *place, const TestRun *r, const char *dir, Buf *out) {
     Error err = { 0 };
     Problems problems = { 0 };
@@ -98,10 +118,7 @@ static void open_and_run(const TestPlace *place, const TestRun *r, const char *d
     config.config = place->project_file;
     config.ephemeral = true;
     if (runtime_open(&config, &rt, &problems, &err)) {
-        McpServers *servers = NULL;                              /* faces of their tools; what was never listed is not there */
-        if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = harness_version() }, &servers, &err)) run_test(place, r, rt, out);
-        else add_error(out, &err);
-        mcp_servers_stop(servers);
+        McpServers *servers = run_with_servers(place, r, rt, out);
         runtime_close(rt);
         mcp_servers_free(servers);
     } else if (err.kind != ERR_NONE) {

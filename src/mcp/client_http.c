@@ -10,7 +10,7 @@
 #include "mcp/client_inside.h"
 #include "net/sse.h"
 
-enum { HEADERS_MAX = 128, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, HEARD_MS = 2000, NOTE_MS = 30000 };
+enum { HEADERS_MAX = 128, OWN_MAX = 32, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, HEARD_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
 typedef struct Http {
@@ -123,7 +123,9 @@ static bool fill(Sending *s, Str verb, Str resume, Cancel *cancel, Error *err) {
     McpClient *c = s->client;
     const ClientMessage *m = s->m;
     s->n = 0;
-    for (size_t i = 0; i < c->config.n_headers && s->n < HEADERS_MAX; i++) s->headers[s->n++] = c->config.headers[i];
+    if (c->config.n_headers > OWN_MAX)
+        return error_set(err, ERR_CONFIG, "server " STR_FMT " has more than %d headers", STR_ARG(c->config.server->name), OWN_MAX);
+    for (size_t i = 0; i < c->config.n_headers; i++) s->headers[s->n++] = c->config.headers[i];
     if (str_eq(verb, STR("POST"))) add(s, "Content-Type", STR("application/json"));
     add(s, "Accept", str_eq(verb, STR("POST")) ? STR("application/json, text/event-stream") : STR("text/event-stream"));
     if (c->version != MCP_NONE && !(m && str_eq(m->method, STR("initialize")))) add(s, "MCP-Protocol-Version", mcp_version_date(c->version));

@@ -48,7 +48,7 @@ typedef struct ClientKept { Str method; Buf json; int64_t until_ns; } ClientKept
 
 struct McpClient {
     McpClientConfig config;
-    McpVersion version;                  /* MCP_NONE: not negotiated yet */
+    _Atomic McpVersion version;          /* MCP_NONE: not negotiated yet; written while it is negotiated, when the reader reads already */
     const ClientTransport *transport;
     void *wire;                          /* of the transport */
     Heap *heap;                          /* of `offers`, frozen */

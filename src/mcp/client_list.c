@@ -20,7 +20,7 @@ void client_list_forget(McpClient *c, Str method) {
 }
 
 static bool from_kept(McpClient *c, Str method, Heap *heap, List **out) {
-    Value v;
+    Value v = VALUE_GONE;
     Error err;
     bool ok = false;
     pthread_mutex_lock(&c->lock);

@@ -5,16 +5,22 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+enum { FIRSTS = 4 };                     /* so many times as many may work, where each has an owner with nothing else under way */
+
 typedef struct Job Job;
 struct Job { Job *next; CrewWork *work; void *arg; };
 
-/* `active` threads work, `idle` ones look for work; the others wait for somebody, between crew_wait and crew_go_on. */
+/* Somebody with work that waits or is under way. */
+typedef struct Owner Owner;
+struct Owner { Owner *next; const void *key; Job *first, **last; size_t active; };
+
+/* `active` threads work, `idle` ones look for work, `waiting` ones wait for somebody, between crew_wait and crew_go_on. */
 struct Crew {
     pthread_mutex_t lock;
     pthread_cond_t more;
-    Job *first, **last;
+    Owner *owners, **last;
     VEC(pthread_t) threads;
-    size_t max, active, idle;
+    size_t max, queued, active, idle, waiting;
     bool closing;
 };
 
@@ -22,42 +28,51 @@ Crew *crew_new(size_t at_work) {
     Crew *c = mem_zero(1, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->more, NULL);
-    c->last = &c->first;
+    c->last = &c->owners;
     c->max = at_work;
     return c;
 }
 
-/* ---- with the lock held ---- */
+/* ---- owners, with the lock held ---- */
 
-static void work_on_first(Crew *c) {
-    Job *job = c->first;
-    c->first = job->next;
-    if (!c->first) c->last = &c->first;
-    c->active++;
-    pthread_mutex_unlock(&c->lock);
-    job->work(job->arg);
-    free(job);
-    pthread_mutex_lock(&c->lock);
-    c->active--;
+static Owner *owner_of(Crew *c, const void *key) {
+    for (Owner *o = c->owners; o; o = o->next)
+        if (o->key == key) return o;
+    Owner *o = mem_zero(1, sizeof *o);
+    *o = (Owner){ .key = key };
+    o->last = &o->first;
+    *c->last = o;
+    c->last = &o->next;
+    return o;
 }
 
-static void *member(void *arg) {
-    Crew *c = arg;
-    pthread_mutex_lock(&c->lock);
-    while (!c->closing || c->first) {
-        if (c->first && c->active < c->max) {
-            work_on_first(c);
-            continue;
-        }
-        c->idle++;
-        pthread_cond_wait(&c->more, &c->lock);
-        c->idle--;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return NULL;
+static void take_out(Crew *c, Owner *o) {
+    Owner **at = &c->owners;
+    while (*at != o) at = &(*at)->next;
+    *at = o->next;
+    if (!*at) c->last = at;
+    o->next = NULL;
 }
+
+static void drop_unless_used(Crew *c, Owner *o) {
+    if (o->first || o->active) return;
+    take_out(c, o);
+    free(o);
+}
+
+/* Whose work comes next; NULL: nobody's, or enough are at work. */
+static Owner *next_owner(const Crew *c) {
+    Owner *best = NULL;
+    if (!c->queued || c->active >= FIRSTS * c->max) return NULL;
+    for (Owner *o = c->owners; o; o = o->next)
+        if (o->first && (!best || o->active < best->active)) best = o;
+    return c->active < c->max || best->active == 0 ? best : NULL;
+}
+
+/* ---- work, with the lock held ---- */
 
 /* Signals stay with the threads that expect them. */
+static void *member(void *arg);
 static bool start_member(Crew *c) {
     sigset_t all, before;
     pthread_t thread;
@@ -70,35 +85,85 @@ static bool start_member(Crew *c) {
     return ok;
 }
 
-/* Somebody to take the first job, unless enough are at work. False: there is nobody, and never will be. */
+/* Somebody to take the next job, unless enough are at work. False: there is nobody, and never will be. */
 static bool find_somebody(Crew *c) {
-    if (!c->first || c->active >= c->max) return true;
+    if (!next_owner(c)) return true;
     if (c->idle) return pthread_cond_signal(&c->more), true;
     return start_member(c) || c->active > 0;
 }
 
+/* One that was woken takes one job; another may have come before it was awake, for which nobody was: it looks for somebody. */
+static void work_for(Crew *c, Owner *o) {
+    Job *job = o->first;
+    const void *key = o->key;
+    o->first = job->next;
+    if (!o->first) o->last = &o->first;
+    c->queued--;
+    c->active++;
+    o->active++;
+    take_out(c, o);                                          /* to the end: those with as much to do take turns */
+    *c->last = o;
+    c->last = &o->next;
+    find_somebody(c);
+    pthread_mutex_unlock(&c->lock);
+    job->work(job->arg);
+    free(job);
+    pthread_mutex_lock(&c->lock);
+    c->active--;
+    o = owner_of(c, key);
+    o->active--;
+    drop_unless_used(c, o);
+}
+
+static void *member(void *arg) {
+    Crew *c = arg;
+    pthread_mutex_lock(&c->lock);
+    while (!c->closing || c->queued) {
+        Owner *o = next_owner(c);
+        if (o) {
+            work_for(c, o);
+            continue;
+        }
+        c->idle++;
+        pthread_cond_wait(&c->more, &c->lock);
+        c->idle--;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
 /* ---- public ---- */
 
-void crew_add(Crew *c, CrewWork *work, void *arg) {
+void crew_add(Crew *c, const void *owner, CrewWork *work, void *arg) {
     Job *job = mem_alloc(sizeof *job);
     *job = (Job){ NULL, work, arg };
     pthread_mutex_lock(&c->lock);
-    *c->last = job;
-    c->last = &job->next;
-    if (!find_somebody(c)) work_on_first(c);
+    Owner *o = owner_of(c, owner);
+    *o->last = job;
+    o->last = &job->next;
+    c->queued++;
+    if (!find_somebody(c)) work_for(c, next_owner(c));
     pthread_mutex_unlock(&c->lock);
 }
 
-void crew_wait(Crew *c) {
+bool crew_wait(Crew *c, const void *owner) {
     pthread_mutex_lock(&c->lock);
-    c->active--;
-    find_somebody(c);
+    bool may = c->waiting < CREW_WAITING_MAX;
+    if (may) {
+        c->waiting++;
+        c->active--;
+        owner_of(c, owner)->active--;                        /* dropped when its work ends */
+        find_somebody(c);
+    }
     pthread_mutex_unlock(&c->lock);
+    return may;
 }
 
-void crew_go_on(Crew *c) {
+void crew_go_on(Crew *c, const void *owner) {
     pthread_mutex_lock(&c->lock);
+    c->waiting--;
     c->active++;
+    owner_of(c, owner)->active++;
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -7,7 +7,7 @@
 #include "mcp/peer.h"
 #include "value/int.h"
 
-enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 1000 };
+enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 1000, BYTES_MAX = 512 << 20, SMALL = 64 << 10 };
 
 /* ---- memory ---- */
 
@@ -62,6 +62,12 @@ static Flight *find(McpPeer *p, Value id) {
     return NULL;
 }
 
+/* Large requests of some clients must not keep out the small ones of others. */
+static bool has_room(const McpServer *s, size_t bytes) {
+    size_t most = s->config.bytes_max ? s->config.bytes_max : BYTES_MAX, now = atomic_load(&s->bytes);
+    return now == 0 || now + bytes <= (bytes > SMALL ? most : 2 * most);
+}
+
 static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
     if (f->quick) return true;
@@ -69,7 +75,7 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
     if (p->bytes && p->bytes + f->bytes > PEER_BYTES_MAX)
         return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
-    return true;
+    return has_room(p->server, f->bytes) || error_set(err, ERR_LIMIT, "the server is busy with large requests of other clients: try again later");
 }
 
 FlightEntry flight_enter(Flight *f, Error *err) {
@@ -84,6 +90,7 @@ FlightEntry flight_enter(Flight *f, Error *err) {
         p->flights = f;
         p->n_flights++;
         p->bytes += f->bytes;
+        atomic_fetch_add(&p->server->bytes, f->bytes);
     }
     pthread_mutex_unlock(&p->lock);
     return e;
@@ -100,6 +107,7 @@ static void leave(Flight *f) {
 
 /* The peer may be gone as soon as it knows that nothing is under way. */
 static void told(McpPeer *p, size_t bytes) {
+    atomic_fetch_sub(&p->server->bytes, bytes);
     pthread_mutex_lock(&p->lock);
     p->n_flights--;
     p->ended++;
@@ -160,12 +168,16 @@ void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
 }
 
 void serve_notify(McpRequest *q, Str method, Value params) {
-    Flight *f = (Flight *)q;
-    if (!q->link || atomic_load(&f->quiet)) return;
-    Buf out = { 0 };                                         /* progress may come from another thread than the answer */
+    pthread_mutex_lock(&q->peer->lock);                      /* it may come from another thread than the one that parks the request, or answers it */
+    McpLink *link = atomic_load(&((Flight *)q)->quiet) ? NULL : q->link;
+    if (link) mcp_link_keep(link);
+    pthread_mutex_unlock(&q->peer->lock);
+    if (!link) return;
+    Buf out = { 0 };
     rpc_write_notification(&out, method, params);
-    q->link->send(q->link, buf_str(&out), false);
+    link->send(link, buf_str(&out), false);
     buf_clear(&out);
+    mcp_link_release(link);
 }
 
 /* ---- waiting for the client ---- */
@@ -195,6 +207,7 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     McpPeer *p = q->peer;
     Error err;
     pthread_mutex_lock(&p->lock);
+    q->progress = VALUE_GONE;
     bool ok = value_copy_all_into(q->heap, as->id, &q->id, &err) && (value_is_gone(as->progress) || value_copy_all_into(q->heap, as->progress, &q->progress, &err));
     f->listed = ok;
     g->listed = false;
@@ -205,10 +218,10 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void serve_wait(McpRequest *q) {
-    if (((Flight *)q)->crewed) crew_wait(q->server->crew);
+bool serve_wait(McpRequest *q, Error *err) {
+    return !((Flight *)q)->crewed || crew_wait(q->server->crew, q->peer) || error_set(err, ERR_LIMIT, "%d requests wait for answers already: try again later", CREW_WAITING_MAX);
 }
 
 void serve_go_on(McpRequest *q) {
-    if (((Flight *)q)->crewed) crew_go_on(q->server->crew);
+    if (((Flight *)q)->crewed) crew_go_on(q->server->crew, q->peer);
 }

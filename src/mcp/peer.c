@@ -124,8 +124,9 @@ void peer_leave_run(McpPeer *p, PeerRun *r) {
 bool mcp_peer_idle(McpPeer *p) {
     pthread_mutex_lock(&p->lock);
     bool idle = p->n_flights == 0;
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) idle = idle && p->runs[i]->users == 0;      /* a task of it works */
     pthread_mutex_unlock(&p->lock);
-    return idle;
+    return idle && !serve_tasks_working(p);
 }
 
 static void fire_all(McpPeer *p) {
@@ -158,9 +159,9 @@ void mcp_peer_close(McpPeer *p, int64_t grace_ms) {
     if (!p) return;
     peer_drain(p, grace_ms);
     unlist(p);
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);     /* its tasks ask and tell until then */
     serve_subscribe_close(p);
     serve_input_close(p);
-    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);
     serve_tasks_close(p);
     mcp_link_release(p->general);
     heap_free(p->about);

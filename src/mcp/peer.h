@@ -26,7 +26,7 @@ struct Flight {
     const ServeMethod *method;
     PeerRun *run;
     Buf out;                             /* messages, while they are written */
-    size_t bytes;                        /* of the message it came in */
+    size_t bytes;                        /* memory of what was asked */
     bool crewed;                         /* a thread of the crew works on it */
     bool quick;                          /* ends before the next message is taken: no limit keeps it out */
     bool listed;                         /* has an id; guarded by the peer's lock */
@@ -34,7 +34,7 @@ struct Flight {
     Flight *next, **at;                  /* in the list of the peer (`at` is what points here), or of those that can be used again */
 };
 
-enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older projects that are kept; messages under way, together */
+enum { PEER_RUNS_MAX = 4, PEER_BYTES_MAX = 32 << 20 };       /* runs of older projects that are kept; memory of requests under way, together */
 
 struct McpPeer {
     McpServer *server;
@@ -64,6 +64,7 @@ struct McpPeer {
 struct McpServer {
     McpServerConfig config;
     Crew *crew;
+    _Atomic size_t bytes;                /* memory of requests under way */
     pthread_mutex_t lock;                /* guards what follows */
     ServeProject *project;
     McpPeer *peers;

@@ -103,7 +103,7 @@ static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion versi
 static void hand_to_crew(McpServer *s, Flight *f) {
     if (!f) return;
     f->crewed = true;
-    crew_add(s->crew, peer_work, f);
+    crew_add(s->crew, f->q.peer, peer_work, f);
 }
 
 /* ---- batches ---- */
@@ -145,8 +145,8 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     Value v;
     int code;
     Error err = { 0 };
-    f->bytes = message.n;
     bool read = rpc_read_json(f->q.heap, message, &v, &code, &err);
+    f->bytes = heap_stats(f->q.heap).used;
     if (read && value_is_list(v)) {
         code = RPC_INVALID_REQUEST;
         read = may_batch(p, value_list(v), version, &err);

@@ -104,8 +104,8 @@ void serve_broadcast(McpServer *s, Str method, Str uri);
 /* peer.c, for serve_input.c. Parks: sends `result` (a dict: inputRequests, requestState; result_type is set to input_required) as the answer;
  * the request has no id and no link from then on. Unparks: it answers `as` from now on: id, link, progress, level, cancellation; `as` is
  * answered. Unparking is done by the thread that has read `as`; the one that waited goes on afterwards. Around every wait for the client, parked or
- * not: serve_wait, serve_go_on, on the request's own thread, so that others are served meanwhile. */
+ * not: serve_wait, serve_go_on, so that others are served meanwhile. False: too many wait already. */
 void serve_park(McpRequest *q, Value result);
 void serve_unpark(McpRequest *q, McpRequest *as);
-void serve_wait(McpRequest *q);
+bool serve_wait(McpRequest *q, Error *err);
 void serve_go_on(McpRequest *q);

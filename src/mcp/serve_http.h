@@ -15,6 +15,7 @@
 enum {
     HTTP_SESSIONS_MAX = 4096,            /* of both kinds */
     HTTP_STATELESS_MAX = 256,
+    HTTP_CLOSING_MAX = 1024,             /* that have ended and are not closed yet: while there are so many, none is made */
     HTTP_SESSION_MS = 3600000,           /* without a request or an open stream */
     HTTP_STREAM_AFTER_MS = 500,          /* an answer that takes longer becomes a stream */
     HTTP_COMMENT_MS = 15000,             /* between two signs of life on a silent stream */
@@ -88,7 +89,7 @@ struct Http {
     pthread_mutex_t lock;                /* guards what follows */
     HttpSession *buckets[HTTP_BUCKETS];
     HttpSession *closing;
-    size_t n, n_stateless;
+    size_t n, n_stateless, n_closing;
     bool stopping;
     _Atomic size_t kept;                 /* bytes of events, of all sessions */
 };

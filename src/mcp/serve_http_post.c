@@ -14,6 +14,8 @@ static Value member(Value dict, const char *name) {
 
 static Str text_or_empty(Value v) { return value_is_string(v) ? value_str(v) : STR(""); }
 
+enum { READ_MAX = 192 << 20 };           /* memory of a message, as it was read */
+
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -115,7 +117,7 @@ static void post_other(Http *h, ServerRequest *q, const ServeWho *who, const Rpc
 }
 
 static void post_read(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
-    Heap *heap = heap_new(0);
+    Heap *heap = heap_new(READ_MAX);
     RpcMessage m;
     int code;
     Error err = { 0 };

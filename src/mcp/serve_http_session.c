@@ -118,6 +118,7 @@ static void retire(Http *h, HttpSession *s) {
     h->n_stateless -= !s->id[0];
     s->next = h->closing;
     h->closing = s;
+    h->n_closing++;
     pthread_mutex_lock(&s->lock);
     s->ended = true;
     pthread_mutex_unlock(&s->lock);
@@ -137,19 +138,25 @@ static bool is_idle(HttpSession *s) {
     return idle;
 }
 
-static bool make_room(Http *h, bool stateless) {
+/* The oldest that does nothing gives way; one of the same owner first, so that nobody drives out the sessions of others. */
+static bool make_room(Http *h, const HttpSession *fresh) {
+    bool stateless = !fresh->id[0];
     if (h->n < HTTP_SESSIONS_MAX && (!stateless || h->n_stateless < HTTP_STATELESS_MAX)) return true;
-    HttpSession *oldest = NULL;
+    HttpSession *oldest[2] = { NULL, NULL };                 /* of others, of its owner */
     for (size_t i = 0; i < HTTP_BUCKETS; i++)
-        for (HttpSession *s = h->buckets[i]; s; s = s->next)
-            if ((!stateless || !s->id[0]) && (!oldest || s->used < oldest->used) && is_idle(s)) oldest = s;
-    if (oldest) retire(h, oldest);
-    return oldest != NULL;
+        for (HttpSession *s = h->buckets[i]; s; s = s->next) {
+            bool own = same_owner(s->owner, fresh->owner);
+            if ((!stateless || !s->id[0]) && (!oldest[own] || s->used < oldest[own]->used) && is_idle(s)) oldest[own] = s;
+        }
+    HttpSession *out = oldest[1] ? oldest[1] : oldest[0];
+    if (out) retire(h, out);
+    return out != NULL;
 }
 
 static bool add(Http *h, HttpSession *s, Error *err) {
     if (h->stopping) return error_set(err, ERR_CANCELLED, "the server is stopping");
-    if (!make_room(h, !s->id[0])) return error_set(err, ERR_LIMIT, "too many sessions (limit %d): try again later", HTTP_SESSIONS_MAX);
+    if (h->n_closing >= HTTP_CLOSING_MAX) return error_set(err, ERR_LIMIT, "%d sessions are being closed: try again later", HTTP_CLOSING_MAX);
+    if (!make_room(h, s)) return error_set(err, ERR_LIMIT, "too many sessions (limit %d): try again later", HTTP_SESSIONS_MAX);
     HttpSession **at = &h->buckets[bucket_of(key_of(s))];
     s->next = *at;
     *at = s;
@@ -281,5 +288,8 @@ void http_sessions_tidy(Http *h, int64_t grace_ms) {
         if (!s) return;
         int64_t left = (until - clock_mono_ns()) / MS;
         close_peer(s, left > 0 ? left : 0);
+        pthread_mutex_lock(&h->lock);
+        h->n_closing--;
+        pthread_mutex_unlock(&h->lock);
     }
 }

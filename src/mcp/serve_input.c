@@ -35,7 +35,7 @@ struct McpInput {
     pthread_mutex_t lock;                /* guards what follows, and all of the waiters */
     uint8_t key[INPUT_KEY_BYTES];
     Waiter *waiters;
-    size_t n_parked;
+    size_t n;                            /* of them */
     int64_t ids;                         /* of requests of ours */
     bool closed;                         /* nobody is left who could answer */
 };
@@ -65,11 +65,11 @@ static bool enlist(struct McpInput *in, Waiter *w, Error *err) {
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (w->wake < 0) return error_set(err, ERR_IO, "eventfd: %m");
     pthread_mutex_lock(&in->lock);
-    bool room = !w->parked || in->n_parked < MCP_PARKED_MAX, closed = in->closed;
+    bool room = in->n < MCP_PARKED_MAX, closed = in->closed;
     if (room && !closed) {
         w->next = in->waiters;
         in->waiters = w;
-        in->n_parked += w->parked != NULL;
+        in->n++;
         w->first = in->ids + 1;
         in->ids += (int64_t)w->n;
     }
@@ -98,7 +98,7 @@ static void delist(struct McpInput *in, Waiter *w) {
     while (*at && *at != w) at = &(*at)->next;
     if (*at) {
         *at = w->next;
-        in->n_parked -= w->parked != NULL;
+        in->n--;
     }
     pthread_mutex_unlock(&in->lock);
     close(w->wake);
@@ -236,9 +236,12 @@ static bool park(McpRequest *q, struct McpInput *in, InputAsk *asks, size_t n, H
     Value result;
     bool ok = false;
     random_fill(w.id.bytes, sizeof w.id.bytes);
-    if (make_result(q, in, &w, asks, n, h, &result, err) && enlist(in, &w, err)) {
+    if (make_result(q, in, &w, asks, n, h, &result, err) && serve_wait(q, err)) {
+        if (!enlist(in, &w, err)) {
+            serve_go_on(q);
+            return heap_free(w.heap), false;
+        }
         serve_park(q, result);
-        serve_wait(q);
         ok = wait_for(&w, cancel, err);
         delist(in, &w);
         serve_go_on(q);
@@ -275,7 +278,7 @@ bool serve_input_resume(McpRequest *q, Error *err) {
     bool ok = w && (!responses || value_copy_all_into(w->heap, *responses, &w->responses, err));
     if (ok) {
         *at = w->next;                   /* found once */
-        in->n_parked--;
+        in->n--;
         serve_unpark(w->parked, q);
         wake_up(w);
     }
@@ -300,7 +303,7 @@ bool serve_input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *c
         if (!may_park(q)) return error_set(err, ERR_PROTOCOL, "nothing can be asked about " STR_FMT, STR_ARG(q->method));
         return ask_parked(q, asks, n, h, cancel, err);
     }
-    serve_wait(q);
+    if (!serve_wait(q, err)) return false;
     bool ok = serve_input_request(q->peer, q->link, VALUE_GONE, asks, n, h, cancel, err);
     serve_go_on(q);
     return ok;

@@ -104,7 +104,7 @@ static void read_on(Stdio *io) {
         Flight *f = peer_begin(io->peer, line, MCP_NONE, &io->link);
         if (!f) continue;
         f->crewed = true;
-        crew_add(io->server->crew, peer_work, f);
+        crew_add(io->server->crew, io->peer, peer_work, f);
         peer_wait_for_room(io->peer);
     }
     io->ended = what == READ_END;
@@ -158,7 +158,7 @@ static void work(Stdio *io, Flight *f) {
     pthread_mutex_unlock(&io->lock);
     if (!here) {
         f->crewed = true;
-        crew_add(io->server->crew, peer_work, f);
+        crew_add(io->server->crew, io->peer, peer_work, f);
         return;
     }
     peer_work(f);

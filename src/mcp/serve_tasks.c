@@ -154,10 +154,10 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
     McpTask *t = meant(q, &l, err);
     bool ok = true;
     if (!t) return false;
+    if (!serve_wait(q, err)) return pthread_mutex_unlock(&l->lock), false;
     t->link = q->link;
     t->waiting++;
     pthread_cond_broadcast(&l->changed);
-    serve_wait(q);
     while (!task_record_over(t) && (ok = cancel_check(q->cancel, err))) {
         int64_t until = clock_wall_ns() + 50 * 1000000;      /* wakes now and then to ask the token */
         struct timespec at = { until / 1000000000, until % 1000000000 };

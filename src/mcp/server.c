@@ -64,6 +64,7 @@ bool serve_project_open(const McpServerConfig *config, Runtime *share, Runtime *
     RuntimeConfig c = config->runtime;
     c.share = share;
     if (!runtime_open(&c, rt, problems, err)) return false;
+    if (config->secret.n) redact_add_value(runtime_redactor(*rt), config->secret);
     return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* delegate is a tool too */
 }
 

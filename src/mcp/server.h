@@ -31,7 +31,9 @@ typedef struct McpServerConfig {
     int events;                          /* descriptor of --events, borrowed: every run writes there; -1: none */
     bool watch;                          /* look for changed files */
     const char *version;                 /* of the program, as clients are told */
+    Str secret;                          /* the token of the transport, for redaction; empty: none */
     const Log *log;
+    size_t bytes_max;                    /* memory of requests under way, of all clients; 0: a default. Small ones have as much again */
 } McpServerConfig;
 
 bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err);

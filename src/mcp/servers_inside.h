@@ -26,7 +26,7 @@ typedef struct ServerTool {
     Schema *input, *output;
     /* Guarded by the server's lock. */
     Str pin;                             /* the definition as text, as it was approved; empty: not seen yet */
-    Str changed;                         /* the definition as it is now, when it differs: held; empty: it does not */
+    Str changed;                         /* the definition as it is now, when it differs: held; empty: it does not. By servers_set_changed */
     bool gone;                           /* the server does not have it any more */
     bool task;                           /* it wants its calls as tasks (2025-11-25) */
 } ServerTool;
@@ -38,6 +38,7 @@ struct Server {
     McpServers *all;
     const ServerDef *def;
     char hash[65];                       /* of the entry: what would be started or connected to, and what it may do */
+    char whole[65];                      /* with which of its tools are used: what a person approves */
     Arena arena;                         /* under `lock` */
     McpClientConfig config;              /* of the next client; filled when it is first opened */
     bool configured;
@@ -87,6 +88,7 @@ void servers_apply(Server *s, const List *tools);             /* new ones are re
 ServerTool *servers_tool(Server *s, Str name);                /* NULL: none */
 ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone);   /* NULL: it cannot be had (told in the log) */
 bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err);      /* s NULL: not configured */
+void servers_set_changed(ServerTool *t, Str text);            /* empty: it is what it was */
 void servers_tool_free(ServerTool *t);
 void servers_tool_text(Value tool, Buf *out);                 /* what is pinned: sorted JSON of what a model sees */
 

@@ -8,7 +8,8 @@
 #include "mcp/servers_inside.h"
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
-enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20 };
+enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20,
+       SERVER_CPU_SECONDS = 30 * 24 * 3600 };  /* the limit of a call is none for what serves many */
 
 /* ---- what it is started with ---- */
 
@@ -61,6 +62,7 @@ static bool set_url(Server *s, Error *err) {
     OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
                       .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
     s->config.http = runtime_client(rt);
+    oauth_free(s->oauth);                                 /* of an earlier try that went wrong further on */
     s->oauth = oauth_new(&o, err);
     if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!set_headers(s, err)) return false;
@@ -89,6 +91,7 @@ static bool set_program(Server *s, Error *err) {
     const char **env;
     size_t n;
     if (!runtime_rules(s->all->rt, &s->rules, err)) return false;
+    s->rules.cpu_seconds = SERVER_CPU_SECONDS;
     if (!s->def->network) s->rules.net = SANDBOX_NET_NONE;
     else if (s->rules.net == SANDBOX_NET_NONE) s->rules.net = SANDBOX_NET_OPEN;
     if (!(s->rules.read_roots = add_roots(s, s->rules.read_roots, s->def->read_roots, "read_roots", err))) return false;
@@ -195,7 +198,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
     if (ok) {
         Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
         pthread_mutex_lock(&s->lock);
-        if (words && value_is_string(*words)) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        if (words && value_is_string(*words) && !str_eq(s->instructions, str_sub(value_str(*words), 0, 16384))) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
         servers_apply(s, tools);
         s->listed = true;
         servers_save(s);

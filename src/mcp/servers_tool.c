@@ -147,6 +147,7 @@ static void undefine(ServerTool *t) {
 
 void servers_tool_free(ServerTool *t) {
     undefine(t);
+    servers_set_changed(t, (Str){ 0 });
     free(t);
 }
 
@@ -178,7 +179,6 @@ ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
     Str name = client_text(tool, "name");
     ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
     const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "its name is not one that can be used" : NULL;
-    if (text.n > DEFINITION_MAX) wrong = "its definition is too long";
     if (wrong) return warn(s, name, wrong), NULL;
     if (!t) t = add(s, name);
     t->pin = arena_str(&s->arena, text);
@@ -204,16 +204,24 @@ bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) 
 
 /* ---- comparing ---- */
 
+/* Outside of the arena: a server may change its mind as often as it likes. */
+void servers_set_changed(ServerTool *t, Str text) {
+    Str old = t->changed;
+    t->changed = text.n ? (Str){ str_dup(text), text.n } : (Str){ 0 };
+    free((char *)(uintptr_t)old.at);
+}
+
 static void hold(Server *s, ServerTool *t, Str text) {
     bool differs = !str_eq(t->pin, text);
     if (differs && t->changed.n == 0)
         LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is not what it was; it is held until: harness mcp approve " STR_FMT,
                   STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
-    if (!differs) t->changed = (Str){ 0 };
-    else if (!str_eq(t->changed, text)) t->changed = arena_str(&s->arena, str_sub(text, 0, DEFINITION_MAX));
+    if (!differs) servers_set_changed(t, (Str){ 0 });
+    else if (!str_eq(t->changed, text)) servers_set_changed(t, text);
     if (t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
 }
 
+/* One whose definition is too long to be kept counts as gone: its pin stays for when it comes back. */
 void servers_apply(Server *s, const List *tools) {
     for (size_t i = 0; i < s->tools.n; i++) s->tools.at[i]->gone = true;
     for (uint32_t i = 0; i < tools->n; i++) {
@@ -222,7 +230,8 @@ void servers_apply(Server *s, const List *tools) {
         Buf text = { 0 };
         if (!allowed(s, name)) continue;
         servers_tool_text(tools->at[i], &text);
-        if (t && t->pin.n) {
+        if (text.n > DEFINITION_MAX) warn(s, name, "its definition is too long");
+        else if (t && t->pin.n) {
             t->gone = false;
             enter(s, t);
             hold(s, t, buf_str(&text));

@@ -46,7 +46,7 @@ void task_record_purge(struct McpTasks *l) {
     int64_t now = clock_wall_ns();
     for (McpTask *t = l->first, *next; t; t = next) {
         next = t->next;
-        if (!task_record_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
+        if (!t->inner[0] || !task_record_over(t) || t->at_work || t->waiting || now - t->created_ns < t->ttl_ms * 1000000) continue;
         task_record_unlink(l, t);
         task_record_free(t);
     }
@@ -77,6 +77,15 @@ bool serve_tasks_known(McpPeer *p, Str id) {
     bool known = task_record_find(l, id) != NULL;
     pthread_mutex_unlock(&l->lock);
     return known;
+}
+
+bool serve_tasks_working(McpPeer *p) {
+    struct McpTasks *l = task_record_list(p);
+    bool working = false;
+    pthread_mutex_lock(&l->lock);
+    for (McpTask *t = l->first; t && !working; t = t->next) working = !task_record_over(t);
+    pthread_mutex_unlock(&l->lock);
+    return working;
 }
 
 /* ---- in the protocol's form ---- */

@@ -48,7 +48,7 @@ struct McpTasks *task_record_list(McpPeer *p);
 bool task_record_over(const McpTask *t);
 bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err);
 void task_record_unlink(struct McpTasks *l, McpTask *t);     /* with the lock held */
-void task_record_purge(struct McpTasks *l);                  /* with the lock held: those whose time is over */
+void task_record_purge(struct McpTasks *l);                  /* with the lock held: those whose time is over; not one that its call still has in hands */
 McpTask *task_record_find(struct McpTasks *l, Str id);              /* with the lock held */
 /* Members of the task as JSON, with the lock held: `detailed` with result, error or questions (without sessions). */
 void task_record_write(const McpTask *t, bool detailed, Buf *out);

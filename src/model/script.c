@@ -24,7 +24,9 @@ static bool read_script(Model *m, const Project *p, Buf *text, char **file, Erro
     char *path = absolute ? arena_fmt(&m->arena, STR_FMT, STR_ARG(m->def.script))
                           : arena_fmt(&m->arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(m->def.script));
     *file = arena_fmt(&m->arena, STR_FMT, STR_ARG(m->def.script));
-    return file_read(path, SCRIPT_MAX, text, err) || error_wrap(err, "model script");
+    if (file_read(path, SCRIPT_MAX, text, err)) return true;
+    error_wrap(err, "model " STR_FMT ": script", STR_ARG(m->def.name));
+    return error_hint(err, "model.script in harness.md names it, relative to the project");
 }
 
 static bool load(Scripted *s, Str text, const char *file, Error *err) {

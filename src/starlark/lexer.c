@@ -132,7 +132,8 @@ static bool indent_to(Lexer *lx, uint32_t col, Error *err) {
     }
     for (; col < lx->indent[lx->levels - 1]; lx->levels--) lx->dents--;
     if (col != lx->indent[lx->levels - 1])
-        return source_error(lx->source, err, lx->pos, "unindent does not match any outer indentation level");
+        return source_error(lx->source, err, lx->pos, "unindent does not match any outer indentation level")
+               || error_hint(err, "start the line in the column of the block that it belongs to");
     return true;
 }
 

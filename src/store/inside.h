@@ -42,7 +42,18 @@ struct Store {
     char *path;
     sqlite3_stmt *kept[SQL_COUNT];
     int lease_fd;                        /* -1: none here, pid and start time must do */
+    struct StoreGather *gather;          /* events that are not written yet */
 };
+
+/* store_run.c; with the lock held */
+bool store_event_put(Store *s, const Event *e, Error *err);
+
+/* store_gather.c; without the lock */
+typedef struct StoreGather StoreGather;
+StoreGather *store_gather_new(Store *s);
+bool store_gather_add(StoreGather *g, const Event *e, Error *err);
+bool store_gather_flush(StoreGather *g, Error *err);         /* all that was added before is on disk; NULL is fine */
+void store_gather_free(StoreGather *g);                      /* writes what is left; NULL is fine */
 
 /* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t. They must stay
  * until the statement was reset. */

@@ -19,7 +19,8 @@ static bool state_home(Buf *out, Error *err) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return buf_add(out, str_from(state)), true;
     if (home && home[0] == '/') return buf_add_fmt(out, "%s/.local/state", home), true;
-    return error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
 }
 
 bool store_default_path(Str project_root, Buf *out, Error *err) {
@@ -240,6 +241,7 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
 
 void store_close(Store *s) {
     if (!s) return;
+    store_gather_free(s->gather);
     for (int i = 0; i < SQL_COUNT; i++) s->api->finalize(s->kept[i]);
     if (s->db) s->api->close_v2(s->db);
     if (s->lease_fd >= 0) close(s->lease_fd);

@@ -27,6 +27,8 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
 EventSink store_event_sink(Store *s);                        /* borrows s; each event is committed when it returns */
+EventSink store_event_sink_later(Store *s);                  /* borrows s; committed some milliseconds later, many at once */
+bool store_settle(Store *s, Error *err);                     /* what such sinks were given is committed now */
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
 
 /* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get replaces what *out holds; a key

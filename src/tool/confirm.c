@@ -39,18 +39,12 @@ static bool emit_answered(const Asked *a, ConfirmAnswer answer, const char *sour
 
 /* ---- what a person sees ---- */
 
-/* Controls, and characters that reorder or hide text (bidirectional marks, zero-width ones, byte-order marks), as \u{…}. */
-static bool is_deceptive(uint32_t c) {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff) || (c >= 0xfff9 && c <= 0xfffb);
-}
-
 void run_escape(Buf *out, Str text) {
     for (size_t i = 0; i < text.n;) {
         size_t n;
         uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);
         if (c == 0xfffd && n == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[i]);
-        else if (c == '\n' || c == '\t' || !is_deceptive(c)) buf_add(out, str_sub(text, i, i + n));
+        else if (c == '\n' || c == '\t' || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, i, i + n));
         else buf_add_fmt(out, "\\u{%x}", c);
         i += n;
     }

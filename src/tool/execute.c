@@ -123,12 +123,16 @@ int64_t pipe_timeout_ms(const Pipe *p) {
 
 /* ---- one attempt ---- */
 
+/* What may change something is on disk before it begins, also in a run whose events are else written later. */
 static bool write_executing(Pipe *p) {
+    Error err = { 0 };
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
     event_data_raw(&p->data, "args", pipe_args_json(p));
     event_data_str(&p->data, "idempotency_key", p->f.idempotency_key);
-    return pipe_event_end(p, EVENT_TOOL_EXECUTING);
+    if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;
+    bool settled = !p->f.run->store || !safety_mutating(&p->f.entry->safety) || store_settle(p->f.run->store, &err);
+    return settled || pipe_broken(p, &err);
 }
 
 /* A script may change its arguments; whoever looks at them afterwards needs them as they were. */

@@ -1,4 +1,5 @@
 /* argv tools (tools.json): a program with the arguments as JSON on its stdin, one line of JSON on its stdout. */
+#include <unistd.h>
 #include "base/path.h"
 #include "tool/expand.h"
 #include "tool/pipe.h"
@@ -68,11 +69,12 @@ static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
 }
 
 /* A program that cannot be started is a matter of the manifest, or of a build that was forgotten. */
-static bool explain(const ToolCallFrame *f, Error *err) {
+static bool explain(const ToolCallFrame *f, const char *program, Error *err) {
     const ToolDef *d = &f->entry->def;
-    if (err->kind == ERR_IO && !err->hint[0])
-        error_hint(err, STR_FMT ":%u names it: is it there, and executable?", STR_ARG(d->origin.file), d->origin.line);
-    return false;
+    if (err->kind != ERR_IO || err->hint[0]) return false;
+    if (access(program, F_OK) == 0 && access(program, X_OK) < 0) return error_hint(err, "chmod +x makes it executable");
+    if (access(program, F_OK) == 0) return error_hint(err, "it is there: is the interpreter that its first line names?");
+    return error_hint(err, STR_FMT ":%u names it: is it there, and executable?", STR_ARG(d->origin.file), d->origin.line);
 }
 
 bool kind_argv(ToolCallFrame *f, Error *err) {
@@ -83,7 +85,7 @@ bool kind_argv(ToolCallFrame *f, Error *err) {
     if (f->raw.n) buf_add(&input, f->raw);
     else ok = json_write(&input, f->args, &(JsonWrite){ 0 }, err);
     SandboxCommand command = { .argv = argv_of(f, &arena), .env = env_of(f, &arena), .input = buf_str(&input) };
-    ok = ok && (kind_run_program(f, &command, &r, err) || explain(f, err));
+    ok = ok && (kind_run_program(f, &command, &r, err) || explain(f, command.argv[0], err));
     if (ok) ok = r.exit_code != 0 || r.timed_out || r.process_limit ? take_failure(f, &r, err) : take_output(f, &r, err);
     sandbox_result_clear(&r);
     buf_clear(&input);

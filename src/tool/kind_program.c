@@ -40,8 +40,14 @@ static bool tell_denied(Pipe *p, Str denied, Error *err) {
     return ok;
 }
 
+/* A result has no hint: what to do when the kernel lacks a layer goes into its text. */
+static bool no_sandbox(Error *err) {
+    Error why = *err;
+    return why.kind == ERR_SANDBOX && why.hint[0] && error_set(err, ERR_SANDBOX, "%s (%s)", why.msg, why.hint);
+}
+
 bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
-    return tell_applied(p, rules, command, err) && sandbox_run(p->f.runtime->sandbox, rules, command, cancel, out, err)
+    return tell_applied(p, rules, command, err) && (sandbox_run(p->f.runtime->sandbox, rules, command, cancel, out, err) || no_sandbox(err))
         && tell_denied(p, buf_str(&out->denied), err);
 }
 

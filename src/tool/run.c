@@ -69,7 +69,8 @@ static bool open_stream(Run *r, Error *err) {
     if (!r->store && why.kind != ERR_NONE) return *err = why, false;
     if (!r->store) return true;
     if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
-    event_stream_add(r->events, store_event_sink(r->store));
+    /* A client's calls are many and short, and its run is never gone on with: what changes nothing may be written down a little later. */
+    event_stream_add(r->events, r->config.served ? store_event_sink_later(r->store) : store_event_sink(r->store));
     return true;
 }
 

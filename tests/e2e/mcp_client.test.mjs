@@ -40,6 +40,11 @@ describe('a server of the project', options, () => {
     assert.equal(p.log().filter(l => l.startsWith('call')).length, 3);
   });
 
+  test('has no bound on the time it computes: it serves many calls', async t => {
+    const p = served(t, 'honest', { head: 'sandbox: { cpu_seconds: 7 }\n' });
+    assert.ok(Number((await p.mcp('echo', { text: 'cpu limit' })).value) > 86400);
+  });
+
   test('is not started by what does not need it', async t => {
     const p = served(t, 'honest', { files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
     assert.equal((await p.start('own')).value, 1);
@@ -127,7 +132,7 @@ describe('a server that misbehaves', options, () => {
   });
 
   test('never answers: the call ends at its time and the server is told', async t => {
-    const p = served(t, 'silent', { more: '    timeout_ms: 300\n' });
+    const p = served(t, 'silent', { more: '    timeout_ms: 2000\n' });
     await p.command(['tools']);
     const r = await p.mcp('work');
     assert.equal(r.call.error.rule, 'timeout');
@@ -135,10 +140,10 @@ describe('a server that misbehaves', options, () => {
   });
 
   test('never begins, or speaks another version: told, and the project goes on', async t => {
-    const stuck = served(t, 'stuck', { more: '    timeout_ms: 500\n', files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
+    const stuck = served(t, 'stuck', { more: '    timeout_ms: 1500\n', files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
     const { stdout, stderr, status } = await stuck.command(['tools', '--json']);
     assert.deepEqual([status, JSON.parse(stdout).map(x => x.name)], [0, ['own']]);
-    assert.match(stderr, /timed out after 0\.5 s; its tools are not there/);
+    assert.match(stderr, /timed out.*its tools are not there/);
     const old = await served(t, 'old').command(['mcp', 'tools', 'small']);
     assert.match(old.stderr, /protocol version "1999-01-01", which we do not speak/);
     assert.match((await served(t, 'endless').command(['mcp', 'tools', 'small'])).stderr, /more than 100 pages/);

@@ -24,6 +24,21 @@ test('the token is asked for everywhere', async t => {
   assert.doesNotMatch(s.log, new RegExp(token));
 });
 
+test('the token is a secret of the tools too', async t => {
+  const s = await serve(t), first = await ask(s, { body: initialize });
+  const headers = { 'Mcp-Session-Id': first.headers['mcp-session-id'], 'MCP-Protocol-Version': '2025-11-25' };
+  await ask(s, { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+  const r = await ask(s, { headers, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: `it is ${token}` } } } });
+  const answer = await r.text();
+  assert.match(answer, /it is /);
+  assert.doesNotMatch(answer, new RegExp(token));
+});
+
+test('a port in use ends before a token is shown', async t => {
+  const s = await serve(t);
+  await assert.rejects(serve(t, { flags: ['--http', `127.0.0.1:${s.port}`], env: { HARNESS_MCP_TOKEN: '' }, fails: true }), e => /in use/.test(e.message) && !/token [0-9a-f]{48}/.test(e.message));
+});
+
 test('a token is made and printed, or not asked for', async t => {
   const made = await serve(t, { env: { HARNESS_MCP_TOKEN: '' } });
   const [, secret] = /token ([0-9a-f]{48}) /.exec(made.log);

