@@ -51,7 +51,7 @@ static void reply_wait(Http *h, ServerRequest *q, int64_t seconds) {
 
 /* ---- Host and Origin ---- */
 
-bool http_is_local_name(Str host) {
+static bool is_local_name(Str host) {
     static const char *const local[] = { "localhost", "127.0.0.1", "[::1]", "::1" };
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)
         if (host.n == strlen(local[i]) && strncasecmp(host.at, local[i], host.n) == 0) return true;
@@ -86,7 +86,7 @@ static bool host_allowed(const Http *h, Str text) {
     if (!address_parse(bound, &own)) return false;
     bool any = str_eq(bound, STR("0.0.0.0")) || str_eq(bound, STR("::"));
     if (any && address_parse(without_brackets(host), &address)) return true;
-    return (any || address_is_loopback(&own)) && http_is_local_name(host);
+    return (any || address_is_loopback(&own)) && is_local_name(host);
 }
 
 bool http_origin_allowed(const Http *h, Str origin) {
@@ -95,7 +95,7 @@ bool http_origin_allowed(const Http *h, Str origin) {
     if (str_starts(rest, STR("http://"))) rest = str_sub(rest, 7, rest.n);
     else if (str_starts(rest, STR("https://"))) rest = str_sub(rest, 8, rest.n);
     else return false;
-    return host_part(rest, &host) && http_is_local_name(host);
+    return host_part(rest, &host) && is_local_name(host);
 }
 
 /* ---- tokens ---- */
