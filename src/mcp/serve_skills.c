@@ -48,7 +48,7 @@ static bool split(Str uri, Str *skill, Buf *path) {
     Str rest = str_sub(uri, sizeof SERVE_SKILLS - 1, uri.n);
     ptrdiff_t slash = str_find_char(rest, '/');
     *skill = slash < 0 ? rest : str_sub(rest, 0, (size_t)slash);
-    rest = slash < 0 ? (Str){ 0 } : str_sub(rest, (size_t)slash + 1, rest.n);
+    rest = slash < 0 ? STR("") : str_sub(rest, (size_t)slash + 1, rest.n);
     for (size_t i = 0; i < rest.n; i++) {
         int high = rest.at[i] == '%' && i + 2 < rest.n ? hex(rest.at[i + 1]) : -1, low = high >= 0 ? hex(rest.at[i + 2]) : -1;
         if (rest.at[i] == '%' && low < 0) return false;

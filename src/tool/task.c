@@ -123,7 +123,7 @@ static void work_call(Task *t) {
         json_write_string(&value, str_from(p->err.msg), false);
         buf_add_char(&value, '}');
     }
-    if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, ok ? &r : NULL, ok ? (Str){ 0 } : str_from(p->err.msg));
+    if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, ok ? &r : NULL, ok ? STR("") : str_from(p->err.msg));
     result_clear(&r);
     end_task(t, status, &value, buf_str(&all));
     buf_clear(&all);

@@ -44,7 +44,7 @@ function finish({ status, signal, stdout, stderr, error }, what) {
 // A folder that is gone after the test.
 export function folder(t) {
   const dir = mkdtempSync(join(tmpdir(), 'harness-test-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));      // something may still be putting files back
   return dir;
 }
 
