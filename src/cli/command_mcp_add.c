@@ -99,7 +99,7 @@ static bool is_fence(Str line) { return str_starts(line, STR("---")) && str_trim
 
 static void look(const Adding *a, Str text, Places *out) {
     size_t at = 0, lines = 0;
-    bool inside = false;
+    bool inside = false, stepped = false;
     *out = (Places){ .step = STR("  "), .end = text.n };
     for (Str rest = text, line; str_next_line(&rest, &line); at = (size_t)(rest.at - text.at), lines++) {
         if (!a->yaml && lines == 0) continue;                     /* the opening fence */
@@ -111,7 +111,7 @@ static void look(const Adding *a, Str text, Places *out) {
         if (inside && !blank && !comment && !deep) inside = false;
         if (inside && deep && !blank) {
             Str trimmed = str_trim(line);
-            if (out->block_end == out->key_end && !comment) out->step = (Str){ line.at, (size_t)(trimmed.at - line.at) };
+            if (!stepped && !comment) out->step = (Str){ line.at, (size_t)(trimmed.at - line.at) }, stepped = true;
             out->block_end = (size_t)(rest.at - text.at);
         }
         if (!deep && str_starts(line, STR("mcp_servers:"))) {
@@ -210,6 +210,13 @@ static bool check_use(const Adding *a, Error *err) {
     return true;
 }
 
+static void say_next(const Adding *a) {
+    Buf line = { 0 };
+    buf_add_fmt(&line, "next: harness mcp tools " STR_FMT, STR_ARG(a->name));
+    if (!args_has(&a->cli->args, "--quiet")) cli_say(a->cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
+
 static int add(Adding *a, const Project *p) {
     Error err = { 0 };
     if (has_server(p, a->name)) {
@@ -227,7 +234,11 @@ static int add(Adding *a, const Project *p) {
         buf_add(out, STR(",\"file\":"));
         json_write_string(out, str_from(a->path), false);
         buf_add(out, STR("}\n"));
-    } else buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->path);
+    } else {
+        buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->path);
+        cli_flush(a->cli);
+        say_next(a);
+    }
     return CLI_OK;
 }
 

@@ -47,13 +47,14 @@ static bool read_settings(const char *given, Heap *heap, Value *out, Error *err)
 bool oauth_direct_open(OAuthDirect *d, const Cli *cli, Str url, Client *http, Heap *heap, Error *err) {
     Value settings;
     d->ephemeral = args_has(&cli->args, "--ephemeral");
-    if (!read_settings(args_value(&cli->args, "--oauth"), heap, &settings, err)) return false;
-    d->oauth = oauth_new(&(OAuthConfig){ .server = url, .client = http, .shelf = { get, put, d }, .settings = settings, .open = browser_open }, err);
+    if (!read_settings(args_value(&cli->args, "--oauth"), heap, &settings, err) || !rule_list_new(NULL, 0, &d->rules, err)) return false;
+    d->oauth = oauth_new(&(OAuthConfig){ .server = url, .client = http, .rules = d->rules, .shelf = { get, put, d }, .settings = settings, .open = browser_open }, err);
     return d->oauth != NULL;
 }
 
 void oauth_direct_close(OAuthDirect *d) {
     oauth_free(d->oauth);
     store_close(d->store);
+    rule_list_free(d->rules);
     buf_clear(&d->path);
 }

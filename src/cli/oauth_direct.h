@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "mcp/oauth.h"
 
-typedef struct OAuthDirect { OAuth *oauth; Store *store; Buf path; bool ephemeral; } OAuthDirect;    /* zero-initialise, close at the end */
+typedef struct OAuthDirect { OAuth *oauth; Store *store; Rules *rules; Buf path; bool ephemeral; } OAuthDirect;    /* zero-initialise, close at the end */
 
 /* --oauth JSON or --oauth FILE. Values live in `heap`. `d` must stay where it is. */
 bool oauth_direct_open(OAuthDirect *d, const Cli *cli, Str url, Client *http, Heap *heap, Error *err);

@@ -226,6 +226,11 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
 
 /* ---- a request ---- */
 
+bool client_gathered(const McpClient *c, const Heap *heap, size_t before, Error *err) {
+    return heap_stats(heap).used - before <= MCP_GATHERED_MAX
+           || error_set(err, ERR_LIMIT, "server " STR_FMT " says more than can be kept in answers that go on", STR_ARG(c->config.server->name));
+}
+
 bool client_error(const McpClient *c, Str message, int64_t code, Error *err) {
     return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": " STR_FMT " (%lld)", STR_ARG(c->config.server->name), STR_ARG(str_sub(message, 0, 600)), (long long)code);
 }
@@ -260,6 +265,7 @@ static bool add_inputs(McpClient *c, void *caller, Value params, Value result, H
 
 bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, Value *out, bool *sent, Error *err) {
     bool listed = false;
+    size_t before = heap_stats(heap).used;
     *sent = false;
     for (int round = 0; round < MCP_ROUNDS_MAX; round++) {
         RpcMessage m;
@@ -277,6 +283,7 @@ bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Ca
         if (c->version == MCP_2025_11_25 && value_is_dict(client_member(m.result, "task")))
             return client_task_follow(c, client_member(m.result, "task"), caller, cancel, heap, out, err);
         if (!str_eq(type, STR("input_required"))) return *out = m.result, true;
+        if (!client_gathered(c, heap, before, err)) return false;
         if (!add_inputs(c, caller, params, m.result, heap, cancel, &params, err)) return false;
     }
     return error_set(err, ERR_LIMIT, "server " STR_FMT " asked for more than %d rounds of input", STR_ARG(c->config.server->name), MCP_ROUNDS_MAX);

@@ -54,4 +54,4 @@ bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Ca
 /* All pages of a list: `member` is tools, resources, prompts … Bounded in pages and entries. What the server allows to be kept (ttlMs) is not
  * asked for again before its time, unless it says that the list has changed. */
 bool mcp_client_list(McpClient *c, Str method, Str member, Cancel *cancel, Heap *heap, List **out, Error *err);
-enum { MCP_PAGES_MAX = 100, MCP_ENTRIES_MAX = 10000, MCP_ROUNDS_MAX = 16 };
+enum { MCP_PAGES_MAX = 100, MCP_ENTRIES_MAX = 10000, MCP_ROUNDS_MAX = 16, MCP_GATHERED_MAX = 256 << 20 };

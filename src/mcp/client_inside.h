@@ -80,6 +80,8 @@ bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
 Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
 Str client_text(Value dict, const char *key);                /* empty: none */
 
+/* Answers that go on (pages, rounds of input) are gathered in one heap: false when they have become too much. */
+bool client_gathered(const McpClient *c, const Heap *heap, size_t before, Error *err);
 bool client_error(const McpClient *c, Str message, int64_t code, Error *err);    /* what the server said; always false */
 /* {key: {method, params}} → {key: result}. A question that is refused ends the request. */
 bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Cancel *cancel, Value *out, Error *err);

@@ -65,6 +65,7 @@ static int64_t page_ms(Value page) {
 
 static bool pages(McpClient *c, Str method, Str member, Cancel *cancel, Heap *heap, List *all, int64_t *ms, Error *err) {
     Value params = VALUE_GONE, page;
+    size_t before = heap_stats(heap).used;
     *ms = INT64_MAX;
     for (int i = 0; i < MCP_PAGES_MAX; i++) {
         bool sent;
@@ -72,6 +73,7 @@ static bool pages(McpClient *c, Str method, Str member, Cancel *cancel, Heap *he
         if (page_ms(page) < *ms) *ms = page_ms(page);
         Value next = client_member(page, "nextCursor");
         if (!value_is_string(next)) return true;
+        if (!client_gathered(c, heap, before, err)) return false;
         Dict *d = dict_new(heap, 1, err);
         if (!d || !dict_put_str(heap, d, STR("cursor"), next, err)) return false;
         params = value_from_object(d);

@@ -2,7 +2,7 @@
 #include "mcp/client_inside.h"
 #include "value/int.h"
 
-enum { TASK_POLL_MS = 1000, TASK_POLL_MIN_MS = 50, TASK_POLL_MAX_MS = 60000 };
+enum { TASK_POLL_MS = 1000, TASK_POLL_MIN_MS = 50, TASK_POLL_MAX_MS = 60000, TASK_HEAP_MAX = 1 << 30 };
 
 static bool plain(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, Value *out, bool *sent, Error *err) {
     RpcMessage m;
@@ -36,8 +36,21 @@ static bool update_task(McpClient *c, void *caller, Value id, Value task, Heap *
            && dict_put_str(heap, d, STR("inputResponses"), answers, err) && plain(c, STR("tasks/update"), value_from_object(d), caller, cancel, heap, &out, &sent, err);
 }
 
+static bool is_over(Value task) {
+    Str status = client_text(task, "status");
+    return str_eq(status, STR("completed")) || str_eq(status, STR("failed")) || str_eq(status, STR("cancelled"));
+}
+
+/* What became of a stateless task that is over. */
+static bool take_result(McpClient *c, Value task, Heap *heap, Value *out, Error *err) {
+    Value result = client_member(task, "result"), error = client_member(task, "error");
+    if (value_is_dict(result)) return value_copy_all_into(heap, result, out, err);
+    if (value_is_dict(error)) return client_error(c, client_text(error, "message"), 0, err);
+    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(client_text(task, "status")));
+}
+
 /* Both forms: the handle's `result` is in tasks/get (stateless), or is asked for by tasks/result (2025-11-25), which also waits while
- * the server asks. */
+ * the server asks. A task may go on for hours: of its answers only the last one is kept. */
 bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     Value id = client_member(task, "taskId"), params;
     bool sent = false, modern = mcp_stateless(c->version), ok = true;
@@ -45,17 +58,19 @@ bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, 
     if (!value_is_string(id)) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " gave a task without an id", STR_ARG(c->config.server->name));
     if (!d || !dict_put_str(heap, d, STR("taskId"), id, err)) return false;
     params = value_from_object(d);
-    while (ok) {
-        Str status = client_text(task, "status");
-        bool asks = str_eq(status, STR("input_required")), done = str_eq(status, STR("completed")) || str_eq(status, STR("failed")) || str_eq(status, STR("cancelled"));
-        if (!modern && (asks || done)) return plain(c, STR("tasks/result"), params, caller, cancel, heap, out, &sent, err);
-        if (done && value_is_dict(client_member(task, "result"))) return *out = client_member(task, "result"), true;
-        if (done && value_is_dict(client_member(task, "error")))
-            return client_error(c, client_text(client_member(task, "error"), "message"), 0, err);
-        if (done) return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(status));
-        if (asks) ok = update_task(c, caller, id, task, heap, cancel, err);
-        ok = ok && cancel_sleep(cancel, poll_ms(task) * 1000000, err) && plain(c, STR("tasks/get"), params, caller, cancel, heap, &task, &sent, err);
+    Heap *last = NULL;
+    for (;;) {
+        bool asks = str_eq(client_text(task, "status"), STR("input_required")), over = is_over(task);
+        if (!modern && (asks || over)) { ok = plain(c, STR("tasks/result"), params, caller, cancel, heap, out, &sent, err); break; }
+        if (over) { ok = take_result(c, task, heap, out, err); break; }
+        Heap *next = heap_new(TASK_HEAP_MAX);
+        ok = (!asks || update_task(c, caller, id, task, next, cancel, err)) && cancel_sleep(cancel, poll_ms(task) * 1000000, err)
+             && plain(c, STR("tasks/get"), params, caller, cancel, next, &task, &sent, err);
+        if (last) heap_free(last);
+        last = next;
+        if (!ok) break;
     }
-    if (!cancel_check(cancel, NULL)) cancel_task(c, params, heap);
-    return false;
+    if (last) heap_free(last);
+    if (!ok && !cancel_check(cancel, NULL)) cancel_task(c, params, heap);
+    return ok;
 }

@@ -129,10 +129,16 @@ static bool load(OAuth *a, Error *err) {
     return true;
 }
 
+/* A server on this machine may name others of it. */
+static OAuthFetch new_fetch(const OAuth *a, Cancel *cancel) {
+    bool local = oauth_url_local(&a->server);
+    return (OAuthFetch){ a->config.client, local ? NULL : a->config.rules, cancel, heap_new(HEAP_MAX), local };
+}
+
 static bool load_or_refresh(OAuth *a, Cancel *cancel, Error *err) {
     if (!load(a, err)) return false;
     if (!a->token.access || !a->token.refresh || !has_run_out(&a->token)) return true;
-    OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX), oauth_url_local(&a->server) };
+    OAuthFetch f = new_fetch(a, cancel);
     bool done, ok = refresh(a, &f, &done, err) || error_wrap(err, "refresh the token of " STR_FMT, STR_ARG(a->config.server));
     heap_free(f.heap);
     return ok;
@@ -256,7 +262,7 @@ static bool answer_refusal(OAuth *a, OAuthTry *attempt, int status, const OAuthC
     if (a->generation != attempt->token) return true;      /* another thread has got a new one meanwhile */
     if (!worth_trying(a, attempt, status, challenge, err)) return false;
     start_work(a);
-    OAuthFetch f = { a->config.client, a->config.rules, cancel, heap_new(HEAP_MAX), oauth_url_local(&a->server) };
+    OAuthFetch f = new_fetch(a, cancel);
     bool ok = obtain(a, &f, challenge, status == 401 && attempt->grants == 0, arena, err);
     heap_free(f.heap);
     attempt->grants++;

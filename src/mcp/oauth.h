@@ -27,7 +27,7 @@ OAuthShelf oauth_store_shelf(Store *s);  /* borrows s */
 typedef struct OAuthConfig {             /* borrowed for the OAuth's life */
     Str server;                          /* the MCP server's URL */
     Client *client;
-    const Rules *rules;                  /* for every request it makes; NULL: any host */
+    const Rules *rules;                  /* for every request it makes, unless the server is on this machine; NULL: any host */
     OAuthShelf shelf;                    /* all NULL: kept in memory only */
     Value settings;                      /* `oauth:` of the server's entry as it stands there (oauth_settings_check has passed it); GONE: none */
     /* Sends the person to a URL (a browser); the answer comes to the loopback address that is listened on. NULL: nobody is there. */

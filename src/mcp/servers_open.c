@@ -53,13 +53,12 @@ static bool browse(void *ctx, Str url, Error *err) {
     return c->browse(c->ctx, url, err);
 }
 
-/* Hosts of an https server that it sends us to for a token must be public ones; what runs on this machine may name others of it. */
+/* Hosts that a server sends us to for a token must be public ones; what runs on this machine may name others of it. */
 static bool set_url(Server *s, Error *err) {
     Runtime *rt = s->all->rt;
-    bool here = str_starts(s->def->url, STR("http://"));
     Error why = { 0 };
     Store *store = runtime_store(rt, &why);
-    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = here ? NULL : runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
+    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
                       .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
     s->config.http = runtime_client(rt);
     oauth_free(s->oauth);                                 /* of an earlier try that went wrong further on */

@@ -31,7 +31,7 @@ typedef struct ClientRequest {
     bool has_body;
     const Rules *rules;                  /* NULL: any host at all, private ones too: for hosts the project's settings name */
     int max_redirects;                   /* 0: redirects are not followed, the 3xx is the answer */
-    size_t max_body;                     /* of the response, streamed or not; 0: CLIENT_BODY_MAX; more is ERR_LIMIT */
+    size_t max_body;                     /* of the response; 0: CLIENT_BODY_MAX, which is also the most of one that is no 2xx and would have been streamed; more is ERR_LIMIT */
     int64_t timeout_ms;                  /* for all of it; 0: only the token's deadline */
     bool once;                           /* must not act twice: on a new connection, since a kept one may turn out to be dead after sending */
     /* Streaming: each piece of a 2xx body as it comes; false ends the request with *err. NULL: the body is gathered. */

@@ -153,10 +153,13 @@ static size_t on_body(char *at, size_t size, size_t n, void *ctx) {
     Exchange *x = ctx;
     const ClientRequest *r = x->request;
     Str piece = { at, size * n };
+    bool gathered = !r->on_data || x->status < 200 || x->status > 299;
     size_t limit = r->max_body ? r->max_body : CLIENT_BODY_MAX;
+    if (r->on_data && gathered && limit > CLIENT_BODY_MAX) limit = CLIENT_BODY_MAX;      /* its limit is for what streams by */
     if (piece.n > limit - x->body_bytes) return refuse(x, ERR_LIMIT, "the response is", limit);
+    if (!cancel_check(x->cancel, &x->why)) return x->failed = true, 0;      /* a few packed bytes may become very many */
     x->body_bytes += piece.n;
-    if (!r->on_data || x->status < 200 || x->status > 299) {
+    if (gathered) {
         buf_add(&x->body, piece);
     } else if (!r->on_data(r->ctx, piece, &x->why)) {
         x->failed = true;
@@ -339,6 +342,7 @@ bool exchange_run(Exchange *x, Lane *lane, const Addresses *addresses, Cancel *c
     struct curl_slist *headers = make_headers(x, lane->lib);
     bool ok = false, again = true;
     Quiet quiet;
+    x->cancel = cancel;
     quiet_start(&quiet);
     for (size_t i = 0; !ok && again && i < addresses->n; i++)
         ok = run_at(x, lane, &addresses->at[i], i + 1 == addresses->n, headers, cancel, &again, err);

@@ -34,6 +34,7 @@ typedef struct Exchange {
     Buf body;
     bool failed;                         /* by one of our own checks: why */
     Error why;
+    Cancel *cancel;
     Address pinned;                      /* the one address that a socket may be opened to */
 } Exchange;
 

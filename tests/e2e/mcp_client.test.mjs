@@ -251,8 +251,12 @@ describe('mcp add', options, () => {
     return { p, ...p.run(['mcp', 'add', ...words]) };
   };
   test('makes a harness.md, and refuses what is there already', t => {
-    const { p, status } = add(t, {}, ['one', '--env', 'A=${B}', '--', 'prog', '-y', 'it’s: "x"']);
+    const { p, status, stderr } = add(t, {}, ['one', '--env', 'A=${B}', '--', 'prog', '-y', 'it’s: "x"']);
     assert.equal(status, 0);
+    assert.match(stderr, /next: harness mcp tools one/);
+    const { stdout, stderr: why, status: failed } = p.run(['mcp', 'call', 'oen', 'work', '{}']);
+    assert.deepEqual([failed, stdout], [1, '']);
+    assert.match(why, /no MCP server is named "oen" \(see harness mcp list\)/);
     assert.equal(p.text('harness.md'), '---\nmcp_servers:\n  one:\n    command: prog\n    args: ["-y", "it’s: \\"x\\""]\n    env:\n      A: "${B}"\n---\n');
     assert.match(p.run(['mcp', 'add', 'one', '--url', 'https://x.example/mcp']).stderr, /server "one" is there already/);
     assert.equal(p.run(['mcp', 'add', 'two', '--url', 'https://x.example/mcp', '--header', 'X-A: b c']).status, 0);
@@ -261,6 +265,7 @@ describe('mcp add', options, () => {
   const cases = [
     ['comments, other keys and the body', '---\n# mine\nlimits: {max_turns: 3} # few\n---\n\nBody.\n---\n', '---\n# mine\nlimits: {max_turns: 3} # few\nmcp_servers:\n  n:\n    command: p\n---\n\nBody.\n---\n'],
     ['an existing block', '---\nmcp_servers: # all\n    a:\n        command: x # why\n    # the end\nbuiltin_tools: none\n---\n', '---\nmcp_servers: # all\n    a:\n        command: x # why\n    # the end\n    n:\n        command: p\nbuiltin_tools: none\n---\n'],
+    ['a block that begins with a comment', '---\nmcp_servers:\n  # mine\n    # four\n    a:\n        command: x\n---\n', '---\nmcp_servers:\n  # mine\n    # four\n    a:\n        command: x\n    n:\n        command: p\n---\n'],
     ['an empty map', '---\nmcp_servers: {}\nbuiltin_tools: none\n---\nx', '---\nmcp_servers:\n  n:\n    command: p\nbuiltin_tools: none\n---\nx'],
     ['CRLF', '---\r\nbuiltin_tools: none\r\n---\r\nx\r\n', '---\r\nbuiltin_tools: none\r\nmcp_servers:\r\n  n:\r\n    command: p\r\n---\r\nx\r\n'],
   ];

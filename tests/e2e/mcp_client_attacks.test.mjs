@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { caller } from './calls.mjs';
 import { bin, environment, folder, start } from './harness.mjs';
+import { slow } from './mcp_serve.mjs';
 
 const options = { concurrency: 4 };
 const server = `import json, os, sys
@@ -101,29 +102,78 @@ describe('the approval of an entry', options, () => {
   });
 });
 
-test('more headers than there is room for are an error', async t => {
+// A stateless server at a URL: `answer(message, request, response)` deals with tools/call.
+async function serve(t, schema, answer) {
   const http = createServer((request, response) => {
     let body = '';
     request.on('data', piece => { body += piece; });
     request.on('end', () => {
       const m = JSON.parse(body || '{}');
-      const schema = { type: 'object', properties: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, { type: 'string', 'x-mcp-header': `P${i}` }])) };
       const result = { 'server/discover': { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
-        'tools/list': { resultType: 'complete', tools: [{ name: 'work', inputSchema: schema }], ttlMs: 0, cacheScope: 'private' },
-        'tools/call': { resultType: 'complete', content: [{ type: 'text', text: `${Object.keys(request.headers).filter(h => h.startsWith('mcp-param-')).length} of them` }] } }[m.method];
+        'tools/list': { resultType: 'complete', tools: [{ name: 'work', inputSchema: schema }], ttlMs: 0, cacheScope: 'private' } }[m.method];
+      if (!result) return answer(m, request, response);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, result }));
     });
   });
   await new Promise(done => http.listen(0, '127.0.0.1', done));
   t.after(() => { http.closeAllConnections(); http.close(); });
-  const args = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, 'v'])));
-  const call = n => start(['mcp', 'call', `http://127.0.0.1:${http.address().port}/mcp`, 'work', args, '--ephemeral', ...Array.from({ length: n }, (_, i) => ['--header', `X-${i}: v`]).flat()],
-    { cwd: folder(t) });
-  assert.equal((await call(32)).stdout, '60 of them\n');
-  const many = await call(128);
-  assert.equal(many.status, 1, JSON.stringify(many));
-  assert.match(many.stderr, /has more than 32 headers/);
+  return `http://127.0.0.1:${http.address().port}/mcp`;
+}
+
+describe('a server at a URL', options, () => {
+  test('more headers than there is room for are an error', async t => {
+    const all = value => Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, value(i)]));
+    const url = await serve(t, { type: 'object', properties: all(i => ({ type: 'string', 'x-mcp-header': `P${i}` })) }, (m, request, response) => {
+      const n = Object.keys(request.headers).filter(h => h.startsWith('mcp-param-')).length;
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: { resultType: 'complete', content: [{ type: 'text', text: `${n} of them` }] } }));
+    });
+    const call = n => start(['mcp', 'call', url, 'work', JSON.stringify(all(() => 'v')), '--ephemeral', ...Array.from({ length: n }, (_, i) => ['--header', `X-${i}: v`]).flat()],
+      { cwd: folder(t) });
+    assert.equal((await call(32)).stdout, '60 of them\n');
+    const many = await call(128);
+    assert.equal(many.status, 1, JSON.stringify(many));
+    assert.match(many.stderr, /has more than 32 headers/);
+  });
+
+  test('an error without end is not kept', async t => {
+    const url = await serve(t, { type: 'object' }, (m, request, response) => {
+      response.writeHead(500);
+      const more = () => { while (!response.destroyed && response.write(Buffer.alloc(1 << 20, 'x'))) {} };
+      response.on('drain', more);
+      more();
+    });
+    const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /the response is over 10485760 bytes/);
+  });
+
+  // Text that takes many times its size when it is read.
+  const reply = (m, response, members, n) => response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":${members},"junk":[${'[],'.repeat(n)}0]}}`);
+
+  test('rounds that never end are given up before they fill the memory', { skip: slow }, async t => {
+    let rounds = 0;
+    const url = await serve(t, { type: 'object' }, (m, request, response) => { rounds++; reply(m, response, '"input_required","requestState":"x"', 1700000); });
+    const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /says more than can be kept/);
+    assert.ok(rounds < 8, `${rounds} rounds`);
+  });
+
+  test('a task that is asked about again and again costs no more than once', { skip: slow }, async t => {
+    let asked = 0;
+    const url = await serve(t, { type: 'object' }, (m, request, response) => {
+      if (m.method === 'tools/call') return response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":1}}`);
+      if (asked++ < 20) return reply(m, response, '"complete","taskId":"t","status":"working","pollIntervalMs":1', 100000);
+      response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":"complete","taskId":"t","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`);
+    });
+    const p = caller(t, { 'harness.md': `---\nmcp_servers:\n  s: {url: "${url}"}\n---\n` });
+    const measure = 'import resource, subprocess, sys\nr = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, r.stdout.decode())';
+    const out = await new Promise(done => execFile('python3', ['-c', measure, bin, '-C', p.dir, 'mcp', 'call', 's', 'work'], { encoding: 'utf8', env: { ...environment, ...p.env } },
+      (error, stdout) => done(stdout)));
+    assert.match(out, /"done"/);
+    assert.ok(parseInt(out) < 80 << 10, `${parseInt(out)} KiB`);
+  });
 });
 
 test('a question on a terminal is shown as what it is', async t => {

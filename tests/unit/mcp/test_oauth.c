@@ -265,6 +265,44 @@ static Value claims_of(World *w, const char *jwt, int part) {
     return v;
 }
 
+/* A server elsewhere cannot make us ask hosts that only we can reach. */
+static void a_stranger_names_no_private_hosts(void **state) {
+    (void)state;
+    static const char *const places[] = { "https://169.254.169.254/latest", "https://10.0.0.1/x", "https://[fd00::1]/x", "https://127.0.0.1:1/x", "http://127.0.0.1:1/x",
+                                          "https://localhost/x", "http://[::1]/x", "http://203.0.113.1/x" };
+    Rules *rules;
+    Error err = { 0 };
+    if (!rule_list_new(NULL, 0, &rules, &err)) fail_msg("%s", err.msg);
+    Client *client = client_new();
+    OAuth *a = oauth_new(&(OAuthConfig){ .server = STR("https://mcp.example/mcp"), .client = client, .rules = rules, .settings = VALUE_GONE }, &err);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char challenge[200];
+        OAuthTry t = { 0 };
+        snprintf(challenge, sizeof challenge, "Bearer resource_metadata=\"%s\"", places[i]);
+        assert_false(oauth_refused(a, &t, 401, str_from(challenge), STR(""), NULL, &err));
+        if (err.kind != ERR_POLICY) fail_msg("%s: %s", places[i], err.msg);
+    }
+    oauth_free(a);
+    client_free(client);
+    rule_list_free(rules);
+}
+
+/* One on this machine may: its authorization server is there too. */
+static void rules_are_for_strangers(void **state) {
+    (void)state;
+    World w = { 0 };
+    world_init(&w, "{\"grant\":\"client_credentials\",\"client_id\":\"id\",\"client_secret\":\"s\"}");
+    Rules *rules;
+    Error err = { 0 };
+    OAuthTry t = { 0 };
+    if (!rule_list_new(NULL, 0, &rules, &err)) fail_msg("%s", err.msg);
+    w.oauth->config.rules = rules;
+    if (!oauth_refused(w.oauth, &t, 401, STR(""), STR(""), NULL, &err)) fail_msg("%s", err.msg);
+    assert_int_equal(w.tokens, 1);
+    world_clear(&w);
+    rule_list_free(rules);
+}
+
 static void a_private_key_speaks_for_the_client(void **state) {
     (void)state;
     World w = { 0 };
@@ -447,6 +485,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_person_gives_a_token), cmocka_unit_test(hostile_servers_get_nothing), cmocka_unit_test(strangers_do_not_send_us_home), cmocka_unit_test(tokens_are_refreshed),
         cmocka_unit_test(scopes_step_up), cmocka_unit_test(a_server_that_wants_no_token_is_given_up), cmocka_unit_test(grants_without_a_person),
+        cmocka_unit_test(a_stranger_names_no_private_hosts), cmocka_unit_test(rules_are_for_strangers),
         cmocka_unit_test(a_private_key_speaks_for_the_client), cmocka_unit_test(proofs_come_with_every_request),
         cmocka_unit_test(clients_belong_to_their_issuer), cmocka_unit_test(many_threads_ask_one_person_once), cmocka_unit_test(nobody_answers),
         cmocka_unit_test(notes_that_are_broken_are_none),

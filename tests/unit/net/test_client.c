@@ -430,6 +430,35 @@ static bool take_piece(void *ctx, Str piece, Error *err) {
     return all->n < 5 || error_set(err, ERR_SCRIPT, "enough");
 }
 
+typedef struct Stopping { Cancel *token; size_t pieces; } Stopping;
+
+static bool stop_now(void *ctx, Str piece, Error *err) {
+    Stopping *s = ctx;
+    (void)piece;
+    (void)err;
+    s->pieces++;
+    cancel_fire(s->token);
+    return true;
+}
+
+/* What is unpacked comes in many pieces without any waiting in between. */
+static void no_piece_comes_after_the_end(void **state) {
+    (void)state;
+    World w;
+    char url[300];
+    Error err = { 0 };
+    ClientResponse out = { 0 };
+    open_world(&w, NULL, "127.0.0.1");
+    Stopping s = { .token = cancel_new(NULL, 0) };
+    ClientRequest r = { .method = STR("GET"), .url = str_from(url_of(url, w.server.port, "127.0.0.1", "/gzip")), .on_data = stop_now, .ctx = &s };
+    assert_false(client_send(w.client, &r, s.token, &out, &err));
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    assert_int_equal(s.pieces, 1);
+    client_response_clear(&out);
+    cancel_free(s.token);
+    close_world(&w);
+}
+
 static void limits(void **state) {
     (void)state;
     World w;
@@ -546,7 +575,7 @@ int main(void) {
         cmocka_unit_test(plain_requests), cmocka_unit_test(bodies_and_methods), cmocka_unit_test(bad_requests),
         cmocka_unit_test(addresses_are_checked_and_pinned), cmocka_unit_test(answers_that_change), cmocka_unit_test(connections_belong_to_addresses),
         cmocka_unit_test(next_address_is_tried), cmocka_unit_test(redirects), cmocka_unit_test(redirects_are_checked), cmocka_unit_test(limits),
-        cmocka_unit_test(ends_at_once), cmocka_unit_test(many_threads), cmocka_unit_test(environment_is_ignored),
+        cmocka_unit_test(ends_at_once), cmocka_unit_test(no_piece_comes_after_the_end), cmocka_unit_test(many_threads), cmocka_unit_test(environment_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
