@@ -185,5 +185,7 @@ int main(void) {
     report_line("mcp_http_1000_clients", f[0].clients, f[1].clients, "/s");
     report_line("mcp_stdio_memory", f[0].stdio_mb, f[1].stdio_mb, "MB");
     report_line("mcp_http_memory", f[0].http_mb, f[1].http_mb, "MB");
-    return 0;
+    char command[96];
+    snprintf(command, sizeof command, "rm -r \"$(dirname %s)\"", dir);
+    return system(command) != 0;
 }

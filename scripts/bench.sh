@@ -11,7 +11,7 @@ results=build/bench/results
 [[ ${BENCH_KEEP:-} ]] || rm -rf "$results"
 mkdir -p "$results"
 round=$(date +%s)
-grep -ls ' failed - -$' "$results"/*.txt | xargs -r rm --
+{ grep -ls ' failed - -$' "$results"/*.txt || true; } | xargs -r rm --
 
 names=("$@") page=()
 if ((${#names[@]} == 0)); then
