@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "report.h"
 #include "tool/call.h"
 
 static void write_file(const char *path, const char *text) {
@@ -71,8 +72,7 @@ static double measure(const char *name, bool hooks, double target) {
         double us = (double)(clock_mono_ns() - start) / N / 1000;
         if (us < best) best = us;
     }
-    printf("%-16s %8.3f %8.3f %6.2f\n", name, best, target, target / best);
-    fflush(stdout);
+    report_line(name, best, target, "us");
     buf_clear(&out);
     run_end(run, "completed", &err);
     event_memory_free(memory);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "hook/chain.h"
+#include "report.h"
 #include "value/json.h"
 
 static const char payload[] =
@@ -82,7 +83,7 @@ static double measure(Universe *u, const char *when, const char *last) {
     return best;
 }
 
-static void report(const char *name, double us) { printf("%s %.2fus 6.00us %.1fx\n", name, us, 6 / us); }
+static void report(const char *name, double us) { report_line(name, us, 6, "us"); }
 
 int main(void) {
     Universe *u = universe_new();

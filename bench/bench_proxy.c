@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "report.h"
 #include "base/clock.h"
 #include "net/proxy.h"
 
@@ -88,7 +89,7 @@ static void compare(const char *name, uint16_t server, uint16_t proxy, size_t by
         seconds = carry(server, 0, bytes, times);
         if (seconds < peer) peer = seconds;
     }
-    printf("%s %.1fms %.1fms %.2fx\n", name, ours * 1e3, peer * 1e3, peer / ours);
+    report_line(name, ours * 1e3, peer * 1e3, "ms");
 }
 
 int main(void) {

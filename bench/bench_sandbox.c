@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "report.h"
 #include "sandbox/sandbox.h"
 
 enum { ROUNDS = 200, TARGET_PER_SECOND = 200 };
@@ -61,13 +62,13 @@ int main(void) {
         peer[i] = has_peer ? spawn_ms(bwrap) : 0;
     }
     double a = least(ours, ROUNDS), b = least(spawn, ROUNDS), c = least(peer, ROUNDS);
-    printf("sandbox_true_vs_posix_spawn %.2fms %.2fms %.1fx\n", a, b, b / a);
-    printf("sandbox_true_overhead_vs_1.5ms %.2fms 1.50ms %.1fx\n", a - b, 1.5 / (a - b > 0.01 ? a - b : 0.01));
-    if (has_peer) printf("sandbox_true_vs_bwrap %.2fms %.2fms %.1fx\n", a, c, c / a);
+    report_line("sandbox_true_vs_posix_spawn", a, b, "ms");
+    report_line("sandbox_true_overhead", a - b > 0.01 ? a - b : 0.01, 1.5, "ms");
+    report_line("sandbox_true_vs_bwrap", a, c, "ms");
     int64_t start = clock_mono_ns();
     for (int i = 0; i < ROUNDS; i++) sandbox_ms(s, workspace);
     double rate = ROUNDS / ((double)(clock_mono_ns() - start) / 1e9);
-    printf("sandbox_starts_per_second %.0f %d %.1fx\n", rate, TARGET_PER_SECOND, rate / TARGET_PER_SECOND);
+    report_line("sandbox_starts", rate, TARGET_PER_SECOND, "/s");
     sandbox_stop(s);
     rmdir(workspace);
     return 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "schema/schema.h"
+#include "report.h"
 #include "value/json.h"
 #include "value/list.h"
 
@@ -111,22 +112,23 @@ static double time_validate(const Schema *s, const List *l, unsigned *valid) {
 
 typedef struct { double first, compile, validate; unsigned valid; } Times;
 
+/* All 0: there is no Node or no ajv. */
 static Times run_ajv(Str instances) {
     char path[] = "/tmp/bench_schema_XXXXXX", command[256];
     int fd = mkstemp(path);
     if (fd < 0 || write(fd, instances.at, instances.n) != (ssize_t)instances.n) die("cannot write the instances");
     close(fd);
-    snprintf(command, sizeof command, NODE " bench/schema/ajv.mjs " SCHEMA_FILE " %s", path);
+    snprintf(command, sizeof command, NODE " 2>/dev/null bench/schema/ajv.mjs " SCHEMA_FILE " %s", path);
     FILE *out = popen(command, "r");
     Times t;
-    if (!out || fscanf(out, "%lf %lf %lf %u", &t.first, &t.compile, &t.validate, &t.valid) != 4) die("cannot run ajv");
-    pclose(out);
+    if (!out || fscanf(out, "%lf %lf %lf %u", &t.first, &t.compile, &t.validate, &t.valid) != 4) t = (Times){ 0 };
+    if (out) pclose(out);
     unlink(path);
     return t;
 }
 
 static void report(const char *name, double ours, double peer) {
-    printf("%s %.4fms %.4fms %.1fx\n", name, ours, peer, peer / ours);
+    report_line(name, ours, peer, "ms");
 }
 
 int main(void) {
@@ -141,7 +143,7 @@ int main(void) {
     Schema *s = compile(root);
     ours.validate = time_validate(s, value_list(list), &ours.valid);
     Times ajv = run_ajv(buf_str(&instances));
-    if (ours.valid != ajv.valid) die("the two do not agree on what is valid");
+    if (ajv.first > 0 && ours.valid != ajv.valid) die("the two do not agree on what is valid");
     report("schema_first_result_vs_ajv", ours.first, ajv.first);
     report("schema_compile_vs_ajv", ours.compile, ajv.compile);
     report("schema_validate_vs_ajv", ours.validate, ajv.validate);

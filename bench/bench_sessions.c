@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "report.h"
 #include "agent/session.h"
 
 enum { SESSIONS = 500, STACK = 512 << 10 };
@@ -70,7 +71,7 @@ int main(void) {
         if (pthread_create(&threads[i], &attr, talk, NULL) != 0) return 1;
     for (int i = 0; i < SESSIONS; i++) pthread_join(threads[i], NULL);
     double mb = peak_mb();
-    printf("sessions_500_mb %.1f 200 %.2f\n", mb, 200 / mb);
+    report_line("sessions_500_memory", mb, 200, "MB");
     agent_set_free(agents);
     runtime_close(rt);
     if (chdir("/") == 0 && strncmp(dir, "/tmp/harness-bench-", 19) == 0) {

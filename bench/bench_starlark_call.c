@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "report.h"
 #include "base/clock.h"
 #include "starlark/module.h"
 #include "value/json.h"
@@ -76,8 +77,8 @@ int main(void) {
     heap_freeze_all(heap);
     module_seal(module);
     double one = on_threads(1), two = on_threads(THREADS);
-    printf("starlark_bare_call %.2fus 3.00us %.1fx\n", one, 3 / one);
-    printf("starlark_calls_per_second_on_2_threads %.0f %.0f %.2fx\n", THREADS * 1e6 / two, 1e6 / one, THREADS * one / two);
+    report_line("starlark_bare_call", one, 3, "us");
+    report_line("starlark_calls_on_2_threads", THREADS * 1e6 / two, 1e6 / one, "/s");
     module_free(module);
     heap_free(heap);
     universe_free(universe);

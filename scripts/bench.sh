@@ -1,18 +1,28 @@
 #!/usr/bin/env bash
-# Builds and runs every bench_*.c and bench_*.sh in bench/. Each prints lines "NAME ours peer ratio".
-# Arguments name the programs to run; without any, all of them.
+# Builds and runs every bench_*.c and bench_*.sh in bench/, each of which prints lines "NAME ours peer ratio"; then prints them as one
+# table and writes docs/performance.md. Arguments name the programs to run: then the table has only these and the page stays as it is.
+# One that fails does not stop the others: the table says so. With BENCH_KEEP=1 what earlier runs measured counts too, on both sides the
+# best of all: on a machine that others use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-shopt -s nullglob
 sources=(bench/bench_*.c bench/bench_*.sh)
-((${#sources[@]})) || { echo 'no bench programs'; exit 0; }
-scripts/build.sh bench
+scripts/build.sh bench >&2
+results=build/bench/results
+[[ ${BENCH_KEEP:-} ]] || rm -rf "$results"
+mkdir -p "$results"
+round=$(date +%s)
+grep -ls ' failed - -$' "$results"/*.txt | xargs -r rm --
 
-names=("$@")
+names=("$@") page=()
 if ((${#names[@]} == 0)); then
   for source in "${sources[@]}"; do names+=("$(basename "${source%.*}")"); done
+  page=(docs/performance.md)
 fi
+[[ ${BENCH_KEEP:-} ]] && page=(docs/performance.md)
 for name in "${names[@]}"; do
-  echo "== $name"
-  if [[ -f bench/$name.sh ]]; then "bench/$name.sh"; else "build/bench/$name"; fi
+  echo "… $name" >&2
+  program=build/bench/$name
+  [[ -f bench/$name.sh ]] && program=bench/$name.sh
+  "$program" >"$results/$name.$round.txt" 2>"$results/$name.err" || echo "$name failed - -" >>"$results/$name.$round.txt"
 done
+bench/table.py "$results" "${page[@]}"

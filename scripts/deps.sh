@@ -13,7 +13,7 @@ packages=(
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
   curl openssl iproute2 sqlite3
 )
-[[ ${1:-} == bench ]] && packages+=(libjansson-dev libjson-c-dev lua5.4 ripgrep fd-find bubblewrap)
+[[ ${1:-} == bench ]] && packages+=(libjansson4 libjson-c5 lua5.4 ripgrep fd-find bubblewrap libjs-handlebars)
 
 # Debian's node only starts npm: the tests run on the node that the lock file pins.
 command -v node >/dev/null || packages+=(nodejs)

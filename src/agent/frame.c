@@ -74,10 +74,10 @@ void frame_release(Frame *f) {
     free(f);
 }
 
-EventPlace frame_place(const Frame *f) { return (EventPlace){ .agent = f->name, .parent = f->id, .depth = f->depth }; }
+static EventPlace place_of(const Frame *f) { return (EventPlace){ .agent = f->name, .parent = f->id, .depth = f->depth }; }
 
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err) {
-    return event_emit(run_events(f->s->run), frame_place(f), type, data ? buf_str(data) : STR(""), err);
+    return event_emit(run_events(f->s->run), place_of(f), type, data ? buf_str(data) : STR(""), err);
 }
 
 void frame_call(const Frame *f, Call *out) {

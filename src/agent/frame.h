@@ -80,7 +80,6 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
 void frame_release(Frame *f);            /* NULL is fine */
 Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: none */
 Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found, counted */
-EventPlace frame_place(const Frame *f);
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
 bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a message of text */

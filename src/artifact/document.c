@@ -129,7 +129,8 @@ Place document_item_place(const Document *d, Value list, size_t index) {
     return or_start(d, at);
 }
 
-Place document_value_place(const Document *d, Value container, Str key) {
+/* where the key's value starts */
+static Place value_place(const Document *d, Value container, Str key) {
     Place at = { 0 };
     ptrdiff_t i = value_is_dict(container) ? dict_index_str(value_dict(container), key) : -1;
     if (d->places && i >= 0) places_value(d->places, container, (uint32_t)i, &at);
@@ -194,7 +195,7 @@ static char scalar_style(const Document *d, Place *at) {
 }
 
 void document_script_place(const Document *d, Value container, Str key, uint32_t *first_line, uint32_t *indent) {
-    Place at = document_value_place(d, container, key);
+    Place at = value_place(d, container, key);
     Value *v = value_is_dict(container) ? dict_find_str(value_dict(container), key) : NULL;
     char style = scalar_style(d, &at);
     *first_line = at.line;

@@ -67,7 +67,6 @@ void document_report(const DocumentContext *c, const Document *d, Severity sever
 Place document_place(const Document *d, Value container, Str key);      /* of the key; {1, 1} when unknown */
 bool document_has_place(const Document *d, Value container, Str key);
 Place document_item_place(const Document *d, Value list, size_t index);
-Place document_value_place(const Document *d, Value container, Str key); /* where the key's value starts */
 
 /* Position of a script inside the file: for a block scalar the line after the key and its indentation; used as Source.first_line
  * and indent. */

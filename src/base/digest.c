@@ -1,37 +1,8 @@
 #include "base/digest.h"
 #include <limits.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include "base/library.h"
+#include "base/crypto.h"
 #include "base/mem.h"
-
-#define FUNCTIONS(X) X(EVP_MD_CTX_new) X(EVP_MD_CTX_free) X(EVP_get_digestbyname) X(EVP_DigestInit_ex) X(EVP_DigestUpdate) \
-    X(EVP_DigestFinal_ex) X(HMAC)
-
-/* Written once, by load(), and only read then. */
-static struct {
-#define X(name) __typeof__(name) *name;
-    FUNCTIONS(X)
-#undef X
-} crypto;
-static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
-static pthread_once_t crypto_once = PTHREAD_ONCE_INIT;
-
-static void load(void) {
-    static const LibraryFunction functions[] = {
-#define X(name) { #name, (void **)&crypto.name },
-        FUNCTIONS(X)
-#undef X
-    };
-    library_load(&library, functions, sizeof functions / sizeof *functions);
-}
-
-static bool loaded(Error *err) {
-    pthread_once(&crypto_once, load);
-    return library.ok || error_set(err, ERR_IO, "%s", library.problem);
-}
 
 static const struct { const char *name; size_t bytes; } kinds[] = {
 #define X(kind, name, bytes) [kind] = { name, bytes },
@@ -39,7 +10,7 @@ static const struct { const char *name; size_t bytes; } kinds[] = {
 #undef X
 };
 
-struct Digest { EVP_MD_CTX *context; const EVP_MD *method; DigestKind kind; };
+struct Digest { const CryptoLibrary *lib; EVP_MD_CTX *context; const EVP_MD *method; DigestKind kind; };
 
 static bool failed(DigestKind kind, Error *err) {
     return error_set(err, ERR_INTERNAL, "OpenSSL refused to compute %s", kinds[kind].name);   /* as in a restricted mode */
@@ -48,12 +19,14 @@ static bool failed(DigestKind kind, Error *err) {
 size_t digest_size(DigestKind kind) { return kinds[kind].bytes; }
 
 Digest *digest_new(DigestKind kind, Error *err) {
-    if (!loaded(err)) return NULL;
+    const CryptoLibrary *lib = crypto_library(err);
+    if (!lib) return NULL;
     Digest *d = mem_zero(1, sizeof *d);
+    d->lib = lib;
     d->kind = kind;
-    d->method = crypto.EVP_get_digestbyname(kinds[kind].name);
-    d->context = crypto.EVP_MD_CTX_new();
-    if (d->method && d->context && crypto.EVP_DigestInit_ex(d->context, d->method, NULL) == 1) return d;
+    d->method = lib->EVP_get_digestbyname(kinds[kind].name);
+    d->context = lib->EVP_MD_CTX_new();
+    if (d->method && d->context && lib->EVP_DigestInit_ex(d->context, d->method, NULL) == 1) return d;
     failed(kind, err);
     digest_free(d);
     return NULL;
@@ -61,16 +34,16 @@ Digest *digest_new(DigestKind kind, Error *err) {
 
 void digest_free(Digest *d) {
     if (!d) return;
-    crypto.EVP_MD_CTX_free(d->context);
+    d->lib->EVP_MD_CTX_free(d->context);
     free(d);
 }
 
 bool digest_add(Digest *d, Str bytes, Error *err) {
-    return bytes.n == 0 || crypto.EVP_DigestUpdate(d->context, bytes.at, bytes.n) == 1 || failed(d->kind, err);
+    return bytes.n == 0 || d->lib->EVP_DigestUpdate(d->context, bytes.at, bytes.n) == 1 || failed(d->kind, err);
 }
 
 bool digest_end(Digest *d, uint8_t out[DIGEST_BYTES_MAX], Error *err) {
-    return (crypto.EVP_DigestFinal_ex(d->context, out, NULL) == 1 && crypto.EVP_DigestInit_ex(d->context, d->method, NULL) == 1)
+    return (d->lib->EVP_DigestFinal_ex(d->context, out, NULL) == 1 && d->lib->EVP_DigestInit_ex(d->context, d->method, NULL) == 1)
            || failed(d->kind, err);
 }
 
@@ -89,12 +62,13 @@ bool digest_sha256(Str bytes, uint8_t out[DIGEST_SHA256_BYTES], Error *err) {
 }
 
 bool digest_hmac(DigestKind kind, Str key, Str bytes, uint8_t out[DIGEST_BYTES_MAX], Error *err) {
-    if (!loaded(err)) return false;
+    const CryptoLibrary *lib = crypto_library(err);
+    if (!lib) return false;
     if (key.n > INT_MAX) return error_set(err, ERR_LIMIT, "HMAC key is too long");
-    const EVP_MD *method = crypto.EVP_get_digestbyname(kinds[kind].name);
+    const EVP_MD *method = lib->EVP_get_digestbyname(kinds[kind].name);
     const void *key_at = key.n ? (const void *)key.at : "";           /* NULL would mean: the key of the last call */
     const unsigned char *at = (const unsigned char *)(bytes.n ? bytes.at : "");
-    return (method && crypto.HMAC(method, key_at, (int)key.n, at, bytes.n, out, NULL)) || failed(kind, err);
+    return (method && lib->HMAC(method, key_at, (int)key.n, at, bytes.n, out, NULL)) || failed(kind, err);
 }
 
 void digest_hex(const uint8_t *bytes, size_t n, Buf *out) {

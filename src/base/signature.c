@@ -1,41 +1,14 @@
 #include "base/signature.h"
 #include <openssl/core_names.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
-#include <pthread.h>
-#include "base/library.h"
-
-#define FUNCTIONS(X) X(EVP_PKEY_CTX_new_from_name) X(EVP_PKEY_CTX_free) X(EVP_PKEY_fromdata_init) X(EVP_PKEY_fromdata) X(EVP_PKEY_free) \
-    X(EVP_MD_CTX_new) X(EVP_MD_CTX_free) X(EVP_DigestVerifyInit_ex) X(EVP_DigestVerify) X(OSSL_PARAM_construct_BN) \
-    X(OSSL_PARAM_construct_utf8_string) X(OSSL_PARAM_construct_octet_string) X(OSSL_PARAM_construct_end) X(ERR_clear_error)
-
-void ERR_clear_error(void);
-
-/* Written once, by load(), and only read then. */
-static struct {
-#define X(name) __typeof__(name) *name;
-    FUNCTIONS(X)
-#undef X
-} crypto;
-static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void load(void) {
-    static const LibraryFunction functions[] = {
-#define X(name) { #name, (void **)&crypto.name },
-        FUNCTIONS(X)
-#undef X
-    };
-    library_load(&library, functions, sizeof functions / sizeof *functions);
-}
+#include "base/crypto.h"
 
 enum { RSA_MIN = 2048 / 8, RSA_MAX = 16384 / 8, EXPONENT_MAX = 8, POINT = 32, DER_MAX = 80 };
 
-static EVP_PKEY *make_key(const char *type, OSSL_PARAM *params) {
+static EVP_PKEY *make_key(const CryptoLibrary *lib, const char *type, OSSL_PARAM *params) {
     EVP_PKEY *key = NULL;
-    EVP_PKEY_CTX *ctx = crypto.EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
-    if (!ctx || crypto.EVP_PKEY_fromdata_init(ctx) <= 0 || crypto.EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_PUBLIC_KEY, params) <= 0) key = NULL;
-    crypto.EVP_PKEY_CTX_free(ctx);
+    EVP_PKEY_CTX *ctx = lib->EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    if (!ctx || lib->EVP_PKEY_fromdata_init(ctx) <= 0 || lib->EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_PUBLIC_KEY, params) <= 0) key = NULL;
+    lib->EVP_PKEY_CTX_free(ctx);
     return key;
 }
 
@@ -49,26 +22,26 @@ static Str without_zeros(Str s) {
     return s;
 }
 
-static EVP_PKEY *rsa_key(const SignatureKey *k) {
+static EVP_PKEY *rsa_key(const CryptoLibrary *lib, const SignatureKey *k) {
     unsigned char n[RSA_MAX], e[EXPONENT_MAX];
     Str modulus = without_zeros(k->n), exponent = without_zeros(k->e);
     if (modulus.n < RSA_MIN || modulus.n > RSA_MAX || exponent.n == 0 || exponent.n > EXPONENT_MAX) return NULL;
     reversed(modulus, n);
     reversed(exponent, e);
-    OSSL_PARAM params[] = { crypto.OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_N, n, modulus.n),
-                            crypto.OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_E, e, exponent.n), crypto.OSSL_PARAM_construct_end() };
-    return make_key("RSA", params);
+    OSSL_PARAM params[] = { lib->OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_N, n, modulus.n),
+                            lib->OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_RSA_E, e, exponent.n), lib->OSSL_PARAM_construct_end() };
+    return make_key(lib, "RSA", params);
 }
 
-static EVP_PKEY *ec_key(const SignatureKey *k) {
+static EVP_PKEY *ec_key(const CryptoLibrary *lib, const SignatureKey *k) {
     unsigned char point[1 + 2 * POINT] = { 4 };        /* uncompressed */
     char group[] = "prime256v1";
     if (k->x.n != POINT || k->y.n != POINT) return NULL;
     memcpy(point + 1, k->x.at, POINT);
     memcpy(point + 1 + POINT, k->y.at, POINT);
-    OSSL_PARAM params[] = { crypto.OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
-                            crypto.OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point), crypto.OSSL_PARAM_construct_end() };
-    return make_key("EC", params);
+    OSSL_PARAM params[] = { lib->OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
+                            lib->OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point), lib->OSSL_PARAM_construct_end() };
+    return make_key(lib, "EC", params);
 }
 
 static size_t der_integer(Str number, unsigned char *out) {
@@ -92,23 +65,23 @@ static size_t der_signature(Str raw, unsigned char out[DER_MAX]) {
     return n + 2;
 }
 
-static bool verify(EVP_PKEY *key, Str bytes, const unsigned char *signature, size_t n) {
-    EVP_MD_CTX *ctx = crypto.EVP_MD_CTX_new();
-    bool ok = ctx && n && crypto.EVP_DigestVerifyInit_ex(ctx, NULL, "SHA256", NULL, NULL, key, NULL) > 0 &&
-              crypto.EVP_DigestVerify(ctx, signature, n, (const unsigned char *)bytes.at, bytes.n) == 1;
-    crypto.EVP_MD_CTX_free(ctx);
+static bool verify(const CryptoLibrary *lib, EVP_PKEY *key, Str bytes, const unsigned char *signature, size_t n) {
+    EVP_MD_CTX *ctx = lib->EVP_MD_CTX_new();
+    bool ok = ctx && n && lib->EVP_DigestVerifyInit_ex(ctx, NULL, "SHA256", NULL, NULL, key, NULL) > 0 &&
+              lib->EVP_DigestVerify(ctx, signature, n, (const unsigned char *)bytes.at, bytes.n) == 1;
+    lib->EVP_MD_CTX_free(ctx);
     return ok;
 }
 
 bool signature_check(const SignatureKey *k, Str bytes, Str signature, Error *err) {
     unsigned char der[DER_MAX];
-    pthread_once(&once, load);
-    if (!library.ok) return error_set(err, ERR_IO, "%s", library.problem);
-    EVP_PKEY *key = k->kind == SIGNATURE_RS256 ? rsa_key(k) : ec_key(k);
-    if (!key) return crypto.ERR_clear_error(), error_set(err, ERR_VALIDATION, "the public key is not usable");
-    bool ok = k->kind == SIGNATURE_RS256 ? verify(key, bytes, (const unsigned char *)signature.at, signature.n)
-                                         : verify(key, bytes, der, der_signature(signature, der));
-    crypto.EVP_PKEY_free(key);
-    crypto.ERR_clear_error();                          /* kept per thread otherwise */
+    const CryptoLibrary *lib = crypto_library(err);
+    if (!lib) return false;
+    EVP_PKEY *key = k->kind == SIGNATURE_RS256 ? rsa_key(lib, k) : ec_key(lib, k);
+    if (!key) return lib->ERR_clear_error(), error_set(err, ERR_VALIDATION, "the public key is not usable");
+    bool ok = k->kind == SIGNATURE_RS256 ? verify(lib, key, bytes, (const unsigned char *)signature.at, signature.n)
+                                         : verify(lib, key, bytes, der, der_signature(signature, der));
+    lib->EVP_PKEY_free(key);
+    lib->ERR_clear_error();                          /* kept per thread otherwise */
     return ok || error_set(err, ERR_VALIDATION, "the signature is wrong");
 }

@@ -186,8 +186,8 @@ const Command command_table[] = {
     {
         .name = "mcp skill", .operands = "SERVER|URL URI", .min = 2, .max = 2,
         .summary = "read a file of an MCP server's skill",
-        .about = "Prints a file of a skill, such as skill://NAME/SKILL.md, once it has the size and\n"
-                 "the digest that the server's list of skills gives for it, and SKILL.md its\n"
+        .about = "Prints a file of a skill, such as skill://NAME/SKILL.md, once it has the size\n"
+                 "and the digest that the server's list of skills gives for it, and SKILL.md its\n"
                  "frontmatter. One that differs is not shown: exit status 1.",
         .example = "harness mcp skill wiki skill://summary/SKILL.md",
         .json = "{uri, text} or {uri, blob}.",

@@ -210,6 +210,13 @@ static bool check_use(const Adding *a, Error *err) {
     return true;
 }
 
+static void say_next(const Adding *a) {
+    Buf line = { 0 };
+    buf_add_fmt(&line, "next: harness mcp tools " STR_FMT, STR_ARG(a->name));
+    if (!args_has(&a->cli->args, "--quiet")) cli_say(a->cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
+
 static int add(Adding *a, const Project *p) {
     Error err = { 0 };
     if (has_server(p, a->name)) {
@@ -227,7 +234,11 @@ static int add(Adding *a, const Project *p) {
         buf_add(out, STR(",\"file\":"));
         json_write_string(out, str_from(a->path), false);
         buf_add(out, STR("}\n"));
-    } else buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->path);
+    } else {
+        buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->path);
+        cli_flush(a->cli);
+        say_next(a);
+    }
     return CLI_OK;
 }
 

@@ -94,12 +94,20 @@ static int direct(Cli *cli, Str arguments) {
 
 /* ---- of the project ---- */
 
+/* By its name as a tool it would only be an unknown tool. */
+static bool has_server(const Project *p, Str name, Error *err) {
+    for (size_t i = 0; i < p->n_servers; i++)
+        if (str_eq(p->servers[i].name, name)) return true;
+    return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(name));
+}
+
 static int call_in(Cli *cli, Opening *o, Str arguments) {
     Error err = { 0 };
     RunConfig config = { 0 };
     Run *run;
     Result r = { 0 };
     Buf name = { 0 };
+    if (!has_server(runtime_project(o->rt), str_from(cli->args.operands[0]), &err)) return cli_fail(cli, CLI_FAILED, &err);
     opening_run_config(o, &config);
     config.person = mcp_direct_person(cli, config.person);
     if (!run_start(o->rt, &config, &run, &err)) return cli_fail(cli, CLI_FAILED, &err);

@@ -16,11 +16,18 @@ typedef struct Serving {
     McpHttp http;
 } Serving;
 
+/* Whoever types this at a terminal would see nothing happen. */
+static void say_what_waits(const Cli *cli) {
+    if (isatty(STDIN_FILENO) && !args_has(&cli->args, "--quiet"))
+        cli_say(cli, SAY_HINT, STR("waiting for the messages of an MCP client on standard input (one that starts this command, or --http ADDR for HTTP); Ctrl-C ends"));
+}
+
 static int serve(Serving *v) {
     Error err = { 0 };
     Cancel *stop = cancel_new(NULL, 0);
     Interrupt *interrupt = interrupt_start(stop);
     bool http = v->http.config.address != NULL, ok;
+    if (!http) say_what_waits(v->cli);
     ok = http ? mcp_serve_http(v->server, &v->http.config, stop, &err) : mcp_serve_stdio(v->server, STDIN_FILENO, STDOUT_FILENO, stop, &err);
     mcp_server_close(v->server, GRACE_MS);
     interrupt_stop(interrupt);

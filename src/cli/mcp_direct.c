@@ -59,7 +59,8 @@ static bool fill_form(Value schema, Heap *heap, Dict *content, Error *err) {
     return true;
 }
 
-bool mcp_direct_form(bool accept, Value schema, Heap *heap, Value *out, Error *err) {
+/* The answer to a form: accept with the schema's defaults, or decline. */
+static bool answer_form(bool accept, Value schema, Heap *heap, Value *out, Error *err) {
     Dict *d = dict_new(heap, 2, err), *content = dict_new(heap, 4, err);
     if (!d || !content || !dict_put_text(heap, d, "action", accept ? STR("accept") : STR("decline"), err)) return false;
     if (accept && (!fill_form(schema, heap, content, err) || !dict_put_str(heap, d, STR("content"), value_from_object(content), err))) return false;
@@ -73,13 +74,13 @@ static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out
     (void)cancel;
     Value mode = member(params, "mode");
     bool form = !value_is_string(mode) || str_eq(value_str(mode), STR("form"));
-    return mcp_direct_form(accepts(ctx) && form, member(params, "requestedSchema"), heap, out, err);
+    return answer_form(accepts(ctx) && form, member(params, "requestedSchema"), heap, out, err);
 }
 
 static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
     (void)message;
     (void)cancel;
-    return mcp_direct_form(accepts(ctx), schema, heap, out, err);
+    return answer_form(accepts(ctx), schema, heap, out, err);
 }
 
 Person mcp_direct_person(const Cli *cli, Person usual) {

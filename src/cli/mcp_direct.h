@@ -21,7 +21,5 @@ typedef struct McpDirect {               /* zero-initialise, mcp_direct_close at
 bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Error *err);
 void mcp_direct_close(McpDirect *d);
 
-/* The answer to a form: accept with the schema's defaults, or decline. */
-bool mcp_direct_form(bool accept, Value schema, Heap *heap, Value *out, Error *err);
 /* With --elicit, that person in place of the terminal's. */
 Person mcp_direct_person(const Cli *cli, Person usual);

@@ -16,8 +16,6 @@ typedef enum {
     EVENT_COUNT
 } EventType;
 
-const char *event_type_name(EventType type);
-
 typedef struct Event {
     uint64_t seq;                        /* from 1, without gaps, per stream */
     int64_t time_ns;                     /* wall clock */

@@ -12,8 +12,6 @@ static const Str names[] = {
 #undef EVENT
 };
 
-const char *event_type_name(EventType type) { return names[type].at; }
-
 /* One lock for numbering and for all sinks: so every sink sees the same order, and an event costs one lock. The two buffers are
  * kept from event to event, so that redaction does not allocate either. */
 struct EventStream {

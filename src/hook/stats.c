@@ -50,10 +50,6 @@ void hook_counter_add(HookCounter *c, bool blocked, bool failed, int64_t ns) {
     if (ns > 0) atomic_fetch_add_explicit(&c->ns, (uint64_t)ns, memory_order_relaxed);
 }
 
-void hook_stats_add(HookStats *s, Str hook, bool blocked, bool failed, int64_t ns) {
-    hook_counter_add(hook_stats_counter(s, hook), blocked, failed, ns);
-}
-
 static int by_name(const void *a, const void *b) {
     return str_cmp(((const HookCounters *)a)->hook, ((const HookCounters *)b)->hook);
 }

@@ -12,5 +12,4 @@ HookStats *hook_stats_new(void);
 void hook_stats_free(HookStats *s);
 HookCounter *hook_stats_counter(HookStats *s, Str hook);      /* made at the first call; the name is copied */
 void hook_counter_add(HookCounter *c, bool blocked, bool failed, int64_t ns);   /* no lock */
-void hook_stats_add(HookStats *s, Str hook, bool blocked, bool failed, int64_t ns);
 void hook_stats_each(HookStats *s, void (*each)(void *ctx, const HookCounters *c), void *ctx);   /* sorted by name */

@@ -215,6 +215,10 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     q->level = as->level;
     as->link = NULL;
     as->answered = true;
+    if (atomic_load(&g->quiet)) {                            /* who has come again has left already */
+        atomic_store(&f->quiet, true);
+        cancel_fire(q->cancel);
+    }
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -62,7 +62,8 @@ static bool sample_params(Heap *h, const HostAsk *ask, Dict *d, Error *err) {
     return dict_put_str(h, d, STR("maxTokens"), value_from_small(ask->max_tokens), err);
 }
 
-bool input_params(Heap *h, const HostAsk *ask, Value *out, Error *err) {
+/* The parameters of a question, in `h`. A form's schema is made an object's where it says nothing else. */
+static bool params_of(Heap *h, const HostAsk *ask, Value *out, Error *err) {
     Dict *d = dict_new(h, 3, err);
     Value schema;
     if (!d) return false;
@@ -155,7 +156,8 @@ static bool root_list(Heap *h, const List *roots, Value *out, Error *err) {
     return l != NULL;
 }
 
-bool input_answer(Heap *h, HostAskKind kind, Value answer, Value *out, Error *err) {
+/* What a script gets for it: {action, content}, a text, a list of {uri, name}. */
+static bool answer_of(Heap *h, HostAskKind kind, Value answer, Value *out, Error *err) {
     if (kind == HOST_ASK_ROOTS) return root_list(h, value_list(member(answer, "roots")), out, err);
     if (kind == HOST_ASK_SAMPLE) return value_copy_all_into(h, text_block(member(answer, "content")), out, err);
     Value action = member(answer, "action"), content = member(answer, "content"), copy;
@@ -178,11 +180,11 @@ bool input_inquire(InputWay *w, HostAsk *asks, size_t n, Heap *heap, Cancel *can
         if (!w->offered(w, kind_of(asks[i].kind))) continue;
         out[put] = (InputAsk){ .kind = kind_of(asks[i].kind), .key = asks[i].key };
         of[put] = i;
-        ok = input_params(h, &asks[i], &out[put++].params, err);
+        ok = params_of(h, &asks[i], &out[put++].params, err);
     }
     ok = ok && (put == 0 || w->ask(w, out, put, h, cancel, err));
     for (size_t i = 0; ok && i < put; i++)
-        if (!value_is_gone(out[i].answer)) ok = input_answer(heap, asks[of[i]].kind, out[i].answer, &asks[of[i]].answer, err);
+        if (!value_is_gone(out[i].answer)) ok = answer_of(heap, asks[of[i]].kind, out[i].answer, &asks[of[i]].answer, err);
     free(out);
     free(of);
     heap_free(h);

@@ -5,12 +5,8 @@
 const char *input_method(InputKind kind);                    /* "elicitation/create" … */
 bool input_offered(Value client, McpVersion version, InputKind kind);        /* by what the client said of itself */
 
-/* The parameters of a question, in `h`. A form's schema is made an object's where it says nothing else. */
-bool input_params(Heap *h, const HostAsk *ask, Value *out, Error *err);
 /* Does the client's result answer it? False: *err says what is wrong with it (ERR_PROTOCOL), or that the schema is none. */
 bool input_fits(const InputAsk *ask, Value answer, Error *err);
-/* What a script gets for it: {action, content}, a text, a list of {uri, name}. */
-bool input_answer(Heap *h, HostAskKind kind, Value answer, Value *out, Error *err);
 
 /* {method, params} of each, by its key, in `h`; those with an answer are left out. */
 bool input_requests(Heap *h, const InputAsk *asks, size_t n, Value *out, Error *err);

@@ -1,47 +1,14 @@
 #include "mcp/oauth_jwt.h"
-#include <openssl/bio.h>
-#include <openssl/core_names.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <limits.h>
-#include <pthread.h>
+#include <openssl/core_names.h>
 #include <stdlib.h>
 #include "base/base64.h"
-#include "base/library.h"
+#include "base/crypto.h"
 #include "base/mem.h"
-
-#define FUNCTIONS(X) \
-    X(BIO_new) X(BIO_s_mem) X(BIO_new_mem_buf) X(BIO_read) X(BIO_free) X(PEM_read_bio_PrivateKey) X(PEM_write_bio_PrivateKey) \
-    X(EVP_PKEY_Q_keygen) X(EVP_PKEY_free) X(EVP_PKEY_is_a) X(EVP_PKEY_get_bits) X(EVP_PKEY_get_group_name) X(EVP_PKEY_get_octet_string_param) \
-    X(EVP_MD_CTX_new) X(EVP_MD_CTX_free) X(EVP_sha256) X(EVP_DigestSignInit) X(EVP_DigestSign) X(ERR_clear_error)
-
-/* Written once, by load(), and only read then. */
-static struct {
-#define X(name) __typeof__(name) *name;
-    FUNCTIONS(X)
-#undef X
-} crypto;
-static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
-static pthread_once_t crypto_once = PTHREAD_ONCE_INIT;
-
-static void load(void) {
-    static const LibraryFunction functions[] = {
-#define X(name) { #name, (void **)&crypto.name },
-        FUNCTIONS(X)
-#undef X
-    };
-    library_load(&library, functions, sizeof functions / sizeof *functions);
-}
-
-static bool loaded(Error *err) {
-    pthread_once(&crypto_once, load);
-    return library.ok || error_set(err, ERR_IO, "%s", library.problem);
-}
 
 enum { P256_BYTES = 32, POINT_BYTES = 1 + 2 * P256_BYTES, RSA_BITS_MIN = 2048, RSA_BITS_MAX = 16384 };
 
-struct JwtKey { EVP_PKEY *key; bool ec; };
+struct JwtKey { const CryptoLibrary *lib; EVP_PKEY *key; bool ec; };
 
 /* OpenSSL would ask the terminal. */
 static int no_pass_phrase(char *at, int n, int writing, void *ctx) {
@@ -49,59 +16,61 @@ static int no_pass_phrase(char *at, int n, int writing, void *ctx) {
     return -1;
 }
 
-static JwtKey *wrap(EVP_PKEY *key, bool ec) {
+static JwtKey *wrap(const CryptoLibrary *lib, EVP_PKEY *key, bool ec) {
     JwtKey *k = mem_zero(1, sizeof *k);
-    *k = (JwtKey){ key, ec };
+    *k = (JwtKey){ lib, key, ec };
     return k;
 }
 
 JwtKey *jwt_key_read(Str pem, Error *err) {
-    if (!loaded(err)) return NULL;
-    BIO *bio = pem.n <= INT_MAX ? crypto.BIO_new_mem_buf(pem.at, (int)pem.n) : NULL;
-    EVP_PKEY *key = bio ? crypto.PEM_read_bio_PrivateKey(bio, NULL, no_pass_phrase, NULL) : NULL;
-    crypto.BIO_free(bio);
-    crypto.ERR_clear_error();
+    const CryptoLibrary *lib = crypto_library(err);
+    if (!lib) return NULL;
+    BIO *bio = pem.n <= INT_MAX ? lib->BIO_new_mem_buf(pem.at, (int)pem.n) : NULL;
+    EVP_PKEY *key = bio ? lib->PEM_read_bio_PrivateKey(bio, NULL, no_pass_phrase, NULL) : NULL;
+    lib->BIO_free(bio);
+    lib->ERR_clear_error();
     if (!key) return error_set(err, ERR_CONFIG, "the private key is no PEM text, or needs a pass phrase"), NULL;
     char group[32] = "";
     size_t n;
-    bool rsa = crypto.EVP_PKEY_is_a(key, "RSA"), ec = crypto.EVP_PKEY_is_a(key, "EC");
-    int bits = crypto.EVP_PKEY_get_bits(key);
-    if (rsa && bits >= RSA_BITS_MIN && bits <= RSA_BITS_MAX) return wrap(key, false);
-    if (ec && crypto.EVP_PKEY_get_group_name(key, group, sizeof group, &n) == 1 && strcmp(group, "prime256v1") == 0) return wrap(key, true);
-    crypto.EVP_PKEY_free(key);
+    bool rsa = lib->EVP_PKEY_is_a(key, "RSA"), ec = lib->EVP_PKEY_is_a(key, "EC");
+    int bits = lib->EVP_PKEY_get_bits(key);
+    if (rsa && bits >= RSA_BITS_MIN && bits <= RSA_BITS_MAX) return wrap(lib, key, false);
+    if (ec && lib->EVP_PKEY_get_group_name(key, group, sizeof group, &n) == 1 && strcmp(group, "prime256v1") == 0) return wrap(lib, key, true);
+    lib->EVP_PKEY_free(key);
     error_set(err, ERR_CONFIG, "the private key must be RSA of %d bits or more, or EC P-256", RSA_BITS_MIN);
     return NULL;
 }
 
 JwtKey *jwt_key_new(Error *err) {
-    if (!loaded(err)) return NULL;
-    EVP_PKEY *key = crypto.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
-    if (key) return wrap(key, true);
+    const CryptoLibrary *lib = crypto_library(err);
+    if (!lib) return NULL;
+    EVP_PKEY *key = lib->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+    if (key) return wrap(lib, key, true);
     error_set(err, ERR_INTERNAL, "OpenSSL refused to make a key");   /* as in a restricted mode */
     return NULL;
 }
 
 void jwt_key_free(JwtKey *k) {
     if (!k) return;
-    crypto.EVP_PKEY_free(k->key);
+    k->lib->EVP_PKEY_free(k->key);
     free(k);
 }
 
 const char *jwt_key_algorithm(const JwtKey *k) { return k->ec ? "ES256" : "RS256"; }
 
 bool jwt_key_write(const JwtKey *k, Buf *out, Error *err) {
-    BIO *bio = crypto.BIO_new(crypto.BIO_s_mem());
-    bool ok = bio && crypto.PEM_write_bio_PrivateKey(bio, k->key, NULL, NULL, 0, NULL, NULL) == 1;
+    BIO *bio = k->lib->BIO_new(k->lib->BIO_s_mem());
+    bool ok = bio && k->lib->PEM_write_bio_PrivateKey(bio, k->key, NULL, NULL, 0, NULL, NULL) == 1;
     char piece[1024];
-    for (int n; ok && (n = crypto.BIO_read(bio, piece, sizeof piece)) > 0;) buf_add(out, (Str){ piece, (size_t)n });
-    crypto.BIO_free(bio);
+    for (int n; ok && (n = k->lib->BIO_read(bio, piece, sizeof piece)) > 0;) buf_add(out, (Str){ piece, (size_t)n });
+    k->lib->BIO_free(bio);
     return ok || error_set(err, ERR_INTERNAL, "OpenSSL refused to write a key");
 }
 
 bool jwt_key_public(const JwtKey *k, Buf *out, Error *err) {
     unsigned char point[POINT_BYTES + 1];
     size_t n = 0;
-    if (!k->ec || crypto.EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, point, sizeof point, &n) != 1
+    if (!k->ec || k->lib->EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, point, sizeof point, &n) != 1
         || n != POINT_BYTES || point[0] != 4)              /* 4: not compressed */
         return error_set(err, ERR_INTERNAL, "OpenSSL refused to tell a public key");
     buf_add(out, STR("{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\""));
@@ -145,10 +114,10 @@ bool jwt_key_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err)
     base64_encode_url(claims, &text);
     unsigned char signature[RSA_BITS_MAX / 8];
     size_t n = sizeof signature;
-    EVP_MD_CTX *c = crypto.EVP_MD_CTX_new();
-    bool ok = c && crypto.EVP_DigestSignInit(c, NULL, crypto.EVP_sha256(), NULL, k->key) == 1
-              && crypto.EVP_DigestSign(c, signature, &n, (const unsigned char *)text.at, text.n) == 1;
-    crypto.EVP_MD_CTX_free(c);
+    EVP_MD_CTX *c = k->lib->EVP_MD_CTX_new();
+    bool ok = c && k->lib->EVP_DigestSignInit(c, NULL, k->lib->EVP_sha256(), NULL, k->key) == 1
+              && k->lib->EVP_DigestSign(c, signature, &n, (const unsigned char *)text.at, text.n) == 1;
+    k->lib->EVP_MD_CTX_free(c);
     buf_add_char(&text, '.');
     if (ok && k->ec) ok = add_ec_signature((Str){ (const char *)signature, n }, &text);
     else if (ok) base64_encode_url((Str){ (const char *)signature, n }, &text);

@@ -26,7 +26,7 @@ typedef struct McpRequest {
     Buf text;                            /* its members as JSON, without the braces: "tools":[…] */
     const char *result_type;             /* resultType; NULL: complete */
     int64_t ttl_ms;                      /* of a cacheable result; -1: it is none */
-    int code;                            /* of an error; 0 with a false answer: from err->kind (serve_code) */
+    int code;                            /* of an error; 0 with a false answer: from err->kind */
     Value data;                          /* of an error; GONE: none */
     bool answered;                       /* the method has sent the answer itself, or will: subscriptions/listen */
 } McpRequest;
@@ -39,7 +39,6 @@ typedef bool McpMethod(McpRequest *q, Error *err);
 
 typedef struct ServeMethod { Str name; McpMethod *run; int eras; ServeHow how; } ServeMethod;
 const ServeMethod *serve_method(Str name, McpVersion version);   /* NULL: no such method in that era */
-int serve_code(const Error *err);        /* ERR_VALIDATION, ERR_PARSE, ERR_CONFIG: RPC_INVALID_PARAMS; ERR_PROTOCOL: RPC_INVALID_REQUEST; else RPC_INTERNAL */
 
 /* RFC 5424, as the protocol names them. */
 typedef enum { MCP_LEVEL_DEBUG, MCP_LEVEL_INFO, MCP_LEVEL_NOTICE, MCP_LEVEL_WARNING, MCP_LEVEL_ERROR, MCP_LEVEL_CRITICAL, MCP_LEVEL_ALERT,
@@ -57,7 +56,6 @@ void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);    
 /* A member of params: NULL when absent or null. serve_text: false with RPC_INVALID_PARAMS when it is there and no string, or missing. */
 Value *serve_param(const McpRequest *q, const char *name);
 bool serve_text(McpRequest *q, const char *name, Str *out, Error *err);
-bool serve_has_capability(const McpRequest *q, const char *name);    /* has the client this one? "elicitation" … */
 /* Fails with MCP_MISSING_CAPABILITY and data.requiredCapabilities; in the handshake era with RPC_INVALID_REQUEST. */
 bool serve_missing_capability(McpRequest *q, const char *name, Error *err);
 

@@ -16,17 +16,21 @@ enum {
     FRESH_MS = 600000,                   /* keys are fetched again after this */
     AGAIN_MS = 10000,                    /* and at most this often for a key that is not there */
     LEEWAY_S = 60,                       /* clocks differ */
+    WAITING_MAX = 2,                     /* for keys that somebody fetches: anybody can send a token, and make a thread wait */
 };
 
 typedef struct Key { char *id; Buf n, e, x, y; SignatureKind kind; } Key;
 
-/* The lock is held while keys are fetched: others that need them wait for the same fetch. */
+typedef struct Keys { Key at[KEYS_MAX]; size_t n; } Keys;
+
 struct ServeJwt {
     ServeAuthConfig config;
-    Client *client;
-    pthread_mutex_t lock;
-    Key keys[KEYS_MAX];
-    size_t n;
+    Client *client;                      /* of who fetches */
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t done;                 /* somebody has fetched */
+    Keys keys;
+    bool fetching;
+    int waiting;
     int64_t fetched;                     /* monotonic; 0: never */
 };
 
@@ -35,6 +39,7 @@ ServeJwt *serve_jwt_new(const ServeAuthConfig *config) {
     j->config = *config;
     j->client = client_new();
     pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->done, NULL);
     return j;
 }
 
@@ -46,16 +51,17 @@ static void key_clear(Key *k) {
     buf_clear(&k->y);
 }
 
-static void drop_keys(ServeJwt *j) {
-    for (size_t i = 0; i < j->n; i++) key_clear(&j->keys[i]);
-    j->n = 0;
+static void drop_keys(Keys *k) {
+    for (size_t i = 0; i < k->n; i++) key_clear(&k->at[i]);
+    k->n = 0;
 }
 
 void serve_jwt_free(ServeJwt *j) {
     if (!j) return;
-    drop_keys(j);
+    drop_keys(&j->keys);
     client_free(j->client);
     pthread_mutex_destroy(&j->lock);
+    pthread_cond_destroy(&j->done);
     free(j);
 }
 
@@ -115,52 +121,75 @@ static bool find_metadata(ServeJwt *j, Heap *h, Value *out, Error *err) {
     return ok;
 }
 
-static void add_key(ServeJwt *j, Value v) {
+static void add_key(Keys *keys, Value v) {
     Str type = text(v, "kty"), use = text(v, "use"), alg = text(v, "alg");
     Key k = { .kind = str_eq(type, STR("RSA")) ? SIGNATURE_RS256 : SIGNATURE_ES256 };
     bool rsa = k.kind == SIGNATURE_RS256, ec = str_eq(type, STR("EC")) && str_eq(text(v, "crv"), STR("P-256"));
-    if (j->n == KEYS_MAX || (!rsa && !ec) || (use.n && !str_eq(use, STR("sig"))) || (alg.n && !str_eq(alg, rsa ? STR("RS256") : STR("ES256")))) return;
+    if (keys->n == KEYS_MAX || (!rsa && !ec) || (use.n && !str_eq(use, STR("sig"))) || (alg.n && !str_eq(alg, rsa ? STR("RS256") : STR("ES256")))) return;
     bool ok = rsa ? base64_decode(text(v, "n"), &k.n, NULL) && base64_decode(text(v, "e"), &k.e, NULL)
                   : base64_decode(text(v, "x"), &k.x, NULL) && base64_decode(text(v, "y"), &k.y, NULL);
     k.id = str_dup(text(v, "kid"));
-    if (ok) j->keys[j->n++] = k;
+    if (ok) keys->at[keys->n++] = k;
     else key_clear(&k);
 }
 
-static bool fetch_keys(ServeJwt *j, Error *err) {
+static bool fetch_keys(ServeJwt *j, Keys *out, Error *err) {
     Heap *h = heap_new(16 << 20);
     Value metadata, set;
     bool ok = find_metadata(j, h, &metadata, err) && fetch(j, text(metadata, "jwks_uri"), h, &set, err);
     Value keys = ok ? member(set, "keys") : VALUE_GONE;
     if (ok && !value_is_list(keys)) ok = error_set(err, ERR_PROTOCOL, "the authorization server's keys are no list");
-    if (ok) {
-        drop_keys(j);
-        for (uint32_t i = 0; i < value_list(keys)->n; i++) add_key(j, value_list(keys)->at[i]);
-    }
+    for (uint32_t i = 0; ok && i < value_list(keys)->n; i++) add_key(out, value_list(keys)->at[i]);
     heap_free(h);
     return ok;
 }
 
 static const Key *find_key(const ServeJwt *j, Str id, SignatureKind kind) {
-    for (size_t i = 0; i < j->n; i++)
-        if (j->keys[i].kind == kind && (id.n == 0 || str_eq(str_from(j->keys[i].id), id))) return &j->keys[i];
+    for (size_t i = 0; i < j->keys.n; i++)
+        if (j->keys.at[i].kind == kind && (id.n == 0 || str_eq(str_from(j->keys.at[i].id), id))) return &j->keys.at[i];
     return NULL;
+}
+
+/* With the lock held, but not while they are fetched. */
+static bool renew_keys(ServeJwt *j, Error *err) {
+    Keys *fresh = mem_zero(1, sizeof *fresh);
+    j->fetching = true;
+    pthread_mutex_unlock(&j->lock);
+    bool ok = fetch_keys(j, fresh, err);
+    pthread_mutex_lock(&j->lock);
+    if (ok) {
+        drop_keys(&j->keys);
+        j->keys = *fresh;
+    } else {
+        drop_keys(fresh);
+    }
+    free(fresh);
+    j->fetching = false;
+    j->fetched = clock_mono_ns();
+    pthread_cond_broadcast(&j->done);
+    return ok;
+}
+
+/* The key, with the lock held; NULL: there is none. What is known serves while others are fetched, or the server is away. */
+static const Key *get_key(ServeJwt *j, Str id, SignatureKind kind, Error *err) {
+    const Key *k = find_key(j, id, kind);
+    Error problem = { 0 };
+    if (!k && j->fetching && j->waiting >= WAITING_MAX) return error_set(err, ERR_IO, "keys of the authorization server are being fetched: try again"), NULL;
+    j->waiting++;
+    while (!(k = find_key(j, id, kind)) && j->fetching) pthread_cond_wait(&j->done, &j->lock);
+    j->waiting--;
+    int64_t age = (clock_mono_ns() - j->fetched) / 1000000;
+    bool renewed = j->fetching || (j->fetched && age <= (k ? FRESH_MS : AGAIN_MS)) || renew_keys(j, &problem);
+    k = find_key(j, id, kind);
+    if (!k && !renewed) error_set(err, ERR_IO, "keys of the authorization server: %s", problem.msg);
+    else if (!k) error_set(err, ERR_VALIDATION, "the token is signed with a key that its issuer does not publish");
+    return k;
 }
 
 static bool check_signature(ServeJwt *j, Str id, SignatureKind kind, Str bytes, Str signature, Error *err) {
     pthread_mutex_lock(&j->lock);
-    const Key *k = find_key(j, id, kind);
-    int64_t age = (clock_mono_ns() - j->fetched) / 1000000;
-    bool ok = true;
-    if (!j->fetched || age > (k ? FRESH_MS : AGAIN_MS)) {
-        Error problem = { 0 };
-        ok = fetch_keys(j, &problem) || k;             /* what is known serves while the server is away */
-        j->fetched = clock_mono_ns();
-        if (!ok) error_set(err, ERR_IO, "keys of the authorization server: %s", problem.msg);
-        k = find_key(j, id, kind);
-    }
-    if (ok && !k) ok = error_set(err, ERR_VALIDATION, "the token is signed with a key that its issuer does not publish");
-    if (ok) ok = signature_check(&(SignatureKey){ kind, .n = buf_str(&k->n), .e = buf_str(&k->e), .x = buf_str(&k->x), .y = buf_str(&k->y) }, bytes, signature, err);
+    const Key *k = get_key(j, id, kind, err);
+    bool ok = k && signature_check(&(SignatureKey){ kind, .n = buf_str(&k->n), .e = buf_str(&k->e), .x = buf_str(&k->x), .y = buf_str(&k->y) }, bytes, signature, err);
     pthread_mutex_unlock(&j->lock);
     return ok;
 }

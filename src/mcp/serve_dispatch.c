@@ -14,7 +14,8 @@ const ServeMethod *serve_method(Str name, McpVersion version) {
     return NULL;
 }
 
-int serve_code(const Error *err) {
+/* ERR_VALIDATION, ERR_PARSE, ERR_CONFIG: RPC_INVALID_PARAMS; ERR_PROTOCOL: RPC_INVALID_REQUEST; else RPC_INTERNAL */
+static int code_of(const Error *err) {
     switch (err->kind) {
     case ERR_VALIDATION: case ERR_PARSE: case ERR_CONFIG: return RPC_INVALID_PARAMS;
     case ERR_PROTOCOL: return RPC_INVALID_REQUEST;
@@ -34,11 +35,6 @@ bool serve_text(McpRequest *q, const char *name, Str *out, Error *err) {
     if (!v || !value_is_string(*v)) return error_set(err, ERR_VALIDATION, "params.%s %s", name, v ? "must be a string" : "is missing");
     *out = value_str(*v);
     return true;
-}
-
-bool serve_has_capability(const McpRequest *q, const char *name) {
-    Value *v = value_is_dict(q->client) ? dict_find_str(value_dict(q->client), str_from(name)) : NULL;
-    return v && value_is_dict(*v);
 }
 
 bool serve_missing_capability(McpRequest *q, const char *name, Error *err) {
@@ -138,5 +134,5 @@ void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out) {
     if (ok && write_result(q, out, &why)) return;
     buf_reset(out);
     if (ok) err = &why, q->code = RPC_INTERNAL;
-    rpc_write_error(out, q->id, q->code ? q->code : serve_code(err), str_from(err->msg), q->data);
+    rpc_write_error(out, q->id, q->code ? q->code : code_of(err), str_from(err->msg), q->data);
 }

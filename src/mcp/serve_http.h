@@ -108,7 +108,6 @@ void http_refuse(Http *h, ServerRequest *q, ServeAuthAnswer why, const char *tex
 struct HttpRates *http_rates_new(int64_t requests_per_minute);
 void http_rates_free(struct HttpRates *r);
 bool http_origin_allowed(const Http *h, Str origin);
-bool http_is_local_name(Str host);
 
 /* serve_http_session.c. Both give a held session; NULL: none, or no room. */
 HttpSession *http_session_find(Http *h, Str id, const uint8_t owner[HTTP_OWNER]);

@@ -51,7 +51,7 @@ static void reply_wait(Http *h, ServerRequest *q, int64_t seconds) {
 
 /* ---- Host and Origin ---- */
 
-bool http_is_local_name(Str host) {
+static bool is_local_name(Str host) {
     static const char *const local[] = { "localhost", "127.0.0.1", "[::1]", "::1" };
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)
         if (host.n == strlen(local[i]) && strncasecmp(host.at, local[i], host.n) == 0) return true;
@@ -86,7 +86,7 @@ static bool host_allowed(const Http *h, Str text) {
     if (!address_parse(bound, &own)) return false;
     bool any = str_eq(bound, STR("0.0.0.0")) || str_eq(bound, STR("::"));
     if (any && address_parse(without_brackets(host), &address)) return true;
-    return (any || address_is_loopback(&own)) && http_is_local_name(host);
+    return (any || address_is_loopback(&own)) && is_local_name(host);
 }
 
 bool http_origin_allowed(const Http *h, Str origin) {
@@ -95,7 +95,7 @@ bool http_origin_allowed(const Http *h, Str origin) {
     if (str_starts(rest, STR("http://"))) rest = str_sub(rest, 7, rest.n);
     else if (str_starts(rest, STR("https://"))) rest = str_sub(rest, 8, rest.n);
     else return false;
-    return host_part(rest, &host) && http_is_local_name(host);
+    return host_part(rest, &host) && is_local_name(host);
 }
 
 /* ---- tokens ---- */
@@ -177,6 +177,8 @@ void http_admit(void *http, ServerRequest *q) {
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "the header Host names no name of this server: start it with --host NAME to add one");
     else if (server_count_header(q, STR("Origin")) > 1 || (origin.n && !http_origin_allowed(h, origin)))
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "this origin is not allowed: start the server with --origin ORIGIN to allow it");
+    else if (server_count_header(q, STR("Authorization")) > 1)
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Authorization is there more than once");
     else if (is_metadata(path) && serve_auth_has_server(h->auth)) reply_metadata(h, q);
     else if (!str_eq(path, STR("/mcp")))
         http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is nothing here: the server is at /mcp");

@@ -100,7 +100,8 @@ bool serve_resources_templates(McpRequest *q, Error *err) {
 
 /* ---- one of them ---- */
 
-bool serve_resources_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err) {
+/* The resource of that URI or of a template that it fits, with the template's variables; *out NULL: none. `h` holds the variables. */
+static bool find_resource(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err) {
     const Project *p = runtime_project(rt);
     Error why = { 0 };
     *out = NULL;
@@ -136,7 +137,7 @@ bool serve_resources_known(Runtime *rt, Str uri) {
     Heap *h = heap_new(0);
     const ResourceDef *r;
     Value params;
-    bool known = (serve_resources_find(rt, uri, h, &r, &params, NULL) && r) || listed_file(rt, uri).n;
+    bool known = (find_resource(rt, uri, h, &r, &params, NULL) && r) || listed_file(rt, uri).n;
     heap_free(h);
     return known;
 }
@@ -272,7 +273,7 @@ bool serve_resources_contents(McpRequest *q, Str uri, List *out, Error *err) {
     const ResourceDef *def;
     Value params;
     Error why = { 0 };
-    if (!serve_resources_find(rt, uri, q->heap, &def, &params, err)) return false;
+    if (!find_resource(rt, uri, q->heap, &def, &params, err)) return false;
     if (def) return add_resource(&r, def, params);
     Str file = listed_file(rt, uri);
     r.err = &why;

@@ -6,8 +6,6 @@
 #define SERVE_ARTIFACT "artifact://"
 #define SERVE_ARTIFACTS SERVE_ARTIFACT "{run}/{key}"     /* what a cut result links to */
 
-/* The resource of that URI or of a template that it fits, with the template's variables; *out NULL: none. `h` holds the variables. */
-bool serve_resources_find(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err);
 Str serve_resources_type(Str name);       /* by how it ends; empty: not known */
 bool serve_resources_known(Runtime *rt, Str uri);             /* of the project, or a listed file: what can be subscribed to */
 /* Appends what is in it, in the form of resources/read; fails with q->code and q->data set when there is none of that URI. */

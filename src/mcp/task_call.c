@@ -182,8 +182,9 @@ McpTask *task_record_new(McpRequest *q, const ToolEntry *tool) {
     return t;
 }
 
-static void set_result(McpTask *t, const Result *r) {
+static void set_result(McpTask *t, struct McpTasks *l, const Result *r) {
     serve_content_result(&t->result, t->tool, r, run_id(t->run->run), t->version);
+    l->bytes += t->result.n;
     t->status = TASK_COMPLETED;
 }
 
@@ -195,7 +196,7 @@ void task_record_ended(void *ctx, const Result *r, Str why) {
     pthread_mutex_lock(&l->lock);
     if (r && r->is_error && t->tool->execute == kind_missing) why = r->error, r = NULL;       /* nothing that the caller could do about it */
     if (t->status == TASK_CANCELLED || (!r && why.n == 0) || (t->cancelled && (!r || r->is_error))) t->status = TASK_CANCELLED;
-    else if (r) set_result(t, r);
+    else if (r) set_result(t, l, r);
     else snprintf(t->error, sizeof t->error, STR_FMT, STR_ARG(why)), t->status = TASK_FAILED;
     task_record_changed(t, l);
     pthread_mutex_unlock(&l->lock);

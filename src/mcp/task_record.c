@@ -40,6 +40,7 @@ void task_record_unlink(struct McpTasks *l, McpTask *t) {
     while (*at != t) at = &(*at)->next;
     *at = t->next;
     l->n--;
+    l->bytes -= t->result.n;
 }
 
 void task_record_purge(struct McpTasks *l) {
@@ -55,10 +56,10 @@ void task_record_purge(struct McpTasks *l) {
 bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err) {
     pthread_mutex_lock(&l->lock);
     task_record_purge(l);
-    bool room = l->n < TASK_RECORDS_MAX;
+    bool room = l->n < TASK_RECORDS_MAX && l->bytes <= TASK_BYTES_MAX;
     if (room) t->next = l->first, l->first = t, l->n++;
     pthread_mutex_unlock(&l->lock);
-    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d): their results are kept until their ttl is over", TASK_RECORDS_MAX);
+    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl is over", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
 }
 
 void serve_tasks_close(McpPeer *p) {

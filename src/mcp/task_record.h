@@ -6,7 +6,8 @@
 #include "mcp/serve_tasks.h"
 
 typedef enum { TASK_WORKING, TASK_INPUT_REQUIRED, TASK_COMPLETED, TASK_FAILED, TASK_CANCELLED } McpTaskStatus;
-enum { TASK_RECORDS_MAX = 1024, TASK_TTL_MS = 3600000, TASK_TTL_MOST_MS = 86400000, TASK_POLL_MS = 500, TASK_ID_SIZE = 33 };
+enum { TASK_RECORDS_MAX = 1024, TASK_TTL_MS = 3600000, TASK_TTL_MOST_MS = 86400000, TASK_POLL_MS = 500, TASK_ID_SIZE = 33,
+       TASK_BYTES_MAX = 64 << 20 };      /* of results that are kept: with more of them, no new task starts */
 
 /* In the peer's list from before its call starts until its time is over. Guarded by the list's lock, but for what is set once. */
 struct McpTask {
@@ -41,7 +42,7 @@ struct McpTasks {
     pthread_mutex_t lock;
     pthread_cond_t changed;              /* some status, or some link */
     McpTask *first;
-    size_t n;
+    size_t n, bytes;                     /* of them; of their results */
 };
 
 struct McpTasks *task_record_list(McpPeer *p);

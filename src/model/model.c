@@ -51,9 +51,6 @@ void model_free(Model *m) {
     free(m);
 }
 
-Str model_name(const Model *m) { return m->def.name; }
-Str model_provider(const Model *m) { return str_from(m->provider->name); }
-
 void model_reply_clear(ModelReply *r) {
     if (r->heap) heap_free(r->heap);
     buf_clear(&r->text);

@@ -51,8 +51,6 @@ typedef struct ModelEnv {
 /* A key that is missing is ERR_CONFIG that names the variable; a script that does not load is its own error. */
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err);
 void model_free(Model *m);
-Str model_name(const Model *m);
-Str model_provider(const Model *m);
 
 /* One reply. Retries what may be retried (408, 429 with Retry-After, 5xx, connection loss before the first token) with
  * exponential back-off and jitter. ERR_PROVIDER with the provider's own words; authentication and content filter are final. */

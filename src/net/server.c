@@ -113,13 +113,20 @@ static bool drains(const Server *s, size_t bytes) { return bytes <= 2 * s->confi
 
 static size_t announced(const ServerRequest *q) {
     Str length = server_header(q, STR("Content-Length"));
+    size_t n = 0;
     if (length.n > 18) return SIZE_MAX;
-    return length.n ? strtoull(length.at, NULL, 10) : 0;
+    for (size_t i = 0; i < length.n && length.at[i] >= '0' && length.at[i] <= '9'; i++) n = n * 10 + (size_t)(length.at[i] - '0');
+    return n;
 }
 
 static enum MHD_Result begin(Server *s, struct MHD_Connection *connection, const char *method, const char *path, void **own) {
     ServerRequest *q = server_request_new(s, conn_of(s, connection), connection, method, path);
     *own = q;
+    const char *doubt = server_request_doubt(q);
+    if (doubt) {
+        server_request_fail(q, 400, doubt);            /* nothing more is read from whoever sent it */
+        return server_request_queue(q) ? MHD_YES : MHD_NO;
+    }
     if (is_stopping(s)) server_request_fail(q, 503, "the server is stopping");
     else if (announced(q) > s->config.body_max) server_request_fail(q, 413, "the body is too large");
     else if (s->config.admit) s->config.admit(s->config.ctx, q);

@@ -83,6 +83,7 @@ void server_request_drop_body(ServerRequest *q);
 bool server_request_queue(ServerRequest *q);                 /* the response, to the library; polling thread. False: close */
 void server_request_completed(ServerRequest *q, bool ok);    /* polling thread: the library is done with it */
 void server_request_left(ServerRequest *q);                  /* the peer has closed its side */
+const char *server_request_doubt(const ServerRequest *q);       /* what makes it one that others may read differently; NULL: nothing */
 void server_request_fail(ServerRequest *q, int status, const char *text);
 
 /* server_watch.c */

@@ -134,6 +134,24 @@ size_t server_count_header(const ServerRequest *q, Str name) {
 
 bool server_has_header(const ServerRequest *q, Str name) { return server_count_header(q, name) > 0; }
 
+static bool is_name(Str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.at[i] <= ' ' || strchr("\"(),/:;<=>?@[\\]{}\177", s.at[i])) return false;
+    return s.n > 0;
+}
+
+/* Where a body ends must be said once, and in one way, and headers must be what every reader takes them for: else this server and one before it
+ * may disagree on where the next request begins, and whose it is. */
+const char *server_request_doubt(const ServerRequest *q) {
+    size_t lengths = server_count_header(q, STR("Content-Length")), codings = server_count_header(q, STR("Transfer-Encoding"));
+    Str coding = server_header(q, STR("Transfer-Encoding"));
+    if (lengths + codings > 1) return "the length of the body is said more than once";
+    if (codings && !(coding.n == 7 && strncasecmp(coding.at, "chunked", 7) == 0)) return "Transfer-Encoding must be chunked";
+    for (size_t i = 0; i < q->n_headers; i++)
+        if (!is_name(q->headers[i].name)) return "the name of a header is malformed";
+    return NULL;
+}
+
 void server_request_body(ServerRequest *q, Str bytes) {
     Server *s = q->server;
     q->body_seen += bytes.n;
@@ -197,8 +215,9 @@ bool server_answer(ServerRequest *q, int status, const ServerHeader *headers, si
 void server_request_fail(ServerRequest *q, int status, const char *text) {
     Buf body = { 0 };
     buf_add_fmt(&body, "%s\n", text);
-    ServerHeader headers[] = { { STR("Content-Type"), STR("text/plain; charset=utf-8") }, { STR("Retry-After"), STR("1") } };
-    server_answer(q, status, headers, status == 503 ? 2 : 1, &body);
+    ServerHeader more = status == 400 ? (ServerHeader){ STR("Connection"), STR("close") } : (ServerHeader){ STR("Retry-After"), STR("1") };
+    ServerHeader headers[] = { { STR("Content-Type"), STR("text/plain; charset=utf-8") }, more };
+    server_answer(q, status, headers, status == 503 || status == 400 ? 2 : 1, &body);
 }
 
 /* ---- streams ---- */

@@ -187,7 +187,8 @@ static bool copy_folder(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
     return ok;
 }
 
-bool jail_copy_target(Walk *from, Walk *to, Str path, Cancel *cancel, Error *err) {
+/* Copies the target of `from` (file, folder or link) to that of `to`; a folder appears whole or not at all. */
+static bool copy_target(Walk *from, Walk *to, Str path, Cancel *cancel, Error *err) {
     JailStat st;
     if (S_ISDIR(from->st.stx_mode))
         return walk_exists(to) ? walk_fail(path, EEXIST, err) : copy_folder(from, to, path, cancel, err);
@@ -213,7 +214,7 @@ bool jail_copy(const Jail *j, Str from, Str to, Cancel *cancel, Error *err) {
              && (faccessat(goal.dir, goal.name, W_OK, AT_EACCESS) == 0 || walk_fail(to, errno, err));
     if (ok && walk_exists(&goal) && fence_same(goal.at.id, source.at.id))
         ok = error_set(err, ERR_IO, STR_FMT ": is the same file", STR_ARG(str_sub(to, 0, 300)));
-    ok = ok && jail_copy_target(&source, &goal, to, cancel, err);
+    ok = ok && copy_target(&source, &goal, to, cancel, err);
     walk_end(&source);
     walk_end(&goal);
     return ok;
@@ -224,7 +225,7 @@ static bool move_across(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
         return walk_fail(path, EEXIST, err);
     if (!S_ISREG(from->st.stx_mode) && !S_ISDIR(from->st.stx_mode) && !S_ISLNK(from->st.stx_mode))
         return walk_fail(path, EXDEV, err);
-    if (!jail_copy_target(from, to, path, cancel, err))
+    if (!copy_target(from, to, path, cancel, err))
         return false;
     if (S_ISDIR(from->st.stx_mode) && !walk_out(from)) /* copying went into it */
         return walk_fail(path, errno, err);

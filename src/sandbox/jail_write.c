@@ -20,7 +20,8 @@ static bool too_large(Str path, Error *err) {
     return error_set(err, ERR_LIMIT, "%s: more than %d bytes", walk_show(path, shown), JAIL_FILE_MAX);
 }
 
-bool jail_make_parents(Walk *w, Str path, Error *err) {
+/* Makes the folders that the walk found missing, all but the last name, and goes there. */
+static bool make_parents(Walk *w, Str path, Error *err) {
     while (w->missing.n) {
         Str rest = buf_str(&w->missing);
         ptrdiff_t slash = str_find_char(rest, '/');
@@ -92,7 +93,7 @@ bool jail_write(const Jail *j, Str path, Str content, const JailWrite *how, Jail
     if (content.n > JAIL_FILE_MAX)
         return too_large(path, err);
     bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING | (how->parents ? WALK_PARENTS : 0), err)
-              && check_target(&w, path, how, err) && jail_make_parents(&w, path, err)
+              && check_target(&w, path, how, err) && make_parents(&w, path, err)
               && write_target(&w, path, content, how, now, err);
     walk_end(&w);
     return ok;
@@ -104,7 +105,7 @@ bool jail_mkdir(const Jail *j, Str path, Error *err) {
     if (ok && walk_exists(&w)) {
         ok = S_ISDIR(w.st.stx_mode) || walk_fail(path, EEXIST, err);
     } else if (ok) {
-        ok = walk_may_write(&w, path, false, err) && jail_make_parents(&w, path, err);
+        ok = walk_may_write(&w, path, false, err) && make_parents(&w, path, err);
         if (ok && (fault_hit() ? (errno = EIO, true) : mkdirat(w.dir, w.name, 0777) < 0))
             ok = errno == EEXIST && walk_stat(w.dir, w.name, &w.st) && S_ISDIR(w.st.stx_mode) ? true : walk_fail(path, errno, err);
     }

@@ -41,11 +41,18 @@ static void put_proxy(const char **env, size_t *n, unsigned port, Arena *a) {
     put(env, n, "NO_PROXY=");
 }
 
+const char *prepare_path(const Request *r) {
+    const char *path = search_path;
+    for (const char **e = r->list[REQUEST_ENV]; *e; e++)
+        if (strncmp(*e, "PATH=", 5) == 0) path = *e + 5;
+    return path;
+}
+
 static char **environment(const SupervisorJob *job, Arena *a) {
     const Request *r = job->request;
     const char **env = ARENA_ARRAY(a, const char *, r->head.count[REQUEST_ENV] + 16);
     size_t n = 0;
-    put(env, &n, arena_fmt(a, "PATH=%s", search_path));
+    put(env, &n, arena_fmt(a, "PATH=%s", prepare_path(r)));
     put(env, &n, arena_fmt(a, "HOME=%s", r->head.real_home && *r->home ? r->home : job->scratch_path));
     put(env, &n, arena_fmt(a, "TMPDIR=%s", job->scratch_path));
     if (r->head.net == SANDBOX_NET_PROXY) put_proxy(env, &n, r->head.proxy_port, a);
@@ -55,16 +62,8 @@ static char **environment(const SupervisorJob *job, Arena *a) {
     return as.out;
 }
 
-static const char *value_of(char *const *env, const char *name) {
-    size_t n = strlen(name);
-    for (; *env; env++)
-        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=') return *env + n + 1;
-    return "";
-}
-
 /* The paths under which the program may be found. */
-static const char **programs(const char *name, char *const *env, Arena *a) {
-    const char *path = value_of(env, "PATH");
+static const char **programs(const char *name, const char *path, Arena *a) {
     size_t room = 2, n = 0;
     for (const char *c = path; *c; c++) room += *c == ':';
     const char **list = ARENA_ARRAY(a, const char *, room);
@@ -171,7 +170,7 @@ bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err
     union { const char **in; char **out; } argv = { r->list[REQUEST_ARGV] };
     out->argv = argv.out;
     out->env = environment(job, a);
-    out->programs = programs(argv.in[0], out->env, a);
+    out->programs = programs(argv.in[0], prepare_path(job->request), a);
     set_limits(&r->head, out);
     if (!confine) return true;
     set_privileges(out);

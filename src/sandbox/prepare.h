@@ -7,4 +7,5 @@
 /* `arena` owns what the plan points to; the ruleset's descriptor is the caller's. The streams and the report are left. */
 bool prepare_plan(const SupervisorJob *job, Arena *arena, ChildPlan *out, Error *err);
 
+const char *prepare_path(const Request *r);            /* PATH of the program, where it is looked for too */
 extern const char *const prepare_system_read[];        /* what every program may read; NULL ends it */

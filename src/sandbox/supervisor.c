@@ -87,7 +87,7 @@ static void describe_failure(const Supervisor *s, Error *err) {
     const char *program = r->list[REQUEST_ARGV][0], *why = strerror(s->failure.number);
     if (s->failure.step == CHILD_CWD) error_set(err, ERR_IO, "folder %s: %s", r->cwd, why);
     else if (s->failure.step == CHILD_EXEC && s->failure.number == ENOENT && !strchr(program, '/'))
-        error_set(err, ERR_IO, "%s: program not found", program);
+        error_set(err, ERR_IO, "%s: program not found in %s", program, prepare_path(r));
     else if (s->failure.step == CHILD_EXEC) error_set(err, ERR_IO, "%s: %s", program, why);
     else error_set(err, ERR_SANDBOX, "cannot %s for %s: %s", steps[s->failure.step], program, why);
 }

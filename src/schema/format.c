@@ -3,7 +3,7 @@
 #include "base/regex_ecma.h"
 #include "base/utf8.h"
 
-bool format_uuid(Str s) {
+static bool is_uuid(Str s) {
     if (s.n != 36) return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.at[i];
@@ -14,22 +14,22 @@ bool format_uuid(Str s) {
     return true;
 }
 
-bool format_json_pointer(Str s) {
+static bool is_json_pointer(Str s) {
     if (s.n && s.at[0] != '/') return false;
     for (size_t i = 0; i < s.n; i++)
         if (s.at[i] == '~' && (i + 1 == s.n || (s.at[i + 1] != '0' && s.at[i + 1] != '1'))) return false;
     return true;
 }
 
-bool format_relative_json_pointer(Str s) {
+static bool is_relative_json_pointer(Str s) {
     size_t at = 0;
     while (at < s.n && s.at[at] >= '0' && s.at[at] <= '9') at++;
     if (at == 0 || (at > 1 && s.at[0] == '0')) return false;
     Str rest = str_sub(s, at, s.n);
-    return str_eq(rest, STR("#")) || format_json_pointer(rest);
+    return str_eq(rest, STR("#")) || is_json_pointer(rest);
 }
 
-bool format_regex(Str s) { return utf8_valid(s) && regex_ecma_translate(s, NULL, NULL); }
+static bool is_regex(Str s) { return utf8_valid(s) && regex_ecma_translate(s, NULL, NULL); }
 
 /* Sorted by name. */
 static const Format formats[] = {
@@ -44,14 +44,14 @@ static const Format formats[] = {
     { "ipv6", format_ipv6 },
     { "iri", format_iri },
     { "iri-reference", format_iri_reference },
-    { "json-pointer", format_json_pointer },
-    { "regex", format_regex },
-    { "relative-json-pointer", format_relative_json_pointer },
+    { "json-pointer", is_json_pointer },
+    { "regex", is_regex },
+    { "relative-json-pointer", is_relative_json_pointer },
     { "time", format_time },
     { "uri", format_uri },
     { "uri-reference", format_uri_reference },
     { "uri-template", format_uri_template },
-    { "uuid", format_uuid },
+    { "uuid", is_uuid },
 };
 
 const Format *format_find(Str name) {

@@ -22,7 +22,3 @@ bool format_uri_reference(Str s);
 bool format_iri(Str s);
 bool format_iri_reference(Str s);
 bool format_uri_template(Str s);
-bool format_uuid(Str s);
-bool format_json_pointer(Str s);
-bool format_relative_json_pointer(Str s);
-bool format_regex(Str s);

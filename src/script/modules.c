@@ -9,7 +9,8 @@ static const NativeDef *find_in(const NativeDef *defs, size_t n, const char *nam
     return NULL;
 }
 
-const NativeDef *script_find(const char *name) {
+/* A function by its full name. */
+static const NativeDef *find(const char *name) {
     const NativeDef *found = NULL;
 #define TABLE(table, heading, about) if (!found) found = find_in(script_##table, script_##table##_n, name);
 #include "script/tables.def"
@@ -20,7 +21,7 @@ const NativeDef *script_find(const char *name) {
 bool host_modules_new(Heap **heap, Dict **tools, Dict **hooks, Error *err) {
     Heap *h = heap_new(0);
     HostNames names;
-    if (!host_names_make(h, script_find, &names, err)) return heap_free(h), false;
+    if (!host_names_make(h, find, &names, err)) return heap_free(h), false;
     heap_freeze_all(h);
     *heap = h;
     *tools = names.tools;

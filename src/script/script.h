@@ -51,6 +51,3 @@ void script_dict_clean(ScriptDict *d, const char *key, Str bytes);
 void script_dict_int(ScriptDict *d, const char *key, int64_t i);
 void script_dict_bool(ScriptDict *d, const char *key, bool b);
 bool script_dict_end(ScriptDict *d, Value *out);
-
-/* A table by its function's full name; for the reference page too. */
-const NativeDef *script_find(const char *name);

@@ -55,6 +55,5 @@ struct Code {
 };
 
 Pos code_pos(const Code *c, uint32_t pc);
-void code_dump(const Code *c, Buf *out);                  /* for people: one instruction a line */
 
 enum { CODE_REGS_MAX = 60000 };

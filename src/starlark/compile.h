@@ -67,7 +67,6 @@ uint16_t compile_operand(Fn *f, const Expr *e);                   /* may take a 
 void compile_into_temp(Fn *f, const Expr *e);                     /* exactly one fresh temporary at the top */
 bool compile_const_value(Fn *f, const Expr *e, Value *out);       /* known now? */
 bool compile_small(Fn *f, const Expr *e, int16_t *out);           /* a constant int of 16 bits? */
-Op compile_binary_op(Token op);
 void compile_emit_binary(Fn *f, Token op, uint16_t dst, uint16_t left, const Expr *right);
 
 /* compile_cond.c */
@@ -85,9 +84,6 @@ void compile_body(Fn *f, const AstBody *body);
 void compile_assign(Fn *f, const Expr *target, uint16_t value);   /* target = R[value] */
 
 /* compile_loop.c */
-typedef struct CompileIter { uint16_t reg; bool range; uint32_t body; JumpList test; } CompileIter;
-void compile_iter_begin(Fn *f, CompileIter *it, const Expr *x, const Expr *vars, Pos pos);
-void compile_iter_end(Fn *f, CompileIter *it, const Expr *vars);
 void compile_for(Fn *f, const Stmt *s);
 void compile_while(Fn *f, const Stmt *s);
 void compile_comprehension(Fn *f, const Expr *e, uint16_t dst);

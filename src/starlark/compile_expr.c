@@ -175,8 +175,6 @@ static size_t binary_row(Token op) {
     return 0;
 }
 
-Op compile_binary_op(Token op) { return binary_ops[binary_row(op)].op; }
-
 void compile_emit_binary(Fn *f, Token op, uint16_t dst, uint16_t left, const Expr *right) {
     size_t row = binary_row(op);
     Pos pos = f->pos;

@@ -11,15 +11,17 @@
 /* Registers of an iteration: up to three of state, and one for an item that must be unpacked. */
 enum { ITER_ITEM = 3, ITER_REGS = 4 };
 
+typedef struct Iter { uint16_t reg; bool range; uint32_t body; JumpList test; } Iter;
+
 /* The register NEXT may write an item to: the variable itself, if it is a plain local. */
 static bool item_register(const Expr *vars, uint16_t *out) {
     if (vars->kind != EXPR_NAME || vars->name.bind->scope != SCOPE_LOCAL) return false;
     return *out = (uint16_t)vars->name.bind->index, true;
 }
 
-void compile_iter_begin(Fn *f, CompileIter *it, const Expr *x, const Expr *vars, Pos pos) {
+static void iter_begin(Fn *f, Iter *it, const Expr *x, const Expr *vars, Pos pos) {
     const Expr *range = f->far ? NULL : compile_range_call(f, x);
-    *it = (CompileIter){ .reg = compile_temps(f, ITER_REGS), .range = range != NULL };
+    *it = (Iter){ .reg = compile_temps(f, ITER_REGS), .range = range != NULL };
     if (range) {
         for (uint32_t i = 0; i < range->call.n; i++) compile_to(f, range->call.args[i].value, (uint16_t)(it->reg + i));
         f->pos = range->pos;
@@ -37,7 +39,7 @@ void compile_iter_begin(Fn *f, CompileIter *it, const Expr *x, const Expr *vars,
     compile_assign(f, vars, (uint16_t)(it->reg + ITER_ITEM));
 }
 
-void compile_iter_end(Fn *f, CompileIter *it, const Expr *vars) {
+static void iter_end(Fn *f, Iter *it, const Expr *vars) {
     uint16_t item;
     if (!item_register(vars, &item)) item = (uint16_t)(it->reg + ITER_ITEM);
     compile_patch(f, &it->test, compile_here(f));
@@ -56,11 +58,11 @@ void compile_iter_end(Fn *f, CompileIter *it, const Expr *vars) {
 
 void compile_for(Fn *f, const Stmt *s) {
     uint32_t save = f->top;
-    CompileIter it;
+    Iter it;
     Pos pos = s->pos;
     CompileLoop loop = { .outer = f->loop };
     uint64_t *before = compile_save_assigned(f);          /* there may be no round at all */
-    compile_iter_begin(f, &it, s->loop.x, s->loop.vars, pos);
+    iter_begin(f, &it, s->loop.x, s->loop.vars, pos);
     loop.iterates = !it.range;
     loop.reg = it.reg;
     f->loop = &loop;
@@ -68,7 +70,7 @@ void compile_for(Fn *f, const Stmt *s) {
     f->loop = loop.outer;
     f->pos = pos;
     compile_patch(f, &loop.continues, compile_here(f));
-    compile_iter_end(f, &it, s->loop.vars);
+    iter_end(f, &it, s->loop.vars);
     compile_patch(f, &loop.breaks, compile_here(f));
     memcpy(f->assigned, before, f->assigned_words * sizeof *before);
     f->reachable = true;
@@ -97,7 +99,7 @@ void compile_while(Fn *f, const Stmt *s) {
 
 /* ---- comprehensions ---- */
 
-typedef struct { const AstClause *clause; CompileIter it; } OpenFor;
+typedef struct { const AstClause *clause; Iter it; } OpenFor;
 
 /* Variables of later clauses could be read before their own `for` binds them; their slots
  * may hold something from an earlier comprehension. */
@@ -136,7 +138,7 @@ void compile_comprehension(Fn *f, const Expr *e, uint16_t dst) {
         const AstClause *clause = &e->comp.clauses[i];
         if (!clause->is_for) { compile_cond(f, clause->x, false, &VEC_LAST(&tests)); continue; }
         OpenFor o = { .clause = clause };
-        compile_iter_begin(f, &o.it, clause->x, clause->vars, clause->pos);
+        iter_begin(f, &o.it, clause->x, clause->vars, clause->pos);
         VEC_PUSH(&open, o);
         VEC_PUSH(&tests, (JumpList){ 0 });
     }
@@ -146,7 +148,7 @@ void compile_comprehension(Fn *f, const Expr *e, uint16_t dst) {
         compile_patch(f, &VEC_LAST(&tests), compile_here(f));
         tests.n--;
         f->pos = o.clause->pos;
-        compile_iter_end(f, &o.it, o.clause->vars);
+        iter_end(f, &o.it, o.clause->vars);
     }
     memcpy(f->assigned, before, f->assigned_words * sizeof *before);
     free(before);

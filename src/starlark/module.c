@@ -206,8 +206,6 @@ uint32_t module_globals(const Module *m, String *const **names, const Value **va
     return m->n_globals;
 }
 
-const Code *module_code(const Module *m) { return m->code; }
-Str module_file(const Module *m) { return m->source.file; }
 const Source *module_source(const Module *m) { return &m->source; }
 
 /* ---- what a script can reach ---- */

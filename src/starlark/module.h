@@ -34,8 +34,6 @@ void module_seal(Module *m);                                       /* after heap
 
 Value module_global(const Module *m, Str name);                    /* as loaded; GONE when there is none */
 uint32_t module_globals(const Module *m, String *const **names, const Value **values);
-const Code *module_code(const Module *m);                          /* of the top level */
-Str module_file(const Module *m);
 const Source *module_source(const Module *m);                      /* for excerpts */
 
 /* Each predeclared name that the code can get hold of, maybe more than once: ("fs", "write") for a member, wherever and however it

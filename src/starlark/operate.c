@@ -284,12 +284,6 @@ bool operate_compare(Vm *vm, Op op, Value x, Value y, bool *out, Error *err) {
     return true;
 }
 
-bool vm_binary(Vm *vm, const char *symbol, Value x, Value y, Value *out, Error *err) {
-    for (int op = 0; op < OP_COUNT; op++)                /* - and + of two come before those of one */
-        if (symbols[op] && op != OP_INVERT && strcmp(symbols[op], symbol) == 0) return operate_binary(vm, (Op)op, x, y, out, err);
-    return error_set(err, ERR_INTERNAL, "no operator %s", symbol);
-}
-
 static bool in_items(Vm *vm, Value x, const Value *items, size_t n, bool *out, Error *err) {
     Work w = { .vm = vm };
     size_t each = lib_compare_cost(x);

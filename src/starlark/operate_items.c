@@ -68,8 +68,6 @@ bool operate_index(Vm *vm, Value x, Value key, Value *out, Error *err) {
     return error_set(err, ERR_SCRIPT, "unhandled index operation %s[%s]", value_type_name(x), value_type_name(key));
 }
 
-bool vm_index(Vm *vm, Value x, Value key, Value *out, Error *err) { return operate_index(vm, x, key, out, err); }
-
 bool operate_set_index(Vm *vm, Value x, Value key, Value v, Error *err) {
     if (value_is_dict(x)) return dict_put(vm_heap(vm), value_dict(x), key, v, err);
     if (!value_is_list(x)) return error_set(err, ERR_SCRIPT, "%s value does not support item assignment", value_type_name(x));

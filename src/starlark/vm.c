@@ -76,8 +76,6 @@ Heap *vm_heap(Vm *vm) { return vm->heap; }
 void *vm_host(Vm *vm) { return vm->config.host; }
 Cancel *vm_cancel(Vm *vm) { return vm->config.cancel; }
 void vm_set_cancel(Vm *vm, Cancel *cancel) { vm->config.cancel = cancel; }
-bool vm_loading(const Vm *vm) { return vm->loading; }
-
 void *vm_keep(Vm *vm) { return vm->config.keep; }
 void vm_set_call_value(Vm *vm, Value v) { vm->call_value = v; }
 

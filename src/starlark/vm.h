@@ -29,7 +29,6 @@ void *vm_host(Vm *vm);
 void *vm_keep(Vm *vm);
 Cancel *vm_cancel(Vm *vm);
 void vm_set_cancel(Vm *vm, Cancel *cancel);               /* between two calls: the next ones end with this token */
-bool vm_loading(const Vm *vm);                            /* is the top level of a module running? */
 
 /* What predeclared slots (NativeSlot) stand for until the next vm_reset: a frozen value, in the Vm's heap or a frozen one. */
 void vm_set_call_value(Vm *vm, Value v);
@@ -51,8 +50,6 @@ bool vm_compare(Vm *vm, Value a, Value b, const char *op, int *out, Error *err);
 
 /* Operators, for natives that need them. Words of errors as in scripts. */
 bool vm_attr(Vm *vm, Value x, String *name, Value *out, Error *err);          /* x.name */
-bool vm_index(Vm *vm, Value x, Value key, Value *out, Error *err);            /* x[key] */
-bool vm_binary(Vm *vm, const char *op, Value x, Value y, Value *out, Error *err); /* "+", "%", "|" … */
 bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err);    /* x in container */
 bool vm_is_callable(Value v);
 

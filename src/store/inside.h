@@ -17,6 +17,7 @@
     X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, pid = 0, pid_start = 0, " \
                    "boot = '' WHERE id = ?1") \
     X(SQL_EVENT_PUT, "INSERT INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
+    X(SQL_EVENT_GATHERED, "INSERT OR IGNORE INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
     X(SQL_ARTIFACT_PUT, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     X(SQL_ARTIFACT_FIND, "SELECT rowid FROM artifacts WHERE key = ?1 AND run = ?2") \
     X(SQL_TASK_PUT, "INSERT INTO tasks (run, task, tool, status, result) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (run, task) DO UPDATE SET " \
@@ -35,6 +36,8 @@ typedef enum {
     SQL_COUNT
 } StoreSql;
 
+typedef struct StoreTail StoreTail;
+
 struct Store {
     pthread_mutex_t lock;                /* recursive: a walk's callback may use the store */
     const Sqlite *api;
@@ -42,18 +45,10 @@ struct Store {
     char *path;
     sqlite3_stmt *kept[SQL_COUNT];
     int lease_fd;                        /* -1: none here, pid and start time must do */
-    struct StoreGather *gather;          /* events that are not written yet */
+    bool sync_full;
+    _Atomic(StoreTail *) tail;           /* events on their way; NULL: there is none, each is committed at once */
+    bool tail_tried;
 };
-
-/* store_run.c; with the lock held */
-bool store_event_put(Store *s, const Event *e, Error *err);
-
-/* store_gather.c; without the lock */
-typedef struct StoreGather StoreGather;
-StoreGather *store_gather_new(Store *s);
-bool store_gather_add(StoreGather *g, const Event *e, Error *err);
-bool store_gather_flush(StoreGather *g, Error *err);         /* all that was added before is on disk; NULL is fine */
-void store_gather_free(StoreGather *g);                      /* writes what is left; NULL is fine */
 
 /* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t. They must stay
  * until the statement was reset. */
@@ -85,4 +80,12 @@ typedef struct StoreHolder { int64_t pid, start; char boot[40]; } StoreHolder;
 void store_holder_self(StoreHolder *out);
 bool store_holder_alive(const StoreHolder *h);
 bool store_lease_take(Store *s, Str run);                    /* false: somebody else has the lock */
+bool store_lease_sure(Store *s, Str name);                   /* the same, false also where there are no locks */
 void store_lease_drop(Store *s, Str run);
+
+/* store_tail.c */
+void store_tail_start(Store *s);                             /* where that is possible; the lock is held */
+bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err);   /* !*fits: too large, all before it is in the database */
+bool store_tail_flush(Store *s, Error *err);                 /* true also when nothing is gathered. Not inside of a transaction */
+void store_tail_recover(Store *s);
+void store_tail_close(Store *s);

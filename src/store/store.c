@@ -235,13 +235,15 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     s->api = api;
     s->path = str_dup(str_from(path));
     s->lease_fd = open_lease(path);
+    s->sync_full = sync_full;
     if (!connect_to(s, sync_full, err)) return store_close(s), false;
+    store_tail_recover(s);
     return *out = s, true;
 }
 
 void store_close(Store *s) {
     if (!s) return;
-    store_gather_free(s->gather);
+    store_tail_close(s);
     for (int i = 0; i < SQL_COUNT; i++) s->api->finalize(s->kept[i]);
     if (s->db) s->api->close_v2(s->db);
     if (s->lease_fd >= 0) close(s->lease_fd);

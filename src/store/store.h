@@ -27,7 +27,9 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
 EventSink store_event_sink(Store *s);                        /* borrows s; each event is committed when it returns */
-EventSink store_event_sink_later(Store *s);                  /* borrows s; committed some milliseconds later, many at once */
+/* Borrows s; each event stands in a file beside the database when it returns, as safe from the death of the process, and is committed some
+ * milliseconds later, many at once. With sync_full, without file locks, and where another process does so already: as above. */
+EventSink store_event_sink_later(Store *s);
 bool store_settle(Store *s, Error *err);                     /* what such sinks were given is committed now */
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
 

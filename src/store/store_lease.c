@@ -52,9 +52,13 @@ bool store_holder_alive(const StoreHolder *h) {
 static bool lock_byte(const Store *s, Str run, short type) {
     static const uint8_t key[16] = { 0 };
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash_sip24(run, key) >> 2), .l_len = 1 };
-    if (s->lease_fd < 0 || fcntl(s->lease_fd, F_OFD_SETLK, &lock) == 0) return true;
+    return fcntl(s->lease_fd, F_OFD_SETLK, &lock) == 0;
+}
+
+bool store_lease_take(Store *s, Str run) {
+    if (s->lease_fd < 0 || lock_byte(s, run, F_WRLCK)) return true;
     return errno != EAGAIN && errno != EACCES;           /* a file system without locks: pid and start time must do */
 }
 
-bool store_lease_take(Store *s, Str run) { return lock_byte(s, run, F_WRLCK); }
+bool store_lease_sure(Store *s, Str name) { return s->lease_fd >= 0 && lock_byte(s, name, F_WRLCK); }
 void store_lease_drop(Store *s, Str run) { lock_byte(s, run, F_UNLCK); }

@@ -52,7 +52,7 @@ bool store_run_lease(Store *s, Str id, Error *err) {
 
 bool store_run_end(Store *s, const StoreRun *run, Error *err) {
     int64_t ended = run->ended_ns ? run->ended_ns : clock_wall_ns();
-    if (!store_settle(s, err)) return false;
+    if (!store_tail_flush(s, err)) return false;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
     bool ok = store_end(&q, store_bind(&q, "ssiiiss", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent) &&
@@ -112,34 +112,35 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
 
 /* ---- events ---- */
 
-bool store_event_put(Store *s, const Event *e, Error *err) {
-    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
-    bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
-              store_row(&q, &(bool){ 0 });
-    return store_end(&q, ok);
-}
-
 static bool event_write(void *self, const Event *e, Error *err) {
     Store *s = self;
     store_lock(s);
-    return store_unlock(s, store_event_put(s, e, err));
+    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
+    bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
+              store_row(&q, &(bool){ 0 });
+    return store_unlock(s, store_end(&q, ok));
 }
 
-static bool event_write_later(void *self, const Event *e, Error *err) { return store_gather_add(((Store *)self)->gather, e, err); }
+static bool event_write_later(void *self, const Event *e, Error *err) {
+    Store *s = self;
+    bool fits = false;
+    if (s->tail && !store_tail_add(s, e, &fits, err)) return false;
+    return fits || event_write(self, e, err);
+}
 
 EventSink store_event_sink(Store *s) { return (EventSink){ event_write, NULL, s }; }
 
 EventSink store_event_sink_later(Store *s) {
     store_lock(s);
-    if (!s->gather) s->gather = store_gather_new(s);
+    store_tail_start(s);
     store_unlock(s, true);
     return (EventSink){ event_write_later, NULL, s };
 }
 
-bool store_settle(Store *s, Error *err) { return store_gather_flush(s->gather, err); }
+bool store_settle(Store *s, Error *err) { return store_tail_flush(s, err); }
 
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
-    if (!store_settle(s, err)) return false;
+    if (!store_tail_flush(s, err)) return false;
     store_lock(s);
     StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
                               "read events", err);

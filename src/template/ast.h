@@ -65,6 +65,5 @@ void ast_path_text(Buf *out, const AstPath *path);        /* as it was written, 
 bool ast_parse(Template *t, Error *err);                  /* t->text → t->body */
 void ast_trim(AstBody *root);                             /* Handlebars' white-space rules: ~ and tags alone on a line */
 
-/* Length of the white-space character (JavaScript's \s) at the start or the end of s; 0: there is none. */
+/* Length of the white-space character (JavaScript's \s) at the start of s; 0: there is none. */
 size_t ast_space(Str s);
-size_t ast_space_back(Str s);

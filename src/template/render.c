@@ -77,7 +77,8 @@ static Value or_fallback(const Render *r, const AstNode *n, Value v) {
     return r->t->params[n->param].fallback;
 }
 
-Value render_lookup(const Render *r, const AstNode *n, const RenderScope *scope, const RenderFrame *frame) {
+/* GONE: missing */
+static Value lookup(const Render *r, const AstNode *n, const RenderScope *scope, const RenderFrame *frame) {
     const AstPath *path = &n->path;
     Value v;
     uint32_t first = 0;
@@ -154,7 +155,7 @@ static bool render_each(Render *r, const AstNode *n, Value v, const RenderScope 
 }
 
 static bool render_block(Render *r, const AstNode *n, const RenderScope *scope, const RenderFrame *frame) {
-    Value v = render_lookup(r, n, scope, frame);
+    Value v = lookup(r, n, scope, frame);
     if (n->kind == AST_EACH) return render_each(r, n, v, scope, frame);
     if (n->kind == AST_WITH && !is_empty(v)) return render_in(r, n->main, v, scope, frame);
     bool yes = n->kind == AST_IF ? is_true(v) : n->kind == AST_UNLESS && !is_true(v);
@@ -216,7 +217,7 @@ static bool render_node(Render *r, const AstNode *n, const RenderScope *scope, c
         return true;
     case AST_COMMENT: return true;
     case AST_VALUE: {
-        Value v = render_lookup(r, n, scope, frame);
+        Value v = lookup(r, n, scope, frame);
         return r->t->command ? render_quoted(r, n, v) : write_value(r, n, v, 0);
     }
     default: return render_block(r, n, scope, frame);

@@ -17,7 +17,6 @@ typedef struct Render {
 } Render;
 
 bool render_body(Render *r, const AstBody *b, const RenderScope *scope, const RenderFrame *frame);
-Value render_lookup(const Render *r, const AstNode *n, const RenderScope *scope, const RenderFrame *frame); /* GONE: missing */
 bool render_fail(const Render *r, const AstNode *n, ErrorKind kind, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 bool render_run(const Template *t, Value context, Buf *out, Error *err);
 

@@ -14,7 +14,8 @@ size_t ast_space(Str s) {
     return s.n && is_space(utf8_decode(s, &length)) ? length : 0;
 }
 
-size_t ast_space_back(Str s) {
+/* The same at the end. */
+static size_t space_back(Str s) {
     size_t start = s.n, length;
     if (s.n == 0) return 0;
     do start--;
@@ -29,7 +30,7 @@ static Str skip_space(Str s) {
 }
 
 static Str skip_space_back(Str s) {
-    for (size_t n; (n = ast_space_back(s)) > 0;) s.n -= n;
+    for (size_t n; (n = space_back(s)) > 0;) s.n -= n;
     return s;
 }
 

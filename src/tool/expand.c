@@ -4,7 +4,8 @@
 
 static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
 
-bool expand_text(Str text, Redactor *redactor, Buf *out, Error *err) { return environment_expand(text, out, add_secret, redactor, err); }
+/* Appends the text with its references filled in; `$${` is a literal `${`. A variable that is not set is ERR_CONFIG. */
+static bool expand_one(Str text, Redactor *redactor, Buf *out, Error *err) { return environment_expand(text, out, add_secret, redactor, err); }
 
 bool expand_environment(Value map, Redactor *redactor, Arena *arena, const char **env, size_t *n, Error *err) {
     Entry *e;
@@ -12,7 +13,7 @@ bool expand_environment(Value map, Redactor *redactor, Arena *arena, const char 
     for (uint32_t i = 0; ok && value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
         Buf line = { 0 };
         buf_add_fmt(&line, STR_FMT "=", STR_ARG(value_str(e->key)));
-        ok = expand_text(value_str(e->value), redactor, &line, err);
+        ok = expand_one(value_str(e->value), redactor, &line, err);
         if (ok) env[(*n)++] = arena_str(arena, buf_str(&line)).at;
         else error_wrap(err, "environment." STR_FMT, STR_ARG(value_str(e->key)));
         buf_clear(&line);

@@ -5,7 +5,5 @@
 #include "policy/redact.h"
 #include "value/value.h"
 
-/* Appends the text with its references filled in; `$${` is a literal `${`. A variable that is not set is ERR_CONFIG. */
-bool expand_text(Str text, Redactor *redactor, Buf *out, Error *err);
 /* Appends "NAME=value" for each entry of a dict of strings (GONE: none); room for all of them must be there. */
 bool expand_environment(Value map, Redactor *redactor, Arena *arena, const char **env, size_t *n, Error *err);

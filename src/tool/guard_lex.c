@@ -363,14 +363,6 @@ bool guard_lex_word(GuardLexer *x, GuardWord *out) {
 
 /* ---- looking at words ---- */
 
-bool guard_lex_is(const GuardWord *w, const char *text) {
-    size_t n = strlen(text);
-    if (w->quoted || w->n != n) return false;
-    for (size_t i = 0; i < n; i++)
-        if (w->at[i].kind != GUARD_CHAR || w->at[i].quoted || w->at[i].c != text[i]) return false;
-    return true;
-}
-
 Str guard_lex_plain(const GuardWord *w, Arena *arena) {
     char *out = arena_alloc(arena, w->n + 1);
     for (size_t i = 0; i < w->n; i++) {

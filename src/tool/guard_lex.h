@@ -23,5 +23,4 @@ void guard_lex_newline(GuardLexer *x);                    /* at a line break: pa
 bool guard_lex_word(GuardLexer *x, GuardWord *out);       /* false: no word starts here */
 GuardWord guard_lex_text(GuardLexer *x, Str text);        /* as in double quotes: for here-documents and arithmetic */
 size_t guard_lex_arithmetic(Str s, size_t i);             /* behind the )) that closes the (( before i; 0: it is none */
-bool guard_lex_is(const GuardWord *w, const char *text);  /* exactly this, unquoted */
 Str guard_lex_plain(const GuardWord *w, Arena *arena);    /* its characters; "" when there is more to it than characters */

@@ -1,4 +1,5 @@
 /* --session ID: reads, approvals and cache go on from one run to the next, as notes in the store. */
+#include "base/digest.h"
 #include "tool/state.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -35,12 +36,44 @@ static void take_reads(Run *r, Value v) {
     }
 }
 
-/* [[tool, args], …] */
+static void print_part(Buf *all, Str part) {
+    buf_add_fmt(all, "%zu:", part.n);
+    buf_add(all, part);
+}
+
+/* A digest of what a tool does, as far as the project says: a person agrees to that, not to a name. Empty: no such tool. */
+static void print_tool(Run *r, Str name, Buf *out) {
+    const ToolEntry *e = registry_find(r->rt->registry, name, NULL, 0);
+    Buf all = { 0 };
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    if (!e) return;
+    const ToolDef *d = &e->def;
+    Str parts[] = { d->name, str_from(tool_kind_name(d->kind)), d->script ? module_source(d->script)->text : (Str){ 0 },
+                    d->command ? template_text(d->command) : (Str){ 0 }, d->folder, d->server, d->server_tool };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) print_part(&all, parts[i]);
+    for (size_t i = 0; i < d->argv.n; i++) print_part(&all, d->argv.at[i]);
+    if (digest_sha256(buf_str(&all), digest, NULL)) digest_hex(digest, sizeof digest, out);
+    buf_clear(&all);
+}
+
+/* Tools of other servers come later, and are held when they change. */
+static bool is_still(Run *r, Str tool, Str print) {
+    Buf now = { 0 };
+    if (str_starts(tool, STR("mcp:"))) return true;
+    print_tool(r, tool, &now);
+    bool same = now.n && str_eq(buf_str(&now), print);
+    buf_clear(&now);
+    return same;
+}
+
+/* [[tool, args, print], …] */
 static void take_grants(Run *r, Value v) {
     for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++) {
-        Value pair = value_list(v)->at[i];
-        if (!value_is_list(pair) || value_list(pair)->n != 2 || !value_is_string(value_list(pair)->at[0]) || !value_is_string(value_list(pair)->at[1])) continue;
-        Str tool = arena_str(&r->arena, value_str(value_list(pair)->at[0])), args = arena_str(&r->arena, value_str(value_list(pair)->at[1]));
+        Value g = value_list(v)->at[i];
+        bool fits = value_is_list(g) && value_list(g)->n == 3;
+        for (uint32_t k = 0; fits && k < 3; k++) fits = value_is_string(value_list(g)->at[k]);
+        if (!fits || !is_still(r, value_str(value_list(g)->at[0]), value_str(value_list(g)->at[2]))) continue;
+        Str tool = arena_str(&r->arena, value_str(value_list(g)->at[0])), args = arena_str(&r->arena, value_str(value_list(g)->at[1]));
         approval_add(r->approvals, tool, args);
         VEC_PUSH(&r->grants, (RunGrant){ tool, args });
     }
@@ -78,7 +111,9 @@ static void write_grants(Run *r, Buf *out) {
         json_write_string(out, r->grants.at[i].tool, false);
         buf_add_char(out, ',');
         json_write_string(out, r->grants.at[i].args, false);
-        buf_add_char(out, ']');
+        buf_add(out, STR(",\""));
+        print_tool(r, r->grants.at[i].tool, out);
+        buf_add(out, STR("\"]"));
     }
     buf_add_char(out, ']');
 }
@@ -111,6 +146,11 @@ bool run_session_follow(Run *r, Run *old, Error *err) {
     pthread_mutex_lock(&old->lock);
     for (size_t i = 0; i < old->reads.n; i++) run_read_put(r, old->reads.at[i].path, &old->reads.at[i].stat);
     for (size_t i = 0; i < old->grants.n; i++) {
+        Buf was = { 0 };
+        print_tool(old, old->grants.at[i].tool, &was);
+        bool same = is_still(r, old->grants.at[i].tool, buf_str(&was));
+        buf_clear(&was);
+        if (!same) continue;
         RunGrant g = { arena_str(&r->arena, old->grants.at[i].tool), arena_str(&r->arena, old->grants.at[i].args) };
         approval_add(r->approvals, g.tool, g.args);
         VEC_PUSH(&r->grants, g);

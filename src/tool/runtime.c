@@ -137,7 +137,7 @@ static bool set_state(Runtime *rt, Error *err) {
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
-    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease" };
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail" };
     const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
     for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
@@ -348,11 +348,8 @@ void runtime_close(Runtime *rt) {
 const Project *runtime_project(const Runtime *rt) { return rt->project; }
 Registry *runtime_registry(Runtime *rt) { return rt->registry; }
 const Limits *runtime_limits(const Runtime *rt) { return &rt->limits; }
-const Policy *runtime_policy(const Runtime *rt) { return rt->policy; }
 Redactor *runtime_redactor(Runtime *rt) { return rt->redactor; }
 Str runtime_workspace(const Runtime *rt) { return str_from(rt->rules.workspace); }
-Heap *runtime_heap(Runtime *rt) { return rt->heap; }
-
 static bool sync_full(const Project *p) {
     Value *v = value_is_dict(p->settings.store) ? dict_find_str(value_dict(p->settings.store), STR("sync")) : NULL;
     return v && value_is_string(*v) && str_eq(value_str(*v), STR("full"));

@@ -53,12 +53,10 @@ void runtime_close(Runtime *rt);         /* every run has ended and every result
 const Project *runtime_project(const Runtime *rt);
 Registry *runtime_registry(Runtime *rt);
 const Limits *runtime_limits(const Runtime *rt);
-const Policy *runtime_policy(const Runtime *rt);
 Redactor *runtime_redactor(Runtime *rt); /* whoever reads a secret adds it here */
 Str runtime_workspace(const Runtime *rt);
 /* Where definitions of built-in tools live. Frozen when runtime_open returns: whoever registers a tool later brings a frozen heap
  * of its own that outlives the runtime. */
-Heap *runtime_heap(Runtime *rt);
 /* NULL with *err when the project has one that cannot be opened; NULL without (ERR_NONE) when it is ephemeral. */
 Store *runtime_store(Runtime *rt, Error *err);
 /* What rooms below do for scripts: register_agent, delegate, complete. Before the first call; `user` is theirs. */

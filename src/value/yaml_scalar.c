@@ -5,6 +5,8 @@
 #include "value/int.h"
 #include "value/string.h"
 
+typedef enum { SCALAR_STRING, SCALAR_NULL, SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT, SCALAR_ENDLESS } YamlScalar;
+
 static const struct { Str text; YamlScalar type; } words[] = {
     { STR("null"), SCALAR_NULL }, { STR("Null"), SCALAR_NULL }, { STR("NULL"), SCALAR_NULL }, { STR("~"), SCALAR_NULL },
     { STR("true"), SCALAR_BOOL }, { STR("True"), SCALAR_BOOL }, { STR("TRUE"), SCALAR_BOOL },
@@ -57,7 +59,8 @@ static bool is_float(Str s) {
     return end == s.n;
 }
 
-YamlScalar yaml_scalar_type(Str text) {
+/* of a plain scalar without a tag; SCALAR_ENDLESS is .inf and .nan */
+static YamlScalar type_of(Str text) {
     if (text.n == 0) return SCALAR_NULL;
     if (text.n <= WORD_MAX)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -128,10 +131,10 @@ const char *yaml_scalar_core_tag(const char *tag) {
 }
 
 bool yaml_scalar_read(Heap *h, Str text, bool plain, const char *tag, Value *out, Error *err) {
-    if (!tag) return read_as(h, text, plain ? yaml_scalar_type(text) : SCALAR_STRING, out, err);
+    if (!tag) return read_as(h, text, plain ? type_of(text) : SCALAR_STRING, out, err);
     int i = core_tag_index(tag);
     if (i < 0) return error_set(err, ERR_PARSE, "%s", YAML_SCALAR_TAGS);
-    YamlScalar want = core_tags[i].type, is = yaml_scalar_type(text);
+    YamlScalar want = core_tags[i].type, is = type_of(text);
     if (core_tags[i].scalar && want == SCALAR_STRING) return read_as(h, text, want, out, err);
     if (want == SCALAR_FLOAT && is_float(text)) is = SCALAR_FLOAT;   /* !!float 1 */
     if (want == SCALAR_FLOAT && is == SCALAR_ENDLESS) want = is;

@@ -2,10 +2,6 @@
 #pragma once
 #include "value/heap.h"
 
-typedef enum { SCALAR_STRING, SCALAR_NULL, SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT, SCALAR_ENDLESS } YamlScalar;
-
-YamlScalar yaml_scalar_type(Str text);   /* of a plain scalar without a tag; SCALAR_ENDLESS is .inf and .nan */
-
 /* `tag` is NULL or the whole tag ("tag:yaml.org,2002:int"). Fails, without a prefix or place in the message, on
  * a tag that is not core or does not fit the text, on .inf and .nan, and on a number that is too large. */
 bool yaml_scalar_read(Heap *h, Str text, bool plain, const char *tag, Value *out, Error *err);

@@ -178,8 +178,9 @@ test('a session belongs to one project, and knows no tool that a run made', t =>
     assert.equal(out.missing, null, out.output);
   }
   const env = { HARNESS_STATE: p.env.HARNESS_STATE };
-  p.add(files('changed'));
-  assert.equal(p.call('own', {}, ['--session', 's']).value.stdout, 'changed\n');
+  assert.equal(p.call('own', {}, ['--session', 's']).value.stdout, 'one\n');
+  p.add(files('changed'));                                                       // nobody has agreed to that
+  assert.match(p.call('own', {}, ['--session', 's']).value.error, /needs confirmation/);
   assert.match(p.call('x', {}, ['--session', 's']).value.error, /needs confirmation/);
   assert.match(other.call('own', {}, ['--session', 's'], { env }).value.error, /needs confirmation/);
   p.call('put', {}, ['--session', 's']);

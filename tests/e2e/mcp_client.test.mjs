@@ -251,8 +251,12 @@ describe('mcp add', options, () => {
     return { p, ...p.run(['mcp', 'add', ...words]) };
   };
   test('makes a harness.md, and refuses what is there already', t => {
-    const { p, status } = add(t, {}, ['one', '--env', 'A=${B}', '--', 'prog', '-y', 'it’s: "x"']);
+    const { p, status, stderr } = add(t, {}, ['one', '--env', 'A=${B}', '--', 'prog', '-y', 'it’s: "x"']);
     assert.equal(status, 0);
+    assert.match(stderr, /next: harness mcp tools one/);
+    const { stdout, stderr: why, status: failed } = p.run(['mcp', 'call', 'oen', 'work', '{}']);
+    assert.deepEqual([failed, stdout], [1, '']);
+    assert.match(why, /no MCP server is named "oen" \(see harness mcp list\)/);
     assert.equal(p.text('harness.md'), '---\nmcp_servers:\n  one:\n    command: prog\n    args: ["-y", "it’s: \\"x\\""]\n    env:\n      A: "${B}"\n---\n');
     assert.match(p.run(['mcp', 'add', 'one', '--url', 'https://x.example/mcp']).stderr, /server "one" is there already/);
     assert.equal(p.run(['mcp', 'add', 'two', '--url', 'https://x.example/mcp', '--header', 'X-A: b c']).status, 0);

@@ -24,6 +24,12 @@ test('the token is asked for everywhere', async t => {
   assert.doesNotMatch(s.log, new RegExp(token));
 });
 
+test('one token, said once', async t => {
+  const s = await serve(t);
+  for (const both of [[`Bearer ${token}`, 'Bearer other'], ['Bearer other', `Bearer ${token}`], [`Bearer ${token}`, `Bearer ${token}`]])
+    assert.equal((await ask(s, { headers: { Authorization: both }, body: initialize })).status, 400);
+});
+
 test('the token is a secret of the tools too', async t => {
   const s = await serve(t), first = await ask(s, { body: initialize });
   const headers = { 'Mcp-Session-Id': first.headers['mcp-session-id'], 'MCP-Protocol-Version': '2025-11-25' };
@@ -145,4 +151,20 @@ test('an authorization server that is away refuses, clearly', async t => {
   assert.equal(r.status, 401);
   assert.match((await r.json()).error.message, /keys of the authorization server/);
   assert.equal((await open(s)).answer.result.protocolVersion, '2025-11-25');     // our own token still does
+});
+
+test('an authorization server that does not answer keeps nobody else waiting', async t => {
+  const asked = new Set();
+  const server = http.createServer((req, res) => { asked.add(res); });
+  await new Promise(r => server.listen(0, '127.0.0.1', r));
+  const url = `http://127.0.0.1:${server.address().port}`, s = await serve(t, { flags: ['--auth-server', url] });
+  const bearer = jwt({ iss: url, aud: s.url, exp: Math.floor(Date.now() / 1000) + 60 });
+  const waiting = Array.from({ length: 20 }, () => ask(s, { headers: { Authorization: `Bearer ${bearer}` }, body: initialize }).then(r => r.status, () => 0));
+  while (!asked.size) await new Promise(r => setTimeout(r, 5));
+  assert.equal(await Promise.race(waiting), 401);                                // those that are too many are told so
+  assert.equal((await open(s)).answer.result.protocolVersion, '2025-11-25');
+  assert.equal(asked.size, 1, 'while the keys are still waited for');
+  server.close();
+  server.closeAllConnections();
+  assert.deepEqual(new Set(await Promise.all(waiting)), new Set([401]));
 });

@@ -1,10 +1,11 @@
 // `harness mcp serve` on standard input and output, spoken to in raw lines: both eras, what each version is told, and that one call holds up no other.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
-import { bin, folder, project, run } from './harness.mjs';
+import { bin, environment, folder, project, root, run } from './harness.mjs';
 import { Peer } from './mcp_peer.mjs';
 
 const files = {
@@ -159,4 +160,12 @@ test('flags', t => {
   const broken = run(['-C', project(t, { 'harness.md': '---\nlimits: 5\n---\n' }), 'mcp', 'serve'], { input: '' });
   assert.equal(broken.status, 1);
   assert.equal(broken.stdout, '', 'nothing but messages on standard output');
+});
+
+test('typed at a terminal it says what it waits for, and Ctrl-C ends it', t => {
+  const steps = [['', 'waiting for the messages of an MCP client'], ['\x03', '']];
+  const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), bin, '-C', project(t, {}), 'mcp', 'serve'],
+    { input: JSON.stringify(steps), encoding: 'utf8', env: { ...environment, TERM: 'xterm', HARNESS_STATE: join(folder(t), 'harness.db') } });
+  const { missing, status } = JSON.parse(out.stdout);
+  assert.deepEqual([missing, status], [null, 0]);
 });

@@ -84,6 +84,10 @@ static const char loud[] = "---\nscript: |\n  def run(args):\n      log.debug(\"
 static const char job[] = "---\nasync: true\nscript: |\n  def run(args):\n      sleep(30)\n      return \"done\"\n---\nTakes long.\n";
 static const char wish[] = "---\nasync: true\nscript: |\n  def run(args):\n      return ask(\"What?\")[\"action\"]\n---\nAsks.\n";
 
+static const char heap[] = "---\nasync: true\noutput_schema: { type: object }\nscript: |\n  def run(args):\n      return {\"much\": \"x\" * 5000000}\n---\nGives much.\n";
+
+static const char sure[] = "---\nconfirm: true\nscript: |\n  def run(args):\n      return \"one\"\n---\nIs asked about.\n";
+
 static inline void open_world_with(World *w, const char *settings, size_t bytes_max) {
     Error err = { 0 };
     Problems problems = { 0 };
@@ -94,6 +98,8 @@ static inline void open_world_with(World *w, const char *settings, size_t bytes_
     tree_text(&w->tree, ".harness/tools/loud.md", loud);
     tree_text(&w->tree, ".harness/tools/job.md", job);
     tree_text(&w->tree, ".harness/tools/wish.md", wish);
+    tree_text(&w->tree, ".harness/tools/heap.md", heap);
+    tree_text(&w->tree, ".harness/tools/sure.md", sure);
     McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1.2.3", .bytes_max = bytes_max };
     if (!mcp_server_new(&config, &w->server, &problems, &err)) fail_msg("%s %s", err.msg, problems.n ? str_dup(problems.at[0].message) : "");
     problems_clear(&problems);

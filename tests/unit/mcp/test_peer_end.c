@@ -92,10 +92,27 @@ static void large_requests_keep_no_small_ones_out(void **state) {
     close_world(&w);
 }
 
+static void results_of_tasks_are_bounded(void **state) {
+    (void)state;
+    World w;
+    bool refused = false;
+    open_world(&w, "---\nlimits: { max_tool_calls: 1000 }\n---\n");
+    for (int i = 0; i < 30 && !refused; i++) {
+        send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"heap\"," TASKS "}}");
+        char *text = box_take(&w.box, 1);
+        refused = strstr(text, "MiB of results");
+        if (!refused && !strstr(text, "\"resultType\":\"task\"")) fail_msg("%s", text);
+        free(text);
+        while (!mcp_peer_idle(w.peer)) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    assert_true(refused);
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_outlives_no_peer), cmocka_unit_test(a_question_of_a_task_outlives_no_peer), cmocka_unit_test(a_peer_with_a_task_is_not_idle),
-        cmocka_unit_test(questions_are_bounded), cmocka_unit_test(large_requests_keep_no_small_ones_out),
+        cmocka_unit_test(questions_are_bounded), cmocka_unit_test(large_requests_keep_no_small_ones_out), cmocka_unit_test(results_of_tasks_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,30 @@ static void requests_are_answered(void **state) {
     close_world(&w);
 }
 
+/* What two readers may read differently is refused, and nothing behind it is taken for a request. */
+static void doubtful_requests_are_refused(void **state) {
+    (void)state;
+    static const char *const heads[] = {
+        "Content-Length: 0\r\nContent-Length: 5\r\n\r\n", "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: identity\r\n\r\n", "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        "X A: b\r\n\r\n", "X(A): b\r\n\r\n",
+    };
+    World w;
+    Buf text = { 0 }, in = { 0 };
+    open_world(&w, (ServerConfig){ .idle_ms = 2000 });
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        buf_reset(&text);
+        buf_add_fmt(&text, HEAD("POST /echo") "%s" HEAD("GET /smuggled") CLOSE "\r\n", heads[i]);
+        ask(&w, text.at, &in);
+        if (!str_starts(buf_str(&in), STR("HTTP/1.1 400")) || !says(&in, "Connection: close") || says(&in, "smuggled")) fail_msg("%s\n=> %s", heads[i], in.at ? in.at : "");
+    }
+    assert_int_equal(atomic_load(&w.handled), 0);
+    buf_clear(&text);
+    buf_clear(&in);
+    close_world(&w);
+}
+
 static void heads_are_bounded(void **state) {
     (void)state;
     World w;
@@ -397,7 +421,7 @@ static void every_start_that_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_answered), cmocka_unit_test(heads_are_bounded), cmocka_unit_test(one_connection_carries_many),
+        cmocka_unit_test(requests_are_answered), cmocka_unit_test(doubtful_requests_are_refused), cmocka_unit_test(heads_are_bounded), cmocka_unit_test(one_connection_carries_many),
         cmocka_unit_test(dawdlers_are_cut_off), cmocka_unit_test(half_closed_is_answered), cmocka_unit_test(leaving_is_noticed),
         cmocka_unit_test(many_streams), cmocka_unit_test(many_come_and_go), cmocka_unit_test(slow_readers_are_cut_off), cmocka_unit_test(stopping_ends_everything),
         cmocka_unit_test(bad_starts_are_explained), cmocka_unit_test(v6_is_served),

@@ -302,7 +302,7 @@ static void test_spawn(void **state) {
     sandbox_process_end(p, 0);
     SandboxCommand bad = { .argv = (const char *const[]){ "no-such-program", NULL }, .err_fd = 2 };
     assert_false(sandbox_spawn(world.sandbox, &world.rules, &bad, &p, &err));
-    assert_string_equal(err.msg, "no-such-program: program not found");
+    assert_string_equal(err.msg, "no-such-program: program not found in /usr/local/bin:/usr/bin:/bin");
 }
 
 static void test_spawn_end(void **state) {

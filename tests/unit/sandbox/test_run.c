@@ -133,7 +133,7 @@ static void test_long_request(void **state) {
 static void test_errors(void **state) {
     (void)state;
     static const struct { const char *program, *cwd, *message; } rows[] = {
-        { "no-such-program", NULL, "no-such-program: program not found" },
+        { "no-such-program", NULL, "no-such-program: program not found in /usr/local/bin:/usr/bin:/bin" },
         { "./missing", NULL, "./missing: No such file or directory" },
         { "/etc/passwd", NULL, "/etc/passwd: Permission denied" },
         { "true", "/no/such/folder", "folder /no/such/folder: No such file or directory" },

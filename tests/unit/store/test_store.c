@@ -170,25 +170,6 @@ static void test_events_later(void **state) {
     place_close(&p);
 }
 
-/* What could not be written is told to the next who writes. */
-static void test_events_later_fail(void **state) {
-    (void)state;
-    Place p;
-    place_open(&p);
-    Store *s = must_open(&p);
-    EventStream *stream = event_stream_new(STR("r1")), *again = event_stream_new(STR("r1"));
-    event_stream_add(stream, store_event_sink(s));
-    event_stream_add(again, store_event_sink_later(s));
-    must(&p, event_emit(stream, (EventPlace){ 0 }, EVENT_LOG, (Str){ 0 }, &p.err));
-    must(&p, event_emit(again, (EventPlace){ 0 }, EVENT_LOG, (Str){ 0 }, &p.err));       /* a number that is used already */
-    assert_false(store_settle(s, &p.err));
-    assert_true(store_settle(s, &p.err));
-    event_stream_free(stream);
-    event_stream_free(again);
-    store_close(s);
-    place_close(&p);
-}
-
 static bool list_artifact(void *ctx, Str key, Str tool, Str mime, uint64_t size) {
     (void)key;
     buf_add_fmt(ctx, STR_FMT ":" STR_FMT ":%llu ", STR_ARG(tool), STR_ARG(mime), (unsigned long long)size);
@@ -812,7 +793,7 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_events_later), cmocka_unit_test(test_events_later_fail),
+        cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_events_later),
         cmocka_unit_test(test_artifacts), cmocka_unit_test(test_small_things),
         cmocka_unit_test(test_path), cmocka_unit_test(test_private), cmocka_unit_test(test_newer), cmocka_unit_test(test_not_ours),
         cmocka_unit_test(test_damaged), cmocka_unit_test(test_damaged_anywhere), cmocka_unit_test(test_no_place), cmocka_unit_test(test_read_only),

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""table.py RESULTS [PAGE]: prints what the bench programs measured (RESULTS/*.txt, lines "NAME ours peer ratio") as one table; writes PAGE."""
+import math, os, pathlib, platform, re, subprocess, sys
+
+# Subject, start of the name, what is measured, beside what ("target": no peer, but what the design asks for). {} is what follows in the name.
+ROWS = [
+    ("Start", "start_version_vs_true", "`harness version`, start to end", "`/bin/true`"),
+    ("Start", "validate_1000_tools_100_hooks", "`harness validate` of 1,000 tools and 100 hooks", "target"),
+    ("Starlark", "starlark_mean_vs_", "the programs below, geometric mean", "peer"),
+    ("Starlark", "starlark_worst_vs_", "the least favourable of them", "peer"),
+    ("Starlark", "starlark_bare_call", "JSON text → `run(args)` → JSON text", "target"),
+    ("Starlark", "starlark_calls_on_2_threads", "the same on two threads", "one thread"),
+    ("Starlark", "starlark_", "`{}`", "peer"),
+    ("JSON", "json_parse_vs_", "read 10 MB", "peer"),
+    ("JSON", "json_write_vs_", "write 10 MB", "peer"),
+    ("Schema", "schema_first_result_vs_", "compile, and check one value", "peer"),
+    ("Schema", "schema_compile_vs_", "compile, all warm", "peer"),
+    ("Schema", "schema_validate_vs_", "check 1,000 values, all warm", "peer"),
+    ("Template", "template_compile_vs_", "compile a prompt with 30 tools, render it once", "peer"),
+    ("Template", "template_render_vs_", "render it, all warm", "peer"),
+    ("Sandbox", "sandbox_true_vs_", "start `true`", "peer"),
+    ("Sandbox", "sandbox_true_overhead", "what the sandbox adds to it", "target"),
+    ("Sandbox", "sandbox_starts", "starts one after another", "target"),
+    ("Proxy", "proxy_throughput", "256 MB through a tunnel", "no proxy"),
+    ("Proxy", "proxy_connections", "200 short tunnels", "no proxy"),
+    ("Pipeline", "piped_call", "a call, all steps, JSON in and out", "target"),
+    ("Pipeline", "governed_call", "the same with four hooks", "target"),
+    ("Pipeline", "hook_dispatch_3_", "three hooks, {}", "target"),
+    ("Pipeline", "hook_dispatch_3", "three hooks with `when`", "target"),
+    ("Search", "grep_", "grep, 60,000 files: {}", "peer"),
+    ("Search", "glob_", "glob, 60,000 files: {}", "peer"),
+    ("Agent", "agent_one_turn_memory", "one turn: peak memory", "target"),
+    ("Agent", "agent_one_turn", "`harness run -p`, one turn", "target"),
+    ("Agent", "agent_ten_tool_rounds_memory", "ten rounds: peak memory", "target"),
+    ("Agent", "agent_ten_tool_rounds", "ten rounds of a sandboxed command each", "target"),
+    ("Agent", "agent_first_request_beyond", "first request beyond the project's own words", "target"),
+    ("Agent", "sessions_500_memory", "500 conversations at once: peak memory", "target"),
+    ("MCP", "mcp_first_response", "start to first response", "SDK"),
+    ("MCP", "mcp_stdio_sequential", "stdio, one call after another", "SDK"),
+    ("MCP", "mcp_stdio_pipelined", "stdio, 32 to 64 calls under way", "SDK"),
+    ("MCP", "mcp_http_sequential", "HTTP, one call after another", "SDK"),
+    ("MCP", "mcp_http_32_clients", "HTTP, 32 clients", "SDK"),
+    ("MCP", "mcp_http_1000_clients", "HTTP, 1,000 clients", "SDK"),
+    ("MCP", "mcp_stdio_memory", "stdio: peak memory", "SDK"),
+    ("MCP", "mcp_http_memory", "HTTP, 32 clients: peak memory", "SDK"),
+]
+PEERS = {"go": "starlark-go", "python": "CPython", "lua": "Lua 5.4", "rg": "ripgrep", "fdfind": "fd", "handlebars": "Handlebars (Node)",
+         "ajv": "ajv (Node)", "SDK": "TypeScript SDK (Node)", "posix_spawn": "`posix_spawn`, no sandbox", "bwrap": "bubblewrap"}
+SUBJECTS = list(dict.fromkeys(row[0] for row in ROWS))
+
+def amount(text):
+    """1234.5678us → 1.23 ms; each number with three digits that count, in the unit that suits it."""
+    match = re.fullmatch(r"([0-9.]+)(us|ms|MB|B|/s)", text)
+    if not match:
+        return {"-": "–"}.get(text, text)
+    n, unit = float(match[1]), match[2]
+    if unit in ("us", "ms"):
+        us = n * (1000 if unit == "ms" else 1)
+        n, unit = (us, "µs") if us < 1000 else (us / 1000, "ms")
+    shown = f"{n:,.0f}" if n >= 100 else f"{n:.1f}" if n >= 10 else f"{n:.2f}"
+    return shown + ("/s" if unit == "/s" else " " + unit)
+
+def number(text):
+    match = re.match(r"[0-9.]+", text)
+    return float(match[0]) if match else None
+
+def best(a, b):
+    """The better one of two amounts of the same thing; of two runs one may have failed, or lacked a peer."""
+    if number(a) is None or number(b) is None:
+        return b if number(a) is None else a
+    return (max if a.endswith("/s") else min)(a, b, key=number)
+
+def merged(lines):
+    """One (name, ours, peer, ratio) for each name, from all runs."""
+    kept = {}
+    for name, ours, peer, _ in lines:
+        before = kept.get(name, (ours, peer))
+        kept[name] = best(before[0], ours), best(before[1], peer)
+    ratios = {name: (number(o) / number(p) if o.endswith("/s") else number(p) / number(o)) for name, (o, p) in kept.items() if number(o) and number(p)}
+    for name in kept:
+        if match := re.fullmatch("starlark_(mean|worst)_vs_(.*)", name):
+            some = [r for n, r in ratios.items() if n.startswith("starlark_") and n.endswith("_vs_" + match[2])]
+            if some:
+                kept[name] = "-", "-"
+                ratios[name] = min(some) if match[1] == "worst" else math.prod(some) ** (1 / len(some))
+    return [(name, ours, peer, ratios.get(name)) for name, (ours, peer) in kept.items()]
+
+def row_of(name, ours, peer, ratio):
+    if ours == "failed":
+        return len(ROWS), ["", f"`{name}` did not run", "–", "–", "–"]
+    for i, (subject, start, what, beside) in enumerate(ROWS):
+        if name != start and not (name.startswith(start) and start.endswith("_")):
+            continue
+        middle, _, named = name[len(start):].partition("_vs_") if "_vs_" not in start else ("", "", name[len(start):])
+        beside = PEERS.get(named or beside, named or beside) if beside in ("peer", "SDK") else beside
+        missing = peer == "missing"
+        other = f"{beside}: not on this machine" if missing else f"{beside}: {amount(peer)}" if peer != "-" else beside
+        return i, [subject, what.replace("{}", middle.replace("_", " ") if "`" not in what else middle), amount(ours), other,
+                   "–" if ratio is None else f"{ratio:.0f}×" if ratio >= 100 else f"{ratio:.1f}×" if ratio >= 10 else f"{ratio:.2f}×"]
+    raise SystemExit(f"bench/table.py has no row for {name}")
+
+def read(folder):
+    lines = [line.split() for path in sorted(pathlib.Path(folder).glob("*.txt")) for line in path.read_text().splitlines()]
+    rows = [row_of(*line) for line in merged(lines)]
+    return [cells for _, cells in sorted(rows, key=lambda row: row[0])]
+
+def show(rows):
+    head = ["subject", "what", "harness", "beside", "ratio"]
+    widths = [max(len(row[i].replace("`", "")) for row in rows + [head]) for i in range(5)]
+    before = None
+    for row in [head] + rows:
+        cells = [cell.replace("`", "") for cell in row]
+        if cells[0] == before:
+            cells[0] = ""
+        else:
+            before = cells[0]
+        print("  ".join(c.rjust(w) if i in (2, 4) else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip())
+
+def machine():
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    memory = int(re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]) / 2**20
+    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)["PRETTY_NAME"].strip('"')
+    kernel = ".".join(re.findall(r"\d+", platform.release())[:2])
+    compiler = subprocess.run(["cc", "-dumpfullversion", "-dumpversion"], capture_output=True, text=True).stdout.split()
+    return (f"{os.cpu_count()} processors ({model[1] if model else platform.machine()}), {memory:.0f} GiB of memory, {system}, Linux {kernel}, "
+            f"cc {compiler[0] if compiler else 'unknown'}")
+
+def page(rows):
+    text = ["# Performance", "", "What harness takes, beside programs that do the same and beside what its design asks for. `make bench` measures it and writes this page.", "",
+            "## How it is measured", "",
+            "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower.",
+            "- A ratio above 1 says that harness is that many times faster, or smaller. Beside a *target* stands what the design asks for.",
+            "- Where a peer does strictly less (`/bin/true`, `posix_spawn` without a sandbox, a connection without the proxy) a ratio below 1 is expected.",
+            "- The MCP server takes every call through the whole pipeline and writes three events about it; its peer, on the official TypeScript SDK, checks the arguments and runs the function.",
+            "- What each program does stands at its top, in `bench/`.", "",
+            f"These numbers are from: {machine()}. The load of that machine, by itself and by others, when they were taken: {os.getloadavg()[2]:.1f} on average over 15 minutes"
+            + (": it was shared, so times that need several processors at once (MCP, agents) are worse than on a quiet one." if os.getloadavg()[2] > os.cpu_count() else "."), "",
+            "## Numbers", ""]
+    for subject in SUBJECTS + [""]:
+        some = [row for row in rows if row[0] == subject]
+        if some:
+            text += [f"### {subject or 'Not measured'}", "", "| what | harness | beside | ratio |", "|---|--:|---|--:|"] + ["| " + " | ".join(row[1:]) + " |" for row in some] + [""]
+    text += ["## Measuring it again", "", "```sh norun", "make bench", "```", "",
+             "installs the peers (Debian packages), builds, measures for some minutes, prints one table and writes this page. A peer that is missing is named in the table, and the rest is measured all the same.",
+             "`scripts/bench.sh bench_json bench_mcp` measures these two and leaves the page alone. On a machine that others use, `BENCH_KEEP=1 scripts/bench.sh` measures again and keeps the best of both.", ""]
+    return "\n".join(text)
+
+found = read(sys.argv[1])
+show(found)
+if len(sys.argv) > 2:
+    pathlib.Path(sys.argv[2]).write_text(page(found))
