@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/client_inside.h"
 
-enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, END_MS = 500, GRACE_MS = 1000 };
+enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, END_MS = 500, GRACE_MS = 1000, TURN_MS = 20 };
 
 typedef struct Stdio {
     SandboxProcess *process;
@@ -132,6 +134,16 @@ static bool write_all(McpClient *c, Stdio *s, Str text, Cancel *cancel, bool *se
     return true;
 }
 
+/* Somebody else may be writing to a program that does not read: no reason to wait longer than there is time. */
+static bool take_turn(Stdio *s, Cancel *cancel, Error *err) {
+    for (;;) {
+        if (!cancel_check(cancel, err)) return false;
+        int64_t until = clock_wall_ns() + (int64_t)TURN_MS * 1000000;
+        struct timespec t = { until / 1000000000, until % 1000000000 };
+        if (pthread_mutex_timedlock(&s->writing, &t) == 0) return true;
+    }
+}
+
 /* Half a message cannot be taken back: the connection is of no use then. */
 static bool stdio_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err) {
     Stdio *s = c->wire;
@@ -140,9 +152,8 @@ static bool stdio_send(McpClient *c, const ClientMessage *m, Cancel *cancel, boo
     buf_add(&line, m->text);
     buf_add_char(&line, '\n');
     *sent = false;
-    pthread_mutex_lock(&s->writing);
-    bool ok = write_all(c, s, buf_str(&line), cancel, sent, &why);
-    pthread_mutex_unlock(&s->writing);
+    bool turn = take_turn(s, cancel, &why), ok = turn && write_all(c, s, buf_str(&line), cancel, sent, &why);
+    if (turn) pthread_mutex_unlock(&s->writing);
     if (!ok && *sent) client_died(c, &why);
     if (!ok && err) *err = why;
     buf_clear(&line);

@@ -108,7 +108,8 @@ static void answer_question(void *arg) {
     if (client_answer(c, q->of, q->message.method, q->message.params, q->heap, &result, cancel, &code, &err)) rpc_write_result(&text, q->message.id, result);
     else rpc_write_error(&text, q->message.id, code, str_from(err.msg), VALUE_GONE);
     ClientMessage m = { .text = buf_str(&text), .arguments = VALUE_GONE };
-    if (!c->transport->send(c, &m, c->stop, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), err.msg);
+    /* Who asked may not read: the end of its request ends the waiting too. */
+    if (!c->transport->send(c, &m, cancel, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), err.msg);
     buf_clear(&text);
     drop(q);
 }
