@@ -66,7 +66,7 @@ void *arena_alloc(Arena *a, size_t n) {
 void *arena_zero(Arena *a, size_t count, size_t size) {
     size_t n;
     if (__builtin_mul_overflow(count, size, &n))
-        n = SIZE_MAX;                                  /* arena_alloc aborts */
+        return mem_alloc(SIZE_MAX);                    /* aborts */
     return memset(arena_alloc(a, n), 0, n);
 }
 

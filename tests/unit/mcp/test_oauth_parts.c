@@ -135,7 +135,7 @@ static void signs_as_openssl_does(void **state) {
 static void signs_with_a_fixed_length(void **state) {
     (void)state;
     Error err = { 0 };
-    JwtKey *k = jwt_key_new(&err), *again;
+    JwtKey *k = jwt_key_new(&err), *again = NULL;
     assert_non_null(k);
     Buf out = { 0 }, pem = { 0 }, jwk = { 0 }, jwk_again = { 0 };
     for (int i = 0; i < 600; i++) {
