@@ -9,7 +9,6 @@
 #include "base/arena.h"
 
 enum { WORDS_MAX = 32 };
-extern char **environ;
 
 static void *wait_for(void *pid) {
     waitpid((pid_t)(intptr_t)pid, NULL, 0);

@@ -171,14 +171,12 @@ void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link) {
 void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {
     Flight *f = flight_take(p->server);
     RpcMessage m = *message;
-    Value method = VALUE_GONE;
     Error err = { 0 };
     String *name = string_new(f->q.heap, m.method, &err);
     bool ok = name && (value_is_gone(m.params) || value_copy_all_into(f->q.heap, m.params, &m.params, &err)) &&
               (value_is_gone(m.id) || value_copy_all_into(f->q.heap, m.id, &m.id, &err));
     if (ok) {
-        method = value_from_object(name);
-        m.method = value_str(method);
+        m.method = value_str(value_from_object(name));
         f->bytes = heap_stats(f->q.heap).used;
         hand_to_crew(p->server, take(f, p, &m, version, link));
         return;

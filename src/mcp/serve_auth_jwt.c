@@ -227,7 +227,7 @@ static bool has_scope(Value claims, Str wanted) {
 static double number(Value v, double without) { return value_is_int(v) ? int_to_double(v) : value_is_float(v) ? value_float(v) : without; }
 
 static bool check_claims(const ServeJwt *j, Value claims, Error *err) {
-    double now = (double)(clock_wall_ns() / 1000000000);
+    double now = (double)clock_wall_ns() / 1e9;
     Str resource = buf_str(j->config.resource);
     if (!str_eq(text(claims, "iss"), j->config.issuer)) return error_set(err, ERR_VALIDATION, "the token is of another issuer");
     if (!holds(member(claims, "aud"), resource)) return error_set(err, ERR_VALIDATION, "the token is for another server: its audience is not " STR_FMT, STR_ARG(resource));

@@ -146,7 +146,7 @@ static void take_back(McpLink *link, McpPeer *p, struct McpInput *in, const Wait
         pthread_mutex_unlock(&in->lock);
         if (!open) continue;
         buf_reset(&out);
-        buf_add_fmt(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%lld}}", (long long)(w->first + (int64_t)i));
+        buf_add_fmt(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%lld}}", (long long)w->first + (long long)i);
         send_to(link, p, buf_str(&out));
     }
     buf_clear(&out);
