@@ -87,7 +87,10 @@ static void open_world(World *w, ServerConfig config) {
 }
 
 static void close_world(World *w) {
-    for (size_t i = 0; i < w->n_streams; i++) {
+    pthread_mutex_lock(&w->lock);
+    size_t n = w->n_streams;                             /* handlers may still be adding some; those are cut off */
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < n; i++) {
         server_end(w->streams[i]);
         server_on_gone(w->streams[i], NULL, NULL);
     }
