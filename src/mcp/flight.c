@@ -159,7 +159,7 @@ void flight_cancel(McpPeer *p, Value id) {
 void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
     pthread_mutex_lock(&p->lock);
     for (Flight *f = p->flights; f; f = f->next)
-        if (f->q.link == link && mcp_stateless(f->q.version)) {
+        if (f->q.link == link && f->ends_with_link) {
             atomic_store(&f->quiet, true);
             if (f->q.cancel) cancel_fire(f->q.cancel);
         }

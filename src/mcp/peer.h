@@ -28,6 +28,7 @@ struct Flight {
     Buf out;                             /* messages, while they are written */
     size_t bytes;                        /* memory of what was asked */
     bool crewed;                         /* a thread of the crew works on it */
+    bool ends_with_link;                 /* its client cannot come back for the answer; set before it is listed */
     bool quick;                          /* ends before the next message is taken: no limit keeps it out */
     bool listed;                         /* has an id; guarded by the peer's lock */
     _Atomic bool quiet;                  /* cancelled: nothing more is said about it */

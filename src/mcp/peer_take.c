@@ -70,11 +70,18 @@ static bool is_quick(Str method) {
     return (!one || one->how == SERVE_QUICK) && (!other || other->how == SERVE_QUICK);
 }
 
+/* Is it said without a session? Known before the request is read in full. */
+static bool is_stateless(const RpcMessage *m, McpVersion version) {
+    const Value *meta = value_is_dict(m->params) ? dict_find_str(value_dict(m->params), STR("_meta")) : NULL;
+    return mcp_stateless(version) || (meta && value_is_dict(*meta) && dict_find_str(value_dict(*meta), STR("io.modelcontextprotocol/protocolVersion")));
+}
+
 static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
     Error err = { 0 };
     f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text, .params = m->params,
                          .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
     f->quick = is_quick(m->method);
+    f->ends_with_link = is_stateless(m, version);
     if (link) mcp_link_keep(link);
     switch (flight_enter(f, &err)) {
     case FLIGHT_IN:
