@@ -64,7 +64,7 @@ static void end_with(Completion *c, const char *status, const char *reason) {
 
 static bool has_tool(const List *tools, Str name) {
     for (uint32_t i = 0; i < tools->n; i++)
-        if (str_eq(request_text(tools->at[i], "name"), name)) return true;
+        if (str_eq(value_member_text(tools->at[i], "name"), name)) return true;
     return false;
 }
 
@@ -72,8 +72,8 @@ static bool note_removed(Completion *c, const List *before, const List *after, E
     c->removed = list_new(c->heap, before->n, err);
     if (!c->removed) return false;
     for (uint32_t i = 0; i < before->n; i++)
-        if (!has_tool(after, request_text(before->at[i], "name"))
-            && !list_push(c->heap, c->removed, request_member(before->at[i], "name"), err)) return false;
+        if (!has_tool(after, value_member_text(before->at[i], "name"))
+            && !list_push(c->heap, c->removed, value_member(before->at[i], "name"), err)) return false;
     return true;
 }
 
@@ -89,7 +89,7 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
         return true;
     }
     if (!out.modified) return true;
-    Value messages = request_member(out.payload, "messages"), tools = request_member(out.payload, "tools");
+    Value messages = value_member(out.payload, "messages"), tools = value_member(out.payload, "tools");
     if (!value_is_list(messages) || !value_is_list(tools)) {
         end_with(c, "blocked", "a completion.pre hook left no messages");
         return true;
@@ -120,7 +120,7 @@ static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     if (out.decision != HOOK_ALLOW) {
         end_with(c, "blocked", out.reason);
     } else if (out.modified) {
-        Value text = request_member(out.payload, "text"), kept = request_member(out.payload, "tool_calls");
+        Value text = value_member(out.payload, "text"), kept = value_member(out.payload, "tool_calls");
         buf_reset(&c->reply.text);
         if (value_is_string(text)) buf_add(&c->reply.text, value_str(text));
         if (value_is_list(kept)) return value_copy_all_into(c->reply.heap, kept, &c->reply.tool_calls, err);
@@ -220,7 +220,7 @@ static void count(Frame *f, const ModelUsage *u) {
 static bool settle_ids(Frame *f, Completion *c, Error *err) {
     List *calls = value_list(c->reply.tool_calls);
     for (uint32_t i = 0; i < calls->n; i++) {
-        Str id = frame_fresh_id(f->s, request_text(calls->at[i], "id"), false);
+        Str id = frame_fresh_id(f->s, value_member_text(calls->at[i], "id"), false);
         if (!dict_put_text(c->reply.heap, value_dict(calls->at[i]), "id", id, err)) return false;
     }
     return true;

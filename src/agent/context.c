@@ -11,18 +11,8 @@ typedef enum { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL } Role;
 typedef struct Item { Value message; Role role; int64_t tokens; bool gone; } Item;
 typedef struct Fit { Item *item; uint32_t n; int64_t tokens; uint32_t live; ContextLimits limits; int64_t reserved; } Fit;
 
-static Value member(Value message, const char *key) {
-    Value *v = value_is_dict(message) ? dict_find_str(value_dict(message), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
-static Str text_of(Value message, const char *key) {
-    Value v = member(message, key);
-    return value_is_string(v) ? value_str(v) : STR("");
-}
-
 static Role role_of(Value message) {
-    Str role = text_of(message, "role");
+    Str role = value_member_text(message, "role");
     if (str_eq(role, STR("system"))) return ROLE_SYSTEM;
     if (str_eq(role, STR("assistant"))) return ROLE_ASSISTANT;
     return str_eq(role, STR("tool")) ? ROLE_TOOL : ROLE_USER;
@@ -31,12 +21,12 @@ static Role role_of(Value message) {
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
 
 int64_t context_message_tokens(Value message) {
-    int64_t n = MESSAGE_TOKENS + context_tokens(text_of(message, "content"));
-    Value calls = member(message, "tool_calls");
+    int64_t n = MESSAGE_TOKENS + context_tokens(value_member_text(message, "content"));
+    Value calls = value_member(message, "tool_calls");
     if (!value_is_list(calls)) return n;
     for (uint32_t i = 0; i < value_list(calls)->n; i++) {
         Value call = value_list(calls)->at[i];
-        n += MESSAGE_TOKENS + context_tokens(text_of(call, "name")) + context_tokens(text_of(call, "arguments"));
+        n += MESSAGE_TOKENS + context_tokens(value_member_text(call, "name")) + context_tokens(value_member_text(call, "arguments"));
     }
     return n;
 }
@@ -49,8 +39,8 @@ static bool too_much(const Fit *f) {
 /* ---- shortening ---- */
 
 static bool shorten(Heap *heap, Fit *f, Item *item, Error *err) {
-    Str key = text_of(item->message, "artifact");
-    if (key.n == 0 || text_of(item->message, "content").n <= SHORTEN_OVER) return true;
+    Str key = value_member_text(item->message, "artifact");
+    if (key.n == 0 || value_member_text(item->message, "content").n <= SHORTEN_OVER) return true;
     Dict *copy;
     String *line = string_fmt(heap, err, "[a large result, kept as artifact " STR_FMT ": artifact_read shows it]", STR_ARG(key));
     if (!line || !dict_copy(heap, value_dict(item->message), &copy, err)) return false;

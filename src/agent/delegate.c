@@ -122,7 +122,7 @@ static bool post_payload(const Frame *parent, Frame *child, const SessionReply *
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, calls, copy, err)) return false;
-        if (str_eq(request_text(m, "role"), STR("tool"))
+        if (str_eq(value_member_text(m, "role"), STR("tool"))
             && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, results, copy, err))) return false;
     }
     *out = value_from_object(d);
@@ -199,7 +199,7 @@ static void own_hooks(Frame *child) {
 
 static bool open_model(Job *j, Value request, Error *why) {
     Frame *child = j->child, *parent = j->parent;
-    Str name = request_text(request, "model").n ? request_text(request, "model") : child->def->model;
+    Str name = value_member_text(request, "model").n ? value_member_text(request, "model") : child->def->model;
     return agent_model_of(parent->s->agents, name, child->def->provider, &parent->model_def, &child->model, &child->model_def, why);
 }
 
@@ -221,7 +221,7 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
     own_hooks(j->child);
     if (request_list(request, "tools")) narrow_tools(j->child, request_list(request, "tools"));
     if (request_list(request, "hooks")) add_hooks(j->child, request_list(request, "hooks"));
-    Value verify = request_member(request, "verify"), retries = request_member(request, "max_verify_retries");
+    Value verify = value_member(request, "verify"), retries = value_member(request, "max_verify_retries");
     j->verify = def->verify || (value_is_bool(verify) && value_bool(verify));
     j->retries = value_is_small(retries) ? value_small(retries) : VERIFY_RETRIES;
     if (!open_model(j, request, &why)) return stop(j, "%s", why.msg);
@@ -236,7 +236,7 @@ static bool ask_pre(Job *j, Error *err) {
     frame_ask(j->parent, HOOK_DELEGATION_PRE, j->heap, payload, j->cancel, &o);
     if (o.decision != HOOK_ALLOW) return stop(j, "%s", o.reason);
     if (!o.modified) return true;
-    j->task = request_text(o.payload, "task");
+    j->task = value_member_text(o.payload, "task");
     if (request_list(o.payload, "tools")) narrow_tools(j->child, request_list(o.payload, "tools"));
     return true;
 }
@@ -312,7 +312,7 @@ static bool ask_post(Job *j, SessionReply *r, Error *err) {
         j->next = o;
         j->has_next = true;
     } else if (o.modified) {
-        Str response = request_text(o.payload, "response");
+        Str response = value_member_text(o.payload, "response");
         buf_reset(&r->text);
         buf_add(&r->text, response);
     }
@@ -344,7 +344,7 @@ static bool take_place(Job *j) {
 static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, HookOutcome *next, bool *has_next,
                  Error *err) {
     int64_t timeout = runtime_limits(parent->s->agents->rt)->delegation.timeout_ms, start = clock_mono_ns();
-    Job j = { .parent = parent, .lane = lane, .heap = heap, .agent = request_text(request, "agent"), .task = request_text(request, "task"),
+    Job j = { .parent = parent, .lane = lane, .heap = heap, .agent = value_member_text(request, "agent"), .task = value_member_text(request, "task"),
               .cancel = cancel_new(cancel, timeout * 1000000) };
     SessionReply r = { 0 };
     bool ok = prepare(&j, request, id, err);
@@ -364,8 +364,8 @@ static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Can
 /* The same agent with the same task again is a circle. */
 static bool circles(const Value *done, int n, Value request) {
     for (int i = 0; i < n; i++)
-        if (str_eq(request_text(done[i], "agent"), request_text(request, "agent"))
-            && str_eq(request_text(done[i], "task"), request_text(request, "task"))) return true;
+        if (str_eq(value_member_text(done[i], "agent"), value_member_text(request, "agent"))
+            && str_eq(value_member_text(done[i], "task"), value_member_text(request, "task"))) return true;
     return false;
 }
 
@@ -375,7 +375,7 @@ bool delegate_run(Frame *parent, struct RunLane *lane, Value request, Str id, Ca
         HookOutcome next;
         bool has_next = false;
         if (n == HOPS_MAX || circles(done, n, request))
-            return error_result(heap, request_text(request, "agent"), STR("a delegation.post hook delegates in a circle"), out, err);
+            return error_result(heap, value_member_text(request, "agent"), STR("a delegation.post hook delegates in a circle"), out, err);
         done[n] = request;
         Buf own = { 0 };
         buf_add(&own, id);

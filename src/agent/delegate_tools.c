@@ -75,18 +75,18 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     return ok;
 }
 
-static Str task_of(const ToolCallFrame *f) { return request_text(f->args, "task_id"); }
+static Str task_of(const ToolCallFrame *f) { return value_member_text(f->args, "task_id"); }
 static bool run_status(ToolCallFrame *f, Error *err) { return task_poll(f->run, task_of(f), f->heap, &f->value, err); }
 
 static bool run_result(ToolCallFrame *f, Error *err) {
     if (!task_poll(f->run, task_of(f), f->heap, &f->value, err)) return false;
-    Value result = request_member(f->value, "result");
+    Value result = value_member(f->value, "result");
     if (!value_is_gone(result)) f->value = result;
     return true;
 }
 
 static bool run_await(ToolCallFrame *f, Error *err) {
-    Value ms = request_member(f->args, "timeout_ms");
+    Value ms = value_member(f->args, "timeout_ms");
     return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : -1, f->cancel, f->heap, &f->value, err);
 }
 
@@ -138,7 +138,7 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the conversation */
     Buf wanted = { 0 };
     buf_add_fmt(&wanted, STR_FMT "_delegate", STR_ARG(called ? call->id : STR("hook")));
-    Str id = called ? frame_fresh_id(o.frame->s, buf_str(&wanted), true) : frame_hook_id(o.frame, buf_str(&wanted), request_text(request, "agent"));
+    Str id = called ? frame_fresh_id(o.frame->s, buf_str(&wanted), true) : frame_hook_id(o.frame, buf_str(&wanted), value_member_text(request, "agent"));
     buf_clear(&wanted);
     bool ok = delegate_run(o.frame, runtime_host_lane(h), request, id, h->cancel, heap, out, err);
     owner_end(&o);
@@ -147,7 +147,7 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
 
 /* A prompt, or messages. */
 static bool completion_messages(Value request, Completion *c, Error *err) {
-    Value prompt = request_member(request, "prompt"), messages = request_member(request, "messages");
+    Value prompt = value_member(request, "prompt"), messages = value_member(request, "messages");
     if (value_is_list(messages)) prompt = messages;
     if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
@@ -165,7 +165,7 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     const char *status = NULL;
     char reason[600];
     List *none = list_new(c.heap, 0, err);
-    Str name = request_text(request, "model");
+    Str name = value_member_text(request, "model");
     c.tools = value_from_object(none);
     bool ok = completion_messages(request, &c, err)
            && (name.n == 0 || agent_model_of(f->s->agents, name, STR(""), &f->model_def, &model, &def, err))
@@ -183,7 +183,7 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
 /* The project names none, and neither does the command line. */
 static bool has_model(const Agents *a, Value request) {
     const Settings *s = &runtime_project(a->rt)->settings;
-    return request_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
+    return value_member_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
 }
 
 static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error *err) {
@@ -214,16 +214,16 @@ static bool good_name(Str name) {
 
 static bool host_register_agent(Host *h, Value definition, Error *err) {
     Session *s = run_user(runtime_host_run(h));
-    Str name = request_text(definition, "name"), prompt = request_text(definition, "system_prompt");
+    Str name = value_member_text(definition, "name"), prompt = value_member_text(definition, "system_prompt");
     if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
     if (!good_name(name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": name must match [A-Za-z0-9_-]{1,64}", STR_ARG(name));
     if (frame_find_agent(s, name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\" is defined more than once", STR_ARG(name));
-    if (prompt.n == 0) prompt = request_text(definition, "prompt");
+    if (prompt.n == 0) prompt = value_member_text(definition, "prompt");
     if (!runtime_meta_allowed(h, "meta.agent_register", "agent", definition, err)) return false;
     AgentDef *a = mem_zero(1, sizeof *a);
     pthread_mutex_lock(&s->lock);
-    *a = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, request_text(definition, "description")),
-                         .model = arena_str(&s->arena, request_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
+    *a = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, value_member_text(definition, "description")),
+                         .model = arena_str(&s->arena, value_member_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
                          .tools = names_of(s, request_list(definition, "tools")), .hooks = names_of(s, request_list(definition, "hooks")),
                          .blocked_tools = names_of(s, request_list(definition, "blocked_tools")),
                          .max_iterations = request_int(definition, "max_iterations") };

@@ -138,7 +138,7 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err) {
 /* What a model is told again is without secrets; the call itself is made as it was said. */
 static bool hide_secrets(Frame *f, Dict *call, const char *key, Error *err) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
-    Str said = request_text(value_from_object(call), key);
+    Str said = value_member_text(value_from_object(call), key);
     if (redact_empty(r) || !redact_would(r, said)) return true;
     Buf text = { 0 };
     buf_add(&text, said);

@@ -29,12 +29,12 @@ static JournalCall *known(Journal *j, Str id) {
 
 /* What the model saw: a string as it is, else compact JSON; of a refusal its message. */
 static Str result_text(Journal *j, Value data) {
-    Value value = request_member(data, "value"), text = request_member(data, "text");
+    Value value = value_member(data, "value"), text = value_member(data, "text");
     if (value_is_string(text)) return value_str(text);
     if (value_is_string(value)) return value_str(value);
     Buf out = { 0 };
     if (value_is_gone(value)) {
-        Str message = request_text(data, request_text(data, "error").n ? "error" : "message");
+        Str message = value_member_text(data, value_member_text(data, "error").n ? "error" : "message");
         buf_add_char(&out, '{');
         request_string(&out, "error", message);
         buf_add_char(&out, '}');
@@ -47,8 +47,8 @@ static Str result_text(Journal *j, Value data) {
 }
 
 static void note_end(Journal *j, Value data, bool is_error) {
-    JournalCall *c = known(j, request_text(data, "id"));
-    Value artifacts = request_member(data, "artifacts");
+    JournalCall *c = known(j, value_member_text(data, "id"));
+    Value artifacts = value_member(data, "artifacts");
     c->state = JOURNAL_DONE;
     c->is_error = is_error;
     c->text = result_text(j, data);
@@ -58,29 +58,29 @@ static void note_end(Journal *j, Value data, bool is_error) {
 
 static void note_call(Journal *j, Str type, Value data) {
     if (str_eq(type, STR("tool.executing"))) {
-        JournalCall *c = known(j, request_text(data, "id"));
+        JournalCall *c = known(j, value_member_text(data, "id"));
         if (c->state != JOURNAL_DONE) c->state = JOURNAL_IN_FLIGHT;
-        c->key = request_text(data, "idempotency_key");
+        c->key = value_member_text(data, "idempotency_key");
     } else if (str_eq(type, STR("tool.completed"))) {
         note_end(j, data, false);
     } else if (str_eq(type, STR("tool.failed")) || str_eq(type, STR("tool.refused"))) {
         note_end(j, data, true);
     } else if (str_eq(type, STR("delegation.started"))) {
-        known(j, request_text(data, "id"));
+        known(j, value_member_text(data, "id"));
     } else if (str_eq(type, STR("completion.completed"))) {
         const List *calls = request_list(data, "tool_calls");
-        for (uint32_t i = 0; calls && i < calls->n; i++) known(j, request_text(calls->at[i], "id"));
+        for (uint32_t i = 0; calls && i < calls->n; i++) known(j, value_member_text(calls->at[i], "id"));
     }
 }
 
 static double number(Value v) { return value_is_float(v) ? value_float(v) : value_is_small(v) ? (double)value_small(v) : 0; }
 
 static void add_usage(ModelUsage *sum, Value data) {
-    Value usage = request_member(data, "usage");
+    Value usage = value_member(data, "usage");
     sum->input += request_int(usage, "input");
     sum->output += request_int(usage, "output");
     sum->cached += request_int(usage, "cached");
-    sum->usd += number(request_member(usage, "usd"));
+    sum->usd += number(value_member(usage, "usd"));
 }
 
 /* What the run has used up so far, sub-agents included: limits hold for the run, not for one process of it. */
@@ -152,8 +152,8 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
         const JournalEntry *e = &j->entries.at[i];
         if (!str_eq(e->parent, f->id)) continue;
         if (!beside(e->type)) break;
-        Str id = request_text(e->data, "id");
-        if (str_eq(e->type, STR("delegation.started")) && str_starts(id, prefix) && str_eq(request_text(e->data, "agent"), agent)) return id;
+        Str id = value_member_text(e->data, "id");
+        if (str_eq(e->type, STR("delegation.started")) && str_starts(id, prefix) && str_eq(value_member_text(e->data, "agent"), agent)) return id;
     }
     return STR("");
 }
@@ -165,10 +165,10 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
 static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {
     *complete = true;
     for (uint32_t i = 0; i < calls->n; i++) {
-        if (journal_call(f->s, request_text(calls->at[i], "id")).state != JOURNAL_DONE) *complete = false;
+        if (journal_call(f->s, value_member_text(calls->at[i], "id")).state != JOURNAL_DONE) *complete = false;
     }
     for (uint32_t i = 0; *complete && i < calls->n; i++) {
-        Str id = request_text(calls->at[i], "id");
+        Str id = value_member_text(calls->at[i], "id");
         JournalCall c = journal_call(f->s, id);
         if (!frame_push_result(f, id, c.text, c.is_error, c.artifact, err)) return false;
     }
@@ -176,12 +176,12 @@ static bool push_known_results(Frame *f, const List *calls, bool *complete, Erro
 }
 
 static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
-    Value side = request_member(data, "side"), calls = request_member(data, "tool_calls");
+    Value side = value_member(data, "side"), calls = value_member(data, "tool_calls");
     bool is_side = value_is_bool(side) && value_bool(side), complete = true;
     add_usage(&f->usage, data);
     if (is_side) return true;
     f->iterations++;
-    if (!frame_push_answer(f, request_text(data, "text"), calls, err)) return false;
+    if (!frame_push_answer(f, value_member_text(data, "text"), calls, err)) return false;
     if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
     if (!push_known_results(f, value_list(calls), &complete, err)) return false;
     if (complete) f->tool_calls += value_list(calls)->n;     /* else they are counted when they are made */
@@ -194,7 +194,7 @@ static bool give_up(Frame *f, Value *pending, Error *err) {
     const List *calls = value_is_list(*pending) ? value_list(*pending) : NULL;
     *pending = VALUE_GONE;
     for (uint32_t i = 0; calls && i < calls->n; i++) {
-        Str id = request_text(calls->at[i], "id");
+        Str id = value_member_text(calls->at[i], "id");
         JournalCall c = journal_call(f->s, id);
         bool done = c.state == JOURNAL_DONE;
         if (!frame_push_result(f, id, done ? c.text : STR("{\"error\":\"cancelled\"}"), !done || c.is_error, c.artifact, err)) return false;
@@ -208,7 +208,7 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     f->iterations = f->tool_calls = 0;
     f->usage = (ModelUsage){ 0 };
     VEC_PUSH(&f->starts, f->messages->n);
-    return frame_push(f, "user", request_text(data, "text"), err);
+    return frame_push(f, "user", value_member_text(data, "text"), err);
 }
 
 static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
@@ -231,8 +231,8 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
             *unfinished = true;
             ok = rebuild_turn(f, e->data, calls, err);
         } else if (str_eq(e->type, STR("turn.message"))) {
-            char *role = str_dup(request_text(e->data, "role"));
-            ok = frame_push(f, role, request_text(e->data, "text"), err);
+            char *role = str_dup(value_member_text(e->data, "role"));
+            ok = frame_push(f, role, value_member_text(e->data, "text"), err);
             free(role);
         } else if (str_eq(e->type, STR("completion.completed"))) {
             ok = rebuild_answer(f, e->data, calls, err);

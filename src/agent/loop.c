@@ -56,8 +56,8 @@ static int64_t tools_tokens(const List *tools) {
     int64_t n = 0;
     for (uint32_t i = 0; i < tools->n; i++) {
         Buf text = { 0 };
-        json_write(&text, request_member(tools->at[i], "parameters"), NULL, NULL);
-        n += context_tokens(buf_str(&text)) + context_tokens(request_text(tools->at[i], "description")) + 8;
+        json_write(&text, value_member(tools->at[i], "parameters"), NULL, NULL);
+        n += context_tokens(buf_str(&text)) + context_tokens(value_member_text(tools->at[i], "description")) + 8;
         buf_clear(&text);
     }
     return n;
@@ -137,7 +137,7 @@ static void on_ended(void *ctx, const Result *r) {
 static Call *start_call(Frame *f, Value call, Batch *b) {
     const SessionWatch *w = &f->s->config.watch;
     Call *out = &b->calls[b->n++];
-    *out = (Call){ .id = request_text(call, "id"), .name = request_text(call, "name"), .arguments = request_text(call, "arguments"),
+    *out = (Call){ .id = value_member_text(call, "id"), .name = value_member_text(call, "name"), .arguments = value_member_text(call, "arguments"),
                    .removed = b->removed, .n_removed = b->n_removed, .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
     frame_call(f, out);
     if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
@@ -147,10 +147,10 @@ static Call *start_call(Frame *f, Value call, Batch *b) {
 /* Which calls must still be made? Of a resumed run some have results, and some may not be made twice. */
 static void choose(Frame *f, const Completion *c, const List *calls, Batch *b) {
     for (uint32_t i = 0; i < calls->n; i++) {
-        Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
+        Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
-        if (!c && lost_secret(request_text(calls->at[i], "arguments"))) continue;
+        if (!c && lost_secret(value_member_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
         start_call(f, calls->at[i], b)->key = known.key;
     }
@@ -168,7 +168,7 @@ static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cance
 
 static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
     for (uint32_t i = 0, next = 0; i < calls->n; i++) {
-        Str id = request_text(calls->at[i], "id"), name = request_text(calls->at[i], "name");
+        Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         bool ok;
         if (next < b->n && b->of[next] == i) {
@@ -211,7 +211,7 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
 /* The calls and results since the user's last words. */
 static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
     uint32_t from = f->messages->n;
-    while (from > 0 && !str_eq(request_text(f->messages->at[from - 1], "role"), STR("user"))) from--;
+    while (from > 0 && !str_eq(value_member_text(f->messages->at[from - 1], "role"), STR("user"))) from--;
     *calls = list_new(h, 4, err);
     *results = list_new(h, 4, err);
     if (!*calls || !*results) return false;
@@ -220,7 +220,7 @@ static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error 
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, *calls, copy, err)) return false;
-        if (str_eq(request_text(m, "role"), STR("tool"))
+        if (str_eq(value_member_text(m, "role"), STR("tool"))
             && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, *results, copy, err))) return false;
     }
     return true;
@@ -246,12 +246,12 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     Value result;
     Buf text = { 0 };
     f->hops++;
-    Str id = frame_hook_id(f, STR(STOP_ID), request_text(o->request, "agent"));
+    Str id = frame_hook_id(f, STR(STOP_ID), value_member_text(o->request, "agent"));
     bool ok = delegate_run(f, f->lane, o->request, id, cancel, c->heap, &result, err);
     if (ok) {
-        Value error = request_member(result, "error");
-        buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(request_text(o->request, "agent")));
-        buf_add(&text, value_is_string(error) ? value_str(error) : request_text(result, "response"));
+        Value error = value_member(result, "error");
+        buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(value_member_text(o->request, "agent")));
+        buf_add(&text, value_is_string(error) ? value_str(error) : value_member_text(result, "response"));
         ok = say(f, "user", buf_str(&text), err);
     }
     buf_clear(&text);
@@ -281,7 +281,7 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
     frame_ask(f, HOOK_AGENT_STOP, c->heap, payload, cancel, &o);
     if (o.decision == HOOK_ALLOW) return true;
     if (o.decision == HOOK_DELEGATE) {
-        if (stop_circles(f, request_text(o.request, "agent"))) return end_stop(out, "the hook delegates in a circle");
+        if (stop_circles(f, value_member_text(o.request, "agent"))) return end_stop(out, "the hook delegates in a circle");
         if (f->hops >= HOPS_MAX) return end_stop(out, "too many delegations in a row");
         return *more = true, stop_delegate(f, &o, c, cancel, err);
     }

@@ -222,13 +222,13 @@ bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part),
     for (uint32_t i = 0; ok && i < tools->n; i++) {
         buf_reset(&text);
         ok = json_write(&text, tools->at[i], NULL, err);
-        if (ok) each(ctx, &(SessionPart){ .what = STR("tool"), .name = request_text(tools->at[i], "name"),
+        if (ok) each(ctx, &(SessionPart){ .what = STR("tool"), .name = value_member_text(tools->at[i], "name"),
                                           .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
     }
     for (uint32_t i = 0; ok && i < s->top->messages->n; i++) {
         Value m = s->top->messages->at[i];
-        each(ctx, &(SessionPart){ .what = STR("message"), .name = request_text(m, "role"), .tokens = context_message_tokens(m),
-                                  .text = request_text(m, "content") });
+        each(ctx, &(SessionPart){ .what = STR("message"), .name = value_member_text(m, "role"), .tokens = context_message_tokens(m),
+                                  .text = value_member_text(m, "content") });
     }
     buf_clear(&text);
     heap_free(h);

@@ -5,7 +5,7 @@ enum { MESSAGE_MAX = 2000, TEXT_MAX = 200000, SUMMARY_TOKENS = 600 };
 
 /* *model empty: the agent's own. */
 static bool wanted(const Frame *f, Str *model) {
-    Value v = request_member(runtime_project(f->s->agents->rt)->settings.context, "summarize");
+    Value v = value_member(runtime_project(f->s->agents->rt)->settings.context, "summarize");
     *model = value_is_string(v) ? value_str(v) : STR("");
     return model->n > 0 || (value_is_bool(v) && value_bool(v));
 }
@@ -18,9 +18,9 @@ static bool contains(const List *list, Value message) {
 
 /* A message that was only shortened is there in another form: its call's id tells. */
 static bool is_left(const List *fitting, Value message) {
-    Str id = request_text(message, "tool_call_id");
+    Str id = value_member_text(message, "tool_call_id");
     for (uint32_t i = 0; id.n && i < fitting->n; i++)
-        if (str_eq(request_text(fitting->at[i], "tool_call_id"), id)) return true;
+        if (str_eq(value_member_text(fitting->at[i], "tool_call_id"), id)) return true;
     return contains(fitting, message);
 }
 
@@ -30,12 +30,12 @@ static uint32_t gather(const List *all, const List *fitting, Buf *out) {
         if (is_left(fitting, all->at[i])) continue;
         n++;
         if (out->n > TEXT_MAX) continue;
-        buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(request_text(all->at[i], "role")),
-                    STR_ARG(str_sub(request_text(all->at[i], "content"), 0, MESSAGE_MAX)));
+        buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(all->at[i], "role")),
+                    STR_ARG(str_sub(value_member_text(all->at[i], "content"), 0, MESSAGE_MAX)));
         const List *calls = request_list(all->at[i], "tool_calls");
         for (uint32_t k = 0; calls && k < calls->n; k++)
-            buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(request_text(calls->at[k], "name")),
-                        STR_ARG(str_sub(request_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
+            buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(value_member_text(calls->at[k], "name")),
+                        STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
     }
     return n;
 }
@@ -96,6 +96,6 @@ bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *c
     buf_add_fmt(&words, "[summary of %u earlier messages] " STR_FMT, f->summary_of, STR_ARG(f->summary));
     Value message = text_message(heap, "user", buf_str(&words), err);
     buf_clear(&words);
-    while (at < fitting->n && !str_eq(request_text(fitting->at[at], "role"), STR("user"))) at++;
+    while (at < fitting->n && !str_eq(value_member_text(fitting->at[at], "role"), STR("user"))) at++;
     return !value_is_gone(message) && list_insert(heap, fitting, at < fitting->n ? at + 1 : at, message, err);
 }

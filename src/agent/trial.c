@@ -24,7 +24,7 @@ void trial_clear(Trial *t) {
 
 static bool turns_expect(const List *turns) {
     for (uint32_t i = 0; i < turns->n; i++)
-        if (!value_is_gone(request_member(turns->at[i], "expect"))) return true;
+        if (!value_is_gone(value_member(turns->at[i], "expect"))) return true;
     return false;
 }
 
@@ -35,8 +35,8 @@ static bool read_test(Running *r, Error *err) {
     Test *t = &r->test;
     if (!value_is_dict(root)) return error_set(err, ERR_VALIDATION, "a test is a map");
     if (!trial_unknown_key(root, "test", known, err)) return false;
-    *t = (Test){ request_member(root, "model"), request_member(root, "turns"), request_member(root, "expect"), request_member(root, "call"),
-                 request_member(root, "result"), request_member(root, "error"), request_member(root, "blocked_by"), request_text(root, "script") };
+    *t = (Test){ value_member(root, "model"), value_member(root, "turns"), value_member(root, "expect"), value_member(root, "call"),
+                 value_member(root, "result"), value_member(root, "error"), value_member(root, "blocked_by"), value_member_text(root, "script") };
     bool call = value_is_dict(t->call), turns = value_is_list(t->turns) && value_list(t->turns)->n;
     if (call == turns) return error_set(err, ERR_VALIDATION, call ? "a test has `turns` or `call`, not both" : "a test needs `turns` or `call`");
     bool outcome = !value_is_gone(t->result) || !value_is_gone(t->error) || !value_is_gone(t->blocked_by);
@@ -102,7 +102,7 @@ static bool inline_script(Running *r, Str text) {
 
 static bool model_map(Running *r, Value map, Error *err) {
     static const char *const known[] = { "provider", "name", "script", "replay", NULL };
-    Str script = request_text(map, "script"), replay = request_text(map, "replay");
+    Str script = value_member_text(map, "script"), replay = value_member_text(map, "replay");
     if (!trial_unknown_key(map, "model", known, err)) return false;
     if ((script.n > 0) == (replay.n > 0)) return error_set(err, ERR_VALIDATION, "model: needs `script` or `replay`");
     if (replay.n) return use_file(r, replay, false, err);
@@ -134,8 +134,8 @@ static bool read_turn(Value turn, uint32_t i, Str *text, Value *expect, Error *e
     if (value_is_string(turn)) return *text = value_str(turn), true;
     if (!value_is_dict(turn)) return error_set(err, ERR_VALIDATION, "%s: expected a text or a map, got %s", path, field_type_name(turn));
     if (!trial_unknown_key(turn, path, known, err)) return false;
-    *text = request_text(turn, "user");
-    *expect = request_member(turn, "expect");
+    *text = value_member_text(turn, "user");
+    *expect = value_member(turn, "expect");
     return text->n || error_set(err, ERR_VALIDATION, "%s.user is required", path);
 }
 
@@ -228,7 +228,7 @@ static bool check_call_words(const Test *t, Error *err) {
 }
 
 static bool call_once(Running *r, const RunConfig *rc, Error *err) {
-    Value args = request_member(r->test.call, "args");
+    Value args = value_member(r->test.call, "args");
     Buf json = { 0 };
     Run *run = NULL;
     Result x = { 0 };
@@ -236,7 +236,7 @@ static bool call_once(Running *r, const RunConfig *rc, Error *err) {
     bool ok = value_is_gone(args) || value_is_none(args) || json_write(&json, args, NULL, err);
     ok = ok && run_start(r->rt, rc, &run, err);
     if (ok) {
-        Call call = { .name = request_text(r->test.call, "tool"), .arguments = buf_str(&json), .wait = true };
+        Call call = { .name = value_member_text(r->test.call, "tool"), .arguments = buf_str(&json), .wait = true };
         ok = tool_call(run, &call, r->cancel, &x, err);
         if (ok) {
             check_call(r, &x);

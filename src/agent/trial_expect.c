@@ -133,7 +133,7 @@ static Value sent_args(TrialSeen *s, Str id) {
         for (uint32_t k = 0; calls && k < calls->n; k++) {
             Value v;
             Error ignored;
-            if (str_eq(request_text(calls->at[k], "id"), id) && json_read(s->heap, request_text(calls->at[k], "arguments"), NULL, &v, &ignored)) return v;
+            if (str_eq(value_member_text(calls->at[k], "id"), id) && json_read(s->heap, value_member_text(calls->at[k], "arguments"), NULL, &v, &ignored)) return v;
         }
     }
     return VALUE_GONE;
@@ -144,9 +144,9 @@ static void gather_calls(TrialSeen *s, Calls *out) {
     for (size_t i = s->first; i < s->events.n; i++) {
         bool started = is_type(s, i, "tool.started");
         if (!started && !is_type(s, i, "tool.refused")) continue;
-        Str id = request_text(data_of(s, i), "id");
+        Str id = value_member_text(data_of(s, i), "id");
         if (has_call(out, id)) continue;
-        VEC_PUSH(out, ((TrialCall){ id, request_text(data_of(s, i), "name"), started ? request_member(data_of(s, i), "args") : sent_args(s, id) }));
+        VEC_PUSH(out, ((TrialCall){ id, value_member_text(data_of(s, i), "name"), started ? value_member(data_of(s, i), "args") : sent_args(s, id) }));
     }
 }
 
@@ -213,7 +213,7 @@ static bool check_not_called(const Check *c, Error *err) {
 /* One call, of the tools in tool_called when there are any, had at least these arguments. */
 static bool check_args(const Check *c, Error *err) {
     Names names = { 0 };
-    Value called = request_member(c->expect, "tool_called");
+    Value called = value_member(c->expect, "tool_called");
     if (!value_is_dict(c->value)) return error_set(err, ERR_VALIDATION, "%s.args: expected map, got %s", c->path, field_type_name(c->value));
     if (!value_is_gone(called) && !read_texts(called, c->path, "tool_called", &names, err)) return false;
     bool found = false;
@@ -235,8 +235,8 @@ static bool check_args(const Check *c, Error *err) {
 }
 
 static bool blocked(TrialSeen *s, size_t i, Str *hook) {
-    if (!is_type(s, i, "hook.decided") || !str_eq(request_text(data_of(s, i), "decision"), STR("block"))) return false;
-    return *hook = request_text(data_of(s, i), "hook"), true;
+    if (!is_type(s, i, "hook.decided") || !str_eq(value_member_text(data_of(s, i), "decision"), STR("block"))) return false;
+    return *hook = value_member_text(data_of(s, i), "hook"), true;
 }
 
 static void show_blockers(TrialSeen *s, Buf *out) {
@@ -306,8 +306,8 @@ static bool check_no_errors(const Check *c, Error *err) {
         if (!is_trouble(c->s, i)) continue;
         Value d = data_of(c->s, i);
         Buf got = { 0 };
-        Str what = request_text(d, "error").n ? request_text(d, "error") : request_text(d, "message").n ? request_text(d, "message") : request_text(d, "limit");
-        buf_add_fmt(&got, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(c->s->events.at[i].type), STR_ARG(request_text(d, "name")), STR_ARG(what));
+        Str what = value_member_text(d, "error").n ? value_member_text(d, "error") : value_member_text(d, "message").n ? value_member_text(d, "message") : value_member_text(d, "limit");
+        buf_add_fmt(&got, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(c->s->events.at[i].type), STR_ARG(value_member_text(d, "name")), STR_ARG(what));
         cut(&got, 0);
         miss(c, STR("no errors"), buf_str(&got));
         buf_clear(&got);
@@ -337,7 +337,7 @@ static bool read_wanted(Value v, Wanted *out) {
     *out = (Wanted){ .data = VALUE_GONE };
     if (value_is_string(v)) return out->type = value_str(v), true;
     if (!value_is_dict(v)) return false;
-    Str type = request_text(v, "type");
+    Str type = value_member_text(v, "type");
     if (type.n) return *out = (Wanted){ type, v, true }, true;
     Entry *e;
     uint32_t i = 0;
@@ -407,7 +407,7 @@ static bool expect_map(TrialSeen *s, Value expect, const char *path, Error *err)
     gather_calls(s, &calls);
     bool ok = true;
     for (size_t i = 0; ok && i < KINDS; i++) {
-        Value v = request_member(expect, kinds[i].key);
+        Value v = value_member(expect, kinds[i].key);
         if (value_is_gone(v)) continue;
         ok = kinds[i].check(&(Check){ .s = s, .expect = expect, .value = v, .path = path, .key = kinds[i].key, .calls = &calls }, err);
     }
@@ -427,9 +427,9 @@ bool trial_expect(TrialSeen *s, Value expect, const char *path, Error *err) {
 }
 
 static bool map_expects_trouble(Value expect) {
-    Value errors = request_member(expect, "no_errors"), hook = request_member(expect, "hook_blocked");
+    Value errors = value_member(expect, "no_errors"), hook = value_member(expect, "hook_blocked");
     if (value_is_bool(errors)) return !value_bool(errors);
-    return !value_is_gone(request_member(expect, "events")) || (!value_is_gone(hook) && !value_same(hook, VALUE_FALSE));
+    return !value_is_gone(value_member(expect, "events")) || (!value_is_gone(hook) && !value_same(hook, VALUE_FALSE));
 }
 
 bool trial_expects_trouble(Value expect) {

@@ -34,7 +34,7 @@ static bool ask_start(Frame *f, Heap *h, Str *text, Cancel *cancel, SessionReply
     if (!payload_of(f, h, text, &payload, err)) return false;
     frame_ask(f, HOOK_TURN_START, h, payload, cancel, &o);
     if (o.decision != HOOK_ALLOW) return blocked(out, "turn.start", o.reason), true;
-    if (o.modified) *text = request_text(o.payload, "text");
+    if (o.modified) *text = value_member_text(o.payload, "text");
     return true;
 }
 
@@ -109,16 +109,16 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
 
 bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, SessionReply *out, Error *err) {
     Value last = f->messages->n ? f->messages->at[f->messages->n - 1] : VALUE_GONE;
-    bool answered = str_eq(request_text(last, "role"), STR("assistant")) && !request_list(last, "tool_calls");
+    bool answered = str_eq(value_member_text(last, "role"), STR("assistant")) && !request_list(last, "tool_calls");
     bool more = true;
     if (f->depth == 0 && !run_turn_start(f->s->run, STR(""), err)) return false;
     if (value_is_list(pending)) {
         if (!frame_run_calls(f, NULL, value_list(pending), cancel, out, err)) return false;
     } else if (answered) {
         if (unfinished) {
-            if (!frame_settle(f, request_text(last, "content"), cancel, out, &more, err)) return false;
+            if (!frame_settle(f, value_member_text(last, "content"), cancel, out, &more, err)) return false;
         } else {
-            buf_add(&out->text, request_text(last, "content"));
+            buf_add(&out->text, value_member_text(last, "content"));
             more = false;
         }
     }

@@ -16,22 +16,17 @@ static bool read_arguments(Cli *cli, Buf *out, Error *err) {
 
 /* ---- at a URL ---- */
 
-static Value member(Value map, const char *key) {
-    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 /* A tool that is not in the list, or that the client had to leave out, is not called. */
 static const Value *find_tool(const List *tools, Str name) {
     for (uint32_t i = 0; i < tools->n; i++) {
-        Value v = member(tools->at[i], "name");
+        Value v = value_member(tools->at[i], "name");
         if (value_is_string(v) && str_eq(value_str(v), name)) return &tools->at[i];
     }
     return NULL;
 }
 
 static bool make_params(McpDirect *d, Value tool, Str name, Str arguments, Value *out, Error *err) {
-    Value args, wants = member(member(tool, "execution"), "taskSupport");
+    Value args, wants = value_member(value_member(tool, "execution"), "taskSupport");
     Dict *p = dict_new(d->heap, 3, err), *task = dict_new(d->heap, 1, err);
     if (!json_read(d->heap, arguments, &(JsonRead){ .reject_duplicates = true }, &args, err)) return error_wrap(err, "the arguments");
     if (!value_is_dict(args)) return error_set(err, ERR_VALIDATION, "the arguments must be an object");
@@ -42,7 +37,7 @@ static bool make_params(McpDirect *d, Value tool, Str name, Str arguments, Value
 }
 
 static void print_result(Cli *cli, Value result) {
-    Value blocks = member(result, "content"), structured = member(result, "structuredContent");
+    Value blocks = value_member(result, "content"), structured = value_member(result, "structuredContent");
     Error err;
     Buf *out = &cli->out;
     if (cli->json) {
@@ -54,7 +49,7 @@ static void print_result(Cli *cli, Value result) {
         return;
     }
     for (uint32_t i = 0; value_is_list(blocks) && i < value_list(blocks)->n; i++) {
-        Value text = member(value_list(blocks)->at[i], "text");
+        Value text = value_member(value_list(blocks)->at[i], "text");
         if (value_is_string(text)) cli_escape(out, value_str(text), true);
         else (void)json_write(out, value_list(blocks)->at[i], &(JsonWrite){ 0 }, &err);
         buf_add_char(out, '\n');
@@ -73,7 +68,7 @@ static bool call_direct(Cli *cli, McpDirect *d, Str arguments, Cancel *cancel, b
     if (!make_params(d, *tool, name, arguments, &params, err)
         || !mcp_client_request(d->client, STR("tools/call"), params, NULL, cancel, d->heap, &result, &sent, err)) return false;
     print_result(cli, result);
-    Value error = member(result, "isError");
+    Value error = value_member(result, "isError");
     *failed = value_is_bool(error) && value_bool(error);
     return true;
 }

@@ -8,11 +8,6 @@
 #include "tool/kind.h"
 #include "value/json.h"
 
-static Str text_of(Value map, const char *key) {
-    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
-    return v && value_is_string(*v) ? value_str(*v) : (Str){ 0 };
-}
-
 static bool print_direct(Cli *cli, const McpDirect *d, const List *tools, Error *err) {
     if (cli->json) {
         buf_add(&cli->out, STR("{\"protocol\":"));
@@ -26,8 +21,8 @@ static bool print_direct(Cli *cli, const McpDirect *d, const List *tools, Error 
     }
     Table t = { .columns = 2 };
     for (uint32_t i = 0; i < tools->n; i++) {
-        table_add(&t, text_of(tools->at[i], "name"));
-        table_add(&t, listing_summary(text_of(tools->at[i], "description")));
+        table_add(&t, value_member_text(tools->at[i], "name"));
+        table_add(&t, listing_summary(value_member_text(tools->at[i], "description")));
     }
     table_write(&t, &cli->out, 0, cli->color_out);
     return true;

@@ -107,30 +107,25 @@ int command_schema_validate(Cli *cli) {
 
 typedef struct { Cli *cli; SchemaFolder *remotes; bool assert_format; size_t passed, failed; } Suite;
 
-static Value field(Value v, const char *name) {
-    const Value *found = value_is_dict(v) ? dict_find_str(value_dict(v), str_from(name)) : NULL;
-    return found ? *found : VALUE_GONE;
-}
-
 static Str text_of(Value v) { return value_is_string(v) ? value_str(v) : STR("?"); }
 
 static void count(Suite *t, const char *file, Value group, Value test, bool passed) {
     t->passed += passed;
     t->failed += !passed;
     if (!passed)
-        buf_add_fmt(&t->cli->out, "%s: " STR_FMT ": " STR_FMT "\n", file, STR_ARG(text_of(field(group, "description"))),
-                    STR_ARG(text_of(field(test, "description"))));
+        buf_add_fmt(&t->cli->out, "%s: " STR_FMT ": " STR_FMT "\n", file, STR_ARG(text_of(value_member(group, "description"))),
+                    STR_ARG(text_of(value_member(test, "description"))));
 }
 
 static void run_group(Suite *t, const char *file, Value group) {
-    Value tests = field(group, "tests");
+    Value tests = value_member(group, "tests");
     Error err = { 0 };
     Schema *s = NULL;
-    SchemaInput input = { .root = field(group, "schema"), .assert_format = t->assert_format, .resolve_ctx = t->remotes,
+    SchemaInput input = { .root = value_member(group, "schema"), .assert_format = t->assert_format, .resolve_ctx = t->remotes,
                           .resolve = t->remotes ? schema_folder_resolve : NULL };
-    if (!schema_compile(&input, &s, &err)) LOG_WRITE(&t->cli->log, LOG_INFO, "%s: " STR_FMT ": %s", file, STR_ARG(text_of(field(group, "description"))), err.msg);
+    if (!schema_compile(&input, &s, &err)) LOG_WRITE(&t->cli->log, LOG_INFO, "%s: " STR_FMT ": %s", file, STR_ARG(text_of(value_member(group, "description"))), err.msg);
     for (uint32_t i = 0; value_is_list(tests) && i < value_list(tests)->n; i++) {
-        Value test = value_list(tests)->at[i], want = field(test, "valid"), data = field(test, "data");
+        Value test = value_list(tests)->at[i], want = value_member(test, "valid"), data = value_member(test, "data");
         bool known = s && value_is_bool(want) && !value_is_gone(data);
         bool valid = known && schema_valid(s, data);
         if (known) {                                     /* both ways of asking must agree */

@@ -12,18 +12,13 @@ bool mcp_direct_version(const Cli *cli, McpVersion *out, Error *err) {
 
 /* ---- forms ---- */
 
-static Value member(Value map, const char *key) {
-    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 static bool is_type(Value property, Str type) {
-    Value v = member(property, "type");
+    Value v = value_member(property, "type");
     return value_is_string(v) && str_eq(value_str(v), type);
 }
 
 static bool required(Value schema, Value key) {
-    Value list = member(schema, "required");
+    Value list = value_member(schema, "required");
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++)
         if (value_is_string(value_list(list)->at[i]) && str_eq(value_str(value_list(list)->at[i]), value_str(key))) return true;
     return false;
@@ -31,10 +26,10 @@ static bool required(Value schema, Value key) {
 
 /* What must be given and has no default: the first choice, the least number, an empty text. */
 static bool plain_value(Value property, Heap *heap, Value *out, Error *err) {
-    Value choices = member(property, "enum"), least = member(property, "minimum"), one = member(property, "oneOf");
+    Value choices = value_member(property, "enum"), least = value_member(property, "minimum"), one = value_member(property, "oneOf");
     if (value_is_list(choices) && value_list(choices)->n) return *out = value_list(choices)->at[0], true;
-    if (value_is_list(one) && value_list(one)->n && !value_is_gone(member(value_list(one)->at[0], "const")))
-        return *out = member(value_list(one)->at[0], "const"), true;
+    if (value_is_list(one) && value_list(one)->n && !value_is_gone(value_member(value_list(one)->at[0], "const")))
+        return *out = value_member(value_list(one)->at[0], "const"), true;
     if (is_type(property, STR("boolean"))) return *out = VALUE_FALSE, true;
     if (is_type(property, STR("integer")) || is_type(property, STR("number"))) return *out = value_is_gone(least) ? value_from_small(0) : least, true;
     if (is_type(property, STR("array"))) {
@@ -48,10 +43,10 @@ static bool plain_value(Value property, Heap *heap, Value *out, Error *err) {
 }
 
 static bool fill_form(Value schema, Heap *heap, Dict *content, Error *err) {
-    Value properties = member(schema, "properties");
+    Value properties = value_member(schema, "properties");
     Entry *e;
     for (uint32_t i = 0; value_is_dict(properties) && dict_next(value_dict(properties), &i, &e);) {
-        Value v = member(e->value, "default");
+        Value v = value_member(e->value, "default");
         if (value_is_gone(v) && !required(schema, e->key)) continue;
         if (value_is_gone(v) && !plain_value(e->value, heap, &v, err)) return false;
         if (!dict_put(heap, content, e->key, v, err)) return false;
@@ -72,9 +67,9 @@ static bool accepts(const Cli *cli) { return strcmp(args_value(&cli->args, "--el
 static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out, Cancel *cancel, Error *err) {
     (void)caller;
     (void)cancel;
-    Value mode = member(params, "mode");
+    Value mode = value_member(params, "mode");
     bool form = !value_is_string(mode) || str_eq(value_str(mode), STR("form"));
-    return answer_form(accepts(ctx) && form, member(params, "requestedSchema"), heap, out, err);
+    return answer_form(accepts(ctx) && form, value_member(params, "requestedSchema"), heap, out, err);
 }
 
 static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {

@@ -99,7 +99,7 @@ static void add_fenced(Buf *out, Str text) {
 }
 
 static void add_message(Buf *out, Value m) {
-    Str role = request_text(m, "role"), text = request_text(m, "content");
+    Str role = value_member_text(m, "role"), text = value_member_text(m, "content");
     const List *calls = request_list(m, "tool_calls");
     if (str_eq(role, STR("tool"))) {
         add_fenced(out, text);
@@ -107,7 +107,7 @@ static void add_message(Buf *out, Value m) {
     }
     if (text.n) buf_add_fmt(out, "## %s\n\n" STR_FMT "\n\n", str_eq(role, STR("user")) ? "You" : "Agent", STR_ARG(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
-        buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(request_text(calls->at[i], "name")), STR_ARG(request_text(calls->at[i], "arguments")));
+        buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(value_member_text(calls->at[i], "name")), STR_ARG(value_member_text(calls->at[i], "arguments")));
 }
 
 static bool write_file(const char *path, Str text) {

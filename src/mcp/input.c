@@ -5,11 +5,6 @@
 #include "value/json.h"
 #include "value/list.h"
 
-static Value member(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 static bool is_text(Value v, const char *text) { return value_is_string(v) && str_eq(value_str(v), str_from(text)); }
 
 /* ---- questions ---- */
@@ -21,18 +16,18 @@ const char *input_method(InputKind kind) {
 
 bool input_offered(Value client, McpVersion version, InputKind kind) {
     static const char *const names[] = { [INPUT_ELICIT] = "elicitation", [INPUT_SAMPLE] = "sampling", [INPUT_ROOTS] = "roots" };
-    Value has = member(client, names[kind]);
+    Value has = value_member(client, names[kind]);
     if (!value_is_dict(has) || (kind == INPUT_ELICIT && version < MCP_2025_06_18)) return false;
     /* Forms are what elicitation was at first; a client that names another way only has no forms. */
-    return kind != INPUT_ELICIT || value_dict(has)->n == 0 || value_is_gone(member(has, "url")) || value_is_dict(member(has, "form"));
+    return kind != INPUT_ELICIT || value_dict(has)->n == 0 || value_is_gone(value_member(has, "url")) || value_is_dict(value_member(has, "form"));
 }
 
 static bool form_schema(Heap *h, Value given, Value *out, Error *err) {
     Dict *d = NULL, *none = dict_new(h, 0, err);
     if (!none || (value_is_dict(given) ? !dict_copy(h, value_dict(given), &d, err) : !(d = dict_new(h, 2, err)))) return false;
-    if (value_is_gone(member(given, "type")) && !dict_put_text(h, d, "type", STR("object"), err)) return false;
-    if (value_is_gone(member(given, "properties")) && !dict_put_str(h, d, STR("properties"), value_from_object(none), err)) return false;
-    if (!is_text(member(value_from_object(d), "type"), "object")) return error_set(err, ERR_SCRIPT, "the schema of a question must be that of an object");
+    if (value_is_gone(value_member(given, "type")) && !dict_put_text(h, d, "type", STR("object"), err)) return false;
+    if (value_is_gone(value_member(given, "properties")) && !dict_put_str(h, d, STR("properties"), value_from_object(none), err)) return false;
+    if (!is_text(value_member(value_from_object(d), "type"), "object")) return error_set(err, ERR_SCRIPT, "the schema of a question must be that of an object");
     return *out = value_from_object(d), true;
 }
 
@@ -48,7 +43,7 @@ static bool sample_params(Heap *h, const HostAsk *ask, Dict *d, Error *err) {
     List *out = list_new(h, value_list(ask->messages)->n, err);
     if (!out || !dict_put_str(h, d, STR("messages"), value_from_object(out), err)) return false;
     for (uint32_t i = 0; i < value_list(ask->messages)->n; i++) {
-        Value m = value_list(ask->messages)->at[i], role = member(m, "role"), content = member(m, "content"), block;
+        Value m = value_list(ask->messages)->at[i], role = value_member(m, "role"), content = value_member(m, "content"), block;
         if (!value_is_string(content) && !value_is_dict(content) && !value_is_list(content))
             return error_set(err, ERR_SCRIPT, "messages[%u] has no content", i);
         if (is_text(role, "system") && value_is_string(content)) {
@@ -120,36 +115,36 @@ static bool form_fits(Value schema, Value content, Error *err) {
 }
 
 static bool elicit_fits(const InputAsk *ask, Value answer, Error *err) {
-    Value action = member(answer, "action"), content = member(answer, "content");
+    Value action = value_member(answer, "action"), content = value_member(answer, "content");
     if (is_text(action, "decline") || is_text(action, "cancel")) return true;
     if (!is_text(action, "accept")) return error_set(err, ERR_PROTOCOL, "action must be accept, decline or cancel");
     if (!value_is_dict(content)) return error_set(err, ERR_PROTOCOL, "content must be an object when the action is accept");
-    return form_fits(member(ask->params, "requestedSchema"), content, err);
+    return form_fits(value_member(ask->params, "requestedSchema"), content, err);
 }
 
 static Value text_block(Value content) {
     if (value_is_list(content) && value_list(content)->n) content = value_list(content)->at[0];
-    return is_text(member(content, "type"), "text") ? member(content, "text") : VALUE_GONE;
+    return is_text(value_member(content, "type"), "text") ? value_member(content, "text") : VALUE_GONE;
 }
 
 bool input_fits(const InputAsk *ask, Value answer, Error *err) {
     if (!value_is_dict(answer)) return error_set(err, ERR_PROTOCOL, "an answer must be an object");
     if (ask->kind == INPUT_ELICIT) return elicit_fits(ask, answer, err);
     if (ask->kind == INPUT_SAMPLE)
-        return value_is_string(text_block(member(answer, "content"))) || error_set(err, ERR_PROTOCOL, "content must be a text");
-    Value roots = member(answer, "roots");
+        return value_is_string(text_block(value_member(answer, "content"))) || error_set(err, ERR_PROTOCOL, "content must be a text");
+    Value roots = value_member(answer, "roots");
     if (!value_is_list(roots)) return error_set(err, ERR_PROTOCOL, "roots must be a list");
     for (uint32_t i = 0; i < value_list(roots)->n; i++)
-        if (!value_is_string(member(value_list(roots)->at[i], "uri"))) return error_set(err, ERR_PROTOCOL, "roots[%u] must have a uri", i);
+        if (!value_is_string(value_member(value_list(roots)->at[i], "uri"))) return error_set(err, ERR_PROTOCOL, "roots[%u] must have a uri", i);
     return true;
 }
 
 static bool root_list(Heap *h, const List *roots, Value *out, Error *err) {
     List *l = list_new(h, roots->n, err);
     for (uint32_t i = 0; l && i < roots->n; i++) {
-        Value name = member(roots->at[i], "name");
+        Value name = value_member(roots->at[i], "name");
         Dict *d = dict_new(h, 2, err);
-        if (!d || !dict_put_text(h, d, "uri", value_str(member(roots->at[i], "uri")), err) ||
+        if (!d || !dict_put_text(h, d, "uri", value_str(value_member(roots->at[i], "uri")), err) ||
             !dict_put_text(h, d, "name", value_is_string(name) ? value_str(name) : STR(""), err) || !list_push(h, l, value_from_object(d), err)) return false;
     }
     if (l) *out = value_from_object(l);
@@ -158,9 +153,9 @@ static bool root_list(Heap *h, const List *roots, Value *out, Error *err) {
 
 /* What a script gets for it: {action, content}, a text, a list of {uri, name}. */
 static bool answer_of(Heap *h, HostAskKind kind, Value answer, Value *out, Error *err) {
-    if (kind == HOST_ASK_ROOTS) return root_list(h, value_list(member(answer, "roots")), out, err);
-    if (kind == HOST_ASK_SAMPLE) return value_copy_all_into(h, text_block(member(answer, "content")), out, err);
-    Value action = member(answer, "action"), content = member(answer, "content"), copy;
+    if (kind == HOST_ASK_ROOTS) return root_list(h, value_list(value_member(answer, "roots")), out, err);
+    if (kind == HOST_ASK_SAMPLE) return value_copy_all_into(h, text_block(value_member(answer, "content")), out, err);
+    Value action = value_member(answer, "action"), content = value_member(answer, "content"), copy;
     Dict *d = dict_new(h, 2, err);
     if (!d || !dict_put_text(h, d, "action", value_str(action), err)) return false;
     if (is_text(action, "accept") && (!value_copy_all_into(h, content, &copy, err) || !dict_put_str(h, d, STR("content"), copy, err))) return false;
@@ -207,8 +202,8 @@ static ConfirmAnswer confirm(InputWay *w, const ConfirmQuestion *question, Heap 
               dict_put_text(h, params, "message", buf_str(&message), &err) && dict_put_str(h, params, STR("requestedSchema"), schema, &err);
     InputAsk ask = { .kind = INPUT_ELICIT, .params = value_from_object(params), .fresh = true };
     buf_clear(&message);
-    if (!ok || !w->ask(w, &ask, 1, h, cancel, &err) || value_is_gone(ask.answer) || !is_text(member(ask.answer, "action"), "accept")) return CONFIRM_NO;
-    Value answer = member(member(ask.answer, "content"), "answer");
+    if (!ok || !w->ask(w, &ask, 1, h, cancel, &err) || value_is_gone(ask.answer) || !is_text(value_member(ask.answer, "action"), "accept")) return CONFIRM_NO;
+    Value answer = value_member(value_member(ask.answer, "content"), "answer");
     return is_text(answer, "yes") ? CONFIRM_ONCE : is_text(answer, "always") ? CONFIRM_THESE : is_text(answer, "tool") ? CONFIRM_TOOL : CONFIRM_NO;
 }
 

@@ -44,25 +44,20 @@ bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const Cl
     return fetch(f, &(ClientRequest){ .method = STR("POST"), .url = url, .headers = all, .n_headers = 2 + n, .body = body, .has_body = true }, out, err);
 }
 
-static Value member(Value json, const char *key) {
-    const Value *v = value_is_dict(json) ? dict_find_str(value_dict(json), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 Str oauth_json_text(Value json, const char *key) {
-    Value v = member(json, key);
+    Value v = value_member(json, key);
     return value_is_string(v) ? value_str(v) : STR("");
 }
 
 bool oauth_json_flag(Value json, const char *key) {
-    Value v = member(json, key);
+    Value v = value_member(json, key);
     return value_is_bool(v) && value_bool(v);
 }
 
-bool oauth_json_has(Value json, const char *key) { return !value_is_gone(member(json, key)); }
+bool oauth_json_has(Value json, const char *key) { return !value_is_gone(value_member(json, key)); }
 
 bool oauth_json_lists(Value json, const char *key, Str word) {
-    Value v = member(json, key);
+    Value v = value_member(json, key);
     for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++)
         if (value_is_string(value_list(v)->at[i]) && str_eq(value_str(value_list(v)->at[i]), word)) return true;
     return false;

@@ -67,16 +67,6 @@ void serve_jwt_free(ServeJwt *j) {
 
 /* ---- reading ---- */
 
-static Value member(Value dict, const char *name) {
-    Value *at = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(name)) : NULL;
-    return at ? *at : VALUE_GONE;
-}
-
-static Str text(Value dict, const char *name) {
-    Value v = member(dict, name);
-    return value_is_string(v) ? value_str(v) : STR("");
-}
-
 static bool read_json(Heap *h, Str json, Value *out, Error *err) {
     return json_read(h, json, &(JsonRead){ .max_bytes = DOCUMENT_MAX, .max_depth = 32, .reject_duplicates = true }, out, err);
 }
@@ -116,19 +106,19 @@ static bool find_metadata(ServeJwt *j, Heap *h, Value *out, Error *err) {
         ok = fetch(j, buf_str(&url), h, out, err);
     }
     buf_clear(&url);
-    if (ok && !str_eq(text(*out, "issuer"), j->config.issuer))
-        return error_set(err, ERR_PROTOCOL, "the authorization server says that it is another one: " STR_FMT, STR_ARG(text(*out, "issuer")));
+    if (ok && !str_eq(value_member_text(*out, "issuer"), j->config.issuer))
+        return error_set(err, ERR_PROTOCOL, "the authorization server says that it is another one: " STR_FMT, STR_ARG(value_member_text(*out, "issuer")));
     return ok;
 }
 
 static void add_key(Keys *keys, Value v) {
-    Str type = text(v, "kty"), use = text(v, "use"), alg = text(v, "alg");
+    Str type = value_member_text(v, "kty"), use = value_member_text(v, "use"), alg = value_member_text(v, "alg");
     Key k = { .kind = str_eq(type, STR("RSA")) ? SIGNATURE_RS256 : SIGNATURE_ES256 };
-    bool rsa = k.kind == SIGNATURE_RS256, ec = str_eq(type, STR("EC")) && str_eq(text(v, "crv"), STR("P-256"));
+    bool rsa = k.kind == SIGNATURE_RS256, ec = str_eq(type, STR("EC")) && str_eq(value_member_text(v, "crv"), STR("P-256"));
     if (keys->n == KEYS_MAX || (!rsa && !ec) || (use.n && !str_eq(use, STR("sig"))) || (alg.n && !str_eq(alg, rsa ? STR("RS256") : STR("ES256")))) return;
-    bool ok = rsa ? base64_decode(text(v, "n"), &k.n, NULL) && base64_decode(text(v, "e"), &k.e, NULL)
-                  : base64_decode(text(v, "x"), &k.x, NULL) && base64_decode(text(v, "y"), &k.y, NULL);
-    k.id = str_dup(text(v, "kid"));
+    bool ok = rsa ? base64_decode(value_member_text(v, "n"), &k.n, NULL) && base64_decode(value_member_text(v, "e"), &k.e, NULL)
+                  : base64_decode(value_member_text(v, "x"), &k.x, NULL) && base64_decode(value_member_text(v, "y"), &k.y, NULL);
+    k.id = str_dup(value_member_text(v, "kid"));
     if (ok) keys->at[keys->n++] = k;
     else key_clear(&k);
 }
@@ -136,8 +126,8 @@ static void add_key(Keys *keys, Value v) {
 static bool fetch_keys(ServeJwt *j, Keys *out, Error *err) {
     Heap *h = heap_new(16 << 20);
     Value metadata, set;
-    bool ok = find_metadata(j, h, &metadata, err) && fetch(j, text(metadata, "jwks_uri"), h, &set, err);
-    Value keys = ok ? member(set, "keys") : VALUE_GONE;
+    bool ok = find_metadata(j, h, &metadata, err) && fetch(j, value_member_text(metadata, "jwks_uri"), h, &set, err);
+    Value keys = ok ? value_member(set, "keys") : VALUE_GONE;
     if (ok && !value_is_list(keys)) ok = error_set(err, ERR_PROTOCOL, "the authorization server's keys are no list");
     for (uint32_t i = 0; ok && i < value_list(keys)->n; i++) add_key(out, value_list(keys)->at[i]);
     heap_free(h);
@@ -219,7 +209,7 @@ static bool has_scope(Value claims, Str wanted) {
         ptrdiff_t space = str_find_char(rest, ' ');
         Str one = str_sub(rest, 0, space < 0 ? rest.n : (size_t)space);
         rest = space < 0 ? STR("") : str_sub(rest, (size_t)space + 1, rest.n);
-        if (one.n && !holds_word(text(claims, "scope"), one) && !holds(member(claims, "scp"), one)) return false;
+        if (one.n && !holds_word(value_member_text(claims, "scope"), one) && !holds(value_member(claims, "scp"), one)) return false;
     }
     return true;
 }
@@ -229,17 +219,17 @@ static double number(Value v, double without) { return value_is_int(v) ? int_to_
 static bool check_claims(const ServeJwt *j, Value claims, Error *err) {
     double now = (double)clock_wall_ns() / 1e9;
     Str resource = buf_str(j->config.resource);
-    if (!str_eq(text(claims, "iss"), j->config.issuer)) return error_set(err, ERR_VALIDATION, "the token is of another issuer");
-    if (!holds(member(claims, "aud"), resource)) return error_set(err, ERR_VALIDATION, "the token is for another server: its audience is not " STR_FMT, STR_ARG(resource));
-    if (!(number(member(claims, "exp"), 0) + LEEWAY_S > now)) return error_set(err, ERR_VALIDATION, "the token has expired");
-    if (number(member(claims, "nbf"), 0) - LEEWAY_S > now) return error_set(err, ERR_VALIDATION, "the token is not valid yet");
+    if (!str_eq(value_member_text(claims, "iss"), j->config.issuer)) return error_set(err, ERR_VALIDATION, "the token is of another issuer");
+    if (!holds(value_member(claims, "aud"), resource)) return error_set(err, ERR_VALIDATION, "the token is for another server: its audience is not " STR_FMT, STR_ARG(resource));
+    if (!(number(value_member(claims, "exp"), 0) + LEEWAY_S > now)) return error_set(err, ERR_VALIDATION, "the token has expired");
+    if (number(value_member(claims, "nbf"), 0) - LEEWAY_S > now) return error_set(err, ERR_VALIDATION, "the token is not valid yet");
     return true;
 }
 
 /* Lengths keep what one claim says apart from the next. A token that names nobody is an owner of its own. */
 static bool name_owner(Value claims, Str token, ServeWho *who, Error *err) {
     Buf owner = { 0 };
-    Str parts[] = { text(claims, "iss"), text(claims, "sub"), text(claims, "client_id") };
+    Str parts[] = { value_member_text(claims, "iss"), value_member_text(claims, "sub"), value_member_text(claims, "client_id") };
     for (size_t i = 0; i < 3; i++) buf_add_fmt(&owner, "%zu:" STR_FMT, parts[i].n, STR_ARG(parts[i]));
     if (!parts[1].n && !parts[2].n) buf_add(&owner, token);
     bool ok = digest_sha256(buf_str(&owner), who->id, err);
@@ -262,8 +252,8 @@ static bool split(Str token, Parts *p, Error *err) {
 }
 
 static bool read_kind(Value head, SignatureKind *out, Error *err) {
-    Str alg = text(head, "alg");
-    if (!value_is_gone(member(head, "crit"))) return error_set(err, ERR_VALIDATION, "the token uses extensions that are not known here");
+    Str alg = value_member_text(head, "alg");
+    if (!value_is_gone(value_member(head, "crit"))) return error_set(err, ERR_VALIDATION, "the token uses extensions that are not known here");
     if (str_eq(alg, STR("RS256"))) return *out = SIGNATURE_RS256, true;
     if (str_eq(alg, STR("ES256"))) return *out = SIGNATURE_ES256, true;
     return error_set(err, ERR_VALIDATION, "the token is signed in a way that is not taken here: RS256 and ES256 are");
@@ -276,7 +266,7 @@ ServeAuthAnswer serve_jwt_check(ServeJwt *j, Str token, ServeWho *who, Error *er
     SignatureKind kind;
     bool ok = split(token, &p, err) && read_json(h, buf_str(&p.head), &head, err) && read_json(h, buf_str(&p.claims), &claims, err) &&
               read_kind(head, &kind, err) && check_claims(j, claims, err) &&
-              check_signature(j, text(head, "kid"), kind, p.signed_part, buf_str(&p.signature), err) && name_owner(claims, token, who, err);
+              check_signature(j, value_member_text(head, "kid"), kind, p.signed_part, buf_str(&p.signature), err) && name_owner(claims, token, who, err);
     ServeAuthAnswer answer = !ok ? AUTH_BAD : AUTH_OK;
     if (ok && !has_scope(claims, j->config.scope)) {
         answer = AUTH_SCOPE;

@@ -15,11 +15,6 @@ static bool read_level(Value v, const char *where, int *out, Error *err) {
 
 /* ---- each request ---- */
 
-static Value member(Value dict, const char *name) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(name)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 static bool put_versions(Heap *h, Dict *d, const char *key, Error *err) {
     List *list = list_new(h, MCP_NONE, err);
     for (int v = MCP_NONE; list && v-- > 0;) {
@@ -39,7 +34,7 @@ static bool unsupported(McpRequest *q, Str asked, Error *err) {
 
 /* All that a request without a session says about its sender. */
 static bool prepare_stateless(McpRequest *q, Value version, Error *err) {
-    Value client = member(q->meta, META "clientCapabilities"), info = member(q->meta, META "clientInfo"), level = member(q->meta, META "logLevel");
+    Value client = value_member(q->meta, META "clientCapabilities"), info = value_member(q->meta, META "clientInfo"), level = value_member(q->meta, META "logLevel");
     if (!value_is_string(version)) return error_set(err, ERR_VALIDATION, "params._meta[\"" META "protocolVersion\"] %s",
                                                     value_is_gone(version) ? "is missing" : "must be a string");
     q->version = mcp_version(value_str(version));
@@ -68,14 +63,14 @@ bool serve_prepare(McpRequest *q, McpVersion given, Error *err) {
     q->client = value_from_object(none);
     if (value_is_gone(q->params)) q->params = value_from_object(none);
     q->version = mcp_stateless(given) ? given : mcp_peer_version(q->peer);       /* for the answer, should it fail here */
-    q->meta = member(q->params, "_meta");
+    q->meta = value_member(q->params, "_meta");
     if (!value_is_gone(q->meta) && !value_is_dict(q->meta)) return error_set(err, ERR_VALIDATION, "params._meta must be an object");
-    q->progress = member(q->meta, "progressToken");
+    q->progress = value_member(q->meta, "progressToken");
     if (!value_is_gone(q->progress) && !rpc_is_id(q->progress)) {
         q->progress = VALUE_GONE;
         return error_set(err, ERR_VALIDATION, "params._meta.progressToken must be a string or an integer");
     }
-    Value version = member(q->meta, META "protocolVersion");
+    Value version = value_member(q->meta, META "protocolVersion");
     bool discover = str_eq(q->method, STR("server/discover"));
     if (!value_is_gone(version) || mcp_stateless(given) || (discover && mcp_peer_version(q->peer) == MCP_NONE)) return prepare_stateless(q, version, err);
     return prepare_handshake(q, given, err);
@@ -135,7 +130,7 @@ static bool agree(McpPeer *p, McpVersion v, Value client, Value info, Error *err
 
 bool serve_initialize(McpRequest *q, Error *err) {
     Str asked;
-    Value client = member(q->params, "capabilities"), info = member(q->params, "clientInfo");
+    Value client = value_member(q->params, "capabilities"), info = value_member(q->params, "clientInfo");
     if (!serve_text(q, "protocolVersion", &asked, err)) return false;
     if (!value_is_dict(client)) return error_set(err, ERR_VALIDATION, "params.capabilities %s", value_is_gone(client) ? "is missing" : "must be an object");
     if (!value_is_dict(info)) return error_set(err, ERR_VALIDATION, "params.clientInfo %s", value_is_gone(info) ? "is missing" : "must be an object");
@@ -153,7 +148,7 @@ bool serve_initialize(McpRequest *q, Error *err) {
 bool serve_ping(McpRequest *q, Error *err) { return (void)q, (void)err, true; }
 
 bool serve_set_level(McpRequest *q, Error *err) {
-    Value level = member(q->params, "level");
+    Value level = value_member(q->params, "level");
     int n;
     if (!read_level(level, "params.level", &n, err)) return false;
     atomic_store(&q->peer->level, n);

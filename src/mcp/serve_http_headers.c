@@ -17,11 +17,6 @@ static bool mismatch(int *code, Error *err, const char *fmt, ...) {
     return false;
 }
 
-static Value member(Value dict, const char *name) {
-    Value *at = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(name)) : NULL;
-    return at ? *at : VALUE_GONE;
-}
-
 /* Visible characters, spaces and tabs; =?base64?…?= is decoded. Appends to `out`. */
 static bool decode(Str value, Buf *out) {
     Str prefix = STR("=?base64?"), suffix = STR("?=");
@@ -81,13 +76,13 @@ static bool check_param(const ServerRequest *q, Str header, Value v, int *code, 
 }
 
 static bool check_properties(const ServerRequest *q, Value schema, Value arguments, int depth, int *code, Error *err) {
-    Value properties = member(schema, "properties");
+    Value properties = value_member(schema, "properties");
     if (!value_is_dict(properties) || depth == DEPTH_MAX) return true;
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(properties), &i, &e);) {
         if (!value_is_string(e->key)) continue;
         Value *at = value_is_dict(arguments) ? dict_find_str(value_dict(arguments), value_str(e->key)) : NULL;
-        Value v = at ? *at : VALUE_GONE, header = member(e->value, "x-mcp-header");
+        Value v = at ? *at : VALUE_GONE, header = value_member(e->value, "x-mcp-header");
         if (value_is_string(header) && !check_param(q, value_str(header), v, code, err)) return false;
         if (!check_properties(q, e->value, v, depth + 1, code, err)) return false;
     }
@@ -115,10 +110,10 @@ bool http_check_headers(Http *h, const ServerRequest *q, const RpcMessage *m, in
     if (m->kind == RPC_NOTIFICATION) return true;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!str_eq(m->method, str_from(named[i].method))) continue;
-        Value name = member(m->params, named[i].param);
+        Value name = value_member(m->params, named[i].param);
         if (!value_is_string(name)) return true;       /* the method itself says so */
         if (!check_text(q, STR("Mcp-Name"), value_str(name), code, err)) return false;
-        return i > 0 || check_params(h, q, value_str(name), member(m->params, "arguments"), code, err);
+        return i > 0 || check_params(h, q, value_str(name), value_member(m->params, "arguments"), code, err);
     }
     return true;
 }

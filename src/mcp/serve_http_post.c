@@ -7,11 +7,6 @@
 #include <strings.h>
 #include "value/list.h"
 
-static Value member(Value dict, const char *name) {
-    Value *at = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(name)) : NULL;
-    return at ? *at : VALUE_GONE;
-}
-
 static Str text_or_empty(Value v) { return value_is_string(v) ? value_str(v) : STR(""); }
 
 enum { READ_MAX = 192 << 20 };           /* memory of a message, as it was read */
@@ -51,14 +46,14 @@ static bool invalid(int *code, Error *err, const char *what) {
 }
 
 static bool check_meta(const ServerRequest *q, const RpcMessage *m, int *code, Error *err) {
-    Value meta = member(m->params, "_meta"), version = member(meta, META_VERSION);
+    Value meta = value_member(m->params, "_meta"), version = value_member(meta, META_VERSION);
     if (m->kind == RPC_NOTIFICATION && !value_is_dict(meta)) return true;
     if (!value_is_string(version)) return invalid(code, err, META_VERSION);
     if (!str_eq(value_str(version), server_header(q, STR("MCP-Protocol-Version")))) {
         *code = MCP_HEADER_MISMATCH;
         return error_set(err, ERR_PROTOCOL, "the header MCP-Protocol-Version and _meta name different versions");
     }
-    if (m->kind == RPC_REQUEST && mcp_version(value_str(version)) != MCP_NONE && !value_is_dict(member(meta, META_CAPABILITIES)))
+    if (m->kind == RPC_REQUEST && mcp_version(value_str(version)) != MCP_NONE && !value_is_dict(value_member(meta, META_CAPABILITIES)))
         return invalid(code, err, META_CAPABILITIES);
     return true;
 }
@@ -73,7 +68,7 @@ static void post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const
         http_reply_error(h, q, 400, m->id, code, "%s", err.msg);
         return;
     }
-    Str client = text_or_empty(member(member(member(m->params, "_meta"), META_CLIENT), "name"));
+    Str client = text_or_empty(value_member(value_member(value_member(m->params, "_meta"), META_CLIENT), "name"));
     HttpSession *s = http_session_stateless(h, who->id, str_sub(client, 0, 200), &err);
     if (s) hand_on(h, s, q, version, m, STR(""));
     else http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
@@ -108,7 +103,7 @@ static void post_in_session(Http *h, ServerRequest *q, const ServeWho *who, McpV
 
 static void post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
     bool has_version = server_has_header(q, STR("MCP-Protocol-Version"));
-    Str named = text_or_empty(member(member(m->params, "_meta"), META_VERSION));
+    Str named = text_or_empty(value_member(value_member(m->params, "_meta"), META_VERSION));
     if (mcp_stateless(version) || (has_version && version == MCP_NONE)) post_stateless(h, q, who, m, version);
     else if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
         http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");

@@ -8,16 +8,6 @@
 
 enum { PAGES_MAX = 50, FILES_MAX = 512, FILE_MAX = 16 << 20 };
 
-static Value member(Value map, const char *key) {
-    Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
-static Str text(Value map, const char *key) {
-    Value v = member(map, key);
-    return value_is_string(v) ? value_str(v) : (Str){ 0 };
-}
-
 static bool ask(const SkillServer *s, const char *method, const char *key, Str value, Heap *h, Value *out, Error *err) {
     Dict *params = dict_new(h, 1, err);
     if (!params || (value.n && !dict_put_text(h, params, key, value, err))) return false;
@@ -28,17 +18,17 @@ static bool ask(const SkillServer *s, const char *method, const char *key, Str v
 
 /* The file among those of an entry; GONE: it is not one of them. */
 static Value file_of(Value entry, Str uri) {
-    Value files = member(entry, "resources");
+    Value files = value_member(entry, "resources");
     for (uint32_t i = 0; value_is_list(files) && i < value_list(files)->n && i < FILES_MAX; i++)
-        if (str_eq(text(value_list(files)->at[i], "uri"), uri)) return value_list(files)->at[i];
+        if (str_eq(value_member_text(value_list(files)->at[i], "uri"), uri)) return value_list(files)->at[i];
     return VALUE_GONE;
 }
 
-static bool is_dynamic(Value entry) { return str_eq(text(entry, "resources"), STR("dynamic")); }
+static bool is_dynamic(Value entry) { return str_eq(value_member_text(entry, "resources"), STR("dynamic")); }
 
 /* Below the folder of its SKILL.md. */
 static bool is_inside(Value entry, Str uri) {
-    Str own = text(entry, "uri");
+    Str own = value_member_text(entry, "uri");
     return str_ends(own, STR("/SKILL.md")) && str_starts(uri, str_sub(own, 0, own.n - (sizeof "SKILL.md" - 1)));
 }
 
@@ -47,12 +37,12 @@ static bool find_entry(const SkillServer *s, Str uri, Heap *h, Value *out, Error
     for (int page = 0; page < PAGES_MAX; page++) {
         Value result;
         if (!ask(s, "skills/list", "cursor", cursor, h, &result, err)) return false;
-        Value skills = member(result, "skills");
+        Value skills = value_member(result, "skills");
         for (uint32_t i = 0; value_is_list(skills) && i < value_list(skills)->n; i++) {
             *out = value_list(skills)->at[i];
             if (is_inside(*out, uri) && (is_dynamic(*out) || !value_is_gone(file_of(*out, uri)))) return true;
         }
-        cursor = text(result, "nextCursor");
+        cursor = value_member_text(result, "nextCursor");
         if (!cursor.n) break;
     }
     return error_set(err, ERR_VALIDATION, "the server lists no skill with the file " STR_FMT, STR_ARG(uri));
@@ -63,15 +53,15 @@ static bool find_entry(const SkillServer *s, Str uri, Heap *h, Value *out, Error
 static bool fetch(const SkillServer *s, Str uri, Heap *h, Buf *out, Error *err) {
     Value result;
     if (!ask(s, "resources/read", "uri", uri, h, &result, err)) return false;
-    Value all = member(result, "contents"), one = value_is_list(all) && value_list(all)->n ? value_list(all)->at[0] : VALUE_GONE;
-    if (value_is_string(member(one, "text"))) buf_add(out, text(one, "text"));
-    else if (!value_is_string(member(one, "blob"))) return error_set(err, ERR_PROTOCOL, STR_FMT ": the server gave neither text nor blob", STR_ARG(uri));
-    else if (!base64_decode(text(one, "blob"), out, err)) return error_wrap(err, STR_FMT, STR_ARG(uri));
+    Value all = value_member(result, "contents"), one = value_is_list(all) && value_list(all)->n ? value_list(all)->at[0] : VALUE_GONE;
+    if (value_is_string(value_member(one, "text"))) buf_add(out, value_member_text(one, "text"));
+    else if (!value_is_string(value_member(one, "blob"))) return error_set(err, ERR_PROTOCOL, STR_FMT ": the server gave neither text nor blob", STR_ARG(uri));
+    else if (!base64_decode(value_member_text(one, "blob"), out, err)) return error_wrap(err, STR_FMT, STR_ARG(uri));
     return buf_str(out).n <= FILE_MAX || error_set(err, ERR_LIMIT, STR_FMT ": more than %d bytes", STR_ARG(uri), FILE_MAX);
 }
 
 static bool is_vouched_for(Value file, Str uri, Str bytes, Error *err) {
-    Value size = member(file, "size");
+    Value size = value_member(file, "size");
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf hex = { 0 };
     if (!value_is_small(size) || value_small(size) < 0 || (uint64_t)value_small(size) != bytes.n)
@@ -79,7 +69,7 @@ static bool is_vouched_for(Value file, Str uri, Str bytes, Error *err) {
     if (!digest_sha256(bytes, digest, err)) return false;
     buf_add(&hex, STR("sha256:"));
     digest_hex(digest, sizeof digest, &hex);
-    bool ok = str_eq(buf_str(&hex), text(file, "digest"));
+    bool ok = str_eq(buf_str(&hex), value_member_text(file, "digest"));
     buf_clear(&hex);
     return ok || error_set(err, ERR_PROTOCOL, STR_FMT ": its digest is not the one in the skill's entry: not used", STR_ARG(uri));
 }
@@ -89,7 +79,7 @@ static bool has_frontmatter(Value entry, Str uri, Str bytes, Heap *h, Error *err
     Value given;
     bool same = false;
     if (!frontmatter_split(bytes, &parts, err) || !yaml_read(h, parts.yaml, &(YamlRead){ 0 }, &given, err)) return error_wrap(err, STR_FMT, STR_ARG(uri));
-    if (!value_is_dict(member(entry, "frontmatter")) || !value_equal(given, member(entry, "frontmatter"), &same, err) || !same)
+    if (!value_is_dict(value_member(entry, "frontmatter")) || !value_equal(given, value_member(entry, "frontmatter"), &same, err) || !same)
         return error_set(err, ERR_PROTOCOL, STR_FMT ": its frontmatter is not the one in the skill's entry: not used", STR_ARG(uri));
     return true;
 }
@@ -102,7 +92,7 @@ bool skill_read(const SkillServer *server, Str uri, Heap *heap, Buf *out, Error 
     Value entry;
     Buf manifest = { 0 };
     if (!find_entry(server, uri, heap, &entry, err)) return false;
-    Str own = text(entry, "uri");
+    Str own = value_member_text(entry, "uri");
     bool ok = read_file(server, entry, own, heap, &manifest, err) && has_frontmatter(entry, own, buf_str(&manifest), heap, err);
     if (ok && str_eq(own, uri)) buf_add(out, buf_str(&manifest));
     else if (ok) ok = read_file(server, entry, uri, heap, out, err);

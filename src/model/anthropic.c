@@ -32,13 +32,13 @@ static void write_text_block(Buf *b, Str text) {
 
 static bool write_assistant(Buf *b, Heap *scratch, Value message, Error *err) {
     const List *calls = request_list(message, "tool_calls");
-    Str text = request_text(message, "content");
+    Str text = value_member_text(message, "content");
     if (str_trim(text).n) write_text_block(b, text);
     for (uint32_t i = 0; calls && i < calls->n; i++) {
         open_block(b, "tool_use");
-        request_string(b, "id", request_text(calls->at[i], "id"));
-        request_string(b, "name", request_text(calls->at[i], "name"));
-        if (!write_input(b, scratch, request_text(calls->at[i], "arguments"), err)) return false;
+        request_string(b, "id", value_member_text(calls->at[i], "id"));
+        request_string(b, "name", value_member_text(calls->at[i], "name"));
+        if (!write_input(b, scratch, value_member_text(calls->at[i], "arguments"), err)) return false;
         buf_add_char(b, '}');
     }
     if (str_trim(text).n == 0 && (!calls || calls->n == 0)) write_text_block(b, STR("(no answer)"));   /* empty is refused */
@@ -46,17 +46,17 @@ static bool write_assistant(Buf *b, Heap *scratch, Value message, Error *err) {
 }
 
 static void write_tool_result(Buf *b, Value message) {
-    Str text = request_text(message, "content");
+    Str text = value_member_text(message, "content");
     open_block(b, "tool_result");
-    request_string(b, "tool_use_id", request_text(message, "tool_call_id"));
+    request_string(b, "tool_use_id", value_member_text(message, "tool_call_id"));
     if (text.n) request_string(b, "content", text);
-    Value is_error = request_member(message, "is_error");
+    Value is_error = value_member(message, "is_error");
     if (value_is_bool(is_error) && value_bool(is_error)) buf_add(b, STR(",\"is_error\":true"));
     buf_add_char(b, '}');
 }
 
 static bool write_blocks(Buf *b, Heap *scratch, Value message, Error *err) {
-    Str role = request_text(message, "role"), text = request_text(message, "content");
+    Str role = value_member_text(message, "role"), text = value_member_text(message, "content");
     if (str_eq(role, STR("assistant"))) return write_assistant(b, scratch, message, err);
     if (str_eq(role, STR("tool"))) write_tool_result(b, message);
     else write_text_block(b, str_trim(text).n ? text : STR("(empty)"));
@@ -69,7 +69,7 @@ static bool write_messages(Buf *b, Heap *scratch, const List *messages, Error *e
     request_key(b, "messages");
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < messages->n; i++) {
-        Str role = request_text(messages->at[i], "role");
+        Str role = value_member_text(messages->at[i], "role");
         if (str_eq(role, STR("system"))) continue;
         const char *side = str_eq(role, STR("assistant")) ? "assistant" : "user";
         if (side != open && (!open || strcmp(side, open) != 0)) {
@@ -86,9 +86,9 @@ static bool write_messages(Buf *b, Heap *scratch, const List *messages, Error *e
 static void write_system(Buf *b, const List *messages) {
     Buf text = { 0 };
     for (uint32_t i = 0; i < messages->n; i++) {
-        if (!str_eq(request_text(messages->at[i], "role"), STR("system"))) continue;
+        if (!str_eq(value_member_text(messages->at[i], "role"), STR("system"))) continue;
         if (text.n) buf_add(&text, STR("\n\n"));
-        buf_add(&text, request_text(messages->at[i], "content"));
+        buf_add(&text, value_member_text(messages->at[i], "content"));
     }
     if (str_trim(buf_str(&text)).n) {
         request_key(b, "system");
@@ -106,9 +106,9 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
     for (uint32_t i = 0; i < tools->n; i++) {
         if (i) buf_add_char(b, ',');
         buf_add_char(b, '{');
-        request_string(b, "name", request_text(tools->at[i], "name"));
-        request_string(b, "description", request_text(tools->at[i], "description"));
-        if (!request_value(b, "input_schema", request_member(tools->at[i], "parameters"), err)) return false;
+        request_string(b, "name", value_member_text(tools->at[i], "name"));
+        request_string(b, "description", value_member_text(tools->at[i], "description"));
+        if (!request_value(b, "input_schema", value_member(tools->at[i], "parameters"), err)) return false;
         buf_add_char(b, '}');
     }
     buf_add_char(b, ']');
@@ -148,29 +148,29 @@ static void read_stop(HttpTurn *x, Str reason) {
 }
 
 static bool read_block(HttpTurn *x, int64_t index, Value block, Error *err) {
-    Str type = request_text(block, "type");
-    if (str_eq(type, STR("text"))) http_turn_text(x, request_text(block, "text"));
+    Str type = value_member_text(block, "type");
+    if (str_eq(type, STR("text"))) http_turn_text(x, value_member_text(block, "text"));
     if (!str_eq(type, STR("tool_use"))) return true;
     ProviderCall *c = http_turn_call(x, index, err);
     if (!c) return false;
-    if (c->id.n == 0) buf_add(&c->id, request_text(block, "id"));
-    if (c->name.n == 0) buf_add(&c->name, request_text(block, "name"));
-    Value input = request_member(block, "input");
+    if (c->id.n == 0) buf_add(&c->id, value_member_text(block, "id"));
+    if (c->name.n == 0) buf_add(&c->name, value_member_text(block, "name"));
+    Value input = value_member(block, "input");
     return !value_is_dict(input) || value_dict(input)->n == 0 || json_write(&c->arguments, input, NULL, err);
 }
 
 static bool read_delta(HttpTurn *x, int64_t index, Value delta, Error *err) {
-    Str type = request_text(delta, "type");
-    if (str_eq(type, STR("text_delta"))) http_turn_text(x, request_text(delta, "text"));
+    Str type = value_member_text(delta, "type");
+    if (str_eq(type, STR("text_delta"))) http_turn_text(x, value_member_text(delta, "text"));
     if (!str_eq(type, STR("input_json_delta"))) return true;
     ProviderCall *c = http_turn_call(x, index, err);
     if (!c) return false;
-    buf_add(&c->arguments, request_text(delta, "partial_json"));
+    buf_add(&c->arguments, value_member_text(delta, "partial_json"));
     return true;
 }
 
 static bool read_error(HttpTurn *x, Value error, Error *err) {
-    Str type = request_text(error, "type"), words = request_text(error, "message");
+    Str type = value_member_text(error, "type"), words = value_member_text(error, "message");
     bool transient = str_eq(type, STR("overloaded_error")) || str_eq(type, STR("api_error")) || str_eq(type, STR("rate_limit_error"));
     return http_turn_refused(x, words.n ? words : type, transient, err);
 }
@@ -178,14 +178,14 @@ static bool read_error(HttpTurn *x, Value error, Error *err) {
 static bool on_event(HttpTurn *x, Str event, Str data, Error *err) {
     Value root;
     if (!http_turn_document(x, data, &root, err)) return false;
-    Str type = request_text(root, "type").n ? request_text(root, "type") : event;
-    if (str_eq(type, STR("error"))) return read_error(x, request_member(root, "error"), err);
-    if (str_eq(type, STR("message_start"))) read_usage(&x->draft.reply->usage, request_member(request_member(root, "message"), "usage"));
-    if (str_eq(type, STR("content_block_start"))) return read_block(x, request_int(root, "index"), request_member(root, "content_block"), err);
-    if (str_eq(type, STR("content_block_delta"))) return read_delta(x, request_int(root, "index"), request_member(root, "delta"), err);
+    Str type = value_member_text(root, "type").n ? value_member_text(root, "type") : event;
+    if (str_eq(type, STR("error"))) return read_error(x, value_member(root, "error"), err);
+    if (str_eq(type, STR("message_start"))) read_usage(&x->draft.reply->usage, value_member(value_member(root, "message"), "usage"));
+    if (str_eq(type, STR("content_block_start"))) return read_block(x, request_int(root, "index"), value_member(root, "content_block"), err);
+    if (str_eq(type, STR("content_block_delta"))) return read_delta(x, request_int(root, "index"), value_member(root, "delta"), err);
     if (str_eq(type, STR("message_delta"))) {
-        read_usage(&x->draft.reply->usage, request_member(root, "usage"));
-        read_stop(x, request_text(request_member(root, "delta"), "stop_reason"));
+        read_usage(&x->draft.reply->usage, value_member(root, "usage"));
+        read_stop(x, value_member_text(value_member(root, "delta"), "stop_reason"));
     }
     if (str_eq(type, STR("message_stop"))) x->done = true;
     return true;
@@ -194,12 +194,12 @@ static bool on_event(HttpTurn *x, Str event, Str data, Error *err) {
 static bool on_whole(HttpTurn *x, Str body, Error *err) {
     Value root;
     if (!http_turn_document(x, body, &root, err)) return false;
-    if (str_eq(request_text(root, "type"), STR("error"))) return read_error(x, request_member(root, "error"), err);
+    if (str_eq(value_member_text(root, "type"), STR("error"))) return read_error(x, value_member(root, "error"), err);
     const List *content = request_list(root, "content");
     for (uint32_t i = 0; content && i < content->n; i++)
         if (!read_block(x, i, content->at[i], err)) return false;
-    read_usage(&x->draft.reply->usage, request_member(root, "usage"));
-    read_stop(x, request_text(root, "stop_reason"));
+    read_usage(&x->draft.reply->usage, value_member(root, "usage"));
+    read_stop(x, value_member_text(root, "stop_reason"));
     return true;
 }
 

@@ -15,12 +15,12 @@ static const Provider *find_provider(Str name) {
 }
 
 static int64_t setting(Value retry, const char *key, int64_t otherwise) {
-    Value v = request_member(retry, key);
+    Value v = value_member(retry, key);
     return value_is_small(v) ? value_small(v) : otherwise;
 }
 
 static void read_retry(Model *m) {
-    Value multiplier = request_member(m->def.retry, "multiplier"), jitter = request_member(m->def.retry, "jitter");
+    Value multiplier = value_member(m->def.retry, "multiplier"), jitter = value_member(m->def.retry, "jitter");
     m->attempts = setting(m->def.retry, "max_attempts", 5);
     m->first_ms = setting(m->def.retry, "initial_backoff_ms", 500);
     m->max_ms = setting(m->def.retry, "max_backoff_ms", 20000);

@@ -11,12 +11,12 @@ static bool write_calls(Buf *b, const List *calls) {
     for (uint32_t i = 0; i < calls->n; i++) {
         if (i) buf_add_char(b, ',');
         buf_add_char(b, '{');
-        request_string(b, "id", request_text(calls->at[i], "id"));
+        request_string(b, "id", value_member_text(calls->at[i], "id"));
         request_string(b, "type", STR("function"));
         request_key(b, "function");
         buf_add_char(b, '{');
-        request_string(b, "name", request_text(calls->at[i], "name"));
-        request_string(b, "arguments", request_text(calls->at[i], "arguments"));
+        request_string(b, "name", value_member_text(calls->at[i], "name"));
+        request_string(b, "arguments", value_member_text(calls->at[i], "arguments"));
         buf_add(b, STR("}}"));
     }
     buf_add_char(b, ']');
@@ -25,9 +25,9 @@ static bool write_calls(Buf *b, const List *calls) {
 
 static void write_message(Buf *b, Value message) {
     const List *calls = request_list(message, "tool_calls");
-    Str text = request_text(message, "content");
+    Str text = value_member_text(message, "content");
     buf_add_char(b, '{');
-    request_string(b, "role", request_text(message, "role"));
+    request_string(b, "role", value_member_text(message, "role"));
     if (text.n == 0 && calls && calls->n) {
         request_key(b, "content");
         buf_add(b, STR("null"));
@@ -35,7 +35,7 @@ static void write_message(Buf *b, Value message) {
         request_string(b, "content", text);
     }
     if (calls && calls->n) write_calls(b, calls);
-    if (request_text(message, "tool_call_id").n) request_string(b, "tool_call_id", request_text(message, "tool_call_id"));
+    if (value_member_text(message, "tool_call_id").n) request_string(b, "tool_call_id", value_member_text(message, "tool_call_id"));
     buf_add_char(b, '}');
 }
 
@@ -45,9 +45,9 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
     for (uint32_t i = 0; i < tools->n; i++) {
         if (i) buf_add_char(b, ',');
         buf_add(b, STR("{\"type\":\"function\",\"function\":{"));
-        request_string(b, "name", request_text(tools->at[i], "name"));
-        request_string(b, "description", request_text(tools->at[i], "description"));
-        if (!request_value(b, "parameters", request_member(tools->at[i], "parameters"), err)) return false;
+        request_string(b, "name", value_member_text(tools->at[i], "name"));
+        request_string(b, "description", value_member_text(tools->at[i], "description"));
+        if (!request_value(b, "parameters", value_member(tools->at[i], "parameters"), err)) return false;
         buf_add(b, STR("}}"));
     }
     buf_add_char(b, ']');
@@ -90,7 +90,7 @@ static void read_usage(ModelUsage *u, Value usage) {
     if (!value_is_dict(usage)) return;
     u->input = request_int(usage, "prompt_tokens");
     u->output = request_int(usage, "completion_tokens");
-    u->cached = request_int(request_member(usage, "prompt_tokens_details"), "cached_tokens");
+    u->cached = request_int(value_member(usage, "prompt_tokens_details"), "cached_tokens");
 }
 
 /* Some servers send arguments as an object, not as text. */
@@ -102,9 +102,9 @@ static bool add_arguments(Buf *out, Value arguments, Error *err) {
 
 /* Without an index (some servers), a new id starts a new call and anything else belongs to the last one. */
 static int64_t call_index(HttpTurn *x, Value piece) {
-    Value index = request_member(piece, "index");
+    Value index = value_member(piece, "index");
     if (value_is_small(index)) return x->last = value_small(index);
-    Str id = request_text(piece, "id");
+    Str id = value_member_text(piece, "id");
     if (x->draft.n == 0 || (id.n && !str_eq(id, buf_str(&x->draft.calls[x->draft.n - 1].id)))) return x->last = (int64_t)x->draft.n;
     return x->last;
 }
@@ -112,19 +112,19 @@ static int64_t call_index(HttpTurn *x, Value piece) {
 static bool read_call(HttpTurn *x, Value piece, Error *err) {
     ProviderCall *c = http_turn_call(x, call_index(x, piece), err);
     if (!c) return false;
-    Value function = request_member(piece, "function");
-    if (c->id.n == 0) buf_add(&c->id, request_text(piece, "id"));
-    Str name = request_text(function, "name");
+    Value function = value_member(piece, "function");
+    if (c->id.n == 0) buf_add(&c->id, value_member_text(piece, "id"));
+    Str name = value_member_text(function, "name");
     if (!str_eq(buf_str(&c->name), name)) buf_add(&c->name, name);    /* repeated in every piece by some */
-    return add_arguments(&c->arguments, request_member(function, "arguments"), err);
+    return add_arguments(&c->arguments, value_member(function, "arguments"), err);
 }
 
 static bool read_choice(HttpTurn *x, Value choice, const char *part, Error *err) {
-    Value delta = request_member(choice, part);
-    Str reason = request_text(choice, "finish_reason");
+    Value delta = value_member(choice, part);
+    Str reason = value_member_text(choice, "finish_reason");
     const List *calls = request_list(delta, "tool_calls");
-    http_turn_text(x, request_text(delta, "content"));
-    http_turn_text(x, request_text(delta, "refusal"));
+    http_turn_text(x, value_member_text(delta, "content"));
+    http_turn_text(x, value_member_text(delta, "refusal"));
     for (uint32_t i = 0; calls && i < calls->n; i++)
         if (!read_call(x, calls->at[i], err)) return false;
     http_turn_finish(x, str_eq(reason, STR("function_call")) ? STR("tool_calls") : reason);
@@ -133,18 +133,18 @@ static bool read_choice(HttpTurn *x, Value choice, const char *part, Error *err)
 
 /* An error inside of a stream has no status; its code or type says whether it may pass. */
 static bool read_error(HttpTurn *x, Value error, Error *err) {
-    Str type = request_text(error, "type");
+    Str type = value_member_text(error, "type");
     int64_t code = request_int(error, "code");
     bool transient = code == 429 || code >= 500 || str_eq(type, STR("server_error")) || str_eq(type, STR("rate_limit_error"));
-    return http_turn_refused(x, value_is_string(error) ? value_str(error) : request_text(error, "message"), transient, err);
+    return http_turn_refused(x, value_is_string(error) ? value_str(error) : value_member_text(error, "message"), transient, err);
 }
 
 static bool read_document(HttpTurn *x, Str text, const char *part, Error *err) {
     Value root;
     if (!http_turn_document(x, text, &root, err)) return false;
-    Value error = request_member(root, "error");
+    Value error = value_member(root, "error");
     if (!value_is_gone(error) && !value_is_none(error)) return read_error(x, error, err);
-    read_usage(&x->draft.reply->usage, request_member(root, "usage"));
+    read_usage(&x->draft.reply->usage, value_member(root, "usage"));
     const List *choices = request_list(root, "choices");
     return !choices || choices->n == 0 || read_choice(x, choices->at[0], part, err);
 }

@@ -10,7 +10,7 @@ static const Price prices[] = {
 };
 
 static double number(Value dict, const char *key, double otherwise) {
-    Value v = request_member(dict, key);
+    Value v = value_member(dict, key);
     if (value_is_small(v)) return (double)value_small(v);
     return value_is_float(v) ? value_float(v) : otherwise;
 }

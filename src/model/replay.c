@@ -18,8 +18,8 @@ typedef struct Replay { Heap *heap; Take *takes; size_t n; pthread_mutex_t lock;
 static bool read_take(Replay *r, Str line, Take *out, Error *err) {
     Value root;
     if (!json_read(r->heap, line, NULL, &root, err)) return false;
-    Value request = request_member(root, "request");
-    out->reply = request_member(root, "reply");
+    Value request = value_member(root, "request");
+    out->reply = value_member(root, "reply");
     if (!value_is_dict(request) || !value_is_dict(out->reply)) return error_set(err, ERR_PARSE, "a line of a recording has request and reply");
     Buf text = { 0 };
     bool ok = json_write(&text, request, NULL, err);
@@ -93,17 +93,17 @@ static bool differs(Str got, const Take *expected, Error *err) {
 
 static bool answer(const Take *t, ProviderDraft *d, Error *err) {
     const List *calls = request_list(t->reply, "tool_calls");
-    provider_text(d, request_text(t->reply, "text"));
+    provider_text(d, value_member_text(t->reply, "text"));
     for (uint32_t i = 0; calls && i < calls->n; i++) {
         ProviderCall *c = provider_call(d, i, err);
         if (!c) return false;
-        buf_add(&c->id, request_text(calls->at[i], "id"));
-        buf_add(&c->name, request_text(calls->at[i], "name"));
-        buf_add(&c->arguments, request_text(calls->at[i], "arguments"));
+        buf_add(&c->id, value_member_text(calls->at[i], "id"));
+        buf_add(&c->name, value_member_text(calls->at[i], "name"));
+        buf_add(&c->arguments, value_member_text(calls->at[i], "arguments"));
     }
-    Value usage = request_member(t->reply, "usage");
+    Value usage = value_member(t->reply, "usage");
     d->reply->usage = (ModelUsage){ .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached") };
-    snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(request_text(t->reply, "finish_reason")));
+    snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(value_member_text(t->reply, "finish_reason")));
     return provider_finish(d, err);
 }
 

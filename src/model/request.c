@@ -1,22 +1,12 @@
 #include "model/request.h"
 
-Value request_member(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
-Str request_text(Value dict, const char *key) {
-    Value v = request_member(dict, key);
-    return value_is_string(v) ? value_str(v) : STR("");
-}
-
 int64_t request_int(Value dict, const char *key) {
-    Value v = request_member(dict, key);
+    Value v = value_member(dict, key);
     return value_is_small(v) ? value_small(v) : 0;
 }
 
 List *request_list(Value dict, const char *key) {
-    Value v = request_member(dict, key);
+    Value v = value_member(dict, key);
     return value_is_list(v) ? value_list(v) : NULL;
 }
 

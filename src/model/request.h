@@ -4,8 +4,6 @@
 #include "value/json.h"
 #include "value/list.h"
 
-Value request_member(Value dict, const char *key);            /* GONE when it is no dict or has no such key */
-Str request_text(Value dict, const char *key);                /* "" when absent or no string */
 int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
 List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
 

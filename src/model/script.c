@@ -72,12 +72,12 @@ static bool bad(const Model *m, Error *err, const char *what) {
 }
 
 static bool take_call(const Model *m, ProviderDraft *d, int64_t i, Value call, Error *err) {
-    Value name = request_member(call, "name"), arguments = request_member(call, "arguments");
+    Value name = value_member(call, "name"), arguments = value_member(call, "arguments");
     if (!value_is_string(name)) return bad(m, err, "returned a tool call without a name");
     ProviderCall *c = provider_call(d, i, err);
     if (!c) return false;
     buf_add(&c->name, value_str(name));
-    buf_add(&c->id, request_text(call, "id"));
+    buf_add(&c->id, value_member_text(call, "id"));
     if (c->id.n == 0) buf_add_fmt(&c->id, "call_%lld", (long long)i + 1);
     if (value_is_string(arguments)) buf_add(&c->arguments, value_str(arguments));
     else if (!value_is_gone(arguments)) return json_write(&c->arguments, arguments, NULL, err);
@@ -92,16 +92,16 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     }
     if (!value_is_dict(v)) return bad(m, err, "must return a string or a dict");
     const List *calls = request_list(v, "tool_calls");
-    Value text = request_member(v, "text"), error = request_member(v, "error");
+    Value text = value_member(v, "text"), error = value_member(v, "error");
     if (value_is_string(error)) return error_set(err, ERR_PROVIDER, "model " STR_FMT ": " STR_FMT, STR_ARG(m->def.name), STR_ARG(value_str(error)));
     if (!calls && !value_is_string(text)) return bad(m, err, "returned neither text nor tool_calls");
     if (value_is_string(text)) provider_text(d, value_str(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
         if (!take_call(m, d, i, calls->at[i], err)) return false;
-    Str reason = request_text(v, "finish_reason");
+    Str reason = value_member_text(v, "finish_reason");
     if (reason.n == 0) reason = d->n ? STR("tool_calls") : STR("stop");
     snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(reason));
-    Value usage = request_member(v, "usage");
+    Value usage = value_member(v, "usage");
     d->reply->usage.input = request_int(usage, "input");
     d->reply->usage.output = request_int(usage, "output");
     return provider_finish(d, err);

@@ -49,8 +49,8 @@ static void write_calls(Buf *b, const List *calls) {
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < calls->n; i++) {
         buf_add(b, i ? STR(",{") : STR("{"));
-        request_string(b, "name", request_text(calls->at[i], "name"));
-        request_string(b, "arguments", request_text(calls->at[i], "arguments"));
+        request_string(b, "name", value_member_text(calls->at[i], "name"));
+        request_string(b, "arguments", value_member_text(calls->at[i], "arguments"));
         buf_add_char(b, '}');
     }
     buf_add_char(b, ']');
@@ -63,15 +63,15 @@ void tape_request(const ModelRequest *r, Buf *out) {
     for (uint32_t i = 0; i < messages->n; i++) {
         const List *calls = request_list(messages->at[i], "tool_calls");
         buf_add(out, i ? STR(",{") : STR("{"));
-        request_string(out, "role", request_text(messages->at[i], "role"));
-        request_string(out, "content", request_text(messages->at[i], "content"));
+        request_string(out, "role", value_member_text(messages->at[i], "role"));
+        request_string(out, "content", value_member_text(messages->at[i], "content"));
         if (calls && calls->n) write_calls(out, calls);
         buf_add_char(out, '}');
     }
     buf_add(out, STR("],\"tools\":["));
     for (uint32_t i = 0; tools && i < tools->n; i++) {
         if (i) buf_add_char(out, ',');
-        json_write_string(out, request_text(tools->at[i], "name"), false);
+        json_write_string(out, value_member_text(tools->at[i], "name"), false);
     }
     buf_add(out, STR("]}"));
     Buf neutral = { 0 };

@@ -7,8 +7,8 @@
 #define MIB ((int64_t)1 << 20)
 
 static Value field(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
-    return v && !value_is_none(*v) ? *v : VALUE_GONE;
+    Value v = value_member(dict, key);
+    return value_is_none(v) ? VALUE_GONE : v;
 }
 
 static int64_t number(Value dict, const char *key, int64_t otherwise) {

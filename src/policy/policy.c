@@ -13,8 +13,8 @@ struct Policy { Arena arena; bool allow_only; RuleList allow, deny, never, confi
 /* ---- reading ---- */
 
 static Value field(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
-    return v && !value_is_none(*v) ? *v : VALUE_GONE;
+    Value v = value_member(dict, key);
+    return value_is_none(v) ? VALUE_GONE : v;
 }
 
 /* Loading has checked the types already. A list that is none all the same must not read as an empty one. */

@@ -100,11 +100,6 @@ static bool agent_roots(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return script_outcome(a, ok, err);
 }
 
-static Value member(Value dict, const char *name) {
-    Value *v = dict_find_str(value_dict(dict), str_from(name));
-    return v ? *v : VALUE_GONE;
-}
-
 /* A prompt is one message of the user. */
 static bool prompt_messages(Vm *vm, Value prompt, Value *out, Error *err) {
     ScriptDict d = script_dict(vm, err);
@@ -117,7 +112,7 @@ static bool prompt_messages(Vm *vm, Value prompt, Value *out, Error *err) {
 }
 
 static bool sample_of(Vm *vm, Value r, HostAsk *out, Error *err) {
-    Value prompt = member(r, "prompt"), messages = member(r, "messages"), most = member(r, "max_tokens");
+    Value prompt = value_member(r, "prompt"), messages = value_member(r, "messages"), most = value_member(r, "max_tokens");
     out->kind = HOST_ASK_SAMPLE;
     out->max_tokens = 1024;
     out->messages = messages;
@@ -131,9 +126,9 @@ static bool sample_of(Vm *vm, Value r, HostAsk *out, Error *err) {
 
 static bool request_ask(Vm *vm, Value r, HostAsk *out, Error *err) {
     if (!value_is_dict(r)) return error_set(err, ERR_SCRIPT, "got %s, want dict", value_type_name(r));
-    Value message = member(r, "message"), schema = member(r, "schema"), roots = member(r, "roots");
+    Value message = value_member(r, "message"), schema = value_member(r, "schema"), roots = value_member(r, "roots");
     if (!value_is_gone(roots) && value_truth(roots)) return out->kind = HOST_ASK_ROOTS, true;
-    if (!value_is_gone(member(r, "prompt")) || !value_is_gone(member(r, "messages"))) return sample_of(vm, r, out, err);
+    if (!value_is_gone(value_member(r, "prompt")) || !value_is_gone(value_member(r, "messages"))) return sample_of(vm, r, out, err);
     if (!value_is_string(message)) return error_set(err, ERR_SCRIPT, "has none of message, prompt, messages and roots");
     if (!value_is_gone(schema) && !value_is_none(schema) && !value_is_dict(schema)) return error_set(err, ERR_SCRIPT, "schema: got %s, want dict", value_type_name(schema));
     *out = (HostAsk){ .kind = HOST_ASK_FORM, .key = out->key, .message = value_str(message), .schema = value_is_dict(schema) ? schema : VALUE_NONE };

@@ -31,14 +31,9 @@ static void withhold(Pipe *p, const HookOutcome *out) {
     pipe_set_error(p, buf_str(&p->data));
 }
 
-static Value member(Value payload, const char *key) {
-    Value *v = value_is_dict(payload) ? dict_find_str(value_dict(payload), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
 static void take_modified(Pipe *p, Value payload) {
     Result *r = p->out;
-    Value result = member(payload, "result"), flag = member(payload, "is_error");
+    Value result = value_member(payload, "result"), flag = value_member(payload, "is_error");
     Value *text = value_is_dict(result) ? dict_find_str(value_dict(result), STR("error")) : NULL;
     bool error = text && value_is_string(*text) && value_str(*text).n;
     bool same = value_same(result, r->value);

@@ -76,8 +76,7 @@ static bool ask_hooks(Pipe *p, HookEvent event, Heap *h, Value payload, Cancel *
 }
 
 static Value member(const HookOutcome *out, const char *name) {
-    Value *v = out->modified && value_is_dict(out->payload) ? dict_find_str(value_dict(out->payload), str_from(name)) : NULL;
-    return v ? *v : VALUE_GONE;
+    return out->modified ? value_member(out->payload, name) : VALUE_GONE;
 }
 
 static bool hooks_before(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {

@@ -86,6 +86,16 @@ Value *dict_find_str(const Dict *d, Str key) {
     return i >= 0 ? &d->entry[i].value : NULL;
 }
 
+Value value_member(Value dict, const char *key) {
+    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
+    return v ? *v : VALUE_GONE;
+}
+
+Str value_member_text(Value dict, const char *key) {
+    Value v = value_member(dict, key);
+    return value_is_string(v) ? value_str(v) : STR("");
+}
+
 /* ---- growing ---- */
 
 static void link_slot(Dict *d, uint32_t i, uint32_t hash) {

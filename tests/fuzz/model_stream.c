@@ -18,10 +18,10 @@ static void read_reply(Str provider, Str bytes, size_t piece, Buf *out) {
         buf_add(out, buf_str(&reply.text));
         if (reply.usage.input < 0 || reply.usage.output < 0 || !utf8_valid(buf_str(&reply.text))) abort();
         for (uint32_t i = 0; i < calls->n; i++) {
-            buf_add(out, request_text(calls->at[i], "name"));
-            buf_add(out, request_text(calls->at[i], "arguments"));
+            buf_add(out, value_member_text(calls->at[i], "name"));
+            buf_add(out, value_member_text(calls->at[i], "arguments"));
             for (uint32_t k = 0; k < i; k++)
-                if (str_eq(request_text(calls->at[i], "id"), request_text(calls->at[k], "id"))) abort();
+                if (str_eq(value_member_text(calls->at[i], "id"), value_member_text(calls->at[k], "id"))) abort();
         }
     } else {
         if (err.kind == ERR_NONE || !err.msg[0]) abort();

@@ -1,19 +1,14 @@
 /* Sessions of several owners: who gives way to whom, and how many there are. */
 #include "mcp/serve_http.h"
-#include "tool/tree.h"
+#include "served.h"
 
 typedef struct World { Tree tree; McpServer *server; McpHttpConfig config; Http http; } World;
 
 static const uint8_t one[HTTP_OWNER] = { 1 }, other[HTTP_OWNER] = { 2 };
 
 static void open_world(World *w) {
-    Error err = { 0 };
-    Problems problems = { 0 };
     *w = (World){ .tree = tree_new() };
-    tree_text(&w->tree, "harness.md", "---\nbuiltin_tools: none\n---\n");
-    McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1" };
-    if (!mcp_server_new(&config, &w->server, &problems, &err)) fail_msg("%s", err.msg);
-    problems_clear(&problems);
+    w->server = served_new(&w->tree);
     w->http.server = w->server;
     w->http.config = &w->config;
     pthread_mutex_init(&w->http.lock, NULL);

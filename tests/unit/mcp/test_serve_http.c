@@ -1,7 +1,7 @@
 /* The stream of a session: what reaches it, and what is sent again to a client that lost its connection. */
 #include "../net/net_socket.h"
 #include "mcp/peer.h"
-#include "tool/tree.h"
+#include "served.h"
 
 typedef struct World { Tree tree; McpServer *server; Cancel *stop; McpHttpConfig config; pthread_t thread; atomic_int port; bool ok; char session[64]; } World;
 
@@ -15,13 +15,8 @@ static void *serve(void *arg) {
 }
 
 static void open_world(World *w) {
-    Error err = { 0 };
-    Problems problems = { 0 };
     *w = (World){ .tree = tree_new(), .stop = cancel_new(NULL, 0) };
-    tree_text(&w->tree, "harness.md", "---\nbuiltin_tools: none\n---\n");
-    McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1" };
-    if (!mcp_server_new(&config, &w->server, &problems, &err)) fail_msg("%s", err.msg);
-    problems_clear(&problems);
+    w->server = served_new(&w->tree);
     w->config = (McpHttpConfig){ .address = "127.0.0.1", .bound = bound, .ctx = w };
     assert_int_equal(pthread_create(&w->thread, NULL, serve, w), 0);
     while (!atomic_load(&w->port)) usleep(1000);

@@ -411,11 +411,26 @@ static void chosen_strings_spread(void **state) {
     heap_free(h);
 }
 
+static void members_of_anything(void **state) {
+    (void)state;
+    Heap *h = heap_new(0);
+    Dict *d = dict_new(h, 2, NULL);
+    assert_true(dict_put_text(h, d, "name", STR("x"), NULL) && dict_put_str(h, d, STR("n"), value_from_small(3), NULL));
+    Value v = value_from_object(d);
+    assert_true(value_small(value_member(v, "n")) == 3);
+    assert_true(value_is_gone(value_member(v, "none")) && value_is_gone(value_member(VALUE_GONE, "n")) && value_is_gone(value_member(value_from_small(1), "n")));
+    assert_str(value_member_text(v, "name"), "x");
+    assert_str(value_member_text(v, "n"), "");
+    assert_str(value_member_text(VALUE_GONE, "name"), "");
+    heap_free(h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(insertion_order_is_kept),
         cmocka_unit_test(numbers_that_are_equal_are_one_key),
         cmocka_unit_test(finding_by_text),
+        cmocka_unit_test(members_of_anything),
         cmocka_unit_test(inserting_keeps_what_is_there),
         cmocka_unit_test(unhashable_keys_are_refused),
         cmocka_unit_test(a_busy_or_frozen_dict_refuses),
