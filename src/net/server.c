@@ -295,8 +295,8 @@ void server_stop(Server *s, int64_t grace_ms) {
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
     s->mhd->MHD_quiesce_daemon(s->daemon);
-    close(s->listener);                                /* who waits to be accepted learns that nobody is there */
-    s->listener = -1;
+    shutdown(s->listener, SHUT_RDWR);                  /* who waits to be accepted learns that nobody is there; */
+                                                       /* closed last: the polling thread may still name it */
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
     while (under_way(s) && clock_mono_ns() < until) usleep(STOP_STEP_MS * 1000);
     cut_all(s);
