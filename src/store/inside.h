@@ -17,7 +17,7 @@
     X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, pid = 0, pid_start = 0, " \
                    "boot = '' WHERE id = ?1") \
     X(SQL_EVENT_PUT, "INSERT INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
-    X(SQL_EVENT_GATHERED, "INSERT OR IGNORE INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
+    X(SQL_PAGE_PUT, "INSERT OR IGNORE INTO pages (run, first, last, turns, tool_calls, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     X(SQL_ARTIFACT_PUT, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     X(SQL_ARTIFACT_FIND, "SELECT rowid FROM artifacts WHERE key = ?1 AND run = ?2") \
     X(SQL_TASK_PUT, "INSERT INTO tasks (run, task, tool, status, result) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (run, task) DO UPDATE SET " \
@@ -89,3 +89,8 @@ bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err);   /* !*fi
 bool store_tail_flush(Store *s, Error *err);                 /* true also when nothing is gathered. Not inside of a transaction */
 void store_tail_recover(Store *s);
 void store_tail_close(Store *s);
+
+/* store_page.c */
+bool store_pages_put(Store *s, Event *all, size_t n, Error *err);        /* a page for each run; sorts them. Within a transaction */
+/* Those from number `from` on; !*whole: what follows is damaged. Returns false when `each` did. */
+bool store_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, bool *whole);

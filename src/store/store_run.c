@@ -77,8 +77,10 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
     store_lock(s);
     /* A run that has not ended, or was interrupted, has its counts in its events only. */
     StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns,"
-                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'turn.started' AND depth = 0), turns),"
-                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started'), tool_calls),"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'turn.started' AND depth = 0)"
+                                 " + ifnull((SELECT sum(p.turns) FROM pages p WHERE p.run = id), 0), turns),"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started')"
+                                 " + ifnull((SELECT sum(p.tool_calls) FROM pages p WHERE p.run = id), 0), tool_calls),"
                                  " usage, pid, pid_start, boot FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
@@ -139,16 +141,30 @@ EventSink store_event_sink_later(Store *s) {
 
 bool store_settle(Store *s, Error *err) { return store_tail_flush(s, err); }
 
+static bool damaged(Store *s, Str run, Error *err) {
+    error_set(err, ERR_IO, "read events: %s has a damaged page of run " STR_FMT, s->path, STR_ARG(run));
+    return error_hint(err, "the other runs can be read; a copy of the file from before has this one");
+}
+
+/* A page comes where its first event does: no event by itself has a number within it. */
+static bool walk_events(StoreQuery *q, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx) {
+    bool some = true, more = true, whole = true;
+    while (more && whole) {
+        if (!store_row(q, &some)) return false;
+        if (!some) return true;
+        Event e = { .seq = (uint64_t)store_int(q, 0), .time_ns = store_int(q, 1), .run = run, .agent = store_text(q, 2),
+                    .parent = store_text(q, 3), .depth = (int)store_int(q, 4), .type = store_text(q, 5), .data = store_text(q, 6) };
+        more = store_int(q, 7) ? store_page_each(e.data, run, from, each, ctx, &whole) : each(ctx, &e);
+    }
+    return whole || damaged(q->store, run, q->err);
+}
+
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
     if (!store_tail_flush(s, err)) return false;
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
+    StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data, 0 FROM events WHERE run = ?1 AND seq >= ?2"
+                                 " UNION ALL SELECT first, 0, '', '', 0, '', events, 1 FROM pages WHERE run = ?1 AND last >= ?2 ORDER BY 1",
                               "read events", err);
-    bool some = true, ok = store_bind(&q, "si", run, from > INT64_MAX ? INT64_MAX : (int64_t)from);
-    while (ok && some && (ok = store_row(&q, &some)) && some) {
-        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
-                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
-        if (!each(ctx, &e)) break;
-    }
+    bool ok = store_bind(&q, "si", run, from > INT64_MAX ? INT64_MAX : (int64_t)from) && walk_events(&q, run, from, each, ctx);
     return store_unlock(s, store_end(&q, ok));
 }

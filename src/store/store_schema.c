@@ -22,6 +22,8 @@ static const char *const migrations[] = {
     "  ns INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE TABLE notes (scope TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID;"
     "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";",
+    "CREATE TABLE pages (run TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, turns INTEGER NOT NULL, tool_calls INTEGER NOT NULL,"
+    "  events BLOB NOT NULL, PRIMARY KEY (run, first)) STRICT;",
 };
 enum { FORMAT = sizeof migrations / sizeof *migrations };
 

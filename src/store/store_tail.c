@@ -6,7 +6,7 @@
  *
  * Those who emit write into the active half, under the lock. Whoever flushes has the store's lock, makes the other half the active one
  * and brings the first one over; nobody waits meanwhile until the second one is full too. `used` grows after the record is there, so a
- * record is there whole or not at all. Taking in twice does no harm: an event's run and number are its key. */
+ * record is there whole or not at all. Taking in twice does no harm (store_page.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,12 +20,13 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "store/inside.h"
 
 #ifdef HARNESS_HOSTILE
 enum { HALF = 4 << 10 };
 #else
-enum { HALF = 256 << 10 };
+enum { HALF = 2 << 20 };                 /* as much as comes while the disk takes its time; what is not used takes no memory */
 #endif
 enum { TICK_NS = 10000000, AGAIN_NS = 200000000, TEXTS = 5 };
 static const Str lease = { "tail", 4 };
@@ -38,6 +39,7 @@ struct StoreTail {
     pthread_cond_t changed;
     int active;
     bool idle;                           /* the thread waits for the first event */
+    bool ticking;                        /* it waits for more, until a quarter is full */
     bool over;                           /* it is to end */
     Error failed;                        /* of the last flush */
     Half *half;                          /* two, in the file */
@@ -68,23 +70,15 @@ static bool read_record(const Half *h, uint64_t at, Event *e, uint32_t *size) {
     return *size = r.size, true;
 }
 
-static bool insert_all(Store *s, const Half *h, Error *err) {
+static bool bring_over(Store *s, Half *h, Error *err) {
+    VEC(Event) all = { 0 };
     Event e;
     uint32_t size;
-    bool ok = true;
-    for (uint64_t at = 0; ok && read_record(h, at, &e, &size); at += size) {
-        StoreQuery q = store_query(s, SQL_EVENT_GATHERED, "write events", err);
-        ok = store_end(&q, store_bind(&q, "siississ", e.run, (int64_t)e.seq, e.time_ns, e.agent, e.parent, (int64_t)e.depth, e.type, e.data) &&
-                               store_row(&q, &(bool){ 0 }));
-    }
+    for (uint64_t at = 0; read_record(h, at, &e, &size); at += size) VEC_PUSH(&all, e);
+    bool ok = all.n == 0 || (store_begin(s, "write events", err) && store_commit(s, store_pages_put(s, all.at, all.n, err), "write events", err));
+    if (ok) atomic_store_explicit(&h->used, 0, memory_order_release);
+    VEC_CLEAR(&all);
     return ok;
-}
-
-static bool bring_over(Store *s, Half *h, Error *err) {
-    if (!atomic_load_explicit(&h->used, memory_order_acquire)) return true;
-    if (!store_begin(s, "write events", err) || !store_commit(s, insert_all(s, h, err), "write events", err)) return false;
-    atomic_store_explicit(&h->used, 0, memory_order_release);
-    return true;
 }
 
 bool store_tail_flush(Store *s, Error *err) {
@@ -119,7 +113,7 @@ static bool put(StoreTail *t, const Event *e, uint32_t size) {
     }
     memcpy(h->at + used, &r, sizeof r);
     atomic_store_explicit(&h->used, used + size, memory_order_release);
-    if (t->idle) t->idle = false, pthread_cond_signal(&t->changed);
+    if (t->idle || (t->ticking && used > sizeof h->at / 4)) t->idle = t->ticking = false, pthread_cond_signal(&t->changed);
     return true;
 }
 
@@ -148,7 +142,9 @@ static void *carry(void *arg) {
             continue;
         }
         int64_t until = clock_mono_ns() + (t->failed.kind == ERR_NONE ? TICK_NS : AGAIN_NS);
+        t->ticking = true;
         pthread_cond_timedwait(&t->changed, &t->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
+        t->ticking = false;
         pthread_mutex_unlock(&t->lock);
         store_tail_flush(t->store, NULL);
         pthread_mutex_lock(&t->lock);

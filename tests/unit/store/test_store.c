@@ -340,7 +340,7 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 1)");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 2)");
     assert_string_equal(p.err.hint, "update harness, or name another file with HARNESS_STATE");
     place_close(&p);
 }

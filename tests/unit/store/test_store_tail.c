@@ -100,10 +100,10 @@ static void test_large(void **state) {
     Place p;
     place_open(&p);
     Store *s = must_open(&p, true);
-    char *big = malloc(1 << 20);
-    memset(big, ' ', 1 << 20);
-    big[0] = '{', big[(1 << 20) - 1] = '}';
-    assert_true(write_event(s, "r", 1, STR("{}"), &p.err) && write_event(s, "r", 2, (Str){ big, 1 << 20 }, &p.err) && write_event(s, "r", 3, STR("{}"), &p.err));
+    char *big = malloc(3 << 20);
+    memset(big, ' ', 3 << 20);
+    big[0] = '{', big[(3 << 20) - 1] = '}';
+    assert_true(write_event(s, "r", 1, STR("{}"), &p.err) && write_event(s, "r", 2, (Str){ big, 3 << 20 }, &p.err) && write_event(s, "r", 3, STR("{}"), &p.err));
     assert_int_equal(count(&p, s, "r"), 3);
     free(big);
     store_close(s);
@@ -218,12 +218,12 @@ static void test_cannot_write(void **state) {
     uint64_t n = 0;
     assert_int_equal(api->open_v2(p.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     assert_int_equal(api->busy_timeout(db, 5000), SQLITE_OK);
-    assert_int_equal(api->exec(db, "ALTER TABLE events RENAME TO elsewhere", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(api->exec(db, "ALTER TABLE pages RENAME TO elsewhere", NULL, NULL, NULL), SQLITE_OK);
     assert_true(write_event(s, "r", 1, STR("{}"), &p.err));
     assert_false(store_event_each(s, STR("r"), 0, check_one, &n, &p.err));
     assert_false(write_event(s, "r", 2, STR("{}"), &p.err));
     assert_non_null(strstr(p.err.msg, p.path));
-    assert_int_equal(api->exec(db, "ALTER TABLE elsewhere RENAME TO events", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(api->exec(db, "ALTER TABLE elsewhere RENAME TO pages", NULL, NULL, NULL), SQLITE_OK);
     api->close_v2(db);
     if (!write_event(s, "r", 2, STR("{}"), &p.err)) fail_msg("%s", p.err.msg);
     assert_int_equal(count(&p, s, "r"), 2);
@@ -231,10 +231,89 @@ static void test_cannot_write(void **state) {
     place_close(&p);
 }
 
+/* Events by themselves and pages, of several runs at once: each run's come in their order, from any number on, and no further than wanted. */
+typedef struct { uint64_t next, last; } Want;
+
+static bool check_from(void *ctx, const Event *e) {
+    Want *w = ctx;
+    assert_int_equal(e->seq, w->next++);
+    return e->seq != w->last;
+}
+
+static void test_pages(void **state) {
+    (void)state;
+    static const struct { uint64_t from, last, next; } cases[] = { { 0, 0, 401 }, { 1, 0, 401 }, { 150, 0, 401 }, { 200, 0, 401 }, { 201, 0, 401 }, { 400, 0, 401 },
+                                                                   { 401, 0, 401 }, { 1, 77, 78 }, { 150, 200, 201 }, { 150, 250, 251 } };
+    static char big[3 << 20];
+    Place p;
+    place_open(&p);
+    Store *s = must_open(&p, true);
+    memset(big, ' ', sizeof big);
+    big[0] = '{', big[sizeof big - 1] = '}';
+    for (uint64_t i = 1; i <= 400; i++) {
+        for (const char *const *run = (const char *const[]){ "a", "b", "c", NULL }; *run; run++)
+            assert_true(write_event(s, *run, i, i == 200 ? (Str){ big, sizeof big } : STR("{}"), &p.err));
+        if (i % 150 == 0) assert_true(store_settle(s, &p.err));
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Want w = { cases[i].from ? cases[i].from : 1, cases[i].last };
+        assert_true(store_event_each(s, STR("b"), cases[i].from, check_from, &w, &p.err));
+        assert_int_equal(w.next, cases[i].next);
+    }
+    store_close(s);
+    place_close(&p);
+}
+
+static bool note_calls(void *ctx, const StoreRun *run) { return *(int64_t *)ctx = run->tool_calls * 100 + run->turns, true; }
+
+/* What a list says of a run that has not ended is counted from its events. */
+static void test_counts(void **state) {
+    (void)state;
+    Place p;
+    int64_t counts = 0;
+    place_open(&p);
+    Store *s = must_open(&p, true);
+    EventSink sink = store_event_sink_later(s);
+    assert_true(store_run_start(s, STR("r"), STR(""), STR("s"), &p.err));
+    static const struct { const char *type; int depth; } all[] = { { "turn.started", 0 }, { "tool.started", 0 }, { "tool.started", 1 }, { "turn.started", 1 }, { "tool.started", 0 } };
+    for (uint64_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_true(sink.write(sink.self, &(Event){ .seq = i + 1, .run = STR("r"), .depth = all[i].depth, .type = str_from(all[i].type), .data = STR("{}") }, &p.err));
+    assert_true(store_settle(s, &p.err) && store_run_each(s, note_calls, &counts, &p.err));
+    assert_int_equal(counts, 301);
+    store_close(s);
+    place_close(&p);
+}
+
+/* A page that somebody changed is an error, not a crash, and what stands before it is told. */
+static void test_damaged(void **state) {
+    (void)state;
+    static const char *const cases[] = { "x'ff'", "x'0102030405'", "cast(substr(events, 1, length(events) - 1) AS BLOB)", "cast(events || x'0102' AS BLOB)" };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Place p;
+        Want w = { 1, 0 };
+        char sql[160];
+        sqlite3 *db;
+        const Sqlite *api = sqlite_load(NULL);
+        place_open(&p);
+        Store *s = must_open(&p, true);
+        for (uint64_t n = 1; n <= 5; n++) assert_true(write_event(s, "r", n, STR("{}"), &p.err));
+        assert_true(store_settle(s, &p.err));
+        snprintf(sql, sizeof sql, "UPDATE pages SET events = %s", cases[i]);
+        assert_int_equal(api->open_v2(p.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+        assert_int_equal(api->exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        api->close_v2(db);
+        assert_false(store_event_each(s, STR("r"), 0, check_from, &w, &p.err));
+        assert_non_null(strstr(p.err.msg, "damaged page"));
+        store_close(s);
+        place_close(&p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed), cmocka_unit_test(test_one_that_lives),
         cmocka_unit_test(test_synced_at_once), cmocka_unit_test(test_spoiled), cmocka_unit_test(test_cannot_write),
+        cmocka_unit_test(test_pages), cmocka_unit_test(test_counts), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

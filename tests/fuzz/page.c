@@ -1,0 +1,30 @@
+/* A page of events, whoever wrote it: what is read lies within it, and reading stops where it is told to. */
+#include <stdlib.h>
+#include "store/inside.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Seen { Str page; size_t left; bool stopped; } Seen;
+
+static void within(const Seen *s, Str part) {
+    if (part.n && (part.at < s->page.at || part.n > s->page.n || part.at + part.n > s->page.at + s->page.n)) abort();
+}
+
+static bool see(void *ctx, const Event *e) {
+    Seen *s = ctx;
+    if (s->stopped || !str_eq(e->run, STR("run"))) abort();
+    within(s, e->agent);
+    within(s, e->parent);
+    within(s, e->type);
+    within(s, e->data);
+    s->stopped = s->left-- == 0;
+    return !s->stopped;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 2) return 0;
+    Seen s = { .page = { (const char *)data + 2, size - 2 }, .left = data[0] };
+    bool whole, more = store_page_each(s.page, STR("run"), data[1], see, &s, &whole);
+    if (more == s.stopped || (s.stopped && !whole)) abort();
+    return 0;
+}
