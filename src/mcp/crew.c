@@ -146,6 +146,26 @@ void crew_add(Crew *c, const void *owner, CrewWork *work, void *arg) {
     pthread_mutex_unlock(&c->lock);
 }
 
+bool crew_join(Crew *c, const void *owner) {
+    pthread_mutex_lock(&c->lock);
+    Owner *o = owner_of(c, owner);
+    bool may = !o->first && (c->active < c->max || (o->active == 0 && c->active < FIRSTS * c->max));
+    if (may) c->active++, o->active++;
+    else drop_unless_used(c, o);
+    pthread_mutex_unlock(&c->lock);
+    return may;
+}
+
+void crew_leave(Crew *c, const void *owner) {
+    pthread_mutex_lock(&c->lock);
+    Owner *o = owner_of(c, owner);
+    c->active--;
+    o->active--;
+    drop_unless_used(c, o);
+    find_somebody(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
 bool crew_wait(Crew *c, const void *owner) {
     pthread_mutex_lock(&c->lock);
     bool may = c->waiting < CREW_WAITING_MAX;

@@ -13,6 +13,9 @@ enum { CREW_WAITING_MAX = 512 };
 Crew *crew_new(size_t at_work);          /* so many work at the same time; four times as many with owners that have nothing else under way */
 void crew_free(Crew *c);                 /* after the last work has ended */
 void crew_add(Crew *c, const void *owner, CrewWork *work, void *arg);        /* runs it here when no thread can be started at all */
+/* A thread that is none of the crew's wants to work for that owner itself, between these two. False: enough are at work, it is to crew_add. */
+bool crew_join(Crew *c, const void *owner);
+void crew_leave(Crew *c, const void *owner);
 /* During work for that owner: it is going to wait … False: CREW_WAITING_MAX do already, it must not. */
 bool crew_wait(Crew *c, const void *owner);
 void crew_go_on(Crew *c, const void *owner);                 /* … and has waited */

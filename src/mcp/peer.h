@@ -90,7 +90,9 @@ void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits f
 /* peer_take.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that may take
  * long; peer_work does it, answers and frees it. */
 Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
+Flight *peer_begin_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link);
 void peer_work(void *flight);
+void peer_work_here(McpServer *s, Flight *f);        /* on this thread, unless enough work already: then the crew does it later */
 
 /* Waits as long as too many requests are under way and some of them end; when none does for a while, whoever comes next is refused. For a
  * transport that can let its client wait. */

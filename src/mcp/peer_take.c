@@ -113,6 +113,14 @@ static void hand_to_crew(McpServer *s, Flight *f) {
     crew_add(s->crew, f->q.peer, peer_work, f);
 }
 
+void peer_work_here(McpServer *s, Flight *f) {
+    const void *owner = f->q.peer;                           /* which may be gone when the work is done; its name is enough */
+    f->crewed = true;
+    if (!crew_join(s->crew, owner)) return crew_add(s->crew, owner, peer_work, f);
+    peer_work(f);
+    crew_leave(s->crew, owner);
+}
+
 /* ---- batches ---- */
 
 static bool is_request(Value v) {
@@ -176,6 +184,10 @@ void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link) {
 }
 
 void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {
+    hand_to_crew(p->server, peer_begin_message(p, message, version, link));
+}
+
+Flight *peer_begin_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {
     Flight *f = flight_take(p->server);
     RpcMessage m = *message;
     Error err = { 0 };
@@ -185,9 +197,9 @@ void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion ver
     if (ok) {
         m.method = value_str(value_from_object(name));
         f->bytes = heap_stats(f->q.heap).used;
-        hand_to_crew(p->server, take(f, p, &m, version, link));
-        return;
+        return take(f, p, &m, version, link);
     }
     send_error(link, message->id, RPC_INTERNAL, err.msg);
     flight_give(p->server, f);
+    return NULL;
 }

@@ -17,18 +17,19 @@ enum { READ_MAX = 192 << 20 };           /* memory of a message, as it was read 
 
 /* ---- handing it on ---- */
 
-/* Gives the message to the peer. Nobody wants to answer afterwards: it was no request. `version`: of the header; a stateless one that nobody knows
+/* Gives the message to the peer. What is returned is to be worked on, when all that was needed to read it is given back; NULL: nothing. Nobody wants
+ * to answer afterwards: it was no request. `version`: of the header; a stateless one that nobody knows
  * is refused by the peer, which has the list. */
-static void hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion version, const RpcMessage *m, Str text) {
+static Flight *hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion version, const RpcMessage *m, Str text) {
     McpPeer *peer = http_session_use(s);
     if (!peer) {
         http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "the session has ended: initialize a new one");
-        return;
+        return NULL;
     }
     HttpStream *t = http_stream_new(s, s->id[0] ? mcp_peer_version(peer) : MCP_2026_07_28, q, false);
-    if (m) mcp_peer_take_message(peer, m, version, &t->link);
-    else mcp_peer_take(peer, text, version, &t->link);
+    Flight *f = m ? peer_begin_message(peer, m, version, &t->link) : peer_begin(peer, text, version, &t->link);
     http_session_done(s);
+    server_drop_body(q);
     if (atomic_load(&t->link.holders) == 2 && !http_stream_answered(t)) {  /* ours and the list's */
         http_reply_empty(h, q, 202);
         http_stream_close(t);
@@ -36,6 +37,7 @@ static void hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion versio
         http_stream_begin(t);
     }
     mcp_link_release(&t->link);
+    return f;
 }
 
 /* ---- stateless ---- */
@@ -58,7 +60,7 @@ static bool check_meta(const ServerRequest *q, const RpcMessage *m, int *code, E
     return true;
 }
 
-static void post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
+static Flight *post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
     Error err = { 0 };
     int code = RPC_INVALID_REQUEST;
     bool ok = m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION;
@@ -66,59 +68,66 @@ static void post_stateless(Http *h, ServerRequest *q, const ServeWho *who, const
     ok = ok && check_meta(q, m, &code, &err) && (version == MCP_NONE || http_check_headers(h, q, m, &code, &err));
     if (!ok) {
         http_reply_error(h, q, 400, m->id, code, "%s", err.msg);
-        return;
+        return NULL;
     }
+    Flight *f = NULL;
     Str client = text_or_empty(value_member(value_member(value_member(m->params, "_meta"), META_CLIENT), "name"));
     HttpSession *s = http_session_stateless(h, who->id, str_sub(client, 0, 200), &err);
-    if (s) hand_on(h, s, q, version, m, STR(""));
+    if (s) f = hand_on(h, s, q, version, m, STR(""));
     else http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
     http_session_release(s);
+    return f;
 }
 
 /* ---- handshake ---- */
 
-static void post_initialize(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m) {
+static Flight *post_initialize(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m) {
     Error err = { 0 };
     HttpSession *s = http_session_new(h, who->id, &err);
     if (!s) {
         http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
-        return;
+        return NULL;
     }
-    hand_on(h, s, q, MCP_NONE, m, STR(""));
+    Flight *f = hand_on(h, s, q, MCP_NONE, m, STR(""));
     McpPeer *peer = http_session_use(s);
     bool failed = peer && mcp_peer_version(peer) == MCP_NONE;            /* initialize is answered at once */
     if (peer) http_session_done(s);
     if (failed) http_session_end(s);
     http_session_release(s);
+    return f;
 }
 
-static void post_in_session(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
+static Flight *post_in_session(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
     HttpSession *s = http_session_find(h, server_header(q, STR("Mcp-Session-Id")), who->id);
-    if (s) hand_on(h, s, q, version, NULL, server_body(q));
+    Flight *f = s ? hand_on(h, s, q, version, NULL, server_body(q)) : NULL;
+    if (s) http_session_release(s);
     else http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is no such session: initialize a new one");
-    http_session_release(s);
+    return f;
 }
 
 /* ---- a message without a session: what is it? ---- */
 
-static void post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
+static Flight *post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
     bool has_version = server_has_header(q, STR("MCP-Protocol-Version"));
     Str named = text_or_empty(value_member(value_member(m->params, "_meta"), META_VERSION));
-    if (mcp_stateless(version) || (has_version && version == MCP_NONE)) post_stateless(h, q, who, m, version);
-    else if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
+    if (mcp_stateless(version) || (has_version && version == MCP_NONE)) return post_stateless(h, q, who, m, version);
+    if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
         http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");
-    else if (m->kind == RPC_REQUEST && str_eq(m->method, STR("initialize"))) post_initialize(h, q, who, m);
+    else if (m->kind == RPC_REQUEST && str_eq(m->method, STR("initialize"))) return post_initialize(h, q, who, m);
     else http_reply_error(h, q, 400, m->id, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing: initialize first and send the one of its answer");
+    return NULL;
 }
 
-static void post_read(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
+static Flight *post_read(Http *h, ServerRequest *q, const ServeWho *who, McpVersion version) {
     Heap *heap = heap_new(READ_MAX);
     RpcMessage m;
     int code;
     Error err = { 0 };
-    if (rpc_read(heap, server_body(q), &m, &code, &err)) post_other(h, q, who, &m, version);
+    Flight *f = NULL;
+    if (rpc_read(heap, server_body(q), &m, &code, &err)) f = post_other(h, q, who, &m, version);
     else http_reply_error(h, q, 400, m.id, code, "%s", err.msg);
     heap_free(heap);
+    return f;
 }
 
 /* ---- public ---- */
@@ -132,6 +141,7 @@ static bool is_json(Str type) {
 void http_post(Http *h, ServerRequest *q, const ServeWho *who) {
     Str date = server_header(q, STR("MCP-Protocol-Version"));
     McpVersion version = mcp_version(date);
+    Flight *f = NULL;
     if (!is_json(server_header(q, STR("Content-Type")))) {
         http_reply_error(h, q, 415, VALUE_GONE, RPC_INVALID_REQUEST, "the body must be application/json");
     } else if (!http_accepts(q, STR("application/json")) || !http_accepts(q, STR("text/event-stream"))) {
@@ -141,8 +151,9 @@ void http_post(Http *h, ServerRequest *q, const ServeWho *who) {
     } else if (server_has_header(q, STR("Mcp-Session-Id")) && !mcp_stateless(version)) {
         if (date.n && version == MCP_NONE)
             http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names no version of this server");
-        else post_in_session(h, q, who, version);
+        else f = post_in_session(h, q, who, version);
     } else {
-        post_read(h, q, who, version);
+        f = post_read(h, q, who, version);
     }
+    if (f) peer_work_here(h->server, f);
 }

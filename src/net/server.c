@@ -1,7 +1,6 @@
 #include "net/server.h"
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -68,13 +67,6 @@ static void completed(void *ctx, struct MHD_Connection *connection, void **own, 
     server_request_completed(q, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 }
 
-static void work(void *arg) {
-    ServerRequest *q = arg;
-    q->server->config.handle(q->server->config.ctx, q);
-    server_request_drop_body(q);
-    server_release(q);
-}
-
 static bool is_stopping(Server *s) {
     pthread_mutex_lock(&s->lock);
     bool stopping = s->stopping;
@@ -86,7 +78,6 @@ static bool is_stopping(Server *s) {
  * connection's request: from then on, stopping finds it there. */
 static void hand_over(ServerRequest *q) {
     Server *s = q->server;
-    Error err = { 0 };
     pthread_mutex_lock(&q->lock);
     q->handed = q->suspended = true;
     s->mhd->MHD_suspend_connection(q->connection);
@@ -96,14 +87,12 @@ static void hand_over(ServerRequest *q) {
     q->conn->phase = CONN_WORKING;
     q->conn->deadline = INT64_MAX;
     q->conn->now = q;
-    bool half = q->conn->half, stopping = s->stopping, added = !stopping && pool_add(s->pool, work, q, &err);
+    bool half = q->conn->half, stopping = s->stopping;
+    if (!stopping) server_team_add(s, q);
     pthread_mutex_unlock(&s->lock);
-    if (added) {
-        if (half) server_request_left(q);
-        return;
-    }
-    if (stopping) server_cut(q);
-    else server_request_fail(q, 503, err.msg);
+    if (half && !stopping) server_request_left(q);
+    if (!stopping) return;
+    server_cut(q);
     server_release(q);
 }
 
@@ -203,12 +192,9 @@ static void set_defaults(ServerConfig *c) {
     if (!c->request_ms) c->request_ms = REQUEST_MS;
 }
 
-static bool start_polling(Server *s, Error *err) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);       /* signals stay with the threads that expect them */
+static bool start_daemon(Server *s, Error *err) {
     s->daemon = fault_hit() ? NULL : s->mhd->MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
         MHD_OPTION_LISTEN_SOCKET, s->listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)room_for(s->config.connections),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
@@ -218,7 +204,6 @@ static bool start_polling(Server *s, Error *err) {
         MHD_OPTION_NOTIFY_COMPLETED, completed, s,
         MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
         MHD_OPTION_END);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s->daemon || error_set(err, ERR_IO, "start the HTTP server: libmicrohttpd refused");
 }
 
@@ -230,7 +215,9 @@ void server_drop(Server *s) {
 }
 
 static void server_shut(Server *s) {
-    pool_free(s->pool);
+    server_team_stop(s);
+    if (s->daemon && !s->team.quiesced) s->mhd->MHD_quiesce_daemon(s->daemon);           /* else it closed the listener too */
+    if (s->daemon) s->mhd->MHD_stop_daemon(s->daemon);
     server_watch_stop(s);
     if (s->listener >= 0) close(s->listener);
     server_drop(s);
@@ -247,8 +234,7 @@ bool server_start(const ServerConfig *config, Server **out, Error *err) {
     set_defaults(&s->config);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->told, NULL);
-    s->pool = pool_new(s->config.threads);
-    if (!listen_at(s, err) || !server_watch_start(s, err) || !start_polling(s, err)) {
+    if (!listen_at(s, err) || !server_watch_start(s, err) || !start_daemon(s, err) || !server_team_start(s, err)) {
         server_shut(s);
         return false;
     }
@@ -294,15 +280,13 @@ void server_stop(Server *s, int64_t grace_ms) {
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
-    s->mhd->MHD_quiesce_daemon(s->daemon);
+    server_team_poke(s);
     shutdown(s->listener, SHUT_RDWR);                  /* who waits to be accepted learns that nobody is there; */
-                                                       /* closed last: the polling thread may still name it */
+                                                       /* closed last: whoever polls may still name it */
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
     while (under_way(s) && clock_mono_ns() < until) usleep(STOP_STEP_MS * 1000);
     cut_all(s);
-    pool_free(s->pool);                                /* with their peers gone, handlers end */
-    s->pool = NULL;
+    server_team_stop(s);                               /* with their peers gone, handlers end */
     cut_all(s);                                        /* those that were handed over meanwhile */
-    s->mhd->MHD_stop_daemon(s->daemon);
     server_shut(s);
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
-#include "base/pool.h"
+#include "base/vec.h"
 #include "net/microhttpd.h"
 #include "net/server.h"
 
@@ -51,15 +51,31 @@ struct ServerRequest {
     Buf out; size_t out_used;            /* of a stream: not sent yet */
     void (*on_gone)(void *ctx, ServerRequest *q); void *on_gone_ctx;
     ServerRequest *next_gone;            /* the server's list of those to be told of */
+    ServerRequest *next_ready;           /* of those to be handled; guarded by the server's lock */
 };
+
+/* server_threads.c's; the server's lock guards it. */
+typedef struct ServerTeam {
+    pthread_cond_t more, stand;          /* for the idle ones, and for the one that stands by */
+    VEC(pthread_t) threads;
+    size_t idle, working, processors;
+    ServerRequest *ready, **last;        /* whole, and held */
+    uint64_t polls, taken;               /* so many times was polled, so many requests were taken */
+    int long_ones;                       /* how many requests are taken as if they were long */
+    bool standing, asleep;               /* somebody stands by; asleep: it waits without ticks */
+    _Atomic bool polling;                /* somebody polls; only changed with the lock held */
+    _Atomic bool resumed;                /* a connection was, which the library would not notice before something else happens */
+    bool made, quiesced, over;
+    int epoll, poke;                     /* the library's; an eventfd: whoever polls is to look up */
+} ServerTeam;
 
 struct Server {
     const MicrohttpdLibrary *mhd;
     ServerConfig config;
     struct MHD_Daemon *daemon;
-    Pool *pool;
     int listener;
     uint16_t port;
+    ServerTeam team;
 
     int epoll, wake;                     /* of the watching thread */
     pthread_t watcher;
@@ -79,12 +95,17 @@ void server_drop(Server *s);             /* one hold less */
 /* server_request.c */
 ServerRequest *server_request_new(Server *s, ServerConn *c, struct MHD_Connection *connection, const char *method, const char *path);
 void server_request_body(ServerRequest *q, Str bytes);       /* counted and bounded */
-void server_request_drop_body(ServerRequest *q);
 bool server_request_queue(ServerRequest *q);                 /* the response, to the library; polling thread. False: close */
 void server_request_completed(ServerRequest *q, bool ok);    /* polling thread: the library is done with it */
 void server_request_left(ServerRequest *q);                  /* the peer has closed its side */
 const char *server_request_doubt(const ServerRequest *q);       /* what makes it one that others may read differently; NULL: nothing */
 void server_request_fail(ServerRequest *q, int status, const char *text);
+
+/* server_threads.c */
+bool server_team_start(Server *s, Error *err);               /* with the daemon there */
+void server_team_add(Server *s, ServerRequest *q);           /* to be handled; q is held. Polling thread, with the server's lock held */
+void server_team_poke(Server *s);                            /* whoever polls is to look up: a connection was resumed, or the server stops */
+void server_team_stop(Server *s);                            /* waits for all of them; what is ready is cut off */
 
 /* server_watch.c */
 bool server_watch_start(Server *s, Error *err);

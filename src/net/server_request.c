@@ -66,14 +66,14 @@ ServerRequest *server_request_new(Server *s, ServerConn *c, struct MHD_Connectio
     return q;
 }
 
-void server_request_drop_body(ServerRequest *q) {
+void server_drop_body(ServerRequest *q) {
     atomic_fetch_sub(&q->server->body_bytes, q->body.n);
     buf_clear(&q->body);
 }
 
 static void request_free(ServerRequest *q) {
     if (q->response) q->server->mhd->MHD_destroy_response(q->response);
-    server_request_drop_body(q);
+    server_drop_body(q);
     buf_clear(&q->out);
     pthread_mutex_destroy(&q->lock);
     free(q->headers);
@@ -162,7 +162,7 @@ void server_request_body(ServerRequest *q, Str bytes) {
         return;
     }
     atomic_fetch_sub(&s->body_bytes, bytes.n);
-    server_request_drop_body(q);
+    server_drop_body(q);
     q->refused_big = true;
     if (q->body_seen > s->config.body_max) server_request_fail(q, 413, "the body is too large");
     else server_request_fail(q, 503, "the server is busy: send the request again later");
@@ -175,6 +175,7 @@ static void wake_up(ServerRequest *q) {
     if (!q->suspended) return;
     q->suspended = false;
     q->server->mhd->MHD_resume_connection(q->connection);
+    server_team_poke(q->server);
 }
 
 static void add_headers(ServerRequest *q, struct MHD_Response *r, const ServerHeader *headers, size_t n) {
