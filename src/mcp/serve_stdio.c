@@ -2,7 +2,7 @@
  *
  * The main thread reads a request and works on it at once, without waking anybody: that is the quickest way for one call after another. But
  * nobody reads meanwhile, and somebody must: to take a cancellation, to start what was sent behind it. So a second thread looks on. When
- * the main one has been at the same request for a tick or two, it takes over the reading and gives all that takes long to the crew; when the
+ * the main one has been at the same request for a few ticks, it takes over the reading and gives all that takes long to the crew; when the
  * main one is done, it gets the reading back. Answers are gathered while whole messages lie waiting, and written together. */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "mcp/peer.h"
 #include "mcp/serve_output.h"
 
-enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, READ_SIZE = 64 << 10, GRACE_MS = 10000 };
+enum { TICK_NS = 4000000, LONG_TICKS = 4, ASLEEP_AFTER = 25, READ_SIZE = 64 << 10, GRACE_MS = 10000 };
 
 typedef struct Stdio {
     McpLink link;                        /* of everything that is said */
@@ -129,7 +129,7 @@ static void take_over(Stdio *io) {
 
 static void *watch(void *arg) {
     Stdio *io = arg;
-    int quiet = 0;
+    int quiet = 0, same = 0;                                 /* fewer than LONG_TICKS may be a busy machine, or a slow disk */
     pthread_mutex_lock(&io->lock);
     while (!io->over) {
         uint64_t seen = io->works;
@@ -139,7 +139,8 @@ static void *watch(void *arg) {
         else tick(io);
         io->asleep = false;
         quiet = io->busy || seen != io->works ? 0 : quiet + 1;
-        if (was_busy && io->busy && seen == io->works && !io->ended && !io->over) take_over(io);
+        same = was_busy && io->busy && seen == io->works ? same + 1 : 0;
+        if (same >= LONG_TICKS && !io->ended && !io->over) take_over(io), same = 0;
     }
     pthread_mutex_unlock(&io->lock);
     return NULL;
