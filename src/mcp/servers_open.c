@@ -169,7 +169,7 @@ static ServerLink *drop_dead(Server *s) {
 }
 
 static bool approved(Server *s, Error *err) {
-    return s->approved || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
+    return servers_approved(s) || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
                                     STR_ARG(s->def->name), STR_ARG(s->def->name));
 }
 
@@ -198,6 +198,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
         Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
         pthread_mutex_lock(&s->lock);
         if (words && value_is_string(*words) && !str_eq(s->instructions, str_sub(value_str(*words), 0, 16384))) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        servers_refresh(s);                               /* so that nothing of it is written over */
         servers_apply(s, tools);
         s->listed = true;
         servers_save(s);

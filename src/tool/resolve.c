@@ -1,4 +1,5 @@
 /* Step 1: which tool is meant. */
+#include <stdlib.h>
 #include "tool/pipe.h"
 
 enum { SCOPES_MAX = 32, CONDITION_MS = 5000 };
@@ -74,11 +75,28 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
+/* A held tool is asked about: a person may have approved it meanwhile. */
+static const ToolEntry *find(Registry *r, Str name, const Str *scopes, size_t n) {
+    const ToolEntry *e = registry_find(r, name, scopes, n);
+    if (!e || !e->held || !e->recheck) return e;
+    e->recheck(e->data);
+    return registry_find(r, name, scopes, n);
+}
+
+static size_t list(Registry *r, const Str *scopes, size_t n, const ToolEntry ***out) {
+    size_t found = registry_list(r, scopes, n, out), held = 0;
+    for (size_t i = 0; i < found; i++)
+        if ((*out)[i]->held && (*out)[i]->recheck) held++, (*out)[i]->recheck((*out)[i]->data);
+    if (!held) return found;
+    free(*out);
+    return registry_list(r, scopes, n, out);
+}
+
 bool pipe_resolve(Pipe *p) {
     Str scopes[SCOPES_MAX];
     const Call *call = p->f.call;
     size_t n = scopes_of(p->f.run, call, scopes);
-    const ToolEntry *e = registry_find(p->f.runtime->registry, call->name, scopes, n);
+    const ToolEntry *e = find(p->f.runtime->registry, call->name, scopes, n);
     if (!e || !offered(p->f.run, call, e)) return refuse_unknown(p, scopes, n);
     bool active = true;
     Error err = { 0 };
@@ -117,7 +135,7 @@ static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) 
 
 size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
     Str scopes[SCOPES_MAX];
-    size_t n = registry_list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
+    size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
         PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
