@@ -16,22 +16,18 @@ static Str provider_name(const ToolDef *def) {
     return def->name;
 }
 
-/* An agent with a list of servers has only their tools; one that may not spawn starts nothing in the background. What one agent may
- * not, nobody below it may. */
-bool frame_bars(const Frame *f, const ToolDef *def) {
-    bool spawns = def->kind == TOOL_DELEGATE && str_eq(def->name, STR("delegate_async"));
-    if (def->kind != TOOL_MCP && !spawns) return false;
-    for (const Frame *at = f; at; at = at->up) {
-        if (!at->def) continue;
-        if (spawns ? at->def->from_space && !at->def->can_spawn : at->def->has_mcp && !is_one_of(at->def->mcp.at, at->def->mcp.n, def->server)) return true;
-    }
-    return false;
+/* One that may not spawn starts nothing in the background, and nobody below it does. */
+bool frame_spawns(const Frame *f) {
+    for (const Frame *at = f; at; at = at->up)
+        if (at->def && at->def->from_space && !at->def->can_spawn) return false;
+    return true;
 }
 
 static bool offered(const Frame *f, const ToolDef *def) {
-    if (is_one_of(f->blocked, f->n_blocked, def->name) || frame_bars(f, def)) return false;
+    if (is_one_of(f->blocked, f->n_blocked, def->name)) return false;
     if (def->kind != TOOL_DELEGATE) return true;
     bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
+    if (start && !frame_spawns(f)) return false;
     if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;
     if (async && !start && !task_any(f->s->run)) return false;       /* nothing to ask about yet */
     return delegate_allowed(f, STR(""), NULL);

@@ -15,6 +15,19 @@ static Str *names_below(Frame *f, const Str *above, size_t n, const Str *own, si
     return list;
 }
 
+/* What one agent may not, nobody below it may. */
+static void narrow_servers(Frame *f, const Str *names, size_t n) {
+    Str *list = ARENA_ARRAY(&f->arena, Str, n + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool fits = !f->servers;
+        for (size_t k = 0; !fits && k < f->n_servers; k++) fits = str_eq(f->servers[k], names[i]);
+        if (fits) list[kept++] = arena_str(&f->arena, names[i]);
+    }
+    f->servers = list;
+    f->n_servers = kept;
+}
+
 Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err) {
     Frame *f = mem_zero(1, sizeof *f);
     atomic_init(&f->refs, 1);
@@ -35,6 +48,9 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
     f->lane = up ? up->lane : NULL;
     f->tools = up ? up->tools : NULL;
     f->n_tools = up ? up->n_tools : 0;
+    f->servers = up ? up->servers : NULL;
+    f->n_servers = up ? up->n_servers : 0;
+    if (def && def->has_mcp) narrow_servers(f, def->mcp.at, def->mcp.n);
     sem_init(&f->children, 0, (unsigned)runtime_limits(s->agents->rt)->delegation.max_concurrent);
     pthread_mutex_lock(&s->lock);
     VEC_PUSH(&s->frames, f);
@@ -88,6 +104,8 @@ void frame_call(const Frame *f, Call *out) {
     out->n_agents = f->n_agents;
     out->tools = f->tools;
     out->n_tools = f->n_tools;
+    out->servers = f->servers;
+    out->n_servers = f->n_servers;
     out->hooks = f->hooks;
     out->n_hooks = f->n_hooks;
     out->lane = f->lane;
@@ -109,6 +127,7 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
     }
     if (f == s->top) return f;
     f->depth = call->depth;
+    if (call->servers) narrow_servers(f, call->servers, call->n_servers);
     f->blocked = names_below(f, NULL, 0, call->removed, call->n_removed, &f->n_blocked);
     f->hooks = names_below(f, NULL, 0, call->hooks, call->n_hooks, &f->n_hooks);
     f->tools = call->tools ? names_below(f, NULL, 0, call->tools, call->n_tools, &f->n_tools) : NULL;

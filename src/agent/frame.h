@@ -55,6 +55,7 @@ struct Frame {
     int depth;
     Str *agents; size_t n_agents;        /* the agents around and this one, outermost first */
     Str *tools; size_t n_tools;          /* what it may use of the run's; NULL: all */
+    Str *servers; size_t n_servers;      /* MCP servers that it and everyone above may use; NULL: all */
     Str *blocked; size_t n_blocked;      /* blocked_tools of everyone from the top down to here */
     Str *hooks; size_t n_hooks;          /* added by name */
     struct RunLane *lane;                /* of its calls */
@@ -86,7 +87,7 @@ bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
-bool frame_bars(const Frame *f, const ToolDef *def);         /* catalog.c: by mcp: and canSpawn, here or above */
+bool frame_spawns(const Frame *f);                           /* catalog.c: by canSpawn, here and above */
 /* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
  * `again`: then it is for what that process may have begun and this one goes on with. */
 Str frame_fresh_id(Session *s, Str wanted, bool again);

@@ -112,19 +112,15 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     return ok;
 }
 
-/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it.
- * The caller frees the list; its names are borrowed. */
-static Str *taken_away(Frame *f, const Completion *c, size_t *n) {
-    const ToolEntry **all;
-    size_t n_all = registry_list(runtime_registry(f->s->agents->rt), f->agents, f->n_agents, &all);
+/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it: names,
+ * which hold for tools that come later too. The caller frees the list; its names are borrowed. */
+static Str *taken_away(const Frame *f, const Completion *c, size_t *n) {
     const List *by_hook = c ? c->removed : NULL;
-    Str *out = mem_zero(f->n_blocked + (by_hook ? by_hook->n : 0) + n_all + 1, sizeof *out);
+    Str *out = mem_zero(f->n_blocked + (by_hook ? by_hook->n : 0) + 1, sizeof *out);
     *n = 0;
     for (size_t i = 0; i < f->n_blocked; i++) out[(*n)++] = f->blocked[i];
     for (uint32_t i = 0; by_hook && i < by_hook->n; i++) out[(*n)++] = value_str(by_hook->at[i]);
-    for (size_t i = 0; i < n_all; i++)
-        if (frame_bars(f, &all[i]->def)) out[(*n)++] = all[i]->def.name;
-    free(all);
+    if (!frame_spawns(f)) out[(*n)++] = STR("delegate_async");
     return out;
 }
 

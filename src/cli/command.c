@@ -164,6 +164,19 @@ const Command command_table[] = {
         .run = command_mcp_list,
     },
     {
+        .name = "mcp logout", .operands = "SERVER|URL", .min = 1, .max = 1,
+        .summary = "forget the token of an MCP server",
+        .about = "Revokes the token that is kept for the SERVER of the project, or for the URL,\n"
+                 "where its authorization server offers that, and forgets it here in any case;\n"
+                 "says when it was not revoked. Starts no server. The next program that needs a\n"
+                 "token has to get a new one.",
+        .example = "harness mcp logout wiki\n"
+                   "harness mcp logout https://mcp.example/mcp",
+        .json = "{server, forgotten, revoked, reason}; forgotten is false when none was kept,\n"
+                "reason says why it was not revoked.",
+        .flags = command_flags_mcp_logout, .run = command_mcp_logout,
+    },
+    {
         .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
         .summary = "send one request to an MCP server",
         .about = "Prints the result as it came, to look into a server: resources/list,\n"

@@ -48,6 +48,7 @@ int command_inspect(Cli *cli);
 int command_json_check(Cli *cli);
 int command_mcp_add(Cli *cli);
 int command_mcp_approve(Cli *cli);
+int command_mcp_logout(Cli *cli);
 int command_mcp_call(Cli *cli);
 int command_mcp_list(Cli *cli);
 int command_mcp_request(Cli *cli);

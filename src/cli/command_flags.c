@@ -111,6 +111,11 @@ const Flag command_flags_mcp_tools[] = {
     { 0 },
 };
 
+const Flag command_flags_mcp_logout[] = {
+    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how its token was got, as in harness.md" },
+    { 0 },
+};
+
 const Flag command_flags_mcp_serve[] = {
     { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
     { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },

@@ -92,8 +92,19 @@ static void replace_token(OAuth *a, OAuthToken *fresh) {
 }
 
 static bool commit(OAuth *a, OAuthToken *fresh, Error *err) {
+    OAuthToken seen = { 0 };
     replace_token(a, fresh);
-    return oauth_shelf_save(a, &a->token, err);
+    bool ok = oauth_shelf_save(a, &a->token, err) && oauth_shelf_look(a, &a->shelved, &seen, err);       /* a shelf may keep nothing */
+    oauth_token_clear(&seen);
+    return ok;
+}
+
+/* Somebody has signed out in another program: what is known here is to be good no longer. */
+static bool was_forgotten(OAuth *a, bool *out, Error *err) {
+    OAuthToken seen = { 0 };
+    bool there = true, ok = !a->shelved || oauth_shelf_look(a, &there, &seen, err);
+    oauth_token_clear(&seen);
+    return *out = !there, ok;
 }
 
 static void drop_access(OAuth *a) {                        /* who gave it, to whom and for what stays known */
@@ -108,6 +119,9 @@ static void drop_access(OAuth *a) {                        /* who gave it, to wh
 static bool refresh(OAuth *a, const OAuthFetch *f, bool *done, Error *err) {
     OAuthToken fresh = { 0 };
     bool gone = false;
+    *done = false;
+    if (!was_forgotten(a, &gone, err)) return false;
+    if (gone) return drop_access(a), true;
     *done = oauth_token_refresh(a, f, &a->token, &fresh, &gone, err);
     if (*done) return commit(a, &fresh, err);
     oauth_token_clear(&fresh);
@@ -124,7 +138,7 @@ static bool load(OAuth *a, Error *err) {
     a->loaded = true;
     a->dpop = dpop;
     pthread_mutex_unlock(&a->lock);
-    if (kept.issuer) replace_token(a, &kept);
+    if (kept.issuer) a->shelved = true, replace_token(a, &kept);
     else oauth_token_clear(&kept);
     return true;
 }
@@ -238,6 +252,34 @@ static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challeng
     if (ok) return commit(a, &fresh, err);
     oauth_token_clear(&fresh);
     return false;
+}
+
+/* The shelf's, whatever is known here: it may not have been loaded, or not fit the settings. */
+static bool forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err) {
+    OAuthToken kept = { 0 };
+    bool ok = oauth_shelf_look(a, &out->kept, &kept, err);
+    if (ok && out->kept) {
+        OAuthFetch f = new_fetch(a, cancel);
+        out->revoked = oauth_revoke(a, &f, &kept, &out->why);
+        heap_free(f.heap);
+        ok = oauth_shelf_forget(a, &kept, err);
+    }
+    oauth_token_clear(&kept);
+    drop_access(a);
+    return ok;
+}
+
+bool oauth_forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err) {
+    *out = (OAuthForgotten){ 0 };
+    pthread_mutex_lock(&a->lock);
+    bool ok = wait_idle(a, cancel, err);
+    if (ok) {
+        start_work(a);
+        ok = forget(a, cancel, out, err);
+        end_work(a);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return ok;
 }
 
 /* Is there any hope that another token helps? The lock is held. */

@@ -52,6 +52,10 @@ bool oauth_headers(OAuth *a, OAuthTry *attempt, Str method, Str url, Cancel *can
 /* The server has answered 401 or 403. True: send the request again, with headers asked for anew. False: no token can be had, *err says what to
  * do. A server that refuses every token is given up. Any thread; one at a time does the work, others wait for it. */
 bool oauth_refused(OAuth *a, OAuthTry *attempt, int status, Str www_authenticate, Str dpop_nonce, Cancel *cancel, Error *err);
+/* Signs out: the token that is kept is revoked at its authorization server where that can be done (RFC 7009), and forgotten here, with the client
+ * that was registered for it, whatever the server says. False: it could not be forgotten. */
+typedef struct OAuthForgotten { bool kept, revoked; Error why; } OAuthForgotten;   /* kept: there was one; why: it was not revoked */
+bool oauth_forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err);
 /* The extension of the protocol that the settings use, for the client's capabilities; NULL: none. */
 const char *oauth_extension(const OAuth *a);
 /* The server has answered otherwise and sent a DPoP-Nonce: the next proof has to hold it. Empty is fine. */

@@ -108,10 +108,20 @@ bool oauth_token_by_enterprise(OAuth *a, const OAuthFetch *f, const OAuthSite *s
 /* oauth_authorize.c: registers where needed, sends the person, takes the code. */
 bool oauth_authorize(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuthClient *client, Str scope, Arena *arena, OAuthToken *out, Error *err);
 
+/* Sends a form, with the client shown in the way it has to be. */
+bool oauth_token_post(OAuth *a, const OAuthFetch *f, Str endpoint, Str issuer, const OAuthClient *client, Buf *form, bool dpop, OAuthAnswer *out, Error *err);
+/* What the answer to it says, without secrets of the form: "ENDPOINT gave no token (400, …)". Always false. */
+bool oauth_token_refused(Str endpoint, const char *did, const OAuthAnswer *answer, Str form, Str client_secret, Error *err);
+/* oauth_revoke.c: RFC 7009, the refresh token and then the access token. */
+bool oauth_revoke(OAuth *a, const OAuthFetch *f, const OAuthToken *t, Error *err);
+
 /* oauth_shelf.c: what outlives the program. A note that cannot be read is none. */
 bool oauth_shelf_load(OAuth *a, OAuthToken *out, JwtKey **dpop, Error *err);
 bool oauth_shelf_save(OAuth *a, const OAuthToken *t, Error *err);
 bool oauth_shelf_client(OAuth *a, Str issuer, Arena *arena, OAuthClient *out, Error *err);
+/* What is there, whether or not the settings are still the same and it can be read: to be forgotten. */
+bool oauth_shelf_look(OAuth *a, bool *there, OAuthToken *out, Error *err);
+bool oauth_shelf_forget(OAuth *a, const OAuthToken *t, Error *err);        /* and the client of its issuer */
 /* c NULL: forget it. */
 bool oauth_shelf_save_client(OAuth *a, Str issuer, const OAuthClient *c, Error *err);
 
@@ -123,7 +133,7 @@ struct OAuth {
     Arena arena;                         /* of the settings */
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    bool busy, loaded;
+    bool busy, loaded, shelved;          /* shelved: the token is on the shelf, or was: another program may have signed out */
     uint64_t generation;                 /* of the token; counts up */
     OAuthToken token;
     JwtKey *key, *dpop;                  /* of the client; of the proofs */

@@ -6,15 +6,22 @@
 
 enum { NOTE_MAX = 512 << 10 };
 
-static bool read_note(OAuth *a, const char *kind, Str name, Heap *heap, Value *out, Error *err) {
-    *out = VALUE_GONE;
+static bool read_text(OAuth *a, const char *kind, Str name, Buf *out, Error *err) {
     if (!a->config.shelf.get) return true;
-    Buf key = { 0 }, text = { 0 };
+    Buf key = { 0 };
     buf_add_fmt(&key, "oauth:%s:" STR_FMT, kind, STR_ARG(name));
-    bool ok = a->config.shelf.get(a->config.shelf.ctx, buf_str(&key), &text, err);
+    bool ok = a->config.shelf.get(a->config.shelf.ctx, buf_str(&key), out, err);
+    buf_clear(&key);
+    return ok;
+}
+
+static bool read_note(OAuth *a, const char *kind, Str name, bool *there, Heap *heap, Value *out, Error *err) {
+    *out = VALUE_GONE;
+    Buf text = { 0 };
+    bool ok = read_text(a, kind, name, &text, err);
     Value json;
     if (ok && text.n && text.n <= NOTE_MAX && json_read(heap, buf_str(&text), NULL, &json, NULL) && value_is_dict(json)) *out = json;
-    buf_clear(&key);
+    if (there) *there = ok && text.n > 0;
     buf_clear(&text);
     return ok;
 }
@@ -45,22 +52,39 @@ static bool fits_settings(const OAuth *a, Value note) {    /* they may have chan
            && (!s->client_id.n || str_eq(s->client_id, oauth_json_text(note, "client_id")));
 }
 
+static void take_texts(OAuth *a, Value note, OAuthToken *out) {
+#define X(member) out->member = oauth_json_text(note, #member).n ? str_dup(oauth_json_text(note, #member)) : NULL;
+    TOKEN_TEXTS(X)
+#undef X
+    oauth_secret(a, str_from(out->access));
+    oauth_secret(a, str_from(out->refresh));
+    oauth_secret(a, str_from(out->client_secret));
+}
+
+bool oauth_shelf_look(OAuth *a, bool *there, OAuthToken *out, Error *err) {
+    Heap *heap = heap_new(8 << 20);
+    Value note;
+    bool ok = read_note(a, "token", a->config.server, there, heap, &note, err);
+    if (ok && !value_is_gone(note)) take_texts(a, note, out);
+    heap_free(heap);
+    return ok;
+}
+
+bool oauth_shelf_forget(OAuth *a, const OAuthToken *t, Error *err) {
+    return write_note(a, "token", a->config.server, STR(""), err) && (!t->issuer || oauth_shelf_save_client(a, str_from(t->issuer), NULL, err));
+}
+
 bool oauth_shelf_load(OAuth *a, OAuthToken *out, JwtKey **dpop, Error *err) {
     Heap *heap = heap_new(8 << 20);
     Value note;
-    bool ok = read_note(a, "token", a->config.server, heap, &note, err);
+    bool ok = read_note(a, "token", a->config.server, NULL, heap, &note, err);
     if (ok && !value_is_gone(note) && fits_settings(a, note)) {
-#define X(member) out->member = oauth_json_text(note, #member).n ? str_dup(oauth_json_text(note, #member)) : NULL;
-        TOKEN_TEXTS(X)
-#undef X
+        take_texts(a, note, out);
         const Value *expires = dict_find_str(value_dict(note), STR("expires"));
         out->expires_ns = expires && value_is_small(*expires) && value_small(*expires) < INT64_MAX / 1000000000 ? value_small(*expires) * 1000000000 : 0;
         out->dpop = oauth_json_flag(note, "dpop");
         if (oauth_json_text(note, "dpop_key").n) *dpop = jwt_key_read(oauth_json_text(note, "dpop_key"), NULL);
         if (out->dpop && !*dpop) oauth_token_clear(out);   /* bound to a key that is gone */
-        oauth_secret(a, str_from(out->access));
-        oauth_secret(a, str_from(out->refresh));
-        oauth_secret(a, str_from(out->client_secret));
     }
     heap_free(heap);
     return ok;
@@ -90,7 +114,7 @@ bool oauth_shelf_client(OAuth *a, Str issuer, Arena *arena, OAuthClient *out, Er
     if (a->registered.id.n && str_eq(a->registrar, issuer)) return *out = a->registered, true;
     Heap *heap = heap_new(8 << 20);
     Value note;
-    bool ok = read_note(a, "client", issuer, heap, &note, err);
+    bool ok = read_note(a, "client", issuer, NULL, heap, &note, err);
     if (ok && !value_is_gone(note)) {
         const Value *port = dict_find_str(value_dict(note), STR("port"));
         out->id = arena_str(arena, oauth_json_text(note, "id"));

@@ -8,6 +8,7 @@
 #include "base/random.h"
 
 enum { ASSERTION_SECONDS = 120, LIFE_SECONDS_MAX = 10 * 365 * 24 * 3600, SHOWN_MAX = 8 };
+#define GAVE_NONE "gave no token"
 
 static char *keep(Str s) { return s.n ? str_dup(s) : NULL; }
 
@@ -68,7 +69,7 @@ static bool add_client(OAuth *a, const OAuthClient *client, Str issuer, Buf *for
 
 /* What the server says must not show what we said: a text that repeats a secret, or its beginning, is left out. */
 static bool repeats(Str text, Str form, Str client_secret) {
-    static const char *const secrets[] = { "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token" };
+    static const char *const secrets[] = { "token", "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token" };
     Arena arena = { 0 };
     Str value = client_secret;
     bool found = value.n && str_find(text, str_sub(value, 0, SHOWN_MAX)) >= 0;
@@ -78,12 +79,12 @@ static bool repeats(Str text, Str form, Str client_secret) {
     return found;
 }
 
-static bool refused(Str endpoint, const OAuthAnswer *answer, Str form, Str client_secret, Error *err) {
+bool oauth_token_refused(Str endpoint, const char *did, const OAuthAnswer *answer, Str form, Str client_secret, Error *err) {
     char where[TARGET_QUOTE_SIZE], what[TARGET_QUOTE_SIZE], why[TARGET_QUOTE_SIZE];
     Str problem = oauth_json_text(answer->json, "error"), text = oauth_json_text(answer->json, "error_description");
     if (repeats(problem, form, client_secret)) problem = STR("");
     if (repeats(text, form, client_secret)) text = STR("");
-    return error_set(err, problem.n ? ERR_POLICY : ERR_PROTOCOL, "%s gave no token (%d%s%s%s%s)", target_quote(endpoint, where), answer->status,
+    return error_set(err, problem.n ? ERR_POLICY : ERR_PROTOCOL, "%s %s (%d%s%s%s%s)", target_quote(endpoint, where), did, answer->status,
                      problem.n ? ", " : "", target_quote(problem, what), text.n ? ": " : "", target_quote(text, why));
 }
 
@@ -105,6 +106,13 @@ static bool send_form(OAuth *a, const OAuthFetch *f, Str endpoint, Str form, Str
         }
         if (round || !dpop || !out->dpop_nonce.n || !str_eq(oauth_json_text(out->json, "error"), STR("use_dpop_nonce"))) return true;
     }
+}
+
+bool oauth_token_post(OAuth *a, const OAuthFetch *f, Str endpoint, Str issuer, const OAuthClient *client, Buf *form, bool dpop, OAuthAnswer *out, Error *err) {
+    Buf basic = { 0 };
+    bool ok = add_client(a, client, issuer, form, &basic, err) && send_form(a, f, endpoint, buf_str(form), buf_str(&basic), dpop, out, err);
+    buf_clear(&basic);
+    return ok;
 }
 
 static int64_t life_seconds(Value json) {                  /* 0: not told */
@@ -158,18 +166,14 @@ static void remember(const OAuthSite *site, const OAuthClient *client, Str scope
 static bool ask(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Buf *form, bool dpop, OAuthToken *out, bool *gone, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     if (!site->token_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no token_endpoint", target_quote(site->issuer, shown));
-    Buf basic = { 0 };
     OAuthAnswer answer;
     oauth_form_add(form, "resource", site->resource);
-    bool ok = add_client(a, client, site->issuer, form, &basic, err)
-              && send_form(a, f, site->token_endpoint, buf_str(form), buf_str(&basic), dpop, &answer, err);
+    bool ok = oauth_token_post(a, f, site->token_endpoint, site->issuer, client, form, dpop, &answer, err);
     if (ok && (answer.status != 200 || value_is_gone(answer.json))) {
         *gone = answer.status == 400 || answer.status == 401;
-        ok = refused(site->token_endpoint, &answer, buf_str(form), client->secret, err);
+        ok = oauth_token_refused(site->token_endpoint, GAVE_NONE, &answer, buf_str(form), client->secret, err);
     }
-    ok = ok && read_token(a, site->token_endpoint, answer.json, dpop, out, err);
-    buf_clear(&basic);
-    return ok;
+    return ok && read_token(a, site->token_endpoint, answer.json, dpop, out, err);
 }
 
 bool oauth_token_request(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Buf *form, Str scope, OAuthToken *out,
@@ -263,7 +267,7 @@ static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str s
     oauth_form_add(&form, "client_id", s->idp_client_id);
     oauth_form_add(&form, "client_secret", s->idp_client_secret);
     bool ok = oauth_fetch_post(f, endpoint, STR("application/x-www-form-urlencoded"), buf_str(&form), NULL, 0, &answer, err);
-    if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = refused(endpoint, &answer, buf_str(&form), STR(""), err);
+    if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = oauth_token_refused(endpoint, GAVE_NONE, &answer, buf_str(&form), STR(""), err);
     if (ok) *grant = arena_str(arena, oauth_json_text(answer.json, "access_token"));
     if (ok && (!is_sendable(*grant) || !str_eq(oauth_json_text(answer.json, "issued_token_type"), STR("urn:ietf:params:oauth:token-type:id-jag"))))
         ok = error_set(err, ERR_PROTOCOL, "the identity provider answered without an id-jag token");

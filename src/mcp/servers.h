@@ -44,5 +44,8 @@ typedef struct McpServerFacts {
 size_t mcp_servers_count(const McpServers *m);
 McpServerFacts mcp_servers_facts(McpServers *m, size_t i);
 
+/* Signs out of a server: oauth_forget. Starts nothing. ERR_VALIDATION: there is none of that name, or it is a program. */
+bool mcp_servers_logout(McpServers *m, Str server, Cancel *cancel, OAuthForgotten *out, Error *err);
+
 /* Approves a server's entry (of a .mcp.json) and what changed in its tools; appends what that was to `shown`, as differences. */
 bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err);

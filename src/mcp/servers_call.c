@@ -51,21 +51,24 @@ static bool take_result(ToolCallFrame *f, Value result, Error *err) {
 
 /* ---- the request ---- */
 
-static bool may_call(const ServerTool *t, Error *err) {
+static bool may_call(const ServerTool *t, const ToolDef *def, bool *task, Error *err) {
     Server *s = t->server;
     pthread_mutex_lock(&s->lock);
-    bool there = t->pin.n && !t->gone, held = t->changed.n > 0;
+    bool there = t->pin.n && !t->gone && !t->dropped, held = t->changed.n > 0, now = servers_is_now(t, def);
+    *task = t->task;
     pthread_mutex_unlock(&s->lock);
     if (!there) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " has no tool \"" STR_FMT "\"", STR_ARG(s->def->name), STR_ARG(t->name));
     if (held) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " changed since it was approved: see harness mcp approve",
                                STR_ARG(t->name), STR_ARG(s->def->name));
+    if (!now) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " was approved anew meanwhile: call it again", STR_ARG(t->name),
+                               STR_ARG(s->def->name));
     return true;
 }
 
-static bool make_params(ToolCallFrame *f, const ServerTool *t, McpClient *client, Value *out, Error *err) {
+static bool make_params(ToolCallFrame *f, Str tool, bool as_task, McpClient *client, Value *out, Error *err) {
     Dict *d = dict_new(f->heap, 3, err), *task;
-    if (!d || !dict_put_text(f->heap, d, "name", t->name, err) || !dict_put_str(f->heap, d, STR("arguments"), f->args, err)) return false;
-    if (t->task && mcp_client_version(client) == MCP_2025_11_25
+    if (!d || !dict_put_text(f->heap, d, "name", tool, err) || !dict_put_str(f->heap, d, STR("arguments"), f->args, err)) return false;
+    if (as_task && mcp_client_version(client) == MCP_2025_11_25
         && (!(task = dict_new(f->heap, 1, err)) || !dict_put_str(f->heap, task, STR("ttl"), value_from_small(TASK_TTL_MS), err)
             || !dict_put_str(f->heap, d, STR("task"), value_from_object(task), err))) return false;
     return *out = value_from_object(d), true;
@@ -79,10 +82,10 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     ServerCall call = { s, f };
     ServerLink *l;
     Value params;
-    bool sent = false;
+    bool sent = false, task;
     *again = false;
     if (!servers_take(s, f->cancel, &l, err)) return false;
-    bool ok = may_call(t, err) && make_params(f, t, l->client, &params, err);
+    bool ok = may_call(t, &f->entry->def, &task, err) && make_params(f, t->name, task, l->client, &params, err);
     bool asked = ok;
     ok = ok && mcp_client_request(l->client, STR("tools/call"), params, &call, f->cancel, f->heap, result, &sent, err);
     bool lost = asked && !ok && err->kind == ERR_IO;

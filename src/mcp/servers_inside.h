@@ -15,6 +15,9 @@
 
 typedef struct Server Server;
 
+/* A definition that another one took the place of: calls under way may still look at it. As many as a person has approved. */
+typedef struct OldDefinition { Heap *heap; Schema *input, *output; } OldDefinition;
+
 /* One tool of a server. Made once, lives as long as the servers: the registry points at it. */
 typedef struct ServerTool {
     Server *server;
@@ -24,7 +27,8 @@ typedef struct ServerTool {
     bool dropped;                        /* its definition cannot be used, or its name is taken */
     Heap *heap;                          /* of its definition, frozen; NULL: a face, or not seen yet */
     Schema *input, *output;
-    /* Guarded by the server's lock. */
+    VEC(OldDefinition) old;
+    /* Guarded by the server's lock, like the definition once there may be another. */
     Str pin;                             /* the definition as text, as it was approved; empty: not seen yet */
     Str changed;                         /* the definition as it is now, when it differs: held; empty: it does not. By servers_set_changed */
     bool gone;                           /* the server does not have it any more */
@@ -54,6 +58,7 @@ struct Server {
     Error why;                           /* of the last failure */
     VEC(ServerTool *) tools;
     Str instructions;
+    uint8_t noted[32];                   /* digest of the note of its tools as last read or written; zeros: not yet */
     atomic_bool stale;                   /* the server says that its list has changed */
     atomic_int told;                     /* log messages of the server that were written */
 };
@@ -80,7 +85,10 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err);      /*
 
 /* servers_pin.c */
 bool servers_hash(Server *s, Error *err);
+bool servers_approved(Server *s);                             /* under the lock: may it be started? What was approved meanwhile counts */
 bool servers_load(Server *s, Error *err);                     /* approval, and the tools as pinned: registered */
+/* Under the lock: what other programs have pinned or approved meanwhile holds here too. Failing is a warning, and changes nothing. */
+void servers_refresh(Server *s);
 void servers_save(Server *s);                                 /* under the lock; failing is a warning */
 
 /* servers_tool.c, all under the lock */
@@ -89,6 +97,8 @@ ServerTool *servers_tool(Server *s, Str name);                /* NULL: none */
 ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone);   /* NULL: it cannot be had (told in the log) */
 bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err);      /* s NULL: not configured */
 void servers_set_changed(ServerTool *t, Str text);            /* empty: it is what it was */
+void servers_repin(Server *s, ServerTool *t, Str text);       /* that is approved from now on */
+bool servers_is_now(const ServerTool *t, const ToolDef *def); /* is this its definition still? */
 void servers_tool_free(ServerTool *t);
 void servers_tool_text(Value tool, Buf *out);                 /* what is pinned: sorted JSON of what a model sees */
 

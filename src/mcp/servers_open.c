@@ -54,19 +54,37 @@ static bool browse(void *ctx, Str url, Error *err) {
 }
 
 /* Hosts that a server sends us to for a token must be public ones; what runs on this machine may name others of it. */
-static bool set_url(Server *s, Error *err) {
+static OAuthConfig oauth_config(Server *s, Error *why) {
     Runtime *rt = s->all->rt;
+    Store *store = runtime_store(rt, why);
+    return (OAuthConfig){ .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
+                          .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
+}
+
+static bool set_url(Server *s, Error *err) {
     Error why = { 0 };
-    Store *store = runtime_store(rt, &why);
-    OAuthConfig o = { .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
-                      .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
-    s->config.http = runtime_client(rt);
+    OAuthConfig o = oauth_config(s, &why);
+    s->config.http = o.client;
     oauth_free(s->oauth);                                 /* of an earlier try that went wrong further on */
     s->oauth = oauth_new(&o, err);
     if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!set_headers(s, err)) return false;
     if (!oauth_is_given(s->config.headers, s->config.n_headers)) s->config.oauth = s->oauth;
     return true;
+}
+
+bool mcp_servers_logout(McpServers *m, Str server, Cancel *cancel, OAuthForgotten *out, Error *err) {
+    Server *s = servers_find(m, server);
+    Error why = { 0 };
+    if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
+    if (!s->def->url.n) return error_set(err, ERR_VALIDATION, "server " STR_FMT " is a program, not a URL: it has no token", STR_ARG(server));
+    OAuthConfig o = oauth_config(s, &why);
+    if (why.kind != ERR_NONE) return *err = why, false;
+    OAuth *a = oauth_new(&o, &why);
+    if (!a) o.settings = VALUE_GONE, a = oauth_new(&o, err);      /* a variable that is not set keeps nobody from signing out */
+    bool ok = a && oauth_forget(a, cancel, out, err);
+    oauth_free(a);
+    return ok;
 }
 
 static const char *const *add_roots(Server *s, const char *const *base, StrList more, const char *what, Error *err) {
@@ -169,7 +187,7 @@ static ServerLink *drop_dead(Server *s) {
 }
 
 static bool approved(Server *s, Error *err) {
-    return s->approved || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
+    return servers_approved(s) || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
                                     STR_ARG(s->def->name), STR_ARG(s->def->name));
 }
 
@@ -198,6 +216,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
         Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
         pthread_mutex_lock(&s->lock);
         if (words && value_is_string(*words) && !str_eq(s->instructions, str_sub(value_str(*words), 0, 16384))) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        servers_refresh(s);                               /* so that nothing of it is written over */
         servers_apply(s, tools);
         s->listed = true;
         servers_save(s);

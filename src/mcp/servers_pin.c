@@ -80,6 +80,14 @@ static bool load_approval(Server *s, Store *store, Error *err) {
     return ok;
 }
 
+bool servers_approved(Server *s) {
+    Error err = { 0 };
+    Store *store = s->approved ? NULL : runtime_store(s->all->rt, &err);
+    if (store && !load_approval(s, store, &err))
+        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    return s->approved;
+}
+
 /* A note that cannot be read is none: the server is listed anew. Tools of an entry that has changed are another server's. */
 static void load_pins(Server *s, Value list, bool gone) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
@@ -126,6 +134,50 @@ bool servers_load(Server *s, Error *err) {
     return ok;
 }
 
+/* ---- reading again ---- */
+
+/* False: it is what it was when it was last read or written. */
+static bool is_news(Server *s, Str note) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    Error err;
+    if (!digest_sha256(note, digest, &err)) return true;
+    bool news = memcmp(digest, s->noted, sizeof digest) != 0;
+    memcpy(s->noted, digest, sizeof digest);
+    return news;
+}
+
+/* One that is not known here is pinned, and there when the server has it. */
+static void refresh_pins(Server *s, Value list) {
+    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
+        Value tool = value_list(list)->at[i];
+        ServerTool *t = servers_tool(s, client_text(tool, "name"));
+        Buf text = { 0 };
+        servers_tool_text(tool, &text);
+        if (!t || !t->pin.n) (void)servers_add_pinned(s, tool, buf_str(&text), true);
+        else if (!str_eq(t->pin, buf_str(&text))) servers_repin(s, t, buf_str(&text));
+        buf_clear(&text);
+    }
+}
+
+void servers_refresh(Server *s) {
+    Error err = { 0 };
+    Store *store = runtime_store(s->all->rt, &err);
+    Buf text = { 0 };
+    NoteKey key;
+    bool found = false;
+    Heap *h = heap_new(0);
+    Value root;
+    bool ok = !store || store_note_get(store, SCOPE, key_of(s, "tools", &key), &text, &found, &err);
+    if (ok && found && is_news(s, buf_str(&text)) && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &err)
+        && str_eq(client_text(root, "entry"), str_from(s->hash))) {
+        refresh_pins(s, client_member(root, "tools"));
+        refresh_pins(s, client_member(root, "gone"));
+    }
+    if (err.kind != ERR_NONE) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    heap_free(h);
+    buf_clear(&text);
+}
+
 /* ---- writing ---- */
 
 /* One that is gone keeps its pin: it may come back as another. */
@@ -157,8 +209,10 @@ void servers_save(Server *s) {
     add_tools(s, &b, "gone", pinned_once);
     add_tools(s, &b, "changed", differs);
     buf_add_char(&b, '}');
-    if (!store_note_put(store, SCOPE, key_of(s, "tools", &key), buf_str(&b), &err))
+    if (is_news(s, buf_str(&b)) && !store_note_put(store, SCOPE, key_of(s, "tools", &key), buf_str(&b), &err)) {
+        memset(s->noted, 0, sizeof s->noted);
         LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    }
     buf_clear(&b);
 }
 
@@ -250,8 +304,7 @@ bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
         ServerTool *t = s->tools.at[i];
         if (!t->changed.n) continue;
         show_change(t, shown);
-        t->pin = arena_str(&s->arena, t->changed);
-        servers_set_changed(t, (Str){ 0 });
+        servers_repin(s, t, t->changed);
     }
     if (ok && s->listed) servers_save(s);
     pthread_mutex_unlock(&s->lock);

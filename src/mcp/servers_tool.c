@@ -111,6 +111,14 @@ static bool make_schemas(ServerTool *t, ToolDef *def, Error *err) {
     return true;
 }
 
+/* Held, and wanted: did a person approve it in another program? */
+static void recheck(void *data) {
+    Server *s = ((ServerTool *)data)->server;
+    pthread_mutex_lock(&s->lock);
+    servers_refresh(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static bool define(ServerTool *t, Str text, ToolEntry *e, Error *err) {
     Server *s = t->server;
     Value tool;
@@ -133,6 +141,7 @@ static bool define(ServerTool *t, Str text, ToolEntry *e, Error *err) {
     else (void)safety_of(&e->def, &s->arena, &e->safety, NULL);
     if (!s->def->url.n) e->safety.process = true;
     e->execute = servers_call;
+    e->recheck = recheck;
     e->data = t;
     return true;
 }
@@ -147,6 +156,12 @@ static void undefine(ServerTool *t) {
 
 void servers_tool_free(ServerTool *t) {
     undefine(t);
+    for (size_t i = 0; i < t->old.n; i++) {
+        schema_free(t->old.at[i].input);
+        schema_free(t->old.at[i].output);
+        heap_free(t->old.at[i].heap);
+    }
+    VEC_CLEAR(&t->old);
     servers_set_changed(t, (Str){ 0 });
     free(t);
 }
@@ -199,6 +214,7 @@ bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) 
     t->face = true;
     t->registered = def->name;
     e.data = t;
+    e.recheck = recheck;
     return registry_add(runtime_registry(m->rt), &e, err);
 }
 
@@ -218,8 +234,49 @@ static void hold(Server *s, ServerTool *t, Str text) {
                   STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
     if (!differs) servers_set_changed(t, (Str){ 0 });
     else if (!str_eq(t->changed, text)) servers_set_changed(t, text);
-    if (t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
+    if (t->registered.n && !t->dropped) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
 }
+
+/* Another definition in the registry. One that cannot be used is not there any more. */
+static void redefine(Server *s, ServerTool *t) {
+    ToolEntry e = { 0 };
+    Error err = { 0 };
+    if (t->face) return;
+    t->dropped = false;
+    if (!t->registered.n) {                               /* what it was before could not be used */
+        if (!t->gone) enter(s, t);
+        return;
+    }
+    if (t->heap) VEC_PUSH(&t->old, ((OldDefinition){ t->heap, t->input, t->output }));
+    t->heap = NULL;
+    t->input = t->output = NULL;
+    if (define(t, t->pin, &e, &err)) {
+        e.held = true;                                    /* until what the server says now was compared with it */
+        registry_redefine(runtime_registry(s->all->rt), &e);
+        return;
+    }
+    undefine(t);
+    t->dropped = true;
+    registry_hold(runtime_registry(s->all->rt), t->registered, true);
+    warn(s, t->name, err.msg);
+}
+
+void servers_repin(Server *s, ServerTool *t, Str text) {
+    Str said = t->changed.n ? t->changed : t->pin;        /* what the server said last */
+    Buf now = { 0 };
+    Heap *h = heap_new(0);
+    Value tool;
+    Error err;
+    buf_add(&now, said);
+    t->pin = arena_str(&s->arena, text);
+    if (json_read(h, t->pin, &(JsonRead){ .max_depth = RPC_DEPTH_MAX }, &tool, &err)) t->task = wants_task(tool);
+    heap_free(h);
+    redefine(s, t);
+    hold(s, t, buf_str(&now));
+    buf_clear(&now);
+}
+
+bool servers_is_now(const ServerTool *t, const ToolDef *def) { return t->face || t->input == def->schema; }
 
 /* One whose definition is too long to be kept counts as gone: its pin stays for when it comes back. */
 void servers_apply(Server *s, const List *tools) {

@@ -14,7 +14,7 @@ struct Registry {
     Table names;
     Arena keys;
     VEC(ToolEntry *) entries;
-    VEC(ToolEntry *) replaced;           /* by registry_implement and registry_hold; they share their redactor with what took their place */
+    VEC(ToolEntry *) replaced;           /* by something of the same name; they share their redactor with what took their place */
 };
 
 Registry *registry_new(void) {
@@ -136,6 +136,19 @@ bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data,
     }
     pthread_rwlock_unlock(&r->lock);
     return ok || error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" %s", STR_ARG(name), n ? "has an implementation already" : "is not defined");
+}
+
+void registry_redefine(Registry *r, const ToolEntry *entry) {
+    pthread_rwlock_wrlock(&r->lock);
+    Name *n = table_get(&r->names, entry->def.name);
+    while (n && n->entry->data != entry->data) n = n->same;
+    if (n) {
+        ToolEntry *e = mem_alloc(sizeof *e), *old = n->entry;
+        *e = *entry;
+        e->redact = old->redact;
+        put_in_place(r, old, e);
+    }
+    pthread_rwlock_unlock(&r->lock);
 }
 
 void registry_hold(Registry *r, Str name, bool held) {

@@ -32,6 +32,7 @@ struct ToolEntry {
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
     bool service;                        /* shown only when something needs it: tasks, artifacts */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
+    void (*recheck)(void *data);         /* asked about a held one that is called or listed: puts another in its place when it was approved; may be NULL */
 };
 
 Registry *registry_new(void);
@@ -43,6 +44,8 @@ bool registry_add(Registry *r, const ToolEntry *entry, Error *err);
 bool registry_implement(Registry *r, Str name, ToolExecute *execute, void *data, Error *err);
 /* Refuses calls of a tool (ToolEntry.held), or lets them pass again. Unknown names are fine. Any thread. */
 void registry_hold(Registry *r, Str name, bool held);
+/* Puts another definition in the place of the one with this name and `data`, with the same aliases and patterns. Any thread. */
+void registry_redefine(Registry *r, const ToolEntry *entry);
 void registry_drop(Registry *r, Str scope);                  /* everything registered by a run that has ended */
 /* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes);

@@ -1,4 +1,5 @@
 /* Step 1: which tool is meant. */
+#include <stdlib.h>
 #include "tool/pipe.h"
 
 enum { SCOPES_MAX = 32, CONDITION_MS = 5000 };
@@ -12,19 +13,23 @@ static size_t scopes_of(const Run *r, const Call *call, Str out[SCOPES_MAX]) {
     return n;
 }
 
-static bool listed(const ToolEntry *e, const Str *list, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(list[i], e->def.name)) return true;
-        for (size_t a = 0; a < e->def.aliases.n; a++)
-            if (str_eq(list[i], e->def.aliases.at[a])) return true;
-    }
+static bool is_one_of(Str name, const Str *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list[i], name)) return true;
     return false;
+}
+
+static bool listed(const ToolEntry *e, const Str *list, size_t n) {
+    bool found = is_one_of(e->def.name, list, n);
+    for (size_t a = 0; a < e->def.aliases.n && !found; a++) found = is_one_of(e->def.aliases.at[a], list, n);
+    return found;
 }
 
 /* Is it among what this run, this agent and this turn have? */
 static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
     if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
+    if (e->def.kind == TOOL_MCP && call->servers && !is_one_of(e->def.server, call->servers, call->n_servers)) return false;
     return !listed(e, call->removed, call->n_removed);
 }
 
@@ -70,11 +75,28 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
+/* A held tool is asked about: a person may have approved it meanwhile. */
+static const ToolEntry *find(Registry *r, Str name, const Str *scopes, size_t n) {
+    const ToolEntry *e = registry_find(r, name, scopes, n);
+    if (!e || !e->held || !e->recheck) return e;
+    e->recheck(e->data);
+    return registry_find(r, name, scopes, n);
+}
+
+static size_t list(Registry *r, const Str *scopes, size_t n, const ToolEntry ***out) {
+    size_t found = registry_list(r, scopes, n, out), held = 0;
+    for (size_t i = 0; i < found; i++)
+        if ((*out)[i]->held && (*out)[i]->recheck) held++, (*out)[i]->recheck((*out)[i]->data);
+    if (!held) return found;
+    free(*out);
+    return registry_list(r, scopes, n, out);
+}
+
 bool pipe_resolve(Pipe *p) {
     Str scopes[SCOPES_MAX];
     const Call *call = p->f.call;
     size_t n = scopes_of(p->f.run, call, scopes);
-    const ToolEntry *e = registry_find(p->f.runtime->registry, call->name, scopes, n);
+    const ToolEntry *e = find(p->f.runtime->registry, call->name, scopes, n);
     if (!e || !offered(p->f.run, call, e)) return refuse_unknown(p, scopes, n);
     bool active = true;
     Error err = { 0 };
@@ -113,7 +135,7 @@ static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) 
 
 size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
     Str scopes[SCOPES_MAX];
-    size_t n = registry_list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
+    size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
         PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };

@@ -228,6 +228,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.owner = arena_str(a, c->owner);
     t->call.agents = copy_names(a, c->agents, c->n_agents);
     t->call.tools = copy_names(a, c->tools, c->n_tools);
+    t->call.servers = copy_names(a, c->servers, c->n_servers);
     t->call.removed = copy_names(a, c->removed, c->n_removed);
     t->call.hooks = copy_names(a, c->hooks, c->n_hooks);
     t->call.key = arena_str(a, p->f.idempotency_key);

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { caller, hook } from './calls.mjs';
+import { caller, hook, tool } from './calls.mjs';
 import { bin, environment, root } from './harness.mjs';
 
 const server = readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8');
@@ -320,5 +320,58 @@ describe('an agent', options, () => {
     assert.deepEqual(r.tools.filter(n => n.startsWith('mcp')), []);
     assert.match(r.results[0], /error/);
     assert.ok(!r.p.log().some(l => l.startsWith('call')));
+  });
+
+  // `kept` may use no server. While its script runs, `free` calls the server, which adds a tool: the script then looks for it.
+  const both = `def reply(messages, tools):
+    results = [m["content"] for m in messages if m["role"] == "tool"]
+    wanted = [m["content"] for m in messages if m["role"] == "user"][0].split(" ")
+    if wanted[0] == "top":
+        if results:
+            return {"text": json.decode(results[1])["response"]}
+        return {"tool_calls": [{"id": "a", "name": "delegate", "arguments": {"agent": "free", "task": "wait_kept mcp__small__echo mark_added"}},
+                               {"id": "b", "name": "delegate", "arguments": {"agent": wanted[1], "task": " ".join(wanted[2:])}}]}
+    if len(results) < len(wanted):
+        name = wanted[len(results)]
+        arguments = {"text": "x"} if name.endswith("echo") else {"task_id": json.decode(results[0])["task_id"]} if name == "task_await" else {}
+        return {"tool_calls": [{"id": "c%d" % len(results), "name": name, "arguments": arguments}]}
+    last = json.decode(results[-1], results[-1])
+    return {"text": json.encode(last["result"]) if "result" in last else results[-1]}
+`;
+  const wait = file => `for _ in range(3000):\n    if fs.exists("${file}"):\n        break\n    sleep(0.01)`;
+  const reach = `fs.write("kept", "")\n${wait('added')}\nfound = [t["name"] for t in meta.list_tools() if "small" in t["name"]]\n`
+    + 'answers = [meta.call_tool(name, {}) for name in ["mcp:small:later", "mcp__small__later", "inner"]]\nreturn {"found": found, "answers": answers}';
+  const files = {
+    'model.star': both,
+    '.harness/agents/free.md': '---\ndescription: F.\n---\nBe.\n',
+    '.harness/agents/kept.md': '---\ndescription: K.\nmcp: []\n---\nBe.\n',
+    '.harness/agents/around.md': '---\ndescription: R.\nmcp: []\n---\nBe.\n',
+    '.harness/agents/inside.md': '---\ndescription: I.\n---\nBe.\n',
+    '.harness/tools/wait_kept.md': tool(`${wait('kept')}\nreturn "ok"`),
+    '.harness/tools/mark_added.md': tool('fs.write("added", "")\nreturn "ok"', 'safety: {parallel_safe: true}'),
+    '.harness/tools/inner.md': tool('return meta.call_tool("mcp:small:later", {})'),
+    '.harness/tools/reach.md': tool(reach, 'safety: {parallel_safe: true}'),
+    '.harness/tools/reach_later.md': tool(reach, 'safety: {parallel_safe: true}\nasync: true'),
+    '.harness/tools/pass_on.md': tool('return delegate(agent="inside", task="reach")["response"]', 'safety: {parallel_safe: true}'),
+  };
+  for (const [what, task] of Object.entries({ 'a script': 'kept reach', 'a background task': 'kept reach_later task_await', 'an agent below': 'around pass_on' }))
+    test(`with a list of servers does not get what another server adds meanwhile: ${what}`, async t => {
+      const r = await talk(t, 'changes', `top ${task}`, { head: 'model: {provider: script, name: scripted, script: model.star}\nmeta: {enabled: true}\n', files });
+      assert.ok(r.p.log().includes('call echo'), r.out.stdout);
+      assert.ok(!r.p.log().includes('call later'), r.out.stdout);
+      assert.deepEqual(r.found, []);
+      for (const answer of r.answers) assert.match(answer.error, /unknown tool/);
+    });
+  test('that a script makes keeps to its list of servers', async t => {
+    const make = lists => tool(`meta.agent_register(name="made", description="M.", system_prompt="Be.", ${lists})\nreturn delegate(agent="made", task="mcp__small__echo")["response"]`);
+    const head = 'model: {provider: script, name: scripted, script: model.star}\nmeta: {enabled: true}\n';
+    const tools = { '.harness/agents/free.md': files['.harness/agents/free.md'], '.harness/tools/none.md': make('mcp=[]'), '.harness/tools/small.md': make('mcp=["small"]'),
+      '.harness/tools/wrong.md': make('mcp="small"') };
+    const reply = async name => JSON.parse((await talk(t, 'honest', name, { head, files: tools })).results[0]);
+    assert.deepEqual((await reply('small')).results, ['echo: x']);
+    const none = await reply('none');
+    assert.deepEqual(none.tools.filter(n => n.startsWith('mcp')), []);
+    assert.match(none.results[0], /unknown tool/);
+    assert.match((await reply('wrong')).error, /mcp must be a list of names/);
   });
 });

@@ -6,12 +6,14 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { folder, project, root, start } from './harness.mjs';
+import { Peer } from './mcp_peer.mjs';
 
 const BROWSER = `${process.execPath} ${join(root, 'tests/mcp-conformance/browser.mjs')}`;
 
 // An MCP server of 2025-11-25 that wants the token "access-N" of the last grant; `seen` counts what was asked of it.
-async function world(t, { onToken } = {}) {
-  const seen = { tokens: [], visits: 0, registrations: 0, authorizations: [] };
+// `onRevoke(seen, base)`: the status of an answer to a revocation; `more(base)`: of the authorization server's metadata.
+async function world(t, { onToken, onRevoke, more = () => ({}) } = {}) {
+  const seen = { tokens: [], visits: 0, registrations: 0, authorizations: [], revoked: [] };
   const server = createServer(async (request, response) => {
     const base = `http://127.0.0.1:${server.address().port}`;
     let body = '';
@@ -21,13 +23,18 @@ async function world(t, { onToken } = {}) {
     if (pathname === '/.well-known/oauth-protected-resource/mcp') return send(200, { resource: `${base}/mcp`, authorization_servers: [base] });
     if (pathname === '/.well-known/oauth-authorization-server')
       return send(200, { issuer: base, authorization_endpoint: `${base}/authorize`, token_endpoint: `${base}/token`, registration_endpoint: `${base}/register`,
-                         code_challenge_methods_supported: ['S256'], authorization_response_iss_parameter_supported: true });
+                         code_challenge_methods_supported: ['S256'], authorization_response_iss_parameter_supported: true, revocation_endpoint: onRevoke && `${base}/revoke`, ...more(base) });
     if (pathname === '/register') return seen.registrations++, send(201, { client_id: 'registered' });
     if (pathname === '/authorize') {
       seen.visits++;
       const to = new URL(searchParams.get('redirect_uri'));
       for (const [name, value] of Object.entries({ code: 'the-code', state: searchParams.get('state'), iss: base })) to.searchParams.set(name, value);
       return response.writeHead(302, { location: to.href }).end();
+    }
+    if (pathname === '/revoke') {
+      seen.revoked.push({ ...Object.fromEntries(new URLSearchParams(body)), authorization: request.headers.authorization });
+      const status = onRevoke(seen);
+      return status === 200 ? send(200) : send(status, { error: 'unsupported_token_type', error_description: `not ${seen.revoked.at(-1).token}` });
     }
     if (pathname === '/token') {
       seen.tokens.push(Object.fromEntries(new URLSearchParams(body)));
@@ -49,7 +56,7 @@ async function world(t, { onToken } = {}) {
   });
   await new Promise(done => server.listen(0, '127.0.0.1', done));
   t.after(() => { server.closeAllConnections(); server.close(); });
-  return { seen, url: `http://127.0.0.1:${server.address().port}/mcp`, base: `http://127.0.0.1:${server.address().port}` };
+  return { server, seen, url: `http://127.0.0.1:${server.address().port}/mcp`, base: `http://127.0.0.1:${server.address().port}` };
 }
 
 test('a person authorizes once, later programs use the token', async t => {
@@ -114,4 +121,101 @@ test('a server of the project: settings, and no secret in what is said', async t
   assert.equal(seen.tokens.length, 1);
   const validated = await start(['-C', dir, 'validate'], { env });
   assert.equal(validated.status, 0, validated.stderr);
+});
+
+// ---- signing out ----
+
+// Programs of one folder with one state, and the token of this world in it.
+async function signedIn(t, options, oauth = '', more = {}) {
+  const w = await world(t, options);
+  const dir = project(t, { 'harness.md': `---\nmcp_servers:\n  web:\n    url: ${w.url}\n${oauth}---\n` });
+  const env = { BROWSER, HARNESS_STATE: join(folder(t), 'state.db'), ...more };
+  const harness = async (...args) => start(['-C', dir, ...args], { env });
+  const first = await harness('mcp', 'tools', oauth ? 'web' : w.url);          // a person who is at no terminal has a browser for a URL only
+  assert.equal(first.status, 0, first.stderr);
+  return { ...w, dir, env, harness };
+}
+
+test('mcp logout revokes the token and forgets it: the person authorizes anew', async t => {
+  const { harness, url, seen } = await signedIn(t, { onRevoke: () => 200 });
+  const out = await harness('mcp', 'logout', 'web');
+  assert.deepEqual([out.status, out.stdout, out.stderr], [0, 'web: signed out; its token is revoked\n', '']);
+  assert.deepEqual(seen.revoked.map(r => [r.token, r.token_type_hint, r.client_id]),
+    [['refresh-token-1', 'refresh_token', 'registered'], ['access-token-1', 'access_token', 'registered']]);
+  const again = await harness('mcp', 'logout', 'web');
+  assert.deepEqual([again.status, again.stdout], [0, 'web: no token is kept\n']);
+  assert.equal((await harness('mcp', 'tools', url)).status, 0);
+  assert.deepEqual([seen.visits, seen.registrations, seen.revoked.length], [2, 2, 2]);
+  const byUrl = await harness('mcp', 'logout', url, '--json');      // the same one
+  assert.deepEqual(JSON.parse(byUrl.stdout), { server: url, forgotten: true, revoked: true });
+  assert.deepEqual(JSON.parse((await harness('mcp', 'logout', url, '--json')).stdout), { server: url, forgotten: false, revoked: false });
+});
+
+test('mcp logout shows the client as the settings and the token say', async t => {
+  for (const auth of ['client_secret_post', 'client_secret_basic']) {
+    const { harness, seen } = await signedIn(t, { onRevoke: () => 200 }, `    oauth: { grant: client_credentials, client_id: ci, client_secret: "\${THE_SECRET}", token_auth: ${auth} }\n`,
+      { THE_SECRET: 'hidden-secret' });
+    const { status, stdout, stderr } = await harness('mcp', 'logout', 'web');
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /is revoked/);
+    assert.equal(seen.revoked.length, 2);
+    for (const form of seen.revoked) {
+      if (auth === 'client_secret_post') assert.deepEqual([form.client_id, form.client_secret], ['ci', 'hidden-secret']);
+      else assert.equal(form.authorization, `Basic ${Buffer.from('ci:hidden-secret').toString('base64')}`);
+    }
+    assert.doesNotMatch(stdout + stderr, /hidden-secret|-token-1/);
+  }
+});
+
+const notRevoked = /^web: signed out; its token is forgotten here, but not revoked: /;
+const cases = {
+  'does not answer': [{ onRevoke: () => 200 }, w => w.server.closeAllConnections() ?? new Promise(done => w.server.close(done)), /metadata of the authorization server/],
+  'fails': [{ onRevoke: () => 503 }, null, /\/revoke did not revoke the refresh token \(503, unsupported_token_type\)/],
+  'takes refresh tokens only': [{ onRevoke: seen => (seen.revoked.length > 1 ? 400 : 200) }, null, /\/revoke did not revoke the access token \(400, unsupported_token_type\)/],
+  'cannot revoke': [{}, null, /the authorization server http:\S+ has no revocation_endpoint/],
+  'wants the token on a strange way': [{ onRevoke: () => 200, more: () => ({ revocation_endpoint: 'http://auth.example/revoke' }) }, null, /revocation_endpoint/],
+  'calls itself another': [{ onRevoke: () => 200, more: base => (cases.now ? { issuer: `${base}/other` } : {}) }, () => { cases.now = true; }, /says that it is of/],
+};
+for (const [what, [options, then, said]] of Object.entries(cases))
+  test(`mcp logout forgets the token also when the authorization server ${what}, and says so`, async t => {
+    const w = await signedIn(t, options);
+    await then?.(w);
+    const { status, stdout, stderr } = await w.harness('mcp', 'logout', 'web');
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(stdout, notRevoked);
+    assert.match(stdout, said);
+    assert.doesNotMatch(stdout, /-token-1/);
+    assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is kept\n');
+  });
+
+test('mcp logout forgets a token whose settings cannot be read any more', async t => {
+  const w = await signedIn(t, { onRevoke: () => 200 });
+  writeFileSync(join(w.dir, 'harness.md'), `---\nmcp_servers:\n  web:\n    url: ${w.url}\n    oauth: { client_id: other, client_secret: "\${NOT_SET_AT_ALL}" }\n---\n`);
+  assert.match((await w.harness('mcp', 'logout', 'web')).stdout, /is revoked/);
+  assert.equal(w.seen.revoked[0].client_id, 'registered');
+});
+
+test('mcp logout of what has no token: said', async t => {
+  const dir = project(t, { 'harness.md': '---\nmcp_servers:\n  files: { command: cat }\n---\n' });
+  const env = { HARNESS_STATE: join(folder(t), 'state.db') };
+  const said = async (...args) => { const { status, stderr } = await start(['-C', dir, 'mcp', 'logout', ...args], { env }); return [status, stderr]; };
+  assert.deepEqual(await said('files'), [1, 'harness: server files is a program, not a URL: it has no token\n']);
+  assert.match((await said('fiels'))[1], /no MCP server is named "fiels" \(see harness mcp list\)/);
+  assert.equal((await said())[0], 2);
+  const url = await start(['-C', dir, 'mcp', 'logout', 'http://127.0.0.1:9/mcp'], { env: { HARNESS_STATE: join(dir, 'none.db') } });
+  assert.deepEqual([url.status, url.stdout], [0, 'http://127.0.0.1:9/mcp: no token is kept\n']);
+  assert.ok(!readdirSync(dir).includes('none.db'));
+});
+
+test('a program that runs does not refresh a token that was forgotten', async t => {
+  const w = await signedIn(t, {});
+  const peer = new Peer(t, w.dir, { env: { HARNESS_STATE: w.env.HARNESS_STATE } });
+  await peer.hello();
+  const call = async () => (await peer.request('tools/call', { name: 'mcp:web:echo', arguments: { text: 'hi' } })).result.content[0].text;
+  assert.equal(await call(), 'echo hi');
+  assert.match((await w.harness('mcp', 'logout', 'web')).stdout, notRevoked);
+  w.seen.tokens.push({});                                // the server takes the old one no longer
+  assert.match(await call(), /authorize/);
+  assert.equal(w.seen.tokens.length, 2);                 // none was asked for
+  assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is kept\n');
 });
