@@ -127,7 +127,11 @@ void session_detach(Session *s) { free_session(s); }
 
 /* ---- talking ---- */
 
-static void note_status(Session *s, const SessionReply *r) { s->status = r->status ? r->status : "failed"; }
+/* What hooks and models gave as the reason is shown. */
+static void note_status(Session *s, SessionReply *r) {
+    s->status = r->status ? r->status : "failed";
+    redact_chars(runtime_redactor(s->agents->rt), r->reason, sizeof r->reason);
+}
 
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err) {
     s->unfinished = false;
