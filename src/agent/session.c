@@ -102,9 +102,11 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
     bool ok = true;
     if (resume) {
         s->started = true;
-        ok = journal_read(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
+        ok = journal_read(s, err) && journal_restore(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
     }
     if (!ok) {
+        s->started = false;                                  /* it did not go on, and may another time */
+        s->status = "interrupted";
         session_close(s, NULL);
         return false;
     }
