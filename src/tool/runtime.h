@@ -108,6 +108,7 @@ typedef struct RunConfig {
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     Run *after;                          /* goes on where this one is: reads, approvals and cache; NULL: from nothing */
     bool no_store;
+    bool person_itself;                  /* harness call: what it calls may ask for the tasks of other runs (task_apart) */
     bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
     void *user;                          /* for rooms below */
