@@ -246,6 +246,7 @@ static size_t decided(const Redactor *r, Str text) {
 }
 
 void redact_feed(RedactFeed *f, Str piece, Buf *out) {
+    if (piece.n == 0) return;
     buf_add(&f->held, piece);
     pthread_rwlock_rdlock(&f->r->lock);
     Str held = buf_str(&f->held);
