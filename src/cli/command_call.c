@@ -151,9 +151,10 @@ static int call(Calling *c, Str session) {
         ok = err.kind == ERR_NONE;
         status = CLI_FAILED;
     }
+    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
     bool ended = run_end(c->run, status == CLI_OK && ok ? "completed" : "failed", ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
-    return interrupt_stop(interrupt) ? CLI_INTERRUPTED : status;
+    return interrupted ? CLI_INTERRUPTED : status;
 }
 
 static int run(Calling *c) {
