@@ -30,7 +30,7 @@ def events():
         fields = ", ".join(f"`{n}`" for n in names.split(", "))
         yield f"| `{name}` | {fields}{': ' + note if note else ''} |\n"
     yield "| `custom.NAME` | `payload`: what the script gave to `emit(name, payload)`, or a program to `harness_call_emit` |\n"
-    yield "| `meta.tool_register`, `meta.hook_register`, `meta.agent_register` | `kind`, `name`, `definition`: what a script added |\n"
+    yield "| `meta.tool_register`, `meta.hook_register`, `meta.agent_register` | `kind`, `name`, `definition`: what a script added; `redacted` when a secret was in it |\n"
 
 
 DECISIONS = {"A": "allow", "B": "block", "M": "modify", "D": "delegate"}

@@ -176,17 +176,46 @@ static bool tell_failed(Frame *f, const Error *why, Error *err) {
 
 /* ---- the reply ---- */
 
-typedef struct Watching { Frame *f; bool shown; } Watching;
+/* Whatever a model says, a key that it was given is not part of the conversation. */
+static void hide_secrets(Frame *f, Buf *text) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    if (!redact_empty(r)) redact_text(r, text);
+}
+
+static void hide_in(Frame *f, Error *why) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    redact_chars(r, why->msg, sizeof why->msg);
+    redact_chars(r, why->hint, sizeof why->hint);
+}
+
+/* `secrets` keeps back what may become one, however a model cuts it into pieces. */
+typedef struct Watching { Frame *f; bool shown; RedactFeed secrets; } Watching;
+
+static void show(Watching *w, Buf *safe) {
+    const SessionWatch *watch = &w->f->s->config.watch;
+    if (safe->n) watch->text(watch->ctx, w->f->name, w->f->depth, buf_str(safe));
+    buf_clear(safe);
+}
 
 static void on_text(void *ctx, Str piece) {
     Watching *w = ctx;
-    const SessionWatch *watch = &w->f->s->config.watch;
-    if (w->shown && watch->text) watch->text(watch->ctx, w->f->name, w->f->depth, piece);
+    Buf safe = { 0 };
+    if (!w->shown || !w->f->s->config.watch.text) return;
+    redact_feed(&w->secrets, piece, &safe);
+    show(w, &safe);
 }
 
-static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
+static void end_text(Watching *w) {
+    Buf safe = { 0 };
+    redact_feed_end(&w->secrets, &safe);
+    show(w, &safe);
+}
+
+static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *reason) {
     Watching *w = ctx;
     const SessionWatch *watch = &w->f->s->config.watch;
+    Error safe = *reason, *why = &safe;
+    hide_in(w->f, why);
     Buf data = { 0 };
     event_data_start(&data);
     event_data_int(&data, "attempt", attempt);
@@ -226,24 +255,9 @@ static bool settle_ids(Frame *f, Completion *c, Error *err) {
     return true;
 }
 
-/* Whatever a model says, a key that it was given is not part of the conversation. */
-static void hide_secrets(Frame *f, Buf *text) {
-    Redactor *r = runtime_redactor(f->s->agents->rt);
-    if (!redact_empty(r)) redact_text(r, text);
-}
-
-static void hide_in(Frame *f, char *text, size_t size) {
-    Buf safe = { 0 };
-    buf_add(&safe, str_from(text));
-    hide_secrets(f, &safe);
-    snprintf(text, size, "%s", safe.n ? safe.at : "");
-    buf_clear(&safe);
-}
-
 static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *err) {
     char text[600];
-    hide_in(f, why->msg, sizeof why->msg);
-    hide_in(f, why->hint, sizeof why->hint);
+    hide_in(f, why);
     error_format(why, text, sizeof text);
     if (!tell_failed(f, why, err) || !frame_stopped(f, cancel, &c->status, c->reason, err)) return false;
     if (!c->status) end_with(c, why->kind == ERR_CANCELLED ? "cancelled" : "failed", text);
@@ -256,18 +270,22 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (c->status) return true;
     if (!tell_started(f, def, c, err)) return false;
     /* What a completion.post hook may still change is not shown before it has. */
-    Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST) };
+    Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) } };
     ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .on_text = on_text, .on_retry = on_retry, .ctx = &w };
     Error why = { 0 };
     int64_t start = clock_mono_ns();
-    if (!model_complete(model, &request, cancel, &c->reply, &why)) return failed(f, c, cancel, &why, err);
+    bool ok = model_complete(model, &request, cancel, &c->reply, &why);
+    end_text(&w);
+    if (!ok) return failed(f, c, cancel, &why, err);
     count(f, &c->reply.usage);
     hide_secrets(f, &c->reply.text);
     if (!settle_ids(f, c, err) || !ask_after(f, c, cancel, err)) return false;
+    hide_secrets(f, &c->reply.text);                         /* a hook may have brought one back */
     if (!tell_completed(f, c, clock_mono_ns() - start, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;
         on_text(&w, buf_str(&c->reply.text));
+        end_text(&w);
     }
     return true;
 }

@@ -10,4 +10,5 @@ void delegate_describe(const Frame *f, Buf *out);            /* what its model r
  * false only when the journal cannot be written. `lane` is that of the child's calls; `id` is that of the call. *out is in `heap`. */
 bool delegate_run(Frame *parent, struct RunLane *lane, Value request, Str id, Cancel *cancel, Heap *heap, Value *out, Error *err);
 
+bool delegate_restore_agent(Session *s, Value definition, Error *err);       /* one that an earlier process of the run registered */
 extern const HostCalls delegate_host_calls;                  /* delegate, complete, register_agent */

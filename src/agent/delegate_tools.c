@@ -212,25 +212,41 @@ static bool good_name(Str name) {
     return name.n > 0 && name.n <= 64;
 }
 
-static bool host_register_agent(Host *h, Value definition, Error *err) {
-    Session *s = run_user(runtime_host_run(h));
-    Str name = value_member_text(definition, "name"), prompt = value_member_text(definition, "system_prompt");
-    if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
+static bool check_agent(Session *s, Value definition, Error *err) {
+    Str name = value_member_text(definition, "name");
     if (!good_name(name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": name must match [A-Za-z0-9_-]{1,64}", STR_ARG(name));
     if (frame_find_agent(s, name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\" is defined more than once", STR_ARG(name));
+    return value_is_gone(value_member(definition, "mcp")) || request_list(definition, "mcp") ||
+           error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": mcp must be a list of names", STR_ARG(name));
+}
+
+static void add_agent(Session *s, Value definition) {
+    Str prompt = value_member_text(definition, "system_prompt");
     if (prompt.n == 0) prompt = value_member_text(definition, "prompt");
     const List *servers = request_list(definition, "mcp");
-    if (!servers && !value_is_gone(value_member(definition, "mcp"))) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": mcp must be a list of names", STR_ARG(name));
-    if (!runtime_meta_allowed(h, "meta.agent_register", "agent", definition, err)) return false;
     AgentDef *a = mem_zero(1, sizeof *a);
     pthread_mutex_lock(&s->lock);
-    *a = (AgentDef){ .name = arena_str(&s->arena, name), .description = arena_str(&s->arena, value_member_text(definition, "description")),
+    *a = (AgentDef){ .name = arena_str(&s->arena, value_member_text(definition, "name")), .description = arena_str(&s->arena, value_member_text(definition, "description")),
                          .model = arena_str(&s->arena, value_member_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
                          .tools = names_of(s, request_list(definition, "tools")), .hooks = names_of(s, request_list(definition, "hooks")),
                          .blocked_tools = names_of(s, request_list(definition, "blocked_tools")), .mcp = names_of(s, servers), .has_mcp = servers != NULL,
                          .max_iterations = request_int(definition, "max_iterations") };
     VEC_PUSH(&s->made, a);
     pthread_mutex_unlock(&s->lock);
+}
+
+static bool host_register_agent(Host *h, Value definition, Error *err) {
+    Session *s = run_user(runtime_host_run(h));
+    if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
+    if (runtime_meta_again(h, "agent", definition)) return true;
+    if (!check_agent(s, definition, err) || !runtime_meta_allowed(h, "agent", definition, err)) return false;
+    add_agent(s, definition);
+    return runtime_meta_made(h, "agent", definition, err);
+}
+
+bool delegate_restore_agent(Session *s, Value definition, Error *err) {
+    if (!check_agent(s, definition, err) || !run_meta_restore(s->run, "agent", definition, err)) return false;
+    add_agent(s, definition);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "agent/journal.h"
 #include <stdlib.h>
+#include "agent/delegate.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "model/request.h"
@@ -158,8 +159,47 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
     return STR("");
 }
 
-/* ---- rebuilding ---- */
+/* ---- what was registered at run time ---- */
 
+static bool tell_lost(Session *s, const char *kind, Str name, const Error *why, Error *err) {
+    Buf data = { 0 }, text = { 0 };
+    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", kind, STR_ARG(name), why->msg);
+    redact_text(runtime_redactor(s->agents->rt), &text);
+    LOG_WRITE(runtime_log(s->agents->rt), LOG_WARN, STR_FMT, STR_ARG(buf_str(&text)));
+    event_data_start(&data);
+    event_data_str(&data, "level", STR("warn"));
+    event_data_str(&data, "message", buf_str(&text));
+    event_data_str(&data, "source", STR(""));
+    event_data_end(&data);
+    bool ok = frame_event(s->top, EVENT_LOG, &data, err);
+    buf_clear(&data);
+    buf_clear(&text);
+    return ok;
+}
+
+static bool restore(Session *s, const char *kind, Value data, Error *err) {
+    Value definition = value_member(data, "definition"), redacted = value_member(data, "redacted");
+    if (value_is_bool(redacted) && value_bool(redacted)) return error_set(err, ERR_POLICY, "its definition held a secret, which is not kept");
+    return strcmp(kind, "agent") == 0 ? delegate_restore_agent(s, definition, err) : run_meta_restore(s->run, kind, definition, err);
+}
+
+bool journal_restore(Session *s, Error *err) {
+    static const char *const kinds[] = { "tool", "hook", "agent" };
+    for (size_t i = 0; i < s->journal->entries.n; i++) {
+        const JournalEntry *e = &s->journal->entries.at[i];
+        if (!str_starts(e->type, STR("meta."))) continue;
+        size_t k = 0;
+        while (k < 3 && !str_eq(value_member_text(e->data, "kind"), str_from(kinds[k]))) k++;
+        Str name = value_member_text(e->data, "name");
+        Error why = { 0 };
+        if (k == 3 || restore(s, kinds[k], e->data, &why)) continue;
+        if (k == 1) return error_set(err, why.kind, "hook \"" STR_FMT "\", which this run had registered, cannot be registered again: %s", STR_ARG(name), why.msg);
+        if (!tell_lost(s, kinds[k], name, &why, err)) return false;
+    }
+    return true;
+}
+
+/* ---- rebuilding ---- */
 
 /* Have all calls of an answer ended? Then their results follow it. */
 static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {

@@ -14,6 +14,9 @@ void journal_free(Journal *j);
 /* Brings a frame's messages and counters to where they were. *unfinished: an answer is still to be given; *calls: the calls
  * of the last answer whose results are not all there, else GONE. */
 bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
+/* Registers again what scripts of the run had registered with meta.*, under the policy of now. What cannot be is named, in the log
+ * and as an event; a hook that cannot be is an error: the run must not go on without what guarded it. */
+bool journal_restore(Session *s, Error *err);
 JournalCall journal_call(const Session *s, Str id);
 bool journal_has(const Session *s, Str id);                  /* was it the id of a call or of a delegation? */
 /* The delegation to `agent` whose id starts with `prefix` and after which the frame itself did nothing more; "": none. */

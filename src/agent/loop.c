@@ -124,10 +124,37 @@ static Str *taken_away(const Frame *f, const Completion *c, size_t *n) {
     return out;
 }
 
+/* What is shown of a call is without secrets; the call itself is made as it was said. */
+static void hide_secrets(const Frame *f, Str name, Buf *json) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
+    if (!redact_empty(r)) redact_json(r, json);
+    if (e && e->redact) redact_json(e->redact, json);
+}
+
 static void on_ended(void *ctx, const Result *r) {
     const Frame *f = ctx;
     const SessionWatch *w = &f->s->config.watch;
-    w->tool_ended(w->ctx, f->name, f->depth, r);
+    Result shown = *r;
+    Buf name = { 0 };
+    buf_add(&name, r->name);
+    hide_secrets(f, (Str){ 0 }, &name);                      /* of an unknown tool it is what the model said */
+    shown.name = buf_str(&name);
+    w->tool_ended(w->ctx, f->name, f->depth, &shown);
+    buf_clear(&name);
+}
+
+static void tell_started(const Frame *f, const Call *call) {
+    const SessionWatch *w = &f->s->config.watch;
+    Buf name = { 0 }, arguments = { 0 };
+    if (!w->tool_started) return;
+    buf_add(&name, call->name);
+    buf_add(&arguments, call->arguments);
+    hide_secrets(f, (Str){ 0 }, &name);
+    hide_secrets(f, call->name, &arguments);
+    w->tool_started(w->ctx, f->name, f->depth, call->id, buf_str(&name), buf_str(&arguments));
+    buf_clear(&name);
+    buf_clear(&arguments);
 }
 
 static Call *start_call(Frame *f, Value call, Batch *b) {
@@ -136,7 +163,7 @@ static Call *start_call(Frame *f, Value call, Batch *b) {
     *out = (Call){ .id = value_member_text(call, "id"), .name = value_member_text(call, "name"), .arguments = value_member_text(call, "arguments"),
                    .removed = b->removed, .n_removed = b->n_removed, .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
     frame_call(f, out);
-    if (w->tool_started) w->tool_started(w->ctx, f->name, f->depth, out->id, out->name, out->arguments);
+    tell_started(f, out);
     return out;
 }
 

@@ -102,9 +102,11 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
     bool ok = true;
     if (resume) {
         s->started = true;
-        ok = journal_read(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
+        ok = journal_read(s, err) && journal_restore(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
     }
     if (!ok) {
+        s->started = false;                                  /* it did not go on, and may another time */
+        s->status = "interrupted";
         session_close(s, NULL);
         return false;
     }
@@ -127,7 +129,11 @@ void session_detach(Session *s) { free_session(s); }
 
 /* ---- talking ---- */
 
-static void note_status(Session *s, const SessionReply *r) { s->status = r->status ? r->status : "failed"; }
+/* What hooks and models gave as the reason is shown. */
+static void note_status(Session *s, SessionReply *r) {
+    s->status = r->status ? r->status : "failed";
+    redact_chars(runtime_redactor(s->agents->rt), r->reason, sizeof r->reason);
+}
 
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err) {
     s->unfinished = false;

@@ -21,7 +21,9 @@ const Command command_table[] = {
                  "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
                  "arguments; - reads it from standard input. Prints the value as JSON. Exits 1\n"
                  "when the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
-                 "confirmation is refused unless --yes or --approve allows it.",
+                 "confirmation is refused unless --yes or --approve allows it. A background task\n"
+                 "is waited for; with --no-wait it goes on by itself, and calls of task_poll,\n"
+                 "task_await and task_cancel with its id tell its status and result, or end it.",
         .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
                    "harness call run_command --arg command='make test' --trace",
         .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"

@@ -1,15 +1,17 @@
 /* harness call: one call through the whole pipeline, without a model. */
 #include <unistd.h>
 #include "agent/session.h"
+#include "cli/apart.h"
 #include "cli/interrupt.h"
 #include "cli/opening.h"
 #include "cli/report.h"
 #include "tool/call.h"
+#include "tool/task.h"
 #include "value/json.h"
 
 enum { INPUT_MAX = 64 << 20 };
 
-typedef struct Calling { Cli *cli; Opening open; Agents *agents; Buf arguments; Run *run; } Calling;
+typedef struct Calling { Cli *cli; Opening open; Agents *agents; Buf arguments; Run *run; Apart apart; } Calling;
 
 /* ---- flags ---- */
 
@@ -113,14 +115,26 @@ static void print(Cli *cli, const Result *r) {
     buf_add_char(&cli->out, '\n');
 }
 
+/* The task goes on; whoever called has its id and waits no longer. */
+static bool leave(Calling *c, Error *err) {
+    if (!task_apart_publish(c->run, err)) return false;
+    bool told = cli_flush(c->cli);
+    confirm_terminal_close(c->open.terminal);
+    c->open.terminal = NULL;
+    apart_leave(&c->apart, told ? CLI_OK : CLI_FAILED);
+    return task_apart_finish(c->run);
+}
+
 static int call(Calling *c, Str session) {
+    static const Person nobody = { 0 };                  /* is there any more when a task goes on */
     Cli *cli = c->cli;
     Error err = { 0 };
-    RunConfig config = { .session = session };
+    RunConfig config = { .session = session, .person_itself = true };
     opening_run_config(&c->open, &config);
     if (!run_start(c->open.rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
     Interrupt *interrupt = interrupt_start(run_cancel(c->run));
-    Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait") };
+    Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait"),
+                  .task_person = &nobody };
     what.trace = args_has(&cli->args, "--trace") ? trace : tell_place;
     what.trace_ctx = c;
     Result r = { 0 };
@@ -133,16 +147,23 @@ static int call(Calling *c, Str session) {
         status = r.is_error ? CLI_FAILED : CLI_OK;
     }
     result_clear(&r);
+    if (ok && c->apart.tell >= 0 && task_any(c->run) && !leave(c, &err)) {
+        ok = err.kind == ERR_NONE;
+        status = CLI_FAILED;
+    }
+    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
     bool ended = run_end(c->run, status == CLI_OK && ok ? "completed" : "failed", ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
-    return interrupt_stop(interrupt) ? CLI_INTERRUPTED : status;
+    return interrupted ? CLI_INTERRUPTED : status;
 }
 
 static int run(Calling *c) {
     Cli *cli = c->cli;
     Error err = { 0 };
     Str session;
-    if (!session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (args_has(&cli->args, "--no-wait") && args_has(&cli->args, "--ephemeral"))
+        error_set(&err, ERR_VALIDATION, "--no-wait: with --ephemeral nobody could ask for the result");
+    if (err.kind != ERR_NONE || !session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!read_arguments(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = opening_open(&c->open, cli, NULL);
     if (status >= 0) return status;
@@ -154,10 +175,13 @@ static int run(Calling *c) {
 }
 
 int command_call(Cli *cli) {
-    Calling c = { .cli = cli, .open = { .events = -1 } };
-    int status = run(&c);
+    Calling c = { .cli = cli, .open = { .events = -1 }, .apart = { -1, -1 } };
+    int status;
+    if (args_has(&cli->args, "--no-wait") && apart_start(&c.apart, cli, &status)) return status;
+    status = run(&c);
     agent_set_free(c.agents);
     opening_close(&c.open);
     buf_clear(&c.arguments);
+    apart_end(&c.apart);
     return status;
 }

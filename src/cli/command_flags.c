@@ -55,7 +55,7 @@ const Flag command_flags_inspect[] = {
 const Flag command_flags_call[] = {
     { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
     { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
-    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task" },
+    { "--no-wait", NULL, NULL, NULL, "print the id of a background task, which goes on" },
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
     { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
     SESSION_FLAGS,

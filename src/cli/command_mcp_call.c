@@ -115,10 +115,11 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     else if (ok) result_write_value(&cli->out, &r);
     if (ok) buf_add_char(&cli->out, '\n');
     result_clear(&r);
+    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
     bool ended = run_end(run, status == CLI_OK ? "completed" : "failed", ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     buf_clear(&name);
-    return interrupt_stop(interrupt) ? CLI_INTERRUPTED : status;
+    return interrupted ? CLI_INTERRUPTED : status;
 }
 
 /* With agents: a server may sample the project's model. */

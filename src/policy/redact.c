@@ -3,6 +3,7 @@
 #include "policy/redact.h"
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -206,6 +207,13 @@ bool redact_text(Redactor *r, Buf *text) {
     return changed;
 }
 
+void redact_chars(Redactor *r, char *text, size_t size) {
+    Buf safe = { 0 };
+    buf_add(&safe, str_from(text));
+    if (redact_text(r, &safe)) snprintf(text, size, "%s", safe.at);
+    buf_clear(&safe);
+}
+
 bool redact_would(Redactor *r, Str text) {
     if (redact_empty(r) || !text.n) return false;
     Buf copy = { 0 };
@@ -213,6 +221,51 @@ bool redact_would(Redactor *r, Str text) {
     bool would = redact_text(r, &copy);
     buf_clear(&copy);
     return would;
+}
+
+/* ---- pieces ---- */
+
+/* Could the text from `at` on be the beginning of a needle that is longer? */
+static bool may_begin(const Redactor *r, Str text, size_t at) {
+    size_t left = text.n - at;
+    for (size_t i = 0; i < r->needles.n; i++) {
+        const Needle *n = &r->needles.at[i];
+        if (n->n > left && n->at[0] == text.at[at] && memcmp(n->at, text.at + at, left) == 0) return true;
+    }
+    return false;
+}
+
+/* How much of the text is decided: no needle that began there can still grow, and none that is whole reaches further. */
+static size_t decided(const Redactor *r, Str text) {
+    size_t cut = 0, start, end;
+    while (cut < text.n && !may_begin(r, text, cut)) cut++;
+    for (size_t from = 0; next_value(r, text, from, &start, &end) && start < cut; from = end)
+        if (end > cut) cut = start;
+    while (cut && cut < text.n && ((unsigned char)text.at[cut] & 0xc0) == 0x80) cut--;      /* a character stays whole */
+    return cut;
+}
+
+void redact_feed(RedactFeed *f, Str piece, Buf *out) {
+    if (piece.n == 0) return;
+    buf_add(&f->held, piece);
+    pthread_rwlock_rdlock(&f->r->lock);
+    Str held = buf_str(&f->held);
+    size_t cut = f->r->patterns.n ? 0 : decided(f->r, held);
+    Buf safe = { 0 };
+    buf_add(&safe, str_sub(held, 0, cut));
+    take_values(f->r, &safe);
+    pthread_rwlock_unlock(&f->r->lock);
+    buf_add(out, buf_str(&safe));
+    memmove(f->held.at, f->held.at + cut, f->held.n - cut);
+    f->held.n -= cut;
+    buf_clear(&safe);
+}
+
+void redact_feed_end(RedactFeed *f, Buf *out) {
+    redact_text(f->r, &f->held);
+    buf_add(out, buf_str(&f->held));
+    if (f->held.at) explicit_bzero(f->held.at, f->held.cap);
+    buf_clear(&f->held);
 }
 
 /* ---- JSON ---- */

@@ -88,7 +88,7 @@ static bool see_pause(void *state, const GuardNode *node, bool background) {
 static bool see_other(void *state, const GuardNode *node, bool background) {
     (void)background;
     Str name = command_name(state, node);
-    return !str_eq(name, STR("true")) && !str_eq(name, STR(":"));
+    return !str_eq(name, STR("true")) && !str_eq(name, STR(":")) && !str_eq(name, STR("false"));   /* until false */
 }
 
 /* while true; do x & done */

@@ -81,15 +81,58 @@ static void judge_exec_options(Guard *j, const GuardField *args, size_t n) {
     }
 }
 
+static void judge_command(Guard *j, const GuardField *args, size_t n);
+
+/* An alias that is no shell command is one of git's: judged as if it were used at once. */
+static void judge_value(Guard *j, Str name, Str value, bool exact) {
+    guard_text_git_setting(j, name, value);
+    if (judge_alias(j, value, exact) || !str_starts(name, STR("alias."))) return;
+    GuardFields made = { 0 };
+    guard_word_split(j, value, &made);
+    j->only_worst++;
+    judge_command(j, made.at, made.n);
+    j->only_worst--;
+    VEC_CLEAR(&made);
+}
+
 /* git config alias.x '!rm -rf /' */
 static void judge_config(Guard *j, const GuardField *args, size_t n) {
     for (size_t i = 0; i + 1 < n; i++)
-        if (starts(&args[i], "alias.") || str_find(args[i].text, STR("core.")) == 0) judge_alias(j, args[i + 1].text, args[i + 1].exact);
+        if (!starts(&args[i], "-") && str_find_char(args[i].text, '.') > 0) judge_value(j, args[i].text, args[i + 1].text, args[i + 1].exact);
+}
+
+/* git clean -fdx removes what git does not know, and nothing brings that back. */
+static void judge_clean(Guard *j, const GuardField *args, size_t n) {
+    bool force = false, deep = false;
+    for (size_t i = 0; i < n && !is(&args[i], "--"); i++) {
+        if (short_flag(&args[i], 'n') || starts(&args[i], "--dry") || is(&args[i], "-h") || is(&args[i], "--help")) return;
+        force |= short_flag(&args[i], 'f') || starts(&args[i], "--fo");
+        deep |= short_flag(&args[i], 'd') || short_flag(&args[i], 'x') || short_flag(&args[i], 'X');
+        if ((is(&args[i], "-e") || is(&args[i], "--exclude")) && i + 1 < n) i++;
+    }
+    if (force && deep) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (git clean -fd)");
+    else if (force) guard_judge_raise(j, GUARD_CONFIRM, "git clean removes files that git does not know");
+}
+
+/* --upload-pack 'command', --open-files-in-pager=command: of any command of git. */
+static void judge_programs(Guard *j, const GuardField *args, size_t n) {
+    static const char *const names[] = { "--upload-pack", "--receive-pack", "--open-files-in-pager" };
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            if (!starts(&args[i], names[k])) continue;
+            bool same = args[i].text.n > strlen(names[k]);
+            GuardField f = same ? args[i] : i + 1 < n ? args[i + 1] : (GuardField){ .text = STR(""), .exact = true };
+            if (same) f.text = arena_str(j->arena, str_sub(f.text, strlen(names[k]) + 1, f.text.n));
+            j->only_worst++;
+            judge_text(j, &f);
+            j->only_worst--;
+        }
 }
 
 static void judge_command(Guard *j, const GuardField *args, size_t n) {
     if (n == 0) return;
     const GuardField *rest = args + 1;
+    judge_programs(j, rest, n - 1);
     if (!args[0].exact) {
         guard_judge_raise(j, GUARD_CONFIRM, "the command of git cannot be known before it runs");
         j->only_worst++;
@@ -99,6 +142,7 @@ static void judge_command(Guard *j, const GuardField *args, size_t n) {
     else if (is(&args[0], "push") || is(&args[0], "send-pack")) judge_push(j, rest, n - 1);
     else if (is(&args[0], "submodule")) judge_foreach(j, rest, n - 1);
     else if (is(&args[0], "config")) judge_config(j, rest, n - 1);
+    else if (is(&args[0], "clean")) judge_clean(j, rest, n - 1);
     else if (is(&args[0], "rebase") || is(&args[0], "filter-branch") || is(&args[0], "difftool")) judge_exec_options(j, rest, n - 1);
     else if (is(&args[0], "bisect") && n > 2 && is(&args[1], "run")) guard_run_argv(j, args + 2, n - 2, (GuardInput){ .kind = GUARD_INPUT_NONE });
 }
@@ -122,6 +166,7 @@ static void read_setting(Guard *j, const GuardField *f, Alias *alias) {
     if (equals < 0) return;
     Str name = str_sub(f->text, 0, (size_t)equals), value = str_sub(f->text, (size_t)equals + 1, f->text.n);
     judge_alias(j, value, f->exact);
+    guard_text_git_setting(j, name, value);
     if (str_starts(name, STR("alias."))) *alias = (Alias){ str_sub(name, 6, name.n), value, f->exact };
 }
 

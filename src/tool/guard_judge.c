@@ -106,6 +106,11 @@ static void assign(Guard *j, const GuardWord *w, size_t at, Str name, bool appen
         VEC_CLEAR(&items);
     } else value = guard_word_one(j, &(GuardWord){ .at = w->at + at, .n = w->n - at, .quoted = true });
     guard_run_hidden(j, value.text);
+    guard_text_variable(j, name, value.text);
+    if (value.process && str_eq(name, STR("BASH_ENV"))) {                  /* a shell reads it before anything else */
+        GuardInput none = { .kind = GUARD_INPUT_NONE }, text = guard_output_of(j, value.process, none);
+        guard_judge_script(j, &(GuardField){ .text = text.text, .exact = text.kind == GUARD_INPUT_TEXT && text.exact }, none);
+    }
     const GuardField *old = append ? table_get(&j->variables, name) : NULL;
     if (old && old->text.n + value.text.n < GUARD_COMMAND_MAX) {
         value.text = str_from(arena_fmt(j->arena, STR_FMT STR_FMT, STR_ARG(old->text), STR_ARG(value.text)));
@@ -158,8 +163,22 @@ static bool declares(const GuardField *f) {
     return false;
 }
 
+/* echo … > x: what x holds then, in case that it is run. tee x: the same. */
+static void note_written(Guard *j, const GuardNode *node, const GuardFields *argv, GuardInput in) {
+    if (!j->guess) return;
+    for (size_t i = 0; i < node->redirects_n; i++) {
+        if (node->redirects[i].kind != GUARD_OUT || node->redirects[i].fd != 1) continue;
+        GuardField path = guard_word_one(j, &node->redirects[i].word);
+        GuardInput text = guard_output_written(j, node, in);
+        if (text.kind == GUARD_INPUT_TEXT) guard_run_note_file(j, &path, text.text);
+    }
+    if (argv->n < 2 || !str_eq(argv->at[0].text, STR("tee")) || in.kind != GUARD_INPUT_TEXT) return;
+    for (size_t i = 1; i < argv->n; i++) guard_run_note_file(j, &argv->at[i], in.text);
+}
+
 static void judge_simple(Guard *j, const GuardNode *node, GuardInput in) {
     for (size_t i = 0; i < node->words_n; i++) judge_word(j, &node->words[i], in);
+    GuardInput before = in;
     in = judge_redirects(j, node, in);
     GuardFields argv = { 0 };
     size_t first = 0;
@@ -172,6 +191,7 @@ static void judge_simple(Guard *j, const GuardNode *node, GuardInput in) {
     }
     for (size_t i = first; i < node->words_n; i++) guard_word_expand(j, &node->words[i], &argv);
     if (argv.n && declares(&argv.at[0])) assign_arguments(j, node, first + 1);
+    note_written(j, node, &argv, before);
     guard_run_argv(j, argv.at, argv.n, in);
     VEC_CLEAR(&argv);
 }
@@ -223,7 +243,11 @@ static void judge_plain_node(Guard *j, const GuardNode *node, GuardInput in) {
         judge_children(j, node, judge_redirects(j, node, in));
         return;
     case GUARD_WORDS:
-        for (size_t i = 0; i < node->words_n; i++) judge_word(j, &node->words[i], in);
+        for (size_t i = 0; i < node->words_n; i++) {
+            judge_word(j, &node->words[i], in);
+            GuardField f = guard_word_one(j, &node->words[i]);
+            if (str_find_char(f.text, '[') >= 0) guard_run_hidden(j, f.text);     /* [[ 'a[$(…)]' -eq 0 ]] */
+        }
         judge_redirects(j, node, in);
         return;
     case GUARD_LIST: case GUARD_GROUP: judge_children(j, node, judge_redirects(j, node, in)); return;
@@ -252,6 +276,7 @@ GuardVerdict guard_command(Str command, Arena *arena, Str *reason) {
     table_clear(&j.variables);
     table_clear(&j.aliases);
     table_clear(&j.functions);
+    table_clear(&j.files);
     if (reason) *reason = j.reason;
     return j.verdict;
 }

@@ -33,6 +33,7 @@ typedef struct Guard {
     Table variables;                    /* name: GuardField *, when guessing */
     Table aliases;                      /* the same */
     Table functions;                    /* name: const GuardNode * */
+    Table files;                        /* path: GuardField *, what the script wrote there, when guessing */
 } Guard;
 
 /* guard_judge.c */
@@ -62,6 +63,14 @@ void guard_git(Guard *j, const GuardField *args, size_t n);
 /* guard_code.c: text for an interpreter that is no shell. */
 void guard_code_judge(Guard *j, Str language, const GuardField *code);
 
+/* guard_text.c: commands as text: of programs (true: it is one of them), of variables, of git's and ssh's settings. */
+bool guard_text_run(Guard *j, Str name, const GuardField *argv, size_t n, GuardInput in);
+void guard_text_variable(Guard *j, Str name, Str value);
+void guard_text_git_setting(Guard *j, Str name, Str value);
+void guard_text_ssh_option(Guard *j, Str option);
+
 /* guard_output.c: what a command prints, where that can be told. */
 GuardInput guard_output_of(Guard *j, const GuardNode *node, GuardInput in);
 void guard_run_hidden(Guard *j, Str text);                   /* guard_run.c: text that a shell may expand later */
+void guard_run_note_file(Guard *j, const GuardField *path, Str text);   /* guard_run.c: the script writes that text to a file */
+GuardInput guard_output_written(Guard *j, const GuardNode *node, GuardInput in);    /* guard_output.c: the same where it goes to a file */

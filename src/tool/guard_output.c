@@ -97,9 +97,10 @@ static GuardInput command_output(Guard *j, const GuardField *argv, size_t n, Gua
     return (GuardInput){ .kind = GUARD_INPUT_UNKNOWN };
 }
 
-static GuardInput simple_output(Guard *j, const GuardNode *node, GuardInput in) {
+static GuardInput simple_output(Guard *j, const GuardNode *node, GuardInput in, bool to_file) {
     for (size_t i = 0; i < node->redirects_n; i++) {
         const GuardRedirect *r = &node->redirects[i];
+        if (to_file && r->kind == GUARD_OUT) continue;
         if (r->kind != GUARD_HEREDOC && r->kind != GUARD_HERESTRING) return (GuardInput){ .kind = GUARD_INPUT_UNKNOWN };
         GuardField text = guard_word_one(j, &r->word);
         in = (GuardInput){ GUARD_INPUT_TEXT, text.text, text.exact };
@@ -114,10 +115,12 @@ static GuardInput simple_output(Guard *j, const GuardNode *node, GuardInput in) 
 GuardInput guard_output_of(Guard *j, const GuardNode *node, GuardInput in) {
     while (node->children_n == 1 && node->redirects_n == 0
            && (node->kind == GUARD_LIST || node->kind == GUARD_PIPELINE || node->kind == GUARD_GROUP)) node = node->children[0];
-    if (node->kind == GUARD_SIMPLE) return simple_output(j, node, in);
+    if (node->kind == GUARD_SIMPLE) return simple_output(j, node, in, false);
     if (node->kind == GUARD_PIPELINE) {
         for (size_t i = 0; i < node->children_n; i++) in = guard_output_of(j, node->children[i], in);
         return in;
     }
     return (GuardInput){ .kind = GUARD_INPUT_UNKNOWN };
 }
+
+GuardInput guard_output_written(Guard *j, const GuardNode *node, GuardInput in) { return simple_output(j, node, in, true); }

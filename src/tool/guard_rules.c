@@ -15,6 +15,12 @@ static bool is_long(const GuardField *f, const char *name, size_t least) {
     return s.n >= 2 + least && str_starts(s, STR("--")) && str_starts(str_from(name), str_sub(s, 2, s.n));
 }
 
+static bool has_char(Str s, const char *chars) {
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i] && strchr(chars, s.at[i])) return true;
+    return false;
+}
+
 static bool has_letter(const GuardField *f, const char *letters) {
     if (!is_option(f) || f->text.at[1] == '-') return false;
     for (size_t i = 1; i < f->text.n; i++)
@@ -24,6 +30,14 @@ static bool has_letter(const GuardField *f, const char *letters) {
 
 /* ---- removal ---- */
 
+/* A name below /dev that is moved away, replaced or removed: not what a device takes, the device itself. */
+static void judge_name(Guard *j, const GuardField *path, const char *how) {
+    Str s = path->text.n && path->text.at[0] == '/' ? path_normal(j->arena, path->text) : STR("");
+    bool inside = str_starts(s, STR("/dev/")) && !str_starts(s, STR("/dev/shm/")) && !str_starts(s, STR("/dev/mqueue/"));
+    if (str_eq(s, STR("/dev/shm")) || str_eq(s, STR("/dev/mqueue"))) return;
+    if (str_eq(s, STR("/dev")) || inside) guard_judge_raise(j, GUARD_REFUSE, "%s the device " STR_FMT, how, STR_ARG(s));
+}
+
 static void judge_rm(Guard *j, const GuardField *args, size_t n) {
     bool recursive = false, force = false, hidden = false;
     for (size_t i = 0; i < n && !is(&args[i], "--"); i++) {
@@ -31,6 +45,7 @@ static void judge_rm(Guard *j, const GuardField *args, size_t n) {
         force |= has_letter(&args[i], "f") || is_long(&args[i], "force", 1) || is(&args[i], "--interactive=never");
         hidden |= !args[i].exact && is_option(&args[i]);
     }
+    for (size_t i = 0; i < n; i++) judge_name(j, &args[i], "the command removes");
     if (recursive && force) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (rm -rf)");
     else if (hidden) guard_judge_raise(j, GUARD_CONFIRM, "an option of rm cannot be known before it runs");
 }
@@ -43,7 +58,7 @@ static void judge_rimraf(Guard *j, const GuardField *args, size_t n) {
 /* ---- devices ---- */
 
 static bool is_harmless_device(Str name) {
-    static const char *const names[] = { "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "ptmx", "console", "fd", "log" };
+    static const char *const names[] = { "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "ptmx", "console", "fd", "log", "shm", "mqueue" };
     static const char *const prefixes[] = { "fd/", "pts/", "shm/", "mqueue/", "tcp/", "udp/", "ttyS", "ttyUSB", "ttyACM" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_eq(name, str_from(names[i]))) return true;
@@ -90,6 +105,39 @@ static void judge_cp(Guard *j, const GuardField *args, size_t n) {
     }
 }
 
+static void judge_mv(Guard *j, const GuardField *args, size_t n) {
+    size_t operands = 0;
+    for (size_t i = 0; i < n; i++) operands += !is_option(&args[i]);
+    if (operands < 2) return;
+    for (size_t i = 0; i < n; i++)
+        if (i + 1 == n || (i && is(&args[i - 1], "-t"))) judge_name(j, &args[i], "the command replaces");
+    judge_cp(j, args, n);
+}
+
+/* --delete empties what the source does not have; an empty source, everything. -e runs its text. */
+static void judge_rsync(Guard *j, const GuardField *args, size_t n) {
+    bool dry = false, removes = false;
+    for (size_t i = 0; i < n; i++) {
+        dry |= has_letter(&args[i], "n") || is_long(&args[i], "dry-run", 1);
+        removes |= str_starts(args[i].text, STR("--del"));
+        bool text = is(&args[i], "-e") || is(&args[i], "--rsh"), same = str_starts(args[i].text, STR("--rsh="));
+        if (!same && !(text && i + 1 < n)) continue;
+        GuardField f = same ? args[i] : args[i + 1];
+        if (same) f.text = arena_str(j->arena, str_sub(f.text, 6, f.text.n));
+        j->only_worst++;
+        guard_judge_script(j, &f, (GuardInput){ .kind = GUARD_INPUT_NONE });
+        j->only_worst--;
+    }
+    if (removes && !dry) guard_judge_raise(j, GUARD_CONFIRM, "rsync --delete removes all that its source does not have");
+    judge_cp(j, args, n);
+}
+
+static void judge_qemu_img(Guard *j, const GuardField *args, size_t n) {
+    if (n && (is(&args[0], "info") || is(&args[0], "check") || is(&args[0], "map") || is(&args[0], "compare") || is(&args[0], "measure"))) return;
+    judge_dd(j, args, n);
+    judge_cp(j, args, n);
+}
+
 /* curl -o FILE, wget -O FILE, sort -o FILE: an option's file. */
 static void judge_output_option(Guard *j, const GuardField *args, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -102,12 +150,41 @@ static void judge_output_option(Guard *j, const GuardField *args, size_t n) {
     }
 }
 
-static void judge_partition(Guard *j, const GuardField *args, size_t n) {
+static const char marks[] = "the command changes a disk's partitions or marks";
+
+/* `letters`: options that only show. */
+static void judge_disk(Guard *j, const GuardField *args, size_t n, const char *letters) {
     for (size_t i = 0; i < n; i++)
-        if (has_letter(&args[i], "lhVsn") || is_long(&args[i], "list", 1) || is_long(&args[i], "help", 1) || is_long(&args[i], "version", 1)
-            || is_long(&args[i], "print", 1) || is(&args[i], "print"))
+        if (has_letter(&args[i], letters) || is_long(&args[i], "list", 1) || is_long(&args[i], "help", 1) || is_long(&args[i], "version", 1)
+            || is_long(&args[i], "print", 1) || is_long(&args[i], "info", 1) || is_long(&args[i], "pretend", 2) || is_long(&args[i], "no-act", 2) || is(&args[i], "print"))
             return;
-    if (n) guard_judge_raise(j, GUARD_REFUSE, "the command changes a disk's partitions or marks");
+    if (n) guard_judge_raise(j, GUARD_REFUSE, "%s", marks);
+}
+
+static void judge_fdisk(Guard *j, const GuardField *args, size_t n) { judge_disk(j, args, n, "lshV"); }
+static void judge_sfdisk(Guard *j, const GuardField *args, size_t n) { judge_disk(j, args, n, "ldJsnVhTF"); }
+static void judge_sgdisk(Guard *j, const GuardField *args, size_t n) { judge_disk(j, args, n, "pivVLP"); }
+static void judge_parted(Guard *j, const GuardField *args, size_t n) { judge_disk(j, args, n, "lhv"); }
+
+static void judge_wipefs(Guard *j, const GuardField *args, size_t n) {
+    bool marked = false;
+    for (size_t i = 0; i < n; i++) {
+        if (has_letter(&args[i], "n") || is_long(&args[i], "no-act", 1)) return;
+        marked |= has_letter(&args[i], "ao") || is_long(&args[i], "all", 1) || is_long(&args[i], "offset", 1);
+    }
+    if (marked) guard_judge_raise(j, GUARD_REFUSE, "%s", marks);
+}
+
+static void judge_badblocks(Guard *j, const GuardField *args, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has_letter(&args[i], "w")) guard_judge_raise(j, GUARD_REFUSE, "the command writes to a device");
+}
+
+static void judge_hdparm(Guard *j, const GuardField *args, size_t n) {
+    static const char *const options[] = { "--security-erase", "--trim-sector", "--write-sector", "--repair-sector", "--make-bad", "--sanitize", "--dco-restore", "--fwdownload" };
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++)
+            if (str_starts(args[i].text, str_from(options[k]))) guard_judge_raise(j, GUARD_REFUSE, "the command writes to a device");
 }
 
 /* ---- filesystems ---- */
@@ -131,6 +208,23 @@ static void judge_first_word(Guard *j, const GuardField *args, size_t n, const c
 
 static void judge_zpool(Guard *j, const GuardField *args, size_t n) {
     judge_first_word(j, args, n, (const char *const[]){ "create", "destroy", "labelclear", NULL }, "the command makes or removes a filesystem");
+}
+
+static void judge_zfs(Guard *j, const GuardField *args, size_t n) {
+    judge_first_word(j, args, n, (const char *const[]){ "destroy", "rollback", NULL }, "the command removes a filesystem");
+}
+
+static void judge_nvme(Guard *j, const GuardField *args, size_t n) {
+    judge_first_word(j, args, n, (const char *const[]){ "format", "sanitize", "write", "write-zeroes", "delete-ns", "dsm", NULL }, "the command writes to a device");
+}
+
+static void judge_volume(Guard *j, const GuardField *args, size_t n) {
+    if (n && !only_asks(args, n)) guard_judge_raise(j, GUARD_REFUSE, "the command removes a volume");
+}
+
+static void judge_debugfs(Guard *j, const GuardField *args, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has_letter(&args[i], "w")) guard_judge_raise(j, GUARD_REFUSE, "the command writes to a device");
 }
 
 static void judge_cryptsetup(Guard *j, const GuardField *args, size_t n) {
@@ -179,17 +273,49 @@ static void judge_bus(Guard *j, const GuardField *args, size_t n) {
             guard_judge_raise(j, GUARD_REFUSE, "%s", ends_run);
 }
 
+/* Process 1 is the machine's; -1 is every process. The last option before it may be a signal. */
+static void judge_kill(Guard *j, const GuardField *args, size_t n) {
+    bool signal = false;
+    for (size_t i = 0; i < n; i++) {
+        if (is(&args[i], "-l") || is(&args[i], "-L") || is(&args[i], "-0")) return;
+        bool all = is(&args[i], "-1") && (signal || (i && is(&args[i - 1], "--")));
+        if (is(&args[i], "1") || all) guard_judge_raise(j, GUARD_REFUSE, "the command ends every process, or the first one");
+        signal |= is_option(&args[i]) && !is(&args[i], "--");
+        if (is(&args[i], "-s") || is(&args[i], "-n")) i++;
+    }
+}
+
+static void judge_rtcwake(Guard *j, const GuardField *args, size_t n) {
+    for (size_t i = 0; i + 1 < n; i++)
+        if ((is(&args[i], "-m") || is(&args[i], "--mode")) && !is(&args[i + 1], "no") && !is(&args[i + 1], "show") && !is(&args[i + 1], "on") && !is(&args[i + 1], "disable"))
+            guard_judge_raise(j, GUARD_REFUSE, "%s", ends_run);
+}
+
+static void judge_kexec(Guard *j, const GuardField *args, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has_letter(&args[i], "e") || is_long(&args[i], "exec", 1) || is_long(&args[i], "force", 1)) guard_judge_raise(j, GUARD_REFUSE, "%s", ends_run);
+}
+
 /* ---- others that run text ---- */
+
+static void judge_later(Guard *j, GuardField f, size_t from) {
+    f.text = arena_str(j->arena, str_sub(f.text, from, f.text.n));
+    guard_judge_script(j, &f, (GuardInput){ .kind = GUARD_INPUT_UNKNOWN });
+}
 
 static void judge_tar(Guard *j, const GuardField *args, size_t n) {
     static const char *const options[] = { "--checkpoint-action=exec=", "--to-command=", "--use-compress-program=", "--rsh-command=", "--info-script=", "--new-volume-script=" };
-    for (size_t i = 0; i < n; i++)
+    bool makes = false;
+    for (size_t i = 0; i < n; i++) {
+        const GuardField *next = i + 1 < n ? &args[i + 1] : NULL;
+        bool letters = (i == 0 || is_option(&args[i])) && !str_starts(args[i].text, STR("--"));
+        makes |= (letters && has_char(args[i].text, "cruA")) || is(&args[i], "--create");
         for (size_t k = 0; k < sizeof options / sizeof *options; k++)
-            if (str_starts(args[i].text, str_from(options[k]))) {
-                GuardField f = args[i];
-                f.text = str_sub(f.text, strlen(options[k]), f.text.n);
-                guard_judge_script(j, &f, (GuardInput){ .kind = GUARD_INPUT_UNKNOWN });
-            }
+            if (str_starts(args[i].text, str_from(options[k]))) judge_later(j, args[i], strlen(options[k]));
+        if (next && (is(&args[i], "--to-command") || is(&args[i], "--use-compress-program") || is(&args[i], "-I"))) judge_later(j, *next, 0);
+        if (next && makes && ((letters && str_find_char(args[i].text, 'f') >= 0) || is(&args[i], "--file"))) guard_rules_target(j, next, "tar");
+        if (is(&args[i], "--remove-files")) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (tar --remove-files)");
+    }
 }
 
 /* vim -c '!rm -rf x' */
@@ -206,22 +332,27 @@ static void judge_vim(Guard *j, const GuardField *args, size_t n) {
 }
 
 static const struct { const char *name; GuardRule *rule; } rules[] = {
-    { "rm", judge_rm }, { "rimraf", judge_rimraf }, { "dd", judge_dd }, { "dcfldd", judge_dd }, { "dc3dd", judge_dd }, { "tee", judge_tee },
-    { "shred", judge_tee }, { "truncate", judge_tee }, { "sponge", judge_tee }, { "blkdiscard", judge_tee }, { "wipefs", judge_partition },
-    { "fallocate", judge_tee }, { "cp", judge_cp }, { "mv", judge_cp }, { "install", judge_cp }, { "rsync", judge_cp }, { "ddrescue", judge_tee },
-    { "curl", judge_output_option }, { "wget", judge_output_option }, { "sort", judge_output_option }, { "pv", judge_output_option },
-    { "fdisk", judge_partition }, { "sfdisk", judge_partition }, { "cfdisk", judge_partition }, { "gdisk", judge_partition },
-    { "sgdisk", judge_partition }, { "parted", judge_partition }, { "badblocks", judge_partition }, { "pvcreate", judge_mkfs },
+    { "rm", judge_rm }, { "grm", judge_rm }, { "srm", judge_rm }, { "rimraf", judge_rimraf }, { "dd", judge_dd }, { "dcfldd", judge_dd }, { "dc3dd", judge_dd }, { "tee", judge_tee },
+    { "shred", judge_tee }, { "truncate", judge_tee }, { "sponge", judge_tee }, { "blkdiscard", judge_tee }, { "wipefs", judge_wipefs },
+    { "fallocate", judge_tee }, { "cp", judge_cp }, { "mv", judge_mv }, { "ln", judge_mv }, { "install", judge_cp }, { "rsync", judge_rsync }, { "qemu-img", judge_qemu_img }, { "grub-install", judge_tee }, { "ddrescue", judge_tee },
+    { "curl", judge_output_option }, { "wget", judge_output_option }, { "sort", judge_output_option }, { "pv", judge_output_option }, { "mkisofs", judge_output_option },
+    { "genisoimage", judge_output_option }, { "xorriso", judge_output_option }, { "cpio", judge_output_option },
+    { "fdisk", judge_fdisk }, { "sfdisk", judge_sfdisk }, { "cfdisk", judge_fdisk }, { "gdisk", judge_fdisk }, { "hdparm", judge_hdparm }, { "nvme", judge_nvme },
+    { "sgdisk", judge_sgdisk }, { "parted", judge_parted }, { "badblocks", judge_badblocks }, { "pvcreate", judge_mkfs }, { "zfs", judge_zfs }, { "debugfs", judge_debugfs },
+    { "pvremove", judge_volume }, { "vgremove", judge_volume }, { "lvremove", judge_volume },
     { "mkfs", judge_mkfs }, { "mke2fs", judge_mkfs }, { "mkdosfs", judge_mkfs }, { "mkntfs", judge_mkfs }, { "mkswap", judge_mkfs },
     { "mkreiserfs", judge_mkfs }, { "newfs", judge_mkfs }, { "zpool", judge_zpool }, { "cryptsetup", judge_cryptsetup }, { "mdadm", judge_mdadm },
     { "shutdown", judge_shutdown }, { "reboot", judge_shutdown }, { "halt", judge_shutdown }, { "poweroff", judge_shutdown },
     { "init", judge_init }, { "telinit", judge_init }, { "systemctl", judge_systemctl }, { "loginctl", judge_systemctl },
-    { "dbus-send", judge_bus }, { "busctl", judge_bus }, { "gdbus", judge_bus }, { "git", guard_git }, { "tar", judge_tar }, { "bsdtar", judge_tar },
+    { "kill", judge_kill }, { "rtcwake", judge_rtcwake }, { "kexec", judge_kexec }, { "pm-suspend", judge_shutdown }, { "pm-hibernate", judge_shutdown },
+    { "zzz", judge_shutdown }, { "runit-init", judge_init }, { "openrc-shutdown", judge_shutdown }, { "qdbus", judge_bus },
+    { "dbus-send", judge_bus }, { "busctl", judge_bus }, { "gdbus", judge_bus }, { "git", guard_git }, { "hub", guard_git }, { "tar", judge_tar }, { "bsdtar", judge_tar },
     { "vim", judge_vim }, { "vi", judge_vim }, { "nvim", judge_vim }, { "ex", judge_vim },
 };
 
 GuardRule *guard_rules_find(Str name) {
     if (str_starts(name, STR("mkfs."))) return judge_mkfs;
+    if (str_starts(name, STR("rimraf@"))) return judge_rimraf;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (str_eq(name, str_from(rules[i].name))) return rules[i].rule;
     return NULL;

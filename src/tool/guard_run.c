@@ -32,8 +32,37 @@ void guard_run_input(Guard *j, GuardInput in, const char *who) {
     guard_judge_script(j, &code, (GuardInput){ .kind = GUARD_INPUT_NONE });
 }
 
+static Str plain_path(Str path) {
+    while (str_starts(path, STR("./"))) path = str_sub(path, 2, path.n);
+    return path;
+}
+
+/* What the script itself has written to that file before; NULL: nothing, or it is not known. */
+static const GuardField *written(const Guard *j, const GuardField *f) { return j->guess && f->exact ? table_get(&j->files, plain_path(f->text)) : NULL; }
+
+void guard_run_note_file(Guard *j, const GuardField *path, Str text) {
+    if (!j->guess || !path->exact || path->text.n == 0 || !guard_judge_spend(j, 1 + text.n / 64)) return;
+    GuardField *kept = ARENA_NEW(j->arena, GuardField);
+    *kept = (GuardField){ .text = text, .exact = true };
+    table_put(&j->files, arena_str(j->arena, plain_path(path->text)), kept);
+}
+
+static void run_text_of(Guard *j, const GuardField *text, GuardInput in) {
+    j->only_worst++;
+    guard_judge_script(j, text, in);
+    j->only_worst--;
+}
+
+/* ./x: a file that was written just before. */
+static void run_written(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
+    const GuardField *text = n && str_find_char(argv[0].text, '/') >= 0 ? written(j, &argv[0]) : NULL;
+    if (text) run_text_of(j, text, in);
+}
+
 /* A script's file: where it is no file but a stream, what it streams. */
 static void run_file(Guard *j, const GuardField *f, GuardInput in) {
+    const GuardField *made = written(j, f);
+    if (made) run_text_of(j, made, in);
     if (f->process) {
         GuardInput text = guard_output_of(j, f->process, in);
         if (text.kind == GUARD_INPUT_NONE) text.kind = GUARD_INPUT_UNKNOWN;
@@ -67,7 +96,10 @@ static void run_shell(Guard *j, const GuardField *argv, size_t n, GuardInput in)
         Str s = argv[i].text;
         if (is(&argv[i], "--")) { i++; break; }
         if (is(&argv[i], "--version") || is(&argv[i], "--help")) return;
-        if (is(&argv[i], "--rcfile") || is(&argv[i], "--init-file")) { i++; continue; }
+        if (is(&argv[i], "--rcfile") || is(&argv[i], "--init-file")) {
+            if (++i < n) run_file(j, &argv[i], in);
+            continue;
+        }
         if (is(&argv[i], "--command")) { code = true; continue; }             /* fish */
         if (str_starts(s, STR("--"))) continue;
         if (!argv[i].exact) guard_judge_raise(j, GUARD_CONFIRM, "an option of a shell cannot be known before it runs");
@@ -138,6 +170,15 @@ static void run_alias(Guard *j, const GuardField *argv, size_t n, GuardInput in)
     }
 }
 
+/* hash -p /bin/rm x: x is rm from then on. */
+static void run_hash(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
+    (void)in;
+    if (!j->guess || n < 4 || !is(&argv[1], "-p")) return;
+    GuardField *kept = ARENA_NEW(j->arena, GuardField);
+    *kept = argv[2];
+    table_put(&j->aliases, argv[3].text, kept);
+}
+
 /* An alias, used: its text with the arguments behind it. It may not stand for itself again. */
 static void use_alias(Guard *j, Str name, const GuardField *alias, const GuardField *argv, size_t n, GuardInput in) {
     GuardField *all = ARENA_ARRAY(j->arena, GuardField, n);
@@ -161,6 +202,7 @@ static const Interpreter interpreters[] = {
     { "node", "ep", "rC", false }, { "nodejs", "ep", "rC", false }, { "bun", "ep", "r", false }, { "php", "rBR", "dcfz", false }, { "lua", "e", "l", false },
     { "luajit", "e", "lj", false }, { "Rscript", "e", "", false }, { "tclsh", "", "", false }, { "awk", "", "vFf", true }, { "gawk", "", "vFfi", true },
     { "mawk", "", "vFf", true }, { "nawk", "", "vFf", true }, { "osascript", "e", "l", false }, { "pwsh", "c", "f", false },
+    { "R", "e", "f", false }, { "julia", "eE", "LJp", false },
 };
 
 /* python3.11 and lua5.4 are python and lua. */
@@ -207,12 +249,18 @@ static void run_interpreter(Guard *j, const Interpreter *p, const GuardField *ar
         i += take_code(j, p, argv, n, i, &found);
     }
     if (i < n && is(&argv[i], "--")) i++;
+    for (size_t k = 1; p->first && k + 1 < n && k < i; k++) {              /* awk -v c='rm -rf x' 'BEGIN { system(c) }' */
+        ptrdiff_t equals = is(&argv[k], "-v") && i < n && str_find(argv[i].text, STR("system")) >= 0 ? str_find_char(argv[k + 1].text, '=') : -1;
+        if (equals > 0) run_text_of(j, &(GuardField){ .text = arena_str(j->arena, str_sub(argv[k + 1].text, (size_t)equals + 1, argv[k + 1].text.n)), .exact = true }, in);
+    }
     if (found) return;
     if (p->first) {
         if (i < n) guard_code_judge(j, str_from(p->name), &argv[i]);
         return;
     }
     bool stream = i >= n || is(&argv[i], "-") || is(&argv[i], "/dev/stdin");
+    const GuardField *text = stream ? NULL : written(j, &argv[i]);
+    if (text) guard_code_judge(j, str_from(p->name), text);
     if (!stream && argv[i].process) in = guard_output_of(j, argv[i].process, in), stream = true;
     if (!stream) return;
     if (in.kind == GUARD_INPUT_UNKNOWN) guard_judge_raise(j, GUARD_CONFIRM, "what %s reads and runs cannot be known before", p->name);
@@ -265,7 +313,7 @@ static void run_function(Guard *j, const GuardNode *f, const GuardField *argv, s
 
 static void run_name(Guard *j, Str name, const GuardField *argv, size_t n, GuardInput in) {
     static const struct { const char *name; void (*run)(Guard *j, const GuardField *argv, size_t n, GuardInput in); } builtins[] = {
-        { "eval", run_eval }, { "source", run_source }, { ".", run_source }, { "trap", run_trap }, { "alias", run_alias },
+        { "eval", run_eval }, { "source", run_source }, { ".", run_source }, { "trap", run_trap }, { "alias", run_alias }, { "hash", run_hash },
         { "mapfile", run_callback }, { "readarray", run_callback }, { "compgen", run_callback }, { "complete", run_callback },
         { "printf", run_names }, { "read", run_names }, { "unset", run_names }, { "let", run_names }, { "test", run_names }, { "[", run_names },
         { "declare", run_names }, { "typeset", run_names }, { "local", run_names }, { "export", run_names }, { "readonly", run_names },
@@ -287,7 +335,8 @@ static void run_name(Guard *j, Str name, const GuardField *argv, size_t n, Guard
         memcpy(copy, argv, n * sizeof *copy);
         copy[0] = (GuardField){ .text = STR("push"), .exact = true };
         guard_git(j, copy, n);
-    } else guard_wrap_run(j, name, argv, n, in);
+    } else if (!guard_text_run(j, name, argv, n, in)) guard_wrap_run(j, name, argv, n, in);
+    run_written(j, argv, n, in);
 }
 
 void guard_run_argv(Guard *j, const GuardField *argv, size_t n, GuardInput in) {

@@ -84,6 +84,11 @@ static void run_split(Guard *j, GuardField text, const GuardField *rest, size_t 
     guard_word_split(j, buf_str(&plain), &made);
     for (size_t i = 0; i < n; i++) guard_word_push(&made, rest[i]);
     guard_run_argv(j, made.at, made.n, in);
+    GuardField quoted[2] = { text, guard_word_join(j, rest, n) };      /* and as the quotes in it say */
+    GuardField all = guard_word_join(j, quoted, 2);
+    j->only_worst++;
+    guard_judge_script(j, &all, in);
+    j->only_worst--;
     buf_clear(&plain);
     VEC_CLEAR(&made);
 }
@@ -157,6 +162,10 @@ static void run_watch(Guard *j, const GuardField *argv, size_t n, GuardInput in)
 static void run_ssh(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
     static const Wrapper ssh = { "ssh", "bcDEeFIiJLlmOopQRSWwB", "", 1, false };
     size_t i = skip_options(j, &ssh, argv, n, in) + 1;
+    for (size_t k = 1; k < n && k < i; k++) {
+        if (is(&argv[k], "-o") && k + 1 < n) guard_text_ssh_option(j, argv[k + 1].text);
+        else if (str_starts(argv[k].text, STR("-o"))) guard_text_ssh_option(j, str_sub(argv[k].text, 2, argv[k].text.n));
+    }
     if (i < n && is(&argv[i], "--")) i++;
     if (i < n) run_joined(j, argv + i, n - i, in);
     else guard_run_input(j, in, "a remote shell");
@@ -208,6 +217,8 @@ static void run_xargs(Guard *j, const GuardField *argv, size_t n, GuardInput in)
     static const Wrapper xargs = { "xargs", "ILnPdsaEJRS", "max-args max-procs delimiter max-chars arg-file max-lines process-slot-var", 0, false };
     Str mark = find_mark(argv, n);
     size_t i = skip_options(j, &xargs, argv, n, nothing);
+    bool whole = false;                                  /* -0: spaces and lines do not end an argument */
+    for (size_t k = 1; k < n && k < i; k++) whole |= is(&argv[k], "-0") || is(&argv[k], "--null");
     if (i >= n) return;
     argv += i, n -= i;
     if (mark.n) {
@@ -217,7 +228,8 @@ static void run_xargs(Guard *j, const GuardField *argv, size_t n, GuardInput in)
     }
     GuardFields made = { 0 };
     for (size_t k = 0; k < n; k++) guard_word_push(&made, argv[k]);
-    if (in.kind == GUARD_INPUT_TEXT) guard_word_split(j, in.text, &made);
+    if (in.kind == GUARD_INPUT_TEXT && whole) guard_word_push(&made, (GuardField){ .text = str_trim(in.text), .exact = true });
+    else if (in.kind == GUARD_INPUT_TEXT) guard_word_split(j, in.text, &made);
     if (in.kind != GUARD_INPUT_TEXT || !in.exact) guard_word_push(&made, (GuardField){ .text = STR("\1"), .splits = true });
     guard_run_argv(j, made.at, made.n, nothing);
     VEC_CLEAR(&made);
@@ -268,20 +280,25 @@ static bool removes(const GuardField *f) {
 
 static void run_find(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
     bool narrow = false, removal = false;
+    size_t deep = 0;
     for (size_t i = 1; i < n; i++) {
-        narrow |= narrows(argv, n, i);
-        removal |= is(&argv[i], "-delete");
+        bool negated = is(&argv[i - 1], "!") || is(&argv[i - 1], "-not");
+        deep += is(&argv[i], "(");
+        deep -= deep && is(&argv[i], ")");
+        if (deep == 0 && (is(&argv[i], "-o") || is(&argv[i], "-or") || is(&argv[i], ","))) narrow = false;
+        narrow |= narrows(argv, n, i) && !negated;
+        removal |= is(&argv[i], "-delete") && !narrow;
         bool writes = is(&argv[i], "-fprint") || is(&argv[i], "-fprint0") || is(&argv[i], "-fls") || is(&argv[i], "-fprintf");
         if (writes && i + 1 < n) guard_rules_target(j, &argv[i + 1], "find");
         if (!is(&argv[i], "-exec") && !is(&argv[i], "-execdir") && !is(&argv[i], "-ok") && !is(&argv[i], "-okdir")) continue;
         size_t end = exec_end(argv, n, i + 1);
         if (end > i + 1) {
-            removal |= removes(&argv[i + 1]);
+            removal |= removes(&argv[i + 1]) && !narrow;
             guard_run_argv(j, replace_mark(j, argv + i + 1, end - i - 1, STR("{}"), STR("\1"), false), end - i - 1, in);
         }
         i = end;
     }
-    if (removal && !narrow) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (find removes all that it finds)");
+    if (removal) guard_judge_raise(j, GUARD_REFUSE, "recursive forced removal (find removes all that it finds)");
 }
 
 /* fd -x CMD, fdfind -X CMD */
@@ -308,11 +325,21 @@ static void run_sudo(Guard *j, const GuardField *argv, size_t n, GuardInput in) 
         }
 }
 
+/* coreutils --coreutils-prog=rm -rf x */
+static void run_coreutils(Guard *j, const GuardField *argv, size_t n, GuardInput in) {
+    static const Str option = { "--coreutils-prog=", sizeof "--coreutils-prog=" - 1 };
+    if (n < 2 || !str_starts(argv[1].text, option)) return;
+    GuardField *copy = ARENA_ARRAY(j->arena, GuardField, n - 1);
+    memcpy(copy, argv + 1, (n - 1) * sizeof *copy);
+    copy[0].text = str_sub(copy[0].text, option.n, copy[0].text.n);
+    guard_run_argv(j, copy, n - 1, in);
+}
+
 void guard_wrap_run(Guard *j, Str name, const GuardField *argv, size_t n, GuardInput in) {
     static const struct { const char *name; void (*run)(Guard *j, const GuardField *argv, size_t n, GuardInput in); } own[] = {
         { "env", run_env }, { "command", run_command }, { "su", run_text_option }, { "runuser", run_text_option }, { "script", run_text_option },
         { "flock", run_flock }, { "watch", run_watch }, { "ssh", run_ssh }, { "xargs", run_xargs }, { "parallel", run_parallel },
-        { "find", run_find }, { "gfind", run_find }, { "fd", run_fd }, { "fdfind", run_fd }, { "npx", run_npx }, { "sudo", run_sudo }, { "doas", run_sudo },
+        { "coreutils", run_coreutils }, { "find", run_find }, { "gfind", run_find }, { "fd", run_fd }, { "fdfind", run_fd }, { "npx", run_npx }, { "sudo", run_sudo }, { "doas", run_sudo },
     };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (str_eq(name, str_from(own[i].name))) own[i].run(j, argv, n, in);

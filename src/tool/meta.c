@@ -1,5 +1,6 @@
 /* meta.*: scripts that look at tools, call them and make new ones. Off unless meta.enabled; bounded; asked of hooks; and what is
  * made obeys all policy, because it is a tool like any other. */
+#include <stdio.h>
 #include "artifact/builtin_names.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -81,6 +82,7 @@ static bool ask_hooks(Pipe *p, const char *event, const char *kind, Value defini
     return error_set(err, ERR_POLICY, "%s blocked by hook " STR_FMT ": %s", event, STR_ARG(out.hook), out.reason);
 }
 
+/* The event that another process of the run registers it from again, so it comes last, and says so when it is not the whole definition. */
 static bool emit_made(Pipe *p, const char *event, const char *kind, Value definition, Error *err) {
     if (!pipe_listened(p)) return true;
     Buf data = { 0 };
@@ -88,6 +90,7 @@ static bool emit_made(Pipe *p, const char *event, const char *kind, Value defini
     event_data_str(&data, "kind", str_from(kind));
     event_data_str(&data, "name", name_in(definition));
     event_data_value(&data, "definition", definition);
+    if (redact_would(p->f.runtime->redactor, buf_str(&data))) event_data_bool(&data, "redacted", true);
     event_data_end(&data);
     bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(event), buf_str(&data), err);
     buf_clear(&data);
@@ -107,10 +110,20 @@ static bool take_place(Run *r, const char *kind, int step, Error *err) {
     return ok || error_set(err, ERR_LIMIT, "meta.max_%ss of %lld is reached", kind, (long long)max);
 }
 
-bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err) {
-    Pipe *p = h->call;
-    return enabled(p, err) && take_place(p->f.run, kind, 1, err) &&
-           ((ask_hooks(p, event, kind, definition, err) && emit_made(p, event, kind, definition, err)) || (take_place(p->f.run, kind, -1, err), false));
+static void event_of(const char *kind, char event[32]) { snprintf(event, 32, "meta.%s_register", kind); }
+
+static bool allowed(Pipe *p, const char *kind, Value definition, Error *err) {
+    char event[32];
+    event_of(kind, event);
+    return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, event, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
+}
+
+bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err) { return allowed(h->call, kind, definition, err); }
+
+bool runtime_meta_made(Host *h, const char *kind, Value definition, Error *err) {
+    char event[32];
+    event_of(kind, event);
+    return emit_made(h->call, event, kind, definition, err);
 }
 
 Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err) {
@@ -151,14 +164,17 @@ static bool register_tool(Pipe *p, Project *made, Error *err) {
     return registry_add(p->f.runtime->registry, &e, err);
 }
 
-bool runtime_meta_tool(Host *h, Value definition, Error *err) {
-    Pipe *p = h->call;
-    if (!runtime_meta_allowed(h, "meta.tool_register", "tool", definition, err)) return false;
+static bool make_tool(Pipe *p, Value definition, Error *err) {
     Project *made = define(p, "tools", definition, err);
     bool ok = made && made->n_tools == 1 && register_tool(p, made, err);
     if (ok) keep(p->f.run, made);
     else project_free(made), take_place(p->f.run, "tool", -1, err);
     return ok;
+}
+
+bool runtime_meta_tool(Host *h, Value definition, Error *err) {
+    if (runtime_meta_again(h, "tool", definition)) return true;
+    return runtime_meta_allowed(h, "tool", definition, err) && make_tool(h->call, definition, err) && runtime_meta_made(h, "tool", definition, err);
 }
 
 /* A run that registers hooks has a list of its own: other runs do not hear of them. */
@@ -172,9 +188,7 @@ static bool register_hook(Run *r, HookDef *def, Error *err) {
     return ok;
 }
 
-bool runtime_meta_hook(Host *h, Value definition, Error *err) {
-    Pipe *p = h->call;
-    if (!runtime_meta_allowed(h, "meta.hook_register", "hook", definition, err)) return false;
+static bool make_hook(Pipe *p, Value definition, Error *err) {
     Project *made = define(p, "hooks", definition, err);
     bool ok = made && made->n_hooks == 1;
     if (ok && made->hooks[0].allow_on_error) ok = error_set(err, ERR_POLICY, "a hook that a script registers fails closed");
@@ -182,4 +196,48 @@ bool runtime_meta_hook(Host *h, Value definition, Error *err) {
     if (ok) keep(p->f.run, made);
     else project_free(made), take_place(p->f.run, "hook", -1, err);
     return ok;
+}
+
+bool runtime_meta_hook(Host *h, Value definition, Error *err) {
+    if (runtime_meta_again(h, "hook", definition)) return true;
+    return runtime_meta_allowed(h, "hook", definition, err) && make_hook(h->call, definition, err) && runtime_meta_made(h, "hook", definition, err);
+}
+
+/* ---- what an earlier process of the run has made ---- */
+
+static Str print_of(Run *r, const char *kind, Value definition) {
+    Buf text = { 0 };
+    Error err;
+    buf_add_fmt(&text, "%s ", kind);
+    Str out = json_write(&text, definition, &(JsonWrite){ 0 }, &err) ? arena_str(&r->arena, buf_str(&text)) : (Str){ 0 };
+    buf_clear(&text);
+    return out;
+}
+
+bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err) {
+    Call who = { 0 };
+    Result none;
+    Pipe *p = pipe_take(r, &who, NULL, &none);
+    bool ok = allowed(p, kind, definition, err);
+    if (ok && strcmp(kind, "tool") == 0) ok = make_tool(p, definition, err);
+    if (ok && strcmp(kind, "hook") == 0) ok = make_hook(p, definition, err);
+    if (p->broken) ok = (*err = p->err, false);
+    pipe_give(p);
+    pthread_mutex_lock(&r->lock);
+    if (ok) VEC_PUSH(&r->restored, print_of(r, kind, definition));
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+bool runtime_meta_again(Host *h, const char *kind, Value definition) {
+    Run *r = ((Pipe *)h->call)->f.run;
+    bool found = false;
+    pthread_mutex_lock(&r->lock);
+    if (r->restored.n) {
+        Str print = print_of(r, kind, definition);
+        for (size_t i = 0; i < r->restored.n && !found; i++)
+            if ((found = str_eq(r->restored.at[i], print))) r->restored.at[i] = (Str){ 0 };
+    }
+    pthread_mutex_unlock(&r->lock);
+    return found;
 }

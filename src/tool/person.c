@@ -111,7 +111,7 @@ static bool hooks_after(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *ca
 
 /* ---- asking ---- */
 
-/* What is asked leaves the process. */
+/* What is asked leaves the process, or is shown. */
 static bool hide_secrets(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Error *err) {
     for (size_t i = 0; i < n; i++) {
         if (asks[i].kind != HOST_ASK_FORM) continue;
@@ -122,6 +122,7 @@ static bool hide_secrets(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Error *er
         buf_clear(&text);
         if (!safe) return false;
         asks[i].message = string_str(safe);
+        if (!pipe_redact_value(p, asks[i].schema, &asks[i].schema, err)) return false;
     }
     return true;
 }
@@ -131,7 +132,7 @@ static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel
     const Person *person = pipe_person(p);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
-    return hide_secrets(p, asks, n, heap, err) && hooks_before(p, asks, n, heap, cancel, err) &&
+    return hooks_before(p, asks, n, heap, cancel, err) &&
            person->inquire(person->ctx, asks, n, heap, cancel, err) && hooks_after(p, asks, n, heap, cancel, err);
 }
 
@@ -159,7 +160,7 @@ static bool own_sample(Host *h, HostAsk *a, Heap *heap, Error *err) {
 
 bool runtime_host_ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err) {
     Pipe *p = h->call;
-    bool ok = inquire(p, asks, n, heap, h->cancel, err);
+    bool ok = hide_secrets(p, asks, n, heap, err) && inquire(p, asks, n, heap, h->cancel, err);
     for (size_t i = 0; ok && i < n; i++) {
         HostAsk *a = &asks[i];
         if (!value_is_gone(a->answer)) continue;

@@ -93,6 +93,7 @@ static void run_free(Run *r) {
     if (r->made_tools) registry_drop(r->rt->registry, r->id);
     for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
     VEC_CLEAR(&r->made);
+    VEC_CLEAR(&r->restored);
     if (r->events) event_stream_free(r->events);
     shelf_free(r->cache);
     shelf_free(r->ctx);

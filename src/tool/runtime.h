@@ -85,8 +85,12 @@ bool runtime_suspects(Runtime *rt);
  * failure. It must outlive whatever is registered from it; project_free() it. */
 Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err);
 
-/* For register_agent: is it switched on, within its cap, and do the hooks of `event` ("meta.agent_register") let it pass? Counts it. */
-bool runtime_meta_allowed(Host *h, const char *event, const char *kind, Value definition, Error *err);
+/* For register_agent. `kind` is tool, hook or agent. Is it switched on, within its cap, and do the hooks of meta.KIND_register let it pass? Counts it.
+ * When it is registered, runtime_meta_made writes it down. runtime_meta_again: a call that is repeated in a resumed run wants to register what was
+ * restored already; once for each. */
+bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err);
+bool runtime_meta_made(Host *h, const char *kind, Value definition, Error *err);
+bool runtime_meta_again(Host *h, const char *kind, Value definition);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
 struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
@@ -104,6 +108,7 @@ typedef struct RunConfig {
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     Run *after;                          /* goes on where this one is: reads, approvals and cache; NULL: from nothing */
     bool no_store;
+    bool person_itself;                  /* harness call: what it calls may ask for the tasks of other runs (task_apart) */
     bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
     void *user;                          /* for rooms below */
@@ -125,6 +130,9 @@ bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bo
 /* Asks the hooks of an event that is not a tool's: about `payload`, a dict in `heap`; the outcome's values are there too.
  * `who` says for whom. */
 void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
+/* Registers again what an earlier process of the run has, under the policy of now; nothing is written down. Of an agent only the question
+ * whether it may be. */
+bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
 void run_add_calls(Run *r, int64_t calls);                   /* made by an earlier process of the run, for limits.max_tool_calls */
 

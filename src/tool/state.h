@@ -101,6 +101,7 @@ struct Run {
     VEC(RunFailure) failures;
     VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
     int64_t made_tools, made_hooks, made_agents;
+    VEC(Str) restored;                   /* what run_meta_restore registered and no script has since; in `arena` */
     Tasks *tasks;                        /* NULL: none was started */
 };
 

@@ -339,6 +339,14 @@ bool task_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err) {
     return describe(t, heap, out, err);
 }
 
+void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), void *ctx) {
+    if (!task_any(r)) return;
+    Tasks *list = r->tasks;
+    pthread_mutex_lock(&list->lock);
+    for (size_t i = 0; i < list->all.n; i++) each(ctx, list->all.at[i]->id, list->all.at[i]->status > TASK_RUNNING, list->all.at[i]->status > TASK_DONE);
+    pthread_mutex_unlock(&list->lock);
+}
+
 void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status), void *ctx) {
     if (!task_any(r)) return;
     Tasks *list = r->tasks;

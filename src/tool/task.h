@@ -15,6 +15,18 @@ bool task_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status), void *ctx);
 bool task_any(Run *r);                   /* has this run started one? Then task_* tools are shown */
 
+void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), void *ctx);  /* all of this run's; ids live as long as it does */
+
+/* task_apart.c: tasks that go on after the command that started them has returned. */
+bool task_apart_publish(Run *r, Error *err);     /* other processes can ask for this run's tasks from now on */
+bool task_apart_finish(Run *r);          /* until all have ended; ends those that another process wants ended. Have all done well? */
+/* May this call ask for tasks of other runs? Only the person at the command line; not what a script or a model calls. */
+bool task_apart(const Run *r, const struct Call *call);
+/* As those above, about a task of another run. One whose process is gone has failed: "interrupted: outcome unknown". */
+bool task_apart_poll(Run *r, Str id, Heap *heap, Value *out, Error *err);
+bool task_apart_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err);
+bool task_apart_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
+
 /* Work of a room below: `work` fills a JSON text; false is a failure. `free` is called once, always. */
 typedef bool TaskWork(void *ctx, Cancel *cancel, Buf *result, Error *err);
 bool task_start(Run *r, Str tool, EventPlace place, TaskWork *work, void (*free)(void *ctx), void *ctx, Buf *id, Error *err);

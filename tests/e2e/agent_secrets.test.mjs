@@ -2,9 +2,10 @@
 // server, a model and its tools try.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from './harness.mjs';
+import { bin, build, environment, root } from './harness.mjs';
 import { crasher, harness, server, surfaces, talker } from './agents.mjs';
 import { hook, tool } from './calls.mjs';
 
@@ -99,4 +100,79 @@ test('a resumed run does not make a call whose secret it does not have', { skip:
   const r = await p.resume(id);
   assert.match(r.reply.response, /held a secret, which is not kept/);
   assert.equal(p.has('echo.txt'), false);
+});
+
+// ---- while it goes on, on a terminal ----
+
+const env = { OPENAI_API_KEY: key, TEAM_TOKEN: header, INJECTED_TOKEN: injected };
+const pieces = (text, size) => text.match(new RegExp(`[^]{1,${size}}`, 'g')).map(content => ({ choices: [{ delta: { content } }] }));
+const end = reason => [{ choices: [{ delta: {}, finish_reason: reason }] }, '[DONE]'];
+
+function terminal(p, steps, args) {
+  return new Promise((resolve, reject) => {
+    const child = execFile('python3', [join(root, 'tests/e2e/terminal.py'), bin, '-C', p.dir, ...args],
+      { encoding: 'utf8', timeout: 120000, maxBuffer: 1 << 26, env: { ...environment, TERM: 'xterm', NO_COLOR: '1', ...p.env } }, (error, stdout) => {
+        if (error) return reject(error);
+        const r = JSON.parse(stdout);
+        if (r.missing !== null) reject(new Error(`not shown: ${JSON.stringify(r.missing)} in ${JSON.stringify(r.output)}`));
+        else resolve({ ...r, output: r.output.replaceAll('\r\n', '\n') });
+      });
+    child.stdin.end(JSON.stringify(steps));
+  });
+}
+
+test('an answer that repeats the keys in pieces is shown without them, and whole', async t => {
+  for (const size of [1, 5, 1000]) {
+    const base64 = Buffer.from(header).toString('base64');
+    const s = await server(t, (request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(sse([...pieces(`I know ${key}, ${key.slice(0, 12)}, ${header}${header} and ${base64} é🎉\nso ${key.slice(0, -1)}`, size), ...end('stop')]));
+    });
+    const p = talker(t, files(s.url), { env });
+    const r = await terminal(p, [], ['run', '-p', 'go']);
+    clean([['the terminal', r.output]], `pieces of ${size}`);
+    assert.match(r.output, new RegExp(`I know \\[redacted\\], ${key.slice(0, 12)}, (\\[redacted\\]){2} and \\[redacted\\]\\S* é🎉\nso ${key.slice(0, -1)}\n`), `pieces of ${size}`);
+  }
+});
+
+test('what cannot become a key is shown at once; a stream that breaks off loses nothing', async t => {
+  const s = await server(t, (request, response, body, n) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(pieces(`Hello there ${key.slice(0, 9)}`, 4)), () => { if (n === 1) response.socket.end(); });
+  });
+  const p = talker(t, files(s.url), { env });
+  await terminal(p, [['', 'Hello there'], ['\x03', '']], ['run', '-p', 'go']);
+  const broken = await terminal(p, [], ['run', '-p', 'go']);
+  assert.match(broken.output, new RegExp(`Hello there ${key.slice(0, 9)}\n`));
+  assert.equal(broken.status, 1);
+});
+
+test('lines of tools, questions and reasons on a terminal', async t => {
+  const s = await server(t, (request, response, body, n) => {
+    response.writeHead(n === 0 ? 500 : 200, { 'content-type': 'text/event-stream' });
+    if (n === 0) response.end(`overloaded ${key}`);
+    else if (n === 1) response.end(sse([...pieces('Now', 3), { choices: [{ delta: { tool_calls: [call(0, 'echo', { text: key }), call(1, 'asks', {}), call(2, 'card', { text: 'no 1234-5678 here' })] } }] }, ...end('tool_calls')]));
+    else response.end(sse([{ choices: [{ delta: { tool_calls: [call(3, `tool_${header}`, {})] } }] }, ...end('tool_calls')]));
+  });
+  const p = talker(t, { ...files(s.url),
+    'harness.md': harness({ ...surfaces.openai(s.url), headers: '{ X-Team: "${TEAM_TOKEN}" }' }, 'secrets: { TOKEN: { env: INJECTED_TOKEN } }\nlimits: { repair: { unknown_tool: false } }'),
+    '.harness/tools/asks.md': tool('progress(1, 2, runtime["secrets"]["TOKEN"])\nreturn ask("Is it " + runtime["secrets"]["TOKEN"] + "?", {"type": "object", "properties": {"v": {"type": "string", "default": runtime["secrets"]["TOKEN"]}}})', 'injected: [secrets.TOKEN]'),
+    '.harness/tools/card.md': tool('return "fine"', 'safety: { redact: ["[0-9]{4}-[0-9]{4}"] }\nparameters:\n  text: { type: string }') }, { env });
+  const r = await terminal(p, [['', ']: '], ['\n', '[y/N]: '], ['y\n', '']], ['run', '-p', 'go']);
+  clean([['the terminal', r.output], ...everything(p.state)], 'lines');
+  assert.match(r.output, /✓ echo \[redacted\]/);
+  assert.match(r.output, /✓ card no \[redacted\] here/);
+  assert.match(r.output, /Is it \[redacted\]\?/);
+  assert.match(r.output, /failed: tool_\[redacted\]: /);
+});
+
+test('a completion.post hook brings no key back', async t => {
+  const s = await server(t, (request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(sse([...pieces('plain', 3), ...end('stop')]));
+  });
+  const p = talker(t, { ...files(s.url), '.harness/hooks/post.md': hook('completion.post', `payload["text"] = "from the hook: ${key.slice(0, 10)}" + "${key.slice(10)}"\nreturn modify(payload)`) }, { env });
+  const shown = await terminal(p, [], ['run', '-p', 'go']), said = await p.say('go');
+  clean([['the terminal', shown.output], ['--json', said.stdout], ...everything(p.state)], 'hook');
+  assert.equal(said.reply.response, 'from the hook: [redacted]');
 });

@@ -52,6 +52,74 @@ static void test_values(void **state) {
     buf_clear(&out);
 }
 
+static const struct { const char *text, *shown; } streams[] = {   /* shown: as much as can be before anything else comes */
+    { "nothing here.", "nothing here." },
+    { "so hunter2", "so " },
+    { "so hunter2hunter2", "so " },                        /* hunter2 may begin the next copy */
+    { "so hunter2hunter2!", "so [redacted]!" },
+    { "hunter2 hunter2", "hunter2 " },
+    { "abcdef", "" },                                      /* abcdefgh? */
+    { "abcdefg!", "[redacted]g!" },
+    { "-abcdefghijkl.", "-[redacted]." },
+    { "-abcdefghijk!", "-[redacted]ijk!" },
+    { "\xc3\xa4 p\xc3\xa4ss", "\xc3\xa4 " },
+    { "\xf0\x9f\x98\x80 p\xc3\xa4ssword \xc3", "\xf0\x9f\x98\x80 [redacted] \xc3" },
+    { "huhunhuntehunter2hunter2hunter2x", "huhunhunte[redacted]x" },
+    { "aHVudGVyMmh1bnRlcjI= 68756e7465723268756e74657232 dXNlcjpodW50ZXIyaHVudGVyMg==", "[redacted]I= [redacted] dXNlcjp[redacted]g==" },
+};
+
+static Redactor *stream_secrets(void) {
+    Redactor *r = redact_new();
+    redact_add_value(r, STR("hunter2hunter2"));
+    redact_add_value(r, STR("abcdefgh"));
+    redact_add_value(r, STR("efghijkl"));
+    redact_add_value(r, STR("abcdef"));
+    redact_add_value(r, STR("p\xc3\xa4ssword"));
+    return r;
+}
+
+/* In pieces of `size`, or of two where the first has `size`: what comes out is always the beginning of what the whole becomes. */
+static void feed(Redactor *r, Str text, size_t size, bool twice, Str whole) {
+    RedactFeed f = { .r = r };
+    Buf out = { 0 };
+    for (size_t at = 0, n = size; at < text.n; at += n, n = twice ? text.n : size) {
+        redact_feed(&f, str_sub(text, at, at + n), &out);
+        assert_true(str_starts(whole, buf_str(&out)));
+    }
+    redact_feed_end(&f, &out);
+    assert_true(str_eq(buf_str(&out), whole));
+    redact_feed_end(&f, &out);
+    assert_true(str_eq(buf_str(&out), whole));
+    buf_clear(&out);
+}
+
+static void test_pieces(void **state) {
+    (void)state;
+    Redactor *r = stream_secrets(), *none = redact_new();
+    Buf whole = { 0 }, out = { 0 };
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        Str text = str_from(streams[i].text);
+        redacted(r, text, false, &whole);
+        for (size_t size = 1; size <= text.n; size++) {
+            feed(r, text, size, false, buf_str(&whole));
+            feed(r, text, size, true, buf_str(&whole));
+            feed(none, text, size, false, text);
+        }
+        RedactFeed f = { .r = r };
+        buf_reset(&out);
+        redact_feed(&f, text, &out);
+        if (!str_eq(buf_str(&out), str_from(streams[i].shown))) fail_msg("%s: shown %.*s", streams[i].text, STR_ARG(buf_str(&out)));
+        redact_feed_end(&f, &out);
+    }
+    Error err = { 0 };
+    assert_true(redact_add_pattern(r, STR("[0-9]{4}-[0-9]{4}"), &err));
+    for (size_t size = 1; size < 40; size++) feed(r, STR("card 1234-5678, hunter2hunter2, 12"), size, false, STR("card [redacted], [redacted], 12"));
+    buf_clear(&whole);
+    buf_clear(&out);
+    redact_free(r);
+    redact_free(none);
+}
+
 static void test_overlap(void **state) {
     (void)state;
     Redactor *r = redact_new();
@@ -207,7 +275,7 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_overlap), cmocka_unit_test(test_patterns), cmocka_unit_test(test_fails_closed),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_pieces), cmocka_unit_test(test_overlap), cmocka_unit_test(test_patterns), cmocka_unit_test(test_fails_closed),
         cmocka_unit_test(test_json), cmocka_unit_test(test_events), cmocka_unit_test(test_threads), cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
