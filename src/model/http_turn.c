@@ -71,12 +71,14 @@ static bool feed(Post *p, Str piece, Error *err) {
     }
 }
 
-/* An event stream or one JSON document? Servers lie about their content type; the first byte does not. */
+/* An event stream or one JSON document? Servers lie about their content type; the first byte does not. Blanks before it, in
+ * whatever pieces they come, are no part of the answer. */
 static bool on_data(void *ctx, Str piece, Error *err) {
     Post *p = ctx;
     if (!p->decided) {
         Str start = str_trim(piece);
         if (start.n == 0) return true;
+        piece = str_sub(piece, (size_t)(start.at - piece.at), piece.n);
         p->is_sse = start.at[0] != '{' && start.at[0] != '[';
         p->decided = true;
     }

@@ -134,8 +134,9 @@ static bool listed(Str list, Str name) {               /* names between commas *
     return false;
 }
 
+/* "close" too: RFC 9110 reserves the name, and the "Connection: close" that is sent on would name it. */
 static bool stays_here(const Parts *p, Str name) {
-    static const char *const hop[] = { "host", "connection", "proxy-connection", "keep-alive", "te", "trailer", "upgrade",
+    static const char *const hop[] = { "host", "connection", "close", "proxy-connection", "keep-alive", "te", "trailer", "upgrade",
                                        "proxy-authorization", "proxy-authenticate", "http2-settings" };
     if (same(name, "content-length") || same(name, "transfer-encoding")) return false;   /* a Connection header cannot take these out */
     for (size_t i = 0; i < sizeof hop / sizeof *hop; i++)

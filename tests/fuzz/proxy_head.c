@@ -18,7 +18,13 @@ static Feed feed_in_pieces(ProxyHead *h, Str all, size_t piece, Error *err) {
     return fed;
 }
 
-/* "GET /x HTTP/1.1 …" as a client would have sent it to a proxy. */
+static size_t count_headers(Str head) {
+    size_t lines = 0;
+    for (ptrdiff_t end; (end = str_find(head, STR("\r\n"))) >= 0; lines++) head = str_sub(head, (size_t)end + 2, head.n);
+    return lines - 2;                                  /* the request line, the blank one */
+}
+
+/* "GET /x HTTP/1.1 …" as a client would have sent it to a proxy. Host and Connection were added: with them it may be over a limit. */
 static void read_again(const ProxyHead *h) {
     Str forward = buf_str(&h->forward);
     ProxyHead again = { 0 };
@@ -32,8 +38,9 @@ static void read_again(const ProxyHead *h) {
     buf_add(&text, STR("http://"));
     target_authority(&h->target, 80, &text);
     buf_add(&text, str_sub(forward, (size_t)space + 1, forward.n));
-    check(text.n > PROXY_HEAD_MAX || proxy_head_feed(&again, buf_str(&text), &err) == FEED_READY, err.msg);
-    if (text.n <= PROXY_HEAD_MAX) {
+    check(count_headers(forward) <= PROXY_HEADERS_MAX + 2, "no other headers are added");
+    if (text.n <= PROXY_HEAD_MAX && count_headers(forward) <= PROXY_HEADERS_MAX) {
+        check(proxy_head_feed(&again, buf_str(&text), &err) == FEED_READY, err.msg);
         check(strcmp(again.target.host, h->target.host) == 0 && again.target.port == h->target.port, "the same host");
         check(again.chunked == h->chunked && again.length == h->length, "the same body");
         check(str_eq(buf_str(&again.forward), forward), "sent on once more it is the same");

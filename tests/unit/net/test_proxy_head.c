@@ -16,6 +16,7 @@ static void good_heads(void **state) {
         { "GET http://a.com/ HTTP/1.1\r\nConnection: x-private , Keep-Alive, content-length\r\nX-Private: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nUpgrade: h2c\r\n"
           "Proxy-Authorization: Basic x\r\nProxy-Connection: close\r\nContent-Length: 3\r\nX: \t y \r\n\r\nabc", "a.com", 80,
           "GET / HTTP/1.1\r\nHost: a.com\r\nContent-Length: 3\r\nX: y\r\nConnection: close\r\n\r\n", "abc" },
+        { "GET http://a.com/ HTTP/1.1\r\nClose: 1\r\nX: y\r\n\r\n", "a.com", 80, "GET / HTTP/1.1\r\nHost: a.com\r\nX: y\r\nConnection: close\r\n\r\n", "" },
         { "POST http://a.com:80/ HTTP/1.1\r\nHost: a.com:80\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", "a.com", 80,
           "POST / HTTP/1.1\r\nHost: a.com\r\nTransfer-Encoding: Chunked\r\nConnection: close\r\n\r\n", "0\r\n\r\n" },
     };
@@ -80,13 +81,16 @@ static void long_heads(void **state) {
     assert_int_equal(proxy_head_feed(&h, STR("a"), &err), FEED_BAD);
     assert_int_equal(err.kind, ERR_LIMIT);
     proxy_head_clear(&h);
-    buf_reset(&text);
-    buf_add(&text, STR("GET http://a.com/ HTTP/1.1\r\n"));
-    for (int i = 0; i <= PROXY_HEADERS_MAX; i++) buf_add(&text, STR("x: y\r\n"));
-    buf_add(&text, STR("\r\n"));
-    assert_int_equal(proxy_head_feed(&h, buf_str(&text), &err), FEED_BAD);
-    assert_int_equal(err.kind, ERR_LIMIT);
-    proxy_head_clear(&h);
+    for (int over = 0; over < 2; over++) {
+        buf_reset(&text);
+        buf_add(&text, STR("GET http://a.com/ HTTP/1.1\r\n"));
+        for (int i = 0; i < PROXY_HEADERS_MAX + over; i++) buf_add(&text, STR("x: y\r\n"));
+        buf_add(&text, STR("\r\n"));
+        assert_int_equal(proxy_head_feed(&h, buf_str(&text), &err), over ? FEED_BAD : FEED_READY);
+        if (!over) assert_true(str_ends(buf_str(&h.forward), STR("x: y\r\nConnection: close\r\n\r\n")));
+        if (over) assert_int_equal(err.kind, ERR_LIMIT);
+        proxy_head_clear(&h);
+    }
     buf_clear(&text);
 }
 
