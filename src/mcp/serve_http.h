@@ -84,7 +84,7 @@ struct Http {
     const McpHttpConfig *config;
     Server *net;
     ServeAuth *auth;
-    struct HttpRates *rates;             /* of serve_http_gate.c; only for the polling thread */
+    struct HttpRates *rates;             /* of serve_http_gate.c; only for whoever polls */
     Buf resource, metadata_url;          /* our URL, and that of the metadata about it */
     pthread_mutex_t lock;                /* guards what follows */
     HttpSession *buckets[HTTP_BUCKETS];
@@ -131,7 +131,7 @@ bool http_stream_open(HttpStream *t);                    /* does anybody read it
 void http_stream_tick(HttpStream *t, int64_t now);       /* begins, says a sign of life, closes, forgets */
 void http_stream_close(HttpStream *t);                   /* the reader gets no more */
 
-/* serve_http_post.c, serve_http_get.c: on a worker. */
+/* serve_http_post.c, serve_http_get.c: may take long. */
 void http_post(Http *h, ServerRequest *q, const ServeWho *who);
 void http_get(Http *h, ServerRequest *q, const ServeWho *who);
 void http_delete(Http *h, ServerRequest *q, const ServeWho *who);

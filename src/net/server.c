@@ -16,7 +16,7 @@ enum {
     STOP_STEP_MS = 10,
 };
 
-/* ---- connections and requests, on the polling thread ---- */
+/* ---- connections and requests, by whoever polls ---- */
 
 static void conn_changed(void *ctx, struct MHD_Connection *connection, void **own, enum MHD_ConnectionNotificationCode what) {
     Server *s = ctx;

@@ -25,13 +25,13 @@ struct ServerConn {
 
 /* A request's own lock guards what is below it; above it nothing changes once `handle` or `admit` has seen it (body excepted).
  *
- *   polling thread: makes it, suspends the connection while nothing is to be sent, ends it (completed)
+ *   who polls:      makes it, suspends the connection while nothing is to be sent, ends it (completed)
  *   any thread:     answers, writes, resumes the connection
  *
  * `connection` is NULL once the library is done with it: nothing of the library is touched then. */
 struct ServerRequest {
     Server *server;
-    ServerConn *conn;                    /* only for the polling thread */
+    ServerConn *conn;                    /* only for whoever polls */
     _Atomic int holders;
     Str method, path;
     ServerHeader *headers; size_t n_headers;
@@ -95,15 +95,15 @@ void server_drop(Server *s);             /* one hold less */
 /* server_request.c */
 ServerRequest *server_request_new(Server *s, ServerConn *c, struct MHD_Connection *connection, const char *method, const char *path);
 void server_request_body(ServerRequest *q, Str bytes);       /* counted and bounded */
-bool server_request_queue(ServerRequest *q);                 /* the response, to the library; polling thread. False: close */
-void server_request_completed(ServerRequest *q, bool ok);    /* polling thread: the library is done with it */
+bool server_request_queue(ServerRequest *q);                 /* the response, to the library; by whoever polls. False: close */
+void server_request_completed(ServerRequest *q, bool ok);    /* by whoever polls: the library is done with it */
 void server_request_left(ServerRequest *q);                  /* the peer has closed its side */
 const char *server_request_doubt(const ServerRequest *q);       /* what makes it one that others may read differently; NULL: nothing */
 void server_request_fail(ServerRequest *q, int status, const char *text);
 
 /* server_threads.c */
 bool server_team_start(Server *s, Error *err);               /* with the daemon there */
-void server_team_add(Server *s, ServerRequest *q);           /* to be handled; q is held. Polling thread, with the server's lock held */
+void server_team_add(Server *s, ServerRequest *q);           /* to be handled; q is held. By whoever polls, with the server's lock held */
 void server_team_poke(Server *s);                            /* whoever polls is to look up: a connection was resumed, or the server stops */
 void server_team_stop(Server *s);                            /* waits for all of them; what is ready is cut off */
 

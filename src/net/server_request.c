@@ -84,7 +84,7 @@ static void request_free(ServerRequest *q) {
 
 void server_keep(ServerRequest *q) { atomic_fetch_add(&q->holders, 1); }
 
-/* The polling thread's hold ends with the connection. While it is the only one left, nobody can answer any more. */
+/* The hold of whoever polls ends with the connection. While it is the only one left, nobody can answer any more. */
 static void give_up(ServerRequest *q) {
     pthread_mutex_lock(&q->lock);
     bool lost = q->handed && !q->completed && !q->answered, open = q->streaming && !q->ended && !q->completed;
@@ -170,7 +170,7 @@ void server_request_body(ServerRequest *q, Str bytes) {
 
 /* ---- the answer ---- */
 
-/* With the lock held: the polling thread takes it from here. */
+/* With the lock held: whoever polls takes it from here. */
 static void wake_up(ServerRequest *q) {
     if (!q->suspended) return;
     q->suspended = false;
@@ -223,7 +223,7 @@ void server_request_fail(ServerRequest *q, int status, const char *text) {
 
 /* ---- streams ---- */
 
-/* On the polling thread, when the socket takes more. Nothing there: the connection sleeps until somebody writes. */
+/* By whoever polls, when the socket takes more. Nothing there: the connection sleeps until somebody writes. */
 static ssize_t read_stream(void *ctx, uint64_t pos, char *to, size_t max) {
     (void)pos;
     ServerRequest *q = ctx;
@@ -294,7 +294,7 @@ void server_cut(ServerRequest *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
-/* ---- the polling thread ---- */
+/* ---- whoever polls ---- */
 
 bool server_request_queue(ServerRequest *q) {
     pthread_mutex_lock(&q->lock);
