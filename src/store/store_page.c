@@ -36,9 +36,9 @@ static void put_name(Page *p, Str s) {
 }
 
 static void put_event(Page *p, const Event *e) {
-    const int64_t later = (int64_t)((uint64_t)e->time_ns - (uint64_t)p->time_ns);
+    const uint64_t later = (uint64_t)e->time_ns - (uint64_t)p->time_ns, earlier = later >> 63;
     put_number(&p->text, e->seq - p->last);
-    put_number(&p->text, (uint64_t)later << 1 ^ (uint64_t)(later >> 63));
+    put_number(&p->text, later << 1 ^ (0 - earlier));
     put_number(&p->text, (uint32_t)e->depth);
     put_name(p, e->agent);
     put_name(p, e->parent);
