@@ -264,6 +264,29 @@ static void test_pages(void **state) {
     place_close(&p);
 }
 
+/* A clock may be set back, or say anything. */
+static const int64_t times[] = { 5, -7, INT64_MAX, INT64_MIN, 0, INT64_MIN, 1, 1 };
+
+static bool check_time(void *ctx, const Event *e) {
+    assert_int_equal(e->time_ns, times[(*(size_t *)ctx)++]);
+    return true;
+}
+
+static void test_times(void **state) {
+    (void)state;
+    Place p;
+    size_t n = 0;
+    place_open(&p);
+    Store *s = must_open(&p, true);
+    EventSink sink = store_event_sink_later(s);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        assert_true(sink.write(sink.self, &(Event){ .seq = i + 1, .run = STR("r"), .time_ns = times[i], .type = STR("log"), .data = STR("{}") }, &p.err));
+    assert_true(store_event_each(s, STR("r"), 0, check_time, &n, &p.err));
+    assert_int_equal(n, sizeof times / sizeof *times);
+    store_close(s);
+    place_close(&p);
+}
+
 static bool note_calls(void *ctx, const StoreRun *run) { return *(int64_t *)ctx = run->tool_calls * 100 + run->turns, true; }
 
 /* What a list says of a run that has not ended is counted from its events. */
@@ -313,7 +336,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed), cmocka_unit_test(test_one_that_lives),
         cmocka_unit_test(test_synced_at_once), cmocka_unit_test(test_spoiled), cmocka_unit_test(test_cannot_write),
-        cmocka_unit_test(test_pages), cmocka_unit_test(test_counts), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_pages), cmocka_unit_test(test_times), cmocka_unit_test(test_counts), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
