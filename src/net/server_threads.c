@@ -153,7 +153,8 @@ bool server_team_start(Server *s, Error *err) {
     t->poke = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (t->poke < 0) return error_set(err, ERR_IO, "start the HTTP server: eventfd: %m");
     pthread_mutex_lock(&s->lock);
-    bool ok = start_thread(s) && start_thread(s);            /* one polls, one stands by */
+    bool ok = true;
+    for (int i = 0; i < 2; i++) ok = ok && start_thread(s);  /* one polls, one stands by */
     pthread_mutex_unlock(&s->lock);
     return ok || error_set(err, ERR_IO, "start the HTTP server: no thread could be started");
 }
