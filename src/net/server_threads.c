@@ -1,7 +1,7 @@
 /* The threads of a server. Whoever has nothing to do polls, one at a time, and works on what it finds at once, without waking anybody: that is
  * the quickest way for one request after another. But nobody polls meanwhile, and somebody must, when a request takes long. So one thread
  * stands by: when nobody has polled for a whole tick, or nobody took what is ready, it goes to work and another stands by. While requests
- * take long, whoever takes one has somebody poll right away. */
+ * take long, whoever takes one has somebody poll, or take the next, right away. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/fault.h"
 #include "net/server_parts.h"
 
-enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, LONG_NS = 500000, LONG_ONES = 16 };
+enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, LONG_NS = 200000, LONG_ONES = 16 };
 
 /* ---- with the server's lock held ---- */
 
@@ -44,8 +44,8 @@ static void work_next(Server *s) {
     if (!t->ready) t->last = &t->ready;
     t->taken++;
     t->working++;
-    bool more = t->ready && t->working < t->processors, poll = t->long_ones && !t->polling;
-    if (more || poll || !t->standing) find_another(s);       /* what it finds to do it does; somebody stands by in the end */
+    bool help = t->long_ones && (!t->polling || (t->ready && t->working < t->processors));
+    if (help || !t->standing) find_another(s);       /* what it finds to do it does; somebody stands by in the end */
     if (t->asleep) pthread_cond_signal(&t->stand);
     pthread_mutex_unlock(&s->lock);
     int64_t began = clock_mono_ns();
