@@ -101,7 +101,7 @@ static void stand_by(Server *s) {
         t->asleep = quiet > ASLEEP_AFTER;
         if (t->asleep) pthread_cond_wait(&t->stand, &s->lock);
         else tick(s);
-        quiet = t->asleep || t->working || taken != t->taken ? 0 : quiet + 1;
+        quiet = t->asleep || !t->polling || t->ready || taken != t->taken ? 0 : quiet + 1;     /* who takes a request wakes it */
         t->asleep = false;
         stuck = (!polled && !t->polling && polls == t->polls) || (ready && can_work(s) && taken == t->taken);
     }
