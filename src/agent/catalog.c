@@ -3,12 +3,6 @@
 #include "agent/delegate.h"
 #include "tool/task.h"
 
-static bool is_one_of(const Str *names, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(names[i], name)) return true;
-    return false;
-}
-
 /* Providers take [A-Za-z0-9_-] only: what has another name goes by its first alias. */
 static Str provider_name(const ToolDef *def) {
     for (size_t i = 0; i < def->name.n; i++)
@@ -24,7 +18,7 @@ bool frame_spawns(const Frame *f) {
 }
 
 static bool offered(const Frame *f, const ToolDef *def) {
-    if (is_one_of(f->blocked, f->n_blocked, def->name)) return false;
+    if (str_among(def->name, f->blocked, f->n_blocked)) return false;
     if (def->kind != TOOL_DELEGATE) return true;
     bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
     if (start && !frame_spawns(f)) return false;

@@ -156,12 +156,6 @@ static bool stop(Job *j, const char *fmt, ...) {
     return true;
 }
 
-static bool has_name(const Str *names, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(names[i], name)) return true;
-    return false;
-}
-
 /* Names of a request's or a hook's list; what the child could not use anyway is dropped, so nothing widens. */
 static void narrow_tools(Frame *child, const List *wanted) {
     Str *list = ARENA_ARRAY(&child->arena, Str, wanted->n + 1);
@@ -169,7 +163,7 @@ static void narrow_tools(Frame *child, const List *wanted) {
     for (uint32_t i = 0; i < wanted->n; i++) {
         if (!value_is_string(wanted->at[i])) continue;
         Str name = value_str(wanted->at[i]);
-        if (!child->tools || has_name(child->tools, child->n_tools, name)) list[n++] = arena_str(&child->arena, name);
+        if (!child->tools || str_among(name, child->tools, child->n_tools)) list[n++] = arena_str(&child->arena, name);
     }
     child->tools = list;
     child->n_tools = n;
@@ -180,7 +174,7 @@ static void add_hooks(Frame *child, const List *names) {
     size_t n = 0;
     for (; n < child->n_hooks; n++) list[n] = child->hooks[n];
     for (uint32_t i = 0; i < names->n; i++)
-        if (value_is_string(names->at[i]) && !has_name(list, n, value_str(names->at[i]))) list[n++] = arena_str(&child->arena, value_str(names->at[i]));
+        if (value_is_string(names->at[i]) && !str_among(value_str(names->at[i]), list, n)) list[n++] = arena_str(&child->arena, value_str(names->at[i]));
     child->hooks = list;
     child->n_hooks = n;
 }
@@ -192,7 +186,7 @@ static void own_hooks(Frame *child) {
     size_t n = 0;
     for (; n < child->n_hooks; n++) list[n] = child->hooks[n];
     for (size_t i = 0; i < def->hooks.n; i++)
-        if (!has_name(list, n, def->hooks.at[i])) list[n++] = def->hooks.at[i];
+        if (!str_among(def->hooks.at[i], list, n)) list[n++] = def->hooks.at[i];
     child->hooks = list;
     child->n_hooks = n;
 }

@@ -16,14 +16,8 @@ static const Str services[] = {
 #undef SERVICE
 };
 
-static bool has(const Str *names, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(names[i], name)) return true;
-    return false;
-}
-
 bool builtin_names_has(Str name) {
-    return has(listed, sizeof listed / sizeof *listed, name) || has(services, sizeof services / sizeof *services, name);
+    return str_among(name, listed, sizeof listed / sizeof *listed) || str_among(name, services, sizeof services / sizeof *services);
 }
 
 const Str *builtin_names_list(size_t *n) {

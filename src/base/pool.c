@@ -1,11 +1,10 @@
 #include "base/pool.h"
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 typedef struct Job Job;
 struct Job { Job *next; PoolJob *run; void *arg; PoolGroup *group; };
@@ -87,16 +86,9 @@ static void *worker(void *arg) {
     return NULL;
 }
 
-/* Signals stay with the threads that expect them. */
 static int start_thread(Pool *p) {
-    if (fault_hit())
-        return EAGAIN;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     p->thread = mem_resize(p->thread, p->threads + 1, sizeof *p->thread);
-    int failure = pthread_create(&p->thread[p->threads], NULL, worker, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failure = thread_start(&p->thread[p->threads], worker, p);
     p->threads += failure == 0;
     return failure;
 }

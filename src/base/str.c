@@ -24,6 +24,12 @@ bool str_ends(Str s, Str suffix) {
     return s.n >= suffix.n && str_eq(str_sub(s, s.n - suffix.n, s.n), suffix);
 }
 
+bool str_among(Str s, const Str *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(s, list[i])) return true;
+    return false;
+}
+
 Str str_sub(Str s, size_t from, size_t to) {
     if (to > s.n) to = s.n;
     if (from > to) from = to;

@@ -18,6 +18,7 @@ static inline bool str_eq(Str a, Str b) { return a.n == b.n && (a.n == 0 || memc
 int str_cmp(Str a, Str b);                        /* by bytes: <0, 0, >0 */
 bool str_starts(Str s, Str prefix);
 bool str_ends(Str s, Str suffix);
+bool str_among(Str s, const Str *list, size_t n); /* equal to one of them */
 Str str_sub(Str s, size_t from, size_t to);       /* bounds are clamped; never out of range */
 Str str_trim(Str s);                              /* ASCII white space at both ends */
 ptrdiff_t str_find(Str s, Str needle);            /* byte offset of the first match, or -1 */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cli/markdown.h"
@@ -123,11 +124,7 @@ static void *tick(void *arg) {
     Show *s = arg;
     pthread_mutex_lock(&s->lock);
     while (s->working) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK_MS * 1000000L;
-        if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
-        pthread_cond_timedwait(&s->wake, &s->lock, &until);
+        thread_cond_wait(&s->wake, &s->lock, clock_mono_ns() + TICK_MS * INT64_C(1000000));
         if (s->working && !s->paused) draw(s);
     }
     pthread_mutex_unlock(&s->lock);
@@ -334,11 +331,7 @@ Show *show_new(Cli *cli) {
     s->live = s->lines && getenv("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
     s->color = s->streams && cli->color_out;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&s->wake);
     return s;
 }
 

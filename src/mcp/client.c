@@ -52,16 +52,6 @@ bool mcp_client_alive(McpClient *c) {
 
 /* ---- small values ---- */
 
-Value client_member(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
-    return v ? *v : VALUE_GONE;
-}
-
-Str client_text(Value dict, const char *key) {
-    Value v = client_member(dict, key);
-    return value_is_string(v) ? value_str(v) : (Str){ 0 };
-}
-
 static bool put(Heap *h, Dict *d, const char *key, Value v, Error *err) { return dict_put_str(h, d, str_from(key), v, err); }
 
 static bool put_empty(Heap *h, Dict *d, const char *key, Error *err) {
@@ -99,7 +89,7 @@ bool client_capabilities(const McpClient *c, Heap *h, Value *out, Error *err) {
 static bool add_meta(McpClient *c, Heap *h, Str method, Value params, uint64_t id, Value *out, Error *err) {
     bool progress = c->config.answers.progress && str_eq(method, STR("tools/call"));
     if (!mcp_stateless(c->version) && !progress) return *out = params, true;
-    Value given = client_member(params, "_meta"), who, can;
+    Value given = value_member(params, "_meta"), who, can;
     Dict *all, *meta;
     bool ok = value_is_dict(params) ? dict_copy(h, value_dict(params), &all, err) : (all = dict_new(h, 1, err)) != NULL;
     ok = ok && (value_is_dict(given) ? dict_copy(h, value_dict(given), &meta, err) : (meta = dict_new(h, 4, err)) != NULL);
@@ -114,9 +104,9 @@ static bool add_meta(McpClient *c, Heap *h, Str method, Value params, uint64_t i
 }
 
 static Str header_name(Str method, Value params) {
-    if (str_eq(method, STR("tools/call")) || str_eq(method, STR("prompts/get"))) return client_text(params, "name");
-    if (str_eq(method, STR("resources/read"))) return client_text(params, "uri");
-    return str_starts(method, STR("tasks/")) ? client_text(params, "taskId") : (Str){ 0 };
+    if (str_eq(method, STR("tools/call")) || str_eq(method, STR("prompts/get"))) return value_member_text(params, "name");
+    if (str_eq(method, STR("resources/read"))) return value_member_text(params, "uri");
+    return str_starts(method, STR("tasks/")) ? value_member_text(params, "taskId") : (Str){ 0 };
 }
 
 bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error *err) {
@@ -188,7 +178,7 @@ static bool send_and_wait(McpClient *c, Pending *p, Str method, Value params, Ca
     Buf text = { 0 };
     rpc_write_request(&text, value_from_small((int64_t)p->id), method, full);
     ClientMessage m = { .text = buf_str(&text), .method = method, .name = header_name(method, full), .pending = p,
-                        .arguments = str_eq(method, STR("tools/call")) ? client_member(full, "arguments") : VALUE_GONE };
+                        .arguments = str_eq(method, STR("tools/call")) ? value_member(full, "arguments") : VALUE_GONE };
     bool ok = c->transport->send(c, &m, cancel, sent, err) && wait_answer(c, p, cancel, err);
     buf_clear(&text);
     return ok;
@@ -244,14 +234,14 @@ bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Canc
     for (uint32_t i = 0; value_is_dict(asked) && dict_next(value_dict(asked), &i, &e);) {
         Value v;
         if (i > 64) return error_set(err, ERR_LIMIT, "server " STR_FMT " asks too many questions at once", STR_ARG(c->config.server->name));
-        if (!client_answer(c, &of, client_text(e->value, "method"), client_member(e->value, "params"), heap, &v, cancel, &code, err)
+        if (!client_answer(c, &of, value_member_text(e->value, "method"), value_member(e->value, "params"), heap, &v, cancel, &code, err)
             || !dict_put(heap, all, e->key, v, err)) return false;
     }
     return *out = value_from_object(all), true;
 }
 
 static bool add_inputs(McpClient *c, void *caller, Value params, Value result, Heap *heap, Cancel *cancel, Value *out, Error *err) {
-    Value asked = client_member(result, "inputRequests"), state = client_member(result, "requestState"), answers;
+    Value asked = value_member(result, "inputRequests"), state = value_member(result, "requestState"), answers;
     Dict *all;
     bool ok = value_is_dict(params) ? dict_copy(heap, value_dict(params), &all, err) : (all = dict_new(heap, 2, err)) != NULL;
     if (ok && value_is_gone(asked) && value_is_gone(state))
@@ -278,10 +268,10 @@ bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Ca
             continue;
         }
         if (m.kind == RPC_ERROR) return client_error(c, m.message, m.code, err);
-        Str type = client_text(m.result, "resultType");
+        Str type = value_member_text(m.result, "resultType");
         if (str_eq(type, STR("task"))) return client_task_follow(c, m.result, caller, cancel, heap, out, err);
-        if (c->version == MCP_2025_11_25 && value_is_dict(client_member(m.result, "task")))
-            return client_task_follow(c, client_member(m.result, "task"), caller, cancel, heap, out, err);
+        if (c->version == MCP_2025_11_25 && value_is_dict(value_member(m.result, "task")))
+            return client_task_follow(c, value_member(m.result, "task"), caller, cancel, heap, out, err);
         if (!str_eq(type, STR("input_required"))) return *out = m.result, true;
         if (!client_gathered(c, heap, before, err)) return false;
         if (!add_inputs(c, caller, params, m.result, heap, cancel, &params, err)) return false;

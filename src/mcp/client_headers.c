@@ -40,7 +40,7 @@ static bool is_token(Str s) {
 typedef struct Reading { Str tool; Str path[DEPTH_MAX]; size_t depth; HeaderRule *found; size_t n; const char *wrong; } Reading;
 
 static void add_rule(Reading *r, Value property, Str name) {
-    Str type = client_text(property, "type");
+    Str type = value_member_text(property, "type");
     if (!is_token(name)) r->wrong = "its name is no header name";
     else if (!str_eq(type, STR("string")) && !str_eq(type, STR("integer")) && !str_eq(type, STR("boolean")))
         r->wrong = "it stands at a type that is not string, integer or boolean";
@@ -102,8 +102,8 @@ static void replace_rules(McpClient *c, Str tool, HeaderRule *found) {
 bool client_headers_note(McpClient *c, List *tools, Error *err) {
     for (size_t i = 0; i < tools->n;) {
         Value t = tools->at[i];
-        Reading r = { .tool = client_text(t, "name") };
-        read_schema(&r, client_member(t, "inputSchema"), true, 0);
+        Reading r = { .tool = value_member_text(t, "name") };
+        read_schema(&r, value_member(t, "inputSchema"), true, 0);
         if (!r.wrong) {
             replace_rules(c, r.tool, r.found);
             i++;
@@ -136,7 +136,7 @@ Str client_header_value(Arena *arena, Str text) {
 static bool value_of(const HeaderRule *r, Value arguments, Arena *arena, Str *out) {
     int64_t n;
     Value v = arguments;
-    for (size_t i = 0; i < r->depth; i++) v = client_member(v, r->path[i]);
+    for (size_t i = 0; i < r->depth; i++) v = value_member(v, r->path[i]);
     if (value_is_string(v)) return *out = client_header_value(arena, value_str(v)), true;
     if (value_is_bool(v)) return *out = value_bool(v) ? STR("true") : STR("false"), true;
     if (!value_is_int(v) || !int_to_i64(v, &n) || n > SAFE_INT || n < -SAFE_INT) return false;

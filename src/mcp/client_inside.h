@@ -77,8 +77,6 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
 bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error *err);
 bool client_capabilities(const McpClient *c, Heap *heap, Value *out, Error *err);
 bool client_info(const McpClient *c, Heap *heap, Value *out, Error *err);
-Value client_member(Value dict, const char *key);            /* GONE: none, or no dict */
-Str client_text(Value dict, const char *key);                /* empty: none */
 
 /* Answers that go on (pages, rounds of input) are gathered in one heap: false when they have become too much. */
 bool client_gathered(const McpClient *c, const Heap *heap, size_t before, Error *err);

@@ -58,7 +58,7 @@ static bool add_page(McpClient *c, Heap *heap, Value page, Str method, Str membe
 }
 
 static int64_t page_ms(Value page) {
-    Value v = client_member(page, "ttlMs");
+    Value v = value_member(page, "ttlMs");
     int64_t ms;
     return value_is_int(v) && int_to_i64(v, &ms) && ms > 0 ? ms : 0;
 }
@@ -71,7 +71,7 @@ static bool pages(McpClient *c, Str method, Str member, Cancel *cancel, Heap *he
         bool sent;
         if (!mcp_client_request(c, method, params, NULL, cancel, heap, &page, &sent, err) || !add_page(c, heap, page, method, member, all, err)) return false;
         if (page_ms(page) < *ms) *ms = page_ms(page);
-        Value next = client_member(page, "nextCursor");
+        Value next = value_member(page, "nextCursor");
         if (!value_is_string(next)) return true;
         if (!client_gathered(c, heap, before, err)) return false;
         Dict *d = dict_new(heap, 1, err);

@@ -27,7 +27,7 @@ static void *listen_on(void *arg) {
 }
 
 void client_listen_start(McpClient *c) {
-    Value changes = client_member(client_member(client_member(c->offers, "capabilities"), "tools"), "listChanged");
+    Value changes = value_member(value_member(value_member(c->offers, "capabilities"), "tools"), "listChanged");
     if (c->listening || !c->config.answers.notified || !value_is_bool(changes) || !value_bool(changes)) return;
     c->listening = pthread_create(&c->listener, NULL, listen_on, c) == 0;
 }

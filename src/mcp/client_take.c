@@ -143,7 +143,7 @@ static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending
 /* ---- notifications ---- */
 
 static void take_progress(McpClient *c, const RpcMessage *m) {
-    Value token = client_member(m->params, "progressToken");
+    Value token = value_member(m->params, "progressToken");
     pthread_mutex_lock(&c->lock);
     Pending *p = find(c, token);
     if (p) p->questions++;                                /* it stays while it is told */

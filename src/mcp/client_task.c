@@ -12,9 +12,9 @@ static bool plain(McpClient *c, Str method, Value params, void *caller, Cancel *
 }
 
 static int64_t poll_ms(Value task) {
-    Value v = client_member(task, "pollIntervalMs");
+    Value v = value_member(task, "pollIntervalMs");
     int64_t ms;
-    if (value_is_gone(v)) v = client_member(task, "pollInterval");
+    if (value_is_gone(v)) v = value_member(task, "pollInterval");
     if (!value_is_int(v) || !int_to_i64(v, &ms)) ms = TASK_POLL_MS;
     return ms < TASK_POLL_MIN_MS ? TASK_POLL_MIN_MS : ms > TASK_POLL_MAX_MS ? TASK_POLL_MAX_MS : ms;
 }
@@ -32,27 +32,27 @@ static bool update_task(McpClient *c, void *caller, Value id, Value task, Heap *
     Value answers, out;
     bool sent = false;
     Dict *d = dict_new(heap, 2, err);
-    return d && client_answer_all(c, caller, client_member(task, "inputRequests"), heap, cancel, &answers, err) && dict_put_str(heap, d, STR("taskId"), id, err)
+    return d && client_answer_all(c, caller, value_member(task, "inputRequests"), heap, cancel, &answers, err) && dict_put_str(heap, d, STR("taskId"), id, err)
            && dict_put_str(heap, d, STR("inputResponses"), answers, err) && plain(c, STR("tasks/update"), value_from_object(d), caller, cancel, heap, &out, &sent, err);
 }
 
 static bool is_over(Value task) {
-    Str status = client_text(task, "status");
+    Str status = value_member_text(task, "status");
     return str_eq(status, STR("completed")) || str_eq(status, STR("failed")) || str_eq(status, STR("cancelled"));
 }
 
 /* What became of a stateless task that is over. */
 static bool take_result(McpClient *c, Value task, Heap *heap, Value *out, Error *err) {
-    Value result = client_member(task, "result"), error = client_member(task, "error");
+    Value result = value_member(task, "result"), error = value_member(task, "error");
     if (value_is_dict(result)) return value_copy_all_into(heap, result, out, err);
-    if (value_is_dict(error)) return client_error(c, client_text(error, "message"), 0, err);
-    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(client_text(task, "status")));
+    if (value_is_dict(error)) return client_error(c, value_member_text(error, "message"), 0, err);
+    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(value_member_text(task, "status")));
 }
 
 /* Both forms: the handle's `result` is in tasks/get (stateless), or is asked for by tasks/result (2025-11-25), which also waits while
  * the server asks. A task may go on for hours: of its answers only the last one is kept. */
 bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, Heap *heap, Value *out, Error *err) {
-    Value id = client_member(task, "taskId"), params;
+    Value id = value_member(task, "taskId"), params;
     bool sent = false, modern = mcp_stateless(c->version), ok = true;
     Dict *d = dict_new(heap, 1, err);
     if (!value_is_string(id)) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " gave a task without an id", STR_ARG(c->config.server->name));
@@ -60,7 +60,7 @@ bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, 
     params = value_from_object(d);
     Heap *last = NULL;
     for (;;) {
-        bool asks = str_eq(client_text(task, "status"), STR("input_required")), over = is_over(task);
+        bool asks = str_eq(value_member_text(task, "status"), STR("input_required")), over = is_over(task);
         if (!modern && (asks || over)) { ok = plain(c, STR("tasks/result"), params, caller, cancel, heap, out, &sent, err); break; }
         if (over) { ok = take_result(c, task, heap, out, err); break; }
         Heap *next = heap_new(TASK_HEAP_MAX);

@@ -1,8 +1,7 @@
 #include "mcp/crew.h"
 #include <pthread.h>
-#include <signal.h>
-#include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 enum { FIRSTS = 4 };                     /* so many times as many may work, where each has an owner with nothing else under way */
@@ -60,27 +59,22 @@ static void drop_unless_used(Crew *c, Owner *o) {
     free(o);
 }
 
+static bool has_room(const Crew *c, const Owner *o) { return c->active < c->max || (o->active == 0 && c->active < FIRSTS * c->max); }
+
 /* Whose work comes next; NULL: nobody's, or enough are at work. */
 static Owner *next_owner(const Crew *c) {
     Owner *best = NULL;
-    if (!c->queued || c->active >= FIRSTS * c->max) return NULL;
     for (Owner *o = c->owners; o; o = o->next)
         if (o->first && (!best || o->active < best->active)) best = o;
-    return c->active < c->max || best->active == 0 ? best : NULL;
+    return best && has_room(c, best) ? best : NULL;
 }
 
 /* ---- work, with the lock held ---- */
 
-/* Signals stay with the threads that expect them. */
 static void *member(void *arg);
 static bool start_member(Crew *c) {
-    sigset_t all, before;
     pthread_t thread;
-    if (fault_hit()) return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = pthread_create(&thread, NULL, member, c) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool ok = thread_start(&thread, member, c) == 0;
     if (ok) VEC_PUSH(&c->threads, thread);
     return ok;
 }
@@ -90,6 +84,13 @@ static bool find_somebody(Crew *c) {
     if (!next_owner(c)) return true;
     if (c->idle) return pthread_cond_signal(&c->more), true;
     return start_member(c) || c->active > 0;
+}
+
+static void end_work(Crew *c, const void *key) {
+    Owner *o = owner_of(c, key);
+    c->active--;
+    o->active--;
+    drop_unless_used(c, o);
 }
 
 /* One that was woken takes one job; another may have come before it was awake, for which nobody was: it looks for somebody. */
@@ -109,10 +110,7 @@ static void work_for(Crew *c, Owner *o) {
     job->work(job->arg);
     free(job);
     pthread_mutex_lock(&c->lock);
-    c->active--;
-    o = owner_of(c, key);
-    o->active--;
-    drop_unless_used(c, o);
+    end_work(c, key);
 }
 
 static void *member(void *arg) {
@@ -149,7 +147,7 @@ void crew_add(Crew *c, const void *owner, CrewWork *work, void *arg) {
 bool crew_join(Crew *c, const void *owner) {
     pthread_mutex_lock(&c->lock);
     Owner *o = owner_of(c, owner);
-    bool may = !o->first && (c->active < c->max || (o->active == 0 && c->active < FIRSTS * c->max));
+    bool may = !o->first && has_room(c, o);
     if (may) c->active++, o->active++;
     else drop_unless_used(c, o);
     pthread_mutex_unlock(&c->lock);
@@ -158,10 +156,7 @@ bool crew_join(Crew *c, const void *owner) {
 
 void crew_leave(Crew *c, const void *owner) {
     pthread_mutex_lock(&c->lock);
-    Owner *o = owner_of(c, owner);
-    c->active--;
-    o->active--;
-    drop_unless_used(c, o);
+    end_work(c, owner);
     find_somebody(c);
     pthread_mutex_unlock(&c->lock);
 }

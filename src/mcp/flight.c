@@ -1,9 +1,8 @@
 /* One request under way: from the moment it has a place in its peer's list until its answer is out. */
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "mcp/peer.h"
 #include "value/int.h"
 
@@ -123,8 +122,7 @@ void peer_wait_for_room(McpPeer *p) {
     while (is_full(p) && p->stalled != p->ended + 1) {
         int64_t until = clock_mono_ns() + (int64_t)STALL_MS * 1000000;
         uint64_t ended = p->ended;
-        int rc = pthread_cond_timedwait(&p->changed, &p->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
-        if (rc == ETIMEDOUT && p->ended == ended) p->stalled = ended + 1;
+        if (!thread_cond_wait(&p->changed, &p->lock, until) && p->ended == ended) p->stalled = ended + 1;
     }
     pthread_mutex_unlock(&p->lock);
 }

@@ -10,8 +10,8 @@ static bool keep_offers(McpClient *c, Value result, Error *err) {
     Dict *d = dict_new(c->heap, 3, err);
     bool ok = d != NULL;
     for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++) {
-        Value v = client_member(result, names[i]), copy;
-        if (value_is_gone(v) && i == 1) v = client_member(client_member(result, "_meta"), "io.modelcontextprotocol/serverInfo");
+        Value v = value_member(result, names[i]), copy;
+        if (value_is_gone(v) && i == 1) v = value_member(value_member(result, "_meta"), "io.modelcontextprotocol/serverInfo");
         if (!value_is_gone(v)) ok = value_copy_all_into(c->heap, v, &copy, err) && dict_put_str(c->heap, d, str_from(names[i]), copy, err);
     }
     if (!ok) return false;
@@ -58,7 +58,7 @@ static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) 
             if (!silent && !spoke) *err = why, found = FOUND_FAILED;
             break;
         }
-        Value supported = m.kind == RPC_RESULT ? client_member(m.result, "supportedVersions") : client_member(m.data, "supported");
+        Value supported = m.kind == RPC_RESULT ? value_member(m.result, "supportedVersions") : value_member(m.data, "supported");
         McpVersion modern = newest(supported, true), old = newest(supported, false);
         if (m.kind == RPC_RESULT && modern != MCP_NONE) {
             c->version = modern;
@@ -90,7 +90,7 @@ static bool initialize_params(McpClient *c, Heap *h, Value *out, Error *err) {
 }
 
 static bool read_version(McpClient *c, Value result, Error *err) {
-    Str date = client_text(result, "protocolVersion");
+    Str date = value_member_text(result, "protocolVersion");
     McpVersion v = mcp_version(date);
     bool forced = c->config.version != MCP_NONE;
     if (v == MCP_NONE || mcp_stateless(v) || (forced && v != c->config.version))

@@ -103,7 +103,7 @@ static bool set_endpoints(const OAuthFetch *f, Value metadata, OAuthSite *s, Are
     const struct { const char *key; Str *to; } ends[] = { { "authorization_endpoint", &s->authorization_endpoint },
         { "token_endpoint", &s->token_endpoint }, { "registration_endpoint", &s->registration_endpoint } };
     for (size_t i = 0; i < 3; i++) {
-        *ends[i].to = arena_str(arena, oauth_json_text(metadata, ends[i].key));
+        *ends[i].to = arena_str(arena, value_member_text(metadata, ends[i].key));
         if (ends[i].to->n && !oauth_fetch_allowed(f, *ends[i].to, ends[i].key, err)) return false;
     }
     return true;
@@ -122,7 +122,7 @@ static bool use_own_paths(const OAuthFetch *f, const OAuthUrl *server, Arena *ar
     }
     char shown[TARGET_QUOTE_SIZE];
     OAuthUrl u;
-    Str issuer = oauth_json_text(s->metadata, "issuer");
+    Str issuer = value_member_text(s->metadata, "issuer");
     if (!oauth_url_parse(issuer, &u, NULL) || !oauth_url_same_origin(&u, server))
         return error_set(err, ERR_POLICY, "the server's metadata calls itself \"%s\", which is another host", target_quote(issuer, shown));
     s->issuer = arena_str(arena, issuer);
@@ -135,7 +135,7 @@ static bool use_issuer(const OAuthFetch *f, Str issuer, Arena *arena, OAuthSite 
     if (!oauth_discover_issuer(f, s->issuer, arena, &s->metadata, err)) return false;
     if (value_is_gone(s->metadata))
         return error_set(err, ERR_PROTOCOL, "the authorization server %s has no metadata at its well-known addresses", target_quote(issuer, asked));
-    Str own = oauth_json_text(s->metadata, "issuer");
+    Str own = value_member_text(s->metadata, "issuer");
     if (!str_eq(own, s->issuer))                           /* letter by letter: RFC 8414, 3.3 */
         return error_set(err, ERR_POLICY, "the metadata of %s says that it is of \"%s\": not used", target_quote(issuer, asked), target_quote(own, said));
     return set_endpoints(f, s->metadata, s, arena, err);
@@ -157,7 +157,7 @@ bool oauth_discover(const OAuthFetch *f, Str url, const OAuthSettings *settings,
         if (!(settings->issuer.n ? use_issuer(f, settings->issuer, arena, &s, err) : use_own_paths(f, &server, arena, &s, err))) return false;
         return *out = s, true;
     }
-    Str name = oauth_json_text(resource, "resource"), issuer;
+    Str name = value_member_text(resource, "resource"), issuer;
     if (!resource_matches(name, &server))
         return error_set(err, ERR_POLICY, "the server's metadata speaks for \"%s\", which is another server: not used", target_quote(name, shown));
     s.resource = arena_str(arena, name);

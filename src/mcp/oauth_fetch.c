@@ -44,11 +44,6 @@ bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const Cl
     return fetch(f, &(ClientRequest){ .method = STR("POST"), .url = url, .headers = all, .n_headers = 2 + n, .body = body, .has_body = true }, out, err);
 }
 
-Str oauth_json_text(Value json, const char *key) {
-    Value v = value_member(json, key);
-    return value_is_string(v) ? value_str(v) : STR("");
-}
-
 bool oauth_json_flag(Value json, const char *key) {
     Value v = value_member(json, key);
     return value_is_bool(v) && value_bool(v);

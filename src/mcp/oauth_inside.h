@@ -48,7 +48,6 @@ typedef struct OAuthFetch {
 bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);     /* may this be asked? ERR_POLICY, ERR_VALIDATION */
 bool oauth_fetch_get(const OAuthFetch *f, Str url, OAuthAnswer *out, Error *err);
 bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const ClientHeader *headers, size_t n, OAuthAnswer *out, Error *err);
-Str oauth_json_text(Value json, const char *key);                   /* "" when it is no text */
 bool oauth_json_flag(Value json, const char *key);
 bool oauth_json_lists(Value json, const char *key, Str word);       /* is the word in that list of texts? */
 bool oauth_json_has(Value json, const char *key);

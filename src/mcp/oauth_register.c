@@ -70,8 +70,8 @@ bool oauth_client_register(OAuth *a, const OAuthFetch *f, const OAuthSite *site,
     ok = ok && oauth_fetch_post(f, site->registration_endpoint, STR("application/json"), buf_str(&body), NULL, 0, &answer, err);
     buf_clear(&body);
     if (!ok) return false;
-    Str id = oauth_json_text(answer.json, "client_id"), secret = oauth_json_text(answer.json, "client_secret"),
-        auth = oauth_json_text(answer.json, "token_endpoint_auth_method"), problem = oauth_json_text(answer.json, "error");
+    Str id = value_member_text(answer.json, "client_id"), secret = value_member_text(answer.json, "client_secret"),
+        auth = value_member_text(answer.json, "token_endpoint_auth_method"), problem = value_member_text(answer.json, "error");
     if (answer.status != 200 && answer.status != 201)
         return error_set(err, ERR_PROTOCOL, "the authorization server refused to register a client (%d%s%s); set oauth.client_id to one that it knows",
                          answer.status, problem.n ? ", " : "", target_quote(problem, said));

@@ -6,10 +6,10 @@ static bool find_endpoint(const OAuthFetch *f, Str issuer, Arena *arena, Str *ou
     char shown[TARGET_QUOTE_SIZE], said[TARGET_QUOTE_SIZE];
     Value metadata;
     if (!oauth_discover_issuer(f, issuer, arena, &metadata, err)) return false;
-    if (!value_is_gone(metadata) && !str_eq(oauth_json_text(metadata, "issuer"), issuer))
+    if (!value_is_gone(metadata) && !str_eq(value_member_text(metadata, "issuer"), issuer))
         return error_set(err, ERR_POLICY, "the metadata of %s says that it is of \"%s\": not used", target_quote(issuer, shown),
-                         target_quote(oauth_json_text(metadata, "issuer"), said));
-    *out = oauth_json_text(metadata, "revocation_endpoint");
+                         target_quote(value_member_text(metadata, "issuer"), said));
+    *out = value_member_text(metadata, "revocation_endpoint");
     if (!out->n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no revocation_endpoint", target_quote(issuer, shown));
     return oauth_fetch_allowed(f, *out, "revocation_endpoint", err);
 }

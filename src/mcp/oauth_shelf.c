@@ -47,13 +47,13 @@ static void add_text(Buf *out, const char *key, Str value) {
 static bool fits_settings(const OAuth *a, Value note) {    /* they may have changed since */
     const OAuthSettings *s = &a->settings;
     OAuthUrl u;
-    return oauth_url_trusted(oauth_json_text(note, "endpoint"), "token_endpoint", &u, NULL) && oauth_json_text(note, "issuer").n
-           && (!s->issuer.n || str_eq(s->issuer, oauth_json_text(note, "issuer")))
-           && (!s->client_id.n || str_eq(s->client_id, oauth_json_text(note, "client_id")));
+    return oauth_url_trusted(value_member_text(note, "endpoint"), "token_endpoint", &u, NULL) && value_member_text(note, "issuer").n
+           && (!s->issuer.n || str_eq(s->issuer, value_member_text(note, "issuer")))
+           && (!s->client_id.n || str_eq(s->client_id, value_member_text(note, "client_id")));
 }
 
 static void take_texts(OAuth *a, Value note, OAuthToken *out) {
-#define X(member) out->member = oauth_json_text(note, #member).n ? str_dup(oauth_json_text(note, #member)) : NULL;
+#define X(member) out->member = value_member_text(note, #member).n ? str_dup(value_member_text(note, #member)) : NULL;
     TOKEN_TEXTS(X)
 #undef X
     oauth_secret(a, str_from(out->access));
@@ -83,7 +83,7 @@ bool oauth_shelf_load(OAuth *a, OAuthToken *out, JwtKey **dpop, Error *err) {
         const Value *expires = dict_find_str(value_dict(note), STR("expires"));
         out->expires_ns = expires && value_is_small(*expires) && value_small(*expires) < INT64_MAX / 1000000000 ? value_small(*expires) * 1000000000 : 0;
         out->dpop = oauth_json_flag(note, "dpop");
-        if (oauth_json_text(note, "dpop_key").n) *dpop = jwt_key_read(oauth_json_text(note, "dpop_key"), NULL);
+        if (value_member_text(note, "dpop_key").n) *dpop = jwt_key_read(value_member_text(note, "dpop_key"), NULL);
         if (out->dpop && !*dpop) oauth_token_clear(out);   /* bound to a key that is gone */
     }
     heap_free(heap);
@@ -117,9 +117,9 @@ bool oauth_shelf_client(OAuth *a, Str issuer, Arena *arena, OAuthClient *out, Er
     bool ok = read_note(a, "client", issuer, NULL, heap, &note, err);
     if (ok && !value_is_gone(note)) {
         const Value *port = dict_find_str(value_dict(note), STR("port"));
-        out->id = arena_str(arena, oauth_json_text(note, "id"));
-        out->secret = arena_str(arena, oauth_json_text(note, "secret"));
-        out->auth = arena_str(arena, oauth_json_text(note, "auth"));
+        out->id = arena_str(arena, value_member_text(note, "id"));
+        out->secret = arena_str(arena, value_member_text(note, "secret"));
+        out->auth = arena_str(arena, value_member_text(note, "auth"));
         out->port = port && value_is_small(*port) ? (uint16_t)value_small(*port) : 0;
         oauth_secret(a, out->secret);
     }

@@ -81,7 +81,7 @@ static bool repeats(Str text, Str form, Str client_secret) {
 
 bool oauth_token_refused(Str endpoint, const char *did, const OAuthAnswer *answer, Str form, Str client_secret, Error *err) {
     char where[TARGET_QUOTE_SIZE], what[TARGET_QUOTE_SIZE], why[TARGET_QUOTE_SIZE];
-    Str problem = oauth_json_text(answer->json, "error"), text = oauth_json_text(answer->json, "error_description");
+    Str problem = value_member_text(answer->json, "error"), text = value_member_text(answer->json, "error_description");
     if (repeats(problem, form, client_secret)) problem = STR("");
     if (repeats(text, form, client_secret)) text = STR("");
     return error_set(err, problem.n ? ERR_POLICY : ERR_PROTOCOL, "%s %s (%d%s%s%s%s)", target_quote(endpoint, where), did, answer->status,
@@ -104,7 +104,7 @@ static bool send_form(OAuth *a, const OAuthFetch *f, Str endpoint, Str form, Str
             buf_reset(&a->issuer_nonce);
             buf_add(&a->issuer_nonce, out->dpop_nonce);
         }
-        if (round || !dpop || !out->dpop_nonce.n || !str_eq(oauth_json_text(out->json, "error"), STR("use_dpop_nonce"))) return true;
+        if (round || !dpop || !out->dpop_nonce.n || !str_eq(value_member_text(out->json, "error"), STR("use_dpop_nonce"))) return true;
     }
 }
 
@@ -136,7 +136,7 @@ static bool is_type(Str type, const char *name) { return type.n == strlen(name) 
 
 static bool read_token(OAuth *a, Str endpoint, Value json, bool dpop, OAuthToken *out, Error *err) {
     char where[TARGET_QUOTE_SIZE], said[TARGET_QUOTE_SIZE];
-    Str access = oauth_json_text(json, "access_token"), refresh = oauth_json_text(json, "refresh_token"), type = oauth_json_text(json, "token_type");
+    Str access = value_member_text(json, "access_token"), refresh = value_member_text(json, "refresh_token"), type = value_member_text(json, "token_type");
     target_quote(endpoint, where);
     if (!is_sendable(access)) return error_set(err, ERR_PROTOCOL, "%s gave a token that cannot be sent in a header", where);
     if (dpop && is_type(type, "Bearer"))
@@ -244,9 +244,9 @@ static bool idp_endpoint(OAuth *a, const OAuthFetch *f, Arena *arena, Str *out, 
     *out = s->idp_token_endpoint;
     if (out->n) return oauth_url_trusted(*out, "oauth.idp_token_endpoint", &u, err);
     if (!oauth_discover_issuer(f, s->idp_issuer, arena, &metadata, err)) return error_wrap(err, "identity provider");
-    if (!str_eq(oauth_json_text(metadata, "issuer"), s->idp_issuer))
+    if (!str_eq(value_member_text(metadata, "issuer"), s->idp_issuer))
         return error_set(err, ERR_POLICY, "the identity provider has no metadata, or metadata of another issuer than oauth.idp_issuer: not used");
-    *out = arena_str(arena, oauth_json_text(metadata, "token_endpoint"));
+    *out = arena_str(arena, value_member_text(metadata, "token_endpoint"));
     return oauth_url_trusted(*out, "token_endpoint of the identity provider", &u, err);
 }
 
@@ -268,8 +268,8 @@ static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str s
     oauth_form_add(&form, "client_secret", s->idp_client_secret);
     bool ok = oauth_fetch_post(f, endpoint, STR("application/x-www-form-urlencoded"), buf_str(&form), NULL, 0, &answer, err);
     if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = oauth_token_refused(endpoint, GAVE_NONE, &answer, buf_str(&form), STR(""), err);
-    if (ok) *grant = arena_str(arena, oauth_json_text(answer.json, "access_token"));
-    if (ok && (!is_sendable(*grant) || !str_eq(oauth_json_text(answer.json, "issued_token_type"), STR("urn:ietf:params:oauth:token-type:id-jag"))))
+    if (ok) *grant = arena_str(arena, value_member_text(answer.json, "access_token"));
+    if (ok && (!is_sendable(*grant) || !str_eq(value_member_text(answer.json, "issued_token_type"), STR("urn:ietf:params:oauth:token-type:id-jag"))))
         ok = error_set(err, ERR_PROTOCOL, "the identity provider answered without an id-jag token");
     if (ok) oauth_secret(a, *grant);
     buf_clear(&form);

@@ -1,20 +1,15 @@
 /* A client's life: its runs, its general link, its end. */
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "mcp/peer.h"
 #include "mcp/serve_tasks.h"
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err) {
     McpPeer *p = mem_zero(1, sizeof *p);
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->changed, &mono);
-    pthread_condattr_destroy(&mono);
+    thread_cond_init(&p->changed);
     p->server = s;
     p->config = *config;
     p->session = str_dup(config->session);
@@ -136,12 +131,11 @@ static void fire_all(McpPeer *p) {
 
 void peer_drain(McpPeer *p, int64_t grace_ms) {
     int64_t until = clock_mono_ns() + grace_ms * 1000000;
-    struct timespec at = { until / 1000000000, until % 1000000000 };
     serve_input_end(p);
     pthread_mutex_lock(&p->lock);
     p->closing = true;
     while (p->n_flights && grace_ms > 0)
-        if (pthread_cond_timedwait(&p->changed, &p->lock, &at) == ETIMEDOUT) break;
+        if (!thread_cond_wait(&p->changed, &p->lock, until)) break;
     fire_all(p);
     while (p->n_flights) pthread_cond_wait(&p->changed, &p->lock);
     pthread_mutex_unlock(&p->lock);

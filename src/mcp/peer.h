@@ -87,11 +87,15 @@ void peer_leave_run(McpPeer *p, PeerRun *r);
 void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
 void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
 
-/* peer_take.c: taking a message in two steps, for a transport that runs requests itself. NULL: all is done. Else a request that may take
- * long; peer_work does it, answers and frees it. */
+/* peer_take.c: takes one message (text as it came). NULL: all is done. Else a request that may take long; peer_work does it, answers and frees
+ * it. The answer goes to `link`; notifications and responses need none. What cannot be read is answered on `link` with the id null. Floods: beyond
+ * MCP_REQUESTS_MAX requests under way, new ones are answered with an error at once. `version`: what the transport knows (the header
+ * MCP-Protocol-Version); MCP_NONE: look into the message. */
 Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
+/* The same for a message that was read already; `message` is only read during the call, deep-copied where kept. */
 Flight *peer_begin_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link);
 void peer_work(void *flight);
+void peer_work_later(McpServer *s, Flight *f);       /* by the crew */
 void peer_work_here(McpServer *s, Flight *f);        /* on this thread, unless enough work already: then the crew does it later */
 
 /* Waits as long as too many requests are under way and some of them end; when none does for a while, whoever comes next is refused. For a

@@ -72,8 +72,7 @@ static bool is_quick(Str method) {
 
 /* Is it said without a session? Known before the request is read in full. */
 static bool is_stateless(const RpcMessage *m, McpVersion version) {
-    const Value *meta = value_is_dict(m->params) ? dict_find_str(value_dict(m->params), STR("_meta")) : NULL;
-    return mcp_stateless(version) || (meta && value_is_dict(*meta) && dict_find_str(value_dict(*meta), STR("io.modelcontextprotocol/protocolVersion")));
+    return mcp_stateless(version) || !value_is_gone(value_member(value_member(m->params, "_meta"), "io.modelcontextprotocol/protocolVersion"));
 }
 
 static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
@@ -107,8 +106,7 @@ static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion versi
     return NULL;
 }
 
-static void hand_to_crew(McpServer *s, Flight *f) {
-    if (!f) return;
+void peer_work_later(McpServer *s, Flight *f) {
     f->crewed = true;
     crew_add(s->crew, f->q.peer, peer_work, f);
 }
@@ -116,7 +114,7 @@ static void hand_to_crew(McpServer *s, Flight *f) {
 void peer_work_here(McpServer *s, Flight *f) {
     const void *owner = f->q.peer;                           /* which may be gone when the work is done; its name is enough */
     f->crewed = true;
-    if (!crew_join(s->crew, owner)) return crew_add(s->crew, owner, peer_work, f);
+    if (!crew_join(s->crew, owner)) return peer_work_later(s, f);
     peer_work(f);
     crew_leave(s->crew, owner);
 }
@@ -138,8 +136,10 @@ static void take_batch(McpPeer *p, const List *all, McpVersion version, McpLink 
         RpcMessage m;
         int code;
         Error err = { 0 };
-        if (rpc_message(all->at[i], &m, &code, &err)) mcp_peer_take_message(p, &m, version, shared);
+        Flight *f = NULL;
+        if (rpc_message(all->at[i], &m, &code, &err)) f = peer_begin_message(p, &m, version, shared);
         else send_error(shared, m.id, code, err.msg);
+        if (f) peer_work_later(p->server, f);
     }
     mcp_link_release(shared);
 }
@@ -177,14 +177,6 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     send_error(link, m.id, code, err.msg);
     flight_give(p->server, f);
     return NULL;
-}
-
-void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link) {
-    hand_to_crew(p->server, peer_begin(p, message, version, link));
-}
-
-void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {
-    hand_to_crew(p->server, peer_begin_message(p, message, version, link));
 }
 
 Flight *peer_begin_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link) {

@@ -7,8 +7,6 @@
 #include <strings.h>
 #include "value/list.h"
 
-static Str text_or_empty(Value v) { return value_is_string(v) ? value_str(v) : STR(""); }
-
 enum { READ_MAX = 192 << 20 };           /* memory of a message, as it was read */
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
@@ -71,7 +69,7 @@ static Flight *post_stateless(Http *h, ServerRequest *q, const ServeWho *who, co
         return NULL;
     }
     Flight *f = NULL;
-    Str client = text_or_empty(value_member(value_member(value_member(m->params, "_meta"), META_CLIENT), "name"));
+    Str client = value_member_text(value_member(value_member(m->params, "_meta"), META_CLIENT), "name");
     HttpSession *s = http_session_stateless(h, who->id, str_sub(client, 0, 200), &err);
     if (s) f = hand_on(h, s, q, version, m, STR(""));
     else http_reply_error(h, q, 503, m->id, RPC_INTERNAL, "%s", err.msg);
@@ -109,7 +107,7 @@ static Flight *post_in_session(Http *h, ServerRequest *q, const ServeWho *who, M
 
 static Flight *post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
     bool has_version = server_has_header(q, STR("MCP-Protocol-Version"));
-    Str named = text_or_empty(value_member(value_member(m->params, "_meta"), META_VERSION));
+    Str named = value_member_text(value_member(m->params, "_meta"), META_VERSION);
     if (mcp_stateless(version) || (has_version && version == MCP_NONE)) return post_stateless(h, q, who, m, version);
     if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
         http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");

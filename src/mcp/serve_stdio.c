@@ -8,10 +8,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "mcp/peer.h"
 #include "mcp/serve_output.h"
 
@@ -103,17 +103,11 @@ static void read_on(Stdio *io) {
     while ((what = next_line(io, true, &line)) == READ_LINE) {
         Flight *f = peer_begin(io->peer, line, MCP_NONE, &io->link);
         if (!f) continue;
-        f->crewed = true;
-        crew_add(io->server->crew, io->peer, peer_work, f);
+        peer_work_later(io->server, f);
         peer_wait_for_room(io->peer);
     }
     io->ended = what == READ_END;
     if (io->ended) peer_drain(io->peer, cancel_expired(io->stop) ? 0 : GRACE_MS);
-}
-
-static void tick(Stdio *io) {
-    int64_t until = clock_mono_ns() + TICK_NS;
-    pthread_cond_timedwait(&io->changed, &io->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
 }
 
 static void take_over(Stdio *io) {
@@ -136,7 +130,7 @@ static void *watch(void *arg) {
         bool was_busy = io->busy;
         io->asleep = quiet > ASLEEP_AFTER;
         if (io->asleep) pthread_cond_wait(&io->changed, &io->lock);
-        else tick(io);
+        else thread_cond_wait(&io->changed, &io->lock, clock_mono_ns() + TICK_NS);
         io->asleep = false;
         quiet = io->busy || seen != io->works ? 0 : quiet + 1;
         same = was_busy && io->busy && seen == io->works ? same + 1 : 0;
@@ -151,15 +145,14 @@ static void *watch(void *arg) {
 /* Without a second thread nobody could cancel: the crew does it then. */
 static void work(Stdio *io, Flight *f) {
     pthread_mutex_lock(&io->lock);
-    if (!io->watched) io->watched = pthread_create(&io->watcher, NULL, watch, io) == 0;
+    if (!io->watched) io->watched = thread_start(&io->watcher, watch, io) == 0;
     bool here = io->watched;
     io->works++;
     io->busy = here;
     if (io->asleep) pthread_cond_broadcast(&io->changed);
     pthread_mutex_unlock(&io->lock);
     if (!here) {
-        f->crewed = true;
-        crew_add(io->server->crew, io->peer, peer_work, f);
+        peer_work_later(io->server, f);
         return;
     }
     peer_work(f);
@@ -189,12 +182,8 @@ static void end_watching(Stdio *io) {
 
 bool mcp_serve_stdio(McpServer *s, int in_fd, int out_fd, Cancel *stop, Error *err) {
     Stdio io = { .link = { .send = send_line, .free = keep_link, .holders = 1 }, .server = s, .in = in_fd, .stop = stop, .bytes = mem_alloc(READ_SIZE) };
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_mutex_init(&io.lock, NULL);
-    pthread_cond_init(&io.changed, &mono);
-    pthread_condattr_destroy(&mono);
+    thread_cond_init(&io.changed);
     io.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     io.out = serve_output_new(out_fd, stop);
     bool ok = io.wake >= 0 || error_set(err, ERR_IO, "eventfd: %m");

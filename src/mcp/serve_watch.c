@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/table.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "mcp/peer.h"
 #include "mcp/uri_template.h"
@@ -292,16 +292,6 @@ static void *watch(void *arg) {
     return NULL;
 }
 
-/* Signals stay with the threads that expect them. */
-static bool start_thread(struct McpWatch *w) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = pthread_create(&w->thread, NULL, watch, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return ok;
-}
-
 bool serve_watch_start(McpServer *s, Error *err) {
     struct McpWatch *w = mem_zero(1, sizeof *w);
     w->server = s;
@@ -309,7 +299,7 @@ bool serve_watch_start(McpServer *s, Error *err) {
     w->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     bool ok = (w->stop >= 0 && w->events >= 0) || error_set(err, ERR_IO, "inotify: %m");
     if (ok) learn(w);
-    if (ok && !start_thread(w)) ok = error_set(err, ERR_IO, "no thread can be started");
+    if (ok && thread_start(&w->thread, watch, w) != 0) ok = error_set(err, ERR_IO, "no thread can be started");
     if (ok) {
         s->watch = w;
         return true;

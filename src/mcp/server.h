@@ -48,12 +48,6 @@ typedef struct McpPeerConfig {
 } McpPeerConfig;
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err);
-/* Takes one message (text as it came). Requests are worked on by a pool: this returns at once, the answer goes to `link`. Notifications and
- * responses need no link. What cannot be read is answered on `link` with the id null. Floods: beyond MCP_REQUESTS_MAX requests under way,
- * new ones are answered with an error at once. `version`: what the transport knows (the header MCP-Protocol-Version); MCP_NONE: look into the message. */
-void mcp_peer_take(McpPeer *p, Str message, McpVersion version, McpLink *link);
-/* The same for a message that was read already; `message` is only read during the call, deep-copied where kept. */
-void mcp_peer_take_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link);
 void mcp_peer_general(McpPeer *p, McpLink *link);            /* a new GET stream, or NULL: it has ended */
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */

@@ -21,11 +21,11 @@ static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out
     const Server *s = ctx;
     ServerCall *call = caller;
     (void)cancel;                                         /* the call's own ends the question */
-    if (!call || str_eq(client_text(params, "mode"), STR("url"))) return put_action(heap, call ? "decline" : "cancel", out, err);
+    if (!call || str_eq(value_member_text(params, "mode"), STR("url"))) return put_action(heap, call ? "decline" : "cancel", out, err);
     Host *h = call->frame->host;
-    HostAsk ask = { .kind = HOST_ASK_FORM, .schema = client_member(params, "requestedSchema") };
+    HostAsk ask = { .kind = HOST_ASK_FORM, .schema = value_member(params, "requestedSchema") };
     Buf text = { 0 };
-    buf_add_fmt(&text, "server " STR_FMT " asks: " STR_FMT, STR_ARG(s->def->name), STR_ARG(str_sub(client_text(params, "message"), 0, 4000)));
+    buf_add_fmt(&text, "server " STR_FMT " asks: " STR_FMT, STR_ARG(s->def->name), STR_ARG(str_sub(value_member_text(params, "message"), 0, 4000)));
     ask.message = buf_str(&text);
     bool ok = h->calls->ask && value_is_dict(ask.schema) ? h->calls->ask(h, &ask, 1, heap, err) : put_action(heap, "cancel", &ask.answer, err);
     buf_clear(&text);
@@ -36,9 +36,9 @@ static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out
 /* ---- sampling ---- */
 
 static bool add_text(Value block, Buf *out, Error *err) {
-    if (!str_eq(client_text(block, "type"), STR("text"))) return error_set(err, ERR_PROTOCOL, "only text can be sampled");
+    if (!str_eq(value_member_text(block, "type"), STR("text"))) return error_set(err, ERR_PROTOCOL, "only text can be sampled");
     if (out->n) buf_add_char(out, '\n');
-    buf_add(out, client_text(block, "text"));
+    buf_add(out, value_member_text(block, "text"));
     return true;
 }
 
@@ -56,7 +56,7 @@ static bool add_message(Heap *h, List *list, Str role, Value content, Error *err
 }
 
 static bool make_request(Value params, Heap *h, Value *out, Error *err) {
-    Value messages = client_member(params, "messages"), system = client_member(params, "systemPrompt"), max = client_member(params, "maxTokens");
+    Value messages = value_member(params, "messages"), system = value_member(params, "systemPrompt"), max = value_member(params, "maxTokens");
     List *list = list_new(h, 4, err);
     Dict *d = dict_new(h, 2, err);
     if (!list || !d) return false;
@@ -64,8 +64,8 @@ static bool make_request(Value params, Heap *h, Value *out, Error *err) {
     if (value_is_string(system) && !add_message(h, list, STR("system"), system, err)) return false;
     for (uint32_t i = 0; i < value_list(messages)->n; i++) {
         Value m = value_list(messages)->at[i];
-        Str role = str_eq(client_text(m, "role"), STR("assistant")) ? STR("assistant") : STR("user");
-        if (!add_message(h, list, role, client_member(m, "content"), err)) return false;
+        Str role = str_eq(value_member_text(m, "role"), STR("assistant")) ? STR("assistant") : STR("user");
+        if (!add_message(h, list, role, value_member(m, "content"), err)) return false;
     }
     if (!dict_put_str(h, d, STR("prompt"), value_from_object(list), err)) return false;
     if (value_is_small(max) && !dict_put_str(h, d, STR("max_tokens"), max, err)) return false;
@@ -123,17 +123,17 @@ static void progress(void *ctx, void *caller, Value params) {
     Error err;
     (void)ctx;
     if (!call || !call->frame->host->calls->progress) return;
-    Value total = client_member(params, "total"), done = client_member(params, "progress");
+    Value total = value_member(params, "total"), done = value_member(params, "progress");
     (void)call->frame->host->calls->progress(call->frame->host, value_is_gone(done) ? VALUE_NONE : done, value_is_gone(total) ? VALUE_NONE : total,
-                                             client_text(params, "message"), &err);
+                                             value_member_text(params, "message"), &err);
 }
 
 static void notified(void *ctx, Str method, Value params) {
     Server *s = ctx;
     if (str_eq(method, STR("notifications/tools/list_changed"))) atomic_store(&s->stale, true);
     if (!str_eq(method, STR("notifications/message")) || atomic_fetch_add(&s->told, 1) >= 500) return;
-    Str level = client_text(params, "level");
-    Value data = client_member(params, "data");
+    Str level = value_member_text(params, "level");
+    Value data = value_member(params, "data");
     Buf text = { 0 };
     Error err;
     if (value_is_string(data)) buf_add(&text, value_str(data));

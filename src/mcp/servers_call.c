@@ -9,14 +9,14 @@ enum { TASK_TTL_MS = 3600000 };
 /* ---- the result ---- */
 
 static void describe(Value block, Buf *out) {
-    Str type = client_text(block, "type");
-    Value inside = client_member(block, "resource");
+    Str type = value_member_text(block, "type");
+    Value inside = value_member(block, "resource");
     if (out->n) buf_add_char(out, '\n');
-    if (str_eq(type, STR("text"))) buf_add(out, client_text(block, "text"));
-    else if (str_eq(type, STR("resource")) && client_text(inside, "text").n) buf_add(out, client_text(inside, "text"));
-    else if (str_eq(type, STR("resource"))) buf_add_fmt(out, "[resource " STR_FMT "]", STR_ARG(client_text(inside, "uri")));
-    else if (str_eq(type, STR("resource_link"))) buf_add_fmt(out, "[resource " STR_FMT "]", STR_ARG(client_text(block, "uri")));
-    else buf_add_fmt(out, "[" STR_FMT " " STR_FMT "]", STR_ARG(type), STR_ARG(client_text(block, "mimeType")));
+    if (str_eq(type, STR("text"))) buf_add(out, value_member_text(block, "text"));
+    else if (str_eq(type, STR("resource")) && value_member_text(inside, "text").n) buf_add(out, value_member_text(inside, "text"));
+    else if (str_eq(type, STR("resource"))) buf_add_fmt(out, "[resource " STR_FMT "]", STR_ARG(value_member_text(inside, "uri")));
+    else if (str_eq(type, STR("resource_link"))) buf_add_fmt(out, "[resource " STR_FMT "]", STR_ARG(value_member_text(block, "uri")));
+    else buf_add_fmt(out, "[" STR_FMT " " STR_FMT "]", STR_ARG(type), STR_ARG(value_member_text(block, "mimeType")));
 }
 
 /* Blocks of a kind that nobody knows stay out of the content; the text names them. */
@@ -30,7 +30,7 @@ static bool take_content(ToolCallFrame *f, Value blocks, Buf *text, Error *err) 
         describe(b, text);
         content_mark(value_dict(b));
         if (!content_is_block(b)) continue;
-        other = other || !str_eq(client_text(b, "type"), STR("text"));
+        other = other || !str_eq(value_member_text(b, "type"), STR("text"));
         if (!list_push(f->heap, kept, b, err)) return false;
     }
     if (kept->n > 1 || other) f->content = value_from_object(kept);
@@ -38,9 +38,9 @@ static bool take_content(ToolCallFrame *f, Value blocks, Buf *text, Error *err) 
 }
 
 static bool take_result(ToolCallFrame *f, Value result, Error *err) {
-    Value structured = client_member(result, "structuredContent"), failed = client_member(result, "isError");
+    Value structured = value_member(result, "structuredContent"), failed = value_member(result, "isError");
     Buf text = { 0 };
-    bool error = value_is_bool(failed) && value_bool(failed), ok = take_content(f, client_member(result, "content"), &text, err);
+    bool error = value_is_bool(failed) && value_bool(failed), ok = take_content(f, value_member(result, "content"), &text, err);
     if (ok && error) ok = kind_error_value(f, text.n ? buf_str(&text) : STR("the tool failed and does not say why"), err);
     else if (ok && !value_is_gone(structured)) f->value = structured;
     else if (ok) ok = kind_text_value(f->heap, buf_str(&text), &f->value, err);

@@ -99,19 +99,19 @@ static void load_pins(Server *s, Value list, bool gone) {
 }
 
 static void load_tools(Server *s, Value root) {
-    Value changed = client_member(root, "changed");
-    if (!str_eq(client_text(root, "entry"), str_from(s->hash))) return;
-    load_pins(s, client_member(root, "tools"), false);
-    load_pins(s, client_member(root, "gone"), true);
+    Value changed = value_member(root, "changed");
+    if (!str_eq(value_member_text(root, "entry"), str_from(s->hash))) return;
+    load_pins(s, value_member(root, "tools"), false);
+    load_pins(s, value_member(root, "gone"), true);
     for (uint32_t i = 0; value_is_list(changed) && i < value_list(changed)->n; i++) {
-        ServerTool *t = servers_tool(s, client_text(value_list(changed)->at[i], "name"));
+        ServerTool *t = servers_tool(s, value_member_text(value_list(changed)->at[i], "name"));
         Buf text = { 0 };
         servers_tool_text(value_list(changed)->at[i], &text);
         if (t) servers_set_changed(t, buf_str(&text));
         if (t && t->registered.n) registry_hold(runtime_registry(s->all->rt), t->registered, true);
         buf_clear(&text);
     }
-    s->instructions = arena_str(&s->arena, client_text(root, "instructions"));
+    s->instructions = arena_str(&s->arena, value_member_text(root, "instructions"));
     s->listed = true;
 }
 
@@ -150,7 +150,7 @@ static bool is_news(Server *s, Str note) {
 static void refresh_pins(Server *s, Value list) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
         Value tool = value_list(list)->at[i];
-        ServerTool *t = servers_tool(s, client_text(tool, "name"));
+        ServerTool *t = servers_tool(s, value_member_text(tool, "name"));
         Buf text = { 0 };
         servers_tool_text(tool, &text);
         if (!t || !t->pin.n) (void)servers_add_pinned(s, tool, buf_str(&text), true);
@@ -169,9 +169,9 @@ void servers_refresh(Server *s) {
     Value root;
     bool ok = !store || store_note_get(store, SCOPE, key_of(s, "tools", &key), &text, &found, &err);
     if (ok && found && is_news(s, buf_str(&text)) && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &err)
-        && str_eq(client_text(root, "entry"), str_from(s->hash))) {
-        refresh_pins(s, client_member(root, "tools"));
-        refresh_pins(s, client_member(root, "gone"));
+        && str_eq(value_member_text(root, "entry"), str_from(s->hash))) {
+        refresh_pins(s, value_member(root, "tools"));
+        refresh_pins(s, value_member(root, "gone"));
     }
     if (err.kind != ERR_NONE) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
     heap_free(h);

@@ -16,7 +16,7 @@ void servers_tool_text(Value tool, Buf *out) {
     bool any = false;
     buf_add_char(out, '{');
     for (size_t i = 0; i < sizeof pinned_members / sizeof *pinned_members; i++) {
-        Value v = client_member(tool, pinned_members[i]);
+        Value v = value_member(tool, pinned_members[i]);
         size_t before = out->n;
         if (value_is_gone(v)) continue;
         buf_add_fmt(out, "%s\"%s\":", any ? "," : "", pinned_members[i]);
@@ -84,13 +84,13 @@ static void warn(const Server *s, Str tool, const char *why) {
 }
 
 static bool flag(Value map, const char *key, bool fallback) {
-    Value v = client_member(map, key);
+    Value v = value_member(map, key);
     return value_is_bool(v) ? value_bool(v) : fallback;
 }
 
 /* annotations of a server that is trusted with them, as safety. */
 static bool trusted_safety(ServerTool *t, Value tool, ToolDef *def, Error *err) {
-    Value hints = client_member(tool, "annotations");
+    Value hints = value_member(tool, "annotations");
     Dict *d = dict_new(t->heap, 4, err);
     bool reads = flag(hints, "readOnlyHint", false), again = flag(hints, "idempotentHint", false);
     if (!d || !dict_put_str(t->heap, d, STR("read_only"), value_from_bool(reads), err)
@@ -124,14 +124,14 @@ static bool define(ServerTool *t, Str text, ToolEntry *e, Error *err) {
     Value tool;
     t->heap = heap_new((size_t)64 << 20);
     if (!json_read(t->heap, text, &(JsonRead){ .max_depth = RPC_DEPTH_MAX }, &tool, err)) return false;
-    Str title = client_text(tool, "title"), words = client_text(tool, "description");
-    if (!title.n) title = client_text(client_member(tool, "annotations"), "title");
+    Str title = value_member_text(tool, "title"), words = value_member_text(tool, "description");
+    if (!title.n) title = value_member_text(value_member(tool, "annotations"), "title");
     Str *alias = ARENA_ARRAY(&s->arena, Str, 1);
     *alias = alias_of(s, t->name);
     e->def = (ToolDef){ .name = str_from(arena_fmt(&s->arena, "mcp:" STR_FMT ":" STR_FMT, STR_ARG(s->def->name), STR_ARG(t->name))), .title = title,
                         .description = words.n ? words : t->name, .aliases = { alias, 1 }, .kind = TOOL_MCP,
                         .origin = { s->def->origin.file, s->def->origin.line, s->def->origin.column, SOURCE_MCP },
-                        .parameters = client_member(tool, "inputSchema"), .output_schema = client_member(tool, "outputSchema"),
+                        .parameters = value_member(tool, "inputSchema"), .output_schema = value_member(tool, "outputSchema"),
                         .timeout_ms = s->def->timeout_ms, .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE,
                         .server = s->def->name, .server_tool = t->name };
     if (s->def->trust_annotations && !trusted_safety(t, tool, &e->def, err)) return false;
@@ -174,7 +174,7 @@ static ServerTool *add(Server *s, Str name) {
     return t;
 }
 
-static bool wants_task(Value tool) { return str_eq(client_text(client_member(tool, "execution"), "taskSupport"), STR("required")); }
+static bool wants_task(Value tool) { return str_eq(value_member_text(value_member(tool, "execution"), "taskSupport"), STR("required")); }
 
 /* Once: an entry of the registry stays. */
 static void enter(Server *s, ServerTool *t) {
@@ -191,7 +191,7 @@ static void enter(Server *s, ServerTool *t) {
 }
 
 ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
-    Str name = client_text(tool, "name");
+    Str name = value_member_text(tool, "name");
     ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
     const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "its name is not one that can be used" : NULL;
     if (wrong) return warn(s, name, wrong), NULL;
@@ -282,7 +282,7 @@ bool servers_is_now(const ServerTool *t, const ToolDef *def) { return t->face ||
 void servers_apply(Server *s, const List *tools) {
     for (size_t i = 0; i < s->tools.n; i++) s->tools.at[i]->gone = true;
     for (uint32_t i = 0; i < tools->n; i++) {
-        Str name = client_text(tools->at[i], "name");
+        Str name = value_member_text(tools->at[i], "name");
         ServerTool *t = servers_tool(s, name);
         Buf text = { 0 };
         if (!allowed(s, name)) continue;

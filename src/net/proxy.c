@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "net/proxy_conn.h"
 
 enum { EVENTS = 64, BACKLOG = 128, PAUSE_MS = 100, ACCEPTS = 16 };
@@ -143,13 +143,8 @@ static bool open_all(Proxy *p) {
 }
 
 static bool start_thread(Proxy *p) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);       /* SIGPIPE above all: splice() raises it */
-    int rc = fault_hit() ? EAGAIN : pthread_create(&p->thread, NULL, serve, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = rc;
-    return rc == 0;
+    errno = thread_start(&p->thread, serve, p);        /* without signals, SIGPIPE above all: splice() raises it */
+    return errno == 0;
 }
 
 static void clear(Proxy *p) {

@@ -3,13 +3,12 @@
  * stands by: when nobody has polled for a whole tick, or nobody took what is ready, it goes to work and another stands by. While requests
  * take long, whoever takes one has somebody poll, or take the next, right away. */
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/thread.h"
 #include "net/server_parts.h"
 
 enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, LONG_NS = 200000, LONG_ONES = 16 };
@@ -19,13 +18,9 @@ enum { TICK_NS = 4000000, ASLEEP_AFTER = 25, LONG_NS = 200000, LONG_ONES = 16 };
 static void *serve(void *arg);
 static bool start_thread(Server *s) {
     ServerTeam *t = &s->team;
-    sigset_t all, before;
     pthread_t thread;
-    if (t->over || t->threads.n > s->config.threads || fault_hit()) return false;       /* one more than may work: it polls */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);           /* signals stay with the threads that expect them */
-    bool ok = pthread_create(&thread, NULL, serve, s) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (t->over || t->threads.n > s->config.threads) return false;         /* one more than may work: it polls */
+    bool ok = thread_start(&thread, serve, s) == 0;
     if (ok) VEC_PUSH(&t->threads, thread);
     return ok;
 }
@@ -85,11 +80,6 @@ static void poll_once(Server *s) {
     t->polls++;
 }
 
-static void tick(Server *s) {
-    int64_t until = clock_mono_ns() + TICK_NS;
-    pthread_cond_timedwait(&s->team.stand, &s->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
-}
-
 static void stand_by(Server *s) {
     ServerTeam *t = &s->team;
     int quiet = 0;
@@ -100,7 +90,7 @@ static void stand_by(Server *s) {
         bool polled = t->polling, ready = can_work(s);
         t->asleep = quiet > ASLEEP_AFTER;
         if (t->asleep) pthread_cond_wait(&t->stand, &s->lock);
-        else tick(s);
+        else thread_cond_wait(&t->stand, &s->lock, clock_mono_ns() + TICK_NS);
         quiet = t->asleep || !t->polling || t->ready || taken != t->taken ? 0 : quiet + 1;     /* who takes a request wakes it */
         t->asleep = false;
         stuck = (!polled && !t->polling && polls == t->polls) || (ready && can_work(s) && taken == t->taken);
@@ -140,12 +130,8 @@ void server_team_add(Server *s, ServerRequest *q) {
 
 bool server_team_start(Server *s, Error *err) {
     ServerTeam *t = &s->team;
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_cond_init(&t->more, NULL);
-    pthread_cond_init(&t->stand, &mono);
-    pthread_condattr_destroy(&mono);
+    thread_cond_init(&t->stand);
     t->made = true;
     t->last = &t->ready;
     t->processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN);

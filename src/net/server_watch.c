@@ -1,7 +1,6 @@
 /* The watching thread: the library does not look at a connection that waits for its answer, and counts a byte a minute as activity.
  * So all deadlines and the peers that leave are seen here. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/thread.h"
 #include "net/server_parts.h"
 
 enum { EVENTS = 64, TICK_MS = 100, HALF_MS = 1000, MS = 1000000 };
@@ -159,15 +159,10 @@ bool server_watch_start(Server *s, Error *err) {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = s };
     if (s->epoll < 0 || s->wake < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &event) < 0)
         return error_set(err, ERR_IO, "start the HTTP server: %m");
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     s->watching = true;
-    int rc = fault_hit() ? EAGAIN : pthread_create(&s->watcher, NULL, watch, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0) return true;
+    errno = thread_start(&s->watcher, watch, s);
+    if (errno == 0) return true;
     s->watching = false;
-    errno = rc;
     return error_set(err, ERR_IO, "start the HTTP server: %m");
 }
 

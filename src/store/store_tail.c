@@ -9,17 +9,16 @@
  * record is there whole or not at all. Taking in twice does no harm (store_page.c). */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "store/inside.h"
 
@@ -143,7 +142,7 @@ static void *carry(void *arg) {
         }
         int64_t until = clock_mono_ns() + (t->failed.kind == ERR_NONE ? TICK_NS : AGAIN_NS);
         t->ticking = true;
-        pthread_cond_timedwait(&t->changed, &t->lock, &(struct timespec){ until / 1000000000, until % 1000000000 });
+        thread_cond_wait(&t->changed, &t->lock, until);
         t->ticking = false;
         pthread_mutex_unlock(&t->lock);
         store_tail_flush(t->store, NULL);
@@ -181,15 +180,6 @@ void store_tail_recover(Store *s) {
     free(path);
 }
 
-static bool start(StoreTail *t) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = !fault_hit() && pthread_create(&t->thread, NULL, carry, t) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return ok;
-}
-
 static void end(StoreTail *t, bool done) {
     Store *s = t->store;
     char *path = tail_path(s);
@@ -204,12 +194,8 @@ static void end(StoreTail *t, bool done) {
 
 static StoreTail *tail_new(Store *s, Half *half) {
     StoreTail *t = mem_zero(1, sizeof *t);
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->changed, &mono);
-    pthread_condattr_destroy(&mono);
+    thread_cond_init(&t->changed);
     t->half = half;
     t->store = s;
     return t;
@@ -226,7 +212,7 @@ void store_tail_start(Store *s) {
     if (!half) return store_lease_drop(s, lease);
     StoreTail *t = tail_new(s, half);
     bool ok = take_in(s, half, NULL);
-    if (ok && start(t)) s->tail = t;
+    if (ok && thread_start(&t->thread, carry, t) == 0) s->tail = t;
     else end(t, ok);
 }
 

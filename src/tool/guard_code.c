@@ -20,7 +20,7 @@ static bool removes_trees(Str s) {
     if (has_any(s, (const char *const[]){ "rmtree(", "rmtree \"", "rmtree '", "rmtree $", "import rmtree", "remove_tree(", "remove_tree \"", "remove_tree '",
                                           "remove_tree $", "rm_rf", "rm_r(", "FileUtils.rm_r ", "rimraf", "remove_dir_all", "remove_entry_secure", NULL })) return true;
     if (has(s, "delete-directory") && has(s, " t)")) return true;
-    return (has(s, "recursive") && str_starts(s, STR("rm("))) || (has(s, "recursive") && has_any(s, (const char *const[]){ "rmSync", "fs.rm", ".rm(", "rmdirSync", "Deno.remove", "unlink(", " rm(", NULL }));
+    return has(s, "recursive") && (str_starts(s, STR("rm(")) || has_any(s, (const char *const[]){ "rmSync", "fs.rm", ".rm(", "rmdirSync", "Deno.remove", "unlink(", " rm(", NULL }));
 }
 
 /* Text that is made of something else first: what runs cannot be seen. */

@@ -13,15 +13,9 @@ static size_t scopes_of(const Run *r, const Call *call, Str out[SCOPES_MAX]) {
     return n;
 }
 
-static bool is_one_of(Str name, const Str *list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(list[i], name)) return true;
-    return false;
-}
-
 static bool listed(const ToolEntry *e, const Str *list, size_t n) {
-    bool found = is_one_of(e->def.name, list, n);
-    for (size_t a = 0; a < e->def.aliases.n && !found; a++) found = is_one_of(e->def.aliases.at[a], list, n);
+    bool found = str_among(e->def.name, list, n);
+    for (size_t a = 0; a < e->def.aliases.n && !found; a++) found = str_among(e->def.aliases.at[a], list, n);
     return found;
 }
 
@@ -29,7 +23,7 @@ static bool listed(const ToolEntry *e, const Str *list, size_t n) {
 static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
     if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
-    if (e->def.kind == TOOL_MCP && call->servers && !is_one_of(e->def.server, call->servers, call->n_servers)) return false;
+    if (e->def.kind == TOOL_MCP && call->servers && !str_among(e->def.server, call->servers, call->n_servers)) return false;
     return !listed(e, call->removed, call->n_removed);
 }
 

@@ -6,7 +6,6 @@
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include "base/arena.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "tool/ignore.h"
 
@@ -353,20 +353,16 @@ unsigned walk_threads(const WalkInput *in) {
     return n < 1 ? 1 : n > WALK_THREADS_MAX ? WALK_THREADS_MAX : n;
 }
 
-/* Signals stay with the threads that expect them. Fewer threads than asked for will do. */
+/* Fewer threads than asked for will do. */
 static void start_threads(Walk *k, Worker *workers) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 1, n = k->threads; i < n; i++)
-        if (fault_hit() || pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
+        if (thread_start(&workers[i].thread, work, &workers[i]) != 0) {
             pthread_mutex_lock(&k->lock);
             k->threads = i;
             pthread_cond_broadcast(&k->work);
             pthread_mutex_unlock(&k->lock);
             break;
         }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static bool begin(Walk *k, Worker *w, Error *err) {

@@ -85,7 +85,7 @@ static void only_regular_files_will_do(void **state) {
     const struct { const char *path, *end; } cases[] = {
         { dir, ": it is a directory" }, { pipe_path, ": it is a pipe" }, { socket_path, ": it is a socket" },
         { "/dev/null", ": it is a device" }, { "/dev/zero", ": it is a device" },
-        { "/nonexistent/x", ": No such file or directory" }, { "", ": No such file or directory" },
+        { "/proc/nonexistent/x", ": No such file or directory" }, { "", ": No such file or directory" },
         { "-", "open -: No such file or directory" },
     };
     Buf out = { 0 };

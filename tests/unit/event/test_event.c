@@ -162,8 +162,8 @@ static void test_lines(void **state) {
     assert_true(json_read(h, line, &(JsonRead){ 0 }, &v, &err));
     heap_free(h);
     event_stream_free(s);
-    assert_false(event_sink_open("/nonexistent/events", &sink, &err));
-    assert_string_equal(err.msg, "open /nonexistent/events: No such file or directory");
+    assert_false(event_sink_open("/proc/nonexistent/events", &sink, &err));
+    assert_string_equal(err.msg, "open /proc/nonexistent/events: No such file or directory");
     unlink(path);
     free(path);
 }

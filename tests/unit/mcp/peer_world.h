@@ -117,7 +117,12 @@ static inline void close_world(World *w) {
     tree_free(&w->tree);
 }
 
-static inline void send_text(World *w, const char *text) { mcp_peer_take(w->peer, str_from(text), MCP_NONE, &w->box.link); }
+static inline void peer_take(McpPeer *p, Str text, McpLink *link) {
+    Flight *f = peer_begin(p, text, MCP_NONE, link);
+    if (f) peer_work_later(p->server, f);
+}
+
+static inline void send_text(World *w, const char *text) { peer_take(w->peer, str_from(text), &w->box.link); }
 
 static inline void expect(World *w, const char *answer) {
     char *text = box_take(&w->box, 1);

@@ -81,7 +81,7 @@ static void test_answers_are_matched(void **state) {
     Error err = { 0 };
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) client_take(c, str_from(nonsense[i]), NULL);
     assert_true(mcp_client_request(c, STR("x"), VALUE_GONE, NULL, NULL, h, &out, &sent, &err));
-    assert_int_equal(value_small(client_member(out, "a")), 1);
+    assert_int_equal(value_small(value_member(out, "a")), 1);
     assert_true(sent);
     assert_null(c->pending);
     heap_free(h);

@@ -317,11 +317,11 @@ static void a_private_key_speaks_for_the_client(void **state) {
     Arena arena = { 0 };
     Str jwt;
     assert_int_equal(oauth_form_get(str_from(w.form[0]), "client_assertion", &arena, &jwt), 1);
-    assert_str(oauth_json_text(claims_of(&w, jwt.at, 0), "alg"), "RS256");
-    assert_str(oauth_json_text(claims_of(&w, jwt.at, 0), "kid"), "k1");
-    assert_str(oauth_json_text(claims_of(&w, jwt.at, 1), "iss"), "id");
-    assert_str(oauth_json_text(claims_of(&w, jwt.at, 1), "sub"), "id");
-    assert_str(oauth_json_text(claims_of(&w, jwt.at, 1), "aud"), w.base);
+    assert_str(value_member_text(claims_of(&w, jwt.at, 0), "alg"), "RS256");
+    assert_str(value_member_text(claims_of(&w, jwt.at, 0), "kid"), "k1");
+    assert_str(value_member_text(claims_of(&w, jwt.at, 1), "iss"), "id");
+    assert_str(value_member_text(claims_of(&w, jwt.at, 1), "sub"), "id");
+    assert_str(value_member_text(claims_of(&w, jwt.at, 1), "aud"), w.base);
     assert_null(w.basic[0]);
     arena_clear(&arena);
     buf_clear(&settings);
@@ -336,9 +336,9 @@ static void proofs_come_with_every_request(void **state) {
     Error err = { 0 };
     if (!oauth_refused(w.oauth, &t, 401, STR("DPoP algs=\"ES256\""), STR(""), NULL, &err)) fail_msg("%s", err.msg);
     assert_int_equal(w.tokens, 2);
-    assert_str(oauth_json_text(claims_of(&w, w.proof[0], 1), "nonce"), "");
-    assert_str(oauth_json_text(claims_of(&w, w.proof[1], 1), "nonce"), "n1");
-    assert_str(oauth_json_text(claims_of(&w, w.proof[1], 1), "htm"), "POST");
+    assert_str(value_member_text(claims_of(&w, w.proof[0], 1), "nonce"), "");
+    assert_str(value_member_text(claims_of(&w, w.proof[1], 1), "nonce"), "n1");
+    assert_str(value_member_text(claims_of(&w, w.proof[1], 1), "htm"), "POST");
     /* the MCP server's proof: for its URL without query, with its own nonce, and another one each time */
     Arena arena = { 0 };
     ClientHeader h[2], again[2];
@@ -349,10 +349,10 @@ static void proofs_come_with_every_request(void **state) {
     assert_true(oauth_headers(w.oauth, &t, STR("GET"), str_from(url), NULL, &arena, h, &n, &err) && n == 2);
     assert_str(h[0].value, "DPoP bound");
     Value claims = claims_of(&w, h[1].value.at, 1);
-    assert_str(oauth_json_text(claims, "htu"), w.url);
-    assert_str(oauth_json_text(claims, "htm"), "GET");
-    assert_str(oauth_json_text(claims, "nonce"), "n2");
-    assert_true(oauth_json_text(claims, "ath").n == 43);
+    assert_str(value_member_text(claims, "htu"), w.url);
+    assert_str(value_member_text(claims, "htm"), "GET");
+    assert_str(value_member_text(claims, "nonce"), "n2");
+    assert_true(value_member_text(claims, "ath").n == 43);
     assert_true(oauth_headers(w.oauth, &t, STR("GET"), str_from(url), NULL, &arena, again, &n, &err));
     assert_false(str_eq(h[1].value, again[1].value));
     assert_int_equal(w.tokens, 2);

@@ -135,7 +135,7 @@ static void a_link_that_is_gone(void **state) {
     Box other;
     open_world(&w, "---\n---\n");
     box_init(&other);
-    mcp_peer_take(w.peer, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"," META "}}"), MCP_NONE, &other.link);
+    peer_take(w.peer, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"," META "}}"), &other.link);
     mcp_peer_link_gone(w.peer, &other.link);
     mcp_link_release(&other.link);
     wait_until_freed(&other);

@@ -66,7 +66,7 @@ static void send_large(McpPeer *p, McpLink *link, size_t n) {
     buf_add(&text, STR("{\"jsonrpc\":\"2.0\",\"id\":\"large\",\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"," META ",\"more\":\""));
     for (size_t i = 0; i < n; i++) buf_add_char(&text, 'x');
     buf_add(&text, STR("\"}}"));
-    mcp_peer_take(p, buf_str(&text), MCP_NONE, link);
+    peer_take(p, buf_str(&text), link);
     buf_clear(&text);
 }
 
@@ -80,13 +80,12 @@ static void large_requests_keep_no_small_ones_out(void **state) {
     send_large(w.peer, &w.box.link, 200 << 10);
     send_large(other, &w.box.link, 200 << 10);
     expect_part(&w, "busy with large requests of other clients");
-    mcp_peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"small\"}," META "}}"), MCP_NONE,
-                  &w.box.link);
+    peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"small\"}," META "}}"), &w.box.link);
     expect_part(&w, "\"text\":\"small\"");
     mcp_peer_close(w.peer, 0);
     free(box_take(&w.box, 1));
     send_large(other, &w.box.link, 200 << 10);               /* there is room again */
-    mcp_peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"large\"}}"), MCP_NONE, NULL);
+    peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"large\"}}"), NULL);
     peer_drain(other, 20000);
     assert_int_equal(w.box.lines, 0);
     close_world(&w);

@@ -276,12 +276,12 @@ static void test_path(void **state) {
     assert_false(store_default_path(STR("/"), &out, &p.err));
     assert_string_equal(p.err.msg, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
     setenv("HARNESS_STATE", "/x/y.db", 1);
-    must(&p, store_default_path(STR("/nonexistent"), &out, &p.err));
+    must(&p, store_default_path(STR("/proc/nonexistent"), &out, &p.err));
     assert_str(buf_str(&out), "/x/y.db");
     unsetenv("HARNESS_STATE");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", old_home, 1);
-    assert_false(store_default_path(STR("/nonexistent"), &out, &p.err));
+    assert_false(store_default_path(STR("/proc/nonexistent"), &out, &p.err));
     buf_clear(&out);
     place_close(&p);
 }
