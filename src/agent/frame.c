@@ -19,11 +19,8 @@ static Str *names_below(Frame *f, const Str *above, size_t n, const Str *own, si
 static void narrow_servers(Frame *f, const Str *names, size_t n) {
     Str *list = ARENA_ARRAY(&f->arena, Str, n + 1);
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool fits = !f->servers;
-        for (size_t k = 0; !fits && k < f->n_servers; k++) fits = str_eq(f->servers[k], names[i]);
-        if (fits) list[kept++] = arena_str(&f->arena, names[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!f->servers || str_among(names[i], f->servers, f->n_servers)) list[kept++] = arena_str(&f->arena, names[i]);
     f->servers = list;
     f->n_servers = kept;
 }
