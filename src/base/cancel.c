@@ -16,15 +16,18 @@ enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50 };
 
 /* The tokens of a tree share the root's lock, which guards the links and the making of
  * descriptors. `fired` and `fd` are also read without it: the flag by busy code, both by the
- * signal handler. A token's parents outlive it, so walking up needs no lock. The deadline is
- * the earliest of the token's own and its parents', with the timeout it came from. */
+ * signal handler. A token's parents outlive it, so walking up needs no lock, and whoever asks
+ * a token asks its parents too. Only one that somebody sleeps on has to be found from above:
+ * it is linked, and so are its parents, when it gets its descriptor. The deadline is the
+ * earliest of the token's own and its parents', with the timeout it came from. */
 struct Cancel {
     atomic_bool fired;
     atomic_int fd;
+    bool linked;
     Cancel *parent, *root;
-    Cancel *child, *next, *prev;                       /* first child; siblings */
+    Cancel *child, *next, *prev;                       /* first child; siblings; of those that are linked */
     int64_t deadline, timeout;
-    pthread_mutex_t lock;                              /* used in the root only */
+    pthread_mutex_t lock;                              /* of the root only */
 };
 
 static int64_t deadline_after(int64_t ns) {
@@ -32,11 +35,14 @@ static int64_t deadline_after(int64_t ns) {
     return __builtin_add_overflow(clock_mono_ns(), ns, &deadline) ? INT64_MAX : deadline;
 }
 
-static void link_child(Cancel *parent, Cancel *c) {
-    c->next = parent->child;
-    if (c->next)
-        c->next->prev = c;
-    parent->child = c;
+static void link_up(Cancel *c) {
+    for (; c->parent && !c->linked; c = c->parent) {
+        c->next = c->parent->child;
+        if (c->next)
+            c->next->prev = c;
+        c->parent->child = c;
+        c->linked = true;
+    }
 }
 
 static void unlink_child(Cancel *c) {
@@ -53,27 +59,24 @@ Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
     atomic_init(&c->fd, FD_NONE);
     c->deadline = timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX;
     c->timeout = timeout_ns;
-    pthread_mutex_init(&c->lock, NULL);
     c->root = c;
-    if (parent == NULL)
+    if (parent == NULL) {
+        pthread_mutex_init(&c->lock, NULL);
         return c;
+    }
     c->parent = parent;
     c->root = parent->root;
     if (parent->deadline < c->deadline) {
         c->deadline = parent->deadline;
         c->timeout = parent->timeout;
     }
-    pthread_mutex_lock(&c->root->lock);
-    link_child(parent, c);
-    atomic_store(&c->fired, cancel_fired(parent));     /* under the lock: a later fire walks to it */
-    pthread_mutex_unlock(&c->root->lock);
     return c;
 }
 
 void cancel_free(Cancel *c) {
     if (c == NULL)
         return;
-    if (c->parent) {
+    if (c->linked) {                                   /* nobody else uses it any more, nor had it linked since */
         pthread_mutex_lock(&c->root->lock);
         unlink_child(c);
         pthread_mutex_unlock(&c->root->lock);
@@ -81,7 +84,8 @@ void cancel_free(Cancel *c) {
     int fd = atomic_load(&c->fd);
     if (fd >= 0)
         close(fd);
-    pthread_mutex_destroy(&c->lock);
+    if (c->root == c)
+        pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
@@ -160,6 +164,7 @@ int cancel_fd(Cancel *c) {
     pthread_mutex_lock(&c->root->lock);
     fd = atomic_load(&c->fd);
     if (fd < 0) {
+        link_up(c);                                    /* before it is asked: a later fire walks to it */
         fd = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         atomic_store(&c->fd, fd < 0 ? FD_FAILED : fd);
         if (fd >= 0 && cancel_fired(c))                /* fired before there was anything to wake? */

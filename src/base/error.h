@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/mem.h"
 
 /* X(enumerator, name as printed) */
 #define ERROR_KINDS(X) \
@@ -34,6 +35,13 @@ typedef struct Error {
     char file[ERROR_FILE_MAX];          /* "" when unknown */
     char hint[ERROR_HINT_MAX];          /* "" when there is none; e.g. did you mean "string"? */
 } Error;
+
+/* In place of { 0 }, for an Error on the way of every call that is MEM_UNSET. */
+static inline void error_none(Error *err) {
+    err->kind = ERR_NONE;
+    err->line = err->column = 0;
+    err->msg[0] = err->file[0] = err->hint[0] = 0;
+}
 
 const char *error_kind_name(ErrorKind kind);
 

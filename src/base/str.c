@@ -170,23 +170,6 @@ char *buf_room(Buf *b, size_t n) {
     return b->at + b->n;
 }
 
-void buf_add(Buf *b, Str s) {
-    char *room = buf_room(b, s.n);
-    if (room == NULL)
-        return;
-    if (s.n)
-        memcpy(room, s.at, s.n);
-    buf_commit(b, s.n);
-}
-
-void buf_add_char(Buf *b, char c) {
-    char *room = buf_room(b, 1);
-    if (room == NULL)
-        return;
-    *room = c;
-    buf_commit(b, 1);
-}
-
 void buf_add_fmt(Buf *b, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

@@ -39,8 +39,19 @@ void buf_clear(Buf *b);                           /* frees the memory, back to e
 void buf_reset(Buf *b);                           /* empty, memory kept */
 char *buf_room(Buf *b, size_t n);                 /* n writable bytes at the end, or NULL past the limit; then buf_commit */
 static inline void buf_commit(Buf *b, size_t n) { b->n += n; b->at[b->n] = 0; }
-void buf_add(Buf *b, Str s);
-void buf_add_char(Buf *b, char c);
+static inline char *buf_room_quick(Buf *b, size_t n) { return b->full || b->limit || n >= b->cap - b->n ? buf_room(b, n) : b->at + b->n; }
+static inline void buf_add(Buf *b, Str s) {
+    char *room = buf_room_quick(b, s.n);
+    if (!room) return;
+    if (s.n) memcpy(room, s.at, s.n);
+    buf_commit(b, s.n);
+}
+static inline void buf_add_char(Buf *b, char c) {
+    char *room = buf_room_quick(b, 1);
+    if (!room) return;
+    *room = c;
+    buf_commit(b, 1);
+}
 void buf_add_fmt(Buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_add_vfmt(Buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 void buf_add_utf8(Buf *b, uint32_t codepoint);    /* must be a scalar value */

@@ -174,3 +174,45 @@ static bool copy_value(Heap *h, Value v, CopierMode mode, Value *out, Error *err
 
 bool value_copy_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_UNSHARED, out, err); }
 bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_ALL, out, err); }
+
+/* ---- what was read from JSON ---- */
+
+/* Only keys have several owners there, and there are JSON_DEPTH_MAX levels at most: so nothing has to be remembered, and recursion ends. A small
+ * dict has no slots: its entries are all there is. */
+static bool copy_json_dict(Heap *h, const Dict *from, Value *out, Error *err) {
+    Dict *to = dict_new(h, from->n, err);
+    if (!to) return false;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(from, &i, &e);) {
+        Value key, value;
+        if (!value_copy_json_into(h, e->key, &key, err) || !value_copy_json_into(h, e->value, &value, err)) return false;
+        if (from->n > DICT_LINEAR) {
+            if (!dict_put(h, to, key, value, err)) return false;
+            continue;
+        }
+        to->entry[to->used++] = (Entry){ key, value };
+        to->n++;
+    }
+    *out = value_from_object(to);
+    return true;
+}
+
+static bool copy_json_list(Heap *h, const List *from, Value *out, Error *err) {
+    List *to = list_from(h, from->at, from->n, err);
+    if (!to) return false;
+    for (uint32_t i = 0; i < to->n; i++)
+        if (!value_copy_json_into(h, from->at[i], &to->at[i], err)) return false;
+    *out = value_from_object(to);
+    return true;
+}
+
+bool value_copy_json_into(Heap *h, Value v, Value *out, Error *err) {
+    if (value_is_string(v)) {
+        String *s = string_new(h, value_str(v), err);
+        if (s) *out = value_from_object(s);
+        return s != NULL;
+    }
+    if (value_is_dict(v)) return copy_json_dict(h, value_dict(v), out, err);
+    if (value_is_list(v)) return copy_json_list(h, value_list(v), out, err);
+    return value_is_object(v) ? value_copy_all_into(h, v, out, err) : (*out = v, true);
+}

@@ -86,8 +86,8 @@ Value *dict_find_str(const Dict *d, Str key) {
     return i >= 0 ? &d->entry[i].value : NULL;
 }
 
-Value value_member(Value dict, const char *key) {
-    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), str_from(key)) : NULL;
+Value value_member_of(Value dict, Str key) {
+    Value *v = value_is_dict(dict) ? dict_find_str(value_dict(dict), key) : NULL;
     return v ? *v : VALUE_GONE;
 }
 

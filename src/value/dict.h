@@ -38,7 +38,8 @@ bool dict_get(const Dict *d, Value key, Value **found, Error *err);
 Value *dict_find(const Dict *d, String *key);             /* by string; NULL when absent */
 Value *dict_find_str(const Dict *d, Str key);             /* by text, without making a String */
 /* A member of what may be a dict: GONE, or "", when it is none, has no such key, or (text) that is no string. */
-Value value_member(Value dict, const char *key);
+Value value_member_of(Value dict, Str key);
+static inline Value value_member(Value dict, const char *key) { return value_member_of(dict, str_from(key)); }
 Str value_member_text(Value dict, const char *key);
 ptrdiff_t dict_index_str(const Dict *d, Str key);         /* entry index, or -1 */
 

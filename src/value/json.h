@@ -17,8 +17,15 @@ typedef struct JsonRead {           /* the zero value is the default */
     Place start;                    /* where the text's first byte stands in a larger one; {0, 0} means 1:1 */
     Places *places;                 /* filled when not NULL */
     Dict *names;                    /* keys are interned here when not NULL (string_intern) */
+    const struct JsonKeys *keys;    /* keys that are expected; NULL: none */
+    Str *span;                      /* NULL, or gets the text of a member of a member whose key is the first of `keys`; left as it is when there is none */
     const struct Cancel *cancel;    /* asked now and then when not NULL */
 } JsonRead;
+
+/* Keys that come in nearly every text: known ones need no String of their own. Any thread may use them. */
+typedef struct JsonKeys JsonKeys;
+JsonKeys *json_keys_new(const char *const *keys);          /* NULL ends them; must be valid UTF-8 without escapes. Values that were read live no longer than they do */
+void json_keys_free(JsonKeys *k);
 
 bool json_read(Heap *h, Str text, const JsonRead *options, Value *out, Error *err);
 

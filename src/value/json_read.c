@@ -20,27 +20,32 @@
 typedef struct { size_t base; Place place; bool dict; } Frame;
 
 #ifdef HARNESS_HOSTILE
-enum { STACK_START = 1, TICKS = 1 };
+enum { STACK_START = 1, FRAMES_START = 1, TICKS = 1 };
 #else
-enum { STACK_START = 64, TICKS = 4096 };
+enum { STACK_START = 64, FRAMES_START = 16, TICKS = 4096 };
 #endif
-enum { KEYS = 256, KEY_MAX = 64, WORD_MAX = 24 };
+enum { KEYS = 256, KEYS_FEW = 16, FEW_BYTES = 1024, KEY_MAX = 64, WORD_MAX = 24, SPAN_LEVEL = 2 };
 
 typedef struct Reader {
     Heap *h;
     const char *begin, *end;
-    Value *stack;
+    Value *stack, *first_stack;     /* the first ones of both need no memory of their own */
     size_t n, cap;
     Place *place;
-    VEC(Frame) frames;
+    Frame *frame, *first_frame;
+    size_t n_frames, cap_frames;
     unsigned max_depth, ticks;
     bool track;
+    bool duplicate;                 /* a key came twice and its place is not known: to be read again with `track` */
     Place here, start;              /* of the token being read; of the first byte */
     const char *seen;               /* `here` is known up to this byte */
     Buf scratch;                    /* strings with escapes are decoded here */
     const JsonRead *options;
     Error *err;
-    String *key[KEYS];              /* recent keys, so that repeated ones are one String with one hash */
+    const String *span_key;         /* of what options->span wants */
+    enum { SPAN_NONE, SPAN_NEXT, SPAN_OPEN } span;      /* the value that comes is it; it has begun */
+    String **key;                   /* recent keys, so that repeated ones are one String with one hash; */
+    size_t keys;                    /* how many there is room for, a power of two */
 } Reader;
 
 /* ---- errors ---- */
@@ -101,10 +106,21 @@ __attribute__((cold)) static const char *fail_expected(Reader *r, const char *p,
 
 /* ---- the stack ---- */
 
+/* Twice the room; `first` is not to be freed. */
+static void grow(void **at, size_t *cap, size_t size, const void *first) {
+    if (*at != first) {
+        vec_grow(at, cap, size);
+        return;
+    }
+    *at = mem_alloc(2 * *cap * size);
+    memcpy(*at, first, *cap * size);
+    *cap *= 2;
+}
+
 /* All that waits on the stack will need as much room in the heap, so ask before growing. */
 static bool stack_grow(Reader *r, const char *p) {
     if (!heap_can_take(r->h, r->n * sizeof(Value), r->err)) return fail_heap(r, p);
-    vec_grow((void **)&r->stack, &r->cap, sizeof *r->stack);
+    grow((void **)&r->stack, &r->cap, sizeof *r->stack, r->first_stack);
     if (r->track) r->place = mem_resize(r->place, r->cap, sizeof *r->place);
     return true;
 }
@@ -129,9 +145,10 @@ static void track(Reader *r, const char *p) {
 }
 
 static bool open_frame(Reader *r, const char *p, bool dict) {
-    if (r->frames.n == r->max_depth)
+    if (r->n_frames == r->max_depth)
         return fail(r, p, ERR_LIMIT, "nested deeper than %u levels", r->max_depth);
-    VEC_PUSH(&r->frames, (Frame){ r->n, r->here, dict });
+    if (r->n_frames == r->cap_frames) grow((void **)&r->frame, &r->cap_frames, sizeof *r->frame, r->first_frame);
+    r->frame[r->n_frames++] = (Frame){ r->n, r->here, dict };
     return true;
 }
 
@@ -146,6 +163,8 @@ static bool close_list(Reader *r, size_t base, Value *out) {
 }
 
 __attribute__((cold)) static bool fail_duplicate(Reader *r, size_t i) {
+    r->duplicate = !r->track;
+    if (r->duplicate) return false;
     Buf name = { .limit = 100 };
     Str key = value_str(r->stack[i]);
     json_write_string(&name, key.n > 64 ? (Str){ key.at, 64 } : key, false);
@@ -172,16 +191,21 @@ static bool put_field(Reader *r, Dict *d, size_t i) {
     return true;
 }
 
-/* Is the key at i among those from base on? `seen` has a bit for each of their hashes, so most need no look. */
+static inline size_t key_slot(Str s) {
+    uint64_t w = s.n;
+    if (s.n >= 8) w += json_scan_load8(s.at) ^ json_scan_load8(s.at + s.n - 8) * 3;
+    else if (s.n >= 4) w += (uint64_t)json_scan_load4(s.at) << 32 ^ json_scan_load4(s.at + s.n - 4);
+    else for (size_t i = 0; i < s.n; i++) w = w << 8 | (unsigned char)s.at[i];
+    return (w * 0x9e3779b97f4a7c15u) >> 56;
+}
+
+/* Is the key at i among those from base on, which are few? `seen` has a bit for each of their slots, so most need no look. */
 static bool seen_before(const Reader *r, size_t base, size_t i, uint64_t *seen) {
     String *key = value_string(r->stack[i]);
-    uint32_t hash = string_hash(key);
-    uint64_t bit = (uint64_t)1 << (hash & 63);
+    uint64_t bit = (uint64_t)1 << (key_slot(string_str(key)) & 63);
     if (!(*seen & bit)) return *seen |= bit, false;
-    for (size_t k = base; k < i; k += 2) {
-        String *other = value_string(r->stack[k]);
-        if (string_hash(other) == hash && string_same(other, key)) return true;
-    }
+    for (size_t k = base; k < i; k += 2)
+        if (string_same(value_string(r->stack[k]), key)) return true;
     return false;
 }
 
@@ -210,9 +234,10 @@ static bool close_dict(Reader *r, size_t base, Value *out) {
 
 /* Replaces the topmost frame's values by their container. */
 static bool close_frame(Reader *r, const char *p) {
-    Frame f = VEC_POP(&r->frames);
+    Frame f = r->frame[--r->n_frames];
     Value v;
     if (!(f.dict ? close_dict(r, f.base, &v) : close_list(r, f.base, &v))) {
+        if (r->duplicate) return false;
         if (!r->err || r->err->line == 0) fail_heap(r, p);
         return false;
     }
@@ -337,18 +362,36 @@ static inline bool same_bytes(const char *a, const char *b, size_t n) {
     return json_scan_load4(a) == json_scan_load4(b) && json_scan_load4(a + n - 4) == json_scan_load4(b + n - 4);
 }
 
-static inline size_t key_slot(Str s) {
-    uint64_t w = s.n;
-    if (s.n >= 8) w += json_scan_load8(s.at) ^ json_scan_load8(s.at + s.n - 8) * 3;
-    else if (s.n >= 4) w += (uint64_t)json_scan_load4(s.at) << 32 ^ json_scan_load4(s.at + s.n - 4);
-    else for (size_t i = 0; i < s.n; i++) w = w << 8 | (unsigned char)s.at[i];
-    return (w * 0x9e3779b97f4a7c15u) >> 56;
+/* One place for each slot: of two keys that want the same, the first has it. */
+struct JsonKeys { Heap *heap; String *first, *key[KEYS]; };
+
+JsonKeys *json_keys_new(const char *const *keys) {
+    JsonKeys *k = mem_zero(1, sizeof *k);
+    k->heap = heap_new(0);
+    for (; *keys; keys++) {
+        Str s = str_from(*keys);
+        size_t slot = key_slot(s);
+        if (!k->key[slot]) k->key[slot] = string_new(k->heap, s, NULL);
+        if (!k->first) k->first = k->key[slot];
+    }
+    heap_freeze_all(k->heap);
+    return k;
 }
 
+void json_keys_free(JsonKeys *k) {
+    if (!k) return;
+    heap_free(k->heap);
+    free(k);
+}
+
+static inline bool is_key(const String *k, Str s) { return k && k->n == s.n && same_bytes(k->at, s.at, s.n); }
+
 static inline String *key_string(Reader *r, Str s) {
-    size_t slot = key_slot(s);
-    String *k = r->key[slot];
-    if (k && k->n == s.n && same_bytes(k->at, s.at, s.n)) return k;
+    size_t hash = key_slot(s), slot = hash & (r->keys - 1);
+    String *k = r->options->keys ? r->options->keys->key[hash] : NULL;
+    if (is_key(k, s)) return k;
+    k = r->key[slot];
+    if (is_key(k, s)) return k;
     k = r->options->names ? string_intern(r->h, r->options->names, s, r->err) : string_new(r->h, s, r->err);
     if (k && s.n <= KEY_MAX) r->key[slot] = k;
     return k;
@@ -451,14 +494,21 @@ static inline const char *read_key(Reader *r, const char *p, const char *what) {
     String *k = key_string(r, s);
     if (!k) return fail_heap(r, p);
     if (!push(r, p, value_from_object(k))) return NULL;
+    if (__builtin_expect(k == r->span_key, 0) && r->n_frames == SPAN_LEVEL) r->span = SPAN_NEXT;
     p = skip_space(r, next);
     return next_is(r, p, ':') ? p + 1 : fail_expected(r, p, "':' after a key");
 }
 
+static void close_span(Reader *r, const char *p) {
+    r->options->span->n = (size_t)(p - r->options->span->at);
+    r->span = SPAN_NONE;
+}
+
 /* After a value: closes what ends here; returns the place of the next value, or with no frame left, of the end. */
 static inline const char *read_after(Reader *r, const char *p) {
-    while (r->frames.n) {
-        bool dict = VEC_LAST(&r->frames).dict;
+    while (r->n_frames) {
+        if (__builtin_expect(r->span == SPAN_OPEN, 0) && r->n_frames == SPAN_LEVEL) close_span(r, p);
+        bool dict = r->frame[r->n_frames - 1].dict;
         p = skip_space(r, p);
         if (next_is(r, p, ',')) return dict ? read_key(r, p + 1, "a key in double quotes after ','") : p + 1;
         if (!next_is(r, p, dict ? '}' : ']'))
@@ -474,6 +524,7 @@ static const char *read_document(Reader *r, const char *p) {
         p = skip_space(r, p);
         if (p == r->end) return fail_expected(r, p, "a value");
         if (r->track) track(r, p);
+        if (__builtin_expect(r->span == SPAN_NEXT, 0)) r->options->span->at = p, r->span = SPAN_OPEN;
         if (*p == '{' || *p == '[') {
             bool dict = *p == '{';
             if (!open_frame(r, p, dict)) return NULL;
@@ -485,7 +536,7 @@ static const char *read_document(Reader *r, const char *p) {
             if (!close_frame(r, p++)) return NULL;
         } else if (!(p = read_scalar(r, p))) return NULL;
         if (!(p = read_after(r, p))) return NULL;
-    } while (r->frames.n);
+    } while (r->n_frames);
     return p;
 }
 
@@ -505,22 +556,34 @@ static bool read_all(Reader *r) {
     return p == r->end || fail_expected(r, p, "the end of the text after the value");
 }
 
-bool json_read(Heap *h, Str text, const JsonRead *options, Value *out, Error *err) {
-    static const JsonRead defaults;
-    if (!options) options = &defaults;
-    if (!text.at) text = STR("");
+/* Places take as long as all the rest: they are followed only where they are asked for, or are part of an error. */
+static bool read_once(Heap *h, Str text, const JsonRead *options, bool track, bool *duplicate, Value *out, Error *err) {
     Place start = options->start.line ? options->start : (Place){ 1, 1 };
+    MEM_UNSET Value stack[STACK_START];
+    MEM_UNSET Frame frame[FRAMES_START];
+    MEM_UNSET String *key[KEYS];
     Reader r = { .h = h, .begin = text.at, .end = text.at + text.n, .seen = text.at, .start = start, .here = start,
-                 .options = options, .err = err, .ticks = TICKS, .track = options->places || options->reject_duplicates,
+                 .options = options, .err = err, .ticks = TICKS, .track = track, .key = key, .keys = text.n < FEW_BYTES ? KEYS_FEW : KEYS,
+                 .stack = stack, .first_stack = stack, .cap = STACK_START, .frame = frame, .first_frame = frame, .cap_frames = FRAMES_START,
                  .max_depth = options->max_depth ? options->max_depth : JSON_DEPTH_MAX };
-    r.stack = mem_alloc(STACK_START * sizeof *r.stack);
-    r.cap = STACK_START;
+    memset(key, 0, r.keys * sizeof *key);
+    if (options->span && options->keys) r.span_key = options->keys->first;
     if (r.track) r.place = mem_alloc(STACK_START * sizeof *r.place);
     bool ok = read_all(&r);
     if (ok) *out = r.stack[0];
-    free(r.stack);
+    if (r.stack != stack) free(r.stack);
+    if (r.frame != frame) free(r.frame);
     free(r.place);
-    VEC_CLEAR(&r.frames);
     buf_clear(&r.scratch);
+    *duplicate = r.duplicate;
     return ok;
+}
+
+bool json_read(Heap *h, Str text, const JsonRead *options, Value *out, Error *err) {
+    static const JsonRead defaults;
+    bool duplicate;
+    if (!options) options = &defaults;
+    if (!text.at) text = STR("");
+    if (read_once(h, text, options, options->places != NULL, &duplicate, out, err)) return true;
+    return duplicate && read_once(h, text, options, true, &duplicate, out, err);
 }

@@ -36,18 +36,20 @@ typedef struct Writer {
     char *at, *end;
     size_t begin, max;              /* where this text began; its limit */
     const JsonWrite *options;
-    Frame *frame;
+    Frame *frame, *first;           /* the open ones; FRAMES that need no memory of their own */
     size_t depth, cap;
     unsigned ticks;
     Error *err;
-    Frame first[FRAMES];
 } Writer;
 
 /* ---- bytes ---- */
 
 static void sync_out(Writer *w) { if (w->out->at) buf_commit(w->out, (size_t)(w->at - w->out->at) - w->out->n); }
 
-static void start_out(Writer *w) { w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL; }
+static void start_out(Writer *w) {
+    w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL;
+    if (ROOM_MIN && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* but for the NUL */
+}
 
 static bool over_limit(Writer *w) { return w->out->n - w->begin > w->max; }
 
@@ -118,7 +120,9 @@ static bool put_plain_escaped(Writer *w, Str s, bool *high) {
         w->at += n;
         p += n;
         if (n == most) continue;
-        p = put_escape(w, p, end, false);
+        char how = escape_plain[(unsigned char)*p];
+        if (how != 'u') put(w, (char[]){ '\\', how }, 2), p++;
+        else p = put_escape(w, p, end, false);
         if (!room(w, (size_t)(end - p) + BLOCK + 8)) return false;
     }
     return true;
@@ -143,10 +147,15 @@ static bool put_escaped(Writer *w, Str s, bool html) {
     return html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high);
 }
 
-/* Text that may hold anything: each invalid byte becomes U+FFFD. Only the limit can fail. */
+/* Text that may hold anything: each invalid byte becomes U+FFFD. Only the limit can fail. Nearly all text is valid: that is tried first. */
 static bool put_any(Writer *w, Str s, bool html) {
     if (!room(w, 8)) return false;
     put_char(w, '"');
+    size_t start = (size_t)(w->at - w->out->at);
+    bool high = html;
+    if (!html && !put_plain_escaped(w, s, &high)) return false;
+    if (!high || (!html && utf8_valid(s))) s.n = 0;
+    else w->at = w->out->at + start;
     while (s.n) {
         size_t good = utf8_valid_prefix(s);
         if (!put_escaped(w, (Str){ s.at, good }, html) || !room(w, 8)) return false;
@@ -160,8 +169,20 @@ static bool put_any(Writer *w, Str s, bool html) {
     return true;
 }
 
+/* Nothing to escape: the most there is. */
+static bool write_plain_string(Buf *out, Str s) {
+    if (s.n && json_scan(s.at, s.at + s.n, true) != s.at + s.n) return false;
+    char *at = buf_room_quick(out, s.n + 2);
+    if (!at) return true;
+    at[0] = '"';
+    if (s.n) memcpy(at + 1, s.at, s.n);
+    at[s.n + 1] = '"';
+    buf_commit(out, s.n + 2);
+    return true;
+}
+
 void json_write_string(Buf *out, Str s, bool html_safe) {
-    if (out->full) return;
+    if (out->full || (!html_safe && write_plain_string(out, s))) return;
     size_t before = out->n, limit = out->limit;
     out->limit = 0;
     Writer w = { .out = out, .begin = before, .max = SIZE_MAX };
@@ -306,7 +327,7 @@ static __attribute__((noinline)) void frames_grow(Writer *w) {
     size_t cap = w->cap ? w->cap * 2 : FRAMES;
     if (w->frame == w->first) {
         w->frame = mem_alloc(cap * sizeof(Frame));
-        memcpy(w->frame, w->first, sizeof w->first);
+        memcpy(w->frame, w->first, FRAMES * sizeof *w->first);
     } else w->frame = mem_resize(w->frame, cap, sizeof(Frame));
     w->cap = cap;
 }
@@ -426,9 +447,9 @@ bool json_write(Buf *out, Value v, const JsonWrite *options, Error *err) {
     static const JsonWrite defaults;
     if (!options) options = &defaults;
     size_t before = out->n, limit = out->limit;
+    MEM_UNSET Frame first[FRAMES];
     Writer w = { .out = out, .begin = before, .max = options->max_bytes ? options->max_bytes : SIZE_MAX,
-                 .options = options, .cap = FRAMES, .ticks = TICKS, .err = err };
-    w.frame = w.first;
+                 .options = options, .frame = first, .first = first, .cap = FRAMES, .ticks = TICKS, .err = err };
     size_t left = limit > before ? limit - before : 0;
     if (limit && w.max > left) w.max = left;
     if (out->full) return fail_limit(&w);
@@ -440,6 +461,6 @@ bool json_write(Buf *out, Value v, const JsonWrite *options, Error *err) {
     out->limit = limit;
     if (!ok && out->at) out->at[out->n = before] = 0;
     for (size_t i = 0; i < w.depth; i++) free(w.frame[i].sorted);
-    if (w.frame != w.first) free(w.frame);
+    if (w.frame != first) free(w.frame);
     return ok;
 }

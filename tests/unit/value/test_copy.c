@@ -1,4 +1,5 @@
 #include "value_unit.h"
+#include "value/json.h"
 
 static Value copy(Heap *h, Value v) { Value out; must(value_copy_into(h, v, &out, &err)); return out; }
 static Value copy_all(Heap *h, Value v) { Value out; must(value_copy_all_into(h, v, &out, &err)); return out; }
@@ -238,6 +239,49 @@ static void every_limit_refuses_cleanly(void **state) {
     heap_free(from);
 }
 
+/* What json_read makes, of every shape: the same text comes out, nothing of the source is needed, and the copy can be changed. */
+static void what_was_read_copies(void **state) {
+    (void)state;
+    Buf wide = { 0 }, deep = { 0 };
+    buf_add_char(&wide, '{');
+    for (int i = 0; i < 300; i++) buf_add_fmt(&wide, "%s\"key %d\":[%d,{\"key %d\":null}]", i ? "," : "", i, i, i);
+    buf_add_char(&wide, '}');
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) buf_add_char(&deep, '[');
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) buf_add_char(&deep, ']');
+    const char *const texts[] = { "null", "1.5", "\"text\"", "\"\"", "[]", "{}", "{\"a\":1,\"b\":{\"a\":\"\\u00e9\\n\",\"c\":[true,false,-7]}}", "[123456789012345678901234567890]",
+                                  "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8}",
+                                  "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}", wide.at, deep.at };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        Heap *from = heap_new(0), *to = heap_new(0);
+        Value v, twin;
+        Buf before = { 0 }, after = { 0 };
+        must(json_read(from, str_from(texts[i]), NULL, &v, &err));
+        must(json_write(&before, v, NULL, &err));
+        must(value_copy_json_into(to, v, &twin, &err));
+        heap_free(from);
+        must(json_write(&after, twin, NULL, &err));
+        assert_string_equal(after.at, before.at);
+        if (value_is_dict(twin)) {
+            must(dict_put_str(to, value_dict(twin), STR("new"), VALUE_TRUE, &err));
+            assert_true(value_same(*dict_find_str(value_dict(twin), STR("new")), VALUE_TRUE));
+        }
+        heap_pin(to, &twin, 1);
+        heap_collect(to);
+        heap_free(to);
+        buf_clear(&before);
+        buf_clear(&after);
+    }
+    Heap *from = heap_new(0), *small = heap_new(4 << 10);
+    Value v, twin;
+    must(json_read(from, buf_str(&wide), NULL, &v, &err));
+    Error full = { 0 };
+    assert_false(value_copy_json_into(small, v, &twin, &full));
+    heap_free(from);
+    heap_free(small);
+    buf_clear(&wide);
+    buf_clear(&deep);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_copy_as_they_are),
@@ -249,6 +293,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_copied_says_so),
         cmocka_unit_test(one_copier_for_several_values),
         cmocka_unit_test(deep_and_wide),
+        cmocka_unit_test(what_was_read_copies),
         cmocka_unit_test(every_limit_refuses_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,28 @@ static void test_duplicates(void **state) {
     read_ok(STR("{\"a\":{\"a\":1},\"b\":{\"a\":1}}"), &(JsonRead){ .reject_duplicates = true });
 }
 
+/* Expected keys are those of the list; the others, and longer and shorter ones, are read as ever. */
+static void test_keys(void **state) {
+    (void)state;
+    JsonKeys *keys = json_keys_new((const char *const[]){ "id", "jsonrpc", "params", "a", "", "a key that is longer than sixteen bytes", NULL });
+    const JsonRead options = { .keys = keys, .reject_duplicates = true };
+    Value v = read_ok(STR("{\"jsonrpc\":1,\"id\":{\"id\":2,\"i\":3,\"ids\":4},\"\":5,\"a key that is longer than sixteen bytes\":6,\"a key that is longer than sixteen byte!\":7,\"\\u0061\":8}"),
+                      &options);
+    Buf out = { 0 };
+    assert_true(json_write(&out, v, NULL, NULL));
+    assert_string_equal(out.at, "{\"jsonrpc\":1,\"id\":{\"id\":2,\"i\":3,\"ids\":4},\"\":5,\"a key that is longer than sixteen bytes\":6,"
+                                "\"a key that is longer than sixteen byte!\":7,\"a\":8}");
+    const Dict *d = value_dict(v), *inner = value_dict(value_member(v, "id"));
+    assert_true(value_same(d->entry[1].key, inner->entry[0].key));
+    assert_int_equal(value_small(value_member(v, "a")), 8);
+    Error err = { 0 };
+    assert_false(json_read(heap, STR("{\"id\":1,\n\"id\":2}"), &options, &v, &err));
+    assert_string_equal(err.msg, "json: line 2: duplicate key \"id\"");
+    assert_int_equal(err.column, 1);
+    buf_clear(&out);
+    json_keys_free(keys);
+}
+
 /* Many keys, each twice: large dicts go another way than small ones. */
 static void test_many_keys(void **state) {
     (void)state;
@@ -428,6 +450,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_bad_strings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_duplicates, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
