@@ -1,7 +1,7 @@
 /* Many events of one run in one row: a row for each costs more than the call that it tells of. The counts that a list of runs needs stand
  * beside them. Of each event:
  *
- *     number, and time since the one before (signed) | depth | agent | parent | type | length of data, data
+ *     number, and time since the one before (signed) | depth | agent | parent | type | data: how many bytes are those of the one before, and the rest
  *
  * Numbers have seven bits in a byte, the lowest first, and go on where the eighth is set. A name is the number of one that the page has
  * had before, or 0, its length and its bytes, and then has the next number from 1, unless the page has NAMES_MAX. */
@@ -10,7 +10,7 @@
 
 enum { NAMES_MAX = 100 };
 typedef struct Names { Str at[NAMES_MAX]; size_t n; } Names;
-typedef struct Page { Names names; Buf text; uint64_t first, last; int64_t time_ns, turns, calls; } Page;
+typedef struct Page { Names names; Buf text; Str data; uint64_t first, last; int64_t time_ns, turns, calls; } Page;
 
 /* ---- writing ---- */
 
@@ -35,6 +35,21 @@ static void put_name(Page *p, Str s) {
     if (p->names.n < NAMES_MAX) p->names.at[p->names.n++] = s;
 }
 
+/* The events of one call begin alike: its id, its tool, its arguments. */
+static size_t same_start(Str a, Str b) {
+    size_t n = a.n < b.n ? a.n : b.n, i = 0;
+    for (; i + 16 <= n && memcmp(a.at + i, b.at + i, 16) == 0;) i += 16;
+    while (i < n && a.at[i] == b.at[i]) i++;
+    return i;
+}
+
+static void put_data(Page *p, Str data) {
+    size_t same = same_start(p->data, data);
+    put_number(&p->text, same);
+    put_text(&p->text, str_sub(data, same, data.n));
+    p->data = data;
+}
+
 static void put_event(Page *p, const Event *e) {
     const uint64_t later = (uint64_t)e->time_ns - (uint64_t)p->time_ns, earlier = later >> 63;
     put_number(&p->text, e->seq - p->last);
@@ -43,7 +58,7 @@ static void put_event(Page *p, const Event *e) {
     put_name(p, e->agent);
     put_name(p, e->parent);
     put_name(p, e->type);
-    put_text(&p->text, e->data);
+    put_data(p, e->data);
     if (!p->first) p->first = e->seq;
     p->last = e->seq;
     p->time_ns = e->time_ns;
@@ -113,22 +128,35 @@ static bool get_name(Str *in, Names *names, Str *out) {
     return true;
 }
 
-static bool get_event(Str *in, Names *names, Event *e) {
+/* `data` has that of the event before. */
+static bool get_data(Str *in, Buf *data, Str *out) {
+    uint64_t same;
+    Str rest;
+    if (!get_number(in, &same) || same > data->n || !get_text(in, &rest)) return false;
+    data->n = same;
+    buf_add(data, rest);
+    *out = buf_str(data);
+    return true;
+}
+
+static bool get_event(Str *in, Names *names, Buf *data, Event *e) {
     uint64_t step, later, depth;
     if (!get_number(in, &step) || !get_number(in, &later) || !get_number(in, &depth)) return false;
     e->seq += step;
     e->time_ns = (int64_t)((uint64_t)e->time_ns + ((later >> 1) ^ (0 - (later & 1))));
     e->depth = (int)(uint32_t)depth;
-    return get_name(in, names, &e->agent) && get_name(in, names, &e->parent) && get_name(in, names, &e->type) && get_text(in, &e->data);
+    return get_name(in, names, &e->agent) && get_name(in, names, &e->parent) && get_name(in, names, &e->type) && get_data(in, data, &e->data);
 }
 
 bool store_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, bool *whole) {
     Event e = { .run = run };
     Names names = { .n = 0 };
+    Buf data = { 0 };
     bool more = true;
     for (*whole = true; more && *whole && page.n;) {
-        *whole = get_event(&page, &names, &e);
+        *whole = get_event(&page, &names, &data, &e);
         if (*whole && e.seq >= from) more = each(ctx, &e);
     }
+    buf_clear(&data);
     return more;
 }

@@ -18,10 +18,10 @@
 
 /* ---- a folder for each test ---- */
 
-typedef struct { char dir[64], path[128]; Error err; } Place;
+typedef struct { char dir[64], path[128]; Error err; } StorePlace;
 
-static void place_open(Place *p) {
-    *p = (Place){ 0 };
+static void place_open(StorePlace *p) {
+    *p = (StorePlace){ 0 };
     snprintf(p->dir, sizeof p->dir, "/tmp/harness-store-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
     snprintf(p->path, sizeof p->path, "%s/deep/er/harness.db", p->dir);
@@ -32,9 +32,9 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-static void place_close(Place *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-static Store *must_open(Place *p) {
+static Store *must_open(StorePlace *p) {
     Store *s = NULL;
     if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
     return s;
@@ -66,7 +66,7 @@ static bool list_run(void *ctx, const StoreRun *r) {
 
 static void test_runs(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf text = { 0 };
     place_open(&p);
     Store *s = must_open(&p);
@@ -103,7 +103,7 @@ static bool list_event(void *ctx, const Event *e) {
 
 static void test_events(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf text = { 0 };
     place_open(&p);
     Store *s = must_open(&p);
@@ -133,7 +133,7 @@ static bool count_event(void *ctx, const Event *e) {
     return true;
 }
 
-static uint64_t events_of(Place *p, Store *s, const char *run) {
+static uint64_t events_of(StorePlace *p, Store *s, const char *run) {
     uint64_t n = 0;
     must(p, store_event_each(s, str_from(run), 0, count_event, &n, &p->err));
     return n;
@@ -148,7 +148,7 @@ static void *emit_many(void *stream) {
 /* Events that are written later are there when somebody asks, when the run ends, when they are settled, and when the store is closed. */
 static void test_events_later(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     pthread_t threads[4];
     place_open(&p);
     Store *s = must_open(&p), *other = must_open(&p);
@@ -178,7 +178,7 @@ static bool list_artifact(void *ctx, Str key, Str tool, Str mime, uint64_t size)
 
 static void test_artifacts(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf key = { 0 }, other = { 0 }, out = { 0 };
     uint64_t total = 0;
     place_open(&p);
@@ -214,7 +214,7 @@ static bool list_hook(void *ctx, const StoreHook *h) {
 
 static void test_small_things(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf a = { 0 }, b = { 0 };
     bool found;
     place_open(&p);
@@ -254,7 +254,7 @@ static void test_small_things(void **state) {
 
 static void test_path(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf out = { 0 };
     char old_home[256] = "", root[128];
     if (getenv("HOME")) snprintf(old_home, sizeof old_home, "%s", getenv("HOME"));
@@ -288,7 +288,7 @@ static void test_path(void **state) {
 
 static void test_private(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     struct stat st;
     char name[200];
     place_open(&p);
@@ -322,7 +322,7 @@ static void test_private(void **state) {
 /* ---- files that are not what they should be ---- */
 
 /* FILE in the message stands for the file's path. */
-static void expect_refused(Place *p, const char *message) {
+static void expect_refused(StorePlace *p, const char *message) {
     Store *s = NULL;
     char expected[600];
     const char *file = strstr(message, "FILE");
@@ -336,7 +336,7 @@ static void expect_refused(Place *p, const char *message) {
 
 static void test_newer(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
@@ -347,7 +347,7 @@ static void test_newer(void **state) {
 
 static void test_not_ours(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
     sql(p.path, "CREATE TABLE bookmarks (url TEXT)");
@@ -361,7 +361,7 @@ static void test_not_ours(void **state) {
 
 static void test_damaged(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
     spoil(p.path, 0, "this is not a database, but it is long enough to look at: ....................................................", 110);
@@ -384,7 +384,7 @@ static void test_damaged(void **state) {
 /* Each byte of the first page, in turn: opened or refused, never a crash. */
 static void test_damaged_anywhere(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf text = { 0 };
     place_open(&p);
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
@@ -416,7 +416,7 @@ static void test_damaged_anywhere(void **state) {
 
 static void test_no_place(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Store *s = NULL;
     place_open(&p);
     snprintf(p.path, sizeof p.path, "/proc/nowhere/harness.db");
@@ -426,7 +426,7 @@ static void test_no_place(void **state) {
 }
 
 /* What a child process returned, as a person would read it. */
-static int in_child(void (*body)(Place *p), Place *p) {
+static int in_child(void (*body)(StorePlace *p), StorePlace *p) {
     pid_t pid = fork();
     if (pid == 0) {
         body(p);
@@ -444,7 +444,7 @@ static void say_and_exit(const char *text) {
 
 #define CHILD(ok) do { if (!(ok)) say_and_exit(p->err.msg[0] ? p->err.msg : #ok); } while (0)
 
-static void as_nobody(Place *p) {
+static void as_nobody(StorePlace *p) {
     Store *s = NULL;
     if (geteuid() == 0) CHILD(setgid(65534) == 0 && setuid(65534) == 0);
     CHILD(!store_open(p->path, false, &s, &p->err));
@@ -453,7 +453,7 @@ static void as_nobody(Place *p) {
     if (strcmp(p->err.msg, expected) != 0) say_and_exit(p->err.msg);
 }
 
-static void write_as_nobody(Place *p) {
+static void write_as_nobody(StorePlace *p) {
     Store *s = NULL;
     if (geteuid() == 0) CHILD(setgid(65534) == 0 && setuid(65534) == 0);
     CHILD(!store_open(p->path, false, &s, &p->err));
@@ -462,7 +462,7 @@ static void write_as_nobody(Place *p) {
 
 static void test_read_only(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     chmod(p.dir, 0555);
     snprintf(p.path, sizeof p.path, "%s/harness.db", p.dir);
@@ -478,7 +478,7 @@ static void test_read_only(void **state) {
 
 /* ---- a full disk ---- */
 
-static void fill_up(Place *p) {
+static void fill_up(StorePlace *p) {
     Store *s = NULL;
     Buf key = { 0 };
     static char big[200000];
@@ -498,14 +498,14 @@ static void fill_up(Place *p) {
     store_close(s);
 }
 
-static void fill_up_limited(Place *p) {
+static void fill_up_limited(StorePlace *p) {
     struct rlimit small = { 1 << 20, 1 << 20 };
     signal(SIGXFSZ, SIG_IGN);
     CHILD(setrlimit(RLIMIT_FSIZE, &small) == 0);
     fill_up(p);
 }
 
-static void fill_up_tmpfs(Place *p) {
+static void fill_up_tmpfs(StorePlace *p) {
     char dir[80];
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) _exit(77);
     snprintf(dir, sizeof dir, "%s/small", p->dir);
@@ -518,7 +518,7 @@ static void fill_up_tmpfs(Place *p) {
 
 static void test_full(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     assert_int_equal(in_child(fill_up_limited, &p), 0);
     store_close(must_open(&p));                                              /* and goes on afterwards */
@@ -532,7 +532,7 @@ static void test_full(void **state) {
 
 static void test_locked(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p);
     const Sqlite *api = sqlite_load(NULL);
@@ -554,7 +554,7 @@ static void test_locked(void **state) {
 
 /* ---- leases ---- */
 
-static void hold_run(Place *p) {
+static void hold_run(StorePlace *p) {
     Store *s = NULL;
     CHILD(store_open(p->path, false, &s, &p->err) && store_run_start(s, STR("held"), STR(""), STR(""), &p->err));
     char name[200];
@@ -565,7 +565,7 @@ static void hold_run(Place *p) {
 
 static void test_lease(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf text = { 0 };
     char name[200], expected[100];
     place_open(&p);
@@ -643,7 +643,7 @@ static bool add_in_threads(Store *s) {
 
 static void test_processes(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Buf text = { 0 };
     pid_t pids[PROCESSES];
     place_open(&p);
@@ -672,7 +672,7 @@ static void test_processes(void **state) {
 
 static void test_threads(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p);
     assert_true(add_in_threads(s));
@@ -683,7 +683,7 @@ static void test_threads(void **state) {
 /* Killed in the middle of writing, again and again: what an emit returned for is there, in order, without gaps. */
 static void test_killed(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     store_close(must_open(&p));
     for (int round = 0; round < 8; round++) {
@@ -730,7 +730,7 @@ static bool nested(void *ctx, const StoreRun *r) {
 
 static void test_walk_may_write(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p);
     must(&p, store_run_start(s, STR("a"), STR(""), STR(""), &p.err));
@@ -752,7 +752,7 @@ static int open_descriptors(void) {
 static void test_faults(void **state) {
     (void)state;
     for (long nth = 1;; nth++) {
-        Place p;
+        StorePlace p;
         Store *s = NULL;
         int before = open_descriptors();
         place_open(&p);
@@ -778,7 +778,7 @@ static void test_faults(void **state) {
 static void test_cost(void **state) {
     (void)state;
     enum { N = 2000 };
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p);
     EventStream *stream = event_stream_new(STR("r1"));

@@ -10,23 +10,23 @@
 #include "store/sqlite.h"
 #include "store/store.h"
 
-typedef struct { char dir[64], path[96], tail[104]; Error err; } Place;
+typedef struct { char dir[64], path[96], tail[104]; Error err; } StorePlace;
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
     (void)st, (void)type, (void)ftw;
     return remove(path);
 }
 
-static void place_open(Place *p) {
-    *p = (Place){ .dir = "/tmp/harness-tail-XXXXXX" };
+static void place_open(StorePlace *p) {
+    *p = (StorePlace){ .dir = "/tmp/harness-tail-XXXXXX" };
     assert_non_null(mkdtemp(p->dir));
     snprintf(p->path, sizeof p->path, "%s/h.db", p->dir);
     snprintf(p->tail, sizeof p->tail, "%s-tail", p->path);
 }
 
-static void place_close(Place *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-static Store *must_open(Place *p, bool gather) {
+static Store *must_open(StorePlace *p, bool gather) {
     Store *s = NULL;
     if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
     if (gather) store_event_sink_later(s);
@@ -53,7 +53,7 @@ static bool check_one(void *ctx, const Event *e) {
     return true;
 }
 
-static uint64_t count(Place *p, Store *s, const char *run) {
+static uint64_t count(StorePlace *p, Store *s, const char *run) {
     uint64_t n = 0;
     if (!store_event_each(s, str_from(run), 0, check_one, &n, &p->err)) fail_msg("%s", p->err.msg);
     return n;
@@ -70,7 +70,7 @@ static void *emit_many(void *arg) {
 
 static void test_all_get_in(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     pthread_t threads[THREADS];
     Emitter all[THREADS];
     place_open(&p);
@@ -97,7 +97,7 @@ static void test_all_get_in(void **state) {
 
 static void test_large(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p, true);
     char *big = malloc(3 << 20);
@@ -112,7 +112,7 @@ static void test_large(void **state) {
 
 /* ---- processes ---- */
 
-static void killed_at(Place *p, uint64_t n) {
+static void killed_at(StorePlace *p, uint64_t n) {
     pid_t pid = fork();
     if (pid == 0) {
         Store *s = NULL;
@@ -131,7 +131,7 @@ static void test_killed(void **state) {
     static const uint64_t counts[] = { 0, 1, 2, 7, 500, 20000 };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int again = 0; again < 2; again++) {                            /* the next one may gather too */
-            Place p;
+            StorePlace p;
             place_open(&p);
             killed_at(&p, counts[i]);
             assert_true(there(p.tail));
@@ -145,7 +145,7 @@ static void test_killed(void **state) {
 
 static void test_one_that_lives(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *first = must_open(&p, true);
     assert_true(write_event(first, "a", 1, STR("{}"), &p.err));
@@ -166,7 +166,7 @@ static void test_one_that_lives(void **state) {
 
 static void test_synced_at_once(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     Store *s = NULL;
     place_open(&p);
     assert_true(store_open(p.path, true, &s, &p.err));
@@ -182,7 +182,7 @@ static void test_spoiled(void **state) {
     (void)state;
     static const struct { uint64_t used; unsigned char fill; } cases[] = { { 64, 0xff }, { 4000, 0 }, { UINT64_MAX, 0 }, { 3, 0x41 }, { 100000, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Place p;
+        StorePlace p;
         place_open(&p);
         killed_at(&p, 3);
         char junk[2048];
@@ -199,7 +199,7 @@ static void test_spoiled(void **state) {
         assert_false(there(p.tail));
         place_close(&p);
     }
-    Place p;
+    StorePlace p;
     place_open(&p);
     assert_int_equal(close(open(p.tail, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);      /* too short */
     store_close(must_open(&p, false));
@@ -210,7 +210,7 @@ static void test_spoiled(void **state) {
 /* Who cannot write down must not go on; and when it can again, nothing was lost. */
 static void test_cannot_write(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p, true);
     const Sqlite *api = sqlite_load(NULL);
@@ -245,7 +245,7 @@ static void test_pages(void **state) {
     static const struct { uint64_t from, last, next; } cases[] = { { 0, 0, 401 }, { 1, 0, 401 }, { 150, 0, 401 }, { 200, 0, 401 }, { 201, 0, 401 }, { 400, 0, 401 },
                                                                    { 401, 0, 401 }, { 1, 77, 78 }, { 150, 200, 201 }, { 150, 250, 251 } };
     static char big[3 << 20];
-    Place p;
+    StorePlace p;
     place_open(&p);
     Store *s = must_open(&p, true);
     memset(big, ' ', sizeof big);
@@ -274,7 +274,7 @@ static bool check_time(void *ctx, const Event *e) {
 
 static void test_times(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     size_t n = 0;
     place_open(&p);
     Store *s = must_open(&p, true);
@@ -287,12 +287,40 @@ static void test_times(void **state) {
     place_close(&p);
 }
 
+/* Of what begins like the one before only the rest is written; it is read whole, from wherever reading begins. */
+static const char *const datas[] = { "{\"id\":\"call_1\",\"name\":\"up\",\"args\":{\"text\":\"hello\"}}",
+                                     "{\"id\":\"call_1\",\"name\":\"up\",\"args\":{\"text\":\"hello\"},\"idempotency_key\":\"k\"}",
+                                     "{\"id\":\"call_1\",\"name\":\"up\",\"args\":{\"text\":\"hello\"},\"idempotency_key\":\"k\"}", "{}", "{\"id\":\"call_2\"}", "{\"id\":\"call_", "{",
+                                     "{\"id\":\"call_2\",\"name\":\"another one that is longer\"}" };
+enum { DATAS = sizeof datas / sizeof *datas };
+
+static bool check_data(void *ctx, const Event *e) {
+    size_t i = (*(size_t *)ctx)++ % DATAS;
+    if (!str_eq(e->data, str_from(datas[i]))) fail_msg("event %zu: " STR_FMT, i, STR_ARG(e->data));
+    return true;
+}
+
+static void test_data(void **state) {
+    (void)state;
+    StorePlace p;
+    place_open(&p);
+    Store *s = must_open(&p, true);
+    for (size_t i = 0; i < 3 * DATAS; i++) assert_true(write_event(s, "r", i + 1, str_from(datas[i % DATAS]), &p.err));
+    for (size_t from = 0; from < 3 * DATAS; from++) {
+        size_t n = from;
+        assert_true(store_event_each(s, STR("r"), from + 1, check_data, &n, &p.err));
+        assert_int_equal(n, 3 * DATAS);
+    }
+    store_close(s);
+    place_close(&p);
+}
+
 static bool note_calls(void *ctx, const StoreRun *run) { return *(int64_t *)ctx = run->tool_calls * 100 + run->turns, true; }
 
 /* What a list says of a run that has not ended is counted from its events. */
 static void test_counts(void **state) {
     (void)state;
-    Place p;
+    StorePlace p;
     int64_t counts = 0;
     place_open(&p);
     Store *s = must_open(&p, true);
@@ -312,7 +340,7 @@ static void test_damaged(void **state) {
     (void)state;
     static const char *const cases[] = { "x'ff'", "x'0102030405'", "cast(substr(events, 1, length(events) - 1) AS BLOB)", "cast(events || x'0102' AS BLOB)" };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Place p;
+        StorePlace p;
         Want w = { 1, 0 };
         char sql[160];
         sqlite3 *db;
@@ -336,7 +364,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed), cmocka_unit_test(test_one_that_lives),
         cmocka_unit_test(test_synced_at_once), cmocka_unit_test(test_spoiled), cmocka_unit_test(test_cannot_write),
-        cmocka_unit_test(test_pages), cmocka_unit_test(test_times), cmocka_unit_test(test_counts), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_pages), cmocka_unit_test(test_times), cmocka_unit_test(test_data), cmocka_unit_test(test_counts), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
