@@ -12,42 +12,23 @@ static void add_i64(Buf *b, int64_t v) {
     buf_add(b, (Str){ text, number_write_i64(v, text) });
 }
 
-static void add_key(Buf *b, const char *key) {
-    if (b->n && b->at[b->n - 1] != '{') buf_add_char(b, ',');
-    buf_add_char(b, '"');
-    buf_add(b, str_from(key));
-    buf_add(b, STR("\":"));
-}
-
-void event_data_start(Buf *b) { buf_add_char(b, '{'); }
-void event_data_end(Buf *b) { buf_add_char(b, '}'); }
-
-void event_data_str(Buf *b, const char *key, Str v) {
-    add_key(b, key);
-    json_write_string(b, v, false);
-}
-
 void event_data_int(Buf *b, const char *key, int64_t v) {
-    add_key(b, key);
+    event_data_key(b, str_from(key));
     add_i64(b, v);
 }
 
 void event_data_ms(Buf *b, const char *key, int64_t ns) {
     int64_t us = ns > 0 ? ns / 1000 : 0;                 /* a clock that was set back is no reason for a minus sign */
     int part = (int)(us % 1000);
-    add_key(b, key);
-    add_i64(b, us / 1000);
+    event_data_key(b, str_from(key));
+    if (us < 1000) buf_add_char(b, '0');
+    else add_i64(b, us / 1000);
     buf_add(b, (Str){ (char[]){ '.', (char)('0' + part / 100), (char)('0' + part / 10 % 10), (char)('0' + part % 10) }, 4 });
 }
 
 void event_data_bool(Buf *b, const char *key, bool v) {
-    add_key(b, key);
+    event_data_key(b, str_from(key));
     buf_add(b, v ? STR("true") : STR("false"));
-}
-
-void event_data_raw(Buf *b, const char *key, Str json) {
-    add_key(b, key);
-    buf_add(b, json.n ? json : STR("null"));
 }
 
 /* As text; when even that has no end, what kind of thing it is. */
@@ -66,7 +47,7 @@ static void add_repr(Buf *b, Value v) {
 }
 
 void event_data_value(Buf *b, const char *key, Value v) {
-    add_key(b, key);
+    event_data_key(b, str_from(key));
     if (value_is_gone(v)) buf_add(b, STR("null"));
     else if (!json_write(b, v, &(JsonWrite){ 0 }, NULL)) add_repr(b, v);
 }

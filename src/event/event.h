@@ -6,7 +6,7 @@
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
-#include "value/value.h"
+#include "value/json.h"
 
 /* event/types.def is the only list; `custom.NAME` and `meta.NAME` carry their own name. */
 typedef enum {
@@ -64,11 +64,21 @@ void event_memory_each(EventMemory *m, void (*each)(void *ctx, const Event *e), 
 void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
 
 /* Builds the data object: event_data_start, members, event_data_end. A key is written as it is. */
-void event_data_start(Buf *b);
-void event_data_str(Buf *b, const char *key, Str v);
+static inline void event_data_start(Buf *b) { buf_add_char(b, '{'); }
+/* Of a member whose value is written next. */
+static inline void event_data_key(Buf *b, Str key) {
+    char *start = buf_room_quick(b, key.n + 4), *at = start;
+    if (!start) return;
+    if (b->n && start[-1] != '{') *at++ = ',';
+    *at++ = '"';
+    memcpy(at, key.at, key.n);
+    memcpy(at + key.n, "\":", 2);
+    buf_commit(b, (size_t)(at - start) + key.n + 2);
+}
 void event_data_int(Buf *b, const char *key, int64_t v);
 void event_data_ms(Buf *b, const char *key, int64_t ns);     /* milliseconds with three digits */
 void event_data_bool(Buf *b, const char *key, bool v);
 void event_data_value(Buf *b, const char *key, Value v);     /* as JSON; what has no JSON form as its repr */
-void event_data_raw(Buf *b, const char *key, Str json);
-void event_data_end(Buf *b);
+static inline void event_data_str(Buf *b, const char *key, Str v) { event_data_key(b, str_from(key)); json_write_string(b, v, false); }
+static inline void event_data_raw(Buf *b, const char *key, Str json) { event_data_key(b, str_from(key)); buf_add(b, json.n ? json : STR("null")); }
+static inline void event_data_end(Buf *b) { buf_add_char(b, '}'); }

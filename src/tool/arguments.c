@@ -31,10 +31,13 @@ static bool refuse_text(Pipe *p, const Error *err) {
 
 bool pipe_parse(Pipe *p) {
     const Call *call = p->f.call;
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     p->f.raw = call->arguments.n ? call->arguments : STR("{}");
     p->args_known = p->args_changed = false;
-    if (!json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err)) {
+    bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
+                                           : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
+    if (!read) {
         p->f.args = VALUE_GONE;
         bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* there is nothing to repair */
         return stopped ? pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg) : refuse_text(p, &err);
@@ -96,8 +99,9 @@ bool pipe_check_args(Pipe *p, Buf *problems) {
 bool pipe_validate(Pipe *p) {
     const ToolDef *def = &p->f.entry->def;
     bool changed = false;
-    Error err = { 0 };
-    if (def->kind != TOOL_ARGV && !fill(p->f.heap, def->parameters, p->f.args, &changed, &err))
+    MEM_UNSET Error err;
+    error_none(&err);
+    if (p->f.entry->fills && def->kind != TOOL_ARGV && !fill(p->f.heap, def->parameters, p->f.args, &changed, &err))
         return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), RESULT_FATAL, "arguments: %s", err.msg);
     if (changed) p->args_changed = true, p->args_known = false;
     if (!pipe_check_args(p, &p->data))
@@ -118,7 +122,7 @@ Str pipe_args_json(Pipe *p) {
     if (p->args_known) return buf_str(&p->args_json);
     buf_reset(&p->args_json);
     p->args_known = true;
-    Error err;
+    MEM_UNSET Error err;
     if (value_is_gone(p->f.args)) buf_add(&p->args_json, STR("null"));
     else if (raw_will_do(p)) buf_add(&p->args_json, p->f.raw);
     else if (!json_write(&p->args_json, p->f.args, &(JsonWrite){ 0 }, &err)) buf_add(&p->args_json, STR("{}"));
@@ -126,7 +130,7 @@ Str pipe_args_json(Pipe *p) {
 }
 
 void pipe_args_exact(Pipe *p, Buf *out) {
-    Error err;
+    MEM_UNSET Error err;
     buf_reset(out);
     if (!json_write(out, p->f.args, &(JsonWrite){ .sort_keys = true }, &err)) buf_add(out, p->f.raw);
 }

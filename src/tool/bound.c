@@ -39,6 +39,7 @@ static bool secrets_in(Pipe *p, Str text) {
 /* ---- text ---- */
 
 static bool write_text(Pipe *p, Error *err) {
+    if (!value_is_gone(p->text_of) && value_same(p->text_of, p->out->value)) return true;
     buf_reset(&p->text);
     if (value_is_string(p->out->value)) return buf_add(&p->text, value_str(p->out->value)), true;
     return json_write(&p->text, p->out->value, &(JsonWrite){ 0 }, err);
@@ -113,7 +114,8 @@ static bool store_large(Pipe *p) {
 }
 
 bool pipe_bound(Pipe *p) {
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     heap_set_limit(p->f.heap, 0);
     if (!write_text(p, &err) || !take_out_secrets(p, &err)) {
         p->out->step = STR("bound");

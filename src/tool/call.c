@@ -23,7 +23,7 @@ static bool reach_result(Pipe *p) {
 void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     bool again = false;
     p->f.entry = entry;
-    p->out->name = entry->def.name;
+    pipe_set_name(p, entry->def.name);
     p->task = p->started = true;
     if (!pipe_parse(p)) return;
     p->args_changed = args_changed;
@@ -60,9 +60,9 @@ static bool write_end(Pipe *p) {
 static bool tell_error(Pipe *p) {
     Heap *h = p->f.heap;
     Dict *d = NULL;
-    HookOutcome out = { 0 };
-    Error err;
+    MEM_UNSET Error err;
     if (!p->out->is_error || !hook_list_any(run_hooks(p->f.run), HOOK_ERROR, (Str){ 0 })) return true;
+    HookOutcome out = { 0 };
     if ((d = dict_new(h, 5, &err)) && dict_put_text(h, d, "kind", STR("tool"), &err) && dict_put_text(h, d, "name", p->out->name, &err) &&
         dict_put_text(h, d, "message", p->out->error, &err) && dict_put_text(h, d, "agent", p->f.call->agent, &err) &&
         dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), &err))
@@ -77,6 +77,7 @@ bool pipe_finish(Pipe *p) {
     if (p->reached && (r->is_error || run_has_failures(p->f.run)) && !cancel_fired(p->f.cancel)) {
         Value now = p->f.args;
         p->f.args = p->keep;
+        p->text_of = VALUE_GONE;
         pipe_args_exact(p, &p->text);
         p->f.args = now;
         run_note_outcome(p->f.run, r->name, buf_str(&p->text), r->is_error, r->error);

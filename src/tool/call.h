@@ -19,6 +19,7 @@ typedef struct Call {
     Str name;                            /* canonical or alias */
     Str scope;                           /* where to look for it besides; empty: nowhere. What it calls does not look there */
     Str arguments;                       /* JSON text as it came; empty: {} */
+    Value args;                          /* the same, read already, an object: copied. GONE: it is read here */
     Str agent, parent;                   /* whose call it is; empty: the top level */
     Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */
     int depth;                           /* of delegation */

@@ -126,7 +126,8 @@ static bool must_ask(Pipe *p, Str *why) {
 
 bool pipe_confirm(Pipe *p) {
     const ToolEntry *e = p->f.entry;
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     Str why = { 0 };
     p->seen.why[0] = 0;
     buf_reset(&p->seen.shown);

@@ -125,7 +125,8 @@ int64_t pipe_timeout_ms(const Pipe *p) {
 
 /* What may change something is on disk before it begins, also in a run whose events are else written later. */
 static bool write_executing(Pipe *p) {
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
     event_data_raw(&p->data, "args", pipe_args_json(p));
@@ -208,7 +209,8 @@ static void check_output(Pipe *p) {
 static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f.entry->safety.files == SAFETY_FILES_WRITE; }
 
 static bool check_protected(Pipe *p) {
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     if (!can_write(p) || runtime_verify(p->f.runtime, &err)) return true;
     p->out->step = STR("execute");
     p->out->rule = STR("sandbox.tampered");
@@ -224,7 +226,7 @@ static bool check_protected(Pipe *p) {
 static void reset_attempt(Pipe *p) {
     Result *r = p->out;
     p->f.value = VALUE_NONE;
-    p->f.content = VALUE_GONE;
+    p->f.content = p->text_of = VALUE_GONE;
     p->f.is_error = p->f.retryable = p->f.timed_out = false;
     p->f.exit_code = -1;
     r->is_error = r->timed_out = false;
@@ -255,7 +257,8 @@ static bool run_executor(Pipe *p, Error *err) {
 }
 
 static bool attempt(Pipe *p) {
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     bool only = alone(p);
     reset_attempt(p);
     if (p->args_changed) p->f.raw = (Str){ 0 };

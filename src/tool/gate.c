@@ -45,7 +45,8 @@ static bool check_totals(Pipe *p) {
     Run *r = p->f.run;
     if (l->max_tokens && atomic_load(&r->tokens) >= l->max_tokens) return reached(p, "limits.max_tokens", l->max_tokens);
     if (l->max_spend_usd > 0 && atomic_load(&r->spend) >= l->max_spend_usd) return reached(p, "limits.max_spend_usd", (int64_t)l->max_spend_usd);
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return reached(p, "limits.wall_clock_ms", l->wall_clock_ms);
     if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg);
     return true;
@@ -77,7 +78,8 @@ bool pipe_policy(Pipe *p) {
     PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
                      .confirm = e->def.confirm };
     Str rule = { 0 };
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     if (e->held)
         return pipe_refuse(p, "policy", STR("mcp: changed"), RESULT_FATAL,
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));

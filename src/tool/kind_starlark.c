@@ -14,12 +14,14 @@ static bool take_content(ToolCallFrame *f, Value v, Error *err) {
     return l != NULL;
 }
 
+/* What was written to find out is kept: the result will need it. */
 static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
-    Buf text = { 0 };
-    Error why = { 0 };
-    bool ok = !value_is_object(v) || value_is_string(v) || json_write(&text, v, &(JsonWrite){ .cancel = f->cancel }, &why);
-    buf_clear(&text);
-    if (ok) return true;
+    Pipe *p = f->host->call;
+    MEM_UNSET Error why;
+    error_none(&why);
+    if (!value_is_object(v) || value_is_string(v)) return true;
+    buf_reset(&p->text);
+    if (json_write(&p->text, v, &(JsonWrite){ .cancel = f->cancel }, &why)) return p->text_of = v, true;
     if (why.kind == ERR_CANCELLED || why.kind == ERR_TIMEOUT) return *err = why, false;
     return error_set(err, ERR_SCRIPT, "run returned a value that has no JSON form: %s", why.msg);
 }

@@ -8,6 +8,7 @@
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
     Result *r = p->out;
+    p->text_of = VALUE_GONE;                                     /* a hook may change it */
     buf_reset(&p->text);
     if (!json_write(&p->text, r->value, &(JsonWrite){ 0 }, err)) return false;
     Dict *d = dict_new(h, 16, err);

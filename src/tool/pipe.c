@@ -3,25 +3,44 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "value/json.h"
 
 /* ---- taking and giving back ---- */
 
 static Pipe *unused(Runtime *rt) {
+    Pipe *p = atomic_exchange_explicit(&rt->pipe, NULL, memory_order_acquire);
+    if (p) return p;
     pthread_mutex_lock(&rt->lock);
-    Pipe *p = rt->pipes;
+    p = rt->pipes;
     if (p) rt->pipes = p->next;
     pthread_mutex_unlock(&rt->lock);
     return p ? p : mem_zero(1, sizeof *p);
 }
 
+/* Every call has two: call_PREFIX_N and PREFIX-N. */
+static Str number_id(char *out, size_t n, char mark, uint64_t number) {
+    out[n++] = mark;
+    n += number_write_i64((int64_t)number, out + n);
+    out[n] = 0;
+    return (Str){ out, n };
+}
+
 static void set_ids(Pipe *p, Run *r, const Call *call) {
-    unsigned long long number = atomic_fetch_add(&r->calls_made, 1) + 1;
+    uint64_t number = (uint64_t)atomic_fetch_add(&r->calls_made, 1) + 1;
     if (call->id.n) p->f.call_id = arena_str(&p->arena, call->id);
-    else p->f.call_id = (Str){ p->id, (size_t)snprintf(p->id, sizeof p->id, "call_%.8s_%llu", r->prefix, number) };
-    if (call->key.n) snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(call->key));
-    else snprintf(p->key, sizeof p->key, "%s-%llu", r->prefix, number);
-    p->f.idempotency_key = str_from(p->key);
+    else {
+        memcpy(p->id, "call_", 5);
+        memcpy(p->id + 5, r->prefix, 8);
+        p->f.call_id = number_id(p->id, 13, '_', number);
+    }
+    if (call->key.n) {
+        snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(call->key));
+        p->f.idempotency_key = str_from(p->key);
+    } else {
+        memcpy(p->key, r->prefix, sizeof r->prefix - 1);
+        p->f.idempotency_key = number_id(p->key, sizeof r->prefix - 1, '-', number);
+    }
 }
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
@@ -37,7 +56,8 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->inner = NULL;
     p->attempt = 0;
     p->hook_nesting = 0;
-    p->keep = VALUE_GONE;
+    p->keep = p->text_of = VALUE_GONE;
+    buf_reset(&p->head);
     set_ids(p, r, call);
     p->out = out;
     *out = (Result){ .call_id = p->f.call_id, .name = arena_str(&p->arena, call->name), .value = VALUE_NONE, .content = VALUE_GONE, .held = p };
@@ -57,10 +77,13 @@ void pipe_give(Pipe *p) {
     shrink(&p->args_json);
     shrink(&p->text);
     shrink(&p->data);
+    shrink(&p->head);
     shrink(&p->agreed_args);
     shrink(&p->seen.shown);
     shrink(&p->seen.path);
     p->seen.why[0] = 0;
+    Pipe *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&rt->pipe, &none, p, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&rt->lock);
     p->next = rt->pipes;
     rt->pipes = p;
@@ -72,6 +95,7 @@ void pipe_free(Pipe *p) {
     buf_clear(&p->args_json);
     buf_clear(&p->text);
     buf_clear(&p->data);
+    buf_clear(&p->head);
     buf_clear(&p->agreed_args);
     buf_clear(&p->seen.shown);
     buf_clear(&p->seen.path);
@@ -89,22 +113,30 @@ const Person *pipe_person(const Pipe *p) { return p->f.call->person ? p->f.call-
 
 bool pipe_listened(const Pipe *p) { return event_stream_listened(p->f.run->events); }
 
+void pipe_set_name(Pipe *p, Str name) {
+    p->out->name = name;
+    buf_reset(&p->head);
+}
+
 void pipe_event_start(Pipe *p) {
+    if (p->head.n == 0) {
+        event_data_start(&p->head);
+        event_data_str(&p->head, "id", p->f.call_id);
+        event_data_str(&p->head, "name", p->out->name);
+    }
     buf_reset(&p->data);
-    event_data_start(&p->data);
-    event_data_str(&p->data, "id", p->f.call_id);
-    event_data_str(&p->data, "name", p->out->name);
+    buf_add(&p->data, buf_str(&p->head));
 }
 
 bool pipe_event_end(Pipe *p, EventType type) {
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     event_data_end(&p->data);
     if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &p->data);
     return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->data), &err) || pipe_broken(p, &err);
 }
 
-void pipe_trace(Pipe *p, const char *step, const char *fmt, ...) {
-    if (!pipe_traced(p)) return;
+void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) {
     Buf detail = { 0 };
     va_list ap;
     va_start(ap, fmt);

@@ -3,6 +3,8 @@
 #pragma once
 #include "tool/state.h"
 
+enum { PIPE_ID_SIZE = 64 };
+
 struct Pipe {
     ToolCallFrame f;
     Host host;
@@ -10,6 +12,8 @@ struct Pipe {
     Arena arena;                         /* strings of the result */
     Buf args_json;                       /* f.args, see pipe_args_json */
     Buf text;                            /* for the result */
+    Value text_of;                       /* `text` is its JSON already; GONE: of none */
+    Buf head;                            /* how the data of each event begins; empty: not written yet */
     Buf data;                            /* an event's data, a message, while it is written */
     ToolInspection seen;
     bool args_known;                     /* args_json is that of f.args */
@@ -27,7 +31,7 @@ struct Pipe {
     int64_t start_ns, step_ns, execute_ns;
     Buf agreed_args;
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
-    char id[48], key[48];
+    char id[PIPE_ID_SIZE], key[PIPE_ID_SIZE];
     bool broken;                         /* an internal fault: err says which; the call has no result */
     Error err;
     Pipe *next;
@@ -71,10 +75,12 @@ void pipe_redact_text(Pipe *p, Buf *text);
 EventPlace pipe_place(const Pipe *p);
 const Person *pipe_person(const Pipe *p);                    /* of the call, else of the run */
 bool pipe_listened(const Pipe *p);
+void pipe_set_name(Pipe *p, Str name);                       /* of the tool that was found */
 void pipe_event_start(Pipe *p);                              /* p->data = {"id": …, "name": … */
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
-void pipe_trace(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
+void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define pipe_trace(p, ...) do { if (pipe_traced(p)) pipe_tell(p, __VA_ARGS__); } while (0)    /* nothing is worked out for nobody */
 /* kind_program.c: the one way in which a call starts a program; its events say what holds it and what it was denied. */
 bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);
 /* Asks the hooks of an event about a payload in p->f.heap. */

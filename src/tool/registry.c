@@ -68,9 +68,19 @@ static bool make_redactor(ToolEntry *e, Error *err) {
     return true;
 }
 
+/* Looked for once: most tools have none, and every call would look again. Only where arguments are filled in, as pipe_validate does it. */
+static bool has_defaults(Value schema) {
+    Value properties = value_member(schema, "properties");
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(properties) && dict_next(value_dict(properties), &i, &e);)
+        if (!value_is_gone(value_member(e->value, "default")) || has_defaults(e->value)) return true;
+    return false;
+}
+
 bool registry_add(Registry *r, const ToolEntry *entry, Error *err) {
     ToolEntry *e = mem_alloc(sizeof *e);
     *e = *entry;
+    e->fills = has_defaults(e->def.parameters);
     e->redact = NULL;
     if (!make_redactor(e, err)) return free(e), false;
     pthread_rwlock_wrlock(&r->lock);
@@ -145,6 +155,7 @@ void registry_redefine(Registry *r, const ToolEntry *entry) {
     if (n) {
         ToolEntry *e = mem_alloc(sizeof *e), *old = n->entry;
         *e = *entry;
+        e->fills = has_defaults(e->def.parameters);
         e->redact = old->redact;
         put_in_place(r, old, e);
     }

@@ -31,6 +31,7 @@ struct ToolEntry {
     Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
     bool service;                        /* shown only when something needs it: tasks, artifacts */
+    bool fills;                          /* its parameters have defaults; set by the registry */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
     void (*recheck)(void *data);         /* asked about a held one that is called or listed: puts another in its place when it was approved; may be NULL */
 };

@@ -87,13 +87,13 @@ static size_t list(Registry *r, const Str *scopes, size_t n, const ToolEntry ***
 }
 
 bool pipe_resolve(Pipe *p) {
-    Str scopes[SCOPES_MAX];
+    MEM_UNSET Str scopes[SCOPES_MAX];
     const Call *call = p->f.call;
     size_t n = scopes_of(p->f.run, call, scopes);
     const ToolEntry *e = find(p->f.runtime->registry, call->name, scopes, n);
     if (!e || !offered(p->f.run, call, e)) return refuse_unknown(p, scopes, n);
     bool active = true;
-    Error err = { 0 };
+    MEM_UNSET Error err;
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
         return pipe_refuse(p, "resolve", STR("condition"), RESULT_FATAL, "%s", err.msg);
     if (!active) {
@@ -102,7 +102,7 @@ bool pipe_resolve(Pipe *p) {
                            STR_ARG(call->name), STR_ARG(e->def.bundle->name));
     }
     p->f.entry = e;
-    p->out->name = e->def.name;
+    pipe_set_name(p, e->def.name);
     pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
                STR_ARG(e->def.origin.file));
     return true;
@@ -128,13 +128,13 @@ static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) 
 }
 
 size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
-    Str scopes[SCOPES_MAX];
+    MEM_UNSET Str scopes[SCOPES_MAX];
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
         PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
         bool active = true;
-        Error err;
+        MEM_UNSET Error err;
         if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
             (*out)[kept++] = e;
     }

@@ -49,7 +49,8 @@ struct Runtime {
     pthread_mutex_t lock;                /* guards what follows */
     VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
     Proxy *proxy;                        /* started when first needed */
-    Pipe *pipes;                         /* unused ones */
+    _Atomic(Pipe *) pipe;                /* one that is unused, and changes owner in one step; */
+    Pipe *pipes;                         /* the others */
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
 
     pthread_mutex_t guarding;            /* guards what follows */
