@@ -11,8 +11,10 @@ enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 
 /* ---- memory ---- */
 
 Flight *flight_take(McpServer *s) {
+    Flight *f = atomic_exchange_explicit(&s->hand, NULL, memory_order_acquire);
+    if (f) return f;
     pthread_mutex_lock(&s->lock);
-    Flight *f = s->spare;
+    f = s->spare;
     if (f) s->spare = f->next, s->n_spare--;
     pthread_mutex_unlock(&s->lock);
     if (f) return f;
@@ -28,22 +30,29 @@ static void trim(Buf *b) {
 
 void flight_give(McpServer *s, Flight *f) {
     Heap *heap = f->q.heap;
-    Buf text = f->q.text, out = f->out;
+    Buf text = f->q.text, arguments = f->q.arguments, out = f->out;
     mcp_link_release(f->q.link);
     if (f->q.cancel) cancel_free(f->q.cancel);
-    if (f->run) peer_leave_run(f->q.peer, f->run);
     trim(&text);
+    trim(&arguments);
     trim(&out);
     if (heap_stats(heap).used > SPARE_BYTES) heap_free(heap), heap = heap_new(HEAP_MAX);
     else heap_reset(heap);
-    *f = (Flight){ .q = { .heap = heap, .text = text }, .out = out };
+    *f = (Flight){ .q = { .heap = heap, .text = text, .arguments = arguments }, .out = out };
+    Flight *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&s->hand, &none, f, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&s->lock);
     bool keep = s->n_spare < SPARE_MAX;
     if (keep) f->next = s->spare, s->spare = f, s->n_spare++;
     pthread_mutex_unlock(&s->lock);
-    if (keep) return;
-    heap_free(heap);
+    if (!keep) flight_free(f);
+}
+
+void flight_free(Flight *f) {
+    if (!f) return;
+    heap_free(f->q.heap);
     buf_clear(&f->q.text);
+    buf_clear(&f->q.arguments);
     buf_clear(&f->out);
     free(f);
 }
@@ -77,6 +86,15 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     return has_room(p->server, f->bytes) || error_set(err, ERR_LIMIT, "the server is busy with large requests of other clients: try again later");
 }
 
+/* It is in the list: somebody may cancel it just now. */
+void flight_attach(Flight *f, PeerRun *run) {
+    if (!run) return;
+    f->run = run;
+    f->q.run = run->run;
+    f->q.cancel = cancel_new(run_cancel(run->run), 0);
+    if (f->q.peer->closing || atomic_load(&f->quiet)) cancel_fire(f->q.cancel);
+}
+
 FlightEntry flight_enter(Flight *f, Error *err) {
     McpPeer *p = f->q.peer;
     pthread_mutex_lock(&p->lock);
@@ -90,6 +108,7 @@ FlightEntry flight_enter(Flight *f, Error *err) {
         p->n_flights++;
         p->bytes += f->bytes;
         atomic_fetch_add(&p->server->bytes, f->bytes);
+        if (!f->quick) flight_attach(f, peer_newest_run(p));
     }
     pthread_mutex_unlock(&p->lock);
     return e;
@@ -105,9 +124,10 @@ static void leave(Flight *f) {
 }
 
 /* The peer may be gone as soon as it knows that nothing is under way. */
-static void told(McpPeer *p, size_t bytes) {
+static void told(McpPeer *p, PeerRun *run, size_t bytes) {
     atomic_fetch_sub(&p->server->bytes, bytes);
     pthread_mutex_lock(&p->lock);
+    if (run) run->users--;
     p->n_flights--;
     p->ended++;
     p->bytes -= bytes;
@@ -132,14 +152,16 @@ void peer_wait_for_room(McpPeer *p) {
 void flight_finish(Flight *f, bool ok, const Error *err) {
     McpPeer *p = f->q.peer;
     McpServer *s = f->q.server;
+    PeerRun *run = f->run;
     size_t bytes = f->bytes;
+    f->run = NULL;                                           /* it is left below, with the same lock */
     leave(f);
     if (!f->q.answered && !atomic_load(&f->quiet) && f->q.link) {
         serve_write_answer(&f->q, ok, err, &f->out);
         f->q.link->send(f->q.link, buf_str(&f->out), true);
     }
     flight_give(s, f);
-    told(p, bytes);
+    told(p, run, bytes);
 }
 
 void flight_cancel(McpPeer *p, Value id) {

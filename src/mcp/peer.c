@@ -89,6 +89,14 @@ static bool shift_runs(McpPeer *p, PeerRun **out) {
     return true;
 }
 
+/* Of the newest project? The run holds its own, so no other one can have come into the same place. */
+PeerRun *peer_newest_run(McpPeer *p) {
+    PeerRun *r = p->runs[0];
+    if (!r || r->project != atomic_load(&p->server->project)) return NULL;
+    r->users++;
+    return r;
+}
+
 PeerRun *peer_use_run(McpPeer *p, Error *err) {
     ServeProject *project = serve_project(p->server);       /* before the peer's lock: the server's comes first */
     PeerRun *gone = NULL, *r = NULL;

@@ -6,6 +6,8 @@
 #include "mcp/crew.h"
 #include "mcp/serve.h"
 
+#include "value/json.h"
+
 /* A loaded project. Counted by the server, which has the newest, and by the runs of the peers. */
 typedef struct ServeProject {
     Runtime *rt;
@@ -66,8 +68,10 @@ struct McpServer {
     McpServerConfig config;
     Crew *crew;
     _Atomic size_t bytes;                /* memory of requests under way */
+    _Atomic(Flight *) hand;              /* one that can be used again, and changes owner in one step */
+    JsonKeys *keys;                      /* the protocol's names */
+    _Atomic(ServeProject *) project;     /* held with the lock alone; may be compared without */
     pthread_mutex_t lock;                /* guards what follows */
-    ServeProject *project;
     McpPeer *peers;
     Flight *spare; size_t n_spare;
     bool closing;
@@ -83,6 +87,7 @@ void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx);   
 
 /* peer.c */
 PeerRun *peer_use_run(McpPeer *p, Error *err);       /* the run for a new request, of the newest project; NULL: it could not be started */
+PeerRun *peer_newest_run(McpPeer *p);                /* the same with the peer's lock held, if it is there already; else NULL */
 void peer_leave_run(McpPeer *p, PeerRun *r);
 void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
 void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
@@ -109,6 +114,8 @@ McpLink *peer_batch_link(McpLink *to, size_t answers);
 typedef enum { FLIGHT_IN, FLIGHT_ID_USED, FLIGHT_FULL } FlightEntry;
 Flight *flight_take(McpServer *s);                   /* zero but for its heap and buffers */
 void flight_give(McpServer *s, Flight *f);
-FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id */
+void flight_free(Flight *f);
+FlightEntry flight_enter(Flight *f, Error *err);     /* into the list of q.peer, under q.id; with its newest run, if there is one */
+void flight_attach(Flight *f, PeerRun *run);         /* with the peer's lock held; NULL: none */
 void flight_finish(Flight *f, bool ok, const Error *err);        /* answers, unless that is done or unwanted; frees */
 void flight_cancel(McpPeer *p, Value id);            /* the client has */

@@ -25,28 +25,26 @@ static void take_notification(McpPeer *p, const RpcMessage *m) {
 
 void peer_work(void *flight) {
     Flight *f = flight;
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     bool ok = f->method->run(&f->q, &err);
     flight_finish(f, ok, &err);
 }
 
+/* The first request of a peer, or the first after the project was loaded anew, starts a run. */
 static bool attach_run(Flight *f, Error *err) {
-    f->run = peer_use_run(f->q.peer, err);
-    if (!f->run) return false;
-    f->q.run = f->run->run;
-    Cancel *cancel = cancel_new(run_cancel(f->q.run), 0);
-    pthread_mutex_lock(&f->q.peer->lock);                    /* it is in the list: somebody may cancel it just now */
-    f->q.cancel = cancel;
-    if (f->q.peer->closing || atomic_load(&f->quiet)) cancel_fire(cancel);
+    if (f->run) return true;
+    PeerRun *run = peer_use_run(f->q.peer, err);
+    pthread_mutex_lock(&f->q.peer->lock);
+    flight_attach(f, run);
     pthread_mutex_unlock(&f->q.peer->lock);
-    return true;
+    return run != NULL;
 }
 
 static bool prepare(Flight *f, McpVersion version, Error *err) {
     McpRequest *q = &f->q;
     if (!serve_prepare(q, version, err)) return false;
-    f->method = serve_method(q->method, q->version);
-    if (!f->method) {
+    if (!serve_method_in(f->method, q->version)) {
         q->code = RPC_METHOD_NOT_FOUND;
         return error_set(err, ERR_PROTOCOL, "there is no method \"" STR_FMT "\" in %s", STR_ARG(q->method), mcp_version_date(q->version).at);
     }
@@ -56,7 +54,8 @@ static bool prepare(Flight *f, McpVersion version, Error *err) {
 /* NULL: answered. */
 static Flight *start(Flight *f, McpVersion version) {
     McpRequest *q = &f->q;
-    Error err = { 0 };
+    MEM_UNSET Error err;
+    error_none(&err);
     bool ok = prepare(f, version, &err), resumed = ok && mcp_stateless(q->version) && serve_param(q, "requestState");
     if (resumed) ok = serve_input_resume(q, &err);
     else if (ok && f->method->how == SERVE_WORK) return f;
@@ -65,21 +64,18 @@ static Flight *start(Flight *f, McpVersion version) {
     return NULL;
 }
 
-static bool is_quick(Str method) {
-    const ServeMethod *one = serve_method(method, MCP_LATEST_HANDSHAKE), *other = serve_method(method, MCP_LATEST);
-    return (!one || one->how == SERVE_QUICK) && (!other || other->how == SERVE_QUICK);
-}
-
 /* Is it said without a session? Known before the request is read in full. */
 static bool is_stateless(const RpcMessage *m, McpVersion version) {
     return mcp_stateless(version) || !value_is_gone(value_member(value_member(m->params, "_meta"), "io.modelcontextprotocol/protocolVersion"));
 }
 
 static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
-    Error err = { 0 };
-    f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text, .params = m->params,
+    MEM_UNSET Error err;
+    error_none(&err);
+    f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text, .arguments = f->q.arguments, .params = m->params,
                          .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
-    f->quick = is_quick(m->method);
+    f->method = serve_method_named(m->method);
+    f->quick = !f->method || f->method->how == SERVE_QUICK;
     f->ends_with_link = is_stateless(m, version);
     if (link) mcp_link_keep(link);
     switch (flight_enter(f, &err)) {
@@ -159,8 +155,10 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     RpcMessage m = { 0 };
     Value v;
     int code;
-    Error err = { 0 };
-    bool read = rpc_read_json(f->q.heap, message, &v, &code, &err);
+    MEM_UNSET Error err;
+    error_none(&err);
+    Str arguments = { 0 };
+    bool read = rpc_read_json(f->q.heap, message, p->server->keys, &arguments, &v, &code, &err);
     f->bytes = heap_stats(f->q.heap).used;
     if (read && value_is_list(v)) {
         code = RPC_INVALID_REQUEST;
@@ -173,7 +171,10 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     } else if (read) {
         read = rpc_message(v, &m, &code, &err);
     }
-    if (read) return take(f, p, &m, version, link);
+    if (read) {
+        if (m.kind == RPC_REQUEST) buf_add(&f->q.arguments, arguments);      /* the text may be gone when it is worked on */
+        return take(f, p, &m, version, link);
+    }
     send_error(link, m.id, code, err.msg);
     flight_give(p->server, f);
     return NULL;

@@ -1,4 +1,5 @@
 #include "mcp/rpc.h"
+#include "base/number.h"
 #include "mcp/era.h"
 #include "value/int.h"
 #include "value/list.h"
@@ -68,15 +69,19 @@ bool rpc_message(Value v, RpcMessage *out, int *code, Error *err) {
     return value_is_gone(error) ? read_result(out, member(d, STR("result")), err) : read_error(d, out, error, err);
 }
 
-bool rpc_read_json(Heap *h, Str text, Value *out, int *code, Error *err) {
+JsonKeys *rpc_keys(void) {
+    return json_keys_new((const char *const[]){ "arguments", "jsonrpc", "id", "method", "params", "result", "error", "name", "_meta", "progressToken", NULL });
+}
+
+bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Str *arguments, Value *out, int *code, Error *err) {
     *code = RPC_PARSE;
-    return json_read(h, text, &(JsonRead){ .max_bytes = RPC_MESSAGE_MAX, .max_depth = RPC_DEPTH_MAX, .reject_duplicates = true }, out, err);
+    return json_read(h, text, &(JsonRead){ .max_bytes = RPC_MESSAGE_MAX, .max_depth = RPC_DEPTH_MAX, .reject_duplicates = true, .keys = keys, .span = arguments }, out, err);
 }
 
 bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err) {
     Value v;
     *out = (RpcMessage){ 0 };
-    return rpc_read_json(h, text, &v, code, err) && rpc_message(v, out, code, err);
+    return rpc_read_json(h, text, NULL, NULL, &v, code, err) && rpc_message(v, out, code, err);
 }
 
 /* ---- writing ---- */
@@ -85,11 +90,17 @@ static void add_value(Buf *out, Value v) {
     if (!json_write(out, v, &(JsonWrite){ 0 }, NULL)) buf_add(out, STR("null"));
 }
 
+static void add_small(Buf *out, int64_t n) {
+    char text[NUMBER_TEXT_SIZE];
+    buf_add(out, (Str){ text, number_write_i64(n, text) });
+}
+
 static void start(Buf *out, Value id) {
     buf_add(out, STR("{\"jsonrpc\":\"2.0\""));
     if (value_is_gone(id)) return;
     buf_add(out, STR(",\"id\":"));
-    add_value(out, id);
+    if (value_is_small(id)) add_small(out, value_small(id));
+    else add_value(out, id);
 }
 
 static void add_call(Buf *out, Str method, Value params) {

@@ -14,6 +14,7 @@ typedef struct McpRequest {
     Str method;
     Heap *heap;                          /* params and result live here */
     Value params;                        /* a dict, may be empty */
+    Buf arguments;                       /* params.arguments as the client wrote it; empty: not known */
     Value meta;                          /* params._meta, a dict; GONE: none */
     Value client;                        /* capabilities of the client: of the handshake, or of _meta; a dict */
     Value progress;                      /* progressToken: string or integer; GONE: none */
@@ -38,6 +39,8 @@ typedef bool McpMethod(McpRequest *q, Error *err);
 #undef METHOD
 
 typedef struct ServeMethod { Str name; McpMethod *run; int eras; ServeHow how; } ServeMethod;
+const ServeMethod *serve_method_named(Str name);                 /* NULL: no such method in any era */
+bool serve_method_in(const ServeMethod *m, McpVersion version);  /* is it one of the version's era? NULL is not */
 const ServeMethod *serve_method(Str name, McpVersion version);   /* NULL: no such method in that era */
 
 /* RFC 5424, as the protocol names them. */
@@ -54,7 +57,8 @@ bool serve_prepare(McpRequest *q, McpVersion given, Error *err);         /* vers
 void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out);     /* err of a failure */
 
 /* A member of params: NULL when absent or null. serve_text: false with RPC_INVALID_PARAMS when it is there and no string, or missing. */
-Value *serve_param(const McpRequest *q, const char *name);
+Value *serve_param_of(const McpRequest *q, Str name);
+static inline Value *serve_param(const McpRequest *q, const char *name) { return serve_param_of(q, str_from(name)); }
 bool serve_text(McpRequest *q, const char *name, Str *out, Error *err);
 /* Fails with MCP_MISSING_CAPABILITY and data.requiredCapabilities; in the handshake era with RPC_INVALID_REQUEST. */
 bool serve_missing_capability(McpRequest *q, const char *name, Error *err);

@@ -7,11 +7,17 @@ static const ServeMethod methods[] = {
 #undef METHOD
 };
 
-const ServeMethod *serve_method(Str name, McpVersion version) {
-    int era = mcp_stateless(version) ? ERA_STATELESS : ERA_HANDSHAKE;
+const ServeMethod *serve_method_named(Str name) {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (str_eq(methods[i].name, name)) return methods[i].eras & era ? &methods[i] : NULL;
+        if (str_eq(methods[i].name, name)) return &methods[i];
     return NULL;
+}
+
+bool serve_method_in(const ServeMethod *m, McpVersion version) { return m && (m->eras & (mcp_stateless(version) ? ERA_STATELESS : ERA_HANDSHAKE)); }
+
+const ServeMethod *serve_method(Str name, McpVersion version) {
+    const ServeMethod *m = serve_method_named(name);
+    return serve_method_in(m, version) ? m : NULL;
 }
 
 /* ERR_VALIDATION, ERR_PARSE, ERR_CONFIG: RPC_INVALID_PARAMS; ERR_PROTOCOL: RPC_INVALID_REQUEST; else RPC_INTERNAL */
@@ -25,8 +31,8 @@ static int code_of(const Error *err) {
 
 /* ---- params ---- */
 
-Value *serve_param(const McpRequest *q, const char *name) {
-    Value *v = dict_find_str(value_dict(q->params), str_from(name));
+Value *serve_param_of(const McpRequest *q, Str name) {
+    Value *v = dict_find_str(value_dict(q->params), name);
     return v && !value_is_none(*v) ? v : NULL;
 }
 
@@ -129,7 +135,8 @@ static bool write_result(McpRequest *q, Buf *out, Error *err) {
 }
 
 void serve_write_answer(McpRequest *q, bool ok, const Error *err, Buf *out) {
-    Error why = { 0 };
+    MEM_UNSET Error why;
+    error_none(&why);
     buf_reset(out);
     if (ok && write_result(q, out, &why)) return;
     buf_reset(out);

@@ -67,7 +67,7 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
 static void tell(void *ctx, LogLevel level, Str source, Str message) { serve_log(((RequestWay *)ctx)->q, level, source, message); }
 
 Person serve_person(McpRequest *q) {
-    Error err;
+    MEM_UNSET Error err;
     RequestWay *r = heap_buffer(q->heap, sizeof *r, &err);
     if (!r) return (Person){ 0 };
     *r = (RequestWay){ .way = { .ask = ask, .offered = offered }, .q = q };

@@ -28,14 +28,13 @@ typedef struct Stdio {
     char *bytes;                         /* READ_SIZE of them */
     bool ended;                          /* no more will be read; of whoever reads */
 
+    _Atomic uint64_t works;              /* odd: the main thread is at a request; counts its beginnings and ends */
+    _Atomic bool taken;                  /* the second thread reads; set with the lock held */
+    _Atomic bool asleep;                 /* it waits without ticks; the same */
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;
-    uint64_t works;                      /* requests that the main thread has begun to work on */
-    bool busy;                           /* it is at one */
-    bool taken;                          /* the second thread reads */
-    bool asleep;                         /* it waits without ticks */
-    bool over;                           /* it is to end */
-    bool watched;                        /* it runs */
+    bool over;                           /* the second thread is to end */
+    bool watched;                        /* it runs; the main thread's */
     int wake;                            /* an eventfd: it is to stop reading */
     pthread_t watcher;
 } Stdio;
@@ -110,14 +109,18 @@ static void read_on(Stdio *io) {
     if (io->ended) peer_drain(io->peer, cancel_expired(io->stop) ? 0 : GRACE_MS);
 }
 
-static void take_over(Stdio *io) {
+/* The main thread says first that it is done and looks then whether it was taken over; here it is the other way round. So one of the two sees
+ * the other. */
+static void take_over(Stdio *io, uint64_t works) {
     uint64_t n;
-    io->taken = true;
-    pthread_mutex_unlock(&io->lock);
-    read_on(io);
-    pthread_mutex_lock(&io->lock);
-    (void)!read(io->wake, &n, sizeof n);
-    io->taken = false;
+    atomic_store(&io->taken, true);
+    if (atomic_load(&io->works) == works) {
+        pthread_mutex_unlock(&io->lock);
+        read_on(io);
+        pthread_mutex_lock(&io->lock);
+        (void)!read(io->wake, &n, sizeof n);
+    }
+    atomic_store(&io->taken, false);
     pthread_cond_broadcast(&io->changed);
 }
 
@@ -126,15 +129,17 @@ static void *watch(void *arg) {
     int quiet = 0, same = 0;                                 /* fewer than LONG_TICKS may be a busy machine, or a slow disk */
     pthread_mutex_lock(&io->lock);
     while (!io->over) {
-        uint64_t seen = io->works;
-        bool was_busy = io->busy;
-        io->asleep = quiet > ASLEEP_AFTER;
-        if (io->asleep) pthread_cond_wait(&io->changed, &io->lock);
-        else thread_cond_wait(&io->changed, &io->lock, clock_mono_ns() + TICK_NS);
-        io->asleep = false;
-        quiet = io->busy || seen != io->works ? 0 : quiet + 1;
-        same = was_busy && io->busy && seen == io->works ? same + 1 : 0;
-        if (same >= LONG_TICKS && !io->ended && !io->over) take_over(io), same = 0;
+        uint64_t seen = atomic_load(&io->works), now = seen;
+        bool sleep = quiet > ASLEEP_AFTER;
+        atomic_store(&io->asleep, sleep);
+        if (sleep) now = atomic_load(&io->works);            /* who began before that wakes nobody */
+        if (!sleep) thread_cond_wait(&io->changed, &io->lock, clock_mono_ns() + TICK_NS);
+        else if (now == seen) pthread_cond_wait(&io->changed, &io->lock);
+        atomic_store(&io->asleep, false);
+        now = atomic_load(&io->works);
+        quiet = now % 2 || now != seen ? 0 : quiet + 1;
+        same = now % 2 && now == seen ? same + 1 : 0;
+        if (same >= LONG_TICKS && !io->ended && !io->over) take_over(io, now), same = 0;
     }
     pthread_mutex_unlock(&io->lock);
     return NULL;
@@ -142,25 +147,28 @@ static void *watch(void *arg) {
 
 /* ---- the main thread ---- */
 
+static void wake_watcher(Stdio *io) {
+    pthread_mutex_lock(&io->lock);
+    pthread_cond_broadcast(&io->changed);
+    pthread_mutex_unlock(&io->lock);
+}
+
+static void take_back(Stdio *io) {
+    pthread_mutex_lock(&io->lock);
+    if (atomic_load(&io->taken)) (void)!write(io->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
+    while (atomic_load(&io->taken)) pthread_cond_wait(&io->changed, &io->lock);
+    pthread_mutex_unlock(&io->lock);
+}
+
 /* Without a second thread nobody could cancel: the crew does it then. */
 static void work(Stdio *io, Flight *f) {
-    pthread_mutex_lock(&io->lock);
     if (!io->watched) io->watched = thread_start(&io->watcher, watch, io) == 0;
-    bool here = io->watched;
-    io->works++;
-    io->busy = here;
-    if (io->asleep) pthread_cond_broadcast(&io->changed);
-    pthread_mutex_unlock(&io->lock);
-    if (!here) {
-        peer_work_later(io->server, f);
-        return;
-    }
+    if (!io->watched) return peer_work_later(io->server, f);
+    atomic_fetch_add(&io->works, 1);
+    if (atomic_load(&io->asleep)) wake_watcher(io);
     peer_work(f);
-    pthread_mutex_lock(&io->lock);
-    io->busy = false;
-    if (io->taken) (void)!write(io->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
-    while (io->taken) pthread_cond_wait(&io->changed, &io->lock);
-    pthread_mutex_unlock(&io->lock);
+    atomic_fetch_add(&io->works, 1);
+    if (atomic_load(&io->taken)) take_back(io);
 }
 
 static void serve(Stdio *io) {

@@ -124,16 +124,18 @@ bool serve_tools_list(McpRequest *q, Error *err) {
 
 /* ---- calling ---- */
 
-static bool read_arguments(McpRequest *q, Buf *out, Error *err) {
+static bool read_arguments(McpRequest *q, Value *out, Error *err) {
     Value *given = serve_param(q, "arguments");
-    if (given && !value_is_dict(*given)) return error_set(err, ERR_VALIDATION, "params.arguments must be an object");
-    return !given || json_write(out, *given, &(JsonWrite){ 0 }, err);
+    if (!given) return buf_reset(&q->arguments), true;           /* null is none */
+    if (!value_is_dict(*given)) return error_set(err, ERR_VALIDATION, "params.arguments must be an object");
+    *out = *given;
+    return q->arguments.n || json_write(&q->arguments, *given, &(JsonWrite){ 0 }, err);
 }
 
 static bool unknown(Str name, Error *err) { return error_set(err, ERR_VALIDATION, "unknown tool \"" STR_FMT "\"", STR_ARG(str_sub(name, 0, 100))); }
 
 static void add_structured(Buf *out, const ToolEntry *e, const Result *r, McpVersion v) {
-    Error err;
+    MEM_UNSET Error err;
     if (r->is_error || !e || !has_output(&e->def, v) || !(mcp_stateless(v) || value_is_dict(r->value))) return;
     size_t before = out->n;
     buf_add(out, STR(",\"structuredContent\":"));
@@ -158,21 +160,20 @@ static bool answer(McpRequest *q, const ToolEntry *e, McpTask *task, const Resul
 
 bool serve_tools_call(McpRequest *q, Error *err) {
     Str name;
-    Buf arguments = { 0 };
     Result r = { 0 };
     if (!serve_text(q, "name", &name, err)) return false;
     const Str scope = run_id(q->run);
     const ToolEntry *e = registry_find(runtime_registry(run_runtime(q->run)), name, &scope, 1);
     if (e && e->service) return unknown(name, err);
-    bool ok = read_arguments(q, &arguments, err);
+    Value args = VALUE_GONE;
+    bool ok = read_arguments(q, &args, err);
     const Person person = serve_person(q);
-    Call call = { .name = name, .arguments = buf_str(&arguments), .person = &person, .wait = true };
+    Call call = { .name = name, .arguments = buf_str(&q->arguments), .args = args, .person = &person, .wait = true };
     McpTask *task = NULL;
     ok = ok && (!e || serve_tasks_begin(q, e, &call, &task, err));
     bool called = ok && tool_call(q->run, &call, q->cancel, &r, err);
     ok = called && answer(q, e, task, &r, err);
     serve_tasks_drop(q, task, called ? &r : NULL);
     result_clear(&r);
-    buf_clear(&arguments);
     return ok;
 }

@@ -76,6 +76,7 @@ bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *pr
     McpServer *s = mem_zero(1, sizeof *s);
     s->config = *config;
     s->crew = crew_new(AT_WORK);
+    s->keys = rpc_keys();
     pthread_mutex_init(&s->lock, NULL);
     serve_project_set(s, rt, agents);
     if (config->watch && !serve_watch_start(s, &why)) {
@@ -93,13 +94,8 @@ void peer_each(McpServer *s, void (*each)(void *ctx, McpPeer *p), void *ctx) {
 }
 
 static void free_spare(McpServer *s) {
-    for (Flight *f = s->spare, *next; f; f = next) {
-        next = f->next;
-        heap_free(f->q.heap);
-        buf_clear(&f->q.text);
-        buf_clear(&f->out);
-        free(f);
-    }
+    flight_free(atomic_load(&s->hand));
+    for (Flight *f = s->spare, *next; f; f = next) next = f->next, flight_free(f);
 }
 
 void mcp_server_close(McpServer *s, int64_t grace_ms) {
@@ -116,6 +112,7 @@ void mcp_server_close(McpServer *s, int64_t grace_ms) {
     crew_free(s->crew);
     free_spare(s);
     serve_project_release(s, s->project);
+    json_keys_free(s->keys);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
