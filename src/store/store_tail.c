@@ -9,6 +9,7 @@
  * record is there whole or not at all. Taking in twice does no harm (store_page.c). */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err) {
 
 static void *carry(void *arg) {
     StoreTail *t = arg;
+    (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });    /* of this thread: it pushes nobody aside whose events it carries */
     pthread_mutex_lock(&t->lock);
     while (!t->over) {
         t->idle = t->failed.kind == ERR_NONE && !atomic_load_explicit(&t->half[t->active].used, memory_order_relaxed);
