@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "mcp/peer.h"
 #include "mcp/serve_output.h"
+#include "mcp/serve_poll.h"
 
 enum { TICK_NS = 4000000, LONG_TICKS = 4, ASLEEP_AFTER = 25, READ_SIZE = 64 << 10, GRACE_MS = 10000 };
 
@@ -25,6 +26,7 @@ typedef struct Stdio {
     int in;
     Cancel *stop;
     RpcLines lines;                      /* of whoever reads */
+    ServePoll wait;                      /* the same */
     char *bytes;                         /* READ_SIZE of them */
     bool ended;                          /* no more will be read; of whoever reads */
 
@@ -64,7 +66,7 @@ static bool read_bytes(Stdio *io, bool second, Str *out, ReadWhat *what) {
     struct pollfd fds[] = { { io->in, POLLIN, 0 }, { cancel_fd(io->stop), POLLIN, 0 }, { second ? io->wake : -1, POLLIN, 0 } };
     ssize_t n = -1;
     *what = READ_END;
-    if (poll(fds, 3, cancel_poll_ms(io->stop)) < 0 && errno != EINTR) return false;
+    if (serve_poll(&io->wait, fds, 3, cancel_poll_ms(io->stop)) < 0 && errno != EINTR) return false;
     if (cancel_expired(io->stop)) return false;
     if (fds[2].revents) return *what = READ_LEFT, false;
     if (!fds[0].revents) return *out = STR(""), true;

@@ -20,13 +20,12 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "base/vec.h"
 #include "store/inside.h"
 
 #ifdef HARNESS_HOSTILE
-enum { HALF = 4 << 10 };
+enum { HALF = 4 << 10, SOME = 3 };
 #else
-enum { HALF = 2 << 20 };                 /* as much as comes while the disk takes its time; what is not used takes no memory */
+enum { HALF = 2 << 20, SOME = 2000 };    /* as much as comes while the disk takes its time; what is not used takes no memory */
 #endif
 enum { TICK_NS = 10000000, AGAIN_NS = 200000000, TEXTS = 5 };
 static const Str lease = { "tail", 4 };
@@ -70,14 +69,25 @@ static bool read_record(const Half *h, uint64_t at, Event *e, uint32_t *size) {
     return *size = r.size, true;
 }
 
+/* Some at a time, always the same ones: a page that was written before is the same page again. */
+static bool put_pages(Store *s, const Half *h, Error *err) {
+    Event *some = mem_alloc(SOME * sizeof *some);
+    uint64_t at = 0;
+    size_t n;
+    bool ok = true;
+    do {
+        uint32_t size;
+        for (n = 0; n < SOME && read_record(h, at, &some[n], &size); n++) at += size;
+        ok = store_pages_put(s, some, n, err);
+    } while (ok && n == SOME);
+    free(some);
+    return ok;
+}
+
 static bool bring_over(Store *s, Half *h, Error *err) {
-    VEC(Event) all = { 0 };
-    Event e;
-    uint32_t size;
-    for (uint64_t at = 0; read_record(h, at, &e, &size); at += size) VEC_PUSH(&all, e);
-    bool ok = all.n == 0 || (store_begin(s, "write events", err) && store_commit(s, store_pages_put(s, all.at, all.n, err), "write events", err));
+    if (!atomic_load_explicit(&h->used, memory_order_acquire)) return true;
+    bool ok = store_begin(s, "write events", err) && store_commit(s, put_pages(s, h, err), "write events", err);
     if (ok) atomic_store_explicit(&h->used, 0, memory_order_release);
-    VEC_CLEAR(&all);
     return ok;
 }
 
