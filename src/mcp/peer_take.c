@@ -172,7 +172,10 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
         read = rpc_message(v, &m, &code, &err);
     }
     if (read) {
-        if (m.kind == RPC_REQUEST) buf_add(&f->q.arguments, arguments);      /* the text may be gone when it is worked on */
+        if (m.kind == RPC_REQUEST && arguments.n <= f->bytes) {              /* else it is mostly space: written anew */
+            buf_add(&f->q.arguments, arguments);                             /* the text may be gone when it is worked on */
+            f->bytes += arguments.n;
+        }
         return take(f, p, &m, version, link);
     }
     send_error(link, m.id, code, err.msg);

@@ -70,7 +70,7 @@ bool rpc_message(Value v, RpcMessage *out, int *code, Error *err) {
 }
 
 JsonKeys *rpc_keys(void) {
-    return json_keys_new((const char *const[]){ "arguments", "jsonrpc", "id", "method", "params", "result", "error", "name", "_meta", "progressToken", NULL });
+    return json_keys_new((const char *const[]){ "arguments", "params", "jsonrpc", "id", "method", "result", "error", "name", "_meta", "progressToken", NULL });
 }
 
 bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Str *arguments, Value *out, int *code, Error *err) {

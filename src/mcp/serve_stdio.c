@@ -132,7 +132,7 @@ static void *watch(void *arg) {
     pthread_mutex_lock(&io->lock);
     while (!io->over) {
         uint64_t seen = atomic_load(&io->works), now = seen;
-        bool sleep = quiet > ASLEEP_AFTER;
+        bool sleep = quiet > ASLEEP_AFTER && seen % 2 == 0;   /* at a request: somebody must look on */
         atomic_store(&io->asleep, sleep);
         if (sleep) now = atomic_load(&io->works);            /* who began before that wakes nobody */
         if (!sleep) thread_cond_wait(&io->changed, &io->lock, clock_mono_ns() + TICK_NS);

@@ -35,6 +35,7 @@ bool pipe_parse(Pipe *p) {
     error_none(&err);
     p->f.raw = call->arguments.n ? call->arguments : STR("{}");
     p->args_known = p->args_changed = false;
+    p->text_of = VALUE_GONE;
     bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
                                            : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
     if (!read) {

@@ -270,7 +270,7 @@ static bool attempt(Pipe *p) {
         p->reached = true;
         p->execute_ns = clock_mono_ns();
         if (run_executor(p, &err)) take_value(p);
-        if (hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 })) p->execute_ns = clock_mono_ns() - p->execute_ns;     /* nobody else asks */
+        p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
         fine = check_protected(p);
         check_output(p);
     }

@@ -30,6 +30,7 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     Result r = { 0 };
     bool ok = value_is_gone(args) || value_is_none(args) || json_write(&text, args, &(JsonWrite){ 0 }, err);
     call.arguments = buf_str(&text);
+    call.args = VALUE_GONE;
     if (ok) ok = tool_call(p->f.run, &call, h->cancel, &r, err) && value_copy_all_into(heap, r.value, out, err);
     result_clear(&r);
     buf_clear(&text);

@@ -2,12 +2,14 @@
 #include "tool/pipe.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "value/json.h"
 
 /* {call_id, name, args, content, result, is_error, elapsed_ms, agent, depth}. */
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
     Result *r = p->out;
+    int64_t end = p->executed_ns ? p->executed_ns : clock_mono_ns();     /* a hook that has only just come */
     p->text_of = VALUE_GONE;                                     /* a hook may change it */
     buf_reset(&p->text);
     if (!json_write(&p->text, r->value, &(JsonWrite){ 0 }, err)) return false;
@@ -16,7 +18,7 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     return d && dict_put_text(h, d, "call_id", p->f.call_id, err) && dict_put_text(h, d, "name", r->name, err) &&
            dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->text), err) &&
            dict_put_str(h, d, STR("result"), r->value, err) && dict_put_str(h, d, STR("is_error"), value_from_bool(r->is_error), err) &&
-           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)p->execute_ns / 1e6), err) &&
+           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)(end - p->execute_ns) / 1e6), err) &&
            dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
 }
 

@@ -18,7 +18,7 @@ typedef struct JsonRead {           /* the zero value is the default */
     Places *places;                 /* filled when not NULL */
     Dict *names;                    /* keys are interned here when not NULL (string_intern) */
     const struct JsonKeys *keys;    /* keys that are expected; NULL: none */
-    Str *span;                      /* NULL, or gets the text of a member of a member whose key is the first of `keys`; left as it is when there is none */
+    Str *span;                      /* NULL, or gets the text of ROOT.second.first, where these are the first two of `keys`; left as it is when there is none */
     const struct Cancel *cancel;    /* asked now and then when not NULL */
 } JsonRead;
 

@@ -42,7 +42,8 @@ typedef struct Reader {
     Buf scratch;                    /* strings with escapes are decoded here */
     const JsonRead *options;
     Error *err;
-    const String *span_key;         /* of what options->span wants */
+    const String *span_key, *span_outer;                /* of what options->span wants; of the member it is in */
+    bool span_inside;               /* the root's member that is read is that one */
     enum { SPAN_NONE, SPAN_NEXT, SPAN_OPEN } span;      /* the value that comes is it; it has begun */
     String **key;                   /* recent keys, so that repeated ones are one String with one hash; */
     size_t keys;                    /* how many there is room for, a power of two */
@@ -363,16 +364,17 @@ static inline bool same_bytes(const char *a, const char *b, size_t n) {
 }
 
 /* One place for each slot: of two keys that want the same, the first has it. */
-struct JsonKeys { Heap *heap; String *first, *key[KEYS]; };
+struct JsonKeys { Heap *heap; String *first, *second, *key[KEYS]; };
 
 JsonKeys *json_keys_new(const char *const *keys) {
     JsonKeys *k = mem_zero(1, sizeof *k);
     k->heap = heap_new(0);
-    for (; *keys; keys++) {
-        Str s = str_from(*keys);
-        size_t slot = key_slot(s);
-        if (!k->key[slot]) k->key[slot] = string_new(k->heap, s, NULL);
-        if (!k->first) k->first = k->key[slot];
+    for (size_t i = 0; keys[i]; i++) {
+        String **place = &k->key[key_slot(str_from(keys[i]))];
+        if (*place) continue;
+        *place = string_new(k->heap, str_from(keys[i]), NULL);
+        if (i == 0) k->first = *place;
+        if (i == 1) k->second = *place;
     }
     heap_freeze_all(k->heap);
     return k;
@@ -494,7 +496,8 @@ static inline const char *read_key(Reader *r, const char *p, const char *what) {
     String *k = key_string(r, s);
     if (!k) return fail_heap(r, p);
     if (!push(r, p, value_from_object(k))) return NULL;
-    if (__builtin_expect(k == r->span_key, 0) && r->n_frames == SPAN_LEVEL) r->span = SPAN_NEXT;
+    if (r->n_frames == 1) r->span_inside = k == r->span_outer;
+    if (__builtin_expect(k == r->span_key, 0) && r->n_frames == SPAN_LEVEL && r->span_inside) r->span = SPAN_NEXT;
     p = skip_space(r, next);
     return next_is(r, p, ':') ? p + 1 : fail_expected(r, p, "':' after a key");
 }
@@ -567,7 +570,7 @@ static bool read_once(Heap *h, Str text, const JsonRead *options, bool track, bo
                  .stack = stack, .first_stack = stack, .cap = STACK_START, .frame = frame, .first_frame = frame, .cap_frames = FRAMES_START,
                  .max_depth = options->max_depth ? options->max_depth : JSON_DEPTH_MAX };
     memset(key, 0, r.keys * sizeof *key);
-    if (options->span && options->keys) r.span_key = options->keys->first;
+    if (options->span && options->keys) r.span_key = options->keys->first, r.span_outer = options->keys->second;
     if (r.track) r.place = mem_alloc(STACK_START * sizeof *r.place);
     bool ok = read_all(&r);
     if (ok) *out = r.stack[0];

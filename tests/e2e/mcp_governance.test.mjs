@@ -35,6 +35,15 @@ const cases = {
       '.harness/hooks/lower.md': hook('tool.pre', 'payload = dict(payload)\npayload["args"] = {"text": payload["args"]["text"].lower()}\nreturn modify(payload)') },
     check: async ({ call }) => assert.equal(text(await call('note', { text: 'LOUD' })), 'noted loud'),
   },
+  'a tool calls another with arguments of its own': {
+    files: { 'harness.md': '---\nmeta: { enabled: true }\n---\n', '.harness/tools/note.md': note,
+      '.harness/tools/inner.md': tool('return args', 'parameters:\n  n: { type: integer, required: true }\n'),
+      '.harness/tools/outer.md': tool('return [meta.call_tool("inner", {"n": 2}), meta.call_tool("note", {"text": "of mine"}), args["n"]]', 'parameters:\n  n: { type: integer, required: true }\n') },
+    check: async ({ call }, dir) => {
+      assert.deepEqual(JSON.parse(text(await call('outer', { n: 1 }))), [{ n: 2 }, 'noted of mine', 1]);
+      assert.equal(readFileSync(join(dir, 'notes.txt'), 'utf8'), 'of mine\n');
+    },
+  },
   'a hook withholds a result': {
     files: { '.harness/tools/note.md': note, '.harness/hooks/after.md': hook('tool.post', 'return block("for your eyes only")') },
     check: async ({ call, seen }) => {

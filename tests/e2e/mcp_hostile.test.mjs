@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import { connect as dial } from 'node:net';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { tool } from './calls.mjs';
+import { hook, tool } from './calls.mjs';
 import { project } from './harness.mjs';
 import { http, peakMemory, slow, stdio } from './mcp_serve.mjs';
 import { until } from './mcp_sdk.mjs';
@@ -20,8 +22,10 @@ const initialize = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: 
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
 // A server on pipes: send(text or object), answer(id), all messages that came, and how it ended.
-async function piped(t, { shake = true } = {}) {
-  const { command, args, env } = stdio(t, project(t, files));
+async function piped(t, { shake = true, more = {}, flags = [] } = {}) {
+  const dir = project(t, { ...files, ...more });
+  for (const name of Object.keys(more)) if (name.startsWith('tools/bin/')) chmodSync(join(dir, name), 0o755);
+  const { command, args, env } = stdio(t, dir, { flags });
   const child = spawn(command, args, { env, stdio: 'pipe' });
   const messages = [], faults = [];
   let rest = '', stderr = '';
@@ -154,6 +158,42 @@ describe('stdio', { concurrency: 4 }, () => {
     await until(() => server.messages.length >= n + 1, slow ? 120000 : 20000);
     assert.equal(new Set(server.messages.map(m => m.id)).size, n + 1, 'each is answered once');
     await server.alive();
+    assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
+  });
+
+  test('arguments beside the arguments: what is checked is what runs', async t => {
+    const server = await piped(t, { flags: ['--yes'], more: {
+      'tools.json': JSON.stringify({ tools: [{ name: 'x', command: ['./tools/bin/x'], schema: { type: 'object', properties: { path: { enum: ['safe'] } } } }] }),
+      'tools/bin/x': '#!/bin/sh\nprintf \'{"got":%s}\\n\' "$(cat)"\n',
+      '.harness/tools/told.md': tool('return "ran"', 'parameters:\n  path: { type: string }\n'),
+      '.harness/hooks/tell.md': hook('tool.pre', 'return block(payload["arguments"]) if payload["name"] == "told" else allow()'),
+    } });
+    const good = '{"path":"safe"}', bad = '{"path":"/etc/passwd"}', decoy = `"zzz":{"arguments":${bad}},`;
+    const line = (id, name, front, params, behind) => `{"jsonrpc":"2.0",${front}"id":"${id}","method":"tools/call","params":{"name":"${name}"${params}}${behind}}\n`;
+    const cases = [
+      ['in front', decoy, `,"arguments":${good}`, '', good], ['behind', '', `,"arguments":${good}`, `,${decoy.slice(0, -1)}`, good], ['at the root', `"arguments":${bad},`, `,"arguments":${good}`, '', good],
+      ['deeper', '', `,"arguments":${good},"_meta":{"arguments":${bad}}`, '', good], ['without any', decoy, '', '', '{}'], ['null', decoy, ',"arguments":null', '', '{}'],
+      ['with space', '', ',"arguments": {  "path" : "safe"  } ', '', '{  "path" : "safe"  }'],
+    ];
+    for (const [what, front, params, behind, wanted] of cases)
+      await t.test(what, async () => {
+        server.send(line(`x ${what}`, 'x', front, params, behind));
+        const got = (await server.answer(`x ${what}`)).result;
+        assert.deepEqual(JSON.parse(got.content[0].text), { got: JSON.parse(wanted) });
+        server.send(line(`told ${what}`, 'told', front, params, behind));
+        const said = JSON.parse((await server.answer(`told ${what}`)).result.content[0].text).error;
+        assert.ok(said.includes(wanted) && !said.includes('passwd'), said);
+      });
+    server.send(line('open', 'x', '', `,"arguments":${bad}`, ''));
+    assert.match(JSON.parse((await server.answer('open')).result.content[0].text).error, /must be "safe"/);
+  });
+
+  test('requests that are nearly all space', async t => {
+    const server = await piped(t);
+    const space = ' '.repeat(15 * MiB);
+    for (let i = 0; i < 12; i++)
+      if (!server.send(`{"jsonrpc":"2.0","id":${i},"method":"tools/call","params":{"name":"wait","arguments":{"seconds":0.3${space}}}}\n`)) await once(server.child.stdin, 'drain');
+    for (let i = 0; i < 12; i++) assert.equal((await server.answer(i)).result.content[0].text, 'waited');
     assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
   });
 
