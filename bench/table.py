@@ -128,7 +128,7 @@ def machine():
 def page(rows):
     text = ["# Performance", "", "What harness takes, beside programs that do the same and beside what its design asks for. `make bench` measures it and writes this page.", "",
             "## How it is measured", "",
-            "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower.",
+            "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower. Of calls over MCP it is the one in the middle, both servers asked in turn: there the best one would only tell where the kernel put two processes for once.",
             "- A ratio above 1 says that harness is that many times faster, or smaller. Beside a *target* stands what the design asks for.",
             "- Where a peer does strictly less (`/bin/true`, `posix_spawn` without a sandbox, a connection without the proxy) a ratio below 1 is expected.",
             "- The MCP server takes every call through the whole pipeline and writes three events about it; its peer, on the official TypeScript SDK, checks the arguments and runs the function.",
