@@ -48,7 +48,7 @@ static void sync_out(Writer *w) { if (w->out->at) buf_commit(w->out, (size_t)(w-
 
 static void start_out(Writer *w) {
     w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL;
-    if (ROOM_MIN && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* but for the NUL */
+    if (ROOM_MIN > 0 && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* but for the NUL */
 }
 
 static bool over_limit(Writer *w) { return w->out->n - w->begin > w->max; }
