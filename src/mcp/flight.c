@@ -209,16 +209,15 @@ void serve_park(McpRequest *q, Value result) {
     q->result_type = "input_required";
     pthread_mutex_lock(&p->lock);
     McpLink *link = q->link;
+    bool heard = link && !atomic_load(&f->quiet);
     f->listed = false;
     q->link = NULL;
-    pthread_mutex_unlock(&p->lock);
-    if (link && !atomic_load(&f->quiet)) {
-        serve_write_answer(q, true, NULL, &f->out);
-        link->send(link, buf_str(&f->out), true);
-    }
-    mcp_link_release(link);
+    if (heard) serve_write_answer(q, true, NULL, &f->out);    /* with the lock held: who reads it may come again at once, under another id */
     q->result_type = NULL;
     q->result = VALUE_GONE;
+    pthread_mutex_unlock(&p->lock);
+    if (heard) link->send(link, buf_str(&f->out), true);
+    mcp_link_release(link);
 }
 
 /* The parked one's heap is not in use: its thread waits. */
