@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { bin, build } from './harness.mjs';
+import { bin, build, undo } from './harness.mjs';
 import { crasher, effect, scripted, talker } from './agents.mjs';
 import { hook, tool } from './calls.mjs';
 
@@ -207,7 +207,7 @@ test('state files are private', async t => {
 test('a full disk: a clear error, no call is made that could not be written down', { skip: process.getuid() !== 0 && 'needs root' }, async t => {
   const disk = mkdtempSync(join(tmpdir(), 'harness-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', disk]);
-  t.after(() => { spawnSync('umount', ['-l', disk]); rmSync(disk, { recursive: true, force: true }); });
+  undo(t, () => { spawnSync('umount', ['-l', disk]); rmSync(disk, { recursive: true, force: true }); });
   if (mounted.status !== 0) return t.skip('mount is not allowed here');
   const many = rounds.replace('n < 3', 'n < 20').replace('{"n": n}', '{"n": n, "fill": "x" * 20000}');
   const p = talker(t, { ...scripted(many, 'limits: { max_turns: 50, max_tool_calls_per_turn: 50 }\ndelegation: { iterations_per_depth: [50] }'),

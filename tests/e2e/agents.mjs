@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LLMock } from '@copilotkit/aimock';
-import { add, folder, project, root, start } from './harness.mjs';
+import { add, folder, project, root, start, undo } from './harness.mjs';
 import { tool } from './calls.mjs';
 
 // Retries without waiting long, so that faults can be tried by the dozen.
@@ -29,7 +29,7 @@ export const effect = (head = '') => tool('fs.append("effects.log", str(args["n"
 export function talker(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
-  t.after(() => rmSync(state, { recursive: true, force: true }));
+  undo(t, () => rmSync(state, { recursive: true, force: true }));
   const base = { HARNESS_STATE: join(state, 'harness.db'), OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
   const log = join(state, 'events.jsonl');
   const read = out => {
@@ -62,7 +62,7 @@ export async function mock(t, answer, options = {}, fixture = {}) {
   const server = new LLMock({ port: 0, ...options });
   server.on({}, answer, fixture);
   await server.start();
-  t.after(() => server.stop());
+  undo(t, () => server.stop());
   return server;
 }
 
@@ -84,7 +84,7 @@ export async function server(t, handle) {
     });
   });
   await new Promise(done => http.listen(0, '127.0.0.1', done));
-  t.after(() => { http.closeAllConnections(); return new Promise(done => http.close(done)); });
+  undo(t, () => { http.closeAllConnections(); return new Promise(done => http.close(done)); });
   return { url: `http://127.0.0.1:${http.address().port}`, requests };
 }
 

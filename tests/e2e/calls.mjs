@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { add, project, run, start } from './harness.mjs';
+import { add, project, run, start, undo } from './harness.mjs';
 
 // A Starlark tool: `head` is more frontmatter, `body` what run(args) does, in lines.
 export function tool(body, head = '') {
@@ -19,7 +19,7 @@ export function hook(event, body, head = '') {
 export function caller(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
-  t.after(() => rmSync(state, { recursive: true, force: true }));
+  undo(t, () => rmSync(state, { recursive: true, force: true }));
   const base = { HARNESS_STATE: join(state, 'harness.db'), ...env };
   const log = join(state, 'events.jsonl');
   const words = (name, args, flags) =>

@@ -41,10 +41,25 @@ function finish({ status, signal, stdout, stderr, error }, what) {
   return { status, stdout, stderr };
 }
 
+// What is to be undone after the test. What came last is undone first: a server ends before its folder is removed, or it would
+// put files back into it.
+const undoing = new WeakMap();
+export function undo(t, how) {
+  if (!undoing.has(t)) {
+    undoing.set(t, []);
+    t.after(async () => {
+      const faults = [];
+      for (const step of undoing.get(t).reverse()) try { await step(); } catch (e) { faults.push(e); }
+      if (faults.length > 0) throw faults[0];
+    });
+  }
+  undoing.get(t).push(how);
+}
+
 // A folder that is gone after the test.
 export function folder(t) {
   const dir = mkdtempSync(join(tmpdir(), 'harness-test-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));      // something may still be putting files back
+  undo(t, () => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));      // a background call may still write
   return dir;
 }
 

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { add, folder, run, shell } from './harness.mjs';
+import { add, folder, run, shell, undo } from './harness.mjs';
 
 const help = command => run([...command, '--help']).stdout;
 const examplesOf = text => (text.match(/\nExample: (.*)/)?.[1] ?? text.split('\nExample:\n')[1]).trimEnd().split('\n').map(line => line.trim());
@@ -25,7 +25,7 @@ test('each example of each command works', t => {
   assert.equal(run(['-C', dir, 'init']).status, 0);
   add(dir, files);
   const env = { HOME: dir, XDG_STATE_HOME: `${dir}-state`, HARNESS_OFFLINE: '1' };
-  t.after(() => shell(`rm -rf ${dir}-state`));
+  undo(t, () => shell(`rm -rf ${dir}-state`));
   let tried = 0;
   for (const command of [[], ...commands])
     for (const example of examplesOf(help(command))) {

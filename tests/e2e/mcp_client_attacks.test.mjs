@@ -6,7 +6,7 @@ import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { caller } from './calls.mjs';
-import { bin, environment, folder, start } from './harness.mjs';
+import { bin, environment, folder, start, undo } from './harness.mjs';
 import { slow } from './mcp_serve.mjs';
 
 const options = { concurrency: 4 };
@@ -121,7 +121,7 @@ async function serve(t, schema, answer) {
     });
   });
   await new Promise(done => http.listen(0, '127.0.0.1', done));
-  t.after(() => { http.closeAllConnections(); http.close(); });
+  undo(t, () => { http.closeAllConnections(); http.close(); });
   return `http://127.0.0.1:${http.address().port}/mcp`;
 }
 

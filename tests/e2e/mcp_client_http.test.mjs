@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
-import { folder, start } from './harness.mjs';
+import { folder, start, undo } from './harness.mjs';
 
 const OBJECT = { type: 'object', properties: {} };
 
@@ -19,7 +19,7 @@ async function serve(t, answer) {
     });
   });
   await new Promise(done => http.listen(0, '127.0.0.1', done));
-  t.after(() => { http.closeAllConnections(); http.close(); });
+  undo(t, () => { http.closeAllConnections(); http.close(); });
   const state = folder(t);
   const url = `http://127.0.0.1:${http.address().port}/mcp`;
   return { url, seen, methods: () => seen.map(m => m.method ?? m.verb),

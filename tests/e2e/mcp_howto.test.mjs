@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { tool } from './calls.mjs';
-import { bin, environment, folder, project, root } from './harness.mjs';
+import { bin, environment, folder, project, root, undo } from './harness.mjs';
 import { http } from './mcp_serve.mjs';
 
 const page = readFileSync(join(root, 'docs/howto/mcp.md'), 'utf8');
@@ -34,7 +34,7 @@ const files = { 'harness.md': '---\nmcp_servers: {}\n---\n', '.harness/tools/hel
 async function hello(t, transport) {
   const client = new Client({ name: 'copied', version: '1' });
   await client.connect(transport);
-  t.after(() => client.close());
+  undo(t, () => client.close());
   assert.deepEqual((await client.listTools()).tools.map(({ name }) => name), ['hello']);
   assert.equal((await client.callTool({ name: 'hello' })).content[0].text, 'Hello');
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { bin, folder, project } from './harness.mjs';
+import { bin, folder, project, undo } from './harness.mjs';
 
 export const token = 'a-token-of-the-tests';
 export const modern = '2026-07-28';
@@ -25,7 +25,7 @@ export async function serve(t, { flags = [], env = {}, files = {}, fails = false
   });
   const s = { dir, child, log: '', exit: once(child, 'exit'), session: undefined };
   child.stderr.setEncoding('utf8').on('data', d => { s.log += d; });
-  t.after(async () => {
+  undo(t, async () => {
     if (!child.killed) child.kill('SIGTERM');
     const [status, signal] = await s.exit;
     if (status !== 0 && !fails) throw new Error(`the server ended with ${status ?? signal}: ${s.log}`);

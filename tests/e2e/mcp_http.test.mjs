@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
-import { add, run } from './harness.mjs';
+import { add, run, undo } from './harness.mjs';
 import { ask, call, events, messages, meta, modern, open, raw, serve, stateless, until } from './mcp_http.mjs';
 
 test('a session: made, used, ended', async t => {
@@ -216,7 +216,7 @@ test('what is too large, too many, half or nonsense', async t => {
 test('1,000 clients at a time, each with an open stream', async t => {
   const s = await serve(t);
   const agent = new http.Agent({ maxSockets: 2000, keepAlive: true });
-  t.after(() => agent.destroy());
+  undo(t, () => agent.destroy());
   const clients = await Promise.all(Array.from({ length: 500 }, () => open(s, '2025-11-25', { agent })));
   const streams = await Promise.all(clients.map(c => ask(s, { method: 'GET', headers: { ...c.headers, Accept: 'text/event-stream' }, agent })));
   assert.ok(streams.every(r => r.status === 200));

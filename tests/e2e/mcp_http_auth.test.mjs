@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import http from 'node:http';
+import { undo } from './harness.mjs';
 import { ask, call, open, serve, stateless, token } from './mcp_http.mjs';
 
 const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
@@ -105,7 +106,7 @@ async function issuer(t) {
     res.end(JSON.stringify(answers[req.url] ?? {}));
   });
   await new Promise(r => server.listen(0, '127.0.0.1', r));
-  t.after(() => server.close());
+  undo(t, () => server.close());
   a.url = `http://127.0.0.1:${server.address().port}/tenant`;
   return a;
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { folder, project, root, start } from './harness.mjs';
+import { folder, project, root, start, undo } from './harness.mjs';
 import { Peer } from './mcp_peer.mjs';
 
 const BROWSER = `${process.execPath} ${join(root, 'tests/mcp-conformance/browser.mjs')}`;
@@ -55,7 +55,7 @@ async function world(t, { onToken, onRevoke, more = () => ({}) } = {}) {
     return send(200, results[method] ? { jsonrpc: '2.0', id, result: results[method] } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } });
   });
   await new Promise(done => server.listen(0, '127.0.0.1', done));
-  t.after(() => { server.closeAllConnections(); server.close(); });
+  undo(t, () => { server.closeAllConnections(); server.close(); });
   return { server, seen, url: `http://127.0.0.1:${server.address().port}/mcp`, base: `http://127.0.0.1:${server.address().port}` };
 }
 

@@ -1,7 +1,7 @@
 // A raw client of `harness mcp serve`: writes lines, reads lines, answers what the server asks.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { bin } from './harness.mjs';
+import { bin, undo } from './harness.mjs';
 
 const meta = 'io.modelcontextprotocol/';
 const kept = Object.fromEntries(['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'].filter(k => k in process.env).map(k => [k, process.env[k]]));
@@ -19,9 +19,10 @@ export class Peer {
     });
     this.ended = new Promise(resolve => this.child.on('close', (code, signal) => resolve({ code, signal })));
     this.ended.then(() => { for (const done of this.waiting.values()) done({ error: { code: 0, message: 'the server has ended: ' + this.errors } }); });
-    t.after(() => {
+    undo(t, async () => {
       this.child.kill('SIGKILL');
       for (const stream of this.child.stdio) stream.destroy();
+      await this.ended;
       rmSync(dir + '.state', { recursive: true, force: true });
     });
   }

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sd
 import * as types1 from '@modelcontextprotocol/sdk/types.js';
 import { Client as Client2, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
+import { undo } from './harness.mjs';
 import { recorded } from './mcp_schema.mjs';
 import { http, stdio } from './mcp_serve.mjs';
 
@@ -65,7 +66,7 @@ export async function connect(t, dir, way, { answers = {}, flags, env, name = 't
     await client.close();
   };
   if (way.http) server.closers.push(close);
-  else t.after(close);
+  else undo(t, close);
   return {
     client, notices, seen, server, transport,
     call: (tool, args = {}, options = {}) => way.sdk === 1

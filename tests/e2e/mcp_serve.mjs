@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, environment, folder, root } from './harness.mjs';
+import { bin, environment, folder, root, undo } from './harness.mjs';
 
 export const slow = ['asan', 'tsan', 'hostile'].includes(process.env.HARNESS_BUILD);   // builds that take many times as long
 
@@ -34,7 +34,7 @@ export async function http(t, dir, { flags = ['--no-auth'], env = {} } = {}) {
     ended.then(how => reject(new Error(`mcp serve ended with ${how}: ${text}`)));
   });
   const closers = [];
-  t.after(async () => {
+  undo(t, async () => {
     for (const close of closers) await close();
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), slow ? 60000 : 15000);

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
-import { bin, environment, folder, project, root, run } from './harness.mjs';
+import { bin, environment, folder, project, root, run, undo } from './harness.mjs';
 import { Peer } from './mcp_peer.mjs';
 
 const files = {
@@ -118,7 +118,7 @@ test('a signal ends it, whatever it does', async t => {
   for (const busy of ['nothing', 'a call', 'a reader that stands still']) {
     const dir = project(t, files);
     const child = spawn(bin, ['-C', dir, 'mcp', 'serve'], { env: { PATH: process.env.PATH, HARNESS_STATE: folder(t) + '/s.db', ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '' }, stdio: ['pipe', 'pipe', 'inherit'] });
-    t.after(() => child.kill('SIGKILL'));
+    undo(t, () => child.kill('SIGKILL'));
     const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve(signal ?? code)));
     child.stdin.on('error', () => {});                                        // what it has not read when it ends
     const say = (id, method, params) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);

@@ -6,7 +6,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { add, bin, folder, root, run, shell } from './harness.mjs';
+import { add, bin, folder, root, run, shell, undo } from './harness.mjs';
 
 const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
 
@@ -114,7 +114,7 @@ run(['-C', made, 'init']);
 
 function listen(t) {
   const server = createServer();
-  t.after(() => server.close());
+  undo(t, () => server.close());
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server.address().port)));
 }
 

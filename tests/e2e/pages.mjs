@@ -11,7 +11,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { bin, build, root } from './harness.mjs';
+import { bin, build, root, undo } from './harness.mjs';
 
 // README.md and every page below docs/, as paths from the root of the repository.
 export function pages() {
@@ -80,7 +80,7 @@ export function fits(expected, output) {
 // A folder for one page with a home and a state of its own; `harness` and the library are found as if they were installed.
 export function desk(t) {
   const at = mkdtempSync(join(tmpdir(), 'harness-docs-'));
-  t.after(() => rmSync(at, { recursive: true, force: true }));
+  undo(t, () => rmSync(at, { recursive: true, force: true }));
   for (const name of ['bin', 'home', 'work']) mkdirSync(join(at, name));
   symlinkSync(bin, join(at, 'bin/harness'));
   writeFileSync(join(at, 'pwd'), join(at, 'work'));

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, 
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test from 'node:test';
-import { bin, folder, project, root, run } from './harness.mjs';
+import { bin, folder, project, root, run, undo } from './harness.mjs';
 
 const model = `
 MD = "# Title\\n\\nSome **bold** and \`code\`.\\n\\n- item\\n\\n\`\`\`\\nx = 1\\n\`\`\`\\n"
@@ -164,7 +164,7 @@ function server(t, pieces, pause) {
       response.end('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
     });
   });
-  t.after(() => s.close());
+  undo(t, () => s.close());
   return new Promise(resolve => s.listen(0, '127.0.0.1', () => resolve({ url: `http://127.0.0.1:${s.address().port}/v1`, seen })));
 }
 
