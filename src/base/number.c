@@ -163,6 +163,11 @@ size_t number_write_i64(int64_t i, char out[NUMBER_TEXT_SIZE]) {
     return n;
 }
 
+void number_add_i64(Buf *to, int64_t i) {
+    char text[NUMBER_TEXT_SIZE];
+    buf_add(to, (Str){ text, number_write_i64(i, text) });
+}
+
 /* ---- reading ---- */
 
 /* The text as mantissa × 10^exponent; `exact` if no digit that matters was left out. */

@@ -16,3 +16,4 @@ size_t number_write_double(double d, char out[NUMBER_TEXT_SIZE]);
 double number_read_double(Str s);
 
 size_t number_write_i64(int64_t i, char out[NUMBER_TEXT_SIZE]);
+void number_add_i64(Buf *to, int64_t i);

@@ -7,22 +7,16 @@
 
 enum { REPR_HEAP = 1 << 20, REPR_STEPS = 100000 };      /* for a value that JSON cannot say */
 
-static void add_i64(Buf *b, int64_t v) {
-    char text[NUMBER_TEXT_SIZE];
-    buf_add(b, (Str){ text, number_write_i64(v, text) });
-}
-
 void event_data_int(Buf *b, const char *key, int64_t v) {
     event_data_key(b, str_from(key));
-    add_i64(b, v);
+    number_add_i64(b, v);
 }
 
 void event_data_ms(Buf *b, const char *key, int64_t ns) {
     int64_t us = ns > 0 ? ns / 1000 : 0;                 /* a clock that was set back is no reason for a minus sign */
     int part = (int)(us % 1000);
     event_data_key(b, str_from(key));
-    if (us < 1000) buf_add_char(b, '0');
-    else add_i64(b, us / 1000);
+    number_add_i64(b, us / 1000);
     buf_add(b, (Str){ (char[]){ '.', (char)('0' + part / 100), (char)('0' + part / 10 % 10), (char)('0' + part % 10) }, 4 });
 }
 

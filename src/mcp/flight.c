@@ -154,7 +154,6 @@ void flight_finish(Flight *f, bool ok, const Error *err) {
     McpServer *s = f->q.server;
     PeerRun *run = f->run;
     size_t bytes = f->bytes;
-    f->run = NULL;                                           /* it is left below, with the same lock */
     leave(f);
     if (!f->q.answered && !atomic_load(&f->quiet) && f->q.link) {
         serve_write_answer(&f->q, ok, err, &f->out);

@@ -5,7 +5,6 @@
 #include "agent/session.h"
 #include "mcp/crew.h"
 #include "mcp/serve.h"
-
 #include "value/json.h"
 
 /* A loaded project. Counted by the server, which has the newest, and by the runs of the peers. */

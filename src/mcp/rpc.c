@@ -90,16 +90,11 @@ static void add_value(Buf *out, Value v) {
     if (!json_write(out, v, &(JsonWrite){ 0 }, NULL)) buf_add(out, STR("null"));
 }
 
-static void add_small(Buf *out, int64_t n) {
-    char text[NUMBER_TEXT_SIZE];
-    buf_add(out, (Str){ text, number_write_i64(n, text) });
-}
-
 static void start(Buf *out, Value id) {
     buf_add(out, STR("{\"jsonrpc\":\"2.0\""));
     if (value_is_gone(id)) return;
     buf_add(out, STR(",\"id\":"));
-    if (value_is_small(id)) add_small(out, value_small(id));
+    if (value_is_small(id)) number_add_i64(out, value_small(id));
     else add_value(out, id);
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { GATHER_MAX = 4 << 10, PIECE = 4096, LAST_WORDS_MS = 1000 };
+enum { GATHER_MAX = 4 << 10, KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };    /* few enough that the client works meanwhile */
 
 /* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
  * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */
@@ -64,7 +64,7 @@ static void write_all(ServeOutput *o) {
         else if (o->gone || (errno != EAGAIN && errno != EINTR)) o->gone = true;
         else if (errno == EAGAIN && !wait_until_ready(o)) o->gone = true;
     }
-    if (o->waiting.cap > 256 * GATHER_MAX) buf_clear(&o->waiting);
+    if (o->waiting.cap > KEEP_MAX) buf_clear(&o->waiting);
     else buf_reset(&o->waiting);
 }
 

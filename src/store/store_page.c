@@ -38,7 +38,7 @@ static void put_name(Page *p, Str s) {
 /* The events of one call begin alike: its id, its tool, its arguments. */
 static size_t same_start(Str a, Str b) {
     size_t n = a.n < b.n ? a.n : b.n, i = 0;
-    for (; i + 16 <= n && memcmp(a.at + i, b.at + i, 16) == 0;) i += 16;
+    while (i + 16 <= n && memcmp(a.at + i, b.at + i, 16) == 0) i += 16;
     while (i < n && a.at[i] == b.at[i]) i++;
     return i;
 }

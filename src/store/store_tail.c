@@ -69,7 +69,7 @@ static bool read_record(const Half *h, uint64_t at, Event *e, uint32_t *size) {
     return *size = r.size, true;
 }
 
-/* Some at a time, always the same ones: a page that was written before is the same page again. */
+/* SOME at a time, so that little memory is needed; always the same ones, so that a page that was written before is the same page again. */
 static bool put_pages(Store *s, const Half *h, Error *err) {
     Event *some = mem_alloc(SOME * sizeof *some);
     uint64_t at = 0;

@@ -131,7 +131,7 @@ Str pipe_args_json(Pipe *p) {
 }
 
 void pipe_args_exact(Pipe *p, Buf *out) {
-    MEM_UNSET Error err;
+    Error err;
     buf_reset(out);
     if (!json_write(out, p->f.args, &(JsonWrite){ .sort_keys = true }, &err)) buf_add(out, p->f.raw);
 }

@@ -226,7 +226,7 @@ static bool check_protected(Pipe *p) {
 static void reset_attempt(Pipe *p) {
     Result *r = p->out;
     p->f.value = VALUE_NONE;
-    p->f.content = p->text_of = VALUE_GONE;
+    p->f.content = VALUE_GONE;
     p->f.is_error = p->f.retryable = p->f.timed_out = false;
     p->f.exit_code = -1;
     r->is_error = r->timed_out = false;

@@ -19,7 +19,10 @@ static Pipe *unused(Runtime *rt) {
 }
 
 /* Every call has two: call_PREFIX_N and PREFIX-N. */
-static Str number_id(char *out, size_t n, char mark, uint64_t number) {
+static Str number_id(char out[PIPE_ID_SIZE], Str word, Str prefix, char mark, uint64_t number) {
+    memcpy(out, word.at, word.n);
+    memcpy(out + word.n, prefix.at, prefix.n);
+    size_t n = word.n + prefix.n;
     out[n++] = mark;
     n += number_write_i64((int64_t)number, out + n);
     out[n] = 0;
@@ -29,18 +32,9 @@ static Str number_id(char *out, size_t n, char mark, uint64_t number) {
 static void set_ids(Pipe *p, Run *r, const Call *call) {
     uint64_t number = (uint64_t)atomic_fetch_add(&r->calls_made, 1) + 1;
     if (call->id.n) p->f.call_id = arena_str(&p->arena, call->id);
-    else {
-        memcpy(p->id, "call_", 5);
-        memcpy(p->id + 5, r->prefix, 8);
-        p->f.call_id = number_id(p->id, 13, '_', number);
-    }
-    if (call->key.n) {
-        snprintf(p->key, sizeof p->key, STR_FMT, STR_ARG(call->key));
-        p->f.idempotency_key = str_from(p->key);
-    } else {
-        memcpy(p->key, r->prefix, sizeof r->prefix - 1);
-        p->f.idempotency_key = number_id(p->key, sizeof r->prefix - 1, '-', number);
-    }
+    else p->f.call_id = number_id(p->id, STR("call_"), (Str){ r->prefix, 8 }, '_', number);
+    if (call->key.n) p->f.idempotency_key = arena_str(&p->arena, call->key);
+    else p->f.idempotency_key = number_id(p->key, STR(""), (Str){ r->prefix, sizeof r->prefix - 1 }, '-', number);
 }
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {

@@ -128,13 +128,13 @@ static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) 
 }
 
 size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
-    MEM_UNSET Str scopes[SCOPES_MAX];
+    Str scopes[SCOPES_MAX];
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
         PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
         bool active = true;
-        MEM_UNSET Error err;
+        Error err;
         if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
             (*out)[kept++] = e;
     }

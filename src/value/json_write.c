@@ -48,7 +48,7 @@ static void sync_out(Writer *w) { if (w->out->at) buf_commit(w->out, (size_t)(w-
 
 static void start_out(Writer *w) {
     w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL;
-    if (ROOM_MIN > 0 && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* but for the NUL */
+    if (ROOM_MIN > 0 && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* all there is, but for the NUL; a hostile build asks each time */
 }
 
 static bool over_limit(Writer *w) { return w->out->n - w->begin > w->max; }
@@ -120,9 +120,7 @@ static bool put_plain_escaped(Writer *w, Str s, bool *high) {
         w->at += n;
         p += n;
         if (n == most) continue;
-        char how = escape_plain[(unsigned char)*p];
-        if (how != 'u') put(w, (char[]){ '\\', how }, 2), p++;
-        else p = put_escape(w, p, end, false);
+        p = put_escape(w, p, end, false);
         if (!room(w, (size_t)(end - p) + BLOCK + 8)) return false;
     }
     return true;
@@ -151,11 +149,13 @@ static bool put_escaped(Writer *w, Str s, bool html) {
 static bool put_any(Writer *w, Str s, bool html) {
     if (!room(w, 8)) return false;
     put_char(w, '"');
-    size_t start = (size_t)(w->at - w->out->at);
-    bool high = html;
-    if (!html && !put_plain_escaped(w, s, &high)) return false;
-    if (!high || (!html && utf8_valid(s))) s.n = 0;
-    else w->at = w->out->at + start;
+    if (!html) {
+        size_t start = (size_t)(w->at - w->out->at);
+        bool high = false;
+        if (!put_plain_escaped(w, s, &high)) return false;
+        if (!high || utf8_valid(s)) s.n = 0;
+        else w->at = w->out->at + start;
+    }
     while (s.n) {
         size_t good = utf8_valid_prefix(s);
         if (!put_escaped(w, (Str){ s.at, good }, html) || !room(w, 8)) return false;
