@@ -55,8 +55,11 @@ static void unlink_child(Cancel *c) {
 }
 
 Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
-    Cancel *c = mem_zero(1, sizeof *c);
+    Cancel *c = mem_alloc(sizeof *c);                  /* quicker than zeroed memory: every call has one */
+    atomic_init(&c->fired, false);
     atomic_init(&c->fd, FD_NONE);
+    c->linked = false;
+    c->parent = c->child = c->next = c->prev = NULL;
     c->deadline = timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX;
     c->timeout = timeout_ns;
     c->root = c;

@@ -46,17 +46,18 @@ static inline void error_none(Error *err) {
 const char *error_kind_name(ErrorKind kind);
 
 /* All of these return false, so that a failure is one statement:
- *     return error_set(err, ERR_IO, "open %s: %m", path);          */
-bool error_set(Error *err, ErrorKind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-bool error_set_v(Error *err, ErrorKind kind, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+ *     return error_set(err, ERR_IO, "open %s: %m", path);
+ * They are cold: what leads to one is laid out away from the way that every call takes. */
+bool error_set(Error *err, ErrorKind kind, const char *fmt, ...) __attribute__((cold, format(printf, 3, 4)));
+bool error_set_v(Error *err, ErrorKind kind, const char *fmt, va_list ap) __attribute__((cold, format(printf, 3, 0)));
 bool error_set_at(Error *err, ErrorKind kind, uint32_t line, uint32_t column, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
-bool error_wrap(Error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool error_hint(Error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+    __attribute__((cold, format(printf, 5, 6)));
+bool error_wrap(Error *err, const char *fmt, ...) __attribute__((cold, format(printf, 2, 3)));
+bool error_hint(Error *err, const char *fmt, ...) __attribute__((cold, format(printf, 2, 3)));
 
 /* Says where: a file that is not NULL and a line that is not 0 replace what was there, so a
  * loader can add the file to what the parser knew. */
-bool error_place(Error *err, const char *file, uint32_t line, uint32_t column);
+bool error_place(Error *err, const char *file, uint32_t line, uint32_t column) __attribute__((cold));
 
 /* "FILE:LINE:COL: MSG (HINT)", leaving out what is unknown. */
 void error_format(const Error *err, char *out, size_t size);

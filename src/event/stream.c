@@ -16,7 +16,7 @@ static const Str names[] = {
  * kept from event to event, so that redaction does not allocate either. */
 struct EventStream {
     pthread_mutex_t lock;
-    char *run;
+    Buf run;
     uint64_t last;
     VEC(EventSink) sinks;
     atomic_bool listened;
@@ -28,7 +28,7 @@ struct EventStream {
 EventStream *event_stream_new(Str run) {
     EventStream *s = mem_zero(1, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
-    s->run = str_dup(run);
+    buf_add(&s->run, run);
     return s;
 }
 
@@ -40,7 +40,7 @@ void event_stream_free(EventStream *s) {
     buf_clear(&s->data);
     buf_clear(&s->type);
     pthread_mutex_destroy(&s->lock);
-    free(s->run);
+    buf_clear(&s->run);
     free(s);
 }
 
@@ -100,7 +100,7 @@ static bool emit(EventStream *s, EventPlace place, Str type, bool custom, Str da
     bool ok = true;
     e.seq = ++s->last;
     if (s->sinks.n) {
-        e.run = str_from(s->run);
+        e.run = buf_str(&s->run);
         e.time_ns = clock_wall_ns();
         if (s->redact) hide_secrets(s, &e, custom);
         ok = write_all(s, &e, err);

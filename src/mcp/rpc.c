@@ -8,16 +8,25 @@
 
 bool rpc_is_id(Value v) { return value_is_string(v) || value_is_int(v); }
 
-static Value member(const Dict *d, Str name) {
-    Value *at = dict_find_str(d, name);
-    return at ? *at : VALUE_GONE;
+/* Of one message, found in one go; GONE: not there. */
+typedef struct Members { Value jsonrpc, id, method, params, result, error; } Members;
+
+static Members members_of(const Dict *d) {
+    Members m = { VALUE_GONE, VALUE_GONE, VALUE_GONE, VALUE_GONE, VALUE_GONE, VALUE_GONE };
+    for (uint32_t i = 0; i < d->used; i++) {
+        if (!value_is_string(d->entry[i].key)) continue;
+        const Str key = value_str(d->entry[i].key);
+        Value *to = str_eq(key, STR("jsonrpc")) ? &m.jsonrpc : str_eq(key, STR("id")) ? &m.id : str_eq(key, STR("method")) ? &m.method :
+                    str_eq(key, STR("params")) ? &m.params : str_eq(key, STR("result")) ? &m.result : str_eq(key, STR("error")) ? &m.error : NULL;
+        if (to) *to = d->entry[i].value;
+    }
+    return m;
 }
 
 static bool is_text(Value v, Str text) { return value_is_string(v) && str_eq(value_str(v), text); }
 
 /* params of null are none: some writers cannot leave a member out. */
-static bool read_call(const Dict *d, RpcMessage *out, Value method, Error *err) {
-    Value params = member(d, STR("params"));
+static bool read_call(Value method, Value params, RpcMessage *out, Error *err) {
     if (!value_is_string(method)) return error_set(err, ERR_PROTOCOL, "method must be a string");
     if (value_is_none(params)) params = VALUE_GONE;
     if (!value_is_gone(params) && !value_is_dict(params)) return error_set(err, ERR_PROTOCOL, "params must be an object");
@@ -27,19 +36,19 @@ static bool read_call(const Dict *d, RpcMessage *out, Value method, Error *err) 
     return true;
 }
 
-static bool read_error(const Dict *d, RpcMessage *out, Value error, Error *err) {
+static bool read_error(Value error, Value result, RpcMessage *out, Error *err) {
     if (!value_is_dict(error)) return error_set(err, ERR_PROTOCOL, "error must be an object");
-    Value code = member(value_dict(error), STR("code")), message = member(value_dict(error), STR("message"));
-    if (!value_is_gone(member(d, STR("result")))) return error_set(err, ERR_PROTOCOL, "a response has a result or an error, not both");
+    Value code = value_member(error, "code"), message = value_member(error, "message");
+    if (!value_is_gone(result)) return error_set(err, ERR_PROTOCOL, "a response has a result or an error, not both");
     if (!value_is_int(code) || !int_to_i64(code, &out->code)) return error_set(err, ERR_PROTOCOL, "error.code must be an integer");
     if (!value_is_string(message)) return error_set(err, ERR_PROTOCOL, "error.message must be a string");
     out->kind = RPC_ERROR;
     out->message = value_str(message);
-    out->data = member(value_dict(error), STR("data"));
+    out->data = value_member(error, "data");
     return true;
 }
 
-static bool read_result(RpcMessage *out, Value result, Error *err) {
+static bool read_result(Value result, RpcMessage *out, Error *err) {
     if (value_is_gone(result)) return error_set(err, ERR_PROTOCOL, "neither method nor result nor error");
     if (!value_is_dict(result)) return error_set(err, ERR_PROTOCOL, "result must be an object");
     if (value_is_gone(out->id)) return error_set(err, ERR_PROTOCOL, "a response needs an id");
@@ -48,8 +57,7 @@ static bool read_result(RpcMessage *out, Value result, Error *err) {
     return true;
 }
 
-static bool read_id(const Dict *d, bool error, RpcMessage *out, Error *err) {
-    Value id = member(d, STR("id"));
+static bool read_id(Value id, bool error, RpcMessage *out, Error *err) {
     if (value_is_gone(id) || (error && value_is_none(id))) return true;
     if (!rpc_is_id(id)) return error_set(err, ERR_PROTOCOL, "id must be a string or an integer");
     out->id = id;
@@ -60,13 +68,12 @@ bool rpc_message(Value v, RpcMessage *out, int *code, Error *err) {
     *out = (RpcMessage){ 0 };
     *code = RPC_INVALID_REQUEST;
     if (!value_is_dict(v)) return error_set(err, ERR_PROTOCOL, "a message must be an object");
-    const Dict *d = value_dict(v);
-    Value method = member(d, STR("method")), error = member(d, STR("error"));
-    bool call = !value_is_gone(method);
-    if (!read_id(d, !call && !value_is_gone(error), out, err)) return false;
-    if (!is_text(member(d, STR("jsonrpc")), STR("2.0"))) return error_set(err, ERR_PROTOCOL, "jsonrpc must be \"2.0\"");
-    if (call) return read_call(d, out, method, err);
-    return value_is_gone(error) ? read_result(out, member(d, STR("result")), err) : read_error(d, out, error, err);
+    const Members m = members_of(value_dict(v));
+    bool call = !value_is_gone(m.method), failed = !value_is_gone(m.error);
+    if (!read_id(m.id, !call && failed, out, err)) return false;
+    if (!is_text(m.jsonrpc, STR("2.0"))) return error_set(err, ERR_PROTOCOL, "jsonrpc must be \"2.0\"");
+    if (call) return read_call(m.method, m.params, out, err);
+    return failed ? read_error(m.error, m.result, out, err) : read_result(m.result, out, err);
 }
 
 JsonKeys *rpc_keys(void) {

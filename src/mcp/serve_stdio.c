@@ -81,7 +81,7 @@ static ReadWhat next_line(Stdio *io, bool second, Str *line) {
     Str bytes = STR("");
     ReadWhat what;
     for (;;) {
-        Error err = { 0 };
+        MEM_UNSET Error err;                                 /* only for a line that is bad */
         Feed fed = rpc_lines(&io->lines, bytes, line, &err);
         bytes = STR("");
         if (fed == FEED_READY) return READ_LINE;

@@ -168,7 +168,7 @@ bool serve_tools_call(McpRequest *q, Error *err) {
     Value args = VALUE_GONE;
     bool ok = read_arguments(q, &args, err);
     const Person person = serve_person(q);
-    Call call = { .name = name, .arguments = buf_str(&q->arguments), .args = args, .person = &person, .wait = true };
+    Call call = { .name = name, .entry = e, .arguments = buf_str(&q->arguments), .args = args, .person = &person, .wait = true };
     McpTask *task = NULL;
     ok = ok && (!e || serve_tasks_begin(q, e, &call, &task, err));
     bool called = ok && tool_call(q->run, &call, q->cancel, &r, err);

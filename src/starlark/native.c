@@ -160,8 +160,12 @@ const NativeDef *native_method_table(ObjectType type, size_t *n) {
     }
 }
 
-static int compare_name(const void *name, const void *def) {
-    return str_cmp(*(const Str *)name, str_from(((const NativeDef *)def)->name));
+/* The first letter tells most apart. */
+static int compare_name(const void *key, const void *def) {
+    const Str *name = key;
+    const char *other = ((const NativeDef *)def)->name;
+    int first = name->n ? (unsigned char)name->at[0] - (unsigned char)other[0] : -1;
+    return first ? first : str_cmp(*name, str_from(other));
 }
 
 const NativeDef *native_method(ObjectType type, Str name) {

@@ -266,7 +266,7 @@ bool vm_call_other(Vm *vm, Value callee, const Value *at, uint32_t n, const Nati
 
 bool vm_call_named(Vm *vm, Value fn, const Value *args, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *out,
                    Error *err) {
-    Error ignored;
+    MEM_UNSET Error ignored;
     if (!err) err = &ignored;
     if (vm->frames.n == 0) vm->trace.n = 0;              /* a new call from outside? */
     if (!value_is_function(fn)) return vm_call_other(vm, fn, args, n, named, n_named, out, err);

@@ -27,7 +27,7 @@ enum { HALF = 4 << 10, SOME = 3 };
 #else
 enum { HALF = 2 << 20, SOME = 2000 };    /* as much as comes while the disk takes its time; what is not used takes no memory */
 #endif
-enum { TICK_NS = 10000000, AGAIN_NS = 200000000, TEXTS = 5 };
+enum { TICK_NS = 10000000, AGAIN_NS = 200000000, TEXTS = 5, LINE = 64, AHEAD = 512 };
 static const Str lease = { "tail", 4 };
 
 typedef struct Half { _Atomic uint64_t used; char at[HALF - sizeof(uint64_t)]; } Half;
@@ -110,6 +110,11 @@ bool store_tail_flush(Store *s, Error *err) {
 
 /* ---- into the file ---- */
 
+/* The other processor has just read what stood there, or has it still: asked for now, it is here when the next event comes. */
+static void fetch_ahead(const Half *h, uint64_t used) {
+    for (uint64_t at = used; at < used + AHEAD && at < sizeof h->at; at += LINE) __builtin_prefetch(h->at + at, 1);
+}
+
 static bool put(StoreTail *t, const Event *e, uint32_t size) {
     Half *h = &t->half[t->active];
     uint64_t used = atomic_load_explicit(&h->used, memory_order_relaxed);
@@ -123,6 +128,7 @@ static bool put(StoreTail *t, const Event *e, uint32_t size) {
     }
     memcpy(h->at + used, &r, sizeof r);
     atomic_store_explicit(&h->used, used + size, memory_order_release);
+    fetch_ahead(h, used + size);
     if (t->idle || (t->ticking && used > sizeof h->at / 4)) t->idle = t->ticking = false, pthread_cond_signal(&t->changed);
     return true;
 }

@@ -17,6 +17,7 @@
 typedef struct Call {
     Str id;                              /* of the model's call; empty: one is made */
     Str name;                            /* canonical or alias */
+    const ToolEntry *entry;              /* what registry_find has just said of it; NULL: it is asked here */
     Str scope;                           /* where to look for it besides; empty: nowhere. What it calls does not look there */
     Str arguments;                       /* JSON text as it came; empty: {} */
     Value args;                          /* the same, read already, an object: copied. GONE: it is read here */

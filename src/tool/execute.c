@@ -268,9 +268,10 @@ static bool attempt(Pipe *p) {
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;
-        p->execute_ns = clock_mono_ns();
+        bool asked = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 });       /* how long it took; nobody else asks */
+        p->execute_ns = asked ? clock_mono_ns() : p->start_ns;
         if (run_executor(p, &err)) take_value(p);
-        p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
+        p->executed_ns = asked ? clock_mono_ns() : 0;
         fine = check_protected(p);
         check_output(p);
     }

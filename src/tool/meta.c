@@ -22,6 +22,7 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     call.task_ended = NULL;
     call.id = call.key = call.scope = (Str){ 0 };
     call.name = name;
+    call.entry = NULL;
     call.parent = p->f.call_id;
     call.nesting = outer->nesting + 1;
     call.nested = call.wait = true;

@@ -90,7 +90,7 @@ bool pipe_resolve(Pipe *p) {
     MEM_UNSET Str scopes[SCOPES_MAX];
     const Call *call = p->f.call;
     size_t n = scopes_of(p->f.run, call, scopes);
-    const ToolEntry *e = find(p->f.runtime->registry, call->name, scopes, n);
+    const ToolEntry *e = call->entry && !call->entry->held ? call->entry : find(p->f.runtime->registry, call->name, scopes, n);
     if (!e || !offered(p->f.run, call, e)) return refuse_unknown(p, scopes, n);
     bool active = true;
     MEM_UNSET Error err;

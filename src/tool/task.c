@@ -223,6 +223,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.name = arena_str(a, p->f.entry->def.name);
     t->call.arguments = arena_str(a, arguments);
     t->call.args = VALUE_GONE;
+    t->call.entry = NULL;
     t->call.scope = arena_str(a, c->scope);
     t->call.agent = arena_str(a, c->agent);
     t->call.parent = arena_str(a, c->parent);

@@ -156,10 +156,14 @@ static bool grow(Heap *h, Dict *d, Error *err) {
     return rebuild(h, d, cap > DICT_MAX && d->cap < DICT_MAX ? DICT_MAX : cap, err);
 }
 
+/* Most are small, and every call makes some. */
 static Dict *fresh(Heap *h, ObjectType type, size_t room, Error *err) {
-    Dict *d = heap_alloc(h, type, sizeof *d, err);
-    if (!d || (room && !rebuild(h, d, room, err))) return NULL;
-    return d;
+    Dict *d = heap_alloc_quick(h, type, sizeof *d, err);
+    if (!d) return NULL;
+    *d = (Dict){ .obj = d->obj };
+    if (room > DICT_LINEAR) return rebuild(h, d, room, err) ? d : NULL;
+    d->cap = (uint32_t)room;
+    return !room || (d->entry = heap_buffer(h, room * sizeof *d->entry, err)) ? d : NULL;
 }
 
 Dict *dict_new(Heap *h, size_t room, Error *err) { return fresh(h, OBJECT_DICT, room, err); }

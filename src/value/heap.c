@@ -8,12 +8,11 @@
 /* In a hostile build every object is a block of its own, so that a sanitizer sees the
  * slightest use of a dead or neighbouring one; the other builds test the chunks. */
 #ifdef HARNESS_HOSTILE
-enum { CHUNK_FIRST = 256, CHUNK_MAX = 1024, LARGE_MIN = 1, BUDGET_MIN = 0 };
+enum { CHUNK_FIRST = 256, CHUNK_MAX = 1024, BUDGET_MIN = 0 };
 #else
-/* Objects of LARGE_MIN and more do not go into chunks: a request that fits few holes gives up all those it passes. */
-enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, LARGE_MIN = 2 << 10, BUDGET_MIN = 2 << 20 };
+enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, BUDGET_MIN = 2 << 20 };
 #endif
-enum { UNIT = 8, SPAN_MIN = 64 };   /* smaller gaps are not worth visiting */
+enum { UNIT = HEAP_UNIT, LARGE_MIN = HEAP_LARGE_MIN, SPAN_MIN = 64 };   /* smaller gaps are not worth visiting */
 #define SIZE_LARGEST ((size_t)UINT32_MAX * UNIT)   /* what Object.units can tell */
 
 /* A chunk's data is tiled with objects; room that is not taken is an OBJECT_FREE, save for the room at `bump`. */
@@ -24,7 +23,7 @@ typedef struct { HeapRoots *fn; void *ctx; } Root;
 typedef struct { const Value *v; size_t n; } Pin;
 
 struct Heap {
-    char *bump, *end;            /* where the next object goes, and where that room ends */
+    HeapRoom room;               /* first: heap_alloc_quick knows no more of a heap */
     Span *spans;                 /* more room, found by the last collection */
     Chunk *chunks;               /* newest first */
     Large *large;
@@ -79,8 +78,8 @@ void heap_reset(Heap *h) {
             free(keep);
             keep = next;
         }
-        h->bump = keep->data;
-        h->end = keep->data + keep->size;
+        h->room.bump = keep->data;
+        h->room.end = keep->data + keep->size;
     }
     h->chunks = keep;
     h->spans = NULL;
@@ -127,9 +126,9 @@ static void mark_free(char *at, size_t size) {
 }
 
 static void span_use(Heap *h, char *at, size_t size) {
-    mark_free(h->bump, (size_t)(h->end - h->bump));
-    h->bump = at;
-    h->end = at + size;
+    mark_free(h->room.bump, (size_t)(h->room.end - h->room.bump));
+    h->room.bump = at;
+    h->room.end = at + size;
     h->given += size;
 }
 
@@ -188,9 +187,9 @@ void *heap_alloc_raw(Heap *h, ObjectType type, size_t size, Error *err) {
         return o;
     }
     size = in_units(size);
-    if (__builtin_expect((size_t)(h->end - h->bump) < size, 0) && !refill(h, size, err)) return NULL;
-    o = (Object *)(void *)h->bump;
-    h->bump += size;
+    if (__builtin_expect((size_t)(h->room.end - h->room.bump) < size, 0) && !refill(h, size, err)) return NULL;
+    o = (Object *)(void *)h->room.bump;
+    h->room.bump += size;
     *o = (Object){ .type = (uint8_t)type, .units = (uint32_t)(size / UNIT) };
     return o;
 }
@@ -239,8 +238,8 @@ void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *e
     size_t had = (size_t)o->units * UNIT, whole = in_units(sizeof *o + size);
     if (whole <= had) return buffer;
     if (o->flags & OBJECT_LARGE) return grow_large(h, o, whole, err);
-    if ((char *)o + had == h->bump && whole < LARGE_MIN && (size_t)(h->end - (char *)o) >= whole) {
-        h->bump = (char *)o + whole;                    /* last one laid: just move the pointer */
+    if ((char *)o + had == h->room.bump && whole < LARGE_MIN && (size_t)(h->room.end - (char *)o) >= whole) {
+        h->room.bump = (char *)o + whole;                    /* last one laid: just move the pointer */
         o->units = (uint32_t)(whole / UNIT);
         return buffer;
     }
@@ -254,7 +253,7 @@ void heap_buffer_drop(Heap *h, void *buffer) {
     Object *o = buffer_object(buffer);
     if (!(o->flags & OBJECT_LARGE)) {
         size_t had = (size_t)o->units * UNIT;
-        if ((char *)o + had == h->bump) h->bump = (char *)o;
+        if ((char *)o + had == h->room.bump) h->room.bump = (char *)o;
         return;
     }
     Large *l = large_of(o);
@@ -326,7 +325,7 @@ bool heap_wants_collection(const Heap *h) {
 #ifdef HARNESS_HOSTILE
     return !h->frozen;
 #else
-    return h->given > h->budget + (size_t)(h->end - h->bump);   /* a span counts as it is used up */
+    return h->given > h->budget + (size_t)(h->room.end - h->room.bump);   /* a span counts as it is used up */
 #endif
 }
 
@@ -392,8 +391,8 @@ static void sweep_large(Heap *h) {
 }
 
 static void sweep(Heap *h) {
-    mark_free(h->bump, (size_t)(h->end - h->bump));
-    h->bump = h->end = NULL;
+    mark_free(h->room.bump, (size_t)(h->room.end - h->room.bump));
+    h->room.bump = h->room.end = NULL;
     sweep_large(h);
     sweep_chunks(h);
 }
@@ -414,8 +413,8 @@ void heap_collect(Heap *h) {
 }
 
 void heap_freeze_all(Heap *h) {
-    mark_free(h->bump, (size_t)(h->end - h->bump));
-    h->bump = h->end = NULL;
+    mark_free(h->room.bump, (size_t)(h->room.end - h->room.bump));
+    h->room.bump = h->room.end = NULL;
     h->spans = NULL;
     h->frozen = true;
     h->limit = h->used;                                 /* nothing more can be taken */

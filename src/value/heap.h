@@ -29,6 +29,16 @@ void *heap_alloc(Heap *h, ObjectType type, size_t size, Error *err);
 void *heap_alloc_raw(Heap *h, ObjectType type, size_t size, Error *err); /* the same, not zeroed: the caller fills it at once */
 void *heap_alloc_classed(Heap *h, ObjectType type, const ObjectClass *cls, size_t size, Error *err);
 
+/* The same as heap_alloc_raw, without a call where there is room: for what every call makes many of. Objects of HEAP_LARGE_MIN and more do not
+ * go into chunks: a request that fits few holes gives up all those it passes. */
+#ifdef HARNESS_HOSTILE
+enum { HEAP_UNIT = 8, HEAP_LARGE_MIN = 1 };
+#else
+enum { HEAP_UNIT = 8, HEAP_LARGE_MIN = 2 << 10 };
+#endif
+typedef struct HeapRoom { char *bump, *end; } HeapRoom;   /* where the next object goes, and where that room ends */
+static inline void *heap_alloc_quick(Heap *h, ObjectType type, size_t size, Error *err);
+
 /* Raw memory owned by one object (a list's items, a dict's tables). Contents of new bytes are undefined. Growing may move it; the old place is
  * dead then. heap_buffer_size tells the usable size, which may exceed what was asked for. */
 void *heap_buffer(Heap *h, size_t size, Error *err);
@@ -59,5 +69,15 @@ void heap_freeze_all(Heap *h);                            /* every object become
 /* A Tracer walks the graph of objects: to mark it in a collection, or to freeze it. */
 void tracer_value(Tracer *t, Value v);
 void tracer_buffer(Tracer *t, void *buffer);              /* NULL is fine */
+
+static inline void *heap_alloc_quick(Heap *h, ObjectType type, size_t size, Error *err) {
+    HeapRoom *r = (HeapRoom *)(void *)h;
+    const size_t whole = (size + (HEAP_UNIT - 1)) & ~(size_t)(HEAP_UNIT - 1);
+    if (__builtin_expect(size >= HEAP_LARGE_MIN || (size_t)(r->end - r->bump) < whole, 0)) return heap_alloc_raw(h, type, size, err);
+    Object *o = (Object *)(void *)r->bump;
+    r->bump += whole;
+    *o = (Object){ .type = (uint8_t)type, .units = (uint32_t)(whole / HEAP_UNIT) };
+    return o;
+}
 
 static inline void heap_safepoint(Heap *h) { if (__builtin_expect(heap_wants_collection(h), 0)) heap_collect(h); }

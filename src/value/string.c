@@ -14,14 +14,13 @@ enum { SHARE_MIN = 4 };
 enum { SHARE_MIN = 256 };        /* shorter results are simply copied */
 #endif
 
-static bool fits(ObjectType type, size_t n, Error *err) {
-    if (n <= STRING_MAX) return true;
-    return error_set(err, ERR_LIMIT, "%s too long (%zu bytes)", type == OBJECT_STRING ? "string" : "bytes", n);
+static String *too_long(ObjectType type, size_t n, Error *err) {
+    return error_set(err, ERR_LIMIT, "%s too long (%zu bytes)", type == OBJECT_STRING ? "string" : "bytes", n), NULL;
 }
 
-static String *room(Heap *h, ObjectType type, size_t n, char **at, Error *err) {
-    if (!fits(type, n, err)) return NULL;
-    String *s = heap_alloc_raw(h, type, offsetof(String, shared) + n + 1, err);
+static inline String *room(Heap *h, ObjectType type, size_t n, char **at, Error *err) {
+    if (__builtin_expect(n > STRING_MAX, 0)) return too_long(type, n, err);
+    String *s = heap_alloc_quick(h, type, offsetof(String, shared) + n + 1, err);
     if (!s) return NULL;
     char *bytes = (char *)s + offsetof(String, shared); /* an inline string's bytes start where `shared` would stand */
     s->hash = 0;
@@ -35,7 +34,7 @@ static String *room(Heap *h, ObjectType type, size_t n, char **at, Error *err) {
 String *string_room(Heap *h, size_t n, char **at, Error *err) { return room(h, OBJECT_STRING, n, at, err); }
 String *bytes_room(Heap *h, size_t n, char **at, Error *err) { return room(h, OBJECT_BYTES, n, at, err); }
 
-static String *copy(Heap *h, ObjectType type, Str s, Error *err) {
+static inline String *copy(Heap *h, ObjectType type, Str s, Error *err) {
     char *at;
     String *fresh = room(h, type, s.n, &at, err);
     if (fresh && s.n) memcpy(at, s.at, s.n);
@@ -70,7 +69,7 @@ static String *view(Heap *h, ObjectType type, StringBuffer *b, const char *at, s
 /* A string whose bytes are a+b in a buffer with room to grow. */
 static String *concat_into_buffer(Heap *h, String *a, String *b, Error *err) {
     size_t n = (size_t)a->n + b->n;
-    if (!fits((ObjectType)a->obj.type, n, err)) return NULL;
+    if (n > STRING_MAX) return too_long((ObjectType)a->obj.type, n, err);
     size_t cap = n + n / 2;
     StringBuffer *shared = heap_buffer(h, sizeof *shared + cap, err);
     if (!shared) return NULL;
