@@ -33,7 +33,7 @@ endforeach()
 # The rules of the house: which room may use which, names, file lengths; and the rules' own test.
 add_test(NAME checks/rooms COMMAND python3 tests/checks/rooms.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/test_rooms COMMAND python3 tests/checks/test_rooms.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-add_test(NAME checks/child COMMAND python3 tests/checks/child.py $<TARGET_OBJECTS:libharness>
+add_test(NAME checks/child COMMAND python3 tests/checks/child.py "${HARNESS_SANITIZE}" $<TARGET_OBJECTS:libharness>
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMAND_EXPAND_LISTS)
 
 # Ours beside the Go peer on random programs (scripts/diff.sh).

@@ -268,10 +268,9 @@ static bool attempt(Pipe *p) {
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;
-        bool asked = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 });       /* how long it took; nobody else asks */
-        p->execute_ns = asked ? clock_mono_ns() : p->start_ns;
+        p->execute_ns = clock_mono_ns();
         if (run_executor(p, &err)) take_value(p);
-        p->executed_ns = asked ? clock_mono_ns() : 0;
+        p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
         fine = check_protected(p);
         check_output(p);
     }

@@ -29,7 +29,7 @@ struct Pipe {
     int attempt;
     unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */
     int64_t start_ns, step_ns;
-    int64_t execute_ns, executed_ns;     /* when the work began and ended, if a hook asks; else when the call began, and 0 */
+    int64_t execute_ns, executed_ns;     /* when the work began and ended; 0: not looked at */
     Buf agreed_args;
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     char id[PIPE_ID_SIZE], key[PIPE_ID_SIZE];

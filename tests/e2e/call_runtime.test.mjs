@@ -32,6 +32,17 @@ test('retry: on_exit', t => {
   assert.equal(p.text('n'), 'x\nx\nx\n');
 });
 
+test('a hook that comes during the call hears how long this attempt took, not the wait before it', t => {
+  const late = 'def handle(event, payload):\\n    return modify(dict(payload, result = payload["elapsed_ms"]))\\n'.replaceAll('"', '\\"');
+  const p = caller(t, {
+    'harness.md': '---\nmeta: { enabled: true }\n---\n',
+    '.harness/tools/i.md': tool(`${counting}if n < 1:\n    return {"error": "busy", "status": 503}\nmeta.register_hook("late", "tool.post", "${late}")\nreturn n`,
+      'idempotency: idempotent\nretry: { max_attempts: 2, initial_backoff_ms: 3000, jitter: false }'),
+  });
+  const took = p.call('i').value;
+  assert.ok(took >= 0 && took < 3000, String(took));
+});
+
 test('a retry meets the guards again', t => {
   const p = caller(t, {
     '.harness/tools/i.md': tool('return {"error": "busy", "status": 503}', 'idempotency: idempotent\nretry: { max_attempts: 5, initial_backoff_ms: 1 }'),
