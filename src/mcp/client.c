@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define META "io.modelcontextprotocol/"
 
@@ -18,7 +19,7 @@ bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **
     c->stop = cancel_new(NULL, 0);
     c->next_id = 1;
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->changed, NULL);
+    thread_cond_init(&c->changed);
     bool ok = (config->server->url.n ? client_http_open(c, err) : client_stdio_open(c, err)) && client_negotiate(c, cancel, err);
     if (ok) *out = c;
     else mcp_client_close(c);

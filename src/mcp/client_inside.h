@@ -59,7 +59,8 @@ struct McpClient {
     bool listening;
 
     pthread_mutex_t lock;                /* guards what follows */
-    pthread_cond_t changed;              /* a question was answered */
+    pthread_cond_t changed;              /* a question was answered; `heard` */
+    bool heard;                          /* client_listen.c: the server has answered the listener, or cannot */
     uint64_t next_id;
     Pending *pending;
     int questions;
@@ -103,7 +104,8 @@ Str client_header_value(Arena *arena, Str text);             /* as it may stand 
 void client_headers_free(McpClient *c);
 
 /* client_listen.c */
-void client_listen_start(McpClient *c);  /* when the version is stateless */
+void client_listen_start(McpClient *c, Cancel *cancel);  /* when the version is stateless; waits a moment until the server listens to it */
+void client_listen_heard(McpClient *c);  /* it does */
 void client_listen_end(McpClient *c);    /* after `stop` has fired */
 
 /* client_stdio.c, client_http.c, negotiate.c */

@@ -1,7 +1,9 @@
 /* A stateless server tells of changes only to whoever asks: one request that stays open for the life of the client. */
+#include "base/clock.h"
+#include "base/thread.h"
 #include "mcp/client_inside.h"
 
-enum { AGAIN_MS = 1000, TRIES_MAX = 8 };
+enum { AGAIN_MS = 1000, TRIES_MAX = 8, HEARD_NS = 2000000000, LOOK_NS = 20000000 };
 
 static bool make_params(Heap *h, Value *out, Error *err) {
     Dict *d = dict_new(h, 2, err), *what = dict_new(h, 1, err);
@@ -21,15 +23,32 @@ static void *listen_on(void *arg) {
         bool sent = false, ok = make_params(h, &params, &err) && client_exchange(c, STR("subscriptions/listen"), params, NULL, c->stop, h, &m, &sent, NULL, &err);
         bool refused = ok && m.kind == RPC_ERROR;
         heap_free(h);
+        client_listen_heard(c);
         if (refused || !cancel_sleep(c->stop, (int64_t)AGAIN_MS * 1000000, &err)) break;
     }
     return NULL;
 }
 
-void client_listen_start(McpClient *c) {
+void client_listen_heard(McpClient *c) {
+    pthread_mutex_lock(&c->lock);
+    c->heard = true;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What changes before the server listens to it would be lost: whoever connects waits a moment. */
+static void wait_until_heard(McpClient *c, Cancel *cancel) {
+    int64_t now, end = clock_mono_ns() + HEARD_NS;
+    pthread_mutex_lock(&c->lock);
+    while (!c->heard && (now = clock_mono_ns()) < end && !cancel_expired(cancel)) thread_cond_wait(&c->changed, &c->lock, now + LOOK_NS);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void client_listen_start(McpClient *c, Cancel *cancel) {
     Value changes = value_member(value_member(value_member(c->offers, "capabilities"), "tools"), "listChanged");
     if (c->listening || !c->config.answers.notified || !value_is_bool(changes) || !value_bool(changes)) return;
-    c->listening = pthread_create(&c->listener, NULL, listen_on, c) == 0;
+    c->listening = thread_start(&c->listener, listen_on, c) == 0;
+    if (c->listening) wait_until_heard(c, cancel);
 }
 
 void client_listen_end(McpClient *c) {

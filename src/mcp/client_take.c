@@ -161,6 +161,7 @@ static void take_notification(McpClient *c, const RpcMessage *m) {
     if (str_eq(m->method, STR("notifications/progress"))) return take_progress(c, m);
     if (str_eq(m->method, STR("notifications/tools/list_changed"))) client_list_forget(c, STR("tools/list"));
     else if (str_ends(m->method, STR("/list_changed"))) client_list_forget(c, (Str){ 0 });
+    else if (str_eq(m->method, STR("notifications/subscriptions/acknowledged"))) client_listen_heard(c);
     if (a->notified) a->notified(a->ctx, m->method, m->params);
 }
 

@@ -125,6 +125,6 @@ bool client_negotiate(McpClient *c, Cancel *cancel, Error *err) {
     Found found = probe(c, cancel, &older, err);
     if (found == FOUND_OLDER && c->config.version != MCP_NONE)
         return error_set(err, ERR_PROTOCOL, "server " STR_FMT " does not speak " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(mcp_version_date(c->config.version)));
-    if (found == FOUND_STATELESS) client_listen_start(c);
+    if (found == FOUND_STATELESS) client_listen_start(c, cancel);
     return found == FOUND_STATELESS || (found == FOUND_OLDER && handshake(c, older, cancel, err));
 }
