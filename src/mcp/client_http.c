@@ -3,22 +3,20 @@
  * Last-Event-ID, and the server may have a session. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "mcp/client_inside.h"
 #include "net/sse.h"
 
-enum { HEADERS_MAX = 128, OWN_MAX = 32, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, HEARD_MS = 2000, NOTE_MS = 30000 };
+enum { HEADERS_MAX = 128, OWN_MAX = 32, RESUMES_MAX = 8, RETRY_MS = 500, RETRY_MAX_MS = 60000, CLOSE_MS = 2000, NOTE_MS = 30000 };
 #define STREAM_BYTES_MAX ((size_t)1 << 40)
 
 typedef struct Http {
-    pthread_mutex_t lock;                /* guards what follows */
-    pthread_cond_t changed;              /* `heard` was set */
+    pthread_mutex_t lock;                /* guards `session` */
     char *session;
     pthread_t listener;
-    bool listening, heard;               /* heard: the server has answered the listener, or cannot be reached */
+    bool listening;
 } Http;
 
 /* ---- what comes back ---- */
@@ -91,18 +89,10 @@ static bool on_data(void *ctx, Str piece, Error *err) {
     return true;
 }
 
-static void set_heard(McpClient *c) {
-    Http *h = c->wire;
-    pthread_mutex_lock(&h->lock);
-    h->heard = true;
-    pthread_cond_broadcast(&h->changed);
-    pthread_mutex_unlock(&h->lock);
-}
-
 static void on_head(void *ctx, int status) {
     Answer *a = ctx;
     (void)status;
-    if (a->listens) set_heard(a->client);
+    if (a->listens) client_listen_heard(a->client);
 }
 
 /* ---- what is sent ---- */
@@ -260,7 +250,7 @@ static void *listen_on(void *arg) {
         bool ok = go(&s, STR("GET"), buf_str(&a.last_id), &a, c->stop, &r, &err), none = ok && r.status >= 400 && r.status != 404;
         if (ok && r.status < 300 && a.events) i = 0;
         else i++;
-        set_heard(c);
+        client_listen_heard(c);
         client_response_clear(&r);
         end_stream(&a);
         arena_reset(&s.arena);
@@ -271,17 +261,13 @@ static void *listen_on(void *arg) {
     return NULL;
 }
 
-static void http_ready(McpClient *c) {
+static void http_ready(McpClient *c, Cancel *cancel) {
     Http *h = c->wire;
     const McpClientAnswers *a = &c->config.answers;
     bool useful = a->elicit || a->sample || a->roots || a->notified;
     if (h->listening || mcp_stateless(c->version) || !useful) return;
-    h->listening = pthread_create(&h->listener, NULL, listen_on, c) == 0;
-    int64_t until = clock_wall_ns() + (int64_t)HEARD_MS * 1000000;
-    struct timespec t = { until / 1000000000, until % 1000000000 };
-    pthread_mutex_lock(&h->lock);                         /* a question that comes before the stream is there would be lost */
-    while (h->listening && !h->heard && pthread_cond_timedwait(&h->changed, &h->lock, &t) == 0) {}
-    pthread_mutex_unlock(&h->lock);
+    h->listening = thread_start(&h->listener, listen_on, c) == 0;
+    if (h->listening) client_listen_wait(c, cancel);
 }
 
 /* A session that is not needed any more is given back; whether the server cares is its own affair. */
@@ -300,7 +286,6 @@ static void http_close(McpClient *c) {
     cancel_free(soon);
     free(h->session);
     pthread_mutex_destroy(&h->lock);
-    pthread_cond_destroy(&h->changed);
     free(h);
 }
 
@@ -310,7 +295,6 @@ bool client_http_open(McpClient *c, Error *err) {
     (void)err;
     Http *h = mem_zero(1, sizeof *h);
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->changed, NULL);
     c->wire = h;
     c->transport = &http;
     return true;

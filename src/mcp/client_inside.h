@@ -40,7 +40,7 @@ typedef struct ClientMessage {
 typedef struct ClientTransport {
     /* Sends; of a request that travels by HTTP, also takes the answer. *sent: the server may have seen it. */
     bool (*send)(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err);
-    void (*ready)(McpClient *c);         /* the version is known; also after a session was begun anew */
+    void (*ready)(McpClient *c, Cancel *cancel);             /* the version is known; also after a session was begun anew */
     void (*close)(McpClient *c);
 } ClientTransport;
 
@@ -60,7 +60,7 @@ struct McpClient {
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* a question was answered; `heard` */
-    bool heard;                          /* client_listen.c: the server has answered the listener, or cannot */
+    bool heard;                          /* the server has answered whoever listens to it (client_listen.c, client_http.c), or cannot */
     uint64_t next_id;
     Pending *pending;
     int questions;
@@ -104,8 +104,9 @@ Str client_header_value(Arena *arena, Str text);             /* as it may stand 
 void client_headers_free(McpClient *c);
 
 /* client_listen.c */
-void client_listen_start(McpClient *c, Cancel *cancel);  /* when the version is stateless; waits a moment until the server listens to it */
-void client_listen_heard(McpClient *c);  /* it does */
+void client_listen_start(McpClient *c, Cancel *cancel);  /* when the version is stateless */
+void client_listen_heard(McpClient *c);
+void client_listen_wait(McpClient *c, Cancel *cancel);       /* until it is heard, for a moment: what the server tells or asks before that would be lost */
 void client_listen_end(McpClient *c);    /* after `stop` has fired */
 
 /* client_stdio.c, client_http.c, negotiate.c */

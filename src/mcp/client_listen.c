@@ -36,8 +36,7 @@ void client_listen_heard(McpClient *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What changes before the server listens to it would be lost: whoever connects waits a moment. */
-static void wait_until_heard(McpClient *c, Cancel *cancel) {
+void client_listen_wait(McpClient *c, Cancel *cancel) {
     int64_t now, end = clock_mono_ns() + HEARD_NS;
     pthread_mutex_lock(&c->lock);
     while (!c->heard && (now = clock_mono_ns()) < end && !cancel_expired(cancel)) thread_cond_wait(&c->changed, &c->lock, now + LOOK_NS);
@@ -48,7 +47,7 @@ void client_listen_start(McpClient *c, Cancel *cancel) {
     Value changes = value_member(value_member(value_member(c->offers, "capabilities"), "tools"), "listChanged");
     if (c->listening || !c->config.answers.notified || !value_is_bool(changes) || !value_bool(changes)) return;
     c->listening = thread_start(&c->listener, listen_on, c) == 0;
-    if (c->listening) wait_until_heard(c, cancel);
+    if (c->listening) client_listen_wait(c, cancel);
 }
 
 void client_listen_end(McpClient *c) {

@@ -183,7 +183,7 @@ static void stdio_close(McpClient *c) {
     free(s);
 }
 
-static void stdio_ready(McpClient *c) { (void)c; }
+static void stdio_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 
 static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close };
 

@@ -112,7 +112,7 @@ static bool handshake(McpClient *c, McpVersion version, Cancel *cancel, Error *e
                        STR_ARG(str_sub(m.message, 0, 400)), (long long)m.code);
     ok = ok && read_version(c, m.result, err) && keep_offers(c, m.result, err)
          && client_notify(c, STR("notifications/initialized"), VALUE_GONE, cancel, err);
-    if (ok) c->transport->ready(c);
+    if (ok) c->transport->ready(c, cancel);
     heap_free(h);
     return ok;
 }

@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { GATHER_MAX = 4 << 10, KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };    /* few enough that the client works meanwhile */
+/* So little is gathered that the client works on some while others are made. */
+enum { GATHER_MAX = 4 << 10, KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
 
 /* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
  * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */

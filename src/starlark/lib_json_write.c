@@ -242,9 +242,8 @@ static bool add_object(Writer *w, Value v) {
 }
 
 static bool add_value(Writer *w, Value v) {
-    char text[NUMBER_TEXT_SIZE];
     if (value_is_object(v)) return add_object(w, v);
-    if (value_is_small(v)) buf_add(w->out, (Str){ text, number_write_i64(value_small(v), text) });
+    if (value_is_small(v)) number_add_i64(w->out, value_small(v));
     else if (value_is_float(v)) {
         double d = value_float(v);
         if (!isfinite(d)) {

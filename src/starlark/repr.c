@@ -221,9 +221,8 @@ static bool add_object(Printer *p, Value v, Error *err) {
 }
 
 static bool add_value(Printer *p, Value v, Error *err) {
-    char text[NUMBER_TEXT_SIZE];
     if (value_is_object(v)) return add_object(p, v, err);
-    if (value_is_small(v)) buf_add(p->out, (Str){ text, number_write_i64(value_small(v), text) });
+    if (value_is_small(v)) number_add_i64(p->out, value_small(v));
     else if (value_is_float(v)) repr_float(p->out, value_float(v));
     else if (value_is_bool(v)) buf_add(p->out, value_bool(v) ? STR("True") : STR("False"));
     else buf_add(p->out, value_is_gone(v) ? STR("<none>") : STR("None"));

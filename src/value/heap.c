@@ -239,7 +239,7 @@ void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *e
     if (whole <= had) return buffer;
     if (o->flags & OBJECT_LARGE) return grow_large(h, o, whole, err);
     if ((char *)o + had == h->room.bump && whole < LARGE_MIN && (size_t)(h->room.end - (char *)o) >= whole) {
-        h->room.bump = (char *)o + whole;                    /* last one laid: just move the pointer */
+        h->room.bump = (char *)o + whole;               /* last one laid: just move the pointer */
         o->units = (uint32_t)(whole / UNIT);
         return buffer;
     }
