@@ -23,32 +23,35 @@ static bool put_tools(Frame *f, Heap *h, Dict *root, Error *err) {
 }
 
 /* context.project|space|agent|user|tools, for the Handlebars prompt of a space's agent. */
-static bool template_context(Frame *f, Heap *h, Value *out, Error *err) {
+static bool template_context(Frame *f, const AgentDef *a, Heap *h, Value *out, Error *err) {
     const Project *p = runtime_project(f->s->agents->rt);
     Dict *outer = dict_new(h, 1, err), *root = dict_new(h, 5, err);
     const char *user = getenv("USER");
     if (!outer || !root) return false;
     if (!put_named(h, root, "project", base_name(p->root), STR(""), err) || !put_named(h, root, "space", base_name(p->root), STR(""), err)
-        || !put_named(h, root, "agent", f->def->title.n ? f->def->title : f->def->name, f->def->description, err)
+        || !put_named(h, root, "agent", a->title.n ? a->title : a->name, a->description, err)
         || !put_named(h, root, "user", str_from(user ? user : ""), STR(""), err) || !put_tools(f, h, root, err)) return false;
     *out = value_from_object(outer);
     return dict_put_str(h, outer, STR("context"), value_from_object(root), err);
 }
 
 static bool own_words(Frame *f, Buf *out, Error *err) {
-    if (!f->def) {
-        buf_add(out, str_trim(runtime_project(f->s->agents->rt)->settings.prompt));
+    const Project *p = runtime_project(f->s->agents->rt);
+    const AgentDef *a = f->def;
+    if (!a && str_trim(p->settings.prompt).n == 0) a = project_space_agent(p);      /* harness.md has no body */
+    if (!a) {
+        buf_add(out, str_trim(p->settings.prompt));
         return true;
     }
-    if (!f->def->prompt_template) {
-        buf_add(out, f->def->prompt);
+    if (!a->prompt_template) {
+        buf_add(out, a->prompt);
         return true;
     }
     Heap *h = heap_new((size_t)64 << 20);
     Value context;
-    bool ok = template_context(f, h, &context, err) && template_render(f->def->prompt_template, context, out, err);
+    bool ok = template_context(f, a, h, &context, err) && template_render(a->prompt_template, context, out, err);
     heap_free(h);
-    return ok || error_wrap(err, "prompt of agent \"" STR_FMT "\"", STR_ARG(f->name));
+    return ok || error_wrap(err, "prompt of agent \"" STR_FMT "\"", STR_ARG(a->name));
 }
 
 bool frame_prompt(Frame *f, Buf *out, Error *err) {

@@ -48,10 +48,7 @@ void agent_set_free(Agents *a) {
 /* Without harness.md, the agent of a space is the one that talks. */
 static const AgentDef *first_agent(const Project *p, Str name) {
     if (name.n) return project_agent(p, name);
-    if (p->settings.file.n) return NULL;
-    for (size_t i = 0; i < p->n_agents; i++)
-        if (p->agents[i].from_space) return &p->agents[i];
-    return NULL;
+    return p->settings.file.n ? NULL : project_space_agent(p);
 }
 
 static bool open_top(Session *s, Error *err) {

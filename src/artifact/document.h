@@ -53,11 +53,11 @@ int document_open(const DocumentContext *c, Str path, int flags);
 /* Is there something at that path (followed when it is a link that stays inside)? */
 bool document_exists(const DocumentContext *c, Str path);
 
-/* Files of a folder whose names end in `suffix`, sorted by byte order, hidden ones and subfolders left out. What is not
- * a regular file is listed: reading it reports why it cannot be. A folder that is not there gives none; one that cannot
- * be read, or has more than DOCUMENT_FILES_MAX entries, is reported. Names are in the arena. */
+/* The entries of a folder, files and subfolders, sorted by byte order; hidden ones and README* are left out. A folder that is
+ * not there has none; one that cannot be read, or has more than DOCUMENT_FILES_MAX entries, is reported. Names are in the arena. */
 enum { DOCUMENT_FILES_MAX = 100000 };
-bool document_list(DocumentContext *c, Str folder, const char *suffix, Str **out, size_t *n);
+typedef struct DocumentEntry { Str name; bool folder; } DocumentEntry;
+bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n);
 
 /* Reports at the key; at the start of the document when it is not there. */
 void document_error(const DocumentContext *c, const Document *d, Value container, Str key, const char *fmt, ...)

@@ -111,7 +111,7 @@ bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *
 
 /* ---- folders ---- */
 
-static int by_bytes(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
+static int by_bytes(const void *a, const void *b) { return str_cmp(((const DocumentEntry *)a)->name, ((const DocumentEntry *)b)->name); }
 
 static bool is_folder(int fd, const struct dirent *e) {
     struct stat st;
@@ -119,31 +119,29 @@ static bool is_folder(int fd, const struct dirent *e) {
     return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool wanted(DIR *dir, const struct dirent *e, Str suffix) {
-    return e->d_name[0] != '.' && str_ends(str_from(e->d_name), suffix) && !is_folder(dirfd(dir), e);
-}
+static bool is_free(const struct dirent *e) { return e->d_name[0] == '.' || str_starts(str_from(e->d_name), STR("README")); }
 
-static bool list(DocumentContext *c, DIR *dir, Str suffix, Str **out, size_t *n, Error *err) {
-    VEC(Str) names = { 0 };
+static bool list(DocumentContext *c, DIR *dir, DocumentEntry **out, size_t *n, Error *err) {
+    VEC(DocumentEntry) entries = { 0 };
     struct dirent *e;
     bool ok = true;
     while (ok && (errno = 0, e = readdir(dir))) {
-        if (!wanted(dir, e, suffix)) continue;
-        ok = vec_limit(names.n, DOCUMENT_FILES_MAX, "files", err);
-        if (ok) VEC_PUSH(&names, arena_str(c->arena, str_from(e->d_name)));
+        if (is_free(e)) continue;
+        ok = vec_limit(entries.n, DOCUMENT_FILES_MAX, "files", err);
+        if (ok) VEC_PUSH(&entries, ((DocumentEntry){ arena_str(c->arena, str_from(e->d_name)), is_folder(dirfd(dir), e) }));
     }
     if (ok && errno) ok = explain(errno, err);
     if (ok) {
-        *n = names.n;
-        *out = ARENA_ARRAY(c->arena, Str, names.n ? names.n : 1);
-        if (names.n) memcpy(*out, names.at, names.n * sizeof(Str));
-        qsort(*out, *n, sizeof(Str), by_bytes);
+        *n = entries.n;
+        *out = ARENA_ARRAY(c->arena, DocumentEntry, entries.n ? entries.n : 1);
+        if (entries.n) memcpy(*out, entries.at, entries.n * sizeof(DocumentEntry));
+        qsort(*out, *n, sizeof(DocumentEntry), by_bytes);
     }
-    VEC_CLEAR(&names);
+    VEC_CLEAR(&entries);
     return ok;
 }
 
-bool document_list(DocumentContext *c, Str folder, const char *suffix, Str **out, size_t *n) {
+bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n) {
     Error err = { 0 };
     *out = NULL;
     *n = 0;
@@ -155,7 +153,7 @@ bool document_list(DocumentContext *c, Str folder, const char *suffix, Str **out
         explain(errno, &err);
         close(fd);
     }
-    ok = dir && list(c, dir, str_from(suffix), out, n, &err);
+    ok = dir && list(c, dir, out, n, &err);
     if (dir) closedir(dir);
     if (ok) return true;
     problems_add(c->problems, PROBLEM_ERROR, str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(folder))),

@@ -80,6 +80,7 @@ static bool read_value(const FieldInput *in, const Field *f, Value v, void *to) 
 bool field_read_one(const FieldInput *in, const Field *f, void *out) {
     if (f->flags & (FIELD_IGNORED | FIELD_UNKNOWN)) return true;
     Value *v = dict_find_str(value_dict(in->map), str_from(f->name));
+    if (v && value_is_none(*v) && (f->flags & FIELD_NOT_NULL)) return mismatch(in, f->name, type_names[f->type], *v);
     if (v && !value_is_none(*v)) return read_value(in, f, *v, (char *)out + f->offset);
     if (!(f->flags & FIELD_REQUIRED)) return true;
     document_report(in->context, in->document, PROBLEM_ERROR, v ? document_place(in->document, in->map, str_from(f->name)) : in->at,
@@ -95,28 +96,106 @@ static const Field *find(const Field *fields, size_t n, Str key) {
     return NULL;
 }
 
+enum { WORD_MAX = 96, SHORT_WORD = 3 };
+
+/* Lower case, without '_', '-' and spaces. Longer words are cut: they resemble nothing. */
+static Str folded(Str word, char out[WORD_MAX]) {
+    size_t n = 0;
+    for (size_t i = 0; i < word.n && n < WORD_MAX; i++) {
+        char c = word.at[i];
+        if (c == '_' || c == '-' || c == ' ') continue;
+        out[n++] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    return (Str){ out, n };
+}
+
+bool field_resembles(Str word, Str known) {
+    char a[WORD_MAX], b[WORD_MAX];
+    Str x = folded(word, a), y = folded(known, b);
+    if (x.n == 0 || word.n > WORD_MAX) return false;
+    return str_within(x, y, x.n <= SHORT_WORD || y.n <= SHORT_WORD ? 1 : 2);
+}
+
+/* `blockedTool` and `LIMITS` have more edits than str_nearest() allows, until case and separators are taken away. */
+static Str nearest_folded(Str word, const Str *known, size_t n) {
+    char a[WORD_MAX], b[WORD_MAX];
+    Str key = folded(word, a);
+    unsigned most = key.n < 6 ? 1 : 2;
+    for (unsigned edits = 0; edits <= most && key.n > 1 && word.n <= WORD_MAX; edits++)
+        for (size_t i = 0; i < n; i++)
+            if (str_within(key, folded(known[i], b), edits)) return known[i];
+    return (Str){ "", 0 };
+}
+
+Str field_hint(Arena *arena, Str word, const Str *known, size_t n) {
+    Str nearest = str_nearest(word, known, n);
+    if (nearest.n == 0) nearest = nearest_folded(word, known, n);
+    return nearest.n ? str_from(arena_fmt(arena, "did you mean \"" STR_FMT "\"?", STR_ARG(nearest))) : (Str){ 0 };
+}
+
+/* Text that belongs to a script: a block scalar whose lines are not indented ends before its first line. */
+static bool is_code(Str key) { return str_starts(key, STR("def ")) || str_starts(key, STR("return ")) || str_starts(key, STR("if ")); }
+
 static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str key) {
     Str *names = ARENA_ARRAY(in->context->arena, Str, n ? n : 1);
     size_t known = 0;
+    if (is_code(key)) return STR("indent the lines of a script below \"script: |\"");
     for (size_t i = 0; i < n; i++)
         if (!(fields[i].flags & FIELD_UNKNOWN)) names[known++] = str_from(fields[i].name);
     return field_hint(in->context->arena, key, names, known);
 }
 
-Str field_hint(Arena *arena, Str word, const Str *known, size_t n) {
-    Str nearest = str_nearest(word, known, n);
-    return nearest.n ? str_from(arena_fmt(arena, "did you mean \"" STR_FMT "\"?", STR_ARG(nearest))) : (Str){ 0 };
+/* Restrictions of other formats. Written into a tool or an agent they would have no effect. */
+#define SAFETY "it belongs below \"safety\""
+#define SETTINGS "it belongs in harness.md"
+#define LISTS "tools take \"safety\" and \"confirm\", sub-agents \"tools\" and \"blocked_tools\", and harness.md \"tools_policy\""
+#define TIMEOUT "a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space"
+static const struct { const char *key, *hint; } restrictions[] = {
+    { "timeout", TIMEOUT }, { "timeout_ms", TIMEOUT }, { "timeout_sec", TIMEOUT }, { "timeout_seconds", TIMEOUT },
+    { "read_only", SAFETY }, { "destructive", SAFETY }, { "networked", SAFETY }, { "filesystem", SAFETY }, { "spends_money", SAFETY },
+    { "requires_confirmation", SAFETY }, { "workspace_root", SAFETY }, { "redact", SAFETY },
+    { "limits", SETTINGS }, { "sandbox", SETTINGS }, { "network", SETTINGS }, { "allowed_domains", SETTINGS }, { "tools_policy", SETTINGS },
+    { "read_roots", SETTINGS }, { "write_roots", SETTINGS }, { "max_turns", SETTINGS }, { "max_tool_calls", SETTINGS },
+    { "rules", LISTS }, { "guard", LISTS }, { "guards", LISTS }, { "policy", LISTS }, { "permissions", LISTS }, { "permission_mode", LISTS },
+    { "allow", LISTS }, { "allowed", LISTS }, { "allowed_tools", LISTS }, { "enabled", LISTS }, { "enabled_tools", LISTS }, { "include_tools", LISTS },
+    { "deny", LISTS }, { "denied", LISTS }, { "denied_tools", LISTS }, { "disallowed_tools", LISTS }, { "disabled", LISTS },
+    { "disabled_tools", LISTS }, { "exclude_tools", LISTS }, { "block", LISTS }, { "blocked", LISTS }, { "blocked_tools", LISTS },
+    { "can_spawn", LISTS }, { "can_invoke_agents", LISTS }, { "allowed_agents", LISTS }, { "approval", LISTS }, { "approvals", LISTS },
+    { "requires_approval", LISTS }, { "needs_approval", LISTS }, { "require_approval", LISTS },
+};
+
+static const char *restriction(Str key) {
+    char a[WORD_MAX], b[WORD_MAX];
+    Str word = folded(key, a);
+    for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++)
+        if (str_eq(word, folded(str_from(restrictions[i].key), b))) return restrictions[i].hint;
+    return NULL;
+}
+
+static bool resembles_one(const Field *fields, size_t n, Str key) {
+    for (size_t i = 0; i < n; i++)
+        if (!(fields[i].flags & (FIELD_UNKNOWN | FIELD_DESCRIPTIVE)) && field_resembles(key, str_from(fields[i].name))) return true;
+    return false;
+}
+
+/* `f` is the row of a key that is known to be meant for another place, else NULL. Fills in the hint. */
+static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, const Field *f, Str key, Str *hint) {
+    const char *misplaced = in->unknown == UNKNOWN_KEYS_GUARD && !f ? restriction(key) : NULL;
+    bool resembles = in->unknown == UNKNOWN_KEYS_GUARD && !f && resembles_one(fields, n, key);
+    *hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
+    if (misplaced && !resembles) *hint = str_from(misplaced);
+    bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles;
+    return error ? PROBLEM_ERROR : PROBLEM_WARNING;
 }
 
 static bool unknown_keys(const FieldInput *in, const Field *fields, size_t n) {
-    Severity severity = in->strict_unknown || in->context->strict ? PROBLEM_ERROR : PROBLEM_WARNING;
     bool ok = true;
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(in->map), &i, &e);) {
-        Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
+        Str key = value_is_string(e->key) ? value_str(e->key) : STR(""), hint;
         const Field *f = find(fields, n, key);
         if (f && !(f->flags & FIELD_UNKNOWN)) continue;
-        Str hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
+        Severity severity = judge_key(in, fields, n, f, key, &hint);
         document_report(in->context, in->document, severity, document_place(in->document, in->map, key), hint, "%s%sunknown key \"" STR_FMT "\"", in->path, in->path[0] ? ": " : "", STR_ARG(key));
         ok = ok && severity != PROBLEM_ERROR;
     }

@@ -6,8 +6,9 @@
  *         …
  *     };
  *
- * Reading reports "PATH: expected TYPE, got TYPE", "PATH is required", and for unknown keys a
- * warning with the nearest known key. All problems of a map are reported, not just the first. */
+ * Reading reports "PATH: expected TYPE, got TYPE", "PATH is required", and unknown keys with the nearest
+ * known key: as errors, unless the map is one that only describes (UnknownKeys). All problems of a map are
+ * reported, not just the first. */
 #pragma once
 #include "artifact/document.h"
 
@@ -26,7 +27,16 @@ enum {
     FIELD_REQUIRED = 1,
     FIELD_IGNORED = 2,           /* known, but read by someone else; no type check */
     FIELD_UNKNOWN = 4,           /* not known here, and `hint` says what is meant instead */
+    FIELD_DESCRIPTIVE = 8,       /* restricts nothing: a key that resembles it may be passed over */
+    FIELD_NOT_NULL = 16,         /* restricts: null is an error, not an absent value */
 };
+
+/* What an unknown key means. A restriction that is written down must hold or stop the load, so it is an error by default. */
+typedef enum {
+    UNKNOWN_KEYS_REFUSE,         /* an error */
+    UNKNOWN_KEYS_GUARD,          /* a warning; an error when the key resembles a known one or is a restriction in other formats */
+    UNKNOWN_KEYS_WARN,           /* a warning */
+} UnknownKeys;
 
 typedef struct StrList { Str *at; size_t n; } StrList;
 typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
@@ -37,7 +47,7 @@ typedef struct FieldInput {
     Value map;                   /* must be a dict for all but field_is_map */
     const char *path;            /* prefix of messages: "" at the top, "parameters.path" below */
     Place at;                    /* where the map stands: what is required and absent is reported there */
-    bool strict_unknown;         /* unknown keys are errors, not warnings */
+    UnknownKeys unknown;
 } FieldInput;
 
 /* Fields that are absent or null leave `out` as it was, so defaults are set before. False when something was reported as
@@ -49,3 +59,5 @@ bool field_is_map(const FieldInput *in);                                 /* else
 char *field_path(const FieldInput *in, const char *name);                /* "PATH.name", or "name" at the top; in the arena */
 const char *field_type_name(Value v);                                    /* string, bool, int, number, list, map, null */
 Str field_hint(Arena *arena, Str word, const Str *known, size_t n);      /* did you mean "X"? – or empty */
+/* Are the two the same but for case, '_', '-' and at most two edits (one in words of three letters or less)? */
+bool field_resembles(Str word, Str known);

@@ -12,16 +12,16 @@ typedef struct Agent {
 
 #define AT(member) offsetof(Agent, member)
 static const Field fields[] = {
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "model", .type = FIELD_STRING, .offset = AT(model) },
+    { .name = "description", .type = FIELD_STRING, .offset = AT(description), .flags = FIELD_DESCRIPTIVE },
+    { .name = "model", .type = FIELD_STRING, .offset = AT(model), .flags = FIELD_DESCRIPTIVE },
     { .name = "tools", .type = FIELD_LIST, .offset = AT(tools) },
     { .name = "hooks", .type = FIELD_LIST, .offset = AT(hooks) },
     { .name = "max_iterations", .type = FIELD_INT, .offset = AT(max_iterations) },
-    { .name = "blocked_tools", .type = FIELD_STRINGS, .offset = AT(blocked_tools) },
+    { .name = "blocked_tools", .type = FIELD_STRINGS, .offset = AT(blocked_tools), .flags = FIELD_NOT_NULL },
     { .name = "mcp", .type = FIELD_STRINGS, .offset = AT(mcp) },
     { .name = "verify", .type = FIELD_BOOL, .offset = AT(verify) },
-    { .name = "name", .flags = FIELD_IGNORED },
-    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(system_prompt) },
+    { .name = "name", .flags = FIELD_IGNORED | FIELD_DESCRIPTIVE },
+    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(system_prompt), .flags = FIELD_DESCRIPTIVE },
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 static const Field file_name = { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the agent's name" };
@@ -67,7 +67,7 @@ static void refer_servers(Loader *l, const LoaderPlace *at, const AgentDef *a) {
 
 void load_agent(Loader *l, const LoaderPlace *at) {
     Problems before = *l->docs.problems;
-    size_t tools = l->tools.n, hooks = l->hooks.n, references = l->references.n;
+    size_t tools = l->tools.n, hooks = l->hooks.n, references = l->references.n, guards = l->guard_errors;
     Agent in = { .tools = VALUE_GONE, .hooks = VALUE_GONE };
     AgentDef a = { .origin = at->origin, .overriding = at->overriding };
     Field all[FIELDS];
@@ -76,7 +76,7 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         all[FIELDS - 2] = file_name;
         all[FIELDS - 1] = file_prompt;
     }
-    loader_read(l, at, all, FIELDS, &in);
+    loader_read_open(l, at, UNKNOWN_KEYS_GUARD, all, FIELDS, &in);
     if (value_is_dict(at->map) && loader_name(l, at, "agent", "agents", &a.name)) {
         FieldInput given = loader_input(l, at);
         a.description = in.description;
@@ -91,10 +91,11 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         a.max_iterations = in.max_iterations;
         if (a.max_iterations < 0) loader_error(l, at, "max_iterations", "agent \"" STR_FMT "\" max_iterations must be >= 0", STR_ARG(a.name));
         refer_servers(l, at, &a);
+        loader_rules(l, at, "blocked_tools", a.blocked_tools);
         a.tools = read_list(l, at, "tools", in.tools, a.name);
         a.hooks = read_list(l, at, "hooks", in.hooks, a.name);
     }
-    if (!loader_forgive(l, &before)) {
+    if (at->overriding || l->guard_errors != guards || !loader_forgive(l, &before)) {   /* a guard is never left out */
         if (a.name.n) VEC_PUSH(&l->agents, a);
         return;
     }

@@ -7,7 +7,7 @@ typedef struct Hook { Str event, script, when, on_error; int64_t priority, timeo
 static const Field fields[] = {
     { .name = "event", .type = FIELD_STRING, .offset = AT(event) },
     { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
-    { .name = "when", .type = FIELD_STRING, .offset = AT(when) },
+    { .name = "when", .type = FIELD_STRING, .offset = AT(when), .flags = FIELD_NOT_NULL },
     { .name = "priority", .type = FIELD_INT, .offset = AT(priority) },
     { .name = "on_error", .type = FIELD_STRING, .offset = AT(on_error) },
     { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
@@ -83,12 +83,20 @@ static void note_allow(Loader *l, const LoaderPlace *at, HookDef *h) {
                  "hook \"" STR_FMT "\": on_error: allow lets everything pass when the hook fails", STR_ARG(h->name));
 }
 
+/* Of another type, which has been reported. */
+static bool script_mistyped(const LoaderPlace *at) {
+    Value *v = dict_find_str(value_dict(at->map), STR("script"));
+    return v && !value_is_none(*v) && !value_is_string(*v);
+}
+
 static void load_code(Loader *l, const LoaderPlace *at, const Hook *in, HookDef *h) {
     static const Str params[] = { { "payload", 7 }, { "event", 5 } };
     char *what = arena_fmt(l->docs.arena, "hook \"" STR_FMT "\"", STR_ARG(h->name));
     if (in->when.n) h->when = loader_expression(l, at, "when", what, params, 2);
     h->when_text = str_trim(in->when);
-    if (in->script.n) h->script = loader_script(l, at, "script", what, l->hook_predeclared);
+    if (h->when && (str_eq(h->event, STR("tool.pre")) || str_eq(h->event, STR("tool.post")))) loader_when(l, at, what);
+    if (str_trim(in->script).n == 0 && !script_mistyped(at)) loader_error(l, at, "script", "%s: script is required", what);
+    else h->script = loader_script(l, at, "script", what, l->hook_predeclared);
     if (h->script) loader_function(l, at, "script", h->script, what, "handle(event, payload)", 2);
 }
 
@@ -101,7 +109,7 @@ static bool read_name(Loader *l, const LoaderPlace *at, Str *out) {
     return true;
 }
 
-void load_hook(Loader *l, const LoaderPlace *at) {
+static void load_definition(Loader *l, const LoaderPlace *at) {
     static const char *const outcomes[] = { "block", "allow", NULL };
     Field all[FIELDS];
     Hook in = { .timeout_ms = 5000 };
@@ -123,4 +131,10 @@ void load_hook(Loader *l, const LoaderPlace *at) {
     note_allow(l, at, &h);
     load_code(l, at, &in, &h);
     VEC_PUSH(&l->hooks, h);
+}
+
+void load_hook(Loader *l, const LoaderPlace *at) {
+    size_t errors = l->docs.problems->errors;
+    load_definition(l, at);
+    l->guard_errors += l->docs.problems->errors - errors;
 }

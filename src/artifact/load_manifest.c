@@ -118,9 +118,8 @@ static bool check_env(Manifest *m, StrList *env) {
                          m->label, i, STR_ARG(env->at[i]));
             ok = false;
         } else if (!loader_env_allowed(m->l, name)) {
-            loader_error(m->l, &m->at, "envPassthrough", "%s: envPassthrough[%zu]: %s is a key or token (sandbox.env_allow of harness.md must name it)",
-                         m->label, i, name.at);
-            ok = false;
+            loader_warn(m->l, &m->at, "envPassthrough", "sandbox.env_allow of harness.md can name it",
+                        "%s: envPassthrough[%zu]: %s is a key or token and is withheld from the tool", m->label, i, name.at);
         } else if (!table_has(&seen, name)) {
             table_put(&seen, name, m);
             env->at[n++] = name;
@@ -151,14 +150,15 @@ static bool check_name(Manifest *m, ManifestEntry *e, size_t i) {
     return loader_name_ok(m->l, &m->at, "tool", e->name);
 }
 
-/* In milliseconds; -1 when there is none. */
+/* In milliseconds; -1, the default of the kind, when it is absent or 0. */
 static bool check_timeout(Manifest *m, int64_t *out) {
     Value *given = dict_find_str(value_dict(m->at.map), STR("timeoutSec"));
     int64_t seconds;
     *out = -1;
     if (!given || value_is_none(*given)) return true;
     if (!value_is_int(*given) || !int_to_i64(*given, &seconds)) return false;        /* field_read says so */
-    if (seconds < 1) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec must be >= 1", m->label);
+    if (seconds == 0) return true;
+    if (seconds < 0) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec must be >= 1", m->label);
     else if (seconds > INT64_MAX / 1000) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec is too large", m->label);
     else return *out = seconds * 1000, true;
     return false;
@@ -185,7 +185,7 @@ static void load_entry(Manifest *m, size_t i) {
     Problems before = *m->l->docs.problems;
     int64_t timeout_ms;
     bool named = check_name(m, &e, i), ok = named;
-    ok = loader_read(m->l, &m->at, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
+    ok = loader_read_open(m->l, &m->at, UNKNOWN_KEYS_GUARD, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
     ok = check_command(m, &e.command) && ok;
     ok = check_timeout(m, &timeout_ms) && ok;
     ok = check_env(m, &e.env) && ok;
@@ -197,6 +197,7 @@ static void load_entry(Manifest *m, size_t i) {
         .name = e.name, .description = e.description.n ? e.description : e.name, .kind = TOOL_ARGV, .origin = m->at.origin,
         .parameters = e.schema, .schema = schema, .output_schema = VALUE_GONE, .safety = VALUE_GONE, .retry = VALUE_GONE,
         .environment = VALUE_GONE, .timeout_ms = timeout_ms, .argv = e.command, .env_passthrough = e.env, .folder = m->folder,
+        .argv_place = document_place(m->at.document, m->at.map, STR("command")),
     };
     if (tool.argv.n) protect_program(m, tool.argv.at[0]);
     VEC_PUSH(&m->l->tools, tool);
@@ -213,7 +214,7 @@ static void load_entries(Loader *l, const Document *d, Value list, Str folder) {
     for (uint32_t i = 0; i < entries->n; i++) {
         Place place = document_item_place(d, list, i);
         const char *path = arena_fmt(l->docs.arena, "tools[%u]", i);
-        FieldInput in = { &l->docs, d, entries->at[i], path, place, false };
+        FieldInput in = { .context = &l->docs, .document = d, .map = entries->at[i], .path = path, .at = place };
         if (!field_is_map(&in)) continue;
         m.at = (LoaderPlace){ .document = d, .map = entries->at[i], .path = path, .origin = origin_of(d, entries->at[i], place) };
         load_entry(&m, i);
@@ -230,7 +231,8 @@ static Str folder_of(Str path) {
 void load_manifest_document(Loader *l, const Document *d, Str folder) {
     static const Field root_fields[] = { { .name = "tools", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Value tools = VALUE_GONE;
-    FieldInput in = { .context = &l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0) };
+    FieldInput in = { .context = &l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0),
+                      .unknown = UNKNOWN_KEYS_GUARD };
     if (!value_is_dict(d->root))
         document_report(&l->docs, d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse manifest " STR_FMT ".json: json: line %u: expected a map",
                         STR_ARG(d->name), in.at.line);

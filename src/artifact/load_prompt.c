@@ -25,7 +25,7 @@ static void load_arguments(Loader *l, const LoaderPlace *at, Value list, PromptD
     for (uint32_t i = 0; i < value_list(list)->n; i++) {
         LoaderPlace item = loader_item_place(l, at, "arguments", list, i);
         PromptArg a = { 0 };
-        if (!loader_read(l, &item, argument_fields, sizeof argument_fields / sizeof *argument_fields, &a)) continue;
+        if (!loader_read_open(l, &item, UNKNOWN_KEYS_WARN, argument_fields, sizeof argument_fields / sizeof *argument_fields, &a)) continue;
         for (size_t k = 0; k < p->n_args; k++)
             if (str_eq(p->args[k].name, a.name)) loader_error(l, &item, "name", "%s: duplicate name \"" STR_FMT "\"", item.path, STR_ARG(a.name));
         if (a.name.n == 0) loader_error(l, &item, "name", "%s.name cannot be empty", item.path);
@@ -76,7 +76,7 @@ static void check_resource(Loader *l, const LoaderPlace *at, Value v) {
 static void load_message(Loader *l, const LoaderPlace *at) {
     static const char *const roles[] = { "user", "assistant", NULL };
     Message m = { .image = VALUE_GONE, .audio = VALUE_GONE, .resource = VALUE_GONE };
-    if (!loader_read(l, at, message_fields, sizeof message_fields / sizeof *message_fields, &m)) return;
+    if (!loader_read_open(l, at, UNKNOWN_KEYS_WARN, message_fields, sizeof message_fields / sizeof *message_fields, &m)) return;
     loader_choice(l, at, "role", m.role, roles);
     int given = (m.text.at != NULL) + !value_is_gone(m.image) + !value_is_gone(m.audio) + !value_is_gone(m.resource);
     if (given != 1) loader_error(l, at, NULL, "%s: needs exactly one of text, image, audio and resource", at->path);
@@ -103,7 +103,7 @@ void load_prompt(Loader *l, const Document *d, SourceKind source) {
     Prompt in = { .arguments = VALUE_GONE, .messages = VALUE_GONE };
     PromptDef p = { .name = d->name, .origin = at.origin };
     loader_name_ok(l, &at, "prompt", p.name);
-    loader_read(l, &at, fields, sizeof fields / sizeof *fields, &in);
+    loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &in);
     p.title = in.title;
     p.description = in.description;
     p.messages = in.messages;

@@ -122,7 +122,7 @@ void load_resource(Loader *l, const Document *d, SourceKind source) {
     LoaderPlace at = loader_file_place(l, d, source);
     ResourceDef r = { .name = d->name, .origin = at.origin, .values = VALUE_GONE };
     loader_name_ok(l, &at, "resource", d->name);
-    loader_read(l, &at, fields, sizeof fields / sizeof *fields, &r);
+    loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &r);
     check_shapes(l, &at, &r);
     if (is_given(&at, "script")) {
         char *what = arena_fmt(l->docs.arena, "resource \"" STR_FMT "\"", STR_ARG(r.name));

@@ -1,5 +1,6 @@
 /* A folder laid out like .harness/: one subfolder per format. */
 #include "artifact/load.h"
+#include "artifact/stray.h"
 
 typedef void LoadFile(Loader *l, const Document *d, SourceKind source);
 
@@ -27,8 +28,10 @@ static void test_file(Loader *l, const Document *d, SourceKind source) {
     load_test(l, d);
 }
 
-/* A file that cannot even be read is forgiven under --lenient where what it would define may be. */
-static const struct { const char *folder, *suffix, *kind; LoadFile *load; bool forgivable, project_only; } formats[] = {
+/* The folders of .harness/, all there are. Without a loader: read by others (skills), or free (data). A file that cannot even be
+ * read is forgiven under --lenient where what it would define may be; where guards may stand, nothing is. */
+typedef struct Format { const char *folder, *suffix, *kind; LoadFile *load; bool forgivable, project_only; } Format;
+static const Format formats[] = {
     { "tools", ".md", "tool", tool_file, true, false },
     { "hooks", ".md", "hook", hook_file, false, false },
     { "agents", ".md", "agent", agent_file, true, false },
@@ -40,7 +43,10 @@ static const struct { const char *folder, *suffix, *kind; LoadFile *load; bool f
     { "tests", ".md", "test", test_file, true, true },
     { "tests", ".yaml", "test", test_file, true, true },
     { "tests", ".yml", "test", test_file, true, true },
+    { "skills", NULL, NULL, NULL, true, true },
+    { "data", NULL, NULL, NULL, true, true },
 };
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* Its own error has been told: who refers to it need not hear another. What --lenient leaves out is missed, though. */
 static void note_unread(Loader *l, const char *kind, Str path) {
@@ -74,13 +80,58 @@ static bool skip(Loader *l, size_t format, Str folder, size_t n, SourceKind sour
     return true;
 }
 
+/* ---- what no loader reads ---- */
+
+static bool is_read(const char *folder, Str name) {
+    for (size_t f = 0; f < FORMATS; f++)
+        if (formats[f].load && strcmp(formats[f].folder, folder) == 0 && str_ends(name, str_from(formats[f].suffix))) return true;
+    return false;
+}
+
+/* The files of a source cannot be renamed here: only what looks like a guard stops the load. */
+static void note_files(Loader *l, const Format *f, Str path, const DocumentEntry *entries, size_t n, SourceKind source) {
+    if (f->forgivable && source == SOURCE_PULLED) return;
+    StrayFolder in = { .path = path, .suffix = f->suffix, .guards = !f->forgivable };
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].folder || !is_read(f->folder, entries[i].name)) stray_note(l, &in, &entries[i]);
+}
+
+/* Another root than .harness/ may hold anything, but no folder whose name is nearly that of one with guards. */
+static bool is_stray(const DocumentEntry *e, SourceKind source) {
+    bool near_guards = false;
+    for (size_t f = 0; f < FORMATS; f++) {
+        Str folder = str_from(formats[f].folder);
+        if (e->folder && str_eq(e->name, folder)) return false;
+        near_guards = near_guards || (!formats[f].forgivable && !formats[f].project_only && field_resembles(e->name, folder));
+    }
+    if (source == SOURCE_PROJECT) return e->folder || !str_eq(e->name, STR("harness.md"));
+    return e->folder && near_guards;
+}
+
+static void note_folders(Loader *l, Str folder, SourceKind source) {
+    Str known[FORMATS + 1];
+    DocumentEntry *entries;
+    size_t n = 0, count;
+    for (size_t f = 0; f < FORMATS; f++)
+        if (f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0) known[n++] = str_from(formats[f].folder);
+    known[n++] = STR("harness.md");
+    StrayFolder in = { .path = folder, .known = known, .n = n };
+    if (!document_entries(&l->docs, folder, &entries, &count)) return;
+    for (size_t i = 0; i < count; i++)
+        if (is_stray(&entries[i], source)) stray_note(l, &in, &entries[i]);
+}
+
 void load_root(Loader *l, Str folder, SourceKind source) {
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        Str *names;
+    for (size_t f = 0; f < FORMATS && formats[f].load; f++) {
+        DocumentEntry *entries;
         size_t n;
         Str sub = str_from(arena_fmt(l->docs.arena, STR_FMT "%s%s", STR_ARG(folder), folder.n ? "/" : "", formats[f].folder));
-        if (!document_list(&l->docs, sub, formats[f].suffix, &names, &n) || skip(l, f, sub, n, source)) continue;
+        if (!document_entries(&l->docs, sub, &entries, &n) || skip(l, f, sub, n, source)) continue;
+        bool first = f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0;
+        if (first) note_files(l, &formats[f], sub, entries, n, source);
         for (size_t i = 0; i < n; i++)
-            load_file(l, f, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(sub), STR_ARG(names[i]))), source);
+            if (!entries[i].folder && str_ends(entries[i].name, str_from(formats[f].suffix)))
+                load_file(l, f, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(sub), STR_ARG(entries[i].name))), source);
     }
+    note_folders(l, folder, source);
 }

@@ -17,7 +17,7 @@ static const Field server_fields[] = {
     { .name = "url", .type = FIELD_STRING, .offset = SERVER(url) },
     { .name = "headers", .type = FIELD_MAP, .offset = SERVER(headers) },
     { .name = "oauth", .type = FIELD_MAP, .offset = SERVER(oauth) },
-    { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools) },
+    { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools), .flags = FIELD_NOT_NULL },
     { .name = "timeout_ms", .type = FIELD_INT, .offset = SERVER(timeout_ms) },
     { .name = "read_roots", .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
     { .name = "write_roots", .type = FIELD_STRINGS, .offset = SERVER(write_roots) },
@@ -28,8 +28,8 @@ static const Field server_fields[] = {
 };
 
 static const Field tools_fields[] = {
-    { .name = "allow", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools) },
-    { .name = "deny", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools) },
+    { .name = "allow", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools), .flags = FIELD_NOT_NULL },
+    { .name = "deny", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools), .flags = FIELD_NOT_NULL },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -155,7 +155,8 @@ static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
 static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE,
                                 .timeout_ms = SERVER_TIMEOUT_MS, .needs_approval = needs_approval }, .tools = VALUE_GONE };
-    bool typed = loader_read(l, at, server_fields, COUNT(server_fields), &f);
+    /* .mcp.json is also read by other programs, and may have keys for them. */
+    bool typed = loader_read_open(l, at, needs_approval ? UNKNOWN_KEYS_GUARD : UNKNOWN_KEYS_REFUSE, server_fields, COUNT(server_fields), &f);
     if (!value_is_dict(at->map)) return;
     bool ok = loader_name_ok(l, at, "server", at->name);
     if (typed) ok = check_transport(l, at, &f.def) && ok;     /* else one of the two may only seem to be missing */
@@ -174,7 +175,7 @@ static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
 void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval) {
     const char *root = needs_approval ? "mcpServers" : "mcp_servers";
     if (value_is_gone(servers) || value_is_none(servers)) return;
-    FieldInput in = { &l->docs, d, servers, root, document_place(d, d->root, str_from(root)), false };
+    FieldInput in = { .context = &l->docs, .document = d, .map = servers, .path = root, .at = document_place(d, d->root, str_from(root)) };
     if (!field_is_map(&in)) return;
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(servers), &i, &e);) {
@@ -193,7 +194,7 @@ void load_mcp_json(Loader *l, Str path) {
     Value servers = VALUE_GONE;
     loader_look_at(l, path);
     if (!document_read_json(&l->docs, "config", path, &d)) return;
-    FieldInput in = { &l->docs, &d, d.root, "", document_item_place(&d, VALUE_GONE, 0), false };
+    FieldInput in = { .context = &l->docs, .document = &d, .map = d.root, .path = "", .at = document_item_place(&d, VALUE_GONE, 0), .unknown = UNKNOWN_KEYS_WARN };
     if (!value_is_dict(d.root))
         document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse config " STR_FMT ": json: line %u: expected a map",
                         STR_ARG(path), in.at.line);

@@ -12,7 +12,7 @@ static const Field fields[] = {
     SECTION("store", store),
     { .name = "resources", .type = FIELD_STRINGS, .offset = AT(resources) },
     { .name = "artifact_roots", .type = FIELD_STRINGS, .offset = AT(artifact_roots) },
-    { .name = "trusted_sources", .type = FIELD_STRINGS, .offset = AT(trusted_sources) },
+    { .name = "trusted_sources", .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },
     { .name = "manifests", .type = FIELD_STRINGS, .offset = AT(manifests) },
     { .name = "spaces", .type = FIELD_STRINGS, .offset = AT(spaces) },
     { .name = "workspace", .type = FIELD_STRING, .offset = AT(workspace) },

@@ -1,6 +1,7 @@
 /* A Construct space: agent/tools/NAME.md, space.manifest.json, agent/config.md and
  * agent/hooks/NAME.json below one folder. */
 #include "artifact/space.h"
+#include "artifact/stray.h"
 #include "value/list.h"
 
 Str space_path(const Space *s, const char *inside) {
@@ -15,7 +16,8 @@ static void load_tool_file(Space *s, Str name) {
     Document d;
     Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
     if (!document_read_markdown(&s->l->docs, "tool", path, &d)) {
-        loader_forgive(s->l, &before);
+        /* It may have governed a server's tool or an entry of the manifest: neither may come back without it. */
+        if (s->l->servers.n == 0 && loader_forgive(s->l, &before)) table_put(&s->ids, str_sub(name, 0, name.n - STR(".md").n), s);
         return;
     }
     Place at = document_place(&d, d.root, STR("id"));
@@ -29,7 +31,7 @@ static void load_manifest_tools(Space *s, const Document *d, Value list) {
     for (uint32_t i = 0; i < tools->n; i++) {
         Place item = document_item_place(d, list, i);
         const char *path = arena_fmt(s->l->docs.arena, "tools[%u]", i);
-        FieldInput in = { &s->l->docs, d, tools->at[i], path, item, false };
+        FieldInput in = { .context = &s->l->docs, .document = d, .map = tools->at[i], .path = path, .at = item };
         if (!field_is_map(&in)) continue;
         Place at = field_given(&in, "id") ? document_place(d, tools->at[i], STR("id")) : item;
         space_load_tool(s, &(LoaderPlace){ .document = d, .map = tools->at[i], .path = path,
@@ -83,10 +85,32 @@ static Str clean_folder(Arena *arena, Str folder) {
 }
 
 static void load_folder(Space *s, const char *folder, const char *suffix, void (*load)(Space *, Str)) {
-    Str *names;
+    DocumentEntry *entries;
     size_t n;
-    if (!document_list(&s->l->docs, space_path(s, folder), suffix, &names, &n)) return;
-    for (size_t i = 0; i < n; i++) load(s, names[i]);
+    StrayFolder in = { .path = space_path(s, folder), .suffix = suffix, .guards = true };
+    if (!document_entries(&s->l->docs, in.path, &entries, &n)) return;
+    for (size_t i = 0; i < n; i++) {
+        if (!entries[i].folder && str_ends(entries[i].name, str_from(suffix))) load(s, entries[i].name);
+        else stray_note(s->l, &in, &entries[i]);
+    }
+}
+
+/* agent/ may hold more than harness reads, but nothing whose name is nearly that of what it does read: agent/hook/, agent/hooks.json,
+ * agent/Config.md. */
+static void note_strays(Space *s) {
+    static const Str known[] = { STR("tools"), STR("hooks"), STR("config.md") };
+    DocumentEntry *entries;
+    size_t n;
+    StrayFolder in = { .path = space_path(s, "agent"), .known = known, .n = 3, .guards = true };
+    if (!document_entries(&s->l->docs, in.path, &entries, &n)) return;
+    for (size_t i = 0; i < n; i++) {
+        Str name = entries[i].name;
+        ptrdiff_t dot = str_find_char(name, '.');
+        Str stem = dot > 0 ? str_sub(name, 0, (size_t)dot) : name;
+        bool is_known = entries[i].folder ? str_eq(name, known[0]) || str_eq(name, known[1]) : str_eq(name, known[2]);
+        bool near = field_resembles(stem, known[0]) || field_resembles(stem, known[1]) || (!entries[i].folder && field_resembles(stem, STR("config")));
+        if (!is_known && near) stray_note(s->l, &in, &entries[i]);
+    }
 }
 
 void load_space(Loader *l, Str folder) {
@@ -102,5 +126,6 @@ void load_space(Loader *l, Str folder) {
     load_manifest_file(&s);
     load_config(&s);
     load_folder(&s, "agent/hooks", ".json", load_hook_file);
+    note_strays(&s);
     table_clear(&s.ids);
 }

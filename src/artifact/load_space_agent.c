@@ -9,11 +9,11 @@ static const Field agent_fields[] = {
     { .name = "description", .type = FIELD_STRING, .offset = offsetof(AgentDef, description) },
     { .name = "model", .type = FIELD_STRING, .offset = offsetof(AgentDef, model) },
     { .name = "provider", .type = FIELD_STRING, .offset = offsetof(AgentDef, provider) },
-    { .name = "maxIterations", .type = FIELD_INT, .offset = offsetof(AgentDef, max_iterations) },
-    { .name = "blockedTools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, blocked_tools) },
-    { .name = "canInvokeAgents", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, can_invoke) },
-    { .name = "canSpawn", .type = FIELD_BOOL, .offset = offsetof(AgentDef, can_spawn) },
-    { .name = "tools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, tools) },
+    { .name = "maxIterations", .type = FIELD_INT, .offset = offsetof(AgentDef, max_iterations), .flags = FIELD_NOT_NULL },
+    { .name = "blockedTools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, blocked_tools), .flags = FIELD_NOT_NULL },
+    { .name = "canInvokeAgents", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, can_invoke), .flags = FIELD_NOT_NULL },
+    { .name = "canSpawn", .type = FIELD_BOOL, .offset = offsetof(AgentDef, can_spawn), .flags = FIELD_NOT_NULL },
+    { .name = "tools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, tools), .flags = FIELD_NOT_NULL },
 };
 
 static bool given(const FieldInput *in, const char *name) {
@@ -35,9 +35,43 @@ static void refer(Space *s, const LoaderPlace *at, LoaderReferenceKind kind, con
         VEC_PUSH(&s->l->references, (LoaderReference){ kind, agent, names.at[i], at->origin.file, document_item_place(at->document, *list, i) });
 }
 
+/* ---- the prompt ---- */
+
+/* What agent/prompt.c gives to the template of a prompt. */
+static const char *const context_paths[] = {
+    "context.project.name", "context.project.description", "context.space.name", "context.space.description", "context.agent.name",
+    "context.agent.description", "context.user.name", "context.user.description", "context.tools[].name", "context.tools[].description",
+    "context.tools[].parameters.*", NULL,
+};
+
+typedef struct PromptCheck { Space *s; const LoaderPlace *at; } PromptCheck;
+
+static bool is_context_path(const char *path) {
+    for (size_t i = 0; context_paths[i]; i++)
+        if (strcmp(context_paths[i], path) == 0) return true;
+    return false;
+}
+
+/* An unknown path renders as nothing, so the author would not see it. */
+static void report_path(void *ctx, Str path, uint32_t line, uint32_t column) {
+    PromptCheck *c = ctx;
+    Loader *l = c->s->l;
+    const Document *d = c->at->document;
+    Source source = { .file = d->file, .text = d->body, .first_line = d->body_line };
+    SourcePlace place = source_place(&source, (Pos){ line, column });
+    const char *whole = arena_fmt(l->docs.arena, "context." STR_FMT, STR_ARG(path));
+    Str hint = is_context_path(whole) ? str_from(arena_fmt(l->docs.arena, "did you mean \"%s\"?", whole))
+                                      : STR("known are context.project, space, agent and user, each with name and description, and the list context.tools");
+    document_report(&l->docs, d, PROBLEM_WARNING, (Place){ place.line, place.column }, hint, "template: unknown path \"" STR_FMT "\"", STR_ARG(path));
+}
+
+static Template *load_prompt_template(Space *s, const LoaderPlace *at) {
+    Template *t = loader_template(s->l, at, NULL, at->document->body);
+    if (t) template_unknown_paths(t, context_paths, report_path, &(PromptCheck){ s, at });
+    return t;
+}
+
 void space_load_agent(Space *s, const Document *d) {
-    Problems before = *s->l->docs.problems;
-    size_t references = s->l->references.n;
     LoaderPlace at = loader_file_place(s->l, d, SOURCE_SPACE);
     AgentDef a = { .origin = at.origin, .from_space = true };
     FieldInput in = loader_input(s->l, &at);
@@ -45,11 +79,12 @@ void space_load_agent(Space *s, const Document *d) {
     ok = check_iterations(s, &at, &a) && ok;
     if (a.name.at) ok = loader_name_ok(s->l, &at, "agent", a.name) && ok;
     a.prompt = arena_str(s->l->docs.arena, d->body);
-    a.prompt_template = loader_template(s->l, &at, NULL, d->body);
+    a.prompt_template = load_prompt_template(s, &at);
     a.has_tools = given(&in, "tools");
     a.has_can_invoke = given(&in, "canInvokeAgents");
+    loader_rules(s->l, &at, "blockedTools", a.blocked_tools);
     refer(s, &at, REFERENCE_TOOL, "tools", a.name, a.tools);
     refer(s, &at, REFERENCE_AGENT, "canInvokeAgents", a.name, a.can_invoke);
-    if ((ok && a.prompt_template) || (!loader_forgive(s->l, &before) && a.name.n)) VEC_PUSH(&s->l->agents, a);
-    else s->l->references.n = references;
+    /* Its blockedTools hold for the whole project, so it is never left out. */
+    if (a.name.n) VEC_PUSH(&s->l->agents, a);
 }

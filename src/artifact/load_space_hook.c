@@ -44,6 +44,7 @@ static void load_hook_entry(Space *s, LoaderPlace *at) {
     if (h.def.name.at) check_name(s, at, h.def.name);
     check_type(s, at, &h);
     check_command(s, at, &h);
+    loader_rules(s->l, at, "tools", h.def.tools);
     h.def.allow_on_error = !h.def.blocking;
     if (!h.def.blocking)
         loader_warn(s->l, at, "blocking", NULL, "hook \"" STR_FMT "\": blocking is false, so a call goes on when the hook fails", STR_ARG(h.def.name));
@@ -53,7 +54,7 @@ static void load_hook_entry(Space *s, LoaderPlace *at) {
 void space_load_hooks(Space *s, const Document *d) {
     static const Field root_fields[] = { { .name = "hooks", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Value list = VALUE_GONE;
-    FieldInput in = { &s->l->docs, d, d->root, "", document_item_place(d, VALUE_GONE, 0), false };
+    FieldInput in = { .context = &s->l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0) };
     if (!value_is_dict(d->root)) {
         document_report(&s->l->docs, d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse hook " STR_FMT ".json: json: line %u: expected a map",
                         STR_ARG(d->name), in.at.line);

@@ -40,7 +40,7 @@ static bool read_fields(Space *s, const LoaderPlace *at, bool from_file, SpaceTo
     fields[ROW_DESCRIPTION].flags = from_file ? FIELD_REQUIRED : 0;
     fields[ROW_COMMAND].flags = mcp ? 0 : FIELD_REQUIRED;
     fields[ROW_SERVER].flags = mcp ? FIELD_REQUIRED : 0;
-    return loader_read(s->l, at, fields, COUNT(fields), t);
+    return loader_read_open(s->l, at, UNKNOWN_KEYS_GUARD, fields, COUNT(fields), t);
 }
 
 /* ---- checks ---- */
@@ -168,5 +168,8 @@ void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
     ok = finish(s, &at, &t) && ok;
     ok = loader_hidden(s->l, &at, &t.def) && ok;
     t.def.description = describe(s, &at, &t.def, from_file);
-    if (ok || (!loader_forgive(s->l, &before) && t.def.name.n)) VEC_PUSH(&s->l->tools, t.def);
+    /* A face hides the server's own tool: without it that tool would be there, ungoverned. */
+    bool face = !value_is_gone(get(at.map, "mcp")) || !value_is_gone(get(at.map, "server"));
+    bool left_out = !ok && !face && loader_forgive(s->l, &before);
+    if (!left_out && t.def.name.n) VEC_PUSH(&s->l->tools, t.def);
 }

@@ -28,7 +28,7 @@ static bool read_fields(Loader *l, const LoaderPlace *at, Tool *out) {
     Field all[COMMON + 2];
     memcpy(all, fields, sizeof fields);
     memcpy(all + COMMON, at->path[0] ? inline_only : file_only, sizeof file_only);
-    return loader_read(l, at, all, COMMON + 2, out);
+    return loader_read_open(l, at, UNKNOWN_KEYS_GUARD, all, COMMON + 2, out);
 }
 
 static Str description(Loader *l, const LoaderPlace *at, const Tool *t, Str name) {
@@ -37,7 +37,12 @@ static Str description(Loader *l, const LoaderPlace *at, const Tool *t, Str name
 }
 
 static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDef *t) {
-    if (in->script.n == 0) return true;
+    if (in->script.n == 0) {
+        Value *given = dict_find_str(value_dict(at->map), STR("script"));
+        bool absent = !given || value_is_none(*given) || value_is_string(*given);        /* else its type was reported */
+        if (absent && t->name.n) loader_warn(l, at, "script", NULL, "tool \"" STR_FMT "\" has no script: calls fail until a program registers it", STR_ARG(t->name));
+        return true;
+    }
     char *what = arena_fmt(l->docs.arena, "tool \"" STR_FMT "\"", STR_ARG(t->name));
     t->script = loader_script(l, at, "script", what, l->predeclared);
     return t->script && loader_function(l, at, "script", t->script, what, "run(args)", 1);
@@ -72,6 +77,6 @@ void load_tool(Loader *l, const LoaderPlace *at) {
     t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;
     load_async(l, at, in.async, &t);
     t.description = description(l, at, &in, t.name);
-    bool forgiven = !ok && loader_forgive(l, &before);
+    bool forgiven = !ok && !at->overriding && loader_forgive(l, &before);   /* an override may be stricter than what it replaces */
     if (t.name.n && !forgiven) VEC_PUSH(&l->tools, t);   /* also when it is wrong: what refers to it is right */
 }

@@ -25,7 +25,12 @@ FieldInput loader_input(Loader *l, const LoaderPlace *at) {
 }
 
 bool loader_read(Loader *l, const LoaderPlace *at, const Field *fields, size_t n, void *out) {
+    return loader_read_open(l, at, UNKNOWN_KEYS_REFUSE, fields, n, out);
+}
+
+bool loader_read_open(Loader *l, const LoaderPlace *at, UnknownKeys unknown, const Field *fields, size_t n, void *out) {
     FieldInput in = loader_input(l, at);
+    in.unknown = unknown;
     return field_is_map(&in) && field_read(&in, fields, n, out);
 }
 
@@ -110,6 +115,23 @@ bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value,
                  "%s: expected %s, got \"" STR_FMT "\"", field_path(&in, key), buf_str(&text).at, STR_ARG(value));
     buf_clear(&text);
     return false;
+}
+
+/* ---- rules ---- */
+
+void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place) {
+    for (size_t i = 0; i < name.n; i++)
+        if (strchr("*?[", name.at[i])) return;
+    VEC_PUSH(&l->rules, (LoaderRule){ where, name, at->origin.file, place });
+}
+
+void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList names) {
+    FieldInput in = loader_input(l, at);
+    Value *list = dict_find_str(value_dict(at->map), str_from(key));
+    for (size_t i = 0; list && i < names.n; i++) {
+        Str where = str_from(arena_fmt(l->docs.arena, "%s[%zu]", field_path(&in, key), i));
+        loader_rule(l, at, where, names.at[i], document_item_place(at->document, *list, i));
+    }
 }
 
 /* ---- environment, protected paths ---- */

@@ -12,6 +12,10 @@
 /* A name that must exist once everything is loaded. */
 typedef enum { REFERENCE_TOOL, REFERENCE_HOOK, REFERENCE_SERVER, REFERENCE_AGENT } LoaderReferenceKind;
 typedef struct LoaderReference { LoaderReferenceKind kind; Str agent, name, file; Place place; } LoaderReference;
+/* A tool's name in a rule. One that no tool has is a warning: the tool may come at run time. `where` says which rule. */
+typedef struct LoaderRule { Str where, name, file; Place place; } LoaderRule;
+/* A file or folder that no loader reads, and what to do about it. `path` is relative to the project; empty: outside of it. */
+typedef struct LoaderStray { Str path, shown, hint; const char *message; bool folder; } LoaderStray;
 
 typedef struct Loader {
     const ProjectInput *in;
@@ -37,6 +41,9 @@ typedef struct Loader {
     VEC(Schema *) schemas;
     VEC(Str) looked_at;              /* protected paths */
     VEC(LoaderReference) references;
+    VEC(LoaderRule) rules;
+    VEC(LoaderStray) strays;
+    size_t guard_errors;             /* errors in hooks so far: what contains them is not forgiven */
     VEC(LoaderReference) unread;     /* what files that could not be read would define: kind and name */
 } Loader;
 
@@ -63,8 +70,10 @@ Project *loader_finish(Loader *l, bool keep);
 LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source);
 LoaderPlace loader_item_place(Loader *l, const LoaderPlace *parent, const char *key, Value list, size_t i);
 FieldInput loader_input(Loader *l, const LoaderPlace *at);       /* for field_read over at->map */
-/* Reads the fields; false when errors were reported. at->map may be anything: "PATH: expected map, got TYPE". */
+/* Reads the fields; false when errors were reported. at->map may be anything: "PATH: expected map, got TYPE". Unknown keys
+ * are errors; loader_read_open says otherwise for maps that only describe. */
 bool loader_read(Loader *l, const LoaderPlace *at, const Field *fields, size_t n, void *out);
+bool loader_read_open(Loader *l, const LoaderPlace *at, UnknownKeys unknown, const Field *fields, size_t n, void *out);
 
 /* Name of an inline definition, or at->name. False (reported) when it is empty ("tools[0].name cannot be empty") or
  * malformed. `what` is tool, hook, agent …, `list` what a list of them is called. */
@@ -84,6 +93,11 @@ const char *loader_env_problem(Loader *l, Str text, bool header);
 /* May this variable of harness's own environment be handed on? Model keys and tokens only when sandbox.env_allow says so. */
 bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* remembers a protected path */
+
+/* Remembers a tool's name in a rule, to be looked up when all tools are known. Patterns are passed over. */
+void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place);
+void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList names);          /* the list `key` of at->map */
+void loader_when(Loader *l, const LoaderPlace *at, const char *what);                         /* load_when.c: the names in a hook's `when` */
 
 /* For --lenient: `before` is a copy of *l->docs.problems made earlier; what was reported as an error since then becomes a
  * warning. True when there was something and it was forgiven. Never for hooks and settings. */

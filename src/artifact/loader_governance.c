@@ -13,11 +13,11 @@ typedef struct Governance {
 
 #define AT(member) offsetof(Governance, member)
 static const Field fields[] = {
-    { .name = "safety", .type = FIELD_MAP, .offset = AT(safety) },
+    { .name = "safety", .type = FIELD_MAP, .offset = AT(safety), .flags = FIELD_NOT_NULL },
     { .name = "retry", .type = FIELD_MAP, .offset = AT(retry) },
     { .name = "idempotency", .type = FIELD_STRING, .offset = AT(idempotency) },
     { .name = "injected", .type = FIELD_STRINGS, .offset = AT(injected) },
-    { .name = "confirm", .type = FIELD_BOOL, .offset = AT(confirm) },
+    { .name = "confirm", .type = FIELD_BOOL, .offset = AT(confirm), .flags = FIELD_NOT_NULL },
     { .name = "aliases", .type = FIELD_STRINGS, .offset = AT(aliases) },
     { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
     { .name = "output_schema", .type = FIELD_MAP, .offset = AT(output_schema) },
@@ -37,13 +37,13 @@ static LoaderPlace inside(Loader *l, const LoaderPlace *at, const char *key, Val
 /* ---- safety ---- */
 
 typedef struct { bool flag; Str filesystem, workspace_root; StrList redact; } Safety;
-#define FLAG(text) { .name = (text), .type = FIELD_BOOL, .offset = offsetof(Safety, flag) }
+#define FLAG(text) { .name = (text), .type = FIELD_BOOL, .offset = offsetof(Safety, flag), .flags = FIELD_NOT_NULL }
 static const Field safety_fields[] = {
     FLAG("read_only"), FLAG("destructive"), FLAG("idempotent"), FLAG("networked"), FLAG("process"), FLAG("spends_money"),
     FLAG("requires_confirmation"), FLAG("parallel_safe"),
-    { .name = "filesystem", .type = FIELD_STRING, .offset = offsetof(Safety, filesystem) },
-    { .name = "workspace_root", .type = FIELD_STRING, .offset = offsetof(Safety, workspace_root) },
-    { .name = "redact", .type = FIELD_STRINGS, .offset = offsetof(Safety, redact) },
+    { .name = "filesystem", .type = FIELD_STRING, .offset = offsetof(Safety, filesystem), .flags = FIELD_NOT_NULL },
+    { .name = "workspace_root", .type = FIELD_STRING, .offset = offsetof(Safety, workspace_root), .flags = FIELD_NOT_NULL },
+    { .name = "redact", .type = FIELD_STRINGS, .offset = offsetof(Safety, redact), .flags = FIELD_NOT_NULL },
 };
 
 static bool check_patterns(Loader *l, const LoaderPlace *at, const char *key, StrList patterns) {

@@ -7,6 +7,7 @@
 #include "artifact/host_names.h"
 #include "artifact/load.h"
 #include "artifact/resolve.h"
+#include "artifact/stray.h"
 #include "base/mem.h"
 #include "value/list.h"
 
@@ -76,6 +77,8 @@ Project *loader_finish(Loader *l, bool keep) {
     document_clear(&l->settings);
     VEC_CLEAR(&l->references);
     VEC_CLEAR(&l->unread);
+    VEC_CLEAR(&l->rules);
+    VEC_CLEAR(&l->strays);
     hand_over(l, p);
     if (keep) return seal(p), p;
     project_free(p);
@@ -258,6 +261,7 @@ static void load_everything(Loader *l) {
     load_manifests(l);
     load_all_servers(l);
     load_spaces(l);
+    stray_report(l);
     resolve_project(l);
 }
 
@@ -304,6 +308,12 @@ const HookDef *project_hook(const Project *p, Str name) {
 const AgentDef *project_agent(const Project *p, Str name) {
     for (size_t i = 0; i < p->n_agents; i++)
         if (str_eq(p->agents[i].name, name)) return &p->agents[i];
+    return NULL;
+}
+
+const AgentDef *project_space_agent(const Project *p) {
+    for (size_t i = 0; i < p->n_agents; i++)
+        if (p->agents[i].from_space) return &p->agents[i];
     return NULL;
 }
 

@@ -47,6 +47,7 @@ typedef struct ToolDef {
     Template *command;           /* command */
     bool unsafe_raw;
     StrList argv;                /* argv */
+    Place argv_place;            /* of `command` in the manifest */
     StrList env_passthrough;
     Value environment;           /* command: dict of strings; GONE: none */
     Str folder;                  /* command: the space's root; argv: the manifest's folder; relative to the project's root */
@@ -175,4 +176,5 @@ bool project_define(const ProjectInput *in, const char *list, Str definition, Pr
 const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, not those private to an agent */
 const HookDef *project_hook(const Project *p, Str name);
 const AgentDef *project_agent(const Project *p, Str name);
+const AgentDef *project_space_agent(const Project *p);                 /* the first one of a space; NULL: none */
 const char *tool_kind_name(ToolKind kind);

@@ -224,6 +224,23 @@ static void check_references(Loader *l, const Names *names) {
     }
 }
 
+static bool some_agent_has(const Loader *l, Str name) {
+    for (size_t i = 0; i < l->tools.n; i++)
+        if (str_eq(l->tools.at[i].name, name) || str_among(name, l->tools.at[i].aliases.at, l->tools.at[i].aliases.n)) return true;
+    return false;
+}
+
+/* Rules that name a tool which is not there. It may come at run time (a program, meta.tool_register), so it is a warning. */
+static void check_rules(Loader *l, const Names *names) {
+    for (size_t i = 0; i < l->rules.n; i++) {
+        const LoaderRule *r = &l->rules.at[i];
+        LoaderReference as_tool = { .kind = REFERENCE_TOOL, .name = r->name };
+        if (found(l, names, &as_tool) || some_agent_has(l, r->name) || unread(l, &as_tool) || str_starts(r->name, STR("resource:"))) continue;
+        problems_add(l->docs.problems, PROBLEM_WARNING, r->file, r->place, nearest(l, &names->tools, r->name),
+                     STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
+    }
+}
+
 /* Servers may be configured elsewhere or later: only a call of such a tool fails. */
 static void check_server_tools(Loader *l, const Table *servers) {
     for (size_t i = 0; i < l->tools.n; i++) {
@@ -239,6 +256,19 @@ static void check_server_tools(Loader *l, const Table *servers) {
 static bool model_known(const Settings *s, Str name) {
     if (s->n_models || s->model.n) return true;              /* a profile's name, or a model of the parent's provider */
     return str_starts(name, STR("claude-")) || str_starts(name, STR("gpt-")) || str_starts(name, STR("o"));
+}
+
+/* Which prompt a run begins with, when both harness.md and a space could have it. */
+static void note_prompt(Loader *l) {
+    const Settings *s = &l->project->settings;
+    const AgentDef *a = NULL;
+    for (size_t i = 0; i < l->agents.n && !a; i++)
+        if (l->agents.at[i].from_space) a = &l->agents.at[i];
+    if (!a || s->file.n == 0) return;
+    const char *which = str_trim(s->prompt).n ? ": a run does not use its prompt, because " STR_FMT " has a body"
+                                              : ": a run uses its prompt, because " STR_FMT " has no body";
+    char *text = arena_fmt(l->docs.arena, which, STR_ARG(s->file));
+    report(l, PROBLEM_HINT, &a->origin, NULL, "agent", a->name, text);
 }
 
 static void check_agents(Loader *l) {
@@ -269,8 +299,10 @@ void resolve_project(Loader *l) {
     check_tool_names(l);
     check_other_names(l);
     check_references(l, &names);
+    check_rules(l, &names);
     check_server_tools(l, &names.servers);
     check_agents(l);
+    note_prompt(l);
     table_clear(&names.tools);
     table_clear(&names.hooks);
     table_clear(&names.agents);

@@ -7,6 +7,7 @@ typedef enum {
     SETTING_BOOL, SETTING_INT, SETTING_NUMBER, SETTING_STRING, SETTING_STRINGS, SETTING_INTS,
     SETTING_CHOICE,              /* one of `choices` */
     SETTING_CHOICES,             /* a list of those */
+    SETTING_TOOLS,               /* names of tools, or patterns of them */
     SETTING_MAP,                 /* of the section named "SECTION.KEY" */
     SETTING_ANY,
 } SettingType;
@@ -66,8 +67,8 @@ static const Setting settings[] = {
     { "sandbox", "open_files", SETTING_INT, 1, NULL },
     { "sandbox", "processes", SETTING_INT, 1, NULL },
     { "tools_policy", "mode", SETTING_CHOICE, 0, policies },
-    { "tools_policy", "allow", SETTING_STRINGS, 0, NULL },
-    { "tools_policy", "deny", SETTING_STRINGS, 0, NULL },
+    { "tools_policy", "allow", SETTING_TOOLS, 0, NULL },
+    { "tools_policy", "deny", SETTING_TOOLS, 0, NULL },
     { "store", "sync", SETTING_CHOICE, 0, syncs },
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, SECTION_MAX = 24 };
@@ -75,7 +76,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings, SECTION_MAX = 24 };
 static const FieldType field_types[] = {
     [SETTING_BOOL] = FIELD_BOOL,       [SETTING_INT] = FIELD_INT,   [SETTING_NUMBER] = FIELD_NUMBER, [SETTING_STRING] = FIELD_STRING,
     [SETTING_STRINGS] = FIELD_STRINGS, [SETTING_INTS] = FIELD_LIST, [SETTING_CHOICE] = FIELD_STRING, [SETTING_CHOICES] = FIELD_STRINGS,
-    [SETTING_MAP] = FIELD_MAP,         [SETTING_ANY] = FIELD_ANY,
+    [SETTING_MAP] = FIELD_MAP,         [SETTING_ANY] = FIELD_ANY,   [SETTING_TOOLS] = FIELD_STRINGS,
 };
 
 typedef union { bool yes; int64_t i; double d; Str s; StrList list; Value v; } Any;
@@ -131,6 +132,7 @@ static void check_value(Loader *l, const LoaderPlace *at, const Setting *s, cons
     case SETTING_CHOICES:
         for (size_t i = 0; i < v->list.n; i++) loader_choice(l, at, s->key, v->list.at[i], s->choices);
         break;
+    case SETTING_TOOLS: loader_rules(l, at, s->key, v->list); break;
     case SETTING_MAP: {
         LoaderPlace inner = settings_check_below(l, at, s->key, v->v);
         check_section(l, &inner, arena_fmt(l->docs.arena, "%s.%s", s->section, s->key));
@@ -152,9 +154,9 @@ static void check_section(Loader *l, const LoaderPlace *at, const char *section)
     FieldInput in = loader_input(l, at);
     for (size_t i = 0; i < SETTINGS; i++) {
         const Setting *s = &settings[i];
-        Field f = { .name = s->key, .type = field_types[s->type] };
+        Field f = { .name = s->key, .type = field_types[s->type], .flags = FIELD_NOT_NULL };
         Any v = { 0 };
-        if (strcmp(s->section, section) != 0 || value_is_gone(value_of(at, s->key))) continue;
+        if (strcmp(s->section, section) != 0 || !field_given(&in, s->key)) continue;
         if (field_read_one(&in, &f, &v)) check_value(l, at, s, &v);
     }
 }

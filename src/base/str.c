@@ -130,6 +130,11 @@ Str str_nearest(Str word, const Str *candidates, size_t n) {
     return nearest;
 }
 
+bool str_within(Str a, Str b, unsigned edits) {
+    if (a.n > NEAREST_MAX || b.n > NEAREST_MAX) return false;
+    return edit_distance(a, b, edits) <= edits;
+}
+
 /* ---- buffer ---- */
 
 void buf_clear(Buf *b) {

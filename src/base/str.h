@@ -29,6 +29,7 @@ char *str_dup(Str s);                             /* NUL-terminated copy; free()
 /* The candidate that is closest to `word` by edit distance, if it is close enough to be
  * worth suggesting (distance at most a third of the length, at least 1); else an empty Str. */
 Str str_nearest(Str word, const Str *candidates, size_t n);
+bool str_within(Str a, Str b, unsigned edits);       /* at most that many edits apart? Never for more than 96 bytes */
 
 /* `at` is NULL or a NUL-terminated string of length n. Zero-initialise to start:
  * Buf b = {0}. Growing past `limit` (0: none) sets `full` and drops the bytes, so a

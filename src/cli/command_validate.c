@@ -3,6 +3,7 @@
 #include "cli/listing.h"
 #include "cli/report.h"
 #include "model/model.h"
+#include "tool/builtin.h"
 #include "value/json.h"
 
 static void add_json_problems(Buf *out, const Problems *problems) {
@@ -42,10 +43,23 @@ static void add_section(Cli *cli, const Project *p, const char *name, size_t n, 
     list(&cli->out, p, 2, cli->color_out);
 }
 
-static void add_summary(Cli *cli, const Project *p, const Problems *problems) {
+/* How many built-in tools the project has. They are added to it, so nothing may be listed afterwards. */
+static size_t count_builtins(Project *p) {
+    Heap *heap = heap_new(0);
+    size_t own = p->n_tools;
+    Error err = { 0 };
+    size_t n = builtin_append(p, heap, &err) ? p->n_tools - own : 0;
+    p->n_tools = own;                                    /* their values go with the heap */
+    heap_free(heap);
+    return n;
+}
+
+static void add_summary(Cli *cli, Project *p, const Problems *problems) {
     Buf *out = &cli->out;
+    size_t builtins = count_builtins(p);
     buf_add(out, cli->color_out ? STR("\033[32mok\033[0m: ") : STR("ok: "));
     report_count(out, listing_count_tools(p), "tool");
+    if (builtins) buf_add(out, STR(", ")), report_count(out, builtins, "built-in tool");
     buf_add(out, STR(", "));
     report_count(out, listing_count_hooks(p), "hook");
     buf_add(out, STR(", "));
@@ -93,6 +107,23 @@ static void check_models(const Project *p, Problems *problems) {
     arena_clear(&arena);
 }
 
+/* Programs of a manifest are often built later, so a missing one is a warning here and an error of the call. */
+static void check_programs(const Project *p, Problems *problems) {
+    Arena arena = { 0 };
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const ToolDef *t = &p->tools[i];
+        if (t->kind != TOOL_ARGV || t->argv.n == 0) continue;
+        Str program = t->argv.at[0];
+        const char *path = program.at[0] == '/' ? arena_str(&arena, program).at
+                         : arena_fmt(&arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(t->folder), STR_ARG(program));
+        if (access(path, X_OK) == 0) continue;
+        bool missing = errno == ENOENT || errno == ENOTDIR;
+        problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place, missing ? STR("calls fail until it is there") : STR("calls fail until it is"),
+                     "tool \"" STR_FMT "\": program " STR_FMT " %s", STR_ARG(t->name), STR_ARG(program), missing ? "was not found" : "is not executable");
+    }
+    arena_clear(&arena);
+}
+
 /* Nothing at all was found: probably the wrong folder, or the first time. */
 static void check_empty(const Project *p, Problems *problems) {
     if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_prompts || p->n_resources || p->n_tests || p->n_servers) return;
@@ -105,6 +136,7 @@ int command_validate(Cli *cli) {
     Error err = { 0 };
     int status = report_load(cli, args_has(&cli->args, "--strict"), &project, &problems) ? CLI_OK : CLI_FAILED;
     if (project) {
+        check_programs(project, &problems);
         check_models(project, &problems);
         check_empty(project, &problems);
     }

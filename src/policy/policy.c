@@ -43,9 +43,28 @@ static bool read_policy(Policy *out, const Settings *s, Error *err) {
     return true;
 }
 
+/* The blockedTools of a space hold for the whole project, whoever calls. */
+static void add_blocked(Policy *p, const Project *project) {
+    size_t n = p->deny.n;
+    for (size_t i = 0; i < project->n_agents; i++)
+        if (project->agents[i].from_space) n += project->agents[i].blocked_tools.n;
+    PolicyRule *all = ARENA_ARRAY(&p->arena, PolicyRule, n + 1);
+    if (p->deny.n) memcpy(all, p->deny.at, p->deny.n * sizeof *all);
+    p->deny.at = all;
+    for (size_t i = 0; i < project->n_agents; i++) {
+        const AgentDef *a = &project->agents[i];
+        for (size_t k = 0; a->from_space && k < a->blocked_tools.n; k++) {
+            Str word = arena_str(&p->arena, a->blocked_tools.at[k]);
+            char *rule = arena_fmt(&p->arena, "blockedTools of " STR_FMT ": " STR_FMT, STR_ARG(a->origin.file), STR_ARG(word));
+            p->deny.at[p->deny.n++] = (PolicyRule){ word, str_from(rule) };
+        }
+    }
+}
+
 bool policy_new(const Project *project, Policy **out, Error *err) {
     Policy *p = mem_zero(1, sizeof *p);
     if (!read_policy(p, &project->settings, err)) return policy_free(p), false;
+    add_blocked(p, project);
     return *out = p, true;
 }
 

@@ -1,4 +1,4 @@
-/* What may be called, and on what terms: tools_policy, limits.deny, limits.confirm. Immutable; any thread. */
+/* What may be called, and on what terms: tools_policy, blockedTools of spaces, limits.deny, limits.confirm. Immutable; any thread. */
 #pragma once
 #include "policy/safety.h"
 
@@ -9,10 +9,10 @@ typedef struct PolicyTool { Str name; StrList aliases; const Safety *safety; Str
 bool policy_new(const Project *p, Policy **out, Error *err);   /* keeps nothing of the project */
 void policy_free(Policy *p);
 
-/* Is the tool advertised? (tools_policy only.) */
+/* Is the tool advertised? (tools_policy and blockedTools only.) */
 bool policy_shows(const Policy *p, const PolicyTool *t);
 /* May it be called? Else ERR_POLICY with the message, and *rule names the rule: "tools_policy.deny: shell_*", "tools_policy.allow",
- * "limits.deny: networked". Rules and reasons live as long as the policy. */
+ * "blockedTools of agent/config.md: bash", "limits.deny: networked". Rules and reasons live as long as the policy. */
 bool policy_check(const Policy *p, const PolicyTool *t, Str *rule, Error *err);
 /* Must a person agree first? *why: "limits.confirm: destructive", "confirm: true" …; empty and false when not. */
 bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why);

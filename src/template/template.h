@@ -60,5 +60,10 @@ bool template_compile_command(Str text, const TemplateCommand *command, Template
  * missing, and a string that begins a word with '-' where it could become an option. */
 bool template_render_command(const Template *t, Value args, Buf *out, Error *err);
 
+/* Calls `each` for every path of a text template that leads to none of `known` (NULL at the end): names joined by '.', "[]" for
+ * the items of a list, ".*" for members that may be called anything. Line and column are those of the template's text. */
+typedef void TemplatePathReport(void *ctx, Str path, uint32_t line, uint32_t column);
+void template_unknown_paths(const Template *t, const char *const *known, TemplatePathReport *each, void *ctx);
+
 Str template_text(const Template *t);       /* as it was given */
 bool template_has_raw(const Template *t);   /* has {{{x}}} or {{&x}} */

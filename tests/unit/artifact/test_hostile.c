@@ -41,7 +41,7 @@ static void test_strange_files(void **state) {
     (void)state;
     char *dir = archive_folder(), *outside = archive_folder();
     archive_write(outside, STR("secret.md"), STR("---\n---\nsecret\n"));
-    archive_write(dir, STR(".harness/tools/ok.md"), STR("---\n---\n"));
+    archive_write(dir, STR(".harness/tools/ok.md"), STR("---\nscript: |\n  def run(args):\n      return 1\n---\n"));
     assert_int_equal(mkfifo(in(dir, ".harness/tools/pipe.md"), 0600), 0);
     assert_int_equal(symlink("loop.md", in(dir, ".harness/tools/loop.md")), 0);
     assert_int_equal(symlink("/dev/zero", in(dir, ".harness/tools/zero.md")), 0);

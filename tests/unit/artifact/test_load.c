@@ -79,9 +79,9 @@ static void test_agent(void **state) {
     Project *p = LOAD({ ".harness/agents/researcher.md",
                         "---\nmodel: gpt-4o-mini\ndescription: Finds things\ntools:\n  - name: fetch_url\n    parameters:\n"
                         "      url: { type: string, required: true }\n    script: |\n      def run(args):\n          return http.get(args[\"url\"], {}, 30)\n"
-                        "  - search_text # from the project\nhooks:\n  - researcher_guard\n  - { event: tool.pre }\n---\n# Researcher\n\n  Verbatim.\n" },
+                        "  - search_text # from the project\nhooks:\n  - researcher_guard\n  - event: tool.pre\n    script: |\n      def handle(event, payload):\n          return allow()\n---\n# Researcher\n\n  Verbatim.\n" },
                       { ".harness/tools/search_text.md", "---\n---\n" },
-                      { ".harness/hooks/researcher_guard.md", "---\nevent: tool.pre\n---\n" });
+                      { ".harness/hooks/researcher_guard.md", "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n" });
     const AgentDef *a = project_agent(p, STR("researcher"));
     assert_str(a->prompt, "# Researcher\n\n  Verbatim.\n");
     assert_str(a->model, "gpt-4o-mini");
@@ -110,7 +110,7 @@ static void test_override_takes_the_place(void **state) {
 static void test_scripts_run(void **state) {
     (void)state;
     Project *p = LOAD({ ".harness/tools/double.md", "---\nscript: |\n  def run(args):\n      return {\"n\": args[\"n\"] * 2}\n---\n" },
-                      { ".harness/hooks/h.md", "---\nevent: log\nwhen: payload[\"n\"] > 3 and event == \"log\"\n---\n" });
+                      { ".harness/hooks/h.md", "---\nevent: log\nwhen: payload[\"n\"] > 3 and event == \"log\"\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n" });
     Heap *heap = heap_new(0);
     Vm *vm = vm_new(heap, &(VmConfig){ 0 });
     Error err = { 0 };

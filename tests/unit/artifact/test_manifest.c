@@ -84,7 +84,7 @@ static const struct { const char *json, *expected; } cases[] = {
       "tools.json:1:51: tool[0] \"t\": envPassthrough[2]: invalid name \"1BAD\" (must match [A-Z_][A-Z0-9_]*)\n"
       "tools.json:1:51: tool[0] \"t\": envPassthrough[3]: invalid name \"\" (must match [A-Z_][A-Z0-9_]*)\n"
       "tools.json:1:51: tool[0] \"t\": envPassthrough[4]: invalid name \"\xc3\xa9\" (must match [A-Z_][A-Z0-9_]*)\n" },
-    { TOOL(RUN ",\"timeoutSec\":0"), "tools.json:1:51: tool[0] \"t\": timeoutSec must be >= 1\n" },
+    { TOOL(RUN ",\"timeoutSec\":0"), "" },
     { TOOL(RUN ",\"timeoutSec\":-5"), "tools.json:1:51: tool[0] \"t\": timeoutSec must be >= 1\n" },
     { TOOL(RUN ",\"timeoutSec\":9223372036854775807"), "tools.json:1:51: tool[0] \"t\": timeoutSec is too large\n" },
     { TOOL(RUN ",\"timeoutSec\":92233720368547758070"), "tools.json:1:51: tools[0].timeoutSec: number is out of range\n" },
@@ -104,10 +104,10 @@ static const struct { const char *json, *expected; } cases[] = {
     { TOOL(RUN ",\"envPassthrough\":\"TZ\""), "tools.json:1:51: tools[0].envPassthrough: expected list, got string\n" },
     { TOOL(RUN ",\"envPassthrough\":[null]"), "tools.json:1:69: tools[0].envPassthrough[0]: expected string, got null\n" },
     { TOOL("\"command\":[\"./tools/bin/t\\u0000x\"]"), "tools.json:1:23: tool[0] \"t\": command[0] must not contain NUL\n" },
-    { TOOL(RUN ",\"timeout\":5"), "warning: tools.json:1:51: tools[0]: unknown key \"timeout\"\n" },
-    { TOOL(RUN ",\"timeoutsec\":5"), "warning: tools.json:1:51: tools[0]: unknown key \"timeoutsec\" (did you mean \"timeoutSec\"?)\n" },
+    { TOOL(RUN ",\"timeout\":5"), "tools.json:1:51: tools[0]: unknown key \"timeout\" (a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space)\n" },
+    { TOOL(RUN ",\"timeoutsec\":5"), "tools.json:1:51: tools[0]: unknown key \"timeoutsec\" (did you mean \"timeoutSec\"?)\n" },
     { TOOL(RUN ",\"envPassthrough\":[\"openai_api_key\"]"),
-      "tools.json:1:51: tool[0] \"t\": envPassthrough[0]: OPENAI_API_KEY is a key or token (sandbox.env_allow of harness.md must name it)\n" },
+      "warning: tools.json:1:51: tool[0] \"t\": envPassthrough[0]: OPENAI_API_KEY is a key or token and is withheld from the tool (sandbox.env_allow of harness.md can name it)\n" },
     { "{\"tools\":[7,\"x\"]}", "tools.json:1:11: tools[0]: expected map, got int\ntools.json:1:13: tools[1]: expected map, got string\n" },
     { "{}", "tools.json:1:1: tools is required\n" },
     { "{\"tools\":{}}", "tools.json:1:2: tools: expected list, got map\n" },
@@ -115,12 +115,12 @@ static const struct { const char *json, *expected; } cases[] = {
     { "{\"tools\":[]}", "" },
 
     /* all at once, with what follows from nothing else */
-    { "{\"tools\":[{\"command\":[]},\n{\"name\":\"b\",\"command\":[\"x\"],\"timeoutSec\":0,\"envPassthrough\":[\"a-b\"]}]}",
+    { "{\"tools\":[{\"command\":[]},\n{\"name\":\"b\",\"command\":[\"x\"],\"timeoutSec\":-1,\"envPassthrough\":[\"a-b\"]}]}",
       "tools.json:1:11: tool[0]: name is required\n"
       "tools.json:1:12: tool[0]: command must have at least program name\n"
       "tools.json:2:13: tool[1] \"b\": relative command[0] must start with ./tools/bin/\n"
       "tools.json:2:29: tool[1] \"b\": timeoutSec must be >= 1\n"
-      "tools.json:2:44: tool[1] \"b\": envPassthrough[0]: invalid name \"a-b\" (must match [A-Z_][A-Z0-9_]*)\n" },
+      "tools.json:2:45: tool[1] \"b\": envPassthrough[0]: invalid name \"a-b\" (must match [A-Z_][A-Z0-9_]*)\n" },
 };
 
 static void reports_what_is_wrong(void **state) {

@@ -93,7 +93,7 @@ static const struct { const char *yaml, *expected; } cases[] = {
     { ONE(RUN "    tools: [a]\n"), AT ":4:5: mcp_servers.s.tools: expected map, got list\n" },
     { ONE(RUN "    tools: {allow: x}\n"), AT ":4:13: mcp_servers.s.tools.allow: expected list, got string\n" },
     { ONE(RUN "    tools: {deny: [1]}\n"), AT ":4:20: mcp_servers.s.tools.deny[0]: expected string, got int\n" },
-    { ONE(RUN "    tools: {alow: []}\n"), "warning: " AT ":4:13: mcp_servers.s.tools: unknown key \"alow\" (did you mean \"allow\"?)\n" },
+    { ONE(RUN "    tools: {alow: []}\n"), "" AT ":4:13: mcp_servers.s.tools: unknown key \"alow\" (did you mean \"allow\"?)\n" },
     { ONE(RUN "    timeout_ms: 1.5\n"), AT ":4:5: mcp_servers.s.timeout_ms: expected int, got number\n" },
     { ONE(RUN "    timeout_ms: -1\n"), AT ":4:5: server \"s\" timeout_ms must be >= 0\n" },
     { ONE(RUN "    read_roots: a\n"), AT ":4:5: mcp_servers.s.read_roots: expected list, got string\n" },
@@ -129,7 +129,7 @@ static const struct { const char *yaml, *expected; } cases[] = {
     { WEB("{client_id: \"${ANTHROPIC_API_KEY}\"}"),
       AT ":4:13: mcp_servers.s.oauth.client_id: ANTHROPIC_API_KEY is a key or token (sandbox.env_allow of harness.md must name it)\n" },
     { ONE(RUN "    oauth: {dpop: true}\n"), "warning: " AT ":4:5: mcp_servers.s.oauth has no meaning for a server with a command\n" },
-    { ONE(RUN "    comand: x\n"), "warning: " AT ":4:5: mcp_servers.s: unknown key \"comand\" (did you mean \"command\"?)\n" },
+    { ONE(RUN "    comand: x\n"), "" AT ":4:5: mcp_servers.s: unknown key \"comand\" (did you mean \"command\"?)\n" },
 };
 
 static void reports_what_is_wrong(void **state) {

@@ -156,7 +156,7 @@ static const struct { const char *yaml, *expected; } cases[] = {
     { LIST "  - type: git\n    url: https://h/x\n    ref: " HEX "\n    path: /x\n", AT ":5:5: artifact_sources[0].path: must be a folder inside the repository\n" },
     { LIST "  - type: local\n", AT ":2:5: artifact_sources[0].path is required\n" },
     { LIST "  - type: local\n    path: \"a\\0b\"\n", AT ":3:5: artifact_sources[0].path: must not contain NUL\n" },
-    { LIST "  - type: local\n    path: x\n    branch: main\n", "warning: " AT ":4:5: artifact_sources[0]: unknown key \"branch\"\n" },
+    { LIST "  - type: local\n    path: x\n    branch: main\n", "" AT ":4:5: artifact_sources[0]: unknown key \"branch\"\n" },
 };
 
 static void load_list(Trial *t, const char *yaml) {
@@ -223,7 +223,7 @@ static const char *read_line(Trial *t, const char *path) {
 /* A repository with a tool, a hook that would fail open, settings and overrides that must not count, a link and a submodule. */
 static void make_repository(Trial *t) {
     trial_put(t, "repo/tools/hello.md", STR(TOOL));
-    trial_put(t, "repo/hooks/guard.md", STR("---\nevent: tool.pre\non_error: allow\n---\n"));
+    trial_put(t, "repo/hooks/guard.md", STR("---\nevent: tool.pre\non_error: allow\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n"));
     trial_put(t, "repo/overrides/o.md", STR("---\ntools:\n  - name: hello\n    script: |\n      def run(args):\n          return 2\n---\n"));
     trial_put(t, "repo/harness.md", STR("---\nsandbox:\n  mode: off\n---\nEvil prompt\n"));
     trial_put(t, "repo/sub/tools/deep.md", STR(TOOL));

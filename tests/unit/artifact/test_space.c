@@ -154,7 +154,7 @@ static const struct { const char *front, *expected; } tool_cases[] = {
       FILE_ ":10:3: environment.F: \"${\" must be followed by a name and \"}\" (a literal one is \"$${\")\n" },
     { GOOD RUN "environment:\n  A: \"${OPENAI_API_KEY}\"\n",
       FILE_ ":7:3: environment.A: OPENAI_API_KEY is a key or token (sandbox.env_allow of harness.md must name it)\n" },
-    { GOOD RUN "comand: x\n", "warning: " FILE_ ":6:1: unknown key \"comand\" (did you mean \"command\"?)\n" },
+    { GOOD RUN "comand: x\n", "" FILE_ ":6:1: unknown key \"comand\" (did you mean \"command\"?)\n" },
 
     /* ids */
     { "id: Deploy\nname: X\ndescription: d\n" RUN, FILE_ ":2:1: tool \"Deploy\": id must be kebab-case ([a-z0-9-]{1,64})\n" },
@@ -264,7 +264,7 @@ static const struct { const char *json, *expected; } hook_cases[] = {
     { HOOK("\"type\":\"pre_tool\",\"command\":[\"x\"]"), "agent/hooks/h.json:1:39: hooks[0].command: expected string, got list\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"tools\":\"bash\""), "agent/hooks/h.json:1:53: hooks[0].tools: expected list, got string\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"blocking\":1"), "agent/hooks/h.json:1:53: hooks[0].blocking: expected bool, got int\n" },
-    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"when\":1"), "warning: agent/hooks/h.json:1:53: hooks[0]: unknown key \"when\"\n" },
+    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"when\":1"), "agent/hooks/h.json:1:53: hooks[0]: unknown key \"when\"\n" },
     { "{\"hooks\":[{\"id\":\"a b\",\"type\":\"pre_tool\",\"command\":\"x\"}]}",
       "agent/hooks/h.json:1:12: hook \"a b\": name must match [A-Za-z0-9_-]{1,64}\n" },
     { "{\"hooks\":[{\"id\":\"\",\"type\":\"pre_tool\",\"command\":\"x\"}]}", "agent/hooks/h.json:1:12: hooks[0].id cannot be empty\n" },
@@ -335,7 +335,7 @@ static const struct { const char *front, *body, *expected; } agent_cases[] = {
     { "id: a\ncanInvokeAgents: [1]\n", "", CONFIG ":3:19: canInvokeAgents[0]: expected string, got int\n" },
     { "id: a\ncanSpawn: 1\n", "", CONFIG ":3:1: canSpawn: expected bool, got int\n" },
     { "id: a\ntools: all\n", "", CONFIG ":3:1: tools: expected list, got string\n" },
-    { "id: a\nblockedTool: []\n", "", "warning: " CONFIG ":3:1: unknown key \"blockedTool\" (did you mean \"blockedTools\"?)\n" },
+    { "id: a\nblockedTool: []\n", "", "" CONFIG ":3:1: unknown key \"blockedTool\" (did you mean \"blockedTools\"?)\n" },
 };
 
 static void reports_what_is_wrong_with_the_agent(void **state) {

@@ -1,0 +1,72 @@
+/* Which tools the `when` of a hook compares with. A guard for a tool that does not exist guards nothing, so validate names it. */
+#include "artifact/loader.h"
+#include "starlark/parser.h"
+
+typedef struct When { Loader *l; const LoaderPlace *at; Source source; Str where; } When;
+
+static bool is_text(const Expr *e, const char *text) {
+    return e->kind == EXPR_CONST && value_is_string(e->constant) && str_eq(value_str(e->constant), str_from(text));
+}
+
+static bool is_payload(const Expr *e) { return e->kind == EXPR_NAME && str_eq(string_str(e->name.name), STR("payload")); }
+
+/* payload["name"] or payload.get("name") */
+static bool is_tool_name(const Expr *e) {
+    if (e->kind == EXPR_INDEX) return is_payload(e->index.x) && is_text(e->index.index, "name");
+    if (e->kind != EXPR_CALL || e->call.n == 0 || e->call.fn->kind != EXPR_DOT) return false;
+    const Expr *fn = e->call.fn;
+    return is_payload(fn->dot.x) && str_eq(string_str(fn->dot.name), STR("get")) && is_text(e->call.args[0].value, "name");
+}
+
+static void note(const When *w, const Expr *e) {
+    if (e->kind != EXPR_CONST || !value_is_string(e->constant)) return;
+    SourcePlace place = source_place(&w->source, e->pos);
+    loader_rule(w->l, w->at, w->where, arena_str(w->l->docs.arena, value_str(e->constant)), (Place){ place.line, place.column });
+}
+
+static void note_all(const When *w, const Expr *e) {
+    for (uint32_t i = 0; (e->kind == EXPR_LIST || e->kind == EXPR_TUPLE) && i < e->list.n; i++) note(w, e->list.at[i]);
+}
+
+static void compare(const When *w, const Expr *e) {
+    const Expr *x = e->binary.x, *y = e->binary.y;
+    if (e->op == TOKEN_EQL || e->op == TOKEN_NEQ) {
+        if (is_tool_name(x)) note(w, y);
+        if (is_tool_name(y)) note(w, x);
+    } else if ((e->op == TOKEN_IN || e->op == TOKEN_NOT_IN) && is_tool_name(x)) {
+        note_all(w, y);
+    }
+}
+
+/* Loops down the left edge, which may be long (ast.h). */
+static void walk(const When *w, const Expr *e) {
+    while (e) {
+        const Expr *next = NULL;
+        if (e->kind == EXPR_BINARY) {
+            compare(w, e);
+            walk(w, e->binary.y);
+            next = e->binary.x;
+        } else if (e->kind == EXPR_UNARY) {
+            next = e->unary.x;
+        } else if (e->kind == EXPR_COND) {
+            walk(w, e->cond.test);
+            walk(w, e->cond.yes);
+            next = e->cond.no;
+        }
+        e = next;
+    }
+}
+
+void loader_when(Loader *l, const LoaderPlace *at, const char *what) {
+    When w = { .l = l, .at = at, .where = str_from(arena_fmt(l->docs.arena, "%s: when", what)) };
+    Value *text = dict_find_str(value_dict(at->map), STR("when"));
+    w.source = (Source){ .file = at->origin.file, .text = value_str(*text) };
+    document_script_place(at->document, at->map, STR("when"), &w.source.first_line, &w.source.indent);
+    Heap *heap = heap_new(0);
+    Arena arena = { 0 };
+    AstModule *ast;
+    Dict *names = dict_new(heap, 0, NULL);
+    if (names && parser_expression(&(ParserInput){ &w.source, &arena, heap, names }, &ast, NULL)) walk(&w, ast->toplevel->result);
+    arena_clear(&arena);
+    heap_free(heap);
+}

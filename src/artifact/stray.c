@@ -1,0 +1,82 @@
+#include "artifact/stray.h"
+#include "value/list.h"
+
+/* ---- hints ---- */
+
+static Str stem(Str name) {
+    for (size_t i = name.n; i-- > 1;)
+        if (name.at[i] == '.') return str_sub(name, 0, i);
+    return name;
+}
+
+static Str hint_for(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
+    Arena *arena = l->docs.arena;
+    if (in->suffix && e->folder) return STR("move its files up: subfolders are not read");
+    if (in->suffix) return str_from(arena_fmt(arena, "did you mean \"" STR_FMT "%s\"?", STR_ARG(stem(e->name)), in->suffix));
+    Str near = field_hint(arena, e->name, in->known, in->n);
+    if (near.n == 0) near = field_hint(arena, stem(e->name), in->known, in->n);
+    return near.n ? near : STR("files of your own belong in .harness/data/");
+}
+
+void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
+    Arena *arena = l->docs.arena;
+    Str path = str_from(arena_fmt(arena, STR_FMT "%s" STR_FMT, STR_ARG(in->path), in->path.n ? "/" : "", STR_ARG(e->name)));
+    bool inside = l->docs.shown.n == 0 && !in->guards;
+    const char *message = in->suffix && !e->folder ? arena_fmt(arena, "nothing reads this file: only *%s is read here", in->suffix)
+                        : e->folder ? "nothing reads this folder" : "nothing reads this file";
+    VEC_PUSH(&l->strays, ((LoaderStray){ .path = inside ? path : (Str){ 0 }, .folder = e->folder, .message = message,
+                                         .shown = str_from(arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(l->docs.shown), STR_ARG(path))),
+                                         .hint = hint_for(l, in, e) }));
+}
+
+/* ---- what the project names itself ---- */
+
+static bool names(Str text, const LoaderStray *s) {
+    static const Str tests = STR(".harness/tests/");
+    while (str_starts(text, STR("./"))) text = str_sub(text, 2, text.n);
+    Str path = s->path;
+    for (int i = 0; i < 2; i++) {
+        if (str_starts(text, path) && (text.n == path.n || (s->folder && text.at[path.n] == '/'))) return true;
+        if (!str_starts(s->path, tests)) return false;
+        path = str_sub(s->path, tests.n, s->path.n);         /* a test names files also relative to itself */
+    }
+    return false;
+}
+
+static bool value_names(Value v, const LoaderStray *s) {
+    Entry *e;
+    if (value_is_string(v)) return names(value_str(v), s);
+    for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++)
+        if (value_names(value_list(v)->at[i], s)) return true;
+    for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);)
+        if (value_names(e->value, s)) return true;
+    return false;
+}
+
+static bool server_names(const ServerDef *server, const LoaderStray *s) {
+    for (size_t i = 0; i < server->args.n; i++)
+        if (names(server->args.at[i], s)) return true;
+    return names(server->command, s) || names(server->cwd, s);
+}
+
+static bool is_named(const Loader *l, const LoaderStray *s) {
+    if (s->path.n == 0) return false;
+    if (value_names(l->settings.root, s)) return true;
+    for (size_t i = 0; i < l->tests.n; i++)
+        if (value_names(l->tests.at[i].root, s)) return true;
+    for (size_t i = 0; i < l->prompts.n; i++)
+        if (value_names(l->prompts.at[i].messages, s)) return true;
+    for (size_t i = 0; i < l->resources.n; i++)
+        if (names(l->resources.at[i].file, s)) return true;
+    for (size_t i = 0; i < l->servers.n; i++)
+        if (server_names(&l->servers.at[i], s)) return true;
+    return false;
+}
+
+void stray_report(Loader *l) {
+    for (size_t i = 0; i < l->strays.n; i++) {
+        const LoaderStray *s = &l->strays.at[i];
+        Place place = s->folder ? (Place){ 0 } : (Place){ 1, 1 };
+        if (!is_named(l, s)) problems_add(l->docs.problems, PROBLEM_ERROR, s->shown, place, s->hint, "%s", s->message);
+    }
+}
