@@ -28,8 +28,9 @@ static void test_file(Loader *l, const Document *d, SourceKind source) {
     load_test(l, d);
 }
 
-/* The folders of .harness/, all there are. Without a loader: read by others (skills), or free (data). A file that cannot even be
- * read is forgiven under --lenient where what it would define may be; where guards may stand, nothing is. */
+/* The folders of .harness/ and the files in them, all there are. Rows without a loader are read by others (skills, the models of
+ * tests) or free (data). A file that cannot even be read is forgiven under --lenient where what it would define may be; where
+ * guards may stand, nothing is. */
 typedef struct Format { const char *folder, *suffix, *kind; LoadFile *load; bool forgivable, project_only; } Format;
 static const Format formats[] = {
     { "tools", ".md", "tool", tool_file, true, false },
@@ -43,6 +44,8 @@ static const Format formats[] = {
     { "tests", ".md", "test", test_file, true, true },
     { "tests", ".yaml", "test", test_file, true, true },
     { "tests", ".yml", "test", test_file, true, true },
+    { "tests", ".star", NULL, NULL, true, true },
+    { "tests", ".jsonl", NULL, NULL, true, true },
     { "skills", NULL, NULL, NULL, true, true },
     { "data", NULL, NULL, NULL, true, true },
 };
@@ -84,7 +87,7 @@ static bool skip(Loader *l, size_t format, Str folder, size_t n, SourceKind sour
 
 static bool is_read(const char *folder, Str name) {
     for (size_t f = 0; f < FORMATS; f++)
-        if (formats[f].load && strcmp(formats[f].folder, folder) == 0 && str_ends(name, str_from(formats[f].suffix))) return true;
+        if (strcmp(formats[f].folder, folder) == 0 && str_ends(name, str_from(formats[f].suffix))) return true;
     return false;
 }
 
@@ -104,7 +107,8 @@ static bool is_stray(const DocumentEntry *e, SourceKind source) {
         if (e->folder && str_eq(e->name, folder)) return false;
         near_guards = near_guards || (!formats[f].forgivable && !formats[f].project_only && field_resembles(e->name, folder));
     }
-    if (source == SOURCE_PROJECT) return e->folder || !str_eq(e->name, STR("harness.md"));
+    bool is_file = str_eq(e->name, STR("harness.md")) || str_ends(e->name, STR(".star"));         /* a .star is the script of a model */
+    if (source == SOURCE_PROJECT) return e->folder || !is_file;
     return e->folder && near_guards;
 }
 
@@ -122,7 +126,8 @@ static void note_folders(Loader *l, Str folder, SourceKind source) {
 }
 
 void load_root(Loader *l, Str folder, SourceKind source) {
-    for (size_t f = 0; f < FORMATS && formats[f].load; f++) {
+    for (size_t f = 0; f < FORMATS; f++) {
+        if (!formats[f].load) continue;
         DocumentEntry *entries;
         size_t n;
         Str sub = str_from(arena_fmt(l->docs.arena, STR_FMT "%s%s", STR_ARG(folder), folder.n ? "/" : "", formats[f].folder));

@@ -45,7 +45,7 @@ static LoaderPlace below(const LoaderPlace *at, const char *key, Value map) {
 
 static void check_expect(Loader *l, const LoaderPlace *at) {
     Expect e = { .any = VALUE_GONE };
-    loader_read(l, at, expect_fields, sizeof expect_fields / sizeof *expect_fields, &e);
+    loader_read_open(l, at, UNKNOWN_KEYS_WARN, expect_fields, sizeof expect_fields / sizeof *expect_fields, &e);
     if (e.max_tool_calls < 0) loader_error(l, at, "max_tool_calls", "%s.max_tool_calls must be >= 0", at->path);
     if (e.max_tokens < 0) loader_error(l, at, "max_tokens", "%s.max_tokens must be >= 0", at->path);
 }
@@ -55,11 +55,11 @@ void load_test(Loader *l, const Document *d) {
     LoaderPlace at = loader_file_place(l, d, SOURCE_PROJECT);
     Test in = { .call = VALUE_GONE, .expect = VALUE_GONE };
     loader_name_ok(l, &at, "test", d->name);
-    loader_read(l, &at, fields, sizeof fields / sizeof *fields, &in);
+    loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &in);      /* an error of harness test */
     if (value_is_dict(in.call)) {
         Call call = { .args = VALUE_GONE };
         LoaderPlace inner = below(&at, "call", in.call);
-        loader_read(l, &inner, call_fields, 2, &call);
+        loader_read_open(l, &inner, UNKNOWN_KEYS_WARN, call_fields, 2, &call);
     }
     if (value_is_list(in.expect)) {
         for (uint32_t i = 0; i < value_list(in.expect)->n; i++) {

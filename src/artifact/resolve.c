@@ -197,10 +197,12 @@ static bool found(Loader *l, const Names *n, const LoaderReference *r) {
     return false;
 }
 
-/* The nearest name that would have been right; keys with '/' are private to other agents. */
-static Str nearest(Loader *l, const Table *t, Str name) {
-    Str *known = ARENA_ARRAY(l->docs.arena, Str, t->n ? t->n : 1);
-    size_t n = 0;
+/* The nearest name that would have been right; keys with '/' are private to other agents. Tools may be built in. */
+static Str nearest(Loader *l, const Table *t, Str name, bool tools) {
+    size_t n = 0, n_builtins;
+    const Str *builtins = builtin_names_list(&n_builtins);
+    Str *known = ARENA_ARRAY(l->docs.arena, Str, t->n + n_builtins + 1);
+    for (size_t i = 0; tools && i < n_builtins; i++) known[n++] = builtins[i];
     for (size_t i = 0; i < t->n; i++)
         if (str_find_char(t->entry[i].key, '/') < 0) known[n++] = t->entry[i].key;
     return field_hint(l->docs.arena, name, known, n);
@@ -219,7 +221,7 @@ static void check_references(Loader *l, const Names *names) {
         const LoaderReference *r = &l->references.at[i];
         if (found(l, names, r) || unread(l, r)) continue;
         Severity severity = l->in->lenient && r->kind != REFERENCE_HOOK ? PROBLEM_WARNING : PROBLEM_ERROR;
-        problems_add(l->docs.problems, severity, r->file, r->place, nearest(l, tables[r->kind], r->name),
+        problems_add(l->docs.problems, severity, r->file, r->place, nearest(l, tables[r->kind], r->name, r->kind == REFERENCE_TOOL),
                      "agent \"" STR_FMT "\": %s \"" STR_FMT "\" is not defined", STR_ARG(r->agent), what[r->kind], STR_ARG(r->name));
     }
 }
@@ -236,7 +238,7 @@ static void check_rules(Loader *l, const Names *names) {
         const LoaderRule *r = &l->rules.at[i];
         LoaderReference as_tool = { .kind = REFERENCE_TOOL, .name = r->name };
         if (found(l, names, &as_tool) || some_agent_has(l, r->name) || unread(l, &as_tool) || str_starts(r->name, STR("resource:"))) continue;
-        problems_add(l->docs.problems, PROBLEM_WARNING, r->file, r->place, nearest(l, &names->tools, r->name),
+        problems_add(l->docs.problems, PROBLEM_WARNING, r->file, r->place, nearest(l, &names->tools, r->name, true),
                      STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
     }
 }

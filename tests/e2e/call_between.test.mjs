@@ -10,14 +10,14 @@ import { privateMounts } from './harness.mjs';
 test('a person\'s edit between calls is kept; a later call cannot undo it', async t => {
   const rounds = [['effect', { n: 1 }], ['effect', { n: 2 }], ['spoil', {}], ['effect', { n: 3 }]];
   let p;
-  const file = '.harness/hooks/note.md', mine = '---\nevent: log\n---\nEdited by hand.\n';
+  const file = '.harness/hooks/note.md', mine = '---\nevent: log\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nEdited by hand.\n';
   const m = await mock(t, request => {
     const n = request.messages.filter(x => x.role === 'tool').length;
     if (n === 1) writeFileSync(join(p.dir, file), mine);
     return n < rounds.length ? { toolCalls: [{ name: rounds[n][0], arguments: JSON.stringify(rounds[n][1]) }] } : { content: 'done' };
   });
   p = talker(t, {
-    'harness.md': harness(surfaces.openai(m.url)), [file]: '---\nevent: log\n---\nAs it was.\n', '.harness/tools/effect.md': effect(),
+    'harness.md': harness(surfaces.openai(m.url)), [file]: '---\nevent: log\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nAs it was.\n', '.harness/tools/effect.md': effect(),
     '.harness/tools/spoil.md': tool(`return exec.run("/bin/sh", ["-c", "echo x > ${file}"])`),
   });
   const r = await p.say('go');

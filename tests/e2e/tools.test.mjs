@@ -385,7 +385,7 @@ wait_here  starlark  .harness/tools/wait_here.md:1
 });
 
 test('hooks stand in the order in which they run', t => {
-  const hook = more => `---\nevent: tool.pre\n${more}---\n`;
+  const hook = more => `---\nevent: tool.pre\n${more}script: |\n  def handle(event, payload):\n      return allow()\n---\n`;
   const dir = project(t, {
     '.harness/hooks/b.md': hook('priority: 5\n'), '.harness/hooks/a.md': hook('priority: 5\n'),
     '.harness/hooks/z.md': hook('priority: -1\nwhen: payload["depth"] > 0\non_error: allow\ntimeout_ms: 50\n'),
@@ -400,6 +400,6 @@ test('hooks stand in the order in which they run', t => {
   assert.deepEqual(Object.keys(hooks[0]), ['name', 'kind', 'event', 'priority', 'when', 'on_error', 'timeout_ms', 'file', 'line']);
   assert.deepEqual([hooks[0].kind, hooks[0].event, hooks[0].on_error, hooks[0].timeout_ms], ['command', 'tool.post', 'block', 5000]);
   assert.deepEqual([hooks[2].when, hooks[2].on_error, hooks[2].timeout_ms], [null, 'block', 5000]);
-  add(dir, { '.harness/hooks/c.md': '---\nevent: tool.pre\n---\n' });
+  add(dir, { '.harness/hooks/c.md': hook('') });
   assert.match(run(['-C', dir, 'hooks']).stdout, /^c +tool\.pre +priority 0 +\.harness\/hooks\/c\.md:1$/m);
 });

@@ -87,8 +87,9 @@ test('an empty folder is a project with defaults', t => {
 
 const broken = {
   'harness.md': '---\nmodle: gpt-4o\n---\n',
-  '.harness/tools/bad_type.md': '---\nparameters:\n  path:\n    type: strng\n---\n',
-  '.harness/tools/negative.md': '---\ntimeout_ms: -1\n---\n',
+  '.harness/prompts/odd.md': '---\ndescripton: x\n---\nHello.\n',
+  '.harness/tools/bad_type.md': '---\nparameters:\n  path:\n    type: strng\nscript: |\n  def run(args):\n      return 1\n---\n',
+  '.harness/tools/negative.md': '---\ntimeout_ms: -1\nscript: |\n  def run(args):\n      return 1\n---\n',
   '.harness/tools/open.md': '---\ntimeout_ms: 1\n',
   '.harness/tools/twice.md': '---\nasync: true\nasync: false\n---\n',
   '.harness/tools/no_run.md': '---\nscript: |\n  def walk(args):\n      return 1\n---\n',
@@ -104,7 +105,9 @@ const broken = {
 const blames = [
   ['error', '.harness/agents/lost.md', 'agent "lost": tool "nowhere" is not defined'],
   ['error', '.harness/agents/lost.md', 'agent "lost": hook "nobody" is not defined'],
+  ['error', 'harness.md', 'unknown key "modle"'],
   ['error', '.harness/hooks/no_event.md', 'hook "no_event": event field is required in frontmatter'],
+  ['error', '.harness/hooks/no_event.md', 'hook "no_event": script is required'],
   ['error', '.harness/hooks/odd_event.md', 'hooks[0].event "tool.before" is invalid'],
   ['error', '.harness/tools/negative.md', 'tool "negative" timeout_ms must be >= 0'],
   ['error', '.harness/tools/open.md', 'parse tool open.md: missing frontmatter delimiter'],
@@ -149,20 +152,20 @@ test('the same as JSON', t => {
     assert.ok(got.problems.some(p => p.severity === severity && p.file === file && p.message === message), message);
   const unknown = got.problems.filter(p => p.severity === 'warning');
   assert.equal(unknown.length, 1);
-  assert.equal(unknown[0].file, 'harness.md');
+  assert.equal(unknown[0].file, '.harness/prompts/odd.md');
   assert.equal(unknown[0].line, 2);
-  assert.equal(unknown[0].hint, 'did you mean "model"?');
+  assert.equal(unknown[0].hint, 'did you mean "description"?');
 });
 
 test('unknown keys: a warning with a suggestion, an error under --strict', t => {
-  const dir = project(t, { '.harness/tools/a.md': '---\nparamters: {}\n---\nA.\n' });
+  const dir = project(t, { '.harness/prompts/a.md': '---\ndescripton: A prompt\n---\nA.\n' });
   const lax = run(['-C', dir, 'validate']);
   assert.equal(lax.status, 0);
-  assert.match(lax.stderr, /^harness: \.harness\/tools\/a\.md:2:1: .*"?paramters"?.* \(did you mean "parameters"\?\) \[warning\]\n$/);
-  assert.match(lax.stdout, /ok: 1 tool, 0 hooks, 0 agents, 1 warning\n$/);
+  assert.match(lax.stderr, /^harness: \.harness\/prompts\/a\.md:2:1: unknown key "descripton" \(did you mean "description"\?\) \[warning\]\n$/);
+  assert.match(lax.stdout, /ok: 0 tools, 0 hooks, 0 agents, 1 warning\n$/);
   const strict = run(['-C', dir, 'validate', '--strict']);
   assert.equal(strict.status, 1);
-  assert.match(strict.stderr, /^harness: \.harness\/tools\/a\.md:2:1: .*\(did you mean "parameters"\?\)\nharness: not valid: 1 error\n$/);
+  assert.match(strict.stderr, /^harness: \.harness\/prompts\/a\.md:2:1: .*\(did you mean "description"\?\)\nharness: not valid: 1 error\n$/);
 });
 
 test('a project that is not valid fails every command that needs one', t => {
@@ -179,7 +182,7 @@ test('a project that is not valid fails every command that needs one', t => {
     assert.deepEqual(Object.keys(error), ['kind', 'message', 'file', 'line', 'column', 'hint']);
     assert.equal(error.kind, 'config');
     assert.equal(error.file, '.harness/hooks/b.md');
-    assert.equal(error.hint, '2 errors in all: see harness validate');
+    assert.equal(error.hint, '3 errors in all: see harness validate');
   }
 });
 
@@ -227,7 +230,7 @@ test('1,000 tools and 100 hooks', t => {
 
 test('what a guard replaces is listed', t => {
   const dir = project(t, sound);
-  add(dir, { '.harness/overrides/mine.md': '---\nhooks:\n  - name: early\n    event: tool.pre\n---\n' });
+  add(dir, { '.harness/overrides/mine.md': '---\nhooks:\n  - name: early\n    event: tool.pre\n    script: |\n      def handle(event, payload):\n          return allow()\n---\n' });
   const { status, stderr } = run(['-C', dir, 'validate']);
   assert.equal(status, 0, stderr);
   assert.match(stderr, /^harness: \.harness\/overrides\/mine\.md:\d+:\d+: .*"early".* \[(warning|hint)\]$/m);

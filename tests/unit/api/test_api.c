@@ -120,6 +120,27 @@ static void calling(void **state) {
     harness_result_free(NULL);
 }
 
+/* A space's blockedTools hold for programs too, beside a harness.md. */
+static void blocked_by_a_space(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/agent", dir);
+    mkdir(path, 0755);
+    put("agent/config.md", "---\nid: ops\nblockedTools: [greet, read]\n---\n");
+    Harness *h = open_it(NULL, NULL, NULL);
+    fails(harness_call(h, "greet", "{\"name\":\"you\"}", NULL), "policy", "blockedTools of agent/config.md: greet");
+    fails(harness_call(h, "read", "{\"path\":\"a.txt\"}", NULL), "policy", "blockedTools of agent/config.md: read");
+    char *all = harness_tools(h);
+    assert_null(strstr(all, "\"name\":\"greet\""));
+    assert_non_null(strstr(all, "\"name\":\"write\""));
+    harness_free(all);
+    harness_close(h);
+    snprintf(path, sizeof path, "%s/agent/config.md", dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/agent", dir);
+    rmdir(path);
+}
+
 static void listing(void **state) {
     (void)state;
     Harness *h = open_it(NULL, NULL, NULL);
@@ -405,7 +426,7 @@ static void many_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(listing), cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
+        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing), cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
         cmocka_unit_test(calls_inside), cmocka_unit_test(cancelling), cmocka_unit_test(events_and_runs), cmocka_unit_test(many_threads),
     };
     return cmocka_run_group_tests(tests, make_project, remove_project);
