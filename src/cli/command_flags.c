@@ -30,7 +30,7 @@ const Flag command_flags_starlark[] = {
 };
 
 const Flag command_flags_validate[] = {
-    { "--strict", NULL, NULL, NULL, "unknown keys are errors" },
+    { "--strict", NULL, NULL, NULL, "all unknown keys are errors, those that only describe too" },
     { 0 },
 };
 
