@@ -18,15 +18,20 @@ enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50 };
  * descriptors. `fired` and `fd` are also read without it: the flag by busy code, both by the
  * signal handler. A token's parents outlive it, so walking up needs no lock, and whoever asks
  * a token asks its parents too. Only one that somebody sleeps on has to be found from above:
- * it is linked, and so are its parents, when it gets its descriptor. The deadline is the
- * earliest of the token's own and its parents', with the timeout it came from. */
+ * it is linked, and so are its parents, when it gets its descriptor. `deadline` is the token's
+ * own; the earliest of it and its parents' holds. A paused one is INT64_MAX meanwhile, and
+ * `left` is what remains of it. */
 struct Cancel {
     atomic_bool fired;
     atomic_int fd;
     bool linked;
     Cancel *parent, *root;
     Cancel *child, *next, *prev;                       /* first child; siblings; of those that are linked */
-    int64_t deadline, timeout;
+    atomic_llong deadline;
+    int64_t timeout;
+    bool pausable;
+    int pauses;                                        /* with `left`: guarded by the lock */
+    int64_t left;
     pthread_mutex_t lock;                              /* of the root only */
 };
 
@@ -60,8 +65,11 @@ Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
     atomic_init(&c->fd, FD_NONE);
     c->linked = false;
     c->parent = c->child = c->next = c->prev = NULL;
-    c->deadline = timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX;
+    atomic_init(&c->deadline, timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX);
     c->timeout = timeout_ns;
+    c->pausable = false;
+    c->pauses = 0;
+    c->left = 0;
     c->root = c;
     if (parent == NULL) {
         pthread_mutex_init(&c->lock, NULL);
@@ -69,11 +77,36 @@ Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
     }
     c->parent = parent;
     c->root = parent->root;
-    if (parent->deadline < c->deadline) {
-        c->deadline = parent->deadline;
-        c->timeout = parent->timeout;
-    }
     return c;
+}
+
+Cancel *cancel_new_pausable(Cancel *parent, int64_t timeout_ns) {
+    Cancel *c = cancel_new(parent, timeout_ns);
+    c->pausable = timeout_ns > 0;
+    return c;
+}
+
+void cancel_pause(Cancel *c) {
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->root->lock);
+    for (Cancel *t = c; t; t = t->parent) {
+        if (!t->pausable || t->pauses++ > 0)
+            continue;
+        t->left = atomic_load(&t->deadline) - clock_mono_ns();
+        atomic_store(&t->deadline, INT64_MAX);
+    }
+    pthread_mutex_unlock(&c->root->lock);
+}
+
+void cancel_resume(Cancel *c) {
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->root->lock);
+    for (Cancel *t = c; t; t = t->parent)
+        if (t->pausable && --t->pauses == 0)
+            atomic_store(&t->deadline, deadline_after(t->left));
+    pthread_mutex_unlock(&c->root->lock);
 }
 
 void cancel_free(Cancel *c) {
@@ -133,8 +166,24 @@ bool cancel_fired(const Cancel *c) {
     return false;
 }
 
+static int64_t own_deadline(const Cancel *c) {
+    return atomic_load_explicit(&c->deadline, memory_order_relaxed);
+}
+
+/* The token whose deadline comes first; NULL when there is none. */
+static const Cancel *first_to_end(const Cancel *c) {
+    const Cancel *first = NULL;
+    for (; c; c = c->parent) {
+        int64_t own = own_deadline(c);
+        if (own != INT64_MAX && (first == NULL || own < own_deadline(first)))
+            first = c;
+    }
+    return first;
+}
+
 static bool deadline_passed(const Cancel *c) {
-    return c && c->deadline != INT64_MAX && clock_mono_ns() >= c->deadline;
+    const Cancel *first = first_to_end(c);
+    return first && clock_mono_ns() >= own_deadline(first);
 }
 
 bool cancel_expired(const Cancel *c) {
@@ -153,8 +202,9 @@ static bool timed_out(const Cancel *c, Error *err) {
 bool cancel_check(const Cancel *c, Error *err) {
     if (cancel_fired(c))
         return error_set(err, ERR_CANCELLED, "cancelled");
-    if (deadline_passed(c))
-        return timed_out(c, err);
+    const Cancel *first = first_to_end(c);
+    if (first && clock_mono_ns() >= own_deadline(first))
+        return timed_out(first, err);
     return true;
 }
 
@@ -183,8 +233,9 @@ int cancel_poll_ms(const Cancel *c) {
     if (cancel_fired(c))
         return 0;
     int64_t ms = INT64_MAX;
-    if (c->deadline != INT64_MAX) {
-        int64_t left = c->deadline - clock_mono_ns();
+    int64_t deadline = cancel_deadline_ns(c);
+    if (deadline != INT64_MAX) {
+        int64_t left = deadline - clock_mono_ns();
         ms = left <= 0 ? 0 : (left - 1) / 1000000 + 1;
     }
     if (ms > BLIND_POLL_MS && atomic_load(&c->fd) == FD_FAILED)
@@ -195,7 +246,8 @@ int cancel_poll_ms(const Cancel *c) {
 }
 
 int64_t cancel_deadline_ns(const Cancel *c) {
-    return c ? c->deadline : INT64_MAX;
+    const Cancel *first = first_to_end(c);
+    return first ? own_deadline(first) : INT64_MAX;
 }
 
 bool cancel_sleep(Cancel *c, int64_t ns, Error *err) {

@@ -15,6 +15,11 @@ typedef struct Cancel Cancel;
 /* `parent` may be NULL and must outlive the child. timeout_ns <= 0: no deadline of its own. */
 Cancel *cancel_new(Cancel *parent, int64_t timeout_ns);
 void cancel_free(Cancel *c);
+/* The same for work whose time is limited but during which a person may be asked: between cancel_pause and cancel_resume of a
+ * token, the deadlines of this kind of it and its parents stand still. Other deadlines run on. Calls nest; any thread. */
+Cancel *cancel_new_pausable(Cancel *parent, int64_t timeout_ns);
+void cancel_pause(Cancel *c);
+void cancel_resume(Cancel *c);
 
 void cancel_fire(Cancel *c);                           /* any thread; not from a signal handler */
 void cancel_fire_from_signal(Cancel *c);               /* async-signal-safe; children learn of it at their next check */

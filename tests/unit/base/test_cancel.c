@@ -192,12 +192,42 @@ static void works_without_a_descriptor(void **state) {
 }
 #endif
 
+/* A paused deadline neither passes nor shrinks; deadlines of the other kind run on. */
+static void pausable_deadlines_stand_still(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Cancel *run = cancel_new(NULL, 3600ll * 1000 * MS), *outer = cancel_new_pausable(run, 20ll * MS), *inner = cancel_new_pausable(outer, 10ll * MS);
+    cancel_pause(inner);
+    cancel_pause(inner);                               /* calls nest */
+    assert_true(cancel_sleep(inner, 60ll * MS, &err));
+    assert_int_equal(cancel_deadline_ns(inner), cancel_deadline_ns(run));
+    cancel_resume(inner);
+    assert_true(cancel_check(inner, &err));
+    cancel_resume(inner);
+    assert_in_range(cancel_deadline_ns(inner), 0, clock_mono_ns() + 10ll * MS);
+    assert_in_range(cancel_deadline_ns(outer), 0, clock_mono_ns() + 20ll * MS);
+    assert_false(cancel_sleep(inner, 3600ll * 1000 * MS, &err));
+    assert_string_equal(err.msg, "timed out after 0.01 s");
+    cancel_free(inner);
+    cancel_free(outer);
+    Cancel *fixed = cancel_new(run, 1);
+    cancel_pause(fixed);
+    cancel_sleep(NULL, 1 * MS, NULL);
+    assert_false(cancel_check(fixed, &err));
+    cancel_resume(fixed);
+    cancel_free(fixed);
+    cancel_free(run);
+    cancel_pause(NULL);
+    cancel_resume(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fresh_token_is_quiet),
         cmocka_unit_test(null_is_never_cancelled),
         cmocka_unit_test(firing_reaches_the_tree_below),
         cmocka_unit_test(deadlines_are_inherited),
+        cmocka_unit_test(pausable_deadlines_stand_still),
         cmocka_unit_test(sleeps_as_long_as_told),
         cmocka_unit_test(firing_ends_a_sleep),
         cmocka_unit_test(a_signal_handler_can_fire),
