@@ -120,7 +120,7 @@ static void place_call(Call *call, const Run *run) {
 }
 
 static void call_tool(HarnessRun *run, const char *tool, const char *arguments, HarnessCancel *cancel, HarnessResult *out) {
-    Call call = { .name = str_from(tool), .arguments = arguments ? str_from(arguments) : (Str){ 0 }, .wait = true };
+    Call call = { .name = str_from(tool), .arguments = str_from(arguments ? arguments : "{}"), .wait = true };
     Result r = { 0 };
     Error err = { 0 };
     Cancel *own = attach(cancel, run_cancel(run->run));

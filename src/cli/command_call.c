@@ -28,7 +28,10 @@ static bool session_flag(const Cli *cli, Str *out, Error *err) {
 
 static bool read_arguments(Calling *c, Error *err) {
     const Args *a = &c->cli->args;
-    if (a->n_operands < 2) return true;
+    if (a->n_operands < 2) {
+        buf_add(&c->arguments, STR("{}"));
+        return true;
+    }
     if (strcmp(a->operands[1], "-") == 0) return cli_read("-", INPUT_MAX, &c->arguments, err);
     buf_add(&c->arguments, str_from(a->operands[1]));
     return true;
@@ -62,7 +65,7 @@ static bool add_flags_to(Calling *c, Error *err) {
     Heap *h = heap_new(0);
     Value root;
     const ToolEntry *e = registry_find(runtime_registry(c->open.rt), str_from(a->operands[0]), NULL, 0);
-    bool ok = json_read(h, c->arguments.n ? buf_str(&c->arguments) : STR("{}"), &(JsonRead){ .reject_duplicates = true }, &root, err);
+    bool ok = json_read(h, buf_str(&c->arguments), &(JsonRead){ .reject_duplicates = true }, &root, err);
     if (ok && !value_is_dict(root)) ok = error_set(err, ERR_VALIDATION, "--arg needs arguments that are an object");
     for (size_t i = 0; ok && i < a->n_flags; i++)
         if (strcmp(a->flags[i].flag->name, "--arg") == 0) ok = put_argument(h, e, value_dict(root), a->flags[i].value, err);

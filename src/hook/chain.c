@@ -1,4 +1,5 @@
 #include "hook/chain.h"
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -260,4 +261,10 @@ void hook_dispatch(Hooks *h, const HookDispatch *d, HookOutcome *out) {
         worker_give(hook_list_workers(h), r.worker);
     }
     only_told(&r);
+}
+
+const char *hook_outcome_say(const HookOutcome *o, const char *did, char out[HOOK_SAID_MAX]) {
+    if (o->failed || o->hook.n == 0) return o->reason;
+    snprintf(out, HOOK_SAID_MAX, "%s by hook " STR_FMT ": %s", did, STR_ARG(str_sub(o->hook, 0, 128)), o->reason);
+    return out;
 }

@@ -76,5 +76,9 @@ typedef struct HookOutcome {
     char reason[HOOK_REASON_MAX];        /* "hook NAME failed: …" when it failed; "cancelled" when the token fired */
 } HookOutcome;
 
+/* How a refusal reads: "DID by hook NAME: REASON", or the reason alone where it names the hook already or no hook decided. Into `out`. */
+enum { HOOK_SAID_MAX = HOOK_REASON_MAX + 256 };
+const char *hook_outcome_say(const HookOutcome *o, const char *did, char out[HOOK_SAID_MAX]);
+
 /* Never fails: a fault of its own is a block. Any thread. */
 void hook_dispatch(Hooks *h, const HookDispatch *d, HookOutcome *out);

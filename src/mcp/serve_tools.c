@@ -126,7 +126,11 @@ bool serve_tools_list(McpRequest *q, Error *err) {
 
 static bool read_arguments(McpRequest *q, Value *out, Error *err) {
     Value *given = serve_param(q, "arguments");
-    if (!given) return buf_reset(&q->arguments), true;           /* null is none */
+    if (!given) {                                                /* null too */
+        buf_reset(&q->arguments);
+        buf_add(&q->arguments, STR("{}"));
+        return true;
+    }
     if (!value_is_dict(*given)) return error_set(err, ERR_VALIDATION, "params.arguments must be an object");
     *out = *given;
     return q->arguments.n || json_write(&q->arguments, *given, &(JsonWrite){ 0 }, err);

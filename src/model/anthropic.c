@@ -11,6 +11,7 @@ enum { DEFAULT_MAX_TOKENS = 8192 };
 static bool write_input(Buf *b, Heap *scratch, Str arguments, Error *err) {
     Value v;
     request_key(b, "input");
+    if (arguments.n == 0) arguments = STR("{}");
     if (json_read(scratch, arguments, NULL, &v, NULL) && value_is_dict(v)) return json_write(b, v, NULL, err);
     buf_add_char(b, '{');
     request_string(b, "unreadable", arguments);
@@ -156,6 +157,7 @@ static bool read_block(HttpTurn *x, int64_t index, Value block, Error *err) {
     if (c->id.n == 0) buf_add(&c->id, value_member_text(block, "id"));
     if (c->name.n == 0) buf_add(&c->name, value_member_text(block, "name"));
     Value input = value_member(block, "input");
+    c->object = value_is_dict(input);                        /* complete unless pieces of it follow */
     return !value_is_dict(input) || value_dict(input)->n == 0 || json_write(&c->arguments, input, NULL, err);
 }
 

@@ -16,7 +16,8 @@ static bool write_calls(Buf *b, const List *calls) {
         request_key(b, "function");
         buf_add_char(b, '{');
         request_string(b, "name", value_member_text(calls->at[i], "name"));
-        request_string(b, "arguments", value_member_text(calls->at[i], "arguments"));
+        Str arguments = value_member_text(calls->at[i], "arguments");
+        request_string(b, "arguments", arguments.n ? arguments : STR("{}"));    /* some servers read it as JSON */
         buf_add(b, STR("}}"));
     }
     buf_add_char(b, ']');

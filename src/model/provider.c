@@ -45,11 +45,11 @@ static void settle_id(ProviderDraft *d, size_t i) {
     }
 }
 
-/* No arguments at all means none are needed, unless the reply was cut before they came: then they must not parse. */
+/* Empty text stays empty: only the tool says whether it needs arguments. Of a reply that was cut before they came they must not parse. */
 static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool cut, Error *err) {
     Heap *h = d->reply->heap;
     Dict *one = dict_new(h, 3, err);
-    Str arguments = str_trim(buf_str(&c->arguments)), none = cut ? STR("{") : STR("{}");
+    Str arguments = str_trim(buf_str(&c->arguments)), none = cut ? STR("{") : c->object ? STR("{}") : STR("");
     return one && dict_put_text(h, one, "id", buf_str(&c->id), err) && dict_put_text(h, one, "name", buf_str(&c->name), err)
         && dict_put_text(h, one, "arguments", arguments.n ? arguments : none, err) && list_push(h, list, value_from_object(one), err);
 }

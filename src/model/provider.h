@@ -30,7 +30,7 @@ struct Model {
 #define PROVIDER_REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
 
 /* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */
-typedef struct ProviderCall { Buf id, name, arguments; int64_t index; } ProviderCall;
+typedef struct ProviderCall { Buf id, name, arguments; int64_t index; bool object; } ProviderCall;     /* object: without text the arguments are {} */
 typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; } ProviderDraft;
 void provider_text(ProviderDraft *d, Str piece);
 ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* made when new; NULL past 1024 of them */

@@ -79,6 +79,7 @@ static bool take_call(const Model *m, ProviderDraft *d, int64_t i, Value call, E
     buf_add(&c->name, value_str(name));
     buf_add(&c->id, value_member_text(call, "id"));
     if (c->id.n == 0) buf_add_fmt(&c->id, "call_%lld", (long long)i + 1);
+    c->object = value_is_gone(arguments);
     if (value_is_string(arguments)) buf_add(&c->arguments, value_str(arguments));
     else if (!value_is_gone(arguments)) return json_write(&c->arguments, arguments, NULL, err);
     return true;

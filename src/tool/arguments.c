@@ -26,7 +26,22 @@ static bool refuse_text(Pipe *p, const Error *err) {
         json_write_string(&p->data, near, false);
         buf_add_char(&p->data, ')');
     }
-    return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments), "%s", p->data.at);
+    return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair(p, REPAIR_ARGUMENTS), "%s", p->data.at);
+}
+
+/* A schema that says more than this has parameters, or may have some. */
+static bool takes_nothing(const ToolDef *def) {
+    static const char *const plain[] = { "type", "properties", "required", "additionalProperties", "title", "description", "$schema" };
+    Value properties = value_member(def->parameters, "properties"), others = value_member(def->parameters, "additionalProperties");
+    if (!value_is_dict(def->parameters)) return true;
+    if ((value_is_dict(properties) && value_dict(properties)->n) || value_is_dict(others)) return false;
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(def->parameters), &i, &e);) {
+        size_t k = 0;
+        while (k < sizeof plain / sizeof *plain && !str_eq(value_str(e->key), str_from(plain[k]))) k++;
+        if (k == sizeof plain / sizeof *plain) return false;
+    }
+    return true;
 }
 
 bool pipe_parse(Pipe *p) {
@@ -36,6 +51,11 @@ bool pipe_parse(Pipe *p) {
     p->f.raw = call->arguments.n ? call->arguments : STR("{}");
     p->args_known = p->args_changed = false;
     p->text_of = VALUE_GONE;
+    if (call->arguments.n == 0 && value_is_gone(call->args) && !takes_nothing(&p->f.entry->def)) {
+        p->f.args = VALUE_GONE;
+        return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair(p, REPAIR_ARGUMENTS),
+                           "arguments: expected a JSON object, got empty text (send {} for none)");
+    }
     bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
                                            : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
     if (!read) {
@@ -46,7 +66,7 @@ bool pipe_parse(Pipe *p) {
     if (!value_is_dict(p->f.args)) {
         const char *type = field_type_name(p->f.args);
         p->f.args = VALUE_GONE;
-        return pipe_refuse(p, "parse", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments),
+        return pipe_refuse(p, "parse", STR("invalid_arguments"), pipe_repair(p, REPAIR_ARGUMENTS),
                            "arguments: expected object, got %s", type);
     }
     pipe_trace(p, "parse", "%zu bytes", p->f.raw.n);
@@ -106,7 +126,7 @@ bool pipe_validate(Pipe *p) {
         return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), RESULT_FATAL, "arguments: %s", err.msg);
     if (changed) p->args_changed = true, p->args_known = false;
     if (!pipe_check_args(p, &p->data))
-        return pipe_refuse(p, "validate", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.invalid_arguments),
+        return pipe_refuse(p, "validate", STR("invalid_arguments"), pipe_repair(p, REPAIR_ARGUMENTS),
                            "invalid arguments: %s", p->data.at);
     pipe_trace(p, "validate", "%s", changed ? "defaults filled" : "");
     return true;

@@ -106,7 +106,7 @@ static void calling(void **state) {
     gives(harness_call(h, "read", "{\"path\":\"a.txt\"}", NULL), "\"     1\\tone\\n\"");
     fails(harness_call(h, "greet", NULL, NULL), "validate", "name");
     fails(harness_call(h, "greet", "{", NULL), "parse", "json");
-    fails(harness_call(h, "greet", "", NULL), "validate", "name");
+    fails(harness_call(h, "greet", "", NULL), "parse", "arguments: expected a JSON object, got empty text (send {} for none)");
     fails(harness_call(h, "gret", "{}", NULL), "resolve", "did you mean \"greet\"?");
     fails(harness_call(h, NULL, NULL, NULL), "resolve", "unknown tool");
     fails(harness_call(h, "\xff\xfe", NULL, NULL), "resolve", "unknown tool");
