@@ -7,7 +7,7 @@
 
 /* ---- limits ---- */
 
-static bool reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err) {
+bool frame_limit_reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "limit", str_from(limit));
@@ -25,8 +25,8 @@ bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[60
     Error why = { 0 };
     *status = NULL;
     if (cancel_check(cancel, &why)) return true;
-    if (why.kind == ERR_TIMEOUT && f->depth > 0) return reached(f, "delegation.timeout_ms", l->delegation.timeout_ms, status, reason, err);
-    if (why.kind == ERR_TIMEOUT) return reached(f, "wall_clock_ms", l->wall_clock_ms, status, reason, err);
+    if (why.kind == ERR_TIMEOUT && f->depth > 0) return frame_limit_reached(f, "delegation.timeout_ms", l->delegation.timeout_ms, status, reason, err);
+    if (why.kind == ERR_TIMEOUT) return frame_limit_reached(f, "limits.wall_clock_ms", l->wall_clock_ms, status, reason, err);
     *status = "cancelled";
     snprintf(reason, 600, "%.500s", why.msg);
     return true;
@@ -39,7 +39,14 @@ static int64_t iteration_budget(const Frame *f, const Limits *l) {
     return own > 0 && (budget == 0 || own < budget) ? own : budget;
 }
 
-bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err) {
+/* Only the conversation's own agent has a person to ask; a sub-agent's limit is a result for its parent. */
+static bool over(Frame *f, int64_t used, int64_t limit, atomic_llong *more, const char *name, Cancel *cancel) {
+    EventPlace place = { .agent = f->name, .parent = f->id, .depth = f->depth };
+    if (limit <= 0 || used < limit + atomic_load(more)) return false;
+    return f->depth > 0 || !run_go_on(f->s->run, f->s->person, place, name, limit, more, cancel);
+}
+
+bool frame_over_limit(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err) {
     const Limits *l = runtime_limits(f->s->agents->rt);
     int64_t turns = f->s->config.max_turns ? f->s->config.max_turns : l->max_turns, budget = iteration_budget(f, l);
     Session *s = f->s;
@@ -48,10 +55,14 @@ bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *er
     ModelUsage used = s->usage;
     int64_t made = s->turns;
     pthread_mutex_unlock(&s->lock);
-    if (f->depth == 0 && turns > 0 && made >= turns) return reached(f, "max_turns", turns, status, reason, err);
-    if (budget > 0 && f->iterations >= budget) return reached(f, "iterations_per_depth", budget, status, reason, err);
-    if (l->max_tokens > 0 && used.input + used.output >= l->max_tokens) return reached(f, "max_tokens", l->max_tokens, status, reason, err);
-    if (l->max_spend_usd > 0 && used.usd >= l->max_spend_usd) return reached(f, "max_spend_usd", (int64_t)l->max_spend_usd, status, reason, err);
+    if (f->depth == 0 && over(f, made, turns, &s->more_turns, "limits.max_turns", cancel))
+        return frame_limit_reached(f, "limits.max_turns", turns, status, reason, err);
+    if (over(f, f->iterations, budget, &f->more_iterations, "delegation.iterations_per_depth", cancel))
+        return frame_limit_reached(f, "delegation.iterations_per_depth", budget, status, reason, err);
+    if (l->max_tokens > 0 && used.input + used.output >= l->max_tokens)
+        return frame_limit_reached(f, "limits.max_tokens", l->max_tokens, status, reason, err);
+    if (l->max_spend_usd > 0 && used.usd >= l->max_spend_usd)
+        return frame_limit_reached(f, "limits.max_spend_usd", (int64_t)l->max_spend_usd, status, reason, err);
     return true;
 }
 
@@ -243,6 +254,7 @@ static void count(Frame *f, const ModelUsage *u) {
     add_usage(&s->usage, u);
     if (f->depth == 0) s->turns++;
     pthread_mutex_unlock(&s->lock);
+    if (f->depth == 0) run_add_replies(s->run, 1);
 }
 
 /* Calls get ids that are used once in a run: the journal tells them apart by nothing else. */

@@ -197,6 +197,13 @@ static bool open_model(Job *j, Value request, Error *why) {
     return agent_model_of(parent->s->agents, name, child->def->provider, &parent->model_def, &child->model, &child->model_def, why);
 }
 
+/* The parent goes on: only its delegation ends here. */
+static bool tell_depth(Frame *parent, Error *err) {
+    const char *status;
+    char reason[600];
+    return frame_limit_reached(parent, "delegation.max_depth", runtime_limits(parent->s->agents->rt)->delegation.max_depth, &status, reason, err);
+}
+
 static bool prepare(Job *j, Value request, Str id, Error *err) {
     Error why = { 0 };
     Frame *parent = j->parent;
@@ -209,7 +216,10 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
         return true;
     }
     if (j->task.n == 0) return stop(j, "a delegation needs a task");
-    if (!delegate_allowed(parent, j->agent, &why)) return stop(j, "%s", why.msg);
+    if (!delegate_allowed(parent, j->agent, &why)) {
+        stop(j, "%s", why.msg);
+        return why.kind != ERR_LIMIT || tell_depth(parent, err);
+    }
     j->child = frame_new(parent->s, parent, def, id, err);
     j->child->lane = j->lane;
     own_hooks(j->child);
@@ -228,7 +238,8 @@ static bool ask_pre(Job *j, Error *err) {
     if (!frame_hooked(j->parent, HOOK_DELEGATION_PRE)) return true;
     if (!pre_payload(j->parent, j->child, j->task, j->heap, &payload, err)) return false;
     frame_ask(j->parent, HOOK_DELEGATION_PRE, j->heap, payload, j->cancel, &o);
-    if (o.decision != HOOK_ALLOW) return stop(j, "%s", o.reason);
+    char said[HOOK_SAID_MAX];
+    if (o.decision != HOOK_ALLOW) return stop(j, "%s", hook_outcome_say(&o, "blocked", said));
     if (!o.modified) return true;
     j->task = value_member_text(o.payload, "task");
     if (request_list(o.payload, "tools")) narrow_tools(j->child, request_list(o.payload, "tools"));
@@ -301,6 +312,7 @@ static bool ask_post(Job *j, SessionReply *r, Error *err) {
     if (!frame_hooked(j->parent, HOOK_DELEGATION_POST)) return true;
     if (!post_payload(j->parent, j->child, r, j->heap, &payload, err)) return false;
     frame_ask(j->parent, HOOK_DELEGATION_POST, j->heap, payload, j->cancel, &o);
+    if (o.decision == HOOK_BLOCK && o.hook.n == 0) return stop(j, "result withheld, because the delegation.post hooks could not see it: %s", o.reason);
     if (o.decision == HOOK_BLOCK) return stop(j, "result withheld by hook " STR_FMT ": %s", STR_ARG(o.hook), o.reason);
     if (o.decision == HOOK_DELEGATE) {
         j->next = o;
@@ -339,7 +351,7 @@ static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Can
                  Error *err) {
     int64_t timeout = runtime_limits(parent->s->agents->rt)->delegation.timeout_ms, start = clock_mono_ns();
     Job j = { .parent = parent, .lane = lane, .heap = heap, .agent = value_member_text(request, "agent"), .task = value_member_text(request, "task"),
-              .cancel = cancel_new(cancel, timeout * 1000000) };
+              .cancel = cancel_new_pausable(cancel, timeout * 1000000) };
     SessionReply r = { 0 };
     bool ok = prepare(&j, request, id, err);
     if (ok && !j.failure[0] && take_place(&j)) {

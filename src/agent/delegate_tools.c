@@ -169,7 +169,7 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     c.tools = value_from_object(none);
     bool ok = completion_messages(request, &c, err)
            && (name.n == 0 || agent_model_of(f->s->agents, name, STR(""), &f->model_def, &model, &def, err))
-           && frame_over_limit(f, &status, reason, err);
+           && frame_over_limit(f, cancel, &status, reason, err);
     if (ok && status) ok = error_set(err, ERR_LIMIT, "complete: %s", reason);
     ok = ok && frame_complete(f, model, &def, &c, cancel, err);
     if (ok && c.status) ok = error_set(err, ERR_PROVIDER, "complete: %s", c.reason);

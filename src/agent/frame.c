@@ -82,6 +82,7 @@ void frame_release(Frame *f) {
     sem_destroy(&f->children);
     free(f->artifacts.at);
     free(f->starts.at);
+    free(f->vetoes.at);
     heap_free(f->heap);
     arena_clear(&f->arena);
     free(f);

@@ -9,6 +9,7 @@
 
 typedef struct Frame Frame;
 
+typedef struct FrameVeto { Str tool; uint64_t arguments; int count; } FrameVeto;    /* tool in the frame's arena */
 typedef struct AgentsModel { Str name; Model *model; ModelDef def; } AgentsModel;
 
 struct Agents {
@@ -36,7 +37,7 @@ struct Session {
     Table ids;                           /* of calls and delegations, so that each is used once in a run */
     ModelUsage usage;
     int64_t turns;                       /* model calls at depth 0 */
-    int64_t tool_calls;
+    atomic_llong more_turns;             /* that a person allowed beyond the limit */
     bool started;                        /* session.start was asked */
     const char *status;                  /* of the last answer; NULL: none yet */
     bool unfinished;                     /* resumed: an answer is still to be given */
@@ -72,6 +73,9 @@ struct Frame {
     Str summary;                         /* of what has left the context; empty: none was made */
     uint32_t summary_of;                 /* so many messages */
     sem_t children;                      /* delegation.max_concurrent */
+    atomic_llong more_iterations;        /* that a person allowed, for the present message */
+    int64_t faults;                      /* of the model, likewise */
+    VEC(FrameVeto) vetoes;               /* refusals of each tool's last call, likewise */
     int stops;                           /* how often agent.stop sent it on, for the present message */
     int hops;                            /* hook delegations, likewise */
 };
@@ -101,6 +105,9 @@ void session_detach(Session *s);
 /* models.c */
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);   /* provider: a space agent's; else empty */
 
+/* Is it a profile, or does its name tell the provider? Any other name could be a slip of the pen, which the provider notices only when it is asked. */
+bool agent_model_known(const Agents *a, Str name, Error *err);
+
 /* prompt.c, catalog.c */
 bool frame_prompt(Frame *f, Buf *out, Error *err);           /* the system prompt of this turn */
 bool frame_tools(Frame *f, Heap *heap, List **out, Error *err);             /* [{name, description, parameters}] */
@@ -121,9 +128,16 @@ typedef struct Completion {
     char reason[600];
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
-bool frame_over_limit(Frame *f, const char **status, char reason[600], Error *err);      /* before the next model call */
+bool frame_over_limit(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);      /* before the next model call */
+bool frame_limit_reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err);  /* writes the event; sets status and reason */
 /* Why it has to end now, when `cancel` says so: limited (its time is up) or cancelled (somebody stopped it). *status NULL: it goes on. */
 bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);
+
+/* refusal.c: ends the turn after too many faults of the model, or when it insists on a call that was refused. */
+bool frame_count_refusal(Frame *f, const Result *r, Str arguments, SessionReply *out, Error *err);
+void frame_forget_refusals(Frame *f);                        /* a turn begins */
+/* A reply asks for n calls. True: more than limits.max_tool_calls_per_turn, and a person wants them made all the same. */
+bool frame_many_calls(Frame *f, size_t n, Cancel *cancel);
 
 /* loop.c: answers what was said last; calls of a resumed run that are not finished come first. */
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);

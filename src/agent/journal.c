@@ -95,8 +95,8 @@ static void add_up(Session *s, const Journal *j) {
         }
     }
     for (size_t i = 0; i < j->calls.n; i++) calls += ((const JournalCall *)j->calls.entry[i].value)->state == JOURNAL_DONE;
-    s->tool_calls = calls;
     run_add_calls(s->run, calls);
+    run_add_replies(s->run, s->turns);
     run_add_usage(s->run, s->usage.input + s->usage.output, s->usage.usd);
 }
 

@@ -144,10 +144,10 @@ static void on_ended(void *ctx, const Result *r) {
     buf_clear(&name);
 }
 
-static void tell_started(const Frame *f, const Call *call) {
+static void on_begun(void *ctx, const Call *call) {
+    const Frame *f = ctx;
     const SessionWatch *w = &f->s->config.watch;
     Buf name = { 0 }, arguments = { 0 };
-    if (!w->tool_started) return;
     buf_add(&name, call->name);
     buf_add(&arguments, call->arguments);
     hide_secrets(f, (Str){ 0 }, &name);
@@ -161,21 +161,23 @@ static Call *start_call(Frame *f, Value call, Batch *b) {
     const SessionWatch *w = &f->s->config.watch;
     Call *out = &b->calls[b->n++];
     *out = (Call){ .id = value_member_text(call, "id"), .name = value_member_text(call, "name"), .arguments = value_member_text(call, "arguments"),
-                   .removed = b->removed, .n_removed = b->n_removed, .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
+                   .removed = b->removed, .n_removed = b->n_removed, .begun = w->tool_started ? on_begun : NULL,
+                   .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
     frame_call(f, out);
-    tell_started(f, out);
     return out;
 }
 
 /* Which calls must still be made? Of a resumed run some have results, and some may not be made twice. */
-static void choose(Frame *f, const Completion *c, const List *calls, Batch *b) {
+static void choose(Frame *f, const Completion *c, const List *calls, bool unbounded, Batch *b) {
     for (uint32_t i = 0; i < calls->n; i++) {
         Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
         if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
         if (!c && lost_secret(value_member_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
-        start_call(f, calls->at[i], b)->key = known.key;
+        Call *call = start_call(f, calls->at[i], b);
+        call->key = known.key;
+        call->before = unbounded ? 0 : i;
     }
 }
 
@@ -197,7 +199,8 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
         if (next < b->n && b->of[next] == i) {
             const Result *r = &b->results[next++];
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
-            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err);
+            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err)
+              && frame_count_refusal(f, r, value_member_text(calls->at[i], "arguments"), out, err);
         } else if (known.state == JOURNAL_DONE) {
             ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
         } else {
@@ -212,13 +215,10 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
     Batch b = { .calls = mem_zero(calls->n + 1, sizeof *b.calls), .results = mem_zero(calls->n + 1, sizeof *b.results),
                 .of = mem_zero(calls->n + 1, sizeof *b.of) };
     b.removed = taken_away(f, c, &b.n_removed);
-    choose(f, c, calls, &b);
+    choose(f, c, calls, frame_many_calls(f, calls->n, cancel), &b);
     bool ok = tool_call_all(f->s->run, b.calls, b.n, cancel, b.results, err);
     if (ok) {
         f->tool_calls += (int64_t)calls->n;
-        pthread_mutex_lock(&f->s->lock);
-        f->s->tool_calls += (int64_t)b.n;
-        pthread_mutex_unlock(&f->s->lock);
         ok = push_results(f, calls, &b, cancel, out, err);
         for (size_t i = 0; i < b.n; i++) result_clear(&b.results[i]);
     }
@@ -351,9 +351,9 @@ static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *ou
         return frame_run_calls(f, c, calls, cancel, out, err);
     }
     if (c->reply.truncated) {
-        out->status = "limited";
+        bool told = frame_limit_reached(f, "model.max_tokens", f->model_def.max_tokens, &out->status, out->reason, err);
         snprintf(out->reason, sizeof out->reason, "the model stopped in the middle: its max_tokens was reached");
-        return true;
+        return told;
     }
     return ask_stop(f, c, cancel, out, more, err);
 }
@@ -363,7 +363,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
     bool ok = true, more = true;
     while (ok && more && !out->status) {
         if (!(ok = frame_stopped(f, cancel, &out->status, out->reason, err)) || out->status) break;
-        ok = announce_tasks(f, err) && frame_over_limit(f, &out->status, out->reason, err);
+        ok = announce_tasks(f, err) && frame_over_limit(f, cancel, &out->status, out->reason, err);
         if (!ok || out->status) break;
         Completion c = { .heap = heap_new((size_t)512 << 20) };
         ok = round_once(f, &c, cancel, out, &more, err);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include "agent/frame.h"
+#include "base/mem.h"
 
 static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
 
@@ -76,4 +77,21 @@ bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, M
     arena_clear(&scratch);
     if (ok) *out = found;
     return ok;
+}
+
+bool agent_model_known(const Agents *a, Str name, Error *err) {
+    const Project *p = runtime_project(a->rt);
+    Arena scratch = { 0 };
+    ModelDef def;
+    Str near = { 0 };
+    if (a->config.every || a->config.replay) return true;
+    bool ok = model_pick(p, name, NULL, &scratch, &def, err);
+    arena_clear(&scratch);
+    if (ok) return true;
+    Str *names = mem_zero(p->settings.n_models + 1, sizeof *names);
+    for (size_t i = 0; i < p->settings.n_models; i++) names[i] = p->settings.models[i].name;
+    near = str_nearest(name, names, p->settings.n_models);
+    if (near.n) error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
+    free(names);
+    return false;
 }

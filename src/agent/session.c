@@ -189,6 +189,7 @@ ModelUsage session_usage(Session *s) {
 bool session_model(Session *s, Str name, Error *err) {
     Model *m;
     ModelDef def;
+    if (!str_eq(name, session_model_name(s)) && !agent_model_known(s->agents, name, err)) return false;
     if (!agent_model_of(s->agents, name, STR(""), &s->top->model_def, &m, &def, err)) return false;
     s->top->model = m;
     s->top->model_def = def;

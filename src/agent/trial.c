@@ -233,7 +233,8 @@ static bool call_once(Running *r, const RunConfig *rc, Error *err) {
     Run *run = NULL;
     Result x = { 0 };
     if (!check_call_words(&r->test, err)) return false;
-    bool ok = value_is_gone(args) || value_is_none(args) || json_write(&json, args, NULL, err);
+    bool none = value_is_gone(args) || value_is_none(args), ok = none || json_write(&json, args, NULL, err);
+    if (none) buf_add(&json, STR("{}"));
     ok = ok && run_start(r->rt, rc, &run, err);
     if (ok) {
         Call call = { .name = value_member_text(r->test.call, "tool"), .arguments = buf_str(&json), .wait = true };

@@ -94,6 +94,8 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     Heap *h = heap_new((size_t)64 << 20);
     f->iterations = f->tool_calls = 0;
     f->stops = f->hops = 0;
+    atomic_store(&f->more_iterations, 0);
+    frame_forget_refusals(f);
     f->usage = (ModelUsage){ 0 };
     if (f->depth == 0) run_turn_model(f->s->run, f->model_def.name);
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);

@@ -6,6 +6,7 @@
 #include "agent/session.h"
 #include "cli/opening.h"
 #include "cli/talk.h"
+#include "tool/task.h"
 
 enum { PROMPT_MAX = 16 << 20 };
 
@@ -67,7 +68,7 @@ static int open_session(Running *r, Str id, bool resume) {
     Error err = { 0 };
     AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
     SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = show_watch(r->show) };
-    RunConfig rc = { .id = id };
+    RunConfig rc = { .id = id, .conversation = !args_has(a, "-p") };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (args_value(a, "--only")) {
         split_names(r, args_value(a, "--only"));
@@ -82,8 +83,18 @@ static int open_session(Running *r, Str id, bool resume) {
     return -1;
 }
 
+static void tell_stopped(void *ctx, Str id, Str tool) {
+    Running *r = ctx;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "background task " STR_FMT " (" STR_FMT ") had not finished when the run ended, and was cancelled: the agent keeps its result by waiting for it with task_await",
+                STR_ARG(id), STR_ARG(tool));
+    cli_say(r->cli, SAY_WARNING, buf_str(&line));
+    buf_clear(&line);
+}
+
 static int finish(Running *r, int status) {
     Error err = { 0 };
+    if (r->session) task_stop_all(session_run(r->session), tell_stopped, r);
     if (r->session && !session_close(r->session, &err)) status = cli_fail(r->cli, CLI_FAILED, &err);
     agent_set_free(r->agents);
     show_free(r->show);

@@ -106,6 +106,19 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel
     return answer;
 }
 
+static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    start_question(t);
+    buf_add_fmt(&text, "harness: %s of %lld is reached. Go on, up to as much again? [y/N]: ", limit, (long long)value);
+    say(t, buf_str(&text));
+    bool answered = read_line(t, cancel, &line), yes = answered && says(str_trim(buf_str(&line)), "yes");
+    if (!answered) say(t, STR("\n"));
+    buf_clear(&text);
+    buf_clear(&line);
+    return yes;
+}
+
 /* ---- questions ---- */
 
 static Str type_of(Value property) {
@@ -214,5 +227,5 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
 
 Person confirm_terminal_person(Terminal *t) {
     if (!t) return (Person){ 0 };
-    return (Person){ .confirm = confirm, .ask = ask, .progress = progress, .source = "terminal", .ctx = t };
+    return (Person){ .confirm = confirm, .ask = ask, .go_on = go_on, .progress = progress, .source = "terminal", .ctx = t };
 }

@@ -282,6 +282,14 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
     return ok;
 }
 
+static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
+    Show *s = ctx;
+    pause_live(s, true);
+    bool yes = s->inner.go_on(s->inner.ctx, limit, value, cancel);
+    pause_live(s, false);
+    return yes;
+}
+
 static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
     Show *s = ctx;
     Buf text = { 0 };
@@ -307,6 +315,7 @@ Person show_person(Show *s, Person inner) {
     p.ctx = s;
     if (inner.confirm) p.confirm = confirm;
     if (inner.ask) p.ask = ask;
+    if (inner.go_on) p.go_on = go_on;
     if (inner.progress) p.progress = progress;
     return p;
 }

@@ -21,7 +21,7 @@ static void write_json(Cli *cli, Session *s, const SessionReply *r) {
     }
     ModelUsage u = session_usage(s);
     buf_add_fmt(b, ",\"turns\":%lld,\"tool_calls\":%lld,\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}}\n",
-                (long long)r->turns, (long long)r->tool_calls, (long long)u.input, (long long)u.output, (long long)u.cached, u.usd);
+                (long long)run_replies(session_run(s)), (long long)run_calls(session_run(s)), (long long)u.input, (long long)u.output, (long long)u.cached, u.usd);
 }
 
 /* The answer alone goes to standard output; what went wrong to standard error. */

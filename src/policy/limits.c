@@ -50,10 +50,10 @@ static StrList texts(Value dict, const char *key) {
 
 static void read_limits(Value from, Limits *out) {
     Value repair = field(from, "repair");
-    out->max_turns = number(from, "max_turns", 50);
-    out->max_tool_calls = number(from, "max_tool_calls", 200);
+    out->max_turns = number(from, "max_turns", 100);
+    out->max_tool_calls = number(from, "max_tool_calls", 1000);
     out->calls_limited = value_is_dict(from) && dict_find_str(value_dict(from), STR("max_tool_calls"));
-    out->max_tool_calls_per_turn = number(from, "max_tool_calls_per_turn", 16);
+    out->max_tool_calls_per_turn = number(from, "max_tool_calls_per_turn", 32);
     out->max_concurrency = number(from, "max_concurrency", 4);
     out->max_tasks = number(from, "max_tasks", 64);
     out->max_tokens = number(from, "max_tokens", 0);

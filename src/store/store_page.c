@@ -62,7 +62,7 @@ static void put_event(Page *p, const Event *e) {
     if (!p->first) p->first = e->seq;
     p->last = e->seq;
     p->time_ns = e->time_ns;
-    p->turns += e->depth == 0 && str_eq(e->type, STR("turn.started"));
+    p->turns += e->depth == 0 && str_eq(e->type, STR("completion.completed"));
     p->calls += str_eq(e->type, STR("tool.started"));
 }
 

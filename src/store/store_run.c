@@ -77,7 +77,7 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
     store_lock(s);
     /* A run that has not ended, or was interrupted, has its counts in its events only. */
     StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns,"
-                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'turn.started' AND depth = 0)"
+                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'completion.completed' AND depth = 0)"
                                  " + ifnull((SELECT sum(p.turns) FROM pages p WHERE p.run = id), 0), turns),"
                                  " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started')"
                                  " + ifnull((SELECT sum(p.tool_calls) FROM pages p WHERE p.run = id), 0), tool_calls),"

@@ -32,7 +32,8 @@ void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
 
 static bool write_end(Pipe *p) {
     Result *r = p->out;
-    r->elapsed_ns = clock_mono_ns() - p->start_ns;
+    r->waited_ns = p->waited_ns;
+    r->elapsed_ns = clock_mono_ns() - p->start_ns - p->waited_ns;
     if (p->ended || !p->started || !pipe_listened(p)) return true;
     pipe_event_start(p);
     if (r->is_error) {
@@ -96,12 +97,13 @@ bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *e
     return false;
 }
 
-/* ---- all calls of a turn ---- */
+/* ---- all calls of a reply ---- */
 
 typedef struct Job { Run *run; const Call *call; Cancel *cancel; Result *out; Error err; bool ok; } Job;
 
 static void run_job(void *arg) {
     Job *j = arg;
+    if (j->call->begun) j->call->begun(j->call->ended_ctx, j->call);
     j->ok = tool_call(j->run, j->call, j->cancel, j->out, &j->err);
 }
 
@@ -120,16 +122,32 @@ static void run_jobs(Run *r, Job *jobs, size_t n) {
     if (group) pool_group_wait(group), pool_group_free(group);
 }
 
+/* Calls from `from` on that may run together: neighbours that change nothing, or one call alone. Asked only when all before have
+ * ended: one of them may have registered a tool. */
+static size_t batch_size(Run *run, const Call *calls, size_t from, size_t n) {
+    size_t to = from;
+    while (to < n && tool_runs_beside(run, &calls[to])) to++;
+    return to > from ? to - from : 1;
+}
+
+static bool all_ok(const Job *jobs, size_t n, Error *err) {
+    for (size_t i = 0; i < n; i++) {
+        if (jobs[i].ok) continue;
+        if (err) *err = jobs[i].err;
+        return false;
+    }
+    return true;
+}
+
 bool tool_call_all(Run *run, const Call *calls, size_t n, Cancel *cancel, Result *out, Error *err) {
     Job *jobs = mem_zero(n ? n : 1, sizeof *jobs);
     bool ok = true;
     for (size_t i = 0; i < n; i++) jobs[i] = (Job){ .run = run, .call = &calls[i], .cancel = cancel, .out = &out[i] };
-    run_jobs(run, jobs, n);
-    for (size_t i = 0; i < n; i++)
-        if (!jobs[i].ok && ok) {
-            ok = false;
-            if (err) *err = jobs[i].err;
-        }
+    for (size_t from = 0, size; ok && from < n; from += size) {
+        size = batch_size(run, calls, from, n);
+        run_jobs(run, jobs + from, size);
+        ok = all_ok(jobs + from, size, err);
+    }
     for (size_t i = 0; !ok && i < n; i++)
         if (jobs[i].ok) result_clear(&out[i]);
     free(jobs);

@@ -19,7 +19,7 @@ typedef struct Call {
     Str name;                            /* canonical or alias */
     const ToolEntry *entry;              /* what registry_find has just said of it; NULL: it is asked here */
     Str scope;                           /* where to look for it besides; empty: nowhere. What it calls does not look there */
-    Str arguments;                       /* JSON text as it came; empty: {} */
+    Str arguments;                       /* JSON text as it came. Empty: {} for a tool without parameters, else an error. A caller that may leave them out passes {} */
     Value args;                          /* the same, read already, an object: copied. GONE: it is read here */
     Str agent, parent;                   /* whose call it is; empty: the top level */
     Str owner;                           /* id of the delegation whose agent makes it, also through meta.call_tool; empty: the top level */
@@ -42,8 +42,11 @@ typedef struct Call {
     void (*task_ended)(void *ctx, const Result *r, Str why);
     void *task_ctx;
     int64_t timeout_ms;                  /* lower than the tool's own; 0: none */
-    void (*ended)(void *ctx, const Result *r);       /* told of the result at once, on the call's thread; may be NULL */
-    void *ended_ctx;
+    size_t before;                       /* calls before it in the same reply of the model; 0 for calls from elsewhere */
+    /* Both run on the call's thread and may be NULL. */
+    void (*begun)(void *ctx, const struct Call *call);   /* tool_call_all starts it */
+    void (*ended)(void *ctx, const Result *r);       /* its result is complete */
+    void *ended_ctx;                     /* for both */
     /* --trace: each step as it ends. */
     void (*trace)(void *ctx, const char *step, int64_t elapsed_ns, Str detail);
     void *trace_ctx;
@@ -53,8 +56,9 @@ typedef struct Call {
  * internal faults (a journal that cannot be written): a tool's own failure is a result, not an Error. Any thread. */
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err);
 
-/* All calls of one model turn: concurrently up to limits.max_concurrency, mutating ones that are not parallel-safe one at a
- * time, results in call order. On failure no result is left to clear. */
+/* All calls of one reply of the model, with the effect of running them in the order asked for. Neighbours that are read-only or
+ * parallel_safe run concurrently, up to limits.max_concurrency. Any other call waits for all calls before it, and all calls
+ * after it wait for it. Results are in call order. On failure the rest is not started, and no result is left to clear. */
 bool tool_call_all(Run *run, const Call *calls, size_t n, Cancel *cancel, Result *out, Error *err);
 
 /* The tools a caller may see: those of the run's list and of the call's, minus what policy hides. free() *out. */

@@ -1,4 +1,5 @@
 /* Step 7: a person agrees, or the call ends here. Last before the work, so that what is shown is what will run. */
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -65,6 +66,16 @@ static void remember(Run *r, Str tool, Str args) {
     pthread_mutex_unlock(&r->lock);
 }
 
+int64_t run_wait_start(Cancel *cancel) {
+    cancel_pause(cancel);
+    return clock_mono_ns();
+}
+
+int64_t run_wait_end(Cancel *cancel, int64_t started_ns) {
+    cancel_resume(cancel);
+    return clock_mono_ns() - started_ns;
+}
+
 static ConfirmAnswer ask_person(const Asked *a) {
     const Person *person = a->q->person;
     Runtime *rt = a->r->rt;
@@ -72,12 +83,14 @@ static ConfirmAnswer ask_person(const Asked *a) {
     run_escape(&safe, a->q->shown);
     run_escape(&reason, a->q->why);
     if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
+    int64_t since = run_wait_start(a->cancel);
     if (!person->apart) pthread_mutex_lock(&rt->asking);
     /* Somebody may have said "the tool" while this call waited for its turn. */
     ConfirmAnswer answer = approval_given(a->r->approvals, a->q->tool, a->q->args_json)
         ? CONFIRM_ONCE
         : person->confirm(person->ctx, &(ConfirmQuestion){ a->q->tool, buf_str(&reason), buf_str(&safe) }, a->cancel);
     if (!person->apart) pthread_mutex_unlock(&rt->asking);
+    *a->q->waited_ns += run_wait_end(a->cancel, since);
     buf_clear(&safe);
     buf_clear(&reason);
     return answer;
@@ -105,6 +118,46 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **sour
     error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(q->tool), STR_ARG(q->why));
     return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(q->tool));
 }
+
+/* ---- limits ---- */
+
+static bool emit_extended(Run *r, EventPlace place, const char *limit, int64_t value) {
+    if (!event_stream_listened(r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "limit", str_from(limit));
+    event_data_int(&data, "value", value);
+    event_data_bool(&data, "go_on", true);
+    event_data_end(&data);
+    bool ok = event_emit(r->events, place, EVENT_LIMIT_REACHED, buf_str(&data), NULL);
+    buf_clear(&data);
+    return ok;
+}
+
+/* With rt->asking held. Several calls may reach a limit together: one question serves them all. */
+static bool ask_to_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, int64_t seen, Cancel *cancel) {
+    if (atomic_load(more) != seen) return true;
+    if (atomic_load(&r->declined)) return false;
+    if (!person->go_on(person->ctx, limit, value, cancel) || !emit_extended(r, place, limit, value)) {
+        atomic_store(&r->declined, true);
+        return false;
+    }
+    atomic_fetch_add(more, value > 0 ? value : 1);
+    return true;
+}
+
+bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, Cancel *cancel) {
+    if (!person) person = &r->config.person;
+    if (!r->config.conversation || !person->go_on) return false;
+    int64_t seen = atomic_load(more), since = run_wait_start(cancel);
+    pthread_mutex_lock(&r->rt->asking);
+    bool yes = ask_to_go_on(r, person, place, limit, value, more, seen, cancel);
+    pthread_mutex_unlock(&r->rt->asking);
+    run_wait_end(cancel, since);
+    return yes;
+}
+
+/* ---- the step ---- */
 
 /* Text to show: what the kind renders, else the arguments. */
 static Str shown(Pipe *p) {
@@ -134,13 +187,13 @@ bool pipe_confirm(Pipe *p) {
     buf_reset(&p->seen.path);
     p->seen.asked = e->inspect && must_ask(p, &why);
     if (e->inspect && !e->inspect(&p->f, &p->seen, &err))
-        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
+        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair(p, REPAIR_REFUSED), "%s", err.msg);
     if (!must_ask(p, &why)) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
     const char *source = "earlier attempt";
     bool ok = p->agreed && str_eq(buf_str(&args), buf_str(&p->agreed_args));       /* a retry of what was agreed to */
-    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), pipe_person(p) };
+    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), pipe_person(p), &p->waited_ns };
     if (!ok) ok = run_confirm(p->f.run, &question, p->f.cancel, &source, &err);
     if (ok) {
         p->agreed = true;
@@ -151,6 +204,6 @@ bool pipe_confirm(Pipe *p) {
     buf_clear(&args);
     if (ok) return true;
     if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
-    return pipe_refuse(p, "confirm", why, pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+    return pipe_refuse(p, "confirm", why, pipe_repair(p, REPAIR_REFUSED), "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
                        err.hint, err.hint[0] ? ")" : "");
 }

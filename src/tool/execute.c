@@ -9,8 +9,7 @@
 /* ---- one at a time ---- */
 
 static bool alone(const Pipe *p) {
-    const Safety *s = &p->f.entry->safety;
-    return !p->f.call->nested && !p->task && safety_mutating(s) && !s->parallel_safe;
+    return !p->f.call->nested && !p->task && !tool_entry_runs_beside(p->f.entry);
 }
 
 static RunLane *lane_of(Pipe *p) { return p->f.call->lane ? p->f.call->lane : &p->f.run->lane; }
@@ -243,7 +242,7 @@ static void set_heap_limit(Pipe *p) {
 /* The frame's values are pinned: a script that runs in their heap may collect. */
 static bool run_executor(Pipe *p, Error *err) {
     int64_t ms = pipe_timeout_ms(p);
-    Cancel *outer = p->f.cancel, *own = ms > 0 ? cancel_new(outer, ms * 1000000) : NULL;
+    Cancel *outer = p->f.cancel, *own = ms > 0 ? cancel_new_pausable(outer, ms * 1000000) : NULL;
     if (own) p->f.cancel = p->host.cancel = own, vm_set_cancel(p->f.worker->vm, own);
     Value pinned[] = { p->f.args, p->keep, p->f.injected };
     size_t pin = heap_pin(p->f.heap, pinned, 3);
@@ -269,6 +268,7 @@ static bool attempt(Pipe *p) {
     else if ((fine = write_executing(p))) {
         p->reached = true;
         p->execute_ns = clock_mono_ns();
+        p->waited_before_ns = p->waited_ns;
         if (run_executor(p, &err)) take_value(p);
         p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
         fine = check_protected(p);

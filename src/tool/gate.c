@@ -5,7 +5,7 @@
 
 /* ---- limits ---- */
 
-static bool reached(Pipe *p, const char *limit, int64_t value) {
+bool pipe_limit(Pipe *p, const char *limit, int64_t value) {
     if (pipe_listened(p)) {
         buf_reset(&p->data);
         event_data_start(&p->data);
@@ -19,15 +19,13 @@ static bool reached(Pipe *p, const char *limit, int64_t value) {
 static bool count_call(Pipe *p) {
     const Limits *l = &p->f.runtime->limits;
     Run *r = p->f.run;
-    bool served = r->config.served;
-    if (atomic_fetch_add(&r->tool_calls, 1) >= l->max_tool_calls && (!served || l->calls_limited)) {
+    bool served = r->config.served, bounded = !served || l->calls_limited;
+    if (!served && (int64_t)p->f.call->before >= l->max_tool_calls_per_turn)
+        return pipe_limit(p, "limits.max_tool_calls_per_turn", l->max_tool_calls_per_turn);
+    while (atomic_fetch_add(&r->tool_calls, 1) >= l->max_tool_calls + atomic_load(&r->more_calls) && bounded) {
         atomic_fetch_sub(&r->tool_calls, 1);
-        return reached(p, "limits.max_tool_calls", l->max_tool_calls);
-    }
-    if (!served && atomic_fetch_add(&r->turn_calls, 1) >= l->max_tool_calls_per_turn) {
-        atomic_fetch_sub(&r->turn_calls, 1);
-        atomic_fetch_sub(&r->tool_calls, 1);
-        return reached(p, "limits.max_tool_calls_per_turn", l->max_tool_calls_per_turn);
+        if (p->task || !run_go_on(r, pipe_person(p), pipe_place(p), "limits.max_tool_calls", l->max_tool_calls, &r->more_calls, p->f.cancel))
+            return pipe_limit(p, "limits.max_tool_calls", l->max_tool_calls);
     }
     return true;
 }
@@ -35,19 +33,19 @@ static bool count_call(Pipe *p) {
 static bool check_depths(Pipe *p) {
     const Limits *l = &p->f.runtime->limits;
     const Call *call = p->f.call;
-    if (call->depth > l->delegation.max_depth) return reached(p, "delegation.max_depth", l->delegation.max_depth);
-    if (call->nesting > l->meta.max_call_depth) return reached(p, "meta.max_call_depth", l->meta.max_call_depth);
+    if (call->depth > l->delegation.max_depth) return pipe_limit(p, "delegation.max_depth", l->delegation.max_depth);
+    if (call->nesting > l->meta.max_call_depth) return pipe_limit(p, "meta.max_call_depth", l->meta.max_call_depth);
     return true;
 }
 
 static bool check_totals(Pipe *p) {
     const Limits *l = &p->f.runtime->limits;
     Run *r = p->f.run;
-    if (l->max_tokens && atomic_load(&r->tokens) >= l->max_tokens) return reached(p, "limits.max_tokens", l->max_tokens);
-    if (l->max_spend_usd > 0 && atomic_load(&r->spend) >= l->max_spend_usd) return reached(p, "limits.max_spend_usd", (int64_t)l->max_spend_usd);
+    if (l->max_tokens && atomic_load(&r->tokens) >= l->max_tokens) return pipe_limit(p, "limits.max_tokens", l->max_tokens);
+    if (l->max_spend_usd > 0 && atomic_load(&r->spend) >= l->max_spend_usd) return pipe_limit(p, "limits.max_spend_usd", (int64_t)l->max_spend_usd);
     MEM_UNSET Error err;
     error_none(&err);
-    if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return reached(p, "limits.wall_clock_ms", l->wall_clock_ms);
+    if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return pipe_limit(p, "limits.wall_clock_ms", l->wall_clock_ms);
     if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg);
     return true;
 }
@@ -56,7 +54,7 @@ static bool check_repeats(Pipe *p) {
     if (p->attempt > 1 || !run_has_failures(p->f.run)) return true;
     pipe_args_exact(p, &p->data);
     if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->data))) return true;
-    return pipe_refuse(p, "limits", STR("repeated_failure"), pipe_repair_class(p, p->f.runtime->limits.repair.refused),
+    return pipe_refuse(p, "limits", STR("repeated_failure"), pipe_repair(p, REPAIR_REFUSED),
                        "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try another way",
                        STR_ARG(p->f.entry->def.name));
 }
@@ -84,7 +82,7 @@ bool pipe_policy(Pipe *p) {
         return pipe_refuse(p, "policy", STR("mcp: changed"), RESULT_FATAL,
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
     if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
-        return pipe_refuse(p, "policy", rule, pipe_repair_class(p, p->f.runtime->limits.repair.refused), "%s", err.msg);
+        return pipe_refuse(p, "policy", rule, pipe_repair(p, REPAIR_REFUSED), "%s", err.msg);
     pipe_trace(p, "policy", "allowed");
     return true;
 }
@@ -119,7 +117,7 @@ static bool take_modified(Pipe *p, Value payload) {
         if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, "tool.pre", STR("heap"), RESULT_FATAL, "%s", err.msg);
     }
     if (pipe_check_args(p, &p->data)) return true;
-    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), pipe_repair_class(p, p->f.runtime->limits.repair.refused),
+    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), pipe_repair(p, REPAIR_REFUSED),
                        "a hook changed the arguments into invalid ones: %s", p->data.at);
 }
 
@@ -149,9 +147,10 @@ bool pipe_before(Pipe *p) {
     if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), RESULT_FATAL, "%s", err.msg);
     if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
-        ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.refused);
-        if (out.failed) return pipe_refuse(p, "tool.pre", out.hook, cls, "%s", out.reason);
-        return pipe_refuse(p, "tool.pre", out.hook, cls, "blocked by hook " STR_FMT ": %s", STR_ARG(out.hook), out.reason);
+        char said[HOOK_SAID_MAX];
+        bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook said no: there is nothing to repair */
+        ResultClass cls = stopped ? RESULT_FATAL : pipe_repair(p, REPAIR_REFUSED);
+        return pipe_refuse(p, "tool.pre", out.hook, cls, "%s", hook_outcome_say(&out, "blocked", said));
     }
     if (out.modified && !take_modified(p, out.payload)) return false;
     pipe_trace(p, "tool.pre", "%s", out.modified ? "arguments changed" : "allowed");

@@ -96,7 +96,7 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     const char *source;
     buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
-    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p) };
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns };
     bool ok = run_confirm(p->f.run, &question, h->cancel, &source, err);
     buf_clear(&args);
     buf_clear(&shown);

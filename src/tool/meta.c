@@ -29,10 +29,12 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     call.lane = runtime_host_lane(h);
     call.timeout_ms = timeout_ms;
     Result r = { 0 };
-    bool ok = value_is_gone(args) || value_is_none(args) || json_write(&text, args, &(JsonWrite){ 0 }, err);
+    bool none = value_is_gone(args) || value_is_none(args), ok = none || json_write(&text, args, &(JsonWrite){ 0 }, err);
+    if (none) buf_add(&text, STR("{}"));
     call.arguments = buf_str(&text);
     call.args = VALUE_GONE;
     if (ok) ok = tool_call(p->f.run, &call, h->cancel, &r, err) && value_copy_all_into(heap, r.value, out, err);
+    p->waited_ns += r.waited_ns;
     result_clear(&r);
     buf_clear(&text);
     return ok;
@@ -81,7 +83,8 @@ static bool ask_hooks(Pipe *p, const char *event, const char *kind, Value defini
     if (ok) pipe_dispatch(p, HOOK_META, str_from(event), value_from_object(d), &out);
     heap_free(h);
     if (!ok || out.decision == HOOK_ALLOW) return ok;
-    return error_set(err, ERR_POLICY, "%s blocked by hook " STR_FMT ": %s", event, STR_ARG(out.hook), out.reason);
+    char said[HOOK_SAID_MAX];
+    return error_set(err, ERR_POLICY, "%s %s", event, hook_outcome_say(&out, "blocked", said));
 }
 
 /* The event that another process of the run registers it from again, so it comes last, and says so when it is not the whole definition. */

@@ -18,19 +18,21 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     return d && dict_put_text(h, d, "call_id", p->f.call_id, err) && dict_put_text(h, d, "name", r->name, err) &&
            dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->text), err) &&
            dict_put_str(h, d, STR("result"), r->value, err) && dict_put_str(h, d, STR("is_error"), value_from_bool(r->is_error), err) &&
-           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)(end - p->execute_ns) / 1e6), err) &&
+           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)(end - p->execute_ns - (p->waited_ns - p->waited_before_ns)) / 1e6), err) &&
            dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
 }
 
 /* Nothing of the tool's own result is left. */
 static void withhold(Pipe *p, const HookOutcome *out) {
     Result *r = p->out;
-    r->cls = pipe_repair_class(p, p->f.runtime->limits.repair.refused);
+    r->cls = pipe_repair(p, REPAIR_REFUSED);
     r->step = STR("tool.post");
     r->rule = out->hook.n ? out->hook : STR("tool.post");
     r->timed_out = false;
     buf_reset(&p->data);
-    buf_add_fmt(&p->data, "result withheld by hook " STR_FMT ": %s", STR_ARG(out->hook), out->reason);
+    if (out->hook.n) buf_add_fmt(&p->data, "result withheld by hook " STR_FMT ": %s", STR_ARG(out->hook), out->reason);
+    else buf_add_fmt(&p->data, "result withheld, because the tool.post hooks could not see it: %s", out->reason);
+    if (p->unrepaired) buf_add_fmt(&p->data, " (%s is false)", p->unrepaired);
     pipe_set_error(p, buf_str(&p->data));
 }
 

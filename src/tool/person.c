@@ -15,9 +15,11 @@ static bool ask_form(Pipe *p, HostAsk *a, Heap *heap, Cancel *cancel, Error *err
     if (!person->ask) return cancelled(heap, &a->answer, err);
     Buf safe = { 0 };
     run_escape(&safe, a->message);
+    int64_t since = run_wait_start(cancel);
     if (!person->apart) pthread_mutex_lock(&p->f.runtime->asking);
     bool ok = person->ask(person->ctx, buf_str(&safe), a->schema, heap, &a->answer, cancel, err);
     if (!person->apart) pthread_mutex_unlock(&p->f.runtime->asking);
+    p->waited_ns += run_wait_end(cancel, since);
     buf_clear(&safe);
     return ok;
 }
@@ -72,7 +74,8 @@ static bool ask_hooks(Pipe *p, HookEvent event, Heap *h, Value payload, Cancel *
     *out = (HookOutcome){ .decision = HOOK_ALLOW };
     if (!hook_list_any(run_hooks(p->f.run), event, (Str){ 0 })) return true;
     run_ask_hooks(p->f.run, p->f.call, event, h, payload, cancel, out);
-    return out->decision == HOOK_ALLOW || error_set(err, ERR_POLICY, "blocked by hook " STR_FMT ": %s", STR_ARG(out->hook), out->reason);
+    char said[HOOK_SAID_MAX];
+    return out->decision == HOOK_ALLOW || error_set(err, ERR_POLICY, "%s", hook_outcome_say(out, "blocked", said));
 }
 
 static Value member(const HookOutcome *out, const char *name) {
@@ -127,13 +130,23 @@ static bool hide_secrets(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Error *er
     return true;
 }
 
+static bool has_form(const HostAsk *asks, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (asks[i].kind == HOST_ASK_FORM) return true;
+    return false;
+}
+
 /* The person's own way first; hooks are asked about samples only when they go there. */
 static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {
     const Person *person = pipe_person(p);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
-    return hooks_before(p, asks, n, heap, cancel, err) &&
-           person->inquire(person->ctx, asks, n, heap, cancel, err) && hooks_after(p, asks, n, heap, cancel, err);
+    if (!hooks_before(p, asks, n, heap, cancel, err)) return false;
+    bool waits = has_form(asks, n);                       /* roots and samples come from a program */
+    int64_t since = waits ? run_wait_start(cancel) : 0;
+    bool ok = person->inquire(person->ctx, asks, n, heap, cancel, err);
+    if (waits) p->waited_ns += run_wait_end(cancel, since);
+    return ok && hooks_after(p, asks, n, heap, cancel, err);
 }
 
 static bool sample_request(Heap *heap, const HostAsk *a, Value *out, Error *err) {

@@ -49,6 +49,8 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
     p->inner = NULL;
     p->attempt = 0;
+    p->unrepaired = NULL;
+    p->waited_ns = p->waited_before_ns = 0;
     p->hook_nesting = 0;
     p->keep = p->text_of = VALUE_GONE;
     buf_reset(&p->head);
@@ -178,9 +180,13 @@ bool pipe_set_error(Pipe *p, Str message) {
     return false;
 }
 
-ResultClass pipe_repair_class(Pipe *p, bool allowed) {
-    int64_t n = atomic_fetch_add(&p->f.run->turn_repairs, 1) + 1;
-    return allowed && n <= p->f.runtime->limits.repair.max_per_turn ? RESULT_REPAIRABLE : RESULT_FATAL;
+ResultClass pipe_repair(Pipe *p, Repair what) {
+    static const char *const names[] = { "limits.repair.invalid_arguments", "limits.repair.unknown_tool", "limits.repair.refused" };
+    const Limits *l = &p->f.runtime->limits;
+    const bool allowed[] = { l->repair.invalid_arguments, l->repair.unknown_tool, l->repair.refused };
+    p->out->refusal = what == REPAIR_REFUSED ? RESULT_VETO : RESULT_FAULT;
+    p->unrepaired = allowed[what] ? NULL : names[what];
+    return allowed[what] ? RESULT_REPAIRABLE : RESULT_FATAL;
 }
 
 bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) {
@@ -189,6 +195,7 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const cha
     va_start(ap, fmt);
     buf_add_vfmt(&message, fmt, ap);
     va_end(ap);
+    if (p->unrepaired) buf_add_fmt(&message, " (%s is false)", p->unrepaired);
     Result *r = p->out;
     p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
     p->ended = true;

@@ -26,10 +26,13 @@ struct Pipe {
     bool alone;                          /* it keeps its lane busy */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     bool task;                           /* it is already the work of a background task */
+    const char *unrepaired;              /* the setting of limits.repair that made a refusal fatal; NULL: none */
     int attempt;
     unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */
     int64_t start_ns, step_ns;
+    int64_t waited_ns;                   /* for a person, so far */
     int64_t execute_ns, executed_ns;     /* when the work began and ended; 0: not looked at */
+    int64_t waited_before_ns;            /* waited_ns when the work began */
     Buf agreed_args;
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     char id[PIPE_ID_SIZE], key[PIPE_ID_SIZE];
@@ -37,6 +40,10 @@ struct Pipe {
     Error err;
     Pipe *next;
 };
+
+/* May it run at the same time as other calls? Read-only or parallel_safe; a tool that is not known yet may do anything. */
+bool tool_runs_beside(Run *r, const Call *call);
+bool tool_entry_runs_beside(const ToolEntry *e);
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out);
 void pipe_give(Pipe *p);                                     /* back to the runtime, with its worker */
@@ -61,8 +68,10 @@ bool pipe_background(Pipe *p);                               /* task.c: hands th
 
 /* Ends the call with an error result and the event tool.refused. Always false. */
 bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* A refusal that the model may repair, if limits.repair says so. `allowed` is that setting. */
-ResultClass pipe_repair_class(Pipe *p, bool allowed);
+/* The class of a refusal that follows: repairable where limits.repair has the setting, else fatal. */
+typedef enum { REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
+ResultClass pipe_repair(Pipe *p, Repair what);
+bool pipe_limit(Pipe *p, const char *limit, int64_t value);  /* limit.reached, and a fatal refusal that names it; always false */
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
 bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
 

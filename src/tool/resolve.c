@@ -62,7 +62,7 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     Str near = registry_nearest(p->f.runtime->registry, call->name, scopes, n);
     const ToolEntry *e = near.n ? registry_find(p->f.runtime->registry, near, scopes, n) : NULL;
     bool suggest = e && offered(p->f.run, call, e) && !str_eq(near, call->name);
-    ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+    ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
     if (suggest)
         return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
                            STR_ARG(near));
@@ -97,7 +97,7 @@ bool pipe_resolve(Pipe *p) {
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
         return pipe_refuse(p, "resolve", STR("condition"), RESULT_FATAL, "%s", err.msg);
     if (!active) {
-        ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+        ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
         return pipe_refuse(p, "resolve", STR("condition"), cls, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
                            STR_ARG(call->name), STR_ARG(e->def.bundle->name));
     }
@@ -106,6 +106,14 @@ bool pipe_resolve(Pipe *p) {
     pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
                STR_ARG(e->def.origin.file));
     return true;
+}
+
+bool tool_entry_runs_beside(const ToolEntry *e) { return e->safety.read_only || e->safety.parallel_safe; }
+
+bool tool_runs_beside(Run *r, const Call *call) {
+    MEM_UNSET Str scopes[SCOPES_MAX];
+    const ToolEntry *e = call->entry ? call->entry : registry_find(r->rt->registry, call->name, scopes, scopes_of(r, call, scopes));
+    return e && tool_entry_runs_beside(e);
 }
 
 /* Is there anybody to delegate to? */

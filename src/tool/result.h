@@ -3,6 +3,8 @@
 #pragma once
 #include "value/heap.h"
 
+/* Why a call was refused: the caller's fault (unknown tool, bad arguments), or a veto by a rule, a hook or a person. */
+typedef enum { RESULT_NOT_REFUSED, RESULT_FAULT, RESULT_VETO } ResultRefusal;
 typedef enum { RESULT_OK, RESULT_REPAIRABLE, RESULT_RETRYABLE, RESULT_FATAL } ResultClass;
 
 typedef struct Result {                  /* zero-initialise; result_clear at the end */
@@ -13,11 +15,13 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str artifact;                        /* key of the whole value when `text` is only its head and tail; empty: none */
     bool is_error;
     ResultClass cls;
+    ResultRefusal refusal;
     Str error, step, rule;               /* of an error: message, pipeline step ("policy"), rule */
     bool timed_out;
     Str provider;                        /* an MCP server's name; empty: none */
     Str task_id;                         /* a background task was started */
-    int64_t elapsed_ns;
+    int64_t elapsed_ns;                  /* without waited_ns */
+    int64_t waited_ns;                   /* for a person */
     struct Pipe *held;                   /* whose memory it is */
 } Result;
 

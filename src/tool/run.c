@@ -151,8 +151,8 @@ static bool emit_ended(Run *r, const char *status, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "status", str_from(status));
-    event_data_int(&data, "turns", atomic_load(&r->turn));
-    event_data_int(&data, "tool_calls", atomic_load(&r->tool_calls));
+    event_data_int(&data, "turns", run_replies(r));
+    event_data_int(&data, "tool_calls", run_calls(r));
     if (r->usage.n) event_data_raw(&data, "usage", r->usage);
     add_metrics(r, &data);
     event_data_end(&data);
@@ -191,7 +191,7 @@ bool run_end(Run *r, const char *status, Error *err) {
     bool ok = emit_ended(r, status, err);
     if (r->store) {
         StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
-                         .turns = atomic_load(&r->turn), .tool_calls = atomic_load(&r->tool_calls), .usage = r->usage };
+                         .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
     run_free(r);
@@ -214,8 +214,7 @@ bool run_turn_start(Run *r, Str text, Error *err) {
     (void)err;
     shelf_clear(r->ctx);
     shelf_clear(r->hook_ctx);
-    atomic_store(&r->turn_calls, 0);
-    atomic_store(&r->turn_repairs, 0);
+    atomic_store(&r->declined, false);
     atomic_fetch_add(&r->turn, 1);
     pthread_mutex_lock(&r->lock);
     arena_reset(&r->turn_arena);
@@ -242,6 +241,9 @@ void run_add_usage(Run *r, int64_t tokens, double usd) {
     while (!atomic_compare_exchange_weak(&r->spend, &now, now + usd)) {}
 }
 
+void run_add_replies(Run *r, int64_t replies) { atomic_fetch_add(&r->replies, replies); }
+int64_t run_replies(const Run *r) { return atomic_load(&r->replies); }
+int64_t run_calls(const Run *r) { return atomic_load(&r->tool_calls); }
 void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, calls); }
 
 /* ---- artifacts ---- */

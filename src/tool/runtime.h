@@ -1,6 +1,7 @@
 /* Everything needed to run a project's tools: the loaded project, its registry, policy, hooks, sandbox, network and store.
  * One per program; any number of runs at the same time. */
 #pragma once
+#include <stdatomic.h>
 #include "event/event.h"
 #include "hook/chain.h"
 #include "policy/approval.h"
@@ -25,6 +26,8 @@ typedef struct Person {                  /* whoever is there; all NULL: nobody *
     bool (*inquire)(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err);
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor two at a time */
     void (*log)(void *ctx, LogLevel level, Str source, Str message);     /* what scripts log, redacted; any thread; NULL: not told */
+    /* A limit of the conversation is reached: shall it go on, up to as much again? NULL: nobody is asked. Never two at a time in one runtime. */
+    bool (*go_on)(void *ctx, const char *limit, int64_t value, Cancel *cancel);
     bool apart;                          /* there is a way to it for each call: questions do not wait for one another */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
@@ -108,6 +111,7 @@ typedef struct RunConfig {
     const Str *only; size_t n_only;      /* the run's tool list; NULL: all */
     Run *after;                          /* goes on where this one is: reads, approvals and cache; NULL: from nothing */
     bool no_store;
+    bool conversation;                   /* the person is asked before a limit ends it: see run_go_on */
     bool person_itself;                  /* harness call: what it calls may ask for the tasks of other runs (task_apart) */
     bool served;                         /* of a client that stays as long as it likes: no turns to count in, and max_tool_calls only where it is set */
     bool resume;                         /* `id` is a run of the store: go on with it; ERR_POLICY when another process has it */
@@ -123,7 +127,10 @@ void *run_user(Run *r);
 EventStream *run_events(Run *r);
 Cancel *run_cancel(Run *r);                                  /* fires: the whole run stops */
 Hooks *run_hooks(Run *r);                                    /* the project's, and those that were registered in this run */
-bool run_turn_start(Run *r, Str text, Error *err);           /* resets ctx and the per-turn counters; no hooks, no event */
+bool run_turn_start(Run *r, Str text, Error *err);           /* resets ctx and the turn's state; no hooks, no event */
+/* A limit is reached. Asks the person of a conversation whether to go on; on yes adds `value` to *more, writes limit.reached with go_on, and is true.
+ * False: the limit holds. After one no, nobody is asked again in this turn. Any thread. `person` NULL: the run's. */
+bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, Cancel *cancel);
 void run_turn_model(Run *r, Str model);                      /* what conditions see as ctx.model */
 void run_note_usage(Run *r, Str json);                       /* for the list of runs and run.ended */
 bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bool *out, Error *err);
@@ -135,6 +142,9 @@ void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, 
 bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
 void run_add_calls(Run *r, int64_t calls);                   /* made by an earlier process of the run, for limits.max_tool_calls */
+void run_add_replies(Run *r, int64_t replies);               /* of the model at depth 0: the run's turns */
+int64_t run_replies(const Run *r);
+int64_t run_calls(const Run *r);                             /* all that passed the limits, those of scripts and sub-agents included */
 
 /* Large results: stored ones, or in memory when there is no store. Only the run's own can be read. */
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err);

@@ -81,7 +81,9 @@ struct Run {
     Approvals *approvals;
     Host host, hook_host;                /* what every call's Host starts from */
     atomic_ullong calls_made;            /* for ids */
-    atomic_llong tool_calls, turn_calls, turn_repairs;
+    atomic_llong tool_calls, replies;
+    atomic_llong more_calls;             /* that a person allowed beyond limits.max_tool_calls */
+    atomic_bool declined;                /* a person said in this turn that a limit holds */
     atomic_llong tokens;
     _Atomic double spend;
     atomic_int turn;
@@ -117,8 +119,12 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over wh
 /* resolve.c: does its condition hold in this turn? */
 
 /* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
-typedef struct RunQuestion { EventPlace place; Str call_id, tool, args_json, why, shown; const Person *person; } RunQuestion;
+typedef struct RunQuestion { EventPlace place; Str call_id, tool, args_json, why, shown; const Person *person; int64_t *waited_ns; } RunQuestion;
 bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **source, Error *err);
+
+/* Around every wait for a person: it counts neither against timeouts nor as the call's own time. run_wait_end gives how long it took. */
+int64_t run_wait_start(Cancel *cancel);
+int64_t run_wait_end(Cancel *cancel, int64_t started_ns);
 
 void run_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
 

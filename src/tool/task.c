@@ -17,6 +17,7 @@ struct Task {
     Cancel *cancel;
     TaskStatus status;                   /* guarded by the list's lock, like all that follows */
     bool announced;
+    bool stopped;                        /* cancelled because the run ends */
     Buf value;                           /* JSON, when it has ended */
     int64_t started_ns;
     /* A tool's call: */
@@ -261,7 +262,7 @@ bool pipe_background(Pipe *p) {
     if (!start(t, &err)) {
         if (t->status != TASK_FAILED) task_free(t);
         if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), RESULT_FATAL, "%s", err.msg);
-        if (err.kind == ERR_LIMIT) return pipe_refuse(p, "limits", STR("limits.max_tasks"), RESULT_FATAL, "%s", err.msg);
+        if (err.kind == ERR_LIMIT) return pipe_limit(p, "limits.max_tasks", p->f.runtime->limits.max_tasks);
         return pipe_broken(p, &err);
     }
     p->out->task_id = id;
@@ -365,13 +366,41 @@ void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status)
     pthread_mutex_unlock(&list->lock);
 }
 
+/* With the lock held. */
+static void cancel_all(Tasks *list) {
+    list->closing = true;                                 /* a task that is ended may be about to start another one */
+    for (size_t i = 0; i < list->all.n; i++) {
+        Task *t = list->all.at[i];
+        if (t->status > TASK_RUNNING || cancel_fired(t->cancel)) continue;
+        t->stopped = true;
+        cancel_fire(t->cancel);
+    }
+}
+
+static bool any_at_work(const Tasks *list) {
+    for (size_t i = 0; i < list->all.n; i++)
+        if (list->all.at[i]->status <= TASK_RUNNING) return true;
+    return false;
+}
+
+void task_stop_all(Run *r, void (*each)(void *ctx, Str id, Str tool), void *ctx) {
+    if (!task_any(r)) return;
+    Tasks *list = r->tasks;
+    pthread_mutex_lock(&list->lock);
+    cancel_all(list);
+    while (any_at_work(list)) pthread_cond_wait(&list->ended, &list->lock);
+    for (size_t i = 0; i < list->all.n; i++) {
+        const Task *t = list->all.at[i];
+        if (t->stopped && t->status == TASK_CANCELLED) each(ctx, t->id, t->tool);
+    }
+    pthread_mutex_unlock(&list->lock);
+}
+
 void task_list_free(Run *r) {
     Tasks *list = r->tasks;
     if (!list) return;
     pthread_mutex_lock(&list->lock);
-    list->closing = true;                                 /* a task that is ended may be about to start another one */
-    for (size_t i = 0; i < list->all.n; i++)
-        if (list->all.at[i]->status <= TASK_RUNNING) cancel_fire(list->all.at[i]->cancel);
+    cancel_all(list);
     pthread_mutex_unlock(&list->lock);
     pool_free(list->pool);
     for (size_t i = 0; i < list->all.n; i++) task_free(list->all.at[i]);

@@ -17,6 +17,9 @@ bool task_any(Run *r);                   /* has this run started one? Then task_
 
 void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), void *ctx);  /* all of this run's; ids live as long as it does */
 
+/* The run is about to end: cancels what still runs, waits for it, and tells of each task that did not finish. Nothing starts any more. */
+void task_stop_all(Run *r, void (*each)(void *ctx, Str id, Str tool), void *ctx);
+
 /* task_apart.c: tasks that go on after the command that started them has returned. */
 bool task_apart_publish(Run *r, Error *err);     /* other processes can ask for this run's tasks from now on */
 bool task_apart_finish(Run *r);          /* until all have ended; ends those that another process wants ended. Have all done well? */

@@ -36,7 +36,7 @@ const files = {
   'harness.md': '---\nmodel: {provider: script, name: scripted, script: model.star}\nmodels:\n- {provider: script, name: other, script: other.star}\n---\nTalk.\n',
   'model.star': model,
   'other.star': 'def reply(messages, tools):\n    return "the other one"\n',
-  '.harness/tools/nap.md': '---\nparameters:\n  seconds: {type: string}\nscript: |\n  def run(args):\n      exec.run("sleep", [args["seconds"]], timeout_ms = 60000)\n      return "slept"\n---\nSleeps a while.\n',
+  '.harness/tools/nap.md': '---\nsafety: {parallel_safe: true}\nparameters:\n  seconds: {type: string}\nscript: |\n  def run(args):\n      exec.run("sleep", [args["seconds"]], timeout_ms = 60000)\n      return "slept"\n---\nSleeps a while.\n',
   '.harness/tools/danger.md': '---\nconfirm: true\nparameters:\n  what: {type: string}\nscript: |\n  def run(args):\n      return "did " + args["what"]\n---\nDangerous.\n',
   '.harness/prompts/greet.md': '---\ndescription: says hello\narguments:\n- {name: who, required: true}\n- {name: how}\n---\nHello {{who}}, {{how}}!\n',
 };

@@ -107,7 +107,7 @@ static void test_default_limits(void **state) {
                       l.delegation.iterations[0], l.delegation.iterations[3], l.meta.max_tools, l.meta.max_hooks, l.meta.max_agents,
                       l.meta.max_call_depth, (int64_t)l.sandbox.memory_bytes, l.sandbox.cpu_seconds, (int64_t)l.sandbox.file_bytes,
                       l.sandbox.open_files, l.sandbox.processes, l.context.max_history, l.context.max_tokens };
-    int64_t expected[] = { 50, 200, 16, 4, 64, 0, 0, 16384, 104857600, 67108864, 200, 0, 3, 3, 4, 0, 4, 20, 3, 20, 20, 5, 2, 4294967296, 600,
+    int64_t expected[] = { 100, 1000, 32, 4, 64, 0, 0, 16384, 104857600, 67108864, 200, 0, 3, 3, 4, 0, 4, 20, 3, 20, 20, 5, 2, 4294967296, 600,
                            1073741824, 1024, 256, 50, 128000 };
     assert_memory_equal(got, expected, sizeof expected);
     assert_true(l.repair.invalid_arguments && l.repair.unknown_tool && l.repair.refused && l.sandbox.mode == SANDBOX_STRICT);

@@ -326,11 +326,12 @@ static void test_counts(void **state) {
     Store *s = must_open(&p, true);
     EventSink sink = store_event_sink_later(s);
     assert_true(store_run_start(s, STR("r"), STR(""), STR("s"), &p.err));
-    static const struct { const char *type; int depth; } all[] = { { "turn.started", 0 }, { "tool.started", 0 }, { "tool.started", 1 }, { "turn.started", 1 }, { "tool.started", 0 } };
+    static const struct { const char *type; int depth; } all[] = { { "turn.started", 0 }, { "completion.completed", 0 }, { "tool.started", 0 }, { "tool.started", 1 },
+                                                                { "completion.completed", 1 }, { "tool.started", 0 }, { "completion.completed", 0 } };
     for (uint64_t i = 0; i < sizeof all / sizeof *all; i++)
         assert_true(sink.write(sink.self, &(Event){ .seq = i + 1, .run = STR("r"), .depth = all[i].depth, .type = str_from(all[i].type), .data = STR("{}") }, &p.err));
     assert_true(store_settle(s, &p.err) && store_run_each(s, note_calls, &counts, &p.err));
-    assert_int_equal(counts, 301);
+    assert_int_equal(counts, 302);
     store_close(s);
     place_close(&p);
 }
