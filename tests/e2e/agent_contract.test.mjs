@@ -87,7 +87,7 @@ test('the budget of iterations is [20, 10, 5, 3] by depth, and the last one repe
   const forever = (prompt, next) => [prompt, next ? [delegate(next), down()] : [down()]];
   const p = talker(t, project(Object.fromEntries([forever('Top.', 'a'), forever('A.', 'b'), forever('B.', 'c'), forever('C.', 'd'), forever('D.')]),
     { '.harness/agents/a.md': agent('A.'), '.harness/agents/b.md': agent('B.'), '.harness/agents/c.md': agent('C.'), '.harness/agents/d.md': agent('D.') },
-    'delegation: { max_depth: 4 }\nlimits: { max_turns: 100, max_tool_calls_per_turn: 200 }'));
+    'delegation: { max_depth: 4 }\nlimits: { max_turns: 100 }'));
   const r = await p.say('go');
   assert.equal(r.reply.status, 'limited', r.stdout);
   const counts = [0, 0, 0, 0, 0];
@@ -99,7 +99,7 @@ test('the budget of iterations is [20, 10, 5, 3] by depth, and the last one repe
 test('max_iterations lowers the budget and does not raise it', async t => {
   const loop = ['call("effect", n=1)'];
   const count = async head => {
-    const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': loop }, { '.harness/agents/kid.md': agent('Kid.', head) }, 'limits: { max_tool_calls_per_turn: 200 }'));
+    const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': loop }, { '.harness/agents/kid.md': agent('Kid.', head) }));
     assert.match(await answer(p), /limited/);
     return p.events('completion.completed').filter(e => e.depth === 1).length;
   };

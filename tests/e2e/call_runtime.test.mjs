@@ -103,6 +103,10 @@ test('the same failure three times in a row is not tried a fourth time', t => {
 test('limits.repair', t => {
   const p = caller(t, { 'harness.md': '---\nlimits: { repair: { invalid_arguments: false, unknown_tool: false, refused: false } }\ntools_policy: { deny: [no] }\n---\n', '.harness/tools/no.md': tool('return 1'), '.harness/tools/a.md': tool('return 1', 'parameters:\n  a: { type: integer }') });
   assert.deepEqual([p.call('a', { a: 'x' }), p.call('zzz'), p.call('no')].map(r => r.error.class), ['fatal', 'fatal', 'fatal']);
+  const named = setting => new RegExp(`\\(limits\\.repair\\.${setting} is false\\)$`);
+  assert.match(p.call('a', { a: 'x' }).error.message, named('invalid_arguments'));
+  assert.match(p.call('zzz').error.message, named('unknown_tool'));
+  assert.match(p.call('no').error.message, named('refused'));
 });
 
 // ---- protected files ----

@@ -147,6 +147,43 @@ test('commands of the conversation', async t => {
   assert.ok(!none.output.includes('go on with'));
 });
 
+const busy = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "user"][-1]
+    made = len([m for m in messages if m["role"] == "tool"])
+    if said == "wide" and messages[-1]["role"] != "tool":
+        return {"tool_calls": [{"name": "ping", "arguments": {}}] * 4}
+    if said != "wide" and made < int(said):
+        return {"tool_calls": [{"name": "ping", "arguments": {}}]}
+    return "made %d" % made
+`;
+
+test('a limit asks in a conversation whether to go on, and holds otherwise', async t => {
+  const limited = limits => ({ 'harness.md': `---\nmodel: {provider: script, name: scripted, script: model.star}\n${limits}\n---\nTalk.\n`, 'model.star': busy,
+    '.harness/tools/ping.md': '---\nscript: |\n  def run(args):\n      return "pong"\n---\nAnswers.\n' });
+  const question = name => `${name} is reached. Go on, up to as much again? [y/N]: `;
+  const asks = async (limits, name, words, made) => {
+    const log = join(folder(t), 'events');
+    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['y\n', made], ['', '> '], leave], { files: limited(limits), args: ['--events', log] });
+    const reached = readFileSync(log, 'utf8').trim().split('\n').map(line => JSON.parse(line)).filter(e => e.type === 'limit.reached').map(e => e.data);
+    assert.deepEqual(reached.map(e => [`${e.limit} of ${e.value}`, e.go_on]), [[name, true]]);
+    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['n\n', 'limited: '], ['', '> '], leave], { files: limited(limits) });
+    const job = run(['-C', project(t, limited(limits)), 'run', '-p', words, '--json', '--ephemeral']);
+    assert.equal(JSON.parse(job.stdout).status, 'limited', job.stdout);
+  };
+  await asks('limits: {max_turns: 2}', 'limits.max_turns of 2', '3', 'made 3');
+  await asks('delegation: {iterations_per_depth: [2]}', 'delegation.iterations_per_depth of 2', '3', 'made 3');
+  await asks('limits: {max_tool_calls: 2}', 'limits.max_tool_calls of 2', '3', 'made 3');
+  await asks('limits: {max_tool_calls_per_turn: 3}', 'limits.max_tool_calls_per_turn of 3', 'wide', 'made 4');
+});
+
+test('/model takes a profile, or a name that tells its provider, and nothing else', async t => {
+  const openai = { 'harness.md': '---\nmodel: {provider: openai, name: local-one, base_url: "http://127.0.0.1:9/v1"}\nmodels:\n- {provider: openai, name: second, base_url: "http://127.0.0.1:9/v1"}\n---\nTalk.\n' };
+  await talk(t, [['', '> '], ['/model nosuch\n', 'model "nosuch" is not a profile of harness.md'], ['', '> '], ['/model secnd\n', 'did you mean "second"?'], ['', '> '],
+    ['/model\n', 'model local-one'], ['', '> '], ['/model second\n', 'model second'], ['', '> '], ['/model gpt-5-mini\n', 'model gpt-5-mini'], ['', '> '], leave],
+  { files: openai, env: { OPENAI_API_KEY: 'sk-test' } });
+});
+
 // Answers in the manner of Chat Completions, piece by piece.
 function server(t, pieces, pause) {
   const seen = [];
