@@ -34,10 +34,10 @@ test('write, bash and edit of one file in one reply work in this order, every ti
   }
 });
 
-// change: reads a file, adds a letter and writes it back. mark: writes a file of its own. look: reads.
+// change: adds a letter to a file. mark: adds it to a file of its own. look: reads.
 const letters = {
-  '.harness/tools/change.md': tool('text = fs.read(args["file"]) if fs.exists(args["file"]) else ""\nfs.write(args["file"], text + args["letter"])\nreturn text + args["letter"]', 'parameters:\n  file: { type: string, required: true }\n  letter: { type: string, required: true }'),
-  '.harness/tools/mark.md': tool('fs.write(args["own"], args["letter"])\nreturn fs.read(args["file"]) if fs.exists(args["file"]) else ""', 'safety: { parallel_safe: true }\nparameters:\n  file: { type: string, required: true }\n  own: { type: string, required: true }\n  letter: { type: string, required: true }'),
+  '.harness/tools/change.md': tool('fs.append(args["file"], args["letter"])\nreturn fs.read(args["file"])', 'parameters:\n  file: { type: string, required: true }\n  letter: { type: string, required: true }'),
+  '.harness/tools/mark.md': tool('fs.append(args["own"], args["letter"])\nreturn fs.read(args["file"]) if fs.exists(args["file"]) else ""', 'safety: { parallel_safe: true }\nparameters:\n  file: { type: string, required: true }\n  own: { type: string, required: true }\n  letter: { type: string, required: true }'),
   '.harness/tools/look.md': tool('return fs.read(args["file"]) if fs.exists(args["file"]) else ""', 'parameters:\n  file: { type: string, required: true }'),
 };
 
@@ -77,7 +77,7 @@ def reply(messages, tools):
     for (let i = 0; i < count; i++) {
       const kind = high(seed = next(seed)) % 3, file = `f${high(seed = next(seed)) % 2}.txt`;
       if (kind === 0) files[file] = (files[file] ?? '') + 'abcdefgh'[i];
-      if (kind === 1) files[`own${i}.txt`] = 'abcdefgh'[i];
+      if (kind === 1) files[`own${i}.txt`] = (files[`own${i}.txt`] ?? '') + 'abcdefgh'[i];
       want.push([['change', 'mark', 'look'][kind], files[file] ?? '']);
     }
   };

@@ -40,7 +40,7 @@ test('a live run is not resumed; a dead one is, by one process at a time', async
   assert.equal(status, 'running');
   const live = await p.resume(id);
   assert.equal(live.status, 1);
-  assert.match(live.stderr + live.stdout, /is running|in use|another process|held/i);
+  assert.equal(JSON.parse(live.stdout).error.message, `run ${id} is in use by process ${child.pid}`);
   child.kill('SIGKILL');
   await ended;
   const [cut] = await p.runs();
@@ -85,7 +85,7 @@ test('a finished run has nothing left, and goes on with -p', async t => {
   assert.match(none.stderr, /nothing is left to do/);
   const more = await p.resume(first.reply.run, ['-p', 'two']);
   assert.equal(more.reply.response, '4: two');
-  assert.match((await p.resume('00000000', [])).stdout, /no run|unknown|not found/i);
+  assert.equal((await p.resume('00000000', [])).reply.error.message, 'there is no run 00000000');
 });
 
 test('limits hold for the run, not for one process of it', async t => {
@@ -93,7 +93,7 @@ test('limits hold for the run, not for one process of it', async t => {
   const p = talker(t, { ...scripted(forever, 'limits: { max_tool_calls: 4, max_turns: 50 }'), '.harness/tools/effect.md': effect() });
   const r = await p.say('go');
   assert.deepEqual([r.reply.status, p.effects().length], ['limited', 4]);
-  assert.match(r.reply.reason, /max_tool_calls of 4/);
+  assert.equal(r.reply.reason, 'effect: limits.max_tool_calls of 4 is reached');
   const again = await p.resume(r.reply.run, ['-p', 'more']);
   assert.deepEqual([again.reply.status, p.effects().length], ['limited', 4]);
   assert.ok(again.reply.usage.input > r.reply.usage.input, 'usage goes on from where it was');
@@ -128,7 +128,7 @@ def reply(messages, tools):
   await ended;
   const r = await p.resume((await p.runs())[0].id);
   assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr);
-  assert.match(r.reply.response, /task/);
+  assert.match(r.reply.response, /^\{"error":"no task of this run has the id \\"task_[0-9a-f]{8}_\d+\\""\}$/);
   assert.deepEqual(p.effects(), []);
 });
 
@@ -184,13 +184,17 @@ test('a damaged database is a clear error, and nothing is lost by it', async t =
     'holes': Buffer.from(whole).fill(0xff, 4096, whole.length - 4096),
     'a wrong header': Buffer.from(whole).fill(0, 16, 100),
   };
+  const messages = {
+    'not a database': ['open', 'file is not a database'], 'cut short': ['open', 'database disk image is malformed'],
+    'holes': ['start run', 'database disk image is malformed'], 'a wrong header': ['open', 'file is not a database'],
+  };
   for (const [what, bytes] of Object.entries(damages)) {
     for (const suffix of ['-wal', '-shm']) rmSync(p.env.HARNESS_STATE + suffix, { force: true });
     writeFileSync(p.env.HARNESS_STATE, bytes);
     rmSync(join(p.dir, 'effects.log'), { force: true });
     const r = await p.say('go');
     assert.equal(r.status, 1, what);
-    assert.match(r.stdout, /malformed|not a database|damaged|corrupt|version|schema|disk/i, what);
+    assert.equal(r.reply.error.message, `${messages[what][0]}: state file ${p.env.HARNESS_STATE} is damaged (${messages[what][1]})`, what);
     assert.ok(p.effects().length <= 1, `${what}: a run whose journal fails goes no further`);
     assert.equal(existsSync(p.env.HARNESS_STATE), true, what);
     const in_memory = await p.say('go', ['--ephemeral']);
@@ -214,7 +218,7 @@ test('a full disk: a clear error, no call is made that could not be written down
     '.harness/tools/effect.md': effect().replace('required: true }', 'required: true }\n  fill: { type: string }') }, { env: { HARNESS_STATE: join(disk, 'harness.db') } });
   const r = await p.say('go');
   assert.equal(r.status, 1, r.stdout);
-  assert.match(r.stdout, /full|disk|space/i);
+  assert.match(r.reply.error.message, /^[a-z ]+: no space left for state file .*\/harness\.db$/);
   const executing = p.events('tool.executing').length, made = p.effects().length;
   assert.ok(made > 0 && made < 20 && made <= executing, `${made} of ${executing}`);
   assert.deepEqual(p.effects(), [...Array(made).keys()].map(String));
