@@ -242,7 +242,9 @@ const Command command_table[] = {
                    "harness run --tools tools.json -p 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
                 "\n"
-                "One such line for each message. reason only when status is not completed.",
+                "One such line for each message. reason only when status is not completed. turns\n"
+                "(replies of the model to the main agent), tool_calls (those of scripts and\n"
+                "sub-agents too) and usage are those of the whole run so far.",
         .flags = command_flags_run, .run = command_run,
     },
     {
@@ -250,7 +252,9 @@ const Command command_table[] = {
         .summary = "list the runs of this project",
         .about = "Every run of the project, newest first: its id, when it began, how it ended.",
         .example = "harness runs --json",
-        .json = "[{id, status, started, ended, agent, turns, tool_calls, usage}], newest first",
+        .json = "[{id, status, started, ended, agent, turns, tool_calls, usage}], newest first\n"
+                "\n"
+                "turns and tool_calls count as in harness run --json.",
         .run = command_runs,
     },
     {
