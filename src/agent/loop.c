@@ -85,8 +85,8 @@ typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; Str *
 static bool in_flight_again(Frame *f, Str name) {
     const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
     if (!e) return false;                                    /* it was there then: made at run time, or the project has changed */
-    if (e->def.kind == TOOL_DELEGATE) return !str_eq(e->def.name, STR("delegate_async"));
-    return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
+    if (str_eq(e->def.name, STR("delegate")) && e->def.kind == TOOL_DELEGATE) return true;       /* continues from the sub-agent's own journal */
+    return safety_repeatable(&e->safety);
 }
 
 /* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */

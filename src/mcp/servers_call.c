@@ -74,8 +74,6 @@ static bool make_params(ToolCallFrame *f, Str tool, bool as_task, McpClient *cli
     return *out = value_from_object(d), true;
 }
 
-static bool repeatable(const ToolCallFrame *f) { return f->entry->safety.read_only || f->entry->safety.idempotent; }
-
 /* *again: the server ended, and nothing of the call was done or doing it twice is no harm. */
 static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *again, Error *err) {
     Server *s = t->server;
@@ -89,7 +87,7 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     bool asked = ok;
     ok = ok && mcp_client_request(l->client, STR("tools/call"), params, &call, f->cancel, f->heap, result, &sent, err);
     bool lost = asked && !ok && err->kind == ERR_IO;
-    if (lost) *again = !mcp_client_alive(l->client) && (!sent || repeatable(f));
+    if (lost) *again = !mcp_client_alive(l->client) && (!sent || safety_repeatable(&f->entry->safety));
     if (lost && sent && !*again) error_hint(err, "the call may have been carried out: it is not sent again");
     if (ok && atomic_load(&s->stale)) {                   /* what is new is there in the next turn */
         Error why = { 0 };

@@ -82,27 +82,47 @@ static unsigned kind_effects(const ToolDef *def) {
     return EVERYTHING;
 }
 
+static bool promises_idempotence(const ToolDef *def, unsigned effects) {
+    return effects & REPEATABLE || is("idempotent", def->idempotency) || is("key", def->idempotency);
+}
+
 static void detect(const ToolDef *def, Found *f, Safety *out) {
     found_add(f, kind_effects(def), (Str){ 0 }, (Str){ 0 });
     if (def->kind == TOOL_STARLARK && def->script) module_each_reached(def->script, reach, f);
     unsigned e = f->effects;
     bool mutates = e & (MUTATES | MAY_MUTATE);
-    bool repeatable = !mutates || (e & REPEATABLE) || str_eq(def->idempotency, STR("idempotent")) || str_eq(def->idempotency, STR("key"));
     *out = (Safety){
-        .read_only = !mutates, .destructive = e & DESTROYS, .idempotent = repeatable, .networked = e & NETWORKED,
+        .read_only = !mutates, .destructive = e & DESTROYS, .idempotent = !mutates || promises_idempotence(def, e), .networked = e & NETWORKED,
         .process = e & PROCESS, .spends_money = e & SPENDS, .parallel_safe = !mutates,
         .files = e & FILES_WRITTEN ? SAFETY_FILES_WRITE : e & FILES_READ ? SAFETY_FILES_READ : SAFETY_FILES_NONE,
     };
 }
 
+/* ---- declaration ---- */
+
+typedef enum { UNSAID, SAID_TRUE, SAID_FALSE } Said;
+typedef struct {
+    const ToolDef *def;
+    const Found *found;
+    bool believed, ok;
+    Problems *problems;
+    Said idempotent, parallel_safe;      /* what the tool's own safety map says */
+} Declaring;
+
+/* The rule of safety_repeatable, and the flags that follow from others. */
+static void settle(const Declaring *d, Safety *s) {
+    if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* it cannot be both */
+    if (d->parallel_safe == UNSAID) s->parallel_safe = s->read_only;
+    bool promised = d->idempotent == SAID_TRUE || promises_idempotence(d->def, d->found->effects);
+    bool once = !s->read_only || s->destructive || s->spends_money || is("none", d->def->idempotency) || d->idempotent == SAID_FALSE;
+    s->idempotent = promised || !once;
+}
+
 void safety_detect(const ToolDef *def, Safety *out) {
     Found f = { 0 };
     detect(def, &f, out);
+    settle(&(Declaring){ .def = def, .found = &f }, out);
 }
-
-/* ---- declaration ---- */
-
-typedef struct { const ToolDef *def; const Found *found; bool believed, ok; Problems *problems; } Declaring;
 
 static void found_name(const Found *f, unsigned effect, Buf *out) {
     for (unsigned i = 0; i < EFFECTS; i++) {
@@ -114,6 +134,10 @@ static void found_name(const Found *f, unsigned effect, Buf *out) {
     }
 }
 
+static Place place_of(const Declaring *d, size_t index) {
+    return d->def->safety_places ? d->def->safety_places[index] : (Place){ d->def->origin.line, d->def->origin.column };
+}
+
 /* tool "x": safety.read_only: true, but the script can reach fs.write */
 static void too_loose(Declaring *d, size_t index, Str key, const char *value, unsigned effect, Str hint) {
     Buf why = { 0 };
@@ -122,8 +146,7 @@ static void too_loose(Declaring *d, size_t index, Str key, const char *value, un
     found_name(d->found, effect, &why);
     bool script = why.n > 0;
     if (!script) buf_add_fmt(&why, "a tool of kind %s can do more than that", tool_kind_name(d->def->kind));
-    Place place = d->def->safety_places ? d->def->safety_places[index] : (Place){ d->def->origin.line, d->def->origin.column };
-    problems_add(d->problems, PROBLEM_ERROR, d->def->origin.file, place, hint, "tool \"" STR_FMT "\": safety." STR_FMT ": %s, but %s" STR_FMT,
+    problems_add(d->problems, PROBLEM_ERROR, d->def->origin.file, place_of(d, index), hint, "tool \"" STR_FMT "\": safety." STR_FMT ": %s, but %s" STR_FMT,
                  STR_ARG(d->def->name), STR_ARG(key), value, script ? "the script can reach " : "", STR_ARG(buf_str(&why)));
     buf_clear(&why);
 }
@@ -140,6 +163,19 @@ static void declare_harmless(Declaring *d, size_t i, Str key, Value v, unsigned 
     if (!value_is_bool(v)) return;
     if (!value_bool(v) || d->believed || !(d->found->effects & effect)) *flag = value_bool(v);
     else if (!*flag) too_loose(d, i, key, "true", effect, hint);
+}
+
+static Said said(Value v) { return !value_is_bool(v) ? UNSAID : value_bool(v) ? SAID_TRUE : SAID_FALSE; }
+
+static void declare_idempotent(Declaring *d, size_t i, Str key, Value v, Safety *s) {
+    declare_harmless(d, i, key, v, MUTATES, &s->idempotent, STR("when calling it twice is as good as once, say idempotency: idempotent"));
+    d->idempotent = said(v);
+    if (d->idempotent == SAID_TRUE && !s->idempotent) d->idempotent = UNSAID;           /* too loose */
+    if (d->idempotent != SAID_FALSE || !is("idempotent", d->def->idempotency)) return;
+    d->ok = false;
+    if (d->problems)
+        problems_add(d->problems, PROBLEM_ERROR, d->def->origin.file, place_of(d, i), STR("remove one of the two"),
+                     "tool \"" STR_FMT "\": safety.idempotent: false contradicts idempotency: idempotent", STR_ARG(d->def->name));
 }
 
 static void declare_files(Declaring *d, size_t i, Str key, Value v, Safety *s) {
@@ -162,28 +198,27 @@ static StrList strings(Value v, Arena *arena) {
 
 static void declare(Declaring *d, size_t i, Str key, Value v, Arena *arena, Safety *s) {
     if (is("read_only", key)) declare_harmless(d, i, key, v, MUTATES, &s->read_only, (Str){ 0 });
-    else if (is("idempotent", key))
-        declare_harmless(d, i, key, v, MUTATES, &s->idempotent, STR("when calling it twice is as good as once, say idempotency: idempotent"));
+    else if (is("idempotent", key)) declare_idempotent(d, i, key, v, s);
     else if (is("destructive", key)) declare_danger(d, i, key, v, DESTROYS, &s->destructive);
     else if (is("networked", key)) declare_danger(d, i, key, v, NETWORKED, &s->networked);
     else if (is("process", key)) declare_danger(d, i, key, v, PROCESS, &s->process);
     else if (is("spends_money", key)) declare_danger(d, i, key, v, SPENDS, &s->spends_money);
     else if (is("filesystem", key)) declare_files(d, i, key, v, s);
     else if (is("requires_confirmation", key) && value_is_bool(v)) s->requires_confirmation = value_bool(v);
-    else if (is("parallel_safe", key) && value_is_bool(v)) s->parallel_safe = value_bool(v);
+    else if (is("parallel_safe", key) && value_is_bool(v)) s->parallel_safe = value_bool(v), d->parallel_safe = said(v);
     else if (is("workspace_root", key) && value_is_string(v)) s->workspace_root = value_str(v);
     else if (is("redact", key)) s->redact = strings(v, arena);
 }
 
 static bool declared(const ToolDef *def, bool believed, Arena *arena, Safety *out, Problems *problems) {
     Found found = { 0 };
-    Declaring d = { def, &found, believed, true, problems };
+    Declaring d = { .def = def, .found = &found, .believed = believed, .ok = true, .problems = problems };
     detect(def, &found, out);
     Entry *e;
     size_t n = 0;
     for (uint32_t i = 0; value_is_dict(def->safety) && dict_next(value_dict(def->safety), &i, &e); n++)
         if (value_is_string(e->key)) declare(&d, n, value_str(e->key), e->value, arena, out);
-    if (out->destructive || out->files == SAFETY_FILES_WRITE) out->read_only = false;   /* it cannot be both */
+    settle(&d, out);
     return d.ok;
 }
 
@@ -207,6 +242,7 @@ bool safety_check(const Project *p, Problems *problems) {
 /* ---- asking ---- */
 
 bool safety_mutating(const Safety *s) { return !s->read_only; }
+bool safety_repeatable(const Safety *s) { return s->idempotent; }
 
 bool safety_has(const Safety *s, Str property) {
 #define X(member) if (is(#member, property)) return s->member;

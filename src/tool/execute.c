@@ -307,11 +307,6 @@ static bool exit_listed(const Pipe *p) {
     return false;
 }
 
-static bool may_repeat(const Pipe *p) {
-    const ToolEntry *e = p->f.entry;
-    return e->safety.read_only || e->safety.idempotent || str_eq(e->def.idempotency, STR("idempotent")) || str_eq(e->def.idempotency, STR("key"));
-}
-
 static int64_t backoff_ms(const Retry *r, int attempts) {
     double ms = (double)r->first_ms;
     for (int i = 1; i < attempts && ms < (double)r->max_ms; i++) ms *= r->factor;
@@ -321,7 +316,7 @@ static int64_t backoff_ms(const Retry *r, int attempts) {
 
 /* Waits for the next attempt. False: there is none. */
 static bool wait_again(Pipe *p) {
-    if (!p->out->is_error || value_is_gone(p->f.entry->def.retry) || !may_repeat(p)) return false;
+    if (!p->out->is_error || value_is_gone(p->f.entry->def.retry) || !safety_repeatable(&p->f.entry->safety)) return false;
     Retry r = retry_of(p->f.entry->def.retry);
     if (p->out->cls != RESULT_RETRYABLE && !exit_listed(p)) return false;
     if (p->attempt >= r.attempts || cancel_expired(p->f.cancel)) return false;

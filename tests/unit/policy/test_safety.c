@@ -68,7 +68,7 @@ static void test_reach(void **state) {
         { "def run(args):\n    return meta.call_tool('x', {})", "networked mutating" },
         { "def run(args):\n    return meta.list_tools()", HARMLESS },
         { "def run(args):\n    return delegate(agent='a', task='t')", "networked spends_money mutating" },
-        { "def run(args):\n    return complete('hello')", "read_only idempotent networked spends_money parallel_safe" },
+        { "def run(args):\n    return complete('hello')", "read_only networked spends_money parallel_safe" },
         { "def run(args):\n    fs = struct_of(args)\n    return fs.write\ndef struct_of(x):\n    return x", HARMLESS },   /* its own fs */
         { "def run(args):\n    log('x')\n    cache.set('a', 1)\n    return hash('x')", HARMLESS },
     };
@@ -107,11 +107,24 @@ static void test_declarations(void **state) {
         { WRITES "idempotency: key", "", "idempotent mutating writes" },
         { WRITES "safety: { parallel_safe: true, read_only: false, filesystem: write, networked: true }", "", "networked parallel_safe mutating writes" },
         { POSTS "safety: { networked: false }", "5:11: tool \"x\": safety.networked: false, but the script can reach http.post", "networked mutating" },
-        { POSTS "safety: { read_only: true }", "", "read_only networked" },
-        { ASKS "safety: { destructive: true }", "", "destructive idempotent parallel_safe mutating" },
-        { ASKS "safety: { filesystem: write, read_only: true }", "", "idempotent parallel_safe mutating writes" },
+        { POSTS "safety: { read_only: true }", "", "read_only idempotent networked parallel_safe" },
+        { ASKS "safety: { destructive: true }", "", "destructive mutating" },
+        { ASKS "safety: { destructive: true, parallel_safe: true }", "", "destructive parallel_safe mutating" },
+        { ASKS "safety: { destructive: true, idempotent: true }", "", "destructive idempotent mutating" },
+        { ASKS "idempotency: idempotent\nsafety: { destructive: true }", "", "destructive idempotent mutating" },
+        { ASKS "safety: { read_only: false }", "", "mutating" },
+        { ASKS "idempotency: key\nsafety: { read_only: false }", "", "idempotent mutating" },
+        { ASKS "idempotency: none", "", "read_only parallel_safe" },
+        { ASKS "idempotency: none\nsafety: { idempotent: true }", "", HARMLESS },
+        { ASKS "safety: { idempotent: false }", "", "read_only parallel_safe" },
+        { ASKS "idempotency: key\nsafety: { idempotent: false }", "", HARMLESS },
+        { ASKS "idempotency: idempotent\nsafety: { idempotent: false }",
+          "6:11: tool \"x\": safety.idempotent: false contradicts idempotency: idempotent (remove one of the two)", HARMLESS },
+        { ASKS "safety: { spends_money: true }", "", "read_only spends_money parallel_safe" },
+        { ASKS "idempotency: idempotent\nsafety: { spends_money: true }", "", "read_only idempotent spends_money parallel_safe" },
+        { ASKS "safety: { filesystem: write, read_only: true }", "", "mutating writes" },
         { ASKS "safety: { requires_confirmation: true, spends_money: true }", "",
-          "read_only idempotent spends_money requires_confirmation parallel_safe" },
+          "read_only spends_money requires_confirmation parallel_safe" },
         { ASKS "safety: { networked: false, process: false, filesystem: none }", "", HARMLESS },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -229,14 +242,14 @@ static void test_believed(void **state) {
     assert_str(problems.at[0].message, "tool \"x\": safety.read_only: true, but a tool of kind mcp can do more than that");
     assert_str(words(&text, &s), "networked mutating");
     safety_trusted(&def, &arena, &s);
-    assert_str(words(&text, &s), "read_only");
+    assert_str(words(&text, &s), HARMLESS);
     def.kind = TOOL_NATIVE;
     assert_true(safety_of(&def, &arena, &s, NULL));
     Value v = safety_value(&s, h, &err);
     buf_reset(&text);
     assert_true(json_write(&text, v, &(JsonWrite){ 0 }, &err));
-    assert_str(buf_str(&text), "{\"read_only\":true,\"destructive\":false,\"idempotent\":false,\"networked\":false,\"process\":false,"
-                               "\"spends_money\":false,\"requires_confirmation\":false,\"parallel_safe\":false,\"filesystem\":\"none\","
+    assert_str(buf_str(&text), "{\"read_only\":true,\"destructive\":false,\"idempotent\":true,\"networked\":false,\"process\":false,"
+                               "\"spends_money\":false,\"requires_confirmation\":false,\"parallel_safe\":true,\"filesystem\":\"none\","
                                "\"workspace_root\":\"src\",\"redact\":[\"a+\"]}");
     problems_clear(&problems);
     buf_clear(&text);

@@ -1,0 +1,125 @@
+// Which calls may be made again: after kill -9 and resume, and by retry. Every combination of declarations, for a script that only
+// reads and for one that can change something.
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { bin, root, run } from './harness.mjs';
+import { scripted, talker } from './agents.mjs';
+import { caller, tool } from './calls.mjs';
+
+const flags = { read_only: [undefined, true, false], destructive: [undefined, true], spends_money: [undefined, true], idempotent: [undefined, true, false] };
+const idempotency = [undefined, 'none', 'idempotent', 'key'];
+
+// { read_only, destructive, spends_money, idempotent, idempotency }, each value or undefined.
+function* combinations() {
+  let all = [{}];
+  for (const [flag, values] of Object.entries({ ...flags, idempotency })) all = all.flatMap(d => values.map(v => ({ ...d, [flag]: v })));
+  yield* all;
+}
+
+const promised = d => d.idempotent === true || d.idempotency === 'idempotent' || d.idempotency === 'key';
+const isError = (d, changes) => (d.idempotent === false && d.idempotency === 'idempotent')
+  || (changes && (d.read_only === true || (d.idempotent === true && d.idempotency !== 'idempotent' && d.idempotency !== 'key')));
+const mayRepeat = (d, changes) => promised(d)
+  || !(changes || d.read_only === false || d.destructive || d.spends_money || d.idempotency === 'none' || d.idempotent === false);
+
+// A name has at most 64 characters: "changes-read_f-dest_t-idemncy_key".
+const short = { true: 't', false: 'f' };
+const name = (d, changes) => [changes ? 'changes' : 'reads', ...Object.entries(d).filter(([, v]) => v !== undefined).map(([k, v]) => `${k.slice(0, 4)}${k.endsWith('ncy') ? 'ncy' : ''}_${short[v] ?? v}`)].join('-');
+// parallel_safe lets all calls of one reply be in flight at the same moment; it says nothing about repeating.
+const head = d => {
+  const safety = Object.keys(flags).filter(k => d[k] !== undefined).map(k => `${k}: ${d[k]}`);
+  return `${d.idempotency ? `idempotency: ${d.idempotency}\n` : ''}safety: { ${[...safety, 'parallel_safe: true'].join(', ')} }\n`;
+};
+const valid = [...combinations()].flatMap(d => [false, true].map(changes => ({ d, changes, name: name(d, changes) }))).filter(c => !isError(c.d, c.changes));
+
+const waits = 'if fs.exists("second"):\n    return "again"\nsleep(100)\nreturn "first"';
+const script = changes => (changes ? `fs.append("effects/" + args["me"], "x")\n${waits}` : waits);
+const parameter = 'parameters:\n  me: { type: string, required: true }\n';
+
+const model = names => `
+NAMES = ${JSON.stringify(names)}
+
+def reply(messages, tools):
+    seen = {m["tool_call_id"]: m["content"] for m in messages if m["role"] == "tool"}
+    if not seen:
+        return {"tool_calls": [{"name": n, "arguments": {"me": n}} for n in NAMES]}
+    ids = [c["id"] for m in messages if m["role"] == "assistant" for c in m["tool_calls"]]
+    return json.encode({n: seen[id] for n, id in zip(NAMES, ids)})
+`;
+
+const executing = log => (existsSync(log) ? readFileSync(log, 'utf8') : '').split('"tool.executing"').length - 1;
+
+async function killAndResume(t, cases) {
+  const p = talker(t, {
+    ...scripted(model(cases.map(c => c.name)), `limits: { max_concurrency: ${cases.length}, max_tool_calls_per_turn: ${cases.length} }`), 'effects/keep': '',
+    ...Object.fromEntries(cases.map(c => [`.harness/tools/${c.name}.md`, tool(script(c.changes), head(c.d) + parameter)])),
+  });
+  const child = spawn(bin, ['-C', p.dir, 'run', '-p', 'go', '--events', p.log], { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...p.env }, stdio: 'ignore' });
+  const ended = new Promise(done => child.on('close', done));
+  const effects = () => cases.filter(c => c.changes && p.has(`effects/${c.name}`)).length;
+  const all = cases.filter(c => c.changes).length;
+  for (let i = 0; i < 3000 && child.exitCode === null && (executing(p.log) < cases.length || effects() < all); i++) await wait(10);
+  assert.equal(executing(p.log), cases.length, 'every call is in flight');
+  child.kill('SIGKILL');
+  await ended;
+  p.add({ second: '' });
+  const [{ id }] = await p.runs();
+  const r = await p.resume(id);
+  assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr);
+  const answers = JSON.parse(r.reply.response), { events } = await p.show(id);
+  for (const c of cases) {
+    const again = mayRepeat(c.d, c.changes), made = events.filter(e => e.type === 'tool.executing' && e.data.name === c.name).length;
+    assert.equal(made, again ? 2 : 1, `${c.name} ran ${made} times`);
+    assert.match(answers[c.name], again ? /^again$/ : /interrupted: outcome unknown/, c.name);
+    if (c.changes) assert.equal(p.text(`effects/${c.name}`), again ? 'xx' : 'x', c.name);
+  }
+}
+
+test('the combinations are all there, and both answers occur', () => {
+  assert.equal([...combinations()].length, 144);
+  const answers = valid.map(c => mayRepeat(c.d, c.changes));
+  assert.ok(answers.filter(Boolean).length > 50 && answers.filter(a => !a).length > 50, `${answers.length}`);
+});
+
+const part = 48;
+for (let at = 0; at < valid.length; at += part)
+  test(`kill -9 during every combination, then resume: ${at} to ${Math.min(at + part, valid.length)} of ${valid.length}`, t => killAndResume(t, valid.slice(at, at + part)));
+
+test('retry asks the same rule', async t => {
+  const names = valid.map(c => c.name);
+  const failing = c => tool('return {"error": "busy", "status": 503}', `${head(c.d)}${parameter}retry: { max_attempts: 3, initial_backoff_ms: 1 }\n`)
+    .replace('return {', c.changes ? 'fs.exists("x") or fs.write("x", "x")\n      return {' : 'return {');
+  const p = talker(t, {
+    ...scripted(model(names), `limits: { max_tool_calls: 10000, max_tool_calls_per_turn: 10000 }`),
+    ...Object.fromEntries(valid.map(c => [`.harness/tools/${c.name}.md`, failing(c)])),
+  });
+  const r = await p.say('go');
+  assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr);
+  for (const c of valid)
+    assert.equal(p.events('tool.executing').filter(e => e.data.name === c.name).length, mayRepeat(c.d, c.changes) ? 3 : 1, c.name);
+});
+
+test('a declaration that contradicts the script or itself does not load', t => {
+  const wrong = [...combinations()].flatMap(d => [false, true].map(changes => ({ d, changes, name: name(d, changes) }))).filter(c => isError(c.d, c.changes));
+  assert.equal(wrong.length + valid.length, 288);
+  const p = caller(t, Object.fromEntries(wrong.map(c => [`.harness/tools/${c.name}.md`, tool(script(c.changes), head(c.d) + parameter)])));
+  const { status, stdout } = run(['-C', p.dir, 'validate', '--json']);
+  assert.equal(status, 1);
+  const problems = JSON.parse(stdout).problems.filter(e => e.severity === 'error').map(e => e.file);
+  for (const c of wrong) assert.ok(problems.some(file => file.endsWith(`/${c.name}.md`)), c.name);
+});
+
+test('docs/reference/artifacts.md has the same table', () => {
+  const page = readFileSync(join(root, 'docs/reference/artifacts.md'), 'utf8');
+  const rows = page.split('| declared | the script only reads |')[1].split('\n\n')[0].split('\n').slice(2).map(line => line.split('|').slice(1, 4).map(s => s.trim()));
+  assert.ok(rows.length > 10);
+  for (const [declared, reads, changes] of rows) {
+    const d = Object.fromEntries([...declared.matchAll(/`(\w+): (\w+)`/g)].map(([, k, v]) => [k, v === 'true' || (v === 'false' ? false : v)]));
+    const say = c => (isError(d, c) ? 'error' : mayRepeat(d, c) ? 'yes' : 'no');
+    assert.deepEqual([reads, changes], [say(false), say(true)], declared);
+  }
+});
