@@ -73,6 +73,7 @@ static bool question(HookRun *r, const HookDef *def, bool again, bool *asked, Ho
     if (ok && *asked)
         ok = (def->kind == HOOK_COMMAND ? hook_ask_command(r, def, token, a, err) : hook_ask_script(r, def, a, err)) &&
              settle(r, a, again, token, err);
+    ok = ok && cancel_check(token, err);                       /* an answer that comes too late is none */
     vm_set_cancel(r->worker->vm, r->d->cancel);
     r->host.cancel = r->d->cancel;
     cancel_free(token);

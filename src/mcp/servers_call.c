@@ -83,7 +83,7 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     bool sent = false, task;
     *again = false;
     if (!servers_take(s, f->cancel, &l, err)) return false;
-    bool ok = may_call(t, &f->entry->def, &task, err) && make_params(f, t->name, task, l->client, &params, err);
+    bool ok = cancel_check(f->cancel, err) && may_call(t, &f->entry->def, &task, err) && make_params(f, t->name, task, l->client, &params, err);
     bool asked = ok;
     ok = ok && mcp_client_request(l->client, STR("tools/call"), params, &call, f->cancel, f->heap, result, &sent, err);
     bool lost = asked && !ok && err->kind == ERR_IO;

@@ -176,6 +176,7 @@ static bool hop(Client *c, const CurlLibrary *lib, Exchange *x, Cancel *cancel, 
         if (err) *err = why;
         return false;
     }
+    if (!cancel_check(cancel, err)) return false;      /* nothing is sent after the deadline */
     Lane *lane = take_lane(c, lib, &x->target, err);
     if (!lane) return false;
     bool ok = exchange_run(x, lane, &found, cancel, err);

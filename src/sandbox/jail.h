@@ -66,11 +66,12 @@ bool jail_list(const Jail *j, Str path, Arena *arena, JailEntry **out, size_t *n
  * it was read"; what is written between the look and the rename is noticed too, and stays. Nothing is half-written, whatever
  * happens: after a failure the file holds the old content, or (when only the last fsync failed) all of the new. A file that
  * its mode forbids to write is refused, though its folder would allow it. `how` and `now` may be NULL. */
-typedef struct JailWrite { bool parents, must_be_new; const JailStat *expect; } JailWrite;
+typedef struct JailWrite { bool parents, must_be_new; const JailStat *expect; Cancel *cancel; /* asked last, before the rename; may be NULL */ } JailWrite;
 bool jail_write(const Jail *j, Str path, Str content, const JailWrite *how, JailStat *now, Error *err);
-/* In place, so that several may append; what did not fit is taken back. A missing file is made. */
-bool jail_append(const Jail *j, Str path, Str content, Error *err);
-bool jail_mkdir(const Jail *j, Str path, Error *err);                      /* with parents; an existing folder is fine */
+/* In place, so that several may append; what did not fit is taken back. A missing file is made. Nothing is changed once `cancel` (may be
+ * NULL, as below) has fired or its deadline has passed. */
+bool jail_append(const Jail *j, Str path, Str content, Cancel *cancel, Error *err);
+bool jail_mkdir(const Jail *j, Str path, Cancel *cancel, Error *err);      /* with parents; an existing folder is fine */
 bool jail_remove(const Jail *j, Str path, bool recursive, Cancel *cancel, Error *err);   /* a link itself, never its target; not a root */
 /* A regular file, or a folder with all in it (links as links; `to` must be missing, and appears whole or not at all). Of any
  * size. The folder of `to` must exist. */

@@ -39,8 +39,9 @@ static bool copy_file(int from, int dir, const char *name, bool fresh, Str path,
     if (!walk_stat(from, "", &st))
         return walk_fail(path, errno, err);
     bool ok = (jail_temp_open(&t, dir, 0600) || walk_fail(path, errno, err)) && copy_bytes(from, &t, path, cancel, err);
-    if (ok && (fchmod(t.fd, st.stx_mode & 0777) < 0 || !jail_temp_finish(&t, NULL) || !jail_temp_place(&t, name, fresh, NULL)))
+    if (ok && (fchmod(t.fd, st.stx_mode & 0777) < 0 || !jail_temp_finish(&t, NULL)))
         ok = walk_fail(path, errno, err);
+    ok = ok && cancel_check(cancel, err) && (jail_temp_place(&t, name, fresh, NULL) || walk_fail(path, errno, err));
     jail_temp_drop(&t);
     return ok;
 }
@@ -173,7 +174,7 @@ static bool copy_folder(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
     if (!begin_folder(to, temp, path, err))
         return false;
     size_t depth = to->step.n;
-    bool ok = open_level(&c, from->st.stx_mode, err) && copy_all(&c, err);
+    bool ok = open_level(&c, from->st.stx_mode, err) && copy_all(&c, err) && cancel_check(cancel, err);
     while (c.level.n)
         drop_level(&c);
     VEC_CLEAR(&c.level);
@@ -235,7 +236,7 @@ static bool move_across(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
 bool jail_move(const Jail *j, Str from, Str to, Cancel *cancel, Error *err) {
     Walk source, goal = { .dir = -1, .target = -1 };
     bool ok = walk_to(&source, j, from, 0, err) && walk_may_write(&source, from, true, err)
-              && walk_to(&goal, j, to, WALK_MISSING, err) && walk_may_write(&goal, to, true, err);
+              && walk_to(&goal, j, to, WALK_MISSING, err) && walk_may_write(&goal, to, true, err) && cancel_check(cancel, err);
     if (ok) {
         int error = fault_hit() ? EIO : renameat(source.dir, source.name, goal.dir, goal.name) == 0 ? 0 : errno;
         if (error == EINVAL)

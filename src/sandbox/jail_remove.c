@@ -85,7 +85,7 @@ static bool remove_folder(Walk *w, Str path, Cancel *cancel, Error *err) {
     while (w->step.n >= depth) {
         bool again = false;
         Found found = empty_here(w, name, path, cancel, err);
-        if (found == FAILED)
+        if (found == FAILED || !cancel_check(cancel, err))
             return false;
         if (found == FOLDER) {
             if (!walk_down(w, name) && errno != ENOENT)
@@ -105,7 +105,7 @@ bool jail_remove_target(Walk *w, Str path, Cancel *cancel, Error *err) {
 
 bool jail_remove(const Jail *j, Str path, bool recursive, Cancel *cancel, Error *err) {
     Walk w;
-    bool ok = walk_to(&w, j, path, 0, err) && walk_may_write(&w, path, true, err);
+    bool ok = walk_to(&w, j, path, 0, err) && walk_may_write(&w, path, true, err) && cancel_check(cancel, err);
     if (ok && S_ISDIR(w.st.stx_mode) && !recursive)
         ok = unlink_at(w.dir, w.name, AT_REMOVEDIR) || walk_fail(path, errno, err);
     else if (ok)

@@ -11,7 +11,9 @@ static bool fail_changed(Str path, Error *err) {
     return error_set(err, ERR_IO, "%s: changed since it was read", walk_show(path, shown));
 }
 
-static bool fail_write(Str path, int error, Error *err) {
+static bool fail_write(Str path, const JailWrite *how, int error, Error *err) {
+    if (error == ETIME)
+        return cancel_check(how->cancel, err) && walk_fail(path, error, err);
     return error == ESTALE ? fail_changed(path, err) : walk_fail(path, error, err);
 }
 
@@ -67,6 +69,8 @@ static bool place(const Walk *w, JailTemp *t, const JailWrite *how) {
     JailStat now = how->expect && walk_stat(w->dir, w->name, &st) ? walk_describe(&st) : (JailStat){ 0 };
     bool ok = !how->expect || jail_same(&now, how->expect);
     if (!ok) errno = ESTALE;
+    if (ok && !cancel_check(how->cancel, NULL))        /* writing may have used up the time */
+        ok = false, errno = ETIME;
     ok = ok && jail_temp_place(t, w->name, how->must_be_new, how->expect);
     int error = errno;
     pthread_mutex_unlock(w->jail->placing);
@@ -82,7 +86,7 @@ static bool write_target(const Walk *w, Str path, Str content, const JailWrite *
     jail_temp_drop(&t);
     if (ok && now)
         *now = walk_describe(&st);
-    return ok || fail_write(path, errno, err);
+    return ok || fail_write(path, how, errno, err);
 }
 
 bool jail_write(const Jail *j, Str path, Str content, const JailWrite *how, JailStat *now, Error *err) {
@@ -99,13 +103,13 @@ bool jail_write(const Jail *j, Str path, Str content, const JailWrite *how, Jail
     return ok;
 }
 
-bool jail_mkdir(const Jail *j, Str path, Error *err) {
+bool jail_mkdir(const Jail *j, Str path, Cancel *cancel, Error *err) {
     Walk w;
     bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING | WALK_PARENTS, err);
     if (ok && walk_exists(&w)) {
         ok = S_ISDIR(w.st.stx_mode) || walk_fail(path, EEXIST, err);
     } else if (ok) {
-        ok = walk_may_write(&w, path, false, err) && make_parents(&w, path, err);
+        ok = walk_may_write(&w, path, false, err) && cancel_check(cancel, err) && make_parents(&w, path, err);
         if (ok && (fault_hit() ? (errno = EIO, true) : mkdirat(w.dir, w.name, 0777) < 0))
             ok = errno == EEXIST && walk_stat(w.dir, w.name, &w.st) && S_ISDIR(w.st.stx_mode) ? true : walk_fail(path, errno, err);
     }
@@ -134,40 +138,41 @@ static bool append_in_place(const Walk *w, Str content) {
 }
 
 /* A file with more names may be somebody else's outside: leave that one alone and give this name a file of its own. */
-static bool append_apart(const Jail *j, Str path, Str content, Error *err) {
+static bool append_apart(const Jail *j, Str path, Str content, Cancel *cancel, Error *err) {
     Buf all = { 0 };
     JailStat st;
     bool ok = jail_read(j, path, JAIL_FILE_MAX, &all, &st, err);
     if (ok) {
         buf_add(&all, content);
-        ok = jail_write(j, path, buf_str(&all), &(JailWrite){ .expect = &st }, NULL, err);
+        ok = jail_write(j, path, buf_str(&all), &(JailWrite){ .expect = &st, .cancel = cancel }, NULL, err);
     }
     buf_clear(&all);
     return ok;
 }
 
 /* Sets *again when another file took this one's place meanwhile. */
-static bool append_once(const Jail *j, Str path, Str content, bool *again, Error *err) {
+static bool append_once(const Jail *j, Str path, Str content, Cancel *cancel, bool *again, Error *err) {
     Walk w;
-    bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING, err) && check_target(&w, path, &(JailWrite){ 0 }, err);
+    bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING, err) && check_target(&w, path, &(JailWrite){ 0 }, err)
+              && cancel_check(cancel, err);
     bool apart = ok && walk_exists(&w) && w.st.stx_nlink > 1;
     if (ok && !apart) {
         ok = walk_exists(&w) ? append_in_place(&w, content) || walk_fail(path, errno, err)
-                             : write_target(&w, path, content, &(JailWrite){ .must_be_new = true }, NULL, err);
+                             : write_target(&w, path, content, &(JailWrite){ .must_be_new = true, .cancel = cancel }, NULL, err);
         *again = !ok && (errno == EAGAIN || errno == EEXIST || errno == ENOENT || errno == ELOOP);
     }
     walk_end(&w);
-    return apart ? append_apart(j, path, content, err) : ok;
+    return apart ? append_apart(j, path, content, cancel, err) : ok;
 }
 
-bool jail_append(const Jail *j, Str path, Str content, Error *err) {
+bool jail_append(const Jail *j, Str path, Str content, Cancel *cancel, Error *err) {
     enum { TRIES = 16 };
     if (content.n > JAIL_FILE_MAX)
         return too_large(path, err);
     bool ok = false, again = true;
     for (int i = 0; i < TRIES && again; i++) {
         again = false;
-        ok = append_once(j, path, content, &again, err);
+        ok = append_once(j, path, content, cancel, &again, err);
     }
     return ok;
 }

@@ -144,7 +144,7 @@ static int64_t deadline(const SandboxCommand *c, const Cancel *cancel) {
 bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
                  Error *err) {
     Run r = { .command = command, .result = out, .channel = -1, .out = -1, .err = -1, .far = { -1, -1, -1 } };
-    if (cancel_fired(cancel)) return error_set(err, ERR_CANCELLED, "cancelled");
+    if (!cancel_check(cancel, err)) return false;
     bool ok = open_streams(&r, err) && call_send(s, rules, command, r.far, false, deadline(command, cancel), &r.channel, err);
     for (int i = 0; i < 3; i++) close_fd(&r.far[i]);
     ok = ok && wait_for_end(&r, cancel, err);

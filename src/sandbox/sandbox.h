@@ -71,8 +71,8 @@ bool sandbox_available(const SandboxRules *rules, Error *err);
 void sandbox_layers(const SandboxRules *rules, Buf *out);
 
 /* Runs one program to its end. False only when it could not be run (ERR_SANDBOX, ERR_IO: program not found or not
- * executable, named) or the token fired (ERR_CANCELLED): by then nothing of it is alive. A timeout, a signal or a
- * non-zero exit is a result. Safe from any thread. */
+ * executable, named), the token fired (ERR_CANCELLED: by then nothing of it is alive), or its deadline had passed before the program
+ * was started (ERR_TIMEOUT). A timeout of the running program, a signal or a non-zero exit is a result. Safe from any thread. */
 bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
                  Error *err);
 void sandbox_result_clear(SandboxResult *r);

@@ -73,7 +73,8 @@ static bool confirm(Vm *vm, Str p, Str at, Error *err) {
     Arena arena = { 0 };
     JailPlace place;
     bool ok = fs_jail(vm, &jail, err) && jail_place(jail, at, true, &arena, &place, err);
-    if (ok && (approval_sensitive(p) || approval_sensitive(place.path))) ok = ask_for(vm, p, err);
+    if (ok && (approval_sensitive(p) || approval_sensitive(place.path)))
+        ok = ask_for(vm, p, err) && cancel_check(vm_cancel(vm), err);      /* the answer may have come too late */
     arena_clear(&arena);
     return ok;
 }
@@ -92,7 +93,7 @@ static bool confirm_entry(Vm *vm, Str p, Error *err) { return confirm(vm, p, fol
 
 bool fs_store(Vm *vm, Str p, Str content, const JailStat *read, Error *err) {
     const Jail *jail;
-    return fs_jail(vm, &jail, err) && jail_write(jail, p, content, &(JailWrite){ .parents = true, .expect = read }, NULL, err);
+    return fs_jail(vm, &jail, err) && jail_write(jail, p, content, &(JailWrite){ .parents = true, .expect = read, .cancel = vm_cancel(vm) }, NULL, err);
 }
 
 /* ---- reading ---- */
@@ -162,13 +163,13 @@ static bool fs_write(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static bool fs_append(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     const Jail *jail;
-    return fs_jail(vm, &jail, err) && fs_confirm(vm, script_arg(a, 0), err) && jail_append(jail, script_arg(a, 0), script_arg(a, 1), err);
+    return fs_jail(vm, &jail, err) && fs_confirm(vm, script_arg(a, 0), err) && jail_append(jail, script_arg(a, 0), script_arg(a, 1), vm_cancel(vm), err);
 }
 
 static bool fs_mkdir(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     const Jail *jail;
-    return fs_jail(vm, &jail, err) && fs_confirm(vm, script_arg(a, 0), err) && jail_mkdir(jail, script_arg(a, 0), err);
+    return fs_jail(vm, &jail, err) && fs_confirm(vm, script_arg(a, 0), err) && jail_mkdir(jail, script_arg(a, 0), vm_cancel(vm), err);
 }
 
 /* A folder is as sensitive as what is in it. */

@@ -130,7 +130,7 @@ bool vm_count_output(Vm *vm, size_t n, Error *err) {
 }
 
 bool vm_print(Vm *vm, Str line, Error *err) {
-    if (!vm_count_output(vm, line.n, err)) return false;
+    if (!vm_count_output(vm, line.n, err) || !cancel_check(vm->config.cancel, err)) return false;
     if (vm->config.print) vm->config.print(vm->config.print_ctx, line);
     return true;
 }

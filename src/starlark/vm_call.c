@@ -172,18 +172,22 @@ static bool wrap_native(const NativeDef *def, Error *err) {
     return error_wrap(err, "%s", def->name);
 }
 
-/* What reaches outside may take long: a loop of such calls must notice its deadline after a few of them. */
+/* What reaches outside may take long, and counts as this many steps. */
 enum { HOST_WORK = 256 };
 
+/* No host function has an effect after the deadline: this is the one place that every call of one passes. */
 static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
     if (!(def->flags & NATIVE_HOST)) return true;
-    if (!vm->loading) return vm_work(vm, HOST_WORK, err);
+    if (!vm->loading) return vm_work(vm, HOST_WORK, err) && cancel_check(vm->config.cancel, err);
     return error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
 }
 
+/* A host function that used up the time ends the script, also when it returned normally. */
+static bool in_time(Vm *vm, const NativeDef *def, Error *err) { return !(def->flags & NATIVE_HOST) || cancel_check(vm->config.cancel, err); }
+
 static bool run_native(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value result = VALUE_NONE;
-    if (!a->def->fn(vm, a, &result, err)) return wrap_native(a->def, err);
+    if (!a->def->fn(vm, a, &result, err) || !in_time(vm, a->def, err)) return wrap_native(a->def, err);
     vm->trace.n = 0;                                     /* a failure it got over is no part of a later one */
     return *out = result, true;
 }

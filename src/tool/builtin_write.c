@@ -124,7 +124,7 @@ static bool run_change(ToolCallFrame *f, Error *err) {
     JailStat now;
     bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, false, err) && cancel_check(f->cancel, err);
     if (ok) {
-        JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL };
+        JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL, .cancel = f->cancel };
         ok = jail_write(f->host->jail, path_of(f), c.text, &how, &now, err);
         /* An edit of a file that was never read does not make the rest of it known. */
         if (ok && (c.fresh || !c.place.exists)) run_read_put(f->run, c.place.absolute, &now);

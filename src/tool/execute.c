@@ -239,6 +239,14 @@ static void set_heap_limit(Pipe *p) {
     heap_set_limit(p->f.heap, script ? heap_stats(p->f.heap).used + limit : 0);
 }
 
+/* timeout_ms is a hard cap: a result that comes after it is a timeout. A program that was killed has said so itself. */
+static bool in_time(Pipe *p, Error *err) {
+    MEM_UNSET Error late;
+    if (p->f.timed_out || cancel_check(p->f.cancel, &late) || late.kind != ERR_TIMEOUT) return true;
+    if (err) *err = late;
+    return false;
+}
+
 /* The frame's values are pinned: a script that runs in their heap may collect. */
 static bool run_executor(Pipe *p, Error *err) {
     int64_t ms = pipe_timeout_ms(p);
@@ -247,7 +255,7 @@ static bool run_executor(Pipe *p, Error *err) {
     Value pinned[] = { p->f.args, p->keep, p->f.injected };
     size_t pin = heap_pin(p->f.heap, pinned, 3);
     set_heap_limit(p);
-    bool ok = p->f.entry->execute(&p->f, err);
+    bool ok = p->f.entry->execute(&p->f, err) && in_time(p, err);
     heap_set_limit(p->f.heap, 0);
     heap_unpin(p->f.heap, pin);
     if (own) p->f.cancel = p->host.cancel = outer, vm_set_cancel(p->f.worker->vm, outer), cancel_free(own);
@@ -263,7 +271,7 @@ static bool attempt(Pipe *p) {
     if (p->args_changed) p->f.raw = (Str){ 0 };
     if (only && !enter(p, &err)) return fail_attempt(p, &err), true;
     bool guarded = can_write(p) && runtime_guard(p->f.runtime, p->f.entry->safety.process, &err), fine = true;
-    bool ready = (guarded || !can_write(p)) && make_injected(p, &err) && keep_args(p, &err);
+    bool ready = (guarded || !can_write(p)) && make_injected(p, &err) && keep_args(p, &err) && cancel_check(p->f.cancel, &err);
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;

@@ -123,7 +123,10 @@ static bool allowed(Pipe *p, const char *kind, Value definition, Error *err) {
     return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, event, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
 }
 
-bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err) { return allowed(h->call, kind, definition, err); }
+bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err) {
+    if (!allowed(h->call, kind, definition, err)) return false;
+    return cancel_check(h->cancel, err) || (take_place(((Pipe *)h->call)->f.run, kind, -1, NULL), false);   /* hooks may have used up the time */
+}
 
 bool runtime_meta_made(Host *h, const char *kind, Value definition, Error *err) {
     char event[32];

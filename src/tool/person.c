@@ -141,7 +141,7 @@ static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel
     const Person *person = pipe_person(p);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
-    if (!hooks_before(p, asks, n, heap, cancel, err)) return false;
+    if (!hooks_before(p, asks, n, heap, cancel, err) || !cancel_check(cancel, err)) return false;
     bool waits = has_form(asks, n);                       /* roots and samples come from a program */
     int64_t since = waits ? run_wait_start(cancel) : 0;
     bool ok = person->inquire(person->ctx, asks, n, heap, cancel, err);

@@ -75,8 +75,8 @@ static void try_call(uint8_t which, Str path) {
         check(!ok || str_find(buf_str(&out), STR("CANARY")) < 0, "read from outside", path);
         break;
     case 1: ok = jail_write(jail, path, STR("in"), &(JailWrite){ .parents = which & 128 }, NULL, &err); break;
-    case 2: ok = jail_append(jail, path, STR("in"), &err); break;
-    case 3: ok = jail_mkdir(jail, path, &err); break;
+    case 2: ok = jail_append(jail, path, STR("in"), NULL, &err); break;
+    case 3: ok = jail_mkdir(jail, path, NULL, &err); break;
     case 4: ok = jail_remove(jail, path, which & 128, NULL, &err); break;
     case 5: ok = jail_copy(jail, STR("f"), path, NULL, &err); break;
     case 6: ok = jail_move(jail, STR("f"), path, NULL, &err); break;

@@ -94,7 +94,7 @@ static void the_jail_works_in_it(void) {
     NEED(jail_write(j, STR("a/b"), STR("1"), &(JailWrite){ .parents = true }, &st, &err));
     NEED(jail_write(j, STR("a/b"), STR("2"), &(JailWrite){ .expect = &st }, &st, &err));
     NEED(jail_write(j, STR("a/n"), STR("2"), &(JailWrite){ .must_be_new = true }, NULL, &err));
-    NEED(jail_append(j, STR("a/b"), STR("3"), &err) && jail_mkdir(j, STR("c"), &err));
+    NEED(jail_append(j, STR("a/b"), STR("3"), NULL, &err) && jail_mkdir(j, STR("c"), NULL, &err));
     NEED(jail_move(j, STR("a/b"), STR("c/b"), NULL, &err) && jail_copy(j, STR("c"), STR("d"), NULL, &err));
     NEED(jail_remove(j, STR("c"), true, NULL, &err));
     NEED(strcmp(tree_text("ws/d/b"), "23") == 0);

@@ -289,31 +289,31 @@ static void notices_what_others_wrote(void **state) {
 
 static void appends(void **state) {
     (void)state;
-    OK(jail_append(jail, STR("log"), STR("one\n"), &err));
+    OK(jail_append(jail, STR("log"), STR("one\n"), NULL, &err));
     struct stat before, after;
     stat(tree_path("ws/log"), &before);
-    OK(jail_append(jail, STR("log"), STR("two\n"), &err));
+    OK(jail_append(jail, STR("log"), STR("two\n"), NULL, &err));
     stat(tree_path("ws/log"), &after);
     assert_int_equal(before.st_ino, after.st_ino);
     assert_string_equal(tree_text("ws/log"), "one\ntwo\n");
-    OK(jail_append(jail, STR("outer"), STR(" and mine"), &err));   /* another name of a file outside */
+    OK(jail_append(jail, STR("outer"), STR(" and mine"), NULL, &err));   /* another name of a file outside */
     assert_string_equal(tree_text("ws/outer"), "secret and mine");
     assert_string_equal(tree_text("out/secret"), "secret");
-    OK(jail_append(jail, STR("alias"), STR(" and mine"), &err));   /* another name of a file in a protected folder */
+    OK(jail_append(jail, STR("alias"), STR(" and mine"), NULL, &err));   /* another name of a file in a protected folder */
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "tool");
-    NO(jail_append(jail, STR("alias2"), STR("x"), &err), "protected");
-    NO(jail_append(jail, STR("fifo"), STR("x"), &err), "not a regular file");
-    NO(jail_append(jail, STR("none/x"), STR("x"), &err), "no such file");
-    NO(jail_append(jail, STR("rel_out"), STR("x"), &err), "outside");
-    NO(jail_append(jail, STR(".harness/tools/x.md"), STR("x"), &err), "protected");
-    NO(jail_append(jail, str_from(at("@/ro/r.txt")), STR("x"), &err), "may only be read");
+    NO(jail_append(jail, STR("alias2"), STR("x"), NULL, &err), "protected");
+    NO(jail_append(jail, STR("fifo"), STR("x"), NULL, &err), "not a regular file");
+    NO(jail_append(jail, STR("none/x"), STR("x"), NULL, &err), "no such file");
+    NO(jail_append(jail, STR("rel_out"), STR("x"), NULL, &err), "outside");
+    NO(jail_append(jail, STR(".harness/tools/x.md"), STR("x"), NULL, &err), "protected");
+    NO(jail_append(jail, str_from(at("@/ro/r.txt")), STR("x"), NULL, &err), "may only be read");
 }
 
 static void makes_copies_moves_and_removes(void **state) {
     (void)state;
-    OK(jail_mkdir(jail, STR("d/e/f"), &err));
-    OK(jail_mkdir(jail, STR("d/e/f/"), &err));
-    NO(jail_mkdir(jail, STR("a.txt"), &err), "exists already");
+    OK(jail_mkdir(jail, STR("d/e/f"), NULL, &err));
+    OK(jail_mkdir(jail, STR("d/e/f/"), NULL, &err));
+    NO(jail_mkdir(jail, STR("a.txt"), NULL, &err), "exists already");
     OK(jail_copy(jail, STR("a.txt"), STR("d/copy"), NULL, &err));
     assert_string_equal(tree_text("ws/d/copy"), "hello");
     OK(jail_copy(jail, str_from(at("@/ro/r.txt")), STR("d/copy"), NULL, &err));
@@ -402,21 +402,21 @@ static void keeps_protected_files(void **state) {
         Str path = str_from(at(locked[i]));
         NO(jail_write(jail, path, STR("evil"), &how, NULL, &err), "protected");
         NO(jail_may_write(jail, path, &err), "protected");
-        NO(jail_append(jail, path, STR("evil"), &err), "");
+        NO(jail_append(jail, path, STR("evil"), NULL, &err), "");
         NO(jail_copy(jail, STR("a.txt"), path, NULL, &err), "");
         NO(jail_move(jail, STR("a.txt"), path, NULL, &err), "");
         NO(jail_remove(jail, path, true, NULL, &err), "");
     }
-    NO(jail_mkdir(jail, STR("harness.yaml"), &err), "protected");
-    NO(jail_mkdir(jail, STR(".harness/d"), &err), "protected");
+    NO(jail_mkdir(jail, STR("harness.yaml"), NULL, &err), "protected");
+    NO(jail_mkdir(jail, STR(".harness/d"), NULL, &err), "protected");
     static const char *const on_the_way[] = { "pkg", "pkg/deep", "later", "later/on" };
-    OK(jail_mkdir(jail, STR("later/on/other"), &err));
+    OK(jail_mkdir(jail, STR("later/on/other"), NULL, &err));
     for (size_t i = 0; i < 4; i++) {
         NO(jail_move(jail, str_from(on_the_way[i]), STR("elsewhere"), NULL, &err), "protected");
         NO(jail_remove(jail, str_from(on_the_way[i]), true, NULL, &err), "protected");
         NO(jail_move(jail, STR("sub"), str_from(on_the_way[i]), NULL, &err), "protected");
     }
-    OK(jail_mkdir(jail, STR("fake/on"), &err));
+    OK(jail_mkdir(jail, STR("fake/on"), NULL, &err));
     OK(writes("fake/on/harness.yaml", "evil"));
     OK(jail_remove(jail, STR("later2"), true, NULL, &err) || true);
     rename(tree_path("ws/later"), tree_path("ws/later.old"));      /* somebody else may */
@@ -456,9 +456,9 @@ static void read_only_jails_and_roots(void **state) {
     jail = ro;
     OK(reads("a.txt", "hello"));
     NO(writes("a.txt", "x"), "nothing may be written here");
-    NO(jail_mkdir(jail, STR("d"), &err), "nothing may be written");
+    NO(jail_mkdir(jail, STR("d"), NULL, &err), "nothing may be written");
     NO(jail_remove(jail, STR("a.txt"), false, NULL, &err), "nothing may be written");
-    NO(jail_append(jail, str_from(at("@/rw/w.txt")), STR("x"), &err), "nothing may be written");
+    NO(jail_append(jail, str_from(at("@/rw/w.txt")), STR("x"), NULL, &err), "nothing may be written");
     jail = all;
     jail_free(ro);
     NO(writes("@/ro/r.txt", "x"), "may only be read");
@@ -514,7 +514,7 @@ static void never_blocks(void **state) {
     if (geteuid() == 0 && mknod(tree_path("ws/zero"), S_IFCHR | 0666, makedev(1, 5)) == 0) {
         NO(reads("zero", ""), "not a regular file");
         NO(writes("zero", "x"), "not a regular file");
-        NO(jail_append(jail, STR("zero"), STR("x"), &err), "not a regular file");
+        NO(jail_append(jail, STR("zero"), STR("x"), NULL, &err), "not a regular file");
         OK(jail_remove(jail, STR("zero"), false, NULL, &err));
     }
     tree_put("ws/long", "0123456789");
@@ -535,7 +535,7 @@ static void check_full_disk(const char *big) {
         assert_false(jail_write(jail, str_from(paths[i]), buf_str(&text), NULL, NULL, &err));
         if (!strstr(err.msg, big)) fail_msg("%s", err.msg);
     }
-    NO(jail_append(jail, STR("sub/log"), buf_str(&text), &err), big);
+    NO(jail_append(jail, STR("sub/log"), buf_str(&text), NULL, &err), big);
     assert_string_equal(tree_text("ws/sub/log"), "start");
     assert_string_equal(tree_text("ws/a.txt"), "hello");
     assert_null(tree_text("ws/sub/new"));

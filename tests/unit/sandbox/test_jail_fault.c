@@ -46,9 +46,9 @@ static bool do_new(Error *err) {
 static bool do_write(Error *err) { return jail_write(jail, STR("a.txt"), STR("new"), NULL, NULL, err); }
 static bool do_expect(Error *err) { return jail_write(jail, STR("d/l"), STR("new"), &(JailWrite){ .expect = &seen }, NULL, err); }
 static bool do_fresh(Error *err) { return jail_write(jail, STR("p/q/a"), STR("new"), &(JailWrite){ .parents = true, .must_be_new = true }, NULL, err); }
-static bool do_append(Error *err) { return jail_append(jail, STR("a.txt"), STR("er"), err); }
-static bool do_append_new(Error *err) { return jail_append(jail, STR("log"), STR("new"), err); }
-static bool do_mkdir(Error *err) { return jail_mkdir(jail, STR("p/q/r"), err); }
+static bool do_append(Error *err) { return jail_append(jail, STR("a.txt"), STR("er"), NULL, err); }
+static bool do_append_new(Error *err) { return jail_append(jail, STR("log"), STR("new"), NULL, err); }
+static bool do_mkdir(Error *err) { return jail_mkdir(jail, STR("p/q/r"), NULL, err); }
 static bool do_copy(Error *err) { return jail_copy(jail, STR("d/g"), STR("a.txt"), NULL, err); }
 static bool do_copy_tree(Error *err) { return jail_copy(jail, STR("d"), STR("d2"), NULL, err); }
 static bool do_move(Error *err) { return jail_move(jail, STR("d"), STR("d2"), NULL, err); }

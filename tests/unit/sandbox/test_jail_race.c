@@ -89,8 +89,8 @@ static void *write_all(void *ctx) {
         jail_write(jail, STR("link/new"), STR("evil"), NULL, NULL, NULL);
         jail_write(jail, STR("swap/sub/new"), STR("evil"), &(JailWrite){ .parents = true }, NULL, NULL);
         jail_write(jail, STR("link/file"), STR("evil"), NULL, NULL, NULL);
-        jail_append(jail, STR("swap/file"), STR("evil"), NULL);
-        jail_mkdir(jail, STR("link/made"), NULL);
+        jail_append(jail, STR("swap/file"), STR("evil"), NULL, NULL);
+        jail_mkdir(jail, STR("link/made"), NULL, NULL);
         jail_remove(jail, STR("swap/sub"), true, NULL, NULL);
         jail_remove(jail, STR("link/deep/file"), false, NULL, NULL);
         jail_copy(jail, STR("link"), STR("copy"), NULL, NULL);
@@ -143,7 +143,7 @@ static void *count_up(void *ctx) {
 
 static void *append_lines(void *ctx) {
     (void)ctx;
-    for (int i = 0; i < ROUNDS; i++) jail_append(jail, STR("lines"), STR("line\n"), NULL);
+    for (int i = 0; i < ROUNDS; i++) jail_append(jail, STR("lines"), STR("line\n"), NULL, NULL);
     return NULL;
 }
 

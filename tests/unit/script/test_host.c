@@ -285,6 +285,68 @@ static const struct { const char *body; bool block, blocks; } block_cases[] = {
     { "cache.set('b', content.text('a'))\nreturn cache.get('b')", true, true }, { "cache.set('b', content.text('a'))\nb = cache.get('b')\nb.pop('text')\nreturn b", false, false },
 };
 
+/* ---- deadlines ---- */
+
+static void refuse_late(ScriptUnit *u, Value fn, size_t *count) {
+    if (!value_is(fn, OBJECT_NATIVE) || !(((Native *)value_object(fn))->def->flags & NATIVE_HOST)) return;
+    const char *name = ((Native *)value_object(fn))->def->name;
+    Worker *w = worker_take(u->workers, &u->host, u->cancel);
+    Error err = { 0 };
+    Value out;
+    if (vm_call(w->vm, fn, NULL, 0, &out, &err)) fail_msg("%s ran after the deadline", name);
+    if (err.kind != ERR_TIMEOUT) fail_msg("%s after the deadline: %s", name, err.msg);
+    worker_give(u->workers, w);
+    ++*count;
+}
+
+/* Every function of host_names.def, so that a new one cannot be forgotten. */
+static void test_late(void **state) {
+    (void)state;
+    ScriptUnit u;
+    script_begin(&u);
+    u.cancel = cancel_new(NULL, 1);
+    size_t count = 0;
+    Entry *e, *m;
+    for (uint32_t i = 0; dict_next(u.tools, &i, &e);) {
+        refuse_late(&u, e->value, &count);
+        if (!native_is_module(e->value)) continue;
+        const NativeModule *module = (const NativeModule *)value_object(e->value);
+        refuse_late(&u, module->call, &count);
+        for (uint32_t k = 0; dict_next(module->members, &k, &m);) refuse_late(&u, m->value, &count);
+    }
+    assert_int_equal(count, host_names_count());
+    assert_string_equal(script_run(&u, "log('x')"), "error: timed out after 1e-9 s");
+    assert_string_equal(script_run(&u, "print('x')"), "error: timed out after 1e-9 s");
+    cancel_free(u.cancel);
+    script_end(&u);
+}
+
+static int emitted;
+
+static bool emit_slowly(Host *h, Str name, Value payload, Error *err) {
+    (void)h, (void)name, (void)payload, (void)err;
+    Error late;
+    emitted++;
+    while (cancel_check(h->cancel, &late)) cancel_sleep(NULL, 1000000, &late);
+    return true;
+}
+
+/* A function that used up the time and returned normally is the last thing that the script does. */
+static void test_used_up(void **state) {
+    (void)state;
+    ScriptUnit u;
+    script_begin(&u);
+    u.calls.emit = emit_slowly;
+    u.cancel = u.host.cancel = cancel_new(NULL, 20000000);
+    emitted = 0;
+    assert_string_equal(script_run(&u, "emit('a')\ncache.set('b', 1)\nreturn 1"), "error: timed out after 0.02 s");
+    assert_int_equal(emitted, 1);
+    cancel_free(u.cancel);
+    u.cancel = u.host.cancel = NULL;
+    assert_string_equal(script_run(&u, "cache.has('b')"), "False");
+    script_end(&u);
+}
+
 static void test_content(void **state) {
     (void)state;
     ScriptUnit u;
@@ -312,7 +374,8 @@ static void test_content(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names), cmocka_unit_test(test_tables), cmocka_unit_test(test_load_time), cmocka_unit_test(test_runtime),
-        cmocka_unit_test(test_calls), cmocka_unit_test(test_absent), cmocka_unit_test(test_content),
+        cmocka_unit_test(test_calls), cmocka_unit_test(test_absent), cmocka_unit_test(test_content), cmocka_unit_test(test_late),
+        cmocka_unit_test(test_used_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
