@@ -189,7 +189,11 @@ static bool add_new(Harness *h, Project *made, const HarnessToolSpec *s, Harness
     ToolEntry e = { .def = made->tools[0], .execute = run_native, .data = n };
     e.def.kind = TOOL_NATIVE;
     if (!take_parameters(s->parameters, n, &e.def, err)) return false;
-    if (!safety_of(&e.def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety is not valid");
+    Problems problems = { 0 };
+    bool ok = safety_of(&e.def, &made->arena, &e.safety, &problems);
+    if (!ok) error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(problems.n ? problems.at[0].message : STR("safety is not valid")));
+    problems_clear(&problems);
+    if (!ok) return false;
     return registry_add(runtime_registry(h->rt), &e, err);
 }
 

@@ -134,6 +134,8 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     const Call *call = runtime_host_call(h);
     Owner o;
     if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: a request is a dict");
+    if (!h->hook && runtime_host_confined(h).n)
+        return error_set(err, ERR_POLICY, "an agent cannot be confined to " STR_FMT ", the workspace_root of the call", STR_ARG(runtime_host_confined(h)));
     if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
     bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the conversation */
     Buf wanted = { 0 };

@@ -317,6 +317,13 @@ const AgentDef *project_space_agent(const Project *p) {
     return NULL;
 }
 
+const char *project_path(const Project *p, Str path, Arena *arena) {
+    if (path.n == 0) return arena_str(arena, p->root).at;
+    if (path.at[0] == '/') return arena_str(arena, path).at;
+    if (str_starts(path, STR("~/")) && getenv("HOME")) return arena_fmt(arena, "%s" STR_FMT, getenv("HOME"), STR_ARG(str_sub(path, 1, path.n)));
+    return arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(path));
+}
+
 const char *tool_kind_name(ToolKind kind) {
     static const char *const names[] = {
 #define X(kind, name) name,

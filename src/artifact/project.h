@@ -168,6 +168,8 @@ typedef struct ProjectInput {
  * warnings and hints also on success. */
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
+/* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
+const char *project_path(const Project *p, Str path, Arena *arena);
 
 /* A project of one definition, given as JSON, that a running program makes: `list` is tools, hooks or agents. The same checks as
  * for one inside harness.md. `in` needs predeclared, hook_predeclared and universe, which outlive it. */

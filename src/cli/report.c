@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include "cli/report.h"
 #include "policy/safety.h"
+#include "tool/confine.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
     buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -9,7 +10,7 @@ void report_count(Buf *out, size_t n, const char *noun) {
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
     *out = NULL;
     bool ok = project_load(&(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
-    if (ok && !safety_check(*out, problems)) {
+    if (ok && !(safety_check(*out, problems) && confine_check(*out, problems))) {
         project_free(*out);
         *out = NULL;
         ok = false;

@@ -196,6 +196,34 @@ static StrList strings(Value v, Arena *arena) {
     return list;
 }
 
+/* The first thing that the script can reach and that no folder bounds: agents, and tools, hooks and agents that outlive the call. */
+static void reach_unbounded(void *ctx, Str module, Str member) {
+    Buf *name = ctx;
+    bool found = is("delegate", module) || (is("meta", module) && (member.n == 0 || str_find(member, STR("register")) >= 0));
+    if (!found || name->n) return;
+    buf_add(name, module);
+    if (member.n) buf_add_fmt(name, "." STR_FMT, STR_ARG(member));
+}
+
+static void declare_root(Declaring *d, size_t i, Value v, Safety *s) {
+    const ToolDef *def = d->def;
+    Buf why = { 0 };
+    if (!value_is_string(v)) return;
+    s->workspace_root = value_str(v);
+    if (is_native(def)) buf_add(&why, STR("a native tool"));
+    else if (def->kind != TOOL_STARLARK && def->kind != TOOL_COMMAND && def->kind != TOOL_ARGV) buf_add_fmt(&why, "a tool of kind %s", tool_kind_name(def->kind));
+    else if (def->kind == TOOL_STARLARK) module_each_reached(def->script, reach_unbounded, &why);
+    if (why.n || s->workspace_root.n == 0) d->ok = false;
+    if (d->problems && s->workspace_root.n == 0)
+        problems_add(d->problems, PROBLEM_ERROR, def->origin.file, place_of(d, i), (Str){ 0 }, "tool \"" STR_FMT "\": safety.workspace_root must name a folder",
+                     STR_ARG(def->name));
+    else if (d->problems && why.n)
+        problems_add(d->problems, PROBLEM_ERROR, def->origin.file, place_of(d, i), (Str){ 0 },
+                     "tool \"" STR_FMT "\": safety.workspace_root cannot be enforced for %s" STR_FMT, STR_ARG(def->name),
+                     def->kind == TOOL_STARLARK && !is_native(def) ? "a script that can reach " : "", STR_ARG(buf_str(&why)));
+    buf_clear(&why);
+}
+
 static void declare(Declaring *d, size_t i, Str key, Value v, Arena *arena, Safety *s) {
     if (is("read_only", key)) declare_harmless(d, i, key, v, MUTATES, &s->read_only, (Str){ 0 });
     else if (is("idempotent", key)) declare_idempotent(d, i, key, v, s);
@@ -206,7 +234,7 @@ static void declare(Declaring *d, size_t i, Str key, Value v, Arena *arena, Safe
     else if (is("filesystem", key)) declare_files(d, i, key, v, s);
     else if (is("requires_confirmation", key) && value_is_bool(v)) s->requires_confirmation = value_bool(v);
     else if (is("parallel_safe", key) && value_is_bool(v)) s->parallel_safe = value_bool(v), d->parallel_safe = said(v);
-    else if (is("workspace_root", key) && value_is_string(v)) s->workspace_root = value_str(v);
+    else if (is("workspace_root", key)) declare_root(d, i, v, s);
     else if (is("redact", key)) s->redact = strings(v, arena);
 }
 
@@ -227,6 +255,15 @@ bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems
 }
 
 void safety_trusted(const ToolDef *def, Arena *arena, Safety *out) { declared(def, true, arena, out, NULL); }
+
+Place safety_place(const ToolDef *def, const char *key) {
+    Declaring d = { .def = def };
+    Entry *e;
+    size_t n = 0;
+    for (uint32_t i = 0; value_is_dict(def->safety) && dict_next(value_dict(def->safety), &i, &e); n++)
+        if (value_is_string(e->key) && is(key, value_str(e->key))) return place_of(&d, n);
+    return (Place){ def->origin.line, def->origin.column };
+}
 
 bool safety_check(const Project *p, Problems *problems) {
     Arena arena = { 0 };

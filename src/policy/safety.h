@@ -23,6 +23,8 @@ void safety_detect(const ToolDef *def, Safety *out);
 bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems);
 /* The same, but believed: for MCP tools of a server with `trust: annotations`. */
 void safety_trusted(const ToolDef *def, Arena *arena, Safety *out);
+/* Where a key of the tool's safety map is written, for messages; the tool's own place when it is not. */
+Place safety_place(const ToolDef *def, const char *key);
 /* All tools of a project. False when a problem was added. */
 bool safety_check(const Project *p, Problems *problems);
 

@@ -136,7 +136,7 @@ static bool allow_all(const SupervisorJob *job, int ruleset, const RulesetOption
     for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
     for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE, err);
-    ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE, err);
+    ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE | RULESET_NO_LINKS, err);
     ok = ok && ruleset_allow(ruleset, o, job->scratch_path, RULESET_WRITE, err);
     if (r->head.real_home && *r->home) ok = ok && ruleset_allow(ruleset, o, r->home, RULESET_WRITE, err);
     if (r->head.net == SANDBOX_NET_OPEN) ok = ok && allow_resolver(ruleset, o, err);

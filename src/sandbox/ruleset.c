@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,8 +64,13 @@ static uint64_t rights(const RulesetOptions *o, int what, bool folder) {
     return all & known_fs(o->abi);
 }
 
+static int open_path(const char *path, int what) {
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+    return what & RULESET_NO_LINKS ? (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how) : open(path, O_PATH | O_CLOEXEC);
+}
+
 bool ruleset_allow(int ruleset, const RulesetOptions *o, const char *path, int what, Error *err) {
-    int fd = open(path, O_PATH | O_CLOEXEC);
+    int fd = open_path(path, what);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? true : error_set(err, ERR_SANDBOX, "open %s: %m", path);
     struct stat st;
     bool folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);

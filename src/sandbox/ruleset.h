@@ -7,6 +7,7 @@ enum {
     RULESET_READ = 1,                   /* read files and folders, run programs */
     RULESET_WRITE = 2,                  /* make, change, remove, rename; implies reading */
     RULESET_DEVICE = 4,                 /* read and write one device file, nothing else */
+    RULESET_NO_LINKS = 8,               /* a link on the way is an error: a program may have put it there */
 };
 
 typedef struct RulesetOptions {

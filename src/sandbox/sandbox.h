@@ -22,7 +22,7 @@ typedef struct SandboxRules {
     SandboxMode mode;
     SandboxNet net;
     uint16_t proxy_port;                /* SANDBOX_NET_PROXY: the one loopback TCP port that connect() may reach */
-    const char *workspace;
+    const char *workspace;              /* without links */
     const char *const *read_roots;
     const char *const *write_roots;
     const char *const *protect;         /* bind-mounted read-only where the kernel allows it; existing paths only */

@@ -100,13 +100,13 @@ static Str part_below(Str path, Str folder) {
 }
 
 Str builtin_name(const ToolCallFrame *f, Str absolute) {
-    Str below = part_below(absolute, runtime_workspace(f->runtime));
+    Str below = part_below(absolute, f->host->workspace);
     return below.n ? below : absolute;
 }
 
 bool builtin_start_open(const ToolCallFrame *f, Arena *arena, BuiltinStart *out, Error *err) {
     const Jail *j = f->host->jail;
-    Str given = builtin_arg_text(f, "path", STR(".")), root = runtime_workspace(f->runtime);
+    Str given = builtin_arg_text(f, "path", STR(".")), root = f->host->workspace;
     JailPlace place;
     *out = (BuiltinStart){ .root = -1 };
     if (!jail_place(j, given, false, arena, &place, err)) return false;

@@ -25,7 +25,7 @@ void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     p->f.entry = entry;
     pipe_set_name(p, entry->def.name);
     p->task = p->started = true;
-    if (!pipe_parse(p)) return;
+    if (!confine_call(p) || !pipe_parse(p)) return;
     p->args_changed = args_changed;
     if (pipe_execute(p, &again) && again) reach_result(p);
 }

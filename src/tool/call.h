@@ -35,6 +35,7 @@ typedef struct Call {
     struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
                                             has one of its own: it would wait for the script otherwise */
     bool wait;                           /* a background tool is waited for (harness call) */
+    const struct ToolRoot *root;         /* what its caller is confined to, and so it too; NULL: nothing */
     const Person *person;                /* who is asked and told about this call and what it calls; NULL: the run's */
     const Person *task_person;           /* the same once it has become a background task; outlives that; NULL: the run's */
     /* The background task it became has ended: `r` is its result, NULL when there is none (`why`: an internal fault; empty: cancelled before

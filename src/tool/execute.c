@@ -72,7 +72,7 @@ static bool hidden_value(Pipe *p, Str name, Value *out, Error *err) {
     if (str_eq(name, STR("run_id"))) text = p->f.run->id;
     else if (str_eq(name, STR("thread_id"))) text = p->f.run->config.session.n ? p->f.run->config.session : p->f.run->id;
     else if (str_eq(name, STR("agent"))) text = p->f.call->agent;
-    else if (str_eq(name, STR("workspace"))) text = runtime_workspace(p->f.runtime);
+    else if (str_eq(name, STR("workspace"))) text = p->host.workspace;
     else if (str_eq(name, STR("idempotency_key"))) text = p->f.idempotency_key;
     else if (str_starts(name, STR("secrets."))) {
         if (!secret_value(p->f.runtime->project, str_sub(name, 8, name.n), &text, err)) return false;

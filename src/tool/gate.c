@@ -83,6 +83,7 @@ bool pipe_policy(Pipe *p) {
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
     if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
         return pipe_refuse(p, "policy", rule, pipe_repair(p, REPAIR_REFUSED), "%s", err.msg);
+    if (!confine_call(p)) return false;
     pipe_trace(p, "policy", "allowed");
     return true;
 }

@@ -79,7 +79,10 @@ static bool tell_event(Host *h, Str name, Value payload, Error *err) {
 }
 
 static bool run_program(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
-    return pipe_run_program(pipe_of(h), h->rules, command, cancel, out, err);
+    SandboxRules rules = *h->rules;
+    const char *reads[2];
+    if (!h->hook) confine_rules(pipe_of(h)->root, NULL, &rules, reads);
+    return pipe_run_program(pipe_of(h), &rules, command, cancel, out, err);
 }
 
 static bool reach_task(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err) {

@@ -52,8 +52,12 @@ bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *
 }
 
 bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxResult *out, Error *err) {
+    Pipe *p = f->host->call;
     SandboxRules rules;
-    if (!runtime_rules(f->runtime, &rules, err) || !pipe_run_program(f->host->call, &rules, command, f->cancel, out, err)) return false;
+    const char *reads[2];
+    if (!runtime_rules(f->runtime, &rules, err)) return false;
+    confine_rules(p->root, f->entry->def.kind == TOOL_ARGV ? command->argv[0] : NULL, &rules, reads);
+    if (!pipe_run_program(p, &rules, command, f->cancel, out, err)) return false;
     if (out->timed_out) f->timed_out = f->retryable = true;
     f->exit_code = out->exit_code;
     return true;

@@ -28,6 +28,7 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     call.nested = call.wait = true;
     call.lane = runtime_host_lane(h);
     call.timeout_ms = timeout_ms;
+    call.root = p->root;
     Result r = { 0 };
     bool none = value_is_gone(args) || value_is_none(args), ok = none || json_write(&text, args, &(JsonWrite){ 0 }, err);
     if (none) buf_add(&text, STR("{}"));
@@ -120,6 +121,7 @@ static void event_of(const char *kind, char event[32]) { snprintf(event, 32, "me
 static bool allowed(Pipe *p, const char *kind, Value definition, Error *err) {
     char event[32];
     event_of(kind, event);
+    if (p->root) return error_set(err, ERR_POLICY, "a call that is confined to a workspace_root registers nothing: it would outlive the call");
     return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, event, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
 }
 

@@ -36,7 +36,7 @@ static void add_uri(Buf *out, Str path) {
 
 /* Without a client that has roots, the workspace is the one there is. */
 static bool own_roots(Pipe *p, Heap *heap, Value *out, Error *err) {
-    Str path = runtime_workspace(p->f.runtime);
+    Str path = p->host.workspace;
     Buf uri = { 0 };
     size_t slash = path.n;
     while (slash > 0 && path.at[slash - 1] != '/') slash--;

@@ -48,6 +48,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->f.heap = p->f.worker->heap;
     p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
     p->inner = NULL;
+    p->root = NULL;
     p->attempt = 0;
     p->unrepaired = NULL;
     p->waited_ns = p->waited_before_ns = 0;

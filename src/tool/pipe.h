@@ -24,6 +24,7 @@ struct Pipe {
     bool reached;                        /* it has been executed: tool.post fires */
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
     bool alone;                          /* it keeps its lane busy */
+    const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     bool task;                           /* it is already the work of a background task */
     const char *unrepaired;              /* the setting of limits.repair that made a refusal fatal; NULL: none */

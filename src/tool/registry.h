@@ -29,6 +29,7 @@ struct ToolEntry {
     ToolInspect *inspect;                /* NULL: nothing to add */
     void *data;                          /* of the executor */
     Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
+    const struct ToolRoot *root;         /* confine.h; NULL: the whole workspace */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
     bool service;                        /* shown only when something needs it: tasks, artifacts */
     bool fills;                          /* its parameters have defaults; set by the registry */

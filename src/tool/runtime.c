@@ -12,21 +12,13 @@
 
 static const char *copy(Runtime *rt, Str s) { return arena_str(&rt->arena, s).at; }
 
-const char *runtime_path(const Runtime *rt, Str path, Arena *arena) {
-    if (path.n && path.at[0] == '/') return arena_str(arena, path).at;
-    if (str_starts(path, STR("~/")) && getenv("HOME")) return arena_fmt(arena, "%s" STR_FMT, getenv("HOME"), STR_ARG(str_sub(path, 1, path.n)));
-    return arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(rt->project->root), STR_ARG(path));
-}
+const char *runtime_path(const Runtime *rt, Str path, Arena *arena) { return project_path(rt->project, path, arena); }
 
 static const char *from_root(Runtime *rt, Str path) { return runtime_path(rt, path, &rt->arena); }
 
 static bool set_workspace(Runtime *rt, Error *err) {
     char real[PATH_MAX];
-    Str given = rt->project->settings.workspace;
-    const char *path = given.n ? from_root(rt, given) : copy(rt, rt->project->root);
-    struct stat st;
-    if (!realpath(path, real) || stat(real, &st) != 0) return error_set(err, ERR_CONFIG, "workspace %s: %m", path);
-    if (!S_ISDIR(st.st_mode)) return error_set(err, ERR_CONFIG, "workspace %s: not a folder", path);
+    if (!confine_workspace(rt->project, real, err)) return false;
     rt->rules.workspace = copy(rt, str_from(real));
     return true;
 }
@@ -140,6 +132,7 @@ static bool make_jails(Runtime *rt, Error *err) {
     static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail" };
     const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
     for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
+    rt->hidden = hidden;
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
                      .protect = rt->rules.protect, .hidden = hidden };
     if (!jail_new(&in, &rt->jail, err)) return false;
@@ -202,7 +195,7 @@ static bool register_project(Runtime *rt, Error *err) {
         if (def->kind == TOOL_MCP) continue;              /* registered by mcp/, with its server */
         if (def->kind == TOOL_COMMAND) e.inspect = kind_command_show;
         if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
-        if (!registry_add(rt->registry, &e, err)) return false;
+        if (!confine_entry(rt, &e, err) || !registry_add(rt->registry, &e, err)) return false;
     }
     if (!tool_resources_register(rt, err)) return false;
     bool all = p->settings.builtin_all || (p->has_space && !p->settings.builtin_set);
@@ -215,7 +208,7 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict };
-    return project_load(&in, &rt->project, problems) && safety_check(rt->project, problems);
+    return project_load(&in, &rt->project, problems) && safety_check(rt->project, problems) && confine_check(rt->project, problems);
 }
 
 /* Best effort is a choice, but not a silent one. */
@@ -325,6 +318,7 @@ void runtime_close(Runtime *rt) {
     registry_free(rt->registry);
     if (rt->policy) policy_free(rt->policy);
     protect_free(rt->protect);
+    confine_free(rt);
     jail_free(rt->jail);
     jail_free(rt->hook_jail);
     if (rt->net) rule_list_free(rt->net);

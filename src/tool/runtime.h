@@ -97,6 +97,7 @@ bool runtime_meta_again(Host *h, const char *kind, Value definition);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
 struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
+Str runtime_host_confined(Host *h);              /* the folder that its call is confined to; empty: the whole workspace */
 const Person *runtime_host_person(Host *h);      /* whom its questions go to */
 /* complete() by whoever is there (a client's model), through the hooks of completion.*: for runs that have no model. */
 bool runtime_host_sample(Host *h, Value request, Heap *heap, Value *out, Error *err);

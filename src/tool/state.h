@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "net/proxy.h"
+#include "tool/confine.h"
 #include "tool/kind.h"
 #include "tool/task.h"
 
@@ -38,6 +39,8 @@ struct Runtime {
     Sandbox *sandbox;
     SandboxRules rules;
     Jail *jail, *hook_jail;
+    const char *const *hidden;           /* what no jail shows: the state; NULL-terminated, in its arena */
+    VEC(ToolRoot *) roots;               /* of tools that are confined; complete before the first call */
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;

@@ -94,6 +94,9 @@ static void test_reach(void **state) {
 #define POSTS "script: |\n  def run(args):\n      return http.post('http://x')\n"
 #define ASKS "script: |\n  def run(args):\n      return 1\n"
 
+#define DELEGATES "script: |\n  def run(args):\n      return delegate(agent='a', task='t')\n"
+#define REGISTERS "script: |\n  def run(args):\n      return meta.tool_register('a', 'b', {}, 'c')\n"
+
 static void test_declarations(void **state) {
     (void)state;
     static const struct { const char *head, *problem, *result; } cases[] = {
@@ -125,6 +128,12 @@ static void test_declarations(void **state) {
         { ASKS "safety: { filesystem: write, read_only: true }", "", "mutating writes" },
         { ASKS "safety: { requires_confirmation: true, spends_money: true }", "",
           "read_only spends_money requires_confirmation parallel_safe" },
+        { ASKS "safety: { workspace_root: src }", "", HARMLESS },
+        { ASKS "safety: { workspace_root: '' }", "5:11: tool \"x\": safety.workspace_root must name a folder", HARMLESS },
+        { DELEGATES "safety: { workspace_root: src }",
+          "5:11: tool \"x\": safety.workspace_root cannot be enforced for a script that can reach delegate", "networked spends_money mutating" },
+        { REGISTERS "safety: { workspace_root: src }",
+          "5:11: tool \"x\": safety.workspace_root cannot be enforced for a script that can reach meta.tool_register", "mutating" },
         { ASKS "safety: { networked: false, process: false, filesystem: none }", "", HARMLESS },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -238,13 +247,16 @@ static void test_believed(void **state) {
                           &def.safety, &err));
     Problems problems = { 0 };
     assert_false(safety_of(&def, &arena, &s, &problems));
-    assert_int_equal(problems.errors, 2);
+    assert_int_equal(problems.errors, 3);
+    assert_str(problems.at[2].message, "tool \"x\": safety.workspace_root cannot be enforced for a tool of kind mcp");
     assert_str(problems.at[0].message, "tool \"x\": safety.read_only: true, but a tool of kind mcp can do more than that");
     assert_str(words(&text, &s), "networked mutating");
     safety_trusted(&def, &arena, &s);
     assert_str(words(&text, &s), HARMLESS);
     def.kind = TOOL_NATIVE;
-    assert_true(safety_of(&def, &arena, &s, NULL));
+    problems_clear(&problems);
+    assert_false(safety_of(&def, &arena, &s, &problems));
+    assert_str(problems.at[0].message, "tool \"x\": safety.workspace_root cannot be enforced for a native tool");
     Value v = safety_value(&s, h, &err);
     buf_reset(&text);
     assert_true(json_write(&text, v, &(JsonWrite){ 0 }, &err));

@@ -1,0 +1,28 @@
+/* safety.workspace_root: the folder that a tool, its programs and its nested calls are confined to. The tool sees it as its workspace:
+ * relative paths start there, and neither the rest of the workspace nor the roots of sandbox.* can be reached. */
+#pragma once
+#include <limits.h>
+#include "artifact/project.h"
+#include "sandbox/jail.h"
+#include "sandbox/sandbox.h"
+#include "tool/registry.h"
+
+struct Runtime;
+struct Pipe;
+
+typedef struct ToolRoot { Str path; Jail *jail; } ToolRoot;      /* path: absolute, no links, ends with a NUL; in the runtime's arena */
+
+/* The workspace of a project, without links. */
+bool confine_workspace(const Project *p, char real[PATH_MAX], Error *err);
+/* Every workspace_root of a project must be a folder of the workspace that the sandbox can hold a tool to. False: a problem was added. */
+bool confine_check(const Project *p, Problems *problems);
+
+/* Sets e->root of a tool that declares one, before it is registered. */
+bool confine_entry(struct Runtime *rt, ToolEntry *e, Error *err);
+void confine_free(struct Runtime *rt);
+
+/* Applies the narrower of the tool's root and its caller's to the call. False: refused, because the two do not overlap or the tool cannot
+ * be confined. */
+bool confine_call(struct Pipe *p);
+/* What a program of a confined call may touch. `program`: a file that it may read and run besides; NULL: none. */
+void confine_rules(const ToolRoot *root, const char *program, SandboxRules *rules, const char *reads[2]);
