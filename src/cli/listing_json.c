@@ -74,7 +74,7 @@ static bool add_safety(Buf *out, const ToolDef *t, Error *err) {
 static bool add_tool_extra(Buf *out, const ToolDef *t, Error *err) {
     if (!add_value(out, "output_schema", t->output_schema, err)) return false;
     if (!add_value(out, "retry", t->retry, err)) return false;
-    add_text(out, "idempotency", t->idempotency.n ? t->idempotency : STR("none"));
+    add_text_or_null(out, "idempotency", t->idempotency);
     add_names(out, "injected", t->injected);
     add_bool(out, "async", t->async);
     add_bool(out, "confirm", t->confirm);
@@ -153,7 +153,7 @@ static void add_annotations(Buf *out, const ToolDef *t) {
     add_key(out, "annotations");
     buf_add_char(out, '{');
     if (t->title.n) add_text(out, "title", t->title);
-    add_bool(out, "readOnlyHint", s.read_only);
+    add_bool(out, "readOnlyHint", safety_hint_read_only(&s));
     add_bool(out, "destructiveHint", s.destructive);
     add_bool(out, "idempotentHint", s.idempotent);
     add_bool(out, "openWorldHint", s.networked);

@@ -70,8 +70,22 @@ static bool same_letters(Str s, Str lower) {
 static bool starts(Str s, Str prefix) { return s.n >= prefix.n && same_letters(s, prefix); }
 static bool ends(Str s, Str suffix) { return s.n >= suffix.n && same_letters(str_sub(s, s.n - suffix.n, s.n), suffix); }
 
+static const char *const sensitive[] = {
+#define SENSITIVE(pattern) pattern,
+#include "policy/sensitive.def"
+#undef SENSITIVE
+};
+
+static bool fits(Str s, Str pattern) {
+    if (pattern.at[pattern.n - 1] == '*') return starts(s, str_sub(pattern, 0, pattern.n - 1));
+    if (pattern.at[0] == '*') return ends(s, str_sub(pattern, 1, pattern.n));
+    return s.n == pattern.n && same_letters(s, pattern);
+}
+
 static bool sensitive_name(Str s) {
-    return starts(s, STR(".env")) || starts(s, STR("credentials")) || starts(s, STR("id_")) || ends(s, STR(".pem")) || ends(s, STR(".key"));
+    for (size_t i = 0; i < sizeof sensitive / sizeof *sensitive; i++)
+        if (fits(s, str_from(sensitive[i]))) return true;
+    return false;
 }
 
 bool approval_sensitive(Str path) {

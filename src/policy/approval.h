@@ -11,5 +11,5 @@ bool approval_given(Approvals *a, Str tool, Str args_json);
 void approval_add(Approvals *a, Str tool, Str args_json);     /* args empty: whatever they are */
 /* In order of time, for keeping them with a session. `each` must not add. */
 void approval_each(Approvals *a, void (*each)(void *ctx, Str tool, Str args_json), void *ctx);
-/* Sensitive names (.env*, credentials*, *.pem, *.key, id_*), case-blind, on a resolved path: any part of it. */
+/* Sensitive names (sensitive.def), case-blind, on a resolved path: any part of it. */
 bool approval_sensitive(Str path);

@@ -112,6 +112,7 @@ typedef struct {
 /* The rule of safety_repeatable, and the flags that follow from others. */
 static void settle(const Declaring *d, Safety *s) {
     if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* it cannot be both */
+    s->requires_confirmation |= d->def->confirm;
     if (d->parallel_safe == UNSAID) s->parallel_safe = s->read_only;
     bool promised = d->idempotent == SAID_TRUE || promises_idempotence(d->def, d->found->effects);
     bool once = !s->read_only || s->destructive || s->spends_money || is("none", d->def->idempotency) || d->idempotent == SAID_FALSE;
@@ -280,6 +281,7 @@ bool safety_check(const Project *p, Problems *problems) {
 
 bool safety_mutating(const Safety *s) { return !s->read_only; }
 bool safety_repeatable(const Safety *s) { return s->idempotent; }
+bool safety_hint_read_only(const Safety *s) { return s->read_only && !s->requires_confirmation; }
 
 bool safety_has(const Safety *s, Str property) {
 #define X(member) if (is(#member, property)) return s->member;

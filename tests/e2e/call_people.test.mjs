@@ -95,7 +95,7 @@ test('--session keeps approvals and cache; another session has neither', t => {
 
 test('a sensitive name needs confirmation in every writing fs call', t => {
   const p = caller(t, { '.harness/tools/w.md': tool('fs.write(args["p"], "x")\nreturn 1') });
-  for (const name of ['.env', '.env.local', 'credentials.json', 'a.pem', 'B.KEY', 'id_rsa', 'sub/.env']) {
+  for (const name of ['.env', '.env.local', 'credentials.json', 'a.pem', 'B.KEY', 'id_rsa', 'sub/.env', 'secrets.json', '.npmrc', '.pypirc', '.netrc', '.git-credentials', '.pgpass', '.aws/credentials']) {
     const r = p.call('w', { p: name });
     assert.equal(r.status, 1, name);
     assert.match(r.error.message, /confirmation/, name);

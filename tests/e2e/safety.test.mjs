@@ -1,7 +1,10 @@
 // Safety metadata: detected, declared, refused when declared too loosely; tools that a policy hides.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { project, run } from './harness.mjs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { project, root, run } from './harness.mjs';
+import { Peer } from './mcp_peer.mjs';
 
 const tool = (script, head = '') => `---\nscript: |\n  def run(args):\n      ${script}\n${head}---\nA tool.\n`;
 const tools = (dir, ...args) => JSON.parse(run(['-C', dir, 'tools', '--json', ...args]).stdout);
@@ -40,6 +43,7 @@ test('tools -v and --json show what holds', t => {
   const dir = project(t, {
     '.harness/tools/a_read.md': tool('return fs.read("a")'),
     '.harness/tools/b_write.md': tool('fs.remove("a")', 'idempotency: idempotent\nsafety: { parallel_safe: true, requires_confirmation: true, redact: ["k[0-9]+"] }\n'),
+    'src/x': '',
     '.harness/tools/c_spend.md': tool('return complete("hello")', 'safety: { workspace_root: src }\n'),
   });
   assert.equal(run(['-C', dir, 'tools', '-v']).stdout, `a_read  starlark  .harness/tools/a_read.md:1
@@ -54,7 +58,7 @@ b_write  starlark  .harness/tools/b_write.md:1
 
 c_spend  starlark  .harness/tools/c_spend.md:1
   description  A tool.
-  safety       read-only, networked, spends money
+  safety       read-only, networked, spends money, not repeatable
   below        src
 `);
   const [a, b, c] = tools(dir).map(x => x.safety);
@@ -87,4 +91,25 @@ hidden
   write_a  tools_policy.allow
 `);
   assert.equal(JSON.parse(run(['-C', dir, 'validate', '--json']).stdout).tools.length, 4);
+});
+
+test('a tool that needs confirmation says so, and does not pass for read-only with MCP clients', async t => {
+  const dir = project(t, {
+    '.harness/tools/a.md': tool('return 1', 'confirm: true\n'), '.harness/tools/b.md': tool('return 1', 'safety: { requires_confirmation: true }\n'),
+    '.harness/tools/c.md': tool('return 1'),
+  });
+  assert.deepEqual(tools(dir).map(x => [x.name, x.safety.requires_confirmation, x.safety.read_only]), [['a', true, true], ['b', true, true], ['c', false, true]]);
+  const hints = list => list.map(x => [x.name, x.annotations.readOnlyHint]), expected = [['a', false], ['b', false], ['c', true]];
+  assert.deepEqual(hints(tools(dir, '--format', 'mcp')), expected);
+  const peer = new Peer(t, dir);
+  await peer.hello();
+  assert.deepEqual(hints((await peer.request('tools/list')).result.tools), expected);
+});
+
+test('the reference pages list every sensitive name', () => {
+  const read = path => readFileSync(join(root, path), 'utf8');
+  const names = [...read('src/policy/sensitive.def').matchAll(/^SENSITIVE\("(.*)"\)/gm)].map(m => m[1]);
+  assert.ok(names.length >= 10);
+  for (const page of ['docs/reference/tools.md', 'docs/reference/starlark.md'])
+    for (const name of names) assert.ok(read(page).includes(`\`${name}\``), `${page}: ${name}`);
 });

@@ -164,8 +164,9 @@ static void test_approvals(void **state) {
 
 static void test_sensitive(void **state) {
     (void)state;
-    static const char *const yes[] = { ".env", "/a/.ENV.local", "credentials", "/x/Credentials.json/y", "server.PEM", "a/b.key", "/root/.ssh/id_rsa", ".envrc", ".env/x" };
-    static const char *const no[] = { "", "/", "env", "/a/b.c", "keyboard", "monkey", "kid_a", "pem", "my.env", "xcredentials" };
+    static const char *const yes[] = { ".env", "/a/.ENV.local", "credentials", "/x/Credentials.json/y", "server.PEM", "a/b.key", "/root/.ssh/id_rsa", ".envrc", ".env/x",
+                                       "secrets.json", "a/Secrets.JSON", ".npmrc", "/home/u/.pypirc", ".NETRC", ".git-credentials", "x/.pgpass", ".aws/credentials" };
+    static const char *const no[] = { "", "/", "env", "/a/b.c", "keyboard", "monkey", "kid_a", "pem", "my.env", "xcredentials", "secrets.json5", "mysecrets.json", "npmrc", ".npmrc.md", "netrc", ".pgpass2" };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!approval_sensitive(str_from(yes[i]))) fail_msg("%s is sensitive", yes[i]);
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)

@@ -128,6 +128,8 @@ static void test_declarations(void **state) {
         { ASKS "safety: { filesystem: write, read_only: true }", "", "mutating writes" },
         { ASKS "safety: { requires_confirmation: true, spends_money: true }", "",
           "read_only spends_money requires_confirmation parallel_safe" },
+        { ASKS "confirm: true", "", "read_only idempotent requires_confirmation parallel_safe" },
+        { ASKS "confirm: true\nsafety: { requires_confirmation: false }", "", "read_only idempotent requires_confirmation parallel_safe" },
         { ASKS "safety: { workspace_root: src }", "", HARMLESS },
         { ASKS "safety: { workspace_root: '' }", "5:11: tool \"x\": safety.workspace_root must name a folder", HARMLESS },
         { DELEGATES "safety: { workspace_root: src }",
