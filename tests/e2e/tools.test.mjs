@@ -223,7 +223,7 @@ test('command tools of a space', t => {
       },
       required: ['branch'],
     },
-    safety: starts, category: 'deployment', icon: 'rocket', timeout_ms: 300000,
+    safety: { ...starts, requires_confirmation: true }, category: 'deployment', icon: 'rocket', timeout_ms: 300000,
   });
   assert.equal(JSON.stringify(tools[1].parameters), JSON.stringify({
     type: 'object',

@@ -1,10 +1,13 @@
 /* Projects made to hang, escape or exhaust: they end in problems, soon. */
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include "artifact/archive.h"
 #include "artifact/project.h"
 #include "base/fault.h"
+
+static size_t loaded;                    /* tools and hooks of the last project */
 
 static bool load(const char *dir, Buf *out) {
     Problems problems = { 0 };
@@ -17,6 +20,7 @@ static bool load(const char *dir, Buf *out) {
     buf_add(out, STR(""));
     assert_true(ok == (p != NULL));
     assert_true(ok || problems.errors > 0);
+    loaded = ok ? p->n_tools + p->n_hooks : 0;
     problems_clear(&problems);
     project_free(p);
     return ok;
@@ -156,42 +160,74 @@ static void test_ten_thousand_files(void **state) {
     archive_remove(dir);
 }
 
-#ifdef HARNESS_FAULTS
 static size_t open_files(void) {
     size_t n = 0;
     for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
 
-/* Every step that can fail for reasons outside: no leak, and a message. */
-static void test_faults(void **state) {
-    (void)state;
+static char *small_project(void) {
     char *dir = archive_folder();
     archive_write(dir, STR("harness.md"), STR("---\nmodel: m\n---\n"));
     archive_write(dir, STR(".harness/tools/a.md"), STR("---\nscript: \"def run(args): return 1\"\n---\n"));
     archive_write(dir, STR(".harness/hooks/b.md"), STR("---\nevent: log\n---\n"));
+    return dir;
+}
+
+/* Too few descriptors, one more each time until there are enough: a message each time before, and no leak. Runs in every build. */
+static void test_few_descriptors(void **state) {
+    (void)state;
+    char *dir = small_project();
+    struct rlimit old;
+    size_t before = open_files(), failed = 0;
+    bool ok = false;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    for (rlim_t n = 3; !ok && n < 256; n++) {
+        Buf out = { 0 };
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ n, old.rlim_max }), 0);
+        ok = load(dir, &out);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        if (!ok && !(out.at && strstr(out.at, "oo many open files"))) fail_msg("%llu descriptors: %s", (unsigned long long)n, out.at);
+        failed += !ok;
+        buf_clear(&out);
+        assert_int_equal(open_files(), before);
+    }
+    assert_true(ok);
+    assert_true(failed > 0);
+    archive_remove(dir);
+}
+
+#ifdef HARNESS_FAULTS
+/* Every step that can fail for reasons outside: no leak, and a message, or nothing is missing because another try got over it. */
+static void test_faults(void **state) {
+    (void)state;
+    char *dir = small_project();
     size_t before = open_files();
-    for (long nth = 1; nth < 1000; nth++) {
+    bool reached = true;
+    long nth = 0;
+    while (reached && ++nth < 1000) {
         Buf out = { 0 };
         fault_arm(nth);
         bool ok = load(dir, &out);
-        bool reached = fault_disarm();
-        assert_true(ok || out.n > 0);
+        reached = fault_disarm();
+        if (!ok && (!reached || !out.n)) fail_msg("step %ld: failed without a reason: %s", nth, out.at ? out.at : "");
+        if (ok && loaded != 2) fail_msg("step %ld: %zu definitions instead of 2, and nobody said so", nth, loaded);
         buf_clear(&out);
         assert_int_equal(open_files(), before);
-        if (!reached) break;
     }
+    assert_true(nth > 3 && nth < 1000);                  /* some steps failed, and none was left */
     archive_remove(dir);
 }
-#else
-static void test_faults(void **state) { (void)state; }
 #endif
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strange_files), cmocka_unit_test(test_folders_that_lead_out), cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_large),         cmocka_unit_test(test_alias_bomb),            cmocka_unit_test(test_ten_thousand_files),
+        cmocka_unit_test(test_few_descriptors),
+#ifdef HARNESS_FAULTS
         cmocka_unit_test(test_faults),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
