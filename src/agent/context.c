@@ -1,21 +1,16 @@
 #include "agent/context.h"
-#include <stdlib.h>
-#include "base/mem.h"
 #include "value/dict.h"
 #include "value/json.h"
 
 enum { BYTES_PER_TOKEN = 4, MESSAGE_TOKENS = 4, SHORTEN_OVER = 512 };
 
-typedef enum { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL } Role;
+/* ---- measuring ---- */
 
-typedef struct Item { Value message; Role role; int64_t tokens; bool gone; } Item;
-typedef struct Fit { Item *item; uint32_t n; int64_t tokens; uint32_t live; ContextLimits limits; int64_t reserved; } Fit;
-
-static Role role_of(Value message) {
+static ContextRole role_of(Value message) {
     Str role = value_member_text(message, "role");
-    if (str_eq(role, STR("system"))) return ROLE_SYSTEM;
-    if (str_eq(role, STR("assistant"))) return ROLE_ASSISTANT;
-    return str_eq(role, STR("tool")) ? ROLE_TOOL : ROLE_USER;
+    if (str_eq(role, STR("system"))) return CONTEXT_SYSTEM;
+    if (str_eq(role, STR("assistant"))) return CONTEXT_ASSISTANT;
+    return str_eq(role, STR("tool")) ? CONTEXT_TOOL : CONTEXT_USER;
 }
 
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
@@ -31,108 +26,101 @@ int64_t context_message_tokens(Value message) {
     return n;
 }
 
-static bool too_much(const Fit *f) {
-    if (f->limits.max_tokens > 0 && f->tokens + f->reserved > f->limits.max_tokens) return true;
-    return f->limits.max_history > 0 && (int64_t)f->live > f->limits.max_history;
+/* What stands in the place of a large result. */
+static void artifact_line(Buf *out, Str key) { buf_add_fmt(out, "[a large result, kept as artifact " STR_FMT ": artifact_read shows it]", STR_ARG(key)); }
+
+static int64_t least_tokens(Value message, int64_t tokens) {
+    Str key = value_member_text(message, "artifact");
+    if (key.n == 0 || value_member_text(message, "content").n <= SHORTEN_OVER) return tokens;
+    Buf line = { 0 };
+    artifact_line(&line, key);
+    int64_t least = MESSAGE_TOKENS + context_tokens(buf_str(&line));
+    buf_clear(&line);
+    return least < tokens ? least : tokens;
 }
 
-/* ---- shortening ---- */
-
-static bool shorten(Heap *heap, Fit *f, Item *item, Error *err) {
-    Str key = value_member_text(item->message, "artifact");
-    if (key.n == 0 || value_member_text(item->message, "content").n <= SHORTEN_OVER) return true;
-    Dict *copy;
-    String *line = string_fmt(heap, err, "[a large result, kept as artifact " STR_FMT ": artifact_read shows it]", STR_ARG(key));
-    if (!line || !dict_copy(heap, value_dict(item->message), &copy, err)) return false;
-    if (!dict_put_str(heap, copy, STR("content"), value_from_object(line), err)) return false;
-    f->tokens -= item->tokens;
-    item->message = value_from_object(copy);
-    item->tokens = context_message_tokens(item->message);
-    f->tokens += item->tokens;
-    return true;
+void history_add(History *h, Value message) {
+    ContextMessage m = { .value = message, .role = role_of(message), .tokens = context_message_tokens(message) };
+    m.least = m.role == CONTEXT_TOOL ? least_tokens(message, m.tokens) : m.tokens;
+    m.asked = m.role == CONTEXT_USER ? (uint32_t)h->n : h->n ? VEC_LAST(h).asked : 0;
+    VEC_PUSH(h, m);
 }
 
-/* ---- dropping ---- */
+void history_cut(History *h, size_t n) {
+    if (n < h->n) h->n = n;
+}
 
-static void drop(Fit *f, uint32_t from, uint32_t to) {
-    for (uint32_t i = from; i < to; i++) {
-        Item *item = &f->item[i];
-        if (item->gone || item->role == ROLE_SYSTEM) continue;
-        item->gone = true;
-        f->tokens -= item->tokens;
-        f->live--;
+void history_clear(History *h) { VEC_CLEAR(h); }
+
+/* ---- what stays ---- */
+
+typedef struct Fit { const ContextMessage *at; uint32_t n; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;      /* fixed: tokens beside the history's */
+
+/* May what stays begin here? Whole exchanges leave, and in the one that goes on whole rounds. */
+static bool may_begin(const Fit *f, uint32_t i) {
+    return i == 1 || f->at[i].role == (i > f->r.asked ? CONTEXT_ASSISTANT : CONTEXT_USER);
+}
+
+/* From the newest message back, as long as it fits. The newest round stays in any case. */
+static uint32_t begin(const Fit *f) {
+    uint32_t from = f->n;
+    bool found = false;
+    int64_t live = f->n > 0, tokens = f->fixed + (live ? f->at[0].least : 0);
+    if (f->r.asked > 0) live++, tokens += f->at[f->r.asked].least;
+    for (uint32_t i = f->n; i-- > 1;) {
+        if (i != f->r.asked) live++, tokens += f->at[i].least;
+        bool over = (f->limits.max_history > 0 && live > f->limits.max_history) || (f->limits.max_tokens > 0 && tokens > f->limits.max_tokens);
+        if (over && found) break;
+        if (!may_begin(f, i)) continue;
+        from = i;
+        found = true;
     }
-}
-
-static uint32_t next_role(const Fit *f, uint32_t from, Role role) {
-    while (from < f->n && f->item[from].role != role) from++;
     return from;
 }
 
-/* Exchanges but the first user's words and the exchange that goes on. */
-static void drop_exchanges(Fit *f) {
-    uint32_t first = next_role(f, 0, ROLE_USER), last = f->n;
-    while (last > 0 && f->item[last - 1].role != ROLE_USER) last--;
-    if (last == 0 || first >= f->n) return;
-    last--;                                             /* the message that is being answered */
-    for (uint32_t at = first + 1; at < last && too_much(f);) {
-        uint32_t end = next_role(f, at + (f->item[at].role == ROLE_USER), ROLE_USER);
-        if (end > last) end = last;
-        drop(f, at, end);
-        at = end;
-    }
+bool context_left(const ContextReport *r, uint32_t i) { return i < r->from && i != 0 && i != r->asked; }
+
+static bool shortened(Heap *heap, Value message, Value *out, Error *err) {
+    Buf line = { 0 };
+    Dict *copy;
+    artifact_line(&line, value_member_text(message, "artifact"));
+    bool ok = dict_copy(heap, value_dict(message), &copy, err) && dict_put_text(heap, copy, "content", buf_str(&line), err);
+    buf_clear(&line);
+    if (ok) *out = value_from_object(copy);
+    return ok;
 }
 
-/* Answers with their results inside the exchange that goes on; the newest round stays. */
-static void drop_rounds(Fit *f) {
-    uint32_t last_user = f->n, newest = f->n;
-    while (last_user > 0 && f->item[last_user - 1].role != ROLE_USER) last_user--;
-    while (newest > last_user && f->item[newest - 1].role != ROLE_ASSISTANT) newest--;
-    if (newest > 0) newest--;
-    for (uint32_t at = last_user; at < newest && too_much(f);) {
-        uint32_t end = next_role(f, at + 1, ROLE_ASSISTANT);
-        drop(f, at, end > newest ? newest : end);
-        at = end;
+static bool keep(Heap *heap, Fit *f, const ContextMessage *m, List *out, Error *err) {
+    Value message = m->value;
+    if (m->least < m->tokens && f->limits.max_tokens > 0 && f->r.tokens + f->fixed > f->limits.max_tokens) {
+        if (!shortened(heap, message, &message, err)) return false;
+        f->r.tokens += m->least - m->tokens;
+        f->r.shortened++;
     }
+    f->r.kept++;
+    return list_push(heap, out, message, err);
 }
 
-/* ---- all of it ---- */
-
-static void measure(Fit *f, const List *messages) {
-    for (uint32_t i = 0; i < messages->n; i++) {
-        Item *item = &f->item[i];
-        *item = (Item){ .message = messages->at[i], .role = role_of(messages->at[i]), .tokens = context_message_tokens(messages->at[i]) };
-        f->tokens += item->tokens;
-        f->live += item->role != ROLE_SYSTEM;
-    }
+/* Each message that stays, oldest first: the first, the one that is being answered, and the newest. */
+static bool next_kept(const Fit *f, uint32_t *i) {
+    while (*i < f->n && context_left(&f->r, *i)) *i = *i < f->r.asked && f->r.asked < f->r.from ? f->r.asked : f->r.from;
+    return *i < f->n;
 }
 
-static bool gather(Heap *heap, const Fit *f, List **out, Error *err) {
-    List *list = list_new(heap, f->n, err);
-    if (!list) return false;
-    for (uint32_t i = 0; i < f->n; i++)
-        if (!f->item[i].gone && !list_push(heap, list, f->item[i].message, err)) return false;
-    *out = list;
-    return true;
-}
-
-bool context_fit(Heap *heap, const List *messages, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err) {
-    Fit f = { .item = mem_zero(messages->n + 1, sizeof *f.item), .n = messages->n, .limits = limits, .reserved = reserved };
-    ContextReport r = { 0 };
-    bool ok = true;
-    measure(&f, messages);
-    for (uint32_t i = 0; ok && i < f.n && limits.max_tokens > 0 && f.tokens + reserved > limits.max_tokens; i++) {
-        if (f.item[i].role != ROLE_TOOL) continue;
-        Value before = f.item[i].message;
-        ok = shorten(heap, &f, &f.item[i], err);
-        r.shortened += !value_same(before, f.item[i].message);
-    }
-    if (ok && too_much(&f)) drop_exchanges(&f);
-    if (ok && too_much(&f)) drop_rounds(&f);
-    ok = ok && gather(heap, &f, out, err);
-    for (uint32_t i = 0; i < f.n; i++) r.dropped += f.item[i].gone, r.kept += !f.item[i].gone;
-    r.tokens = f.tokens;
-    if (report) *report = r;
-    free(f.item);
+bool context_fit(Heap *heap, Value system, const History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err) {
+    Fit f = { .at = history->at, .n = (uint32_t)history->n, .limits = limits, .fixed = reserved };
+    int64_t prompt = value_is_gone(system) ? 0 : context_message_tokens(system);
+    f.fixed += prompt;
+    f.r.asked = f.n ? f.at[f.n - 1].asked : 0;
+    f.r.from = begin(&f);
+    List *list = list_new(heap, 8, err);
+    bool ok = list && (value_is_gone(system) || list_push(heap, list, system, err));
+    for (uint32_t i = 0; next_kept(&f, &i); i++) f.r.tokens += f.at[i].tokens;
+    for (uint32_t i = 0; ok && next_kept(&f, &i); i++) ok = keep(heap, &f, &f.at[i], list, err);
+    f.r.dropped = f.n - f.r.kept;
+    f.r.kept += !value_is_gone(system);
+    f.r.tokens += prompt;
+    if (report) *report = f.r;
+    if (ok) *out = list;
     return ok;
 }

@@ -1,19 +1,45 @@
 /* What of a conversation goes to the model when all of it would be too much.
  *
- * First, results that are kept as artifacts shrink to one line, oldest first. Then whole exchanges leave, oldest first: a
- * user's message with everything up to the next one; inside the exchange that goes on, an answer with the results of its
- * calls. So a call never stands without its result. The system prompt and the first user message always stay. */
+ * First whole exchanges beyond max_history leave, oldest first: a user's message with everything up to the next one; inside the exchange that
+ * goes on, an answer with the results of its calls. Then results that are kept as artifacts shrink to one line, oldest first, and when that is
+ * not enough, more exchanges leave. So a call never stands without its result. The system prompt, the first user message and the one that is
+ * being answered always stay.
+ *
+ * The cost of a fit depends on what stays, not on the length of the conversation. */
 #pragma once
+#include "base/vec.h"
 #include "value/list.h"
+
+typedef enum { CONTEXT_SYSTEM, CONTEXT_USER, CONTEXT_ASSISTANT, CONTEXT_TOOL } ContextRole;
+
+/* A message, measured once, when it is added. */
+typedef struct ContextMessage {
+    Value value;                         /* {role, content, …} */
+    ContextRole role;
+    uint32_t asked;                      /* the index of the last user message up to this one; 0: none so far */
+    int64_t tokens, least;               /* as it is, and shortened */
+} ContextMessage;
+
+/* Without the system prompt; the first message is a user's. Zero-initialise. */
+typedef struct History { ContextMessage *at; size_t n, cap; } History;
+
+void history_add(History *h, Value message);                           /* borrowed: it must live as long as the history refers to it */
+void history_cut(History *h, size_t n);                                /* leaves the first n */
+void history_clear(History *h);
 
 typedef struct ContextLimits { int64_t max_history, max_tokens; } ContextLimits;    /* messages beside the system's; 0: no limit */
 
-typedef struct ContextReport { int64_t tokens; uint32_t kept, dropped, shortened; } ContextReport;
+typedef struct ContextReport {
+    int64_t tokens;
+    uint32_t kept, dropped, shortened;   /* the system prompt counts among those kept */
+    uint32_t asked, from;                /* the first message stays, this one, and all since `from` */
+} ContextReport;
 
 /* An estimate: about four bytes a token, with some for each message. Exact numbers are the provider's. */
 int64_t context_tokens(Str text);
 int64_t context_message_tokens(Value message);
 
-/* *out is a new list in `heap` that refers to the messages given (shortened ones are new). `reserved`: tokens that tools
- * and the answer take. Never fails for a budget that is too small: then only what must stay is left. */
-bool context_fit(Heap *heap, const List *messages, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err);
+/* *out is a new list in `heap` that refers to `system` (GONE: none) and the messages given (shortened ones are new). `reserved`: tokens that
+ * tools and the answer take. Never fails for a budget that is too small: then only what must stay is left. */
+bool context_fit(Heap *heap, Value system, const History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err);
+bool context_left(const ContextReport *r, uint32_t i);                 /* has message i of the history left the context? */

@@ -117,8 +117,8 @@ static bool post_payload(const Frame *parent, Frame *child, const SessionReply *
     List *calls = list_new(h, 4, err), *results = list_new(h, 4, err);
     Value usage, copy;
     if (!d || !calls || !results || !usage_dict(h, &child->usage, &usage, err)) return false;
-    for (uint32_t i = 0; i < child->messages->n; i++) {
-        Value m = child->messages->at[i];
+    for (uint32_t i = 0; i < child->history.n; i++) {
+        Value m = child->history.at[i].value;
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, calls, copy, err)) return false;
@@ -284,7 +284,7 @@ static bool run_child(Job *j, SessionReply *r, Error *err) {
     bool unfinished, begun;
     Value pending;
     if (!journal_rebuild(j->child, &unfinished, &pending, err)) return false;
-    begun = j->child->messages->n > 0;
+    begun = j->child->history.n > 0;
     if (!begun) return frame_answer(j->child, j->task, j->cancel, r, err);
     return frame_go_on(j->child, unfinished, pending, j->cancel, r, err);
 }

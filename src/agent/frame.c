@@ -36,7 +36,6 @@ Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err)
     f->name = def ? arena_str(&f->arena, def->name) : STR("");
     f->depth = up ? up->depth + 1 : 0;
     f->heap = heap_new(FRAME_HEAP);
-    f->messages = list_new(f->heap, 8, err);
     f->agents = names_below(f, up ? up->agents : NULL, up ? up->n_agents : 0, &f->name, def ? 1 : 0, &f->n_agents);
     f->blocked = names_below(f, up ? up->blocked : NULL, up ? up->n_blocked : 0, def ? def->blocked_tools.at : NULL,
                              def ? def->blocked_tools.n : 0, &f->n_blocked);
@@ -83,6 +82,8 @@ void frame_release(Frame *f) {
     free(f->artifacts.at);
     free(f->starts.at);
     free(f->vetoes.at);
+    history_clear(&f->history);
+    buf_clear(&f->summary);
     heap_free(f->heap);
     arena_clear(&f->arena);
     free(f);
@@ -147,9 +148,13 @@ static Dict *message(Frame *f, const char *role, Str text, Error *err) {
     return d && put_text(f, d, "role", str_from(role), err) && put_text(f, d, "content", text, err) ? d : NULL;
 }
 
+static bool push(Frame *f, Dict *message) {
+    if (message) history_add(&f->history, value_from_object(message));
+    return message != NULL;
+}
+
 bool frame_push(Frame *f, const char *role, Str text, Error *err) {
-    Dict *d = message(f, role, text, err);
-    return d && list_push(f->heap, f->messages, value_from_object(d), err);
+    return push(f, message(f, role, text, err));
 }
 
 /* What a model is told again is without secrets; the call itself is made as it was said. */
@@ -181,7 +186,7 @@ bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
         && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
-    return list_push(f->heap, f->messages, value_from_object(d), err);
+    return push(f, d);
 }
 
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err) {
@@ -189,7 +194,7 @@ bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, 
     if (!d || !put_text(f, d, "tool_call_id", id, err)) return false;
     if (is_error && !dict_put_str(f->heap, d, STR("is_error"), VALUE_TRUE, err)) return false;
     if (artifact.n && !put_text(f, d, "artifact", artifact, err)) return false;
-    return list_push(f->heap, f->messages, value_from_object(d), err);
+    return push(f, d);
 }
 
 /* ---- names ---- */
@@ -205,13 +210,30 @@ const AgentDef *frame_find_agent(Session *s, Str name) {
 
 static bool id_used(const Session *s, Str id, bool again) { return table_has(&s->ids, id) || (!again && journal_has(s, id)); }
 
+/* A model may name its calls alike in every answer: numbers that were tried once are not tried again. */
+static int *last_number(Session *s, Str wanted) {
+    int *last = table_get(&s->numbers, wanted);
+    if (last) return last;
+    last = ARENA_NEW(&s->arena, int);
+    *last = 1;
+    table_put(&s->numbers, arena_str(&s->arena, wanted), last);
+    return last;
+}
+
 Str frame_fresh_id(Session *s, Str wanted, bool again) {
     pthread_mutex_lock(&s->lock);
-    Str id = arena_str(&s->arena, wanted);
-    for (int n = 2; id_used(s, id, again); n++) id = str_from(arena_fmt(&s->arena, STR_FMT "_%d", STR_ARG(wanted), n));
-    table_put(&s->ids, id, s);
+    Buf id = { 0 };
+    buf_add(&id, wanted);
+    for (int *last = NULL; id_used(s, buf_str(&id), again);) {
+        if (!last) last = last_number(s, wanted);
+        buf_reset(&id);
+        buf_add_fmt(&id, STR_FMT "_%d", STR_ARG(wanted), ++*last);
+    }
+    Str kept = arena_str(&s->arena, buf_str(&id));
+    table_put(&s->ids, kept, s);
     pthread_mutex_unlock(&s->lock);
-    return id;
+    buf_clear(&id);
+    return kept;
 }
 
 Str frame_hook_id(Frame *f, Str wanted, Str agent) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include "agent/context.h"
 #include "agent/session.h"
 #include "base/table.h"
 #include "base/vec.h"
@@ -35,6 +36,7 @@ struct Session {
     VEC(Frame *) frames;                 /* at work */
     VEC(AgentDef *) made;                /* registered at run time: meta.agent_register */
     Table ids;                           /* of calls and delegations, so that each is used once in a run */
+    Table numbers;                       /* an id that is wanted again and again → int *, the last number that was put behind it */
     ModelUsage usage;
     int64_t turns;                       /* model calls at depth 0 */
     atomic_llong more_turns;             /* that a person allowed beyond the limit */
@@ -63,14 +65,14 @@ struct Frame {
     Model *model;
     ModelDef model_def;
     Heap *heap;                          /* of messages; nothing in it is ever collected */
-    List *messages;
+    History history;                     /* the messages */
     Arena arena;
     int64_t turn;                        /* user messages so far */
     VEC(uint32_t) starts;                /* where in `messages` each of them stands */
     int64_t iterations, tool_calls;      /* for the present one */
     ModelUsage usage;                    /* of this frame, for the present message; guarded by s->lock */
     VEC(Str) artifacts;
-    Str summary;                         /* of what has left the context; empty: none was made */
+    Buf summary;                         /* of what has left the context; empty: none was made */
     uint32_t summary_of;                 /* so many messages */
     sem_t children;                      /* delegation.max_concurrent */
     atomic_llong more_iterations;        /* that a person allowed, for the present message */

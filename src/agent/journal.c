@@ -247,15 +247,15 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     f->turn = request_int(data, "turn");
     f->iterations = f->tool_calls = 0;
     f->usage = (ModelUsage){ 0 };
-    VEC_PUSH(&f->starts, f->messages->n);
+    VEC_PUSH(&f->starts, (uint32_t)f->history.n);
     return frame_push(f, "user", value_member_text(data, "text"), err);
 }
 
 static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
     int64_t n = request_int(data, "messages");
     if (!give_up(f, pending, err)) return false;
-    f->messages->n -= n < 0 ? 0 : n < f->messages->n ? (uint32_t)n : f->messages->n;
-    while (f->starts.n && VEC_LAST(&f->starts) >= f->messages->n) f->starts.n--;
+    history_cut(&f->history, n < 0 ? f->history.n : (size_t)n < f->history.n ? f->history.n - (size_t)n : 0);
+    while (f->starts.n && VEC_LAST(&f->starts) >= f->history.n) f->starts.n--;
     return true;
 }
 

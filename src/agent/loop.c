@@ -40,13 +40,15 @@ static bool announce_tasks(Frame *f, Error *err) {
 
 /* ---- the context of one reply ---- */
 
-static bool add_system(Frame *f, Heap *heap, List *list, Error *err) {
+/* *out GONE: there is none. */
+static bool system_message(Frame *f, Heap *heap, Value *out, Error *err) {
     Buf prompt = { 0 };
     bool ok = frame_prompt(f, &prompt, err);
+    *out = VALUE_GONE;
     if (ok && prompt.n) {
         Dict *d = dict_new(heap, 2, err);
-        ok = d && dict_put_text(heap, d, "role", STR("system"), err) && dict_put_text(heap, d, "content", buf_str(&prompt), err)
-          && list_push(heap, list, value_from_object(d), err);
+        ok = d && dict_put_text(heap, d, "role", STR("system"), err) && dict_put_text(heap, d, "content", buf_str(&prompt), err);
+        if (ok) *out = value_from_object(d);
     }
     buf_clear(&prompt);
     return ok;
@@ -65,13 +67,13 @@ static int64_t tools_tokens(const List *tools) {
 
 static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     const Limits *l = runtime_limits(f->s->agents->rt);
-    List *all = list_new(c->heap, f->messages->n + 1, err), *tools, *fitting;
-    if (!all || !add_system(f, c->heap, all, err) || !frame_tools(f, c->heap, &tools, err)) return false;
-    for (uint32_t i = 0; i < f->messages->n; i++)
-        if (!list_push(c->heap, all, f->messages->at[i], err)) return false;
+    List *tools, *fitting;
+    Value system;
+    ContextReport report;
+    if (!system_message(f, c->heap, &system, err) || !frame_tools(f, c->heap, &tools, err)) return false;
     ContextLimits limits = { l->context.max_history, l->context.max_tokens };
-    if (!context_fit(c->heap, all, limits, limits.max_tokens ? tools_tokens(tools) : 0, &fitting, NULL, err)) return false;
-    if (!summary_add(f, c->heap, all, fitting, cancel, err)) return false;
+    if (!context_fit(c->heap, system, &f->history, limits, limits.max_tokens ? tools_tokens(tools) : 0, &fitting, &report, err)) return false;
+    if (!summary_add(f, c->heap, &report, fitting, cancel, err)) return false;
     c->messages = value_from_object(fitting);
     c->tools = value_from_object(tools);
     return true;
@@ -233,13 +235,11 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
 
 /* The calls and results since the user's last words. */
 static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
-    uint32_t from = f->messages->n;
-    while (from > 0 && !str_eq(value_member_text(f->messages->at[from - 1], "role"), STR("user"))) from--;
     *calls = list_new(h, 4, err);
     *results = list_new(h, 4, err);
     if (!*calls || !*results) return false;
-    for (uint32_t i = from; i < f->messages->n; i++) {
-        Value m = f->messages->at[i], copy;
+    for (size_t i = f->history.n ? VEC_LAST(&f->history).asked : 0; i < f->history.n; i++) {
+        Value m = f->history.at[i].value, copy;
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, *calls, copy, err)) return false;

@@ -71,6 +71,7 @@ static void free_session(Session *s) {
     VEC_CLEAR(&s->made);
     VEC_CLEAR(&s->frames);
     table_clear(&s->ids);
+    table_clear(&s->numbers);
     pthread_mutex_destroy(&s->lock);
     arena_clear(&s->arena);
     free(s);
@@ -176,7 +177,8 @@ bool session_close(Session *s, Error *err) {
 /* ---- looking at it ---- */
 
 Run *session_run(Session *s) { return s->run; }
-const List *session_messages(const Session *s) { return s->top->messages; }
+size_t session_message_count(const Session *s) { return s->top->history.n; }
+Value session_message(const Session *s, size_t i) { return s->top->history.at[i].value; }
 Str session_model_name(const Session *s) { return s->top->model_def.name; }
 
 ModelUsage session_usage(Session *s) {
@@ -198,17 +200,16 @@ bool session_model(Session *s, Str name, Error *err) {
 
 bool session_undo(Session *s, Error *err) {
     Frame *f = s->top;
-    List *m = f->messages;
     /* Not the last message of a user: some of those are harness's own, the words of a hook. */
     if (f->starts.n == 0) return error_set(err, ERR_VALIDATION, "there is nothing to undo");
     uint32_t from = VEC_LAST(&f->starts);
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_int(&data, "messages", m->n - from);
+    event_data_int(&data, "messages", (int64_t)f->history.n - from);
     event_data_end(&data);
     bool ok = frame_event(f, EVENT_TURN_UNDONE, &data, err);
     buf_clear(&data);
-    if (ok) m->n = from, f->starts.n--;
+    if (ok) history_cut(&f->history, from), f->starts.n--;
     return ok;
 }
 
@@ -229,10 +230,10 @@ bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part),
         if (ok) each(ctx, &(SessionPart){ .what = STR("tool"), .name = value_member_text(tools->at[i], "name"),
                                           .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
     }
-    for (uint32_t i = 0; ok && i < s->top->messages->n; i++) {
-        Value m = s->top->messages->at[i];
-        each(ctx, &(SessionPart){ .what = STR("message"), .name = value_member_text(m, "role"), .tokens = context_message_tokens(m),
-                                  .text = value_member_text(m, "content") });
+    for (size_t i = 0; ok && i < s->top->history.n; i++) {
+        const ContextMessage *m = &s->top->history.at[i];
+        each(ctx, &(SessionPart){ .what = STR("message"), .name = value_member_text(m->value, "role"), .tokens = m->tokens,
+                                  .text = value_member_text(m->value, "content") });
     }
     buf_clear(&text);
     heap_free(h);

@@ -63,7 +63,8 @@ bool session_go_on(Session *s, Cancel *cancel, SessionReply *out, Error *err);
 bool session_close(Session *s, Error *err);
 
 Run *session_run(Session *s);
-const List *session_messages(const Session *s);          /* as the agent has them; valid until it says more */
+size_t session_message_count(const Session *s);          /* of the agent: all, whether or not its model still sees them */
+Value session_message(const Session *s, size_t i);       /* valid as long as the session */
 bool session_undo(Session *s, Error *err);               /* forgets the last exchange; false when there is none */
 bool session_model(Session *s, Str name, Error *err);    /* another model from now on */
 Str session_model_name(const Session *s);

@@ -10,34 +10,18 @@ static bool wanted(const Frame *f, Str *model) {
     return model->n > 0 || (value_is_bool(v) && value_bool(v));
 }
 
-static bool contains(const List *list, Value message) {
-    for (uint32_t i = 0; i < list->n; i++)
-        if (value_same(list->at[i], message)) return true;
-    return false;
+static void add_message(Buf *out, Value message) {
+    buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(message, "role")), STR_ARG(str_sub(value_member_text(message, "content"), 0, MESSAGE_MAX)));
+    const List *calls = request_list(message, "tool_calls");
+    for (uint32_t k = 0; calls && k < calls->n; k++)
+        buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(value_member_text(calls->at[k], "name")),
+                    STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
 }
 
-/* A message that was only shortened is there in another form: its call's id tells. */
-static bool is_left(const List *fitting, Value message) {
-    Str id = value_member_text(message, "tool_call_id");
-    for (uint32_t i = 0; id.n && i < fitting->n; i++)
-        if (str_eq(value_member_text(fitting->at[i], "tool_call_id"), id)) return true;
-    return contains(fitting, message);
-}
-
-static uint32_t gather(const List *all, const List *fitting, Buf *out) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < all->n; i++) {
-        if (is_left(fitting, all->at[i])) continue;
-        n++;
-        if (out->n > TEXT_MAX) continue;
-        buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(all->at[i], "role")),
-                    STR_ARG(str_sub(value_member_text(all->at[i], "content"), 0, MESSAGE_MAX)));
-        const List *calls = request_list(all->at[i], "tool_calls");
-        for (uint32_t k = 0; calls && k < calls->n; k++)
-            buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(value_member_text(calls->at[k], "name")),
-                        STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
-    }
-    return n;
+/* What has left the context, as text. */
+static void gather(const Frame *f, const ContextReport *report, Buf *out) {
+    for (uint32_t i = 0; i < report->from && out->n <= TEXT_MAX; i++)
+        if (context_left(report, i)) add_message(out, f->history.at[i].value);
 }
 
 static Value text_message(Heap *h, const char *role, Str text, Error *err) {
@@ -70,30 +54,29 @@ static bool ask(Frame *f, Str model_name, Str text, Cancel *cancel, Buf *out, Er
     return ok;
 }
 
-static bool renew(Frame *f, Str model, Str text, uint32_t gone, Cancel *cancel) {
+static void renew(Frame *f, Str model, const ContextReport *report, Cancel *cancel) {
     Error why = { 0 };
-    Buf words = { 0 };
-    bool ok = ask(f, model, text, cancel, &words, &why);
-    if (ok) {
-        f->summary = arena_str(&f->arena, buf_str(&words));
-        f->summary_of = gone;
+    Buf text = { 0 }, words = { 0 };
+    gather(f, report, &text);
+    if (ask(f, model, buf_str(&text), cancel, &words, &why)) {
+        buf_reset(&f->summary);
+        buf_add(&f->summary, buf_str(&words));
+        f->summary_of = report->dropped;
     } else {
         LOG_WRITE(f->s->agents->env.log, LOG_WARN, "context.summarize: %s", why.msg);
     }
+    buf_clear(&text);
     buf_clear(&words);
-    return ok;
 }
 
-bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *cancel, Error *err) {
+bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fitting, Cancel *cancel, Error *err) {
     Str model;
     if (!wanted(f, &model)) return true;
-    Buf text = { 0 };
-    uint32_t gone = gather(all, fitting, &text), at = 0;
-    if (gone && (f->summary.n == 0 || gone >= f->summary_of + SUMMARY_STEP)) renew(f, model, buf_str(&text), gone, cancel);
-    buf_clear(&text);
+    uint32_t gone = report->dropped, at = 0;
+    if (gone && (f->summary.n == 0 || gone >= f->summary_of + SUMMARY_STEP)) renew(f, model, report, cancel);
     if (gone == 0 || f->summary.n == 0) return true;
     Buf words = { 0 };
-    buf_add_fmt(&words, "[summary of %u earlier messages] " STR_FMT, f->summary_of, STR_ARG(f->summary));
+    buf_add_fmt(&words, "[summary of %u earlier messages] " STR_FMT, f->summary_of, STR_ARG(buf_str(&f->summary)));
     Value message = text_message(heap, "user", buf_str(&words), err);
     buf_clear(&words);
     while (at < fitting->n && !str_eq(value_member_text(fitting->at[at], "role"), STR("user"))) at++;

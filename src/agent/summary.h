@@ -8,5 +8,5 @@
 
 enum { SUMMARY_STEP = 8 };
 
-/* `all` is the whole conversation, `fitting` what is left of it; the summary of the rest is added to `fitting`. */
-bool summary_add(Frame *f, Heap *heap, const List *all, List *fitting, Cancel *cancel, Error *err);
+/* `fitting` is what is left of the frame's messages, as `report` says; the summary of the rest is added to it. */
+bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fitting, Cancel *cancel, Error *err);

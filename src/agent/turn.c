@@ -100,7 +100,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     if (f->depth == 0) run_turn_model(f->s->run, f->model_def.name);
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
-        VEC_PUSH(&f->starts, f->messages->n);
+        VEC_PUSH(&f->starts, (uint32_t)f->history.n);
         ok = tell_start(f, text, err) && frame_push(f, "user", text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     } else if (ok) {
         tell_error(f, out);                                    /* a hook did not let it begin */
@@ -110,7 +110,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
 }
 
 bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, SessionReply *out, Error *err) {
-    Value last = f->messages->n ? f->messages->at[f->messages->n - 1] : VALUE_GONE;
+    Value last = f->history.n ? VEC_LAST(&f->history).value : VALUE_GONE;
     bool answered = str_eq(value_member_text(last, "role"), STR("assistant")) && !request_list(last, "tool_calls");
     bool more = true;
     if (f->depth == 0 && !run_turn_start(f->s->run, STR(""), err)) return false;

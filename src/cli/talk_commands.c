@@ -123,10 +123,10 @@ static bool write_file(const char *path, Str text) {
 
 static void do_save(Doing *d) {
     Error err = { 0 };
-    const List *messages = session_messages(d->t->session);
+    size_t n = session_message_count(d->t->session);
     char *path = str_dup(d->rest);
     Buf text = { 0 };
-    for (uint32_t i = 0; i < messages->n; i++) add_message(&text, messages->at[i]);
+    for (size_t i = 0; i < n; i++) add_message(&text, session_message(d->t->session, i));
     if (!d->rest.n) {
         error_set(&err, ERR_VALIDATION, "/save needs the name of a file");
     } else if (!write_file(path, buf_str(&text))) {
@@ -134,7 +134,7 @@ static void do_save(Doing *d) {
         if (errno == EACCES || errno == EPERM) error_hint(&err, "harness itself may write below the workspace and in /tmp only");
     }
     if (err.kind) fail(d, &err);
-    else buf_add_fmt(&d->out, "saved %u messages in %s\n", messages->n, path);
+    else buf_add_fmt(&d->out, "saved %zu messages in %s\n", n, path);
     free(path);
     buf_clear(&text);
 }

@@ -47,6 +47,20 @@ static List *conversation(Heap *h, const char *spec) {
     return l;
 }
 
+/* A system prompt at the front is not part of the history. */
+static bool fit(Heap *h, const List *all, ContextLimits limits, int64_t reserved, List **kept, ContextReport *report) {
+    History history = { 0 };
+    bool system = all->n && str_eq(value_member_text(all->at[0], "role"), STR("system"));
+    for (uint32_t i = system; i < all->n; i++) history_add(&history, all->at[i]);
+    bool ok = context_fit(h, system ? all->at[0] : VALUE_GONE, &history, limits, reserved, kept, report, NULL);
+    for (uint32_t i = 0, gone = 0; i <= history.n; i++) {
+        if (i == history.n) assert_int_equal(gone, report->dropped);
+        else gone += context_left(report, i);
+    }
+    history_clear(&history);
+    return ok;
+}
+
 /* Which of the messages stayed, by their place; a shortened one with a ~. */
 static void places(const List *all, const List *kept, Buf *out) {
     uint32_t k = 0;
@@ -77,6 +91,8 @@ static const struct { const char *name, *spec; int64_t history, tokens, reserved
     { "rounds of the present exchange leave whole", "S U C T C T C T", 5, 0, 0, "0 1 4 5 6 7" },
     { "the newest round stays, whatever it costs", "S U C T P T4000 T4000", 3, 100, 0, "0 1 4 5 6" },
     { "a parallel round leaves with all its results", "S U P T T C T", 4, 0, 0, "0 1 5 6" },
+    { "what has left by its number does not make others shrink", "S U C B8000 C B8000 C B8000", 3, 2100, 0, "0 1 6 7" },
+    { "what is answered stays before its newest rounds", "S U A U C T C T C T", 4, 0, 0, "0 1 3 8 9" },
     { "no system prompt", "U A U A U", 3, 0, 0, "0 4" },
     { "nobody said anything", "S", 1, 1, 0, "0" },
     { "empty", "", 1, 1, 0, "" },
@@ -89,8 +105,7 @@ static void test_fit(void **state) {
         Buf got = { 0 };
         List *all = conversation(h, cases[i].spec), *kept;
         ContextReport report;
-        Error err = { 0 };
-        assert_true(context_fit(h, all, (ContextLimits){ cases[i].history, cases[i].tokens }, cases[i].reserved, &kept, &report, &err));
+        assert_true(fit(h, all, (ContextLimits){ cases[i].history, cases[i].tokens }, cases[i].reserved, &kept, &report));
         places(all, kept, &got);
         if (!str_eq(buf_str(&got), str_from(cases[i].stays)))
             fail_msg("%s: \"%s\": stays \"" STR_FMT "\", expected \"%s\"", cases[i].name, cases[i].spec, STR_ARG(buf_str(&got)), cases[i].stays);
@@ -110,7 +125,8 @@ static void test_pairs(void **state) {
             for (int64_t tokens = 0; tokens < 400; tokens += 7) {
                 Heap *h = heap_new(0);
                 List *kept;
-                assert_true(context_fit(h, conversation(h, specs[s]), (ContextLimits){ history, tokens }, 0, &kept, NULL, NULL));
+                ContextReport report;
+                assert_true(fit(h, conversation(h, specs[s]), (ContextLimits){ history, tokens }, 0, &kept, &report));
                 int64_t open = 0;
                 for (uint32_t i = 0; i < kept->n; i++) {
                     Dict *d = value_dict(kept->at[i]);
