@@ -33,12 +33,12 @@ static void index_lines(Document *d) {
 static bool parse_text(DocumentContext *c, Document *d, DocumentFormat format, Error *err) {
     if (d->text.n > DOCUMENT_BYTES_MAX) return error_set(err, ERR_LIMIT, "it is larger than %d bytes", (int)DOCUMENT_BYTES_MAX);
     if (format == DOCUMENT_JSON)
-        return json_read(c->heap, d->text, &(JsonRead){ .places = d->places, .reject_duplicates = true }, &d->root, err);
+        return json_read(c->heap, d->text, &(JsonRead){ .places = d->places, .names = c->names, .reject_duplicates = true }, &d->root, err);
     Frontmatter parts = { .yaml = d->text, .yaml_line = 1 };
     if (format == DOCUMENT_MARKDOWN && !frontmatter_split(d->text, &parts, err)) return false;
     d->body = parts.body;
     d->body_line = parts.body_line;
-    YamlRead options = { .first_line = parts.yaml_line, .max_bytes = DOCUMENT_BYTES_MAX, .places = d->places, .expect_map = true };
+    YamlRead options = { .first_line = parts.yaml_line, .max_bytes = DOCUMENT_BYTES_MAX, .places = d->places, .names = c->names, .expect_map = true };
     return yaml_read(c->heap, parts.yaml, &options, &d->root, err);
 }
 

@@ -28,6 +28,7 @@ typedef struct DocumentContext {
     int root_fd;                 /* everything is read below this folder */
     Arena *arena;
     Heap *heap;
+    Dict *names;                 /* keys of all documents, in the heap */
     Problems *problems;
     Str shown;                   /* put before paths in messages, with its '/': of a folder outside the project; else empty */
     bool strict;                 /* unknown keys are errors */

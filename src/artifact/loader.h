@@ -26,6 +26,7 @@ typedef struct Loader {
     Dict *predeclared;               /* for scripts of tools */
     Dict *hook_predeclared;          /* for scripts of hooks */
     Vm *vm;                          /* runs the top level of scripts, in project->script_heap */
+    Dict *interned;                  /* strings of all scripts, in project->script_heap */
     ResolverErrors *script_errors;   /* room for those of one script */
     VEC(ToolDef) tools;
     VEC(HookDef) hooks;

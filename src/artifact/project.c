@@ -36,8 +36,9 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     p->universe = in->universe ? in->universe : universe_new();
     p->owns_universe = !in->universe;
     *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
-    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .problems = problems, .strict = in->strict };
+    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
+    l->interned = dict_new(p->script_heap, 0, NULL);                 /* lives as long as a module that uses it */
     l->script_errors = mem_zero(1, sizeof *l->script_errors);
     Error err = { 0 };
     bool ok = p->universe ? make_host_names(l, &err) : error_set(&err, ERR_INTERNAL, "the names of the language cannot be made");

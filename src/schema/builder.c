@@ -77,7 +77,7 @@ static void remember(Builder *c, const Dict *d, Node *n) {
 }
 
 static Node *node_new(Builder *c, BuilderPlace place, const Resource *r) {
-    Node *n = ARENA_NEW(&c->s->arena, Node);
+    Node *n = ARENA_NEW(c->s->arena, Node);
     *n = (Node){ .types = TYPE_ALL, .resource = r, .up = place.up, .keyword = place.keyword, .name = place.name,
                  .index = place.index, .listed = place.listed };
     return n;
@@ -141,7 +141,7 @@ static bool read_dialect(Builder *c, const Node *n, Str uri, Resource *r) {
 /* ---- resources ---- */
 
 static Resource *resource_new(Builder *c, Str uri, Value root, Resource *outer) {
-    Resource *r = ARENA_NEW(&c->s->arena, Resource);
+    Resource *r = ARENA_NEW(c->s->arena, Resource);
     *r = (Resource){ .uri = uri, .root = root, .document = outer ? outer->document : r, .draft = outer ? outer->draft : 2020,
                      .vocabularies = outer ? outer->vocabularies : VOCAB_DEFAULT };
     VEC_PUSH(&c->s->resources, r);
@@ -167,7 +167,7 @@ static bool enter_resource(Builder *c, Node *n, const Dict *d, Resource **r) {
     if (root && dialect.at && !read_dialect(c, n, dialect, outer)) return false;
     if (!id.at) return true;
     if (outer->draft <= 7 && dict_find_str(d, STR("$ref"))) return true;      /* there $ref stands alone */
-    Str uri = uri_resolve(outer->uri, id, &c->s->arena);
+    Str uri = uri_resolve(outer->uri, id, c->s->arena);
     uri_split(uri, &document, &fragment);
     if (fragment.n && outer->draft <= 7 && id.at[0] == '#') return builder_anchor(c, n, outer, fragment, false);
     if (fragment.n) return builder_fail(c, n, "$id", "must not have a fragment");
@@ -293,7 +293,7 @@ static bool follow(Builder *c, Str pointer, Resource **r, Value *out) {
     for (size_t at = 0; at < pointer.n;) {
         size_t end = at + 1;
         while (end < pointer.n && pointer.at[end] != '/') end++;
-        Str token = unescape(str_sub(pointer, at + 1, end), &c->s->arena);
+        Str token = unescape(str_sub(pointer, at + 1, end), c->s->arena);
         at = end;
         if (value_is_dict(v)) {
             const Value *next = dict_find_str(value_dict(v), token);
@@ -309,7 +309,7 @@ static bool follow(Builder *c, Str pointer, Resource **r, Value *out) {
 }
 
 static bool find_target(Builder *c, const BuilderRef *ref, const char *keyword, Resource *r, Str fragment, const Node **out) {
-    Str name = uri_decode(fragment, &c->s->arena);
+    Str name = uri_decode(fragment, c->s->arena);
     if (name.n == 0) return *out = r->node, true;
     if (name.at[0] != '/') {
         *out = table_get(&r->anchors, name);
@@ -329,11 +329,11 @@ static bool resolve_ref(Builder *c, const BuilderRef *ref) {
     Str uri, fragment;
     Resource *r;
     const Node *target;
-    uri_split(uri_resolve(ref->node->resource->uri, ref->reference, &c->s->arena), &uri, &fragment);
+    uri_split(uri_resolve(ref->node->resource->uri, ref->reference, c->s->arena), &uri, &fragment);
     if (!find_resource(c, ref, keyword, uri, &r) || !find_target(c, ref, keyword, r, fragment, &target)) return false;
     if (!ref->dynamic) return ref->rules->ref = target, true;
     ref->rules->dynamic_ref = target;
-    Str name = fragment.n ? uri_decode(fragment, &c->s->arena) : (Str){ NULL, 0 };
+    Str name = fragment.n ? uri_decode(fragment, c->s->arena) : (Str){ NULL, 0 };
     if (name.n && name.at[0] != '/' && table_get(&target->resource->dynamic_anchors, name) == target) {
         ref->rules->dynamic_anchor = name;
         c->s->dynamic = true;
@@ -379,12 +379,13 @@ static void shorten_refs(Builder *c) {
 bool schema_compile(const SchemaInput *in, Schema **out, Error *err) {
     Error dropped;
     Schema *s = mem_zero(1, sizeof *s);
+    s->arena = in->arena ? in->arena : &s->own;
     s->max_steps = in->max_steps ? in->max_steps : SCHEMA_STEPS_MAX;
     Builder c = { .s = s, .in = in, .max_nodes = in->max_nodes ? in->max_nodes : SCHEMA_NODES_MAX, .err = err ? err : &dropped };
     Resource *root;
     Str base, fragment;
     uri_split(in->base_uri.at ? in->base_uri : STR(""), &base, &fragment);
-    bool ok = compile_document(&c, arena_str(&s->arena, base), in->root, false, &root) && resolve_refs(&c);
+    bool ok = compile_document(&c, arena_str(s->arena, base), in->root, false, &root) && resolve_refs(&c);
     if (ok) shorten_refs(&c);
     table_clear(&c.resources);
     VEC_CLEAR(&c.refs);
@@ -405,6 +406,6 @@ void schema_free(Schema *s) {
     }
     VEC_CLEAR(&s->resources);
     if (s->heap) heap_free(s->heap);
-    arena_clear(&s->arena);
+    arena_clear(&s->own);
     free(s);
 }

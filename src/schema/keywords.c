@@ -26,7 +26,7 @@ typedef struct Reading {
 
 typedef bool Reader(Reading *b, Value v);
 
-static Arena *arena_of(const Reading *b) { return &b->c->s->arena; }
+static Arena *arena_of(const Reading *b) { return b->c->s->arena; }
 
 static InPlaceRules *in_place(Reading *b) {
     if (!b->in_place) b->in_place = ARENA_NEW(arena_of(b), InPlaceRules);

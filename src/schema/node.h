@@ -120,7 +120,7 @@ struct Resource {
 };
 
 struct Schema {
-    Arena arena;
+    Arena *arena, own;                    /* see SchemaInput */
     Heap *heap;                           /* the built-in documents that were asked for; or NULL */
     VEC(Regex *) regexes;
     VEC(Resource *) resources;

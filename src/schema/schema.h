@@ -25,6 +25,7 @@ typedef struct SchemaInput {        /* the zero value of everything but root is 
     SchemaResolve *resolve;
     void *resolve_ctx;
     bool assert_format;
+    Arena *arena;                   /* for the compiled form; outlives the Schema. NULL: one of its own */
     size_t max_nodes;               /* subschemas in all documents; 0: SCHEMA_NODES_MAX */
     size_t max_steps;               /* subschemas applied in one validation; 0: SCHEMA_STEPS_MAX */
 } SchemaInput;

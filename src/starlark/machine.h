@@ -77,7 +77,7 @@ bool vm_run(Vm *vm, size_t until, Error *err);                                /*
 /* module.h's inside */
 struct Module {
     Heap *heap;
-    Arena arena;                         /* code, names, text */
+    Arena *arena, own;                   /* code, names, maybe text: see ModuleOptions */
     Source source;
     const Universe *universe;
     const Dict *predeclared;             /* may be NULL */

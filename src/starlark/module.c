@@ -98,13 +98,13 @@ static bool compile(Module *m, const ModuleOptions *o, ResolverErrors *all, Erro
     AstModule *ast;
     bool ok = parse(&(ParserInput){ &m->source, &scratch, m->heap, m->interned }, o, &ast, all, err);
     ModuleOptions copy = *o;
-    CompilerInput in = { .module = m, .arena = &m->arena, .heap = m->heap, .lookup = lookup, .ctx = &copy,
+    CompilerInput in = { .module = m, .arena = m->arena, .heap = m->heap, .lookup = lookup, .ctx = &copy,
                          .check_members = o->check_members };
     if (ok) {
         in.ast = ast;
         m->n_globals = ast->n_globals;
-        m->names = ARENA_ARRAY(&m->arena, String *, ast->n_globals);
-        m->globals = ARENA_ARRAY(&m->arena, Value, ast->n_globals);
+        m->names = ARENA_ARRAY(m->arena, String *, ast->n_globals);
+        m->globals = ARENA_ARRAY(m->arena, Value, ast->n_globals);
         for (uint32_t i = 0; i < ast->n_globals; i++) m->names[i] = ast->globals[i];
         if (o->after) memcpy(m->globals, o->after->globals, o->after->n_globals * sizeof(Value));
         ok = compiler_module(&in, &m->code, err);
@@ -116,12 +116,15 @@ static bool compile(Module *m, const ModuleOptions *o, ResolverErrors *all, Erro
 bool module_compile(Heap *heap, const Source *source, const ModuleOptions *o, Module **out, ResolverErrors *all, Error *err) {
     Module *m = mem_zero(1, sizeof *m);
     m->heap = heap;
+    m->arena = o->arena ? o->arena : &m->own;
     m->universe = o->universe;
     m->predeclared = o->predeclared;
     m->source = *source;
-    m->source.file = arena_str(&m->arena, source->file);
-    m->source.text = arena_str(&m->arena, source->text);
-    m->interned = o->after ? o->after->interned : dict_new(heap, 0, err);
+    if (!o->arena) {
+        m->source.file = arena_str(m->arena, source->file);
+        m->source.text = arena_str(m->arena, source->text);
+    }
+    m->interned = o->after ? o->after->interned : o->interned ? o->interned : dict_new(heap, 0, err);
     if (!m->interned || !compile(m, o, all, err)) {
         module_free(m);
         return false;
@@ -134,7 +137,7 @@ bool module_compile(Heap *heap, const Source *source, const ModuleOptions *o, Mo
 void module_free(Module *m) {
     if (!m) return;
     if (m->rooted) heap_remove_roots(m->heap, trace_module, m);
-    arena_clear(&m->arena);
+    arena_clear(&m->own);
     free(m);
 }
 

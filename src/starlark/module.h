@@ -20,10 +20,13 @@ typedef struct ModuleOptions {
     const Str *params;                    /* of an expression: it becomes a function of these, for module_call_expression */
     size_t n_params;
     Module *after;                        /* at a prompt: sees and may rebind the globals of this one */
+    /* Of many modules in one heap, so that small ones stay small. Both may be NULL: one of its own. */
+    Arena *arena;                         /* for code and names; outlives the module, and so does its source then, which is not copied */
+    Dict *interned;                       /* in the same heap: what is spelt alike is one string */
 } ModuleOptions;
 
 /* Parses, resolves and compiles. Everything is in `heap` (constants, later the globals) and in the
- * module itself. `source->file` and text are copied as far as needed. `all` may be NULL. */
+ * module itself. `source->file` and text are copied, unless there is an arena. `all` may be NULL. */
 bool module_compile(Heap *heap, const Source *source, const ModuleOptions *options, Module **out, ResolverErrors *all,
                     Error *err);
 bool module_check(const Source *source, const ModuleOptions *options, ResolverErrors *all, Error *err); /* parse and resolve only */

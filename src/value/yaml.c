@@ -260,7 +260,7 @@ static bool on_scalar(Reader *r, const yaml_event_t *e) {
     if (needs_value && !yaml_scalar_read(r->heap, text, plain, tag, &a.value, r->err))
         return located(r, place_at(r, e->start_mark));
     if (needs_key) {
-        String *key = string_new(r->heap, text, r->err);
+        String *key = r->opt.names ? string_intern(r->heap, r->opt.names, text, r->err) : string_new(r->heap, text, r->err);
         if (!key) return located(r, place_at(r, e->start_mark));
         a.key = value_from_object(key);
     }

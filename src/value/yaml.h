@@ -16,6 +16,7 @@ typedef struct YamlRead {
     unsigned max_depth;             /* 0: YAML_DEPTH_MAX; at most 1000 */
     size_t max_bytes;               /* 0: 1 MiB */
     Places *places;
+    Dict *names;                    /* in the same heap: keys are interned here when not NULL (string_intern) */
     bool expect_map;                /* empty text is {}; another root is "yaml: line N: expected a map" */
 } YamlRead;
 
