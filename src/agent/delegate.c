@@ -220,7 +220,7 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
         stop(j, "%s", why.msg);
         return why.kind != ERR_LIMIT || tell_depth(parent, err);
     }
-    j->child = frame_new(parent->s, parent, def, id, err);
+    j->child = frame_new(parent->s, parent, def, id);
     j->child->lane = j->lane;
     own_hooks(j->child);
     if (request_list(request, "tools")) narrow_tools(j->child, request_list(request, "tools"));

@@ -25,7 +25,7 @@ static void narrow_servers(Frame *f, const Str *names, size_t n) {
     f->n_servers = kept;
 }
 
-Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err) {
+Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id) {
     Frame *f = mem_zero(1, sizeof *f);
     atomic_init(&f->refs, 1);
     f->s = s;
@@ -117,7 +117,7 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
     atomic_fetch_add(&f->refs, 1);
     for (size_t i = call->n_agents && str_eq(call->agents[0], f->name) ? 1 : 0; i < call->n_agents; i++) {
         const AgentDef *def = frame_find_agent(s, call->agents[i]);
-        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in"), false) : call->owner, err) : NULL;
+        Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in"), false) : call->owner) : NULL;
         if (below) below->model = f->model, below->model_def = f->model_def;
         else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" is gone", STR_ARG(call->agents[i]));
         frame_release(f);

@@ -83,7 +83,7 @@ struct Frame {
 };
 
 /* frame.c */
-Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id, Error *err);
+Frame *frame_new(Session *s, Frame *up, const AgentDef *def, Str id);
 void frame_release(Frame *f);            /* NULL is fine */
 Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: none */
 Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found, counted */
@@ -106,6 +106,7 @@ void session_detach(Session *s);
 
 /* models.c */
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);   /* provider: a space agent's; else empty */
+bool agent_model_def(Agents *a, Str name, Str provider, ModelDef *def, Error *err);       /* which one it would be, without opening it */
 
 /* Is it a profile, or does its name tell the provider? Any other name could be a slip of the pen, which the provider notices only when it is asked. */
 bool agent_model_known(const Agents *a, Str name, Error *err);

@@ -58,15 +58,30 @@ static Str kept(Agents *a, Str text) {
     return a->texts.at[a->texts.n - 1];
 }
 
+/* Under the lock. */
+static bool define(Agents *a, Str name, Str provider, const ModelDef *parent, Arena *scratch, ModelDef *def, Error *err) {
+    if (!choose(a, name, provider, parent, scratch, def, err)) return false;
+    replayed(a, def);
+    def->name = kept(a, def->name);
+    def->base_url = kept(a, def->base_url);
+    return true;
+}
+
+bool agent_model_def(Agents *a, Str name, Str provider, ModelDef *def, Error *err) {
+    Arena scratch = { 0 };
+    pthread_mutex_lock(&a->lock);
+    bool ok = define(a, name, provider, NULL, &scratch, def, err);
+    pthread_mutex_unlock(&a->lock);
+    arena_clear(&scratch);
+    return ok;
+}
+
 bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err) {
     Arena scratch = { 0 };
     pthread_mutex_lock(&a->lock);
-    bool ok = choose(a, name, provider, parent, &scratch, def, err);
+    bool ok = define(a, name, provider, parent, &scratch, def, err);
     Model *found = NULL;
     if (ok) {
-        replayed(a, def);
-        def->name = kept(a, def->name);
-        def->base_url = kept(a, def->base_url);
         Str key = kept(a, key_of(a, def, &scratch));
         for (size_t i = 0; i < a->models.n && !found; i++)
             if (str_eq(a->models.at[i].name, key)) found = a->models.at[i].model;

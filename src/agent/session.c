@@ -59,9 +59,11 @@ static bool open_top(Session *s, Error *err) {
         error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(s->config.agent));
         return error_hint(err, "harness agents lists those that are");
     }
-    Frame *f = s->top = frame_new(s, NULL, def, STR(""), err);
+    Frame *f = s->top = frame_new(s, NULL, def, STR(""));
     Str name = a->config.model.n ? a->config.model : def ? def->model : STR("");
-    return agent_model_of(a, name, def && a->config.model.n == 0 ? def->provider : STR(""), NULL, &f->model, &f->model_def, err);
+    Str provider = def && a->config.model.n == 0 ? def->provider : STR("");
+    if (s->config.look) return agent_model_def(a, name, provider, &f->model_def, err) || a->config.model.n == 0;
+    return agent_model_of(a, name, provider, NULL, &f->model, &f->model_def, err);
 }
 
 static void free_session(Session *s) {
@@ -217,6 +219,8 @@ void session_reply_clear(SessionReply *r) {
     buf_clear(&r->text);
     *r = (SessionReply){ 0 };
 }
+
+bool session_tools(Session *s, Heap *heap, List **out, Error *err) { return frame_tools(s->top, heap, out, err); }
 
 bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err) {
     Heap *h = heap_new((size_t)256 << 20);

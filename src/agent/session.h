@@ -40,6 +40,7 @@ typedef struct SessionWatch {
 typedef struct SessionConfig {
     Str agent;                           /* a sub-agent to talk to directly; empty: the project */
     int64_t max_turns;                   /* --max-turns; 0: limits.max_turns */
+    bool look;                           /* only to look at what a model would get: none is opened, and there need not be one */
     SessionWatch watch;
 } SessionConfig;
 
@@ -67,10 +68,12 @@ size_t session_message_count(const Session *s);          /* of the agent: all, w
 Value session_message(const Session *s, size_t i);       /* valid as long as the session */
 bool session_undo(Session *s, Error *err);               /* forgets the last exchange; false when there is none */
 bool session_model(Session *s, Str name, Error *err);    /* another model from now on */
-Str session_model_name(const Session *s);
+Str session_model_name(const Session *s);                /* empty: there is none (look) */
 ModelUsage session_usage(Session *s);              /* of the whole run, sub-agents included */
 void session_reply_clear(SessionReply *r);
 
+/* The tools of the next request, as the model gets them: [{name, description, parameters}], in `heap`. */
+bool session_tools(Session *s, Heap *heap, List **out, Error *err);
 /* What the model will see, without asking it: for `harness context`. */
 typedef struct SessionPart { Str what, name; int64_t tokens; Str text; } SessionPart;
 bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err);

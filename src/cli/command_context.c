@@ -1,7 +1,6 @@
 /* harness context: what the model will see, part by part. */
 #include <stdio.h>
-#include "agent/session.h"
-#include "cli/opening.h"
+#include "cli/look.h"
 #include "value/json.h"
 
 typedef struct Showing { Cli *cli; int64_t total; size_t n; } Showing;
@@ -28,28 +27,18 @@ static void show(void *ctx, const SessionPart *p) {
 }
 
 int command_context(Cli *cli) {
-    Opening o;
-    Agents *agents = NULL;
-    Session *session = NULL;
+    Look look;
     Error err = { 0 };
-    int status = opening_open(&o, cli, NULL);
-    if (status >= 0) {
-        opening_close(&o);
-        return status;
-    }
-    mcp_servers_list(o.servers, NULL);
-    AgentsConfig ac = { .model = str_from(args_value(&cli->args, "--model")) };
-    SessionConfig sc = { .agent = str_from(args_value(&cli->args, "--agent")) };
-    RunConfig rc = { .no_store = true };
+    int status = look_open(&look, cli);
     Showing s = { .cli = cli };
-    if (cli->json) buf_add(&cli->out, STR("[\n"));
-    bool ok = agent_set_new(o.rt, &ac, &agents, &err) && session_open(agents, &sc, &rc, false, &session, &err)
-           && session_parts(session, show, &s, &err);
-    if (ok && cli->json) buf_add(&cli->out, STR("\n]\n"));
-    else if (ok) buf_add_fmt(&cli->out, "%7lld  in all, about (model " STR_FMT ")\n", (long long)s.total, STR_ARG(session_model_name(session)));
-    status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
-    session_close(session, NULL);
-    agent_set_free(agents);
-    opening_close(&o);
+    if (status < 0) {
+        if (cli->json) buf_add(&cli->out, STR("[\n"));
+        bool ok = session_parts(look.session, show, &s, &err);
+        Str model = session_model_name(look.session);
+        if (ok && cli->json) buf_add(&cli->out, STR("\n]\n"));
+        else if (ok) buf_add_fmt(&cli->out, "%7lld  in all, about (model " STR_FMT ")\n", (long long)s.total, STR_ARG(model.n ? model : STR("not chosen")));
+        status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+    }
+    look_close(&look);
     return status;
 }

@@ -1,22 +1,45 @@
 #include "cli/listing.h"
-#include "cli/opening.h"
+#include "cli/look.h"
 #include "cli/report.h"
 #include "tool/builtin.h"
 #include "value/json.h"
 
 /* For a person the schema is spread over lines: the same text, read and written again. */
-static bool add_schema(Cli *cli, const Project *p, const Policy *policy, const char *format, Error *err) {
-    Buf text = { 0 };
+static bool add_schema(Cli *cli, Str text, Error *err) {
     Heap *heap = heap_new(0);
     Value v;
-    bool ok = listing_schema(&text, p, policy, format, err);
-    if (ok && cli->json) buf_add(&cli->out, buf_str(&text));
-    else if (ok)
-        ok = json_read(heap, buf_str(&text), &(JsonRead){ 0 }, &v, err) && json_write(&cli->out, v, &(JsonWrite){ .indent = 2 }, err);
+    bool ok = true;
+    if (cli->json) buf_add(&cli->out, text);
+    else ok = json_read(heap, text, &(JsonRead){ 0 }, &v, err) && json_write(&cli->out, v, &(JsonWrite){ .indent = 2 }, err);
     buf_add_char(&cli->out, '\n');
     heap_free(heap);
+    return ok;
+}
+
+static bool add_mcp(Cli *cli, const Project *p, const Policy *policy, Error *err) {
+    Buf text = { 0 };
+    bool ok = listing_mcp(&text, p, policy, err) && add_schema(cli, buf_str(&text), err);
     buf_clear(&text);
     return ok;
+}
+
+/* What the model of the project's agent gets with its first request. */
+static int show_request(Cli *cli, const char *format) {
+    Look look;
+    Error err = { 0 };
+    int status = look_open(&look, cli);
+    if (status < 0) {
+        Heap *heap = heap_new(0);
+        List *tools;
+        Buf text = { 0 };
+        bool ok = session_tools(look.session, heap, &tools, &err) && model_write_tools(format, tools, &text, &err) && add_schema(cli, buf_str(&text), &err);
+        status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+        report_nothing(cli, runtime_project(look.opening.rt));
+        buf_clear(&text);
+        heap_free(heap);
+    }
+    look_close(&look);
+    return status;
 }
 
 /* Hidden ones last, each with its rule: -v is for whoever wonders where a tool is. */
@@ -39,9 +62,8 @@ static void add_verbose(Cli *cli, const Project *p, const Policy *policy) {
 }
 
 static bool add_all(Cli *cli, const Project *p, const Policy *policy, Error *err) {
-    const char *format = args_value(&cli->args, "--format");
     bool ok = true;
-    if (format) ok = add_schema(cli, p, policy, format, err);
+    if (args_value(&cli->args, "--format")) ok = add_mcp(cli, p, policy, err);
     else if (cli->json) ok = listing_json_tools(&cli->out, p, policy, err), buf_add_char(&cli->out, '\n');
     else if (args_has(&cli->args, "--verbose")) add_verbose(cli, p, policy);
     else listing_tools(&cli->out, p, policy, 0, cli->color_out);
@@ -49,6 +71,8 @@ static bool add_all(Cli *cli, const Project *p, const Policy *policy, Error *err
 }
 
 int command_tools(Cli *cli) {
+    const char *format = args_value(&cli->args, "--format");
+    if (format && strcmp(format, "mcp") != 0) return show_request(cli, format);
     Error err = { 0 };
     Policy *policy = NULL;
     Project *p = report_project(cli);

@@ -25,8 +25,7 @@ bool listing_json_tool(Buf *out, const ToolDef *t, bool extra, Error *err);
 void listing_json_hook(Buf *out, const HookDef *h, bool extra);
 void listing_json_agent(Buf *out, const AgentDef *a, bool extra);
 
-/* The tools as a model gets them: `format` is openai, anthropic or mcp. */
-bool listing_schema(Buf *out, const Project *p, const Policy *policy, const char *format, Error *err);
+bool listing_mcp(Buf *out, const Project *p, const Policy *policy, Error *err);     /* {"tools": […]}, as MCP clients get them */
 
 Str listing_summary(Str description);                   /* its first line that is neither empty nor a heading */
 int64_t listing_timeout(const ToolDef *t);              /* in ms, with the kind's default; 0: none; -1: not known here */

@@ -144,7 +144,7 @@ void listing_json_agent(Buf *out, const AgentDef *a, bool extra) {
     else add_null(out, "max_iterations");
 }
 
-/* ---- schemas for models ---- */
+/* ---- schemas for clients ---- */
 
 static void add_annotations(Buf *out, const ToolDef *t) {
     Arena arena = { 0 };
@@ -161,24 +161,6 @@ static void add_annotations(Buf *out, const ToolDef *t) {
     arena_clear(&arena);
 }
 
-static bool add_openai(Buf *out, const ToolDef *t, Error *err) {
-    buf_add(out, STR("{\"type\":\"function\",\"function\":{"));
-    add_text(out, "name", t->name);
-    add_text(out, "description", t->description);
-    if (!add_value(out, "parameters", t->parameters, err)) return false;
-    buf_add(out, STR("}}"));
-    return true;
-}
-
-static bool add_anthropic(Buf *out, const ToolDef *t, Error *err) {
-    buf_add_char(out, '{');
-    add_text(out, "name", t->name);
-    add_text(out, "description", t->description);
-    if (!add_value(out, "input_schema", t->parameters, err)) return false;
-    buf_add_char(out, '}');
-    return true;
-}
-
 static bool add_mcp(Buf *out, const ToolDef *t, Error *err) {
     buf_add_char(out, '{');
     add_text(out, "name", t->name);
@@ -191,15 +173,13 @@ static bool add_mcp(Buf *out, const ToolDef *t, Error *err) {
     return true;
 }
 
-bool listing_schema(Buf *out, const Project *p, const Policy *policy, const char *format, Error *err) {
-    bool mcp = strcmp(format, "mcp") == 0;
-    bool (*add)(Buf *, const ToolDef *, Error *) = mcp ? add_mcp : strcmp(format, "openai") == 0 ? add_openai : add_anthropic;
-    buf_add(out, mcp ? STR("{\"tools\":[") : STR("["));
+bool listing_mcp(Buf *out, const Project *p, const Policy *policy, Error *err) {
+    buf_add(out, STR("{\"tools\":["));
     for (size_t i = 0, shown = 0; i < p->n_tools; i++) {
         if (!listing_shown(&p->tools[i], policy)) continue;
         if (shown++) buf_add_char(out, ',');
-        if (!add(out, &p->tools[i], err)) return false;
+        if (!add_mcp(out, &p->tools[i], err)) return false;
     }
-    buf_add(out, mcp ? STR("]}") : STR("]"));
+    buf_add(out, STR("]}"));
     return true;
 }

@@ -101,8 +101,7 @@ static void write_system(Buf *b, const List *messages) {
     buf_clear(&text);
 }
 
-static bool write_tools(Buf *b, const List *tools, Error *err) {
-    request_key(b, "tools");
+bool provider_anthropic_tools(const List *tools, Buf *b, Error *err) {
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < tools->n; i++) {
         if (i) buf_add_char(b, ',');
@@ -114,6 +113,11 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
     }
     buf_add_char(b, ']');
     return true;
+}
+
+static bool write_tools(Buf *b, const List *tools, Error *err) {
+    request_key(b, "tools");
+    return provider_anthropic_tools(tools, b, err);
 }
 
 static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, Buf *b, Error *err) {

@@ -95,3 +95,7 @@ bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, Model
         if (!cancel_sleep(cancel, wait * 1000000, err)) return false;
     }
 }
+
+bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err) {
+    return strcmp(format, "anthropic") == 0 ? provider_anthropic_tools(tools, out, err) : provider_openai_tools(tools, out, err);
+}

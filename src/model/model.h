@@ -57,6 +57,9 @@ void model_free(Model *m);
 bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err);
 void model_reply_clear(ModelReply *r);
 
+/* The tools of a request as they go over the wire: a JSON list in the terms of `format`, openai or anthropic. */
+bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err);
+
 /* Which model a name means: a profile's name, else a model of the parent's provider, else of the provider its prefix
  * tells (agents.md). `name` empty: the project's `model`, its first profile, else what the environment offers
  * (OPENAI_API_KEY, ANTHROPIC_API_KEY, OAI_*). The definition is filled into *out; strings live in `arena`. */

@@ -40,8 +40,7 @@ static void write_message(Buf *b, Value message) {
     buf_add_char(b, '}');
 }
 
-static bool write_tools(Buf *b, const List *tools, Error *err) {
-    request_key(b, "tools");
+bool provider_openai_tools(const List *tools, Buf *b, Error *err) {
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < tools->n; i++) {
         if (i) buf_add_char(b, ',');
@@ -53,6 +52,11 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
     }
     buf_add_char(b, ']');
     return true;
+}
+
+static bool write_tools(Buf *b, const List *tools, Error *err) {
+    request_key(b, "tools");
+    return provider_openai_tools(tools, b, err);
 }
 
 /* The reasoning models refuse max_tokens and know only the newer name. */

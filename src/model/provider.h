@@ -12,6 +12,10 @@ typedef struct Provider {
 
 extern const Provider provider_openai, provider_anthropic, provider_script, provider_replay;
 
+/* The list of tools in a request, as JSON. */
+bool provider_openai_tools(const List *tools, Buf *b, Error *err);
+bool provider_anthropic_tools(const List *tools, Buf *b, Error *err);
+
 struct Model {
     const Provider *provider;
     ModelDef def;                        /* strings in arena */
