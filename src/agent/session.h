@@ -4,7 +4,7 @@
  *     pipeline, results appended in call order } → no calls: agent.stop → turn.end … → session.end
  *
  * Everything that decides what happens next is an event of the run before it is acted on, so a run can be resumed from
- * its events alone (resume.c). A session is used by one thread at a time; sessions are independent of each other. */
+ * its events alone (journal.h). A session is used by one thread at a time; sessions are independent of each other. */
 #pragma once
 #include "model/model.h"
 #include "tool/call.h"

@@ -45,7 +45,7 @@ const Command command_table[] = {
         .name = "context", .operands = "",
         .summary = "what the model will see",
         .about = "The system prompt and each tool's description and schema, with an estimate of\n"
-                 "their tokens. With --log-level debug the texts themselves.",
+                 "their tokens. With --log-level debug the texts themselves. No key is needed.",
         .example = "harness context --agent reviewer",
         .json = "[{part, name, tokens, text}]",
         .flags = command_flags_context, .run = command_context,
@@ -349,9 +349,11 @@ const Command command_table[] = {
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
                  "time limits, and names the tools that tools_policy hides, which are left out\n"
-                 "otherwise. --format prints the schemas exactly as a model gets them: a list\n"
-                 "for openai and anthropic, {\"tools\": [...]} for mcp. Tools that are private to\n"
-                 "a sub-agent are not listed (see harness inspect).",
+                 "otherwise. --format openai and anthropic print the tools exactly as the model of\n"
+                 "the project's agent gets them with its first request, delegate and the like\n"
+                 "included; --format mcp prints {\"tools\": [...]}, as an MCP client gets them. No model\n"
+                 "and no key is needed. Tools that are private to a sub-agent are not listed (see\n"
+                 "harness inspect).",
         .example = "harness tools -v\n"
                    "harness tools --format openai",
         .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"

@@ -63,6 +63,26 @@ static Str text_at(Value map, const char *key, Str otherwise) {
     return v && value_is_string(*v) ? value_str(*v) : otherwise;
 }
 
+/* What it is for, then the values it may have and the one it has when it is left out: "How. (one of "fast", "slow"; default "fast")". */
+static void add_purpose(Table *t, Value parameter) {
+    Value *options = value_is_dict(parameter) ? dict_find_str(value_dict(parameter), STR("enum")) : NULL;
+    Value *given = value_is_dict(parameter) ? dict_find_str(value_dict(parameter), STR("default")) : NULL;
+    Buf text = { 0 }, values = { 0 };
+    for (uint32_t i = 0; options && value_is_list(*options) && i < value_list(*options)->n; i++) {
+        buf_add(&values, i ? STR(", ") : STR("one of "));
+        json_write(&values, value_list(*options)->at[i], &(JsonWrite){ 0 }, NULL);
+    }
+    if (given) {
+        buf_add(&values, values.n ? STR("; default ") : STR("default "));
+        json_write(&values, *given, &(JsonWrite){ 0 }, NULL);
+    }
+    buf_add(&text, listing_summary(text_at(parameter, "description", STR(""))));
+    if (values.n) buf_add_fmt(&text, "%s(" STR_FMT ")", text.n ? " " : "", STR_ARG(buf_str(&values)));
+    table_add(t, buf_str(&text));
+    buf_clear(&text);
+    buf_clear(&values);
+}
+
 static void add_parameters(Buf *out, Value schema) {
     if (!value_is_dict(schema)) return;
     Value *properties = dict_find_str(value_dict(schema), STR("properties"));
@@ -74,7 +94,7 @@ static void add_parameters(Buf *out, Value schema) {
         table_add(&t, value_str(e->key));
         table_add(&t, text_at(e->value, "type", STR("any")));
         table_add(&t, is_required(required, value_str(e->key)) ? STR("required") : STR("optional"));
-        table_add(&t, listing_summary(text_at(e->value, "description", STR(""))));
+        add_purpose(&t, e->value);
     }
     buf_add(out, STR("  parameters\n"));
     table_write(&t, out, 4, false);

@@ -46,10 +46,11 @@ static bool wants(HookRun *r, const HookDef *def, bool *yes, Error *err) {
 }
 
 /* A fresh scope: no globals, frames or limits of the hook before, and little of its garbage. */
-static void make_ready(HookRun *r, Cancel *token) {
+static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
     vm_reset(r->worker->vm, NULL);
     vm_set_cancel(r->worker->vm, token);
     r->host.cancel = token;
+    r->host.source = def->name;
     if (r->d->host) vm_set_call_value(r->worker->vm, r->host.runtime);
     if (heap_stats(r->worker->heap).used > r->taken + GARBAGE_MAX) heap_collect(r->worker->heap);
 }
@@ -68,7 +69,7 @@ static bool settle(HookRun *r, HookAnswer *a, bool again, Cancel *token, Error *
 
 static bool question(HookRun *r, const HookDef *def, bool again, bool *asked, HookAnswer *a, Error *err) {
     Cancel *token = cancel_new(r->d->cancel, def->timeout_ms > INT64_MAX / 1000000 ? 0 : def->timeout_ms * 1000000);
-    make_ready(r, token);
+    make_ready(r, def, token);
     bool ok = wants(r, def, asked, err);
     if (ok && *asked)
         ok = (def->kind == HOOK_COMMAND ? hook_ask_command(r, def, token, a, err) : hook_ask_script(r, def, a, err)) &&

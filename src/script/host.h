@@ -62,6 +62,7 @@ struct Host {
     StrList env_allow;                   /* names that env() may read */
     StrList args;                        /* os.args */
     const Log *log;
+    Str source;                          /* whose lines the log gets: a hook's name; empty: the tool of the call */
     Value runtime;                       /* the frozen dict `runtime`, in a frozen heap; GONE: empty, or see worker_take */
 };
 

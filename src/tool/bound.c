@@ -77,7 +77,7 @@ static size_t char_start(Str s, size_t at) {
     return at;
 }
 
-/* Half of the room for the head, half for the tail, both at character boundaries. */
+/* Half of the room for the head, a quarter for the tail, both at character boundaries; the rest is for the line between them. */
 static void cut(Pipe *p, Str key, const char *why) {
     size_t limit = (size_t)p->f.runtime->limits.model_result_bytes;
     Str all = buf_str(&p->text);

@@ -18,7 +18,7 @@ typedef struct GrepInput {
     Str start;                          /* folder or regular file: "" or "a/b" below the root, resolved */
     Str pattern;                        /* PCRE2 syntax; matches lie within one line */
     Str type;                           /* "" or a name of grep_types, or a file extension ("tsx", ".tsx") */
-    Str glob;                           /* "" or a pattern (tool/glob.h) on the path below `start`, or on the name if it has no "/" */
+    Str glob;                           /* "" or a pattern (base/glob.h) on the path below `start`, or on the name if it has no "/" */
     size_t context;                     /* lines before and after, at most GREP_CONTEXT_MAX */
     bool hidden, no_ignore, ignore_case;
     size_t limit;                       /* 0: GREP_MATCHES_MAX */

@@ -20,7 +20,7 @@ static const char *level_name(LogLevel level) {
 static bool tell_log(Host *h, LogLevel level, Str message, Error *err) {
     Pipe *p = pipe_of(h);
     Buf text = { 0 }, data = { 0 };
-    Str source = p->f.entry ? p->f.entry->def.name : (Str){ 0 };
+    Str source = h->source.n ? h->source : p->f.entry ? p->f.entry->def.name : (Str){ 0 };
     bool ok = true;
     buf_add(&text, message);
     pipe_redact_text(p, &text);

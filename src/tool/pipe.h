@@ -59,7 +59,7 @@ bool pipe_limits(Pipe *p);
 bool pipe_policy(Pipe *p);
 bool pipe_before(Pipe *p);
 bool pipe_confirm(Pipe *p);
-bool pipe_execute(Pipe *p, bool *again);                     /* *again: wait is over, go back to validate */
+bool pipe_execute(Pipe *p, bool *again);                     /* *again: the wait before a retry is over, go back to parse */
 int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);

@@ -111,7 +111,7 @@ struct Run {
     Tasks *tasks;                        /* NULL: none was started */
 };
 
-/* runtime_open.c, protected.c */
+/* protected.c */
 const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
 
 /* run_session.c */

@@ -7,6 +7,8 @@
    everything public in value/dict.h starts with dict_. Types are CamelCase and exempt. A room
    with a kind of value of its own may add value_KIND and value_is_KIND.
 3. No source file has more than 1000 lines.
+4. A file of ours that a comment names exists: "dict.c", or "value/dict.h" with its room. Capitals in a
+   name stand for something (builtin_X.c); names in < > and below folders that are no rooms are not ours.
 
 Prints one line per problem, FILE:LINE: text, and exits 1 when there is one.
 """
@@ -18,6 +20,8 @@ ROOMS = """base value starlark schema template sandbox net event store artifact 
 model agent mcp serve cli""".split()
 DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: stands in front of all rooms
 MAX_LINES = 1000
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+FILE_NAME = re.compile(r"(?<![\w/.<*-])((?:[\w-]+/)*)([a-z0-9_]+\.(?:c|h|def))\b")
 
 # Families of names that are a kind of what their header is about.
 ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"], "starlark/universe.h": ["lib"]}
@@ -55,8 +59,24 @@ def includes(text):
 
 def blank_comments(text):
     """The text with comments replaced by spaces; strings stay, line breaks stay."""
-    token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
-    return token.sub(lambda m: m[0] if m[0][0] in "\"'" else re.sub(r"[^\n]", " ", m[0]), text)
+    return TOKEN.sub(lambda m: m[0] if m[0][0] in "\"'" else re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def named_files(text):
+    """(line number, folder with its slash or "", name) of each file that a comment names."""
+    for comment in (m for m in TOKEN.finditer(text) if m[0][0] == "/"):
+        for found in FILE_NAME.finditer(comment[0]):
+            yield text.count("\n", 0, comment.start() + found.start()) + 1, found[1], found[2]
+
+
+def check_named(root, known, text):
+    for line, folder, name in named_files(text):
+        first = folder.partition("/")[0]
+        if folder and first != "src" and first not in ROOMS:
+            continue
+        there = (root / folder / name).is_file() or (root / "src" / folder / name).is_file() if folder else name in known
+        if not there:
+            yield line, f"a comment names {folder}{name}, which does not exist"
 
 
 def outer_code(text):
@@ -112,6 +132,7 @@ def check_names(root, room, headers):
 
 def check(root):
     root = Path(root)
+    known = {path.name for top in ("src", "include", "tests", "bench") for path in (root / top).rglob("*.*")}
     by_room = {}
     for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".c", ".h", ".def"):
@@ -132,6 +153,8 @@ def check(root):
             problem = check_include(room, target, quoted)
             if problem:
                 yield f"{name}:{line}: {problem}"
+        for line, problem in check_named(root, known, text):
+            yield f"{name}:{line}: {problem}"
         if path.suffix == ".h":
             by_room.setdefault(room, {})[path] = text
     for room, headers in by_room.items():

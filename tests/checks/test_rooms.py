@@ -18,6 +18,9 @@ src/base/bad.h:8: stray: a public name here starts with bad_ or base_
 src/base/bad.h:9: wild_counter: a public name here starts with bad_ or base_
 src/base/bad.h:10: value_is_other: a public name here starts with bad_ or base_
 src/base/bad.h:11: other_thing: a public name here starts with bad_ or base_
+src/base/comment.c:1: a comment names gone.c, which does not exist
+src/base/comment.c:2: a comment names value/gone.h, which does not exist
+src/base/good.h:3: a comment names cli/main.h, which does not exist
 src/base/good_inside.h:2: part: a public name here starts with good_inside_ or base_
 src/cellar/wine.h:1: cellar/ is not a room
 src/lost.c:1: a source file lives in a room

@@ -118,7 +118,7 @@ environment: { MODE: "\${MODE}" }
   safety       mutating, writes files, starts programs
   environment  {"MODE":"\${MODE}"}
   parameters
-    to  string  required  Where.
+    to  string  required  Where. (one of "a", "b")
   description
     Ships.
   command

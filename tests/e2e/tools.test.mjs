@@ -145,7 +145,7 @@ You read and sum up.
     hooks: ['researcher_guard'], file: '.harness/agents/researcher.md', line: 1,
   }]);
   assert.deepEqual(json(dir, 'tools', '--json').map(x => x.name), ['search_text'], 'an inline tool is private');
-  assert.deepEqual(json(dir, 'tools', '--format', 'openai').map(x => x.function.name), ['search_text']);
+  assert.deepEqual(json(dir, 'tools', '--format', 'openai').map(x => x.function.name), ['search_text', 'delegate', 'delegate_async']);
   const agent = json(dir, 'inspect', 'researcher', '--json');
   assert.equal(agent.prompt, '# Researcher\n\nYou read and sum up.\n');
   assert.equal(json(dir, 'inspect', 'fetch_url', '--json').agent, 'researcher');

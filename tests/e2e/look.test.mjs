@@ -1,0 +1,64 @@
+// What a model would get, shown without one: tools --format and context. And what inspect and the log say of it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { root } from './harness.mjs';
+import { harness, server, surfaces, talker } from './agents.mjs';
+import { caller, hook, tool } from './calls.mjs';
+
+const files = {
+  'server.py': readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8'),
+  '.harness/agents/kid.md': '---\ndescription: Counts sheep\n---\nKid.',
+  '.harness/tools/later.md': tool('return 1', 'async: true'),
+  '.harness/tools/hidden.md': tool('return 1'),
+};
+const head = 'mcp_servers:\n  small: { command: python3, args: [server.py, honest], env: { LOG: calls.log } }\ntools_policy: { deny: [hidden] }';
+
+for (const format of ['openai', 'anthropic'])
+  test(`tools --format ${format} is what a model is sent`, async t => {
+    const seen = [];
+    const s = await server(t, (request, response, body) => {
+      seen.push(body.tools);
+      response.writeHead(500).end('{}');
+    });
+    const model = { ...surfaces[format](s.url), retry: '{ max_attempts: 1 }' };
+    const p = talker(t, { ...files, 'harness.md': harness(model, head) });
+    await p.say('go');
+    const shown = await p.harness(['tools', '--format', format, '--json'], { env: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' } });
+    assert.equal(shown.status, 0, shown.stderr);
+    assert.equal(JSON.stringify(JSON.parse(shown.stdout)), JSON.stringify(seen[0]));
+    const names = seen[0].map(x => x.name ?? x.function.name);
+    for (const name of ['mcp__small__echo', 'delegate', 'delegate_async', 'later']) assert.ok(names.includes(name), `${name} in ${names}`);
+    assert.ok(!names.includes('hidden'));
+  });
+
+test('context needs no key, and no model', async t => {
+  const none = { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' };
+  const p = talker(t, { 'harness.md': '---\nmodel: { provider: anthropic, name: claude-x }\n---\nBe brief.\n', '.harness/tools/later.md': files['.harness/tools/later.md'] });
+  const r = await p.harness(['context'], { env: none });
+  assert.equal(r.status, 0, r.stderr);
+  assert.match(r.stdout, / system \n.* tool later\n.* in all, about \(model claude-x\)\n$/s);
+  const bare = talker(t, { '.harness/tools/later.md': files['.harness/tools/later.md'] });
+  const without = await bare.harness(['context'], { env: none });
+  assert.equal(without.status, 0, without.stderr);
+  assert.match(without.stdout, /\(model not chosen\)\n$/);
+  const wrong = await bare.harness(['context', '--model', 'nobody-knows-it'], { env: none });
+  assert.equal(wrong.status, 1);
+  assert.match(wrong.stderr, /nobody-knows-it/);
+});
+
+test('a line that a hook logs names the hook', async t => {
+  const p = caller(t, { '.harness/tools/work.md': tool('log.info("from the tool")\nreturn 1'), '.harness/hooks/guard.md': hook('tool.pre', 'log.info("from the hook")\nreturn allow()') });
+  const r = p.call('work', {}, ['-v']);
+  assert.equal(r.status, 0);
+  assert.deepEqual(p.events('log').map(e => [e.data.source, e.data.message]), [['guard', 'from the hook'], ['work', 'from the tool']]);
+});
+
+test('inspect shows what a parameter may be, and what it is when it is left out', t => {
+  const p = caller(t, { '.harness/tools/work.md': tool('return 1', 'parameters:\n  speed: { type: string, enum: [fast, slow], default: fast, description: How fast. }\n  n: { type: integer, default: 3 }\n  plain: { type: string }') });
+  const { stdout } = p.run(['inspect', 'work']);
+  assert.match(stdout, /^ {4}speed +string +optional +How fast\. \(one of "fast", "slow"; default "fast"\)$/m);
+  assert.match(stdout, /^ {4}n +integer +optional +\(default 3\)$/m);
+  assert.match(stdout, /^ {4}plain +string +optional *$/m);
+});
