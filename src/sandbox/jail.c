@@ -227,37 +227,56 @@ int jail_open_below(const Jail *j, int dir, const char *name, bool folder) {
 
 /* ---- reading ---- */
 
-static bool read_all(int fd, Str path, size_t limit, size_t size, Buf *out, Error *err) {
+static bool too_large(Str path, size_t limit, Error *err) {
     char shown[320];
+    return error_set(err, ERR_LIMIT, "%s: file is larger than %zu bytes", walk_show(path, shown), limit);
+}
+
+int jail_open_upto(const Jail *j, Str path, size_t limit, JailStat *st, Error *err) {
+    int fd = jail_open_read(j, path, st, err);
+    if (limit > JAIL_FILE_MAX)
+        limit = JAIL_FILE_MAX;
+    if (fd >= 0 && (uint64_t)st->size > limit) {
+        too_large(path, limit, err);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool jail_read_piece(int fd, Str path, size_t room, Buf *out, bool *end, Error *err) {
+    ssize_t n;
+    do n = fault_hit() ? (errno = EIO, -1) : read(fd, buf_room(out, room), room);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return walk_fail(path, errno, err);
+    buf_commit(out, (size_t)n);
+    *end = n == 0;
+    return true;
+}
+
+static bool read_all(int fd, Str path, size_t limit, size_t size, Buf *out, Error *err) {
     size_t step = size < limit ? size + 1 : READ_STEP; /* + 1: the read that finds the end needs room */
-    for (;;) {
-        ssize_t n = fault_hit() ? (errno = EIO, -1) : read(fd, buf_room(out, step), step);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return walk_fail(path, errno, err);
-        buf_commit(out, (size_t)n);
+    for (bool end = false; !end;) {
+        if (!jail_read_piece(fd, path, step, out, &end, err))
+            return false;
         if (out->n > limit)
-            return error_set(err, ERR_LIMIT, "%s: file is larger than %zu bytes", walk_show(path, shown), limit);
-        if (n == 0)
-            return true;
+            return too_large(path, limit, err);
         size_t left = out->cap - out->n - 1;           /* use up what there is before growing */
         step = left ? left : READ_STEP;
     }
+    return true;
 }
 
 bool jail_read(const Jail *j, Str path, size_t limit, Buf *out, JailStat *st, Error *err) {
     JailStat found;
     Buf content = { 0 };
-    char shown[320];
     if (limit > JAIL_FILE_MAX)
         limit = JAIL_FILE_MAX;
-    int fd = jail_open_read(j, path, &found, err);
+    int fd = jail_open_upto(j, path, limit, &found, err);
     if (fd < 0)
         return false;
-    bool ok = (uint64_t)found.size <= limit
-                ? read_all(fd, path, limit, (size_t)found.size, &content, err)
-                : error_set(err, ERR_LIMIT, "%s: file is larger than %zu bytes", walk_show(path, shown), limit);
+    bool ok = read_all(fd, path, limit, (size_t)found.size, &content, err);
     close(fd);
     if (!ok)
         return buf_clear(&content), false;

@@ -50,6 +50,10 @@ typedef struct JailPlace { uint32_t root; Str path; Str absolute; bool exists; }
 bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, JailPlace *out, Error *err);
 
 int jail_open_read(const Jail *j, Str path, JailStat *st, Error *err);     /* a regular file; -1 on failure; never blocks on a FIFO */
+/* The same for a file of at most `limit` bytes (never more than JAIL_FILE_MAX), which is meant to be read in pieces: ERR_LIMIT. */
+int jail_open_upto(const Jail *j, Str path, size_t limit, JailStat *st, Error *err);
+/* Appends up to `room` bytes from an open file; `path` is for the message. *end: there are no more. */
+bool jail_read_piece(int fd, Str path, size_t room, Buf *out, bool *end, Error *err);
 int jail_open_dir(const Jail *j, Str path, Error *err);                    /* for walking; -1 on failure */
 /* Opens one entry of an open folder, for walking: a regular file or a folder, never through a link, never what is hidden.
  * -1 with errno set. */

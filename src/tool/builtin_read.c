@@ -1,11 +1,20 @@
 /* The tool read: text with line numbers, images and PDFs as typed content. */
+#include <unistd.h>
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "script/content.h"
 #include "tool/builtin.h"
 #include "value/list.h"
 
-enum { LINES = 2000, LOOK = 8192 };
+#ifdef HARNESS_HOSTILE
+enum { PIECE = 7 };
+#else
+enum { PIECE = 64 << 10 };
+#endif
+enum { LINES = 2000, LOOK = 8192, REST_MAX = 1 << 20 };
+
+/* An open file, of which a piece is in memory. */
+typedef struct { int fd; Str path; JailStat stat; Cancel *cancel; Buf piece; uint64_t taken; bool end; } File;
 
 /* ---- what it is ---- */
 
@@ -19,9 +28,17 @@ static const char *media_type(Str s) {
     return has_magic(s, 0, STR("%PDF-")) ? "application/pdf" : NULL;
 }
 
+/* Appends to the piece until it has n bytes, or the file ends. One that grows meanwhile ends where it may not be longer. */
+static bool read_more(File *f, size_t n, Error *err) {
+    while (!f->end && f->piece.n < n) {
+        if (!cancel_check(f->cancel, err) || !jail_read_piece(f->fd, f->path, n - f->piece.n, &f->piece, &f->end, err)) return false;
+        if (f->taken + f->piece.n > JAIL_FILE_MAX) f->end = true;
+    }
+    return true;
+}
+
 /* A NUL, or a beginning of which a third is neither UTF-8 nor anything that is printed. Text in an old encoding passes. */
-static bool is_binary(Str s) {
-    Str head = str_sub(s, 0, LOOK);
+static bool is_binary(Str head) {
     size_t odd = 0;
     if (memchr(head.at, 0, head.n)) return true;
     for (size_t i = 0, n; i < head.n; i += n) {
@@ -65,8 +82,10 @@ static bool make_resource(Heap *h, Str data, const char *mime, Str absolute, Val
 }
 
 /* {path, mime, size} as the value; a sentence and the block itself as content. */
-static bool give_media(ToolCallFrame *f, const JailPlace *place, Str bytes, const char *mime, Error *err) {
+static bool give_media(ToolCallFrame *f, const JailPlace *place, File *file, const char *mime, Error *err) {
     Heap *h = f->heap;
+    if (!read_more(file, (size_t)file->stat.size, err)) return false;
+    Str bytes = buf_str(&file->piece);
     Buf data = { 0 }, said = { 0 };
     Value block;
     Str name = builtin_name(f, place->absolute);
@@ -90,56 +109,92 @@ static bool give_media(ToolCallFrame *f, const JailPlace *place, Str bytes, cons
 
 /* ---- lines ---- */
 
-static size_t count_lines(Str s) {
-    size_t n = 0;
-    for (const char *at = s.at, *end = s.at + s.n; at < end; n++) {
-        const char *nl = memchr(at, '\n', (size_t)(end - at));
-        at = nl ? nl + 1 : end;
+/* `number` lines are complete, or skipped; `within` one that has begun. */
+typedef struct { uint64_t from, to, number; bool within; Buf out; } Lines;
+
+/* Takes lines up to the end of the piece or number `to`; how many bytes. Lines keep what stands before their "\n", a "\r" too:
+ * an edit must find the text as it is. */
+static size_t take_lines(Lines *l, Str piece) {
+    size_t i = 0;
+    while (i < piece.n && l->number < l->to) {
+        const char *nl = memchr(piece.at + i, '\n', piece.n - i);
+        size_t next = nl ? (size_t)(nl - piece.at) + 1 : piece.n;
+        if (l->number >= l->from) {
+            if (!l->within) buf_add_fmt(&l->out, "%6llu\t", (unsigned long long)l->number + 1);
+            buf_add(&l->out, str_sub(piece, i, next));
+        }
+        l->within = !nl;
+        if (nl) l->number++;
+        i = next;
     }
-    return n;
+    return i;
 }
 
-/* Lines keep what stands before their "\n", a "\r" too: an edit must find the text as it is. */
-static bool give_lines(ToolCallFrame *f, Str text, Str path, Error *err) {
-    int64_t skip = builtin_arg_int(f, "offset", 0), limit = builtin_arg_int(f, "limit", LINES);
-    size_t all = count_lines(text), from = (size_t)skip, to = (size_t)limit > all || from > all - (size_t)limit ? all : from + (size_t)limit, number = 0;
-    if (from > 0 && from >= all)
-        return error_set(err, ERR_VALIDATION, STR_FMT ": offset %zu is beyond the end: the file has %zu line%s", STR_ARG(path), from, all, all == 1 ? "" : "s");
-    Buf out = { 0 };
-    for (const char *at = text.at, *end = text.at + text.n; at < end && number < to; number++) {
-        const char *nl = memchr(at, '\n', (size_t)(end - at));
-        if (number >= from) {
-            buf_add_fmt(&out, "%6zu\t", number + 1);
-            buf_add(&out, (Str){ at, (size_t)((nl ? nl : end) - at) });
-            buf_add_char(&out, '\n');
-        }
-        at = nl ? nl + 1 : end;
+static void end_lines(Lines *l) {
+    if (!l->within) return;
+    if (l->number++ >= l->from) buf_add_char(&l->out, '\n');
+    l->within = false;
+}
+
+/* Takes lines from the file, until `to` or its end. */
+static bool read_lines(File *f, Lines *l, Error *err) {
+    for (;;) {
+        size_t n = take_lines(l, buf_str(&f->piece));
+        f->taken += n;
+        memmove(f->piece.at, f->piece.at + n, f->piece.n - n);
+        f->piece.n -= n;
+        if (l->number == l->to) return true;
+        if (f->end) return end_lines(l), true;
+        if (!read_more(f, PIECE, err)) return false;
     }
-    if (to < all) buf_add_fmt(&out, "… %zu more line%s: offset %zu goes on\n", all - to, all - to == 1 ? "" : "s", to);
-    bool ok = kind_text_value(f->heap, buf_str(&out), &f->value, err);
-    buf_clear(&out);
+}
+
+static void add_rest(Buf *out, uint64_t n, const char *what, uint64_t to) {
+    if (n) buf_add_fmt(out, "… %llu more %s%s: offset %llu goes on\n", (unsigned long long)n, what, n == 1 ? "" : "s", (unsigned long long)to);
+}
+
+/* What is left is counted in lines, unless that takes long. */
+static bool tell_rest(File *f, Lines *l, Error *err) {
+    uint64_t size = (uint64_t)f->stat.size, left = size > f->taken ? size - f->taken : 0;
+    if (left > REST_MAX) return add_rest(&l->out, left, "byte", l->number), true;
+    Lines rest = { .from = UINT64_MAX, .to = UINT64_MAX };
+    if (!read_lines(f, &rest, err)) return false;
+    return add_rest(&l->out, rest.number, "line", l->number), true;
+}
+
+static bool give_lines(ToolCallFrame *f, File *file, Error *err) {
+    uint64_t skip = (uint64_t)builtin_arg_int(f, "offset", 0);
+    Lines l = { .from = skip, .to = skip + (uint64_t)builtin_arg_int(f, "limit", LINES) };
+    bool ok = read_lines(file, &l, err);
+    if (ok && skip > 0 && skip >= l.number)
+        ok = error_set(err, ERR_VALIDATION, STR_FMT ": offset %llu is beyond the end: the file has %llu line%s", STR_ARG(file->path),
+                       (unsigned long long)skip, (unsigned long long)l.number, l.number == 1 ? "" : "s");
+    ok = ok && tell_rest(file, &l, err) && kind_text_value(f->heap, buf_str(&l.out), &f->value, err);
+    buf_clear(&l.out);
     return ok;
 }
 
+static bool give_file(ToolCallFrame *f, const JailPlace *place, File *file, Error *err) {
+    if (!read_more(file, LOOK, err)) return false;
+    Str head = buf_str(&file->piece);
+    const char *mime = media_type(head);
+    if (mime) return give_media(f, place, file, mime, err);
+    if (!is_binary(head)) return give_lines(f, file, err);
+    return error_set(err, ERR_VALIDATION, STR_FMT ": binary file of %lld bytes: only text, images (PNG, JPEG, GIF, WebP) and PDFs can be read",
+                     STR_ARG(file->path), (long long)file->stat.size);
+}
+
+/* Remembered is the file as it was before the first byte was read: a change while it is read counts as one after it. */
 static bool run_read(ToolCallFrame *f, Error *err) {
-    Str path = builtin_arg_text(f, "path", STR(""));
+    File file = { .path = builtin_arg_text(f, "path", STR("")), .cancel = f->cancel };
     Arena arena = { 0 };
-    Buf bytes = { 0 };
     JailPlace place;
-    JailStat st;
-    bool ok = jail_place(f->host->jail, path, false, &arena, &place, err) && jail_read(f->host->jail, path, JAIL_FILE_MAX, &bytes, &st, err) &&
-              cancel_check(f->cancel, err);
-    if (ok) {
-        Str all = buf_str(&bytes);
-        const char *mime = media_type(all);
-        if (mime) ok = give_media(f, &place, all, mime, err);
-        else if (is_binary(all))
-            ok = error_set(err, ERR_VALIDATION, STR_FMT ": binary file of %zu bytes: only text, images (PNG, JPEG, GIF, WebP) and PDFs can be read",
-                           STR_ARG(path), all.n);
-        else ok = give_lines(f, all, path, err);
-        if (ok) run_read_put(f->run, place.absolute, &st);
-    }
-    buf_clear(&bytes);
+    bool ok = jail_place(f->host->jail, file.path, false, &arena, &place, err);
+    file.fd = ok ? jail_open_upto(f->host->jail, file.path, JAIL_FILE_MAX, &file.stat, err) : -1;
+    ok = file.fd >= 0 && give_file(f, &place, &file, err);
+    if (ok) run_read_put(f->run, place.absolute, &file.stat);
+    if (file.fd >= 0) close(file.fd);
+    buf_clear(&file.piece);
     arena_clear(&arena);
     return builtin_end(f, ok, err);
 }

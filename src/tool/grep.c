@@ -1,5 +1,4 @@
 #include "tool/grep.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 #include "tool/walk.h"
 
 #ifdef HARNESS_HOSTILE
-enum { READ_START = 16, KEEP = 1 };
+enum { KEEP = 1 };
 #else
-enum { READ_START = 1 << 18, KEEP = 4 };
+enum { KEEP = 4 };
 #endif
 
 typedef struct { Buf text, cutoff; unsigned seen; size_t unreadable; } Thread;
@@ -150,32 +149,10 @@ static void add_failure(Grep *g, Str path, const Error *err) {
 
 /* ---- one file ---- */
 
-static bool read_more(int fd, Buf *b, size_t room, bool *end) {
-    ssize_t n;
-    if (fault_hit()) return false;
-    do n = read(fd, buf_room(b, room), room); while (n < 0 && errno == EINTR);
-    if (n < 0) return false;
-    buf_commit(b, (size_t)n);
-    *end = (size_t)n < room;                             /* a regular file gives less only at its end */
-    return true;
-}
-
-/* Small files take one read(). */
-static bool read_text(int fd, Buf *b) {
-    bool end;
-    struct stat st;
-    buf_reset(b);
-    if (!read_more(fd, b, READ_START, &end)) return false;
-    if (end) return true;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > GREP_FILE_MAX) return false;
-    while (!end)
-        if (b->n > GREP_FILE_MAX || !read_more(fd, b, b->n, &end)) return false;
-    return true;
-}
-
-static bool search_text(Grep *g, Str path, Str text, Error *err) {
+static bool search_open(Grep *g, Thread *t, Str path, int fd, Error *err) {
     GrepFile found = { 0 };
-    bool ok = grep_search(&g->pattern, text, g->context, g->limit + 1, g->cancel, &found, err);
+    GrepSearch how = { .pattern = &g->pattern, .fd = fd, .context = g->context, .limit = g->limit + 1, .text = &t->text };
+    bool ok = grep_search(&how, g->cancel, &found, err);
     if (!ok || found.n == 0) {
         arena_clear(&found.arena);
         return ok;
@@ -192,15 +169,14 @@ static bool search_text(Grep *g, Str path, Str text, Error *err) {
 static bool search_file(Grep *g, Thread *t, Str path, int dir, const char *name) {
     Error err;
     int fd = fault_hit() ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    bool ok = fd >= 0 && read_text(fd, &t->text);
-    if (fd >= 0) close(fd);
-    if (!ok) return t->unreadable++, true;
-    ok = search_text(g, path, buf_str(&t->text), &err);
-    if (t->text.cap > 8 * READ_START) buf_clear(&t->text);
+    if (fd < 0) return t->unreadable++, true;
+    bool ok = search_open(g, t, path, fd, &err);
+    close(fd);
     if (ok) return true;
-    bool ended = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;
-    if (!ended) error_wrap(&err, STR_FMT, STR_ARG(path)), add_failure(g, path, &err);
-    return !ended;
+    if (err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT) return false;
+    if (err.kind == ERR_IO) t->unreadable++;
+    else error_wrap(&err, STR_FMT, STR_ARG(path)), add_failure(g, path, &err);
+    return true;
 }
 
 static WalkNext visit(void *state, const WalkEntry *e) {

@@ -10,7 +10,8 @@ enum {
     GREP_MATCHES_MAX = 1000,
     GREP_CONTEXT_MAX = 100,             /* lines */
     GREP_TEXT_MAX = 2048,               /* bytes of one line that are kept */
-    GREP_FILE_MAX = 256 << 20,          /* larger files are passed over, and counted */
+    GREP_LINE_MAX = 1 << 20,            /* a longer line is searched in parts of this size, each as if it were a line */
+    GREP_SNIFF = 8192,                  /* a NUL byte within these makes a file binary */
 };
 
 typedef struct GrepInput {
@@ -41,10 +42,11 @@ typedef struct GrepResult {
     GrepMatch *matches;                 /* one per matching line, by path (bytes), then line */
     size_t n;
     bool truncated;                     /* there were more: these are the first */
-    size_t unreadable;                  /* files and folders passed over: no permission, too large, gone */
+    size_t unreadable;                  /* files and folders passed over: no permission, gone */
 } GrepResult;
 
 /* `out` lives in `arena`. Fails on a bad pattern or glob (ERR_PARSE, ERR_LIMIT, ERR_VALIDATION: an unknown type), a start
  * that cannot be opened (ERR_IO), a search that exceeds the bounds of base/regex.h (ERR_LIMIT, naming the file), or as
- * cancel_check does. Files with a NUL byte in their first 8 KiB, or before the end of a match, are binary: passed over. */
+ * cancel_check does. Files with a NUL byte in their first GREP_SNIFF bytes are binary and passed over; a NUL byte further
+ * on ends the search of a file before the line that it is in, and what was found before it counts. */
 bool grep_files(const GrepInput *in, Cancel *cancel, Arena *arena, GrepResult *out, Error *err);

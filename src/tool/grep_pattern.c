@@ -36,10 +36,23 @@ size_t grep_pattern_literal(const GrepPattern *p, Str text, size_t from) {
 
 /* ---- reading the pattern ----
  *
- * Only what is certain counts: text on the pattern's top level that no quantifier makes optional. Whatever is not
- * understood ends the search for text, never a search's correctness. */
+ * One pass that knows the common syntax and nothing else. It looks for text that every match contains: on the top level,
+ * outside of groups and alternatives, with no quantifier behind it. Syntax that it does not know makes the pattern `odd`:
+ * nothing is concluded then, and each line is searched alone. */
 
-typedef struct { Str s; size_t i; Buf run, best; bool give_up, plain; GrepPattern *out; } Reader;
+typedef struct {
+    Str s;
+    size_t i, depth;                    /* depth: of groups that are open */
+    Buf run, best;
+    bool odd, no_literal, plain, by_line, line_end, line_break;
+} Reader;
+
+/* strchr would find the NUL byte in every set. */
+static bool is_one_of(int c, const char *set) { return c > 0 && strchr(set, c); }
+
+static int peek(const Reader *r, size_t ahead) { return r->i + ahead < r->s.n ? (unsigned char)r->s.at[r->i + ahead] : -1; }
+static bool is_digit(int c) { return c >= '0' && c <= '9'; }
+static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 static void end_run(Reader *r) {
     if (r->run.n > r->best.n) {
@@ -49,73 +62,93 @@ static void end_run(Reader *r) {
     buf_reset(&r->run);
 }
 
-/* Behind the class at i, whose "[" is passed over. */
-static size_t skip_class(Str s, size_t i) {
-    i++;
-    if (i < s.n && s.at[i] == '^') i++;
-    for (bool first = true; i < s.n; first = false) {
-        if (s.at[i] == ']' && !first) return i + 1;
-        if (s.at[i] == '\\') i += 2;
-        else if (s.at[i] == '[' && i + 1 < s.n && strchr(":.=", s.at[i + 1])) {
-            char end[2] = { s.at[i + 1], ']' };
-            ptrdiff_t close = str_find(str_sub(s, i + 2, s.n), (Str){ end, 2 });
-            i += close < 0 ? 1 : (size_t)close + 4;
-        } else i++;
-    }
-    return s.n;
+/* The length of {2}, {2,} or {2,3}; 0: a plain brace. {,3} and { 2 } depend on the version of PCRE2. */
+static size_t braces(Reader *r) {
+    size_t n = 1;
+    int first = peek(r, 1);
+    while (is_digit(peek(r, n)) || peek(r, n) == ',') n++;
+    if (is_digit(first) && peek(r, n) == '}') return n + 1;
+    if (is_one_of(first, "0123456789, \t")) r->odd = true;
+    return 0;
 }
 
-static size_t skip_group(Str s, size_t i) {
-    size_t depth = 0;
-    while (i < s.n) {
-        if (s.at[i] == '\\') { i += 2; continue; }
-        if (s.at[i] == '[') { i = skip_class(s, i); continue; }
-        depth += s.at[i] == '(';
-        if (s.at[i] == ')' && --depth == 0) return i + 1;
-        i++;
-    }
-    return s.n;
+/* Moves behind the quantifier at this place; false: there is none. */
+static bool take_quantifier(Reader *r) {
+    size_t n = peek(r, 0) == '{' ? braces(r) : is_one_of(peek(r, 0), "?*+");
+    r->i += n;
+    if (n && peek(r, 0) == '+') r->by_line = true;       /* possessive: takes what it can, beyond the line */
+    if (n && is_one_of(peek(r, 0), "+?")) r->i++;
+    return n > 0;
 }
 
-/* Is what stands before i optional or repeated? Moves behind the quantifier. */
-static bool quantified(Reader *r) {
-    Str s = r->s;
-    if (r->i >= s.n || !strchr("?*+{", s.at[r->i])) return false;
-    if (s.at[r->i] == '{') {
-        size_t k = r->i + 1;
-        while (k < s.n && ((s.at[k] >= '0' && s.at[k] <= '9') || s.at[k] == ',')) k++;
-        if (k >= s.n || s.at[k] != '}' || k == r->i + 1) return false;   /* a plain brace */
-        r->i = k;
-    }
-    r->i++;
-    if (r->i < s.n && s.at[r->i] == '+') r->out->by_line = true;         /* possessive: takes what it can, beyond the line */
-    if (r->i < s.n && (s.at[r->i] == '+' || s.at[r->i] == '?')) r->i++;
-    return true;
-}
-
-static void take_character(Reader *r, Str c) {
-    size_t n = r->run.n;
-    buf_add(&r->run, c);
-    if (!quantified(r)) return;
+static void take_character(Reader *r, size_t n) {
+    size_t before = r->run.n;
+    if (r->depth == 0) buf_add(&r->run, str_sub(r->s, r->i, r->i + n));
+    r->i += n;
+    if (!take_quantifier(r)) return;
     r->plain = false;
-    r->run.n = n;                                        /* without it: it may be absent, or there many times */
+    r->run.n = before;                                   /* without it: it may be absent, or there many times */
     end_run(r);
 }
 
-static void take_other(Reader *r) {
+static void take_other(Reader *r, size_t n) {
+    r->i += n;
     r->plain = false;
     end_run(r);
-    quantified(r);
+    take_quantifier(r);
 }
 
 static void take_escape(Reader *r) {
-    char c = r->i + 1 < r->s.n ? r->s.at[r->i + 1] : 0;
+    int c = peek(r, 1);
+    r->i++;
+    if (c >= ' ' && c < 0x7f && !is_letter(c) && !is_digit(c)) {
+        take_character(r, 1);
+        return;
+    }
+    if (c == 'n') r->line_break = true;
+    else if (is_one_of(c, "AzZ")) r->by_line = true;
+    else if (!is_one_of(c, "dDwWsShHbBtrfea")) r->odd = true;
+    take_other(r, c < 0 ? 0 : 1);
+}
+
+/* "[:alpha:]" within a class: its length, or 0. */
+static size_t named_class(Reader *r) {
+    size_t n = peek(r, 2) == '^' ? 3 : 2;
+    if (!is_one_of(peek(r, 1), ":.=")) return 0;
+    while (is_letter(peek(r, n))) n++;
+    if (peek(r, 1) == ':' && peek(r, n) == ':' && peek(r, n + 1) == ']') return n + 2;
+    return r->odd = true, 0;
+}
+
+static void take_class(Reader *r) {
+    r->i += peek(r, 1) == '^' ? 2 : 1;
+    for (bool first = true; peek(r, 0) >= 0 && (first || peek(r, 0) != ']'); first = false) {
+        size_t named = peek(r, 0) == '[' ? named_class(r) : 0;
+        if (peek(r, 0) == '\\') {
+            if (is_letter(peek(r, 1)) && !is_one_of(peek(r, 1), "dDwWsShHbtrfean")) r->odd = true;
+            named = peek(r, 1) < 0 ? 1 : 2;
+        }
+        r->i += named ? named : 1;
+    }
+    take_other(r, peek(r, 0) < 0 ? 0 : 1);
+}
+
+static void open_group(Reader *r) {
+    int c = peek(r, 2);
+    r->i++;
+    r->depth++;
+    r->plain = false;
+    end_run(r);
+    if (peek(r, 0) == '*') r->odd = true;
+    if (peek(r, 0) != '?') return;
+    if (is_one_of(c, "=!>") || (c == '<' && is_one_of(peek(r, 2), "=!"))) r->by_line = true;   /* looks around, or is atomic */
+    else if (c != ':' && c != '<' && !(c == 'P' && peek(r, 2) == '<')) r->odd = true;
     r->i += 2;
-    if (c && strchr("AzZGKQEgkRXPpcNox0123456789", c)) r->give_up = true;  /* places in the whole text, and forms with tails */
-    if (c && strchr("AzZGRX", c)) r->out->by_line = true;
-    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!c || word || (unsigned char)c >= 0x80) take_other(r);
-    else take_character(r, str_sub(r->s, r->i - 1, r->i));
+}
+
+static void close_group(Reader *r) {
+    if (r->depth) r->depth--;
+    take_other(r, 1);
 }
 
 static size_t character_length(Str s, size_t i) {
@@ -125,74 +158,58 @@ static size_t character_length(Str s, size_t i) {
 }
 
 static void take(Reader *r) {
-    char c = r->s.at[r->i];
-    if (c == '\\') take_escape(r);
-    else if (c == '[') r->i = skip_class(r->s, r->i), take_other(r);
-    else if (c == '(') {
-        if (r->i + 1 < r->s.n && r->s.at[r->i + 1] == '*') r->give_up = true;
-        r->i = skip_group(r->s, r->i);
-        take_other(r);
-    } else if (c == '|' || c == ')') r->give_up = true, r->i++;
-    else if (strchr(".^$?*+", c)) r->i++, take_other(r);
-    else {
-        size_t n = character_length(r->s, r->i);
-        r->i += n;
-        take_character(r, str_sub(r->s, r->i - n, r->i));
+    switch (r->s.at[r->i]) {
+    case '\\': take_escape(r); return;
+    case '[': take_class(r); return;
+    case '(': open_group(r); return;
+    case ')': close_group(r); return;
+    case '|':
+        if (r->depth == 0) r->no_literal = true;
+        take_other(r, 1);
+        return;
+    case '$': r->line_end = true; take_other(r, 1); return;
+    case '.': case '^': case '?': case '*': case '+': take_other(r, 1); return;
+    case '{':
+        if (braces(r)) take_other(r, 0);
+        else take_character(r, 1);
+        return;
+    case '\n': r->line_break = true; take_other(r, 1); return;
+    default: take_character(r, character_length(r->s, r->i));
     }
 }
 
-/* Looking around, atomic groups, options and verbs: how they behave at a line's end is not worked out here. */
-static void look_inside(Str s, GrepPattern *out, bool *options) {
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] == '$') out->line_end = true;
-        if (s.at[i] == '\\') {
-            if (i + 1 < s.n && strchr("AzZGRXC", s.at[i + 1])) out->by_line = true;
-            i++;
-        } else if (s.at[i] == '(' && i + 1 < s.n && s.at[i + 1] == '*') out->by_line = *options = true;
-        else if (s.at[i] == '(' && i + 2 < s.n && s.at[i + 1] == '?') {
-            char c = s.at[i + 2];
-            if (c == ':' || c == 'P' || (c == '<' && i + 3 < s.n && !strchr("=!", s.at[i + 3]))) continue;
-            out->by_line = true;
-            if (!strchr("=!<>|#", c)) *options = true;
-        } else if (s.at[i] == '+' && i && strchr("?*+}", s.at[i - 1])) out->by_line = true;
-    }
+/* "(?i)" is only understood at the very beginning, where it holds for all of the pattern. */
+static void read_pattern(Reader *r, bool ignore_case) {
+    r->plain = true;
+    r->no_literal = ignore_case;
+    if (str_starts(r->s, STR("(?i)"))) r->i = 4, r->no_literal = true;
+    while (r->i < r->s.n) take(r);
+    end_run(r);
 }
 
-static bool asks_for_line_break(Str s) {
-    for (size_t i = 0; i < s.n;) {
-        if (s.at[i] == '[') { i = skip_class(s, i); continue; }
-        if (s.at[i] == '\n' || (s.at[i] == '\\' && i + 1 < s.n && s.at[i + 1] == 'n')) return true;
-        i += s.at[i] == '\\' ? 2 : 1;
-    }
-    return false;
+static void learn(GrepPattern *p, Reader *r, Arena *arena) {
+    p->by_line = r->by_line || r->odd;
+    p->line_end = r->line_end;
+    if (r->odd || r->no_literal || r->best.n == 0) return;
+    p->literal = arena_str(arena, buf_str(&r->best));
+    p->rare = rarest(p->literal);
+    /* The \r of a line that ends with \r\n is not part of it: text with a \r must be looked for in the line alone. */
+    if (r->plain && !memchr(p->literal.at, '\r', p->literal.n)) grep_pattern_clear(p);
 }
 
 bool grep_pattern_init(GrepPattern *p, Str pattern, bool ignore_case, Arena *arena, Error *err) {
     *p = (GrepPattern){ 0 };
     if (pattern.n == 0) return error_set(err, ERR_VALIDATION, "the pattern is empty");
-    unsigned flags = REGEX_ANY_TEXT | REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0);
-    Regex *regex = regex_new(pattern, flags, err);
-    if (!regex) return false;
-    if (asks_for_line_break(pattern)) {
-        regex_free(regex);
-        return error_set(err, ERR_VALIDATION, "the pattern asks for a line break: a match lies within one line");
-    }
-    Reader r = { .s = pattern, .out = p, .plain = true };
-    bool options = false;
-    look_inside(pattern, p, &options);
-    r.give_up = options || ignore_case;
-    while (r.i < r.s.n && !r.give_up) take(&r);
-    end_run(&r);
-    p->regex = regex;
-    if (!r.give_up && r.best.n) {
-        p->literal = arena_str(arena, buf_str(&r.best));
-        p->rare = rarest(p->literal);
-        /* Of a line that ends with \r\n the \r is no part: text with one must be looked for in the line alone. */
-        if (r.plain && !memchr(p->literal.at, '\r', p->literal.n)) regex_free(regex), p->regex = NULL;
-    }
+    p->regex = regex_new(pattern, REGEX_ANY_TEXT | REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0), err);
+    if (!p->regex) return false;
+    Reader r = { .s = pattern };
+    read_pattern(&r, ignore_case);
+    bool ok = !r.line_break || error_set(err, ERR_VALIDATION, "the pattern asks for a line break: a match lies within one line");
+    if (ok) learn(p, &r, arena);
+    else grep_pattern_clear(p);
     buf_clear(&r.run);
     buf_clear(&r.best);
-    return true;
+    return ok;
 }
 
 void grep_pattern_clear(GrepPattern *p) {

@@ -1,18 +1,35 @@
 #include "tool/grep_search.h"
+#include <errno.h>
+#include <unistd.h>
+#include "base/fault.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
+#ifdef HARNESS_HOSTILE
+enum { PIECE = 16 };
+#else
+enum { PIECE = 64 << 10 };
+#endif
 enum { LEAD = 256, CHECK_LINES = 1024 };
 
 typedef struct { size_t from, to; } Line;                /* without its line break */
 
-/* `counted` and `number`: the line number at a place that moves forward only. `sniffed`: no NUL byte before it. */
+/* The file is searched in pieces of whole lines; the beginning of a line that goes on waits in the buffer for the rest of it.
+ * What context needs across pieces is kept as text: the last lines of the pieces before (`history`), and in matches near the
+ * end of a piece the lines after them that are still to come (from match number `open` on). */
 typedef struct {
+    const GrepSearch *how;
     const GrepPattern *pattern;
-    Str text;
     Cancel *cancel;
-    size_t context, limit, counted, sniffed;
+    Str text;                            /* the piece */
+    uint64_t offset;                     /* where it begins in the file */
+    size_t column;                       /* bytes of its first line that were parts before */
+    size_t counted;                      /* `number` is the line number at this place, which moves forward only */
     uint64_t number;
+    size_t context, open, history_n;
+    Str *history;
+    Arena memory[2];                     /* of the history: the present one and the one before, by turns */
+    unsigned turn;
     VEC(GrepMatch) found;
     GrepFile *out;
     bool by_line;
@@ -73,35 +90,55 @@ static Str keep_line(Arena *arena, Str s, size_t at) {
 
 /* ---- a match ---- */
 
+/* The lines before the one that begins at `from`, at most `context`, the nearest last; also those of earlier pieces. */
+static size_t lines_before(const Search *s, size_t from, Arena *arena, Str **out) {
+    Str *lines = ARENA_ARRAY(arena, Str, s->context);
+    size_t n = 0;
+    while (n < s->context && from > 0) {
+        Line l = line_around(s->text, 0, from - 1);
+        lines[s->context - ++n] = keep_line(arena, line_text(s->text, l), 0);
+        from = l.from;
+    }
+    for (size_t i = s->history_n; n < s->context && i > 0; i--) lines[s->context - ++n] = arena_str(arena, s->history[i - 1]);
+    *out = lines + (s->context - n);
+    return n;
+}
+
 static void add_context(Search *s, Line l, GrepMatch *m) {
     if (s->context == 0) return;
     Arena *a = &s->out->arena;
-    Str *before = ARENA_ARRAY(a, Str, s->context), *after = ARENA_ARRAY(a, Str, s->context);
-    Line b = l;
-    while (m->before_n < s->context && b.from > 0) {
-        b = line_around(s->text, 0, b.from - 1);
-        before[s->context - ++m->before_n] = keep_line(a, line_text(s->text, b), 0);
-    }
-    m->before = before + (s->context - m->before_n);
+    m->before_n = lines_before(s, l.from, a, &m->before);
+    m->after = ARENA_ARRAY(a, Str, s->context);
     for (Line n = l; m->after_n < s->context && n.to + 1 < s->text.n;) {
         n = line_around(s->text, n.to + 1, n.to + 1);
-        after[m->after_n++] = keep_line(a, line_text(s->text, n), 0);
+        m->after[m->after_n++] = keep_line(a, line_text(s->text, n), 0);
     }
-    m->after = after;
+}
+
+/* Lines at the beginning of a piece follow the matches at the end of the one before. Earlier matches need fewer. */
+static void continue_context(Search *s) {
+    size_t n = s->found.n;
+    for (Line l = { 0, 0 }; l.from < s->text.n; l.from = l.to + 1) {
+        while (s->open < n && s->found.at[s->open].after_n == s->context) s->open++;
+        if (s->open == n) return;
+        l = line_around(s->text, l.from, l.from);
+        Str kept = keep_line(&s->out->arena, line_text(s->text, l), 0);
+        for (size_t i = s->open; i < n; i++) s->found.at[i].after[s->found.at[i].after_n++] = kept;
+    }
+}
+
+static void keep_history(Search *s) {
+    if (s->context == 0) return;
+    Arena *next = &s->memory[s->turn ^= 1];
+    arena_reset(next);
+    s->history_n = lines_before(s, s->text.n, next, &s->history);
 }
 
 static void add_match(Search *s, Line l, size_t at) {
-    GrepMatch m = { .line = line_number(s, l.from), .column = at - l.from + 1 };
+    GrepMatch m = { .line = line_number(s, l.from), .column = at - l.from + 1 + (l.from == 0 ? s->column : 0) };
     m.text = keep_line(&s->out->arena, line_text(s->text, l), at - l.from);
     add_context(s, l, &m);
     VEC_PUSH(&s->found, m);
-}
-
-static bool is_binary(Search *s, size_t to) {
-    if (to <= s->sniffed) return false;
-    bool binary = memchr(s->text.at + s->sniffed, 0, to - s->sniffed) != NULL;
-    s->sniffed = to;
-    return binary;
 }
 
 /* ---- searching ---- */
@@ -135,9 +172,9 @@ static bool next_candidate(Search *s, size_t from, Line *l, size_t *at, bool *su
     return true;
 }
 
-static bool run(Search *s, Error *err) {
+static bool search_lines(Search *s, Error *err) {
     size_t rounds = 0;
-    for (size_t from = 0; from < s->text.n && s->found.n < s->limit;) {
+    for (size_t from = 0; from < s->text.n && s->found.n < s->how->limit;) {
         Line l;
         size_t at;
         bool sure, found;
@@ -145,19 +182,88 @@ static bool run(Search *s, Error *err) {
         if (!next_candidate(s, from, &l, &at, &sure, &found, err)) return false;
         if (!found) return true;
         if (!sure && !confirm(s, l, &at, &found, err)) return false;
-        if (found) {
-            if (is_binary(s, l.to)) { s->found.n = 0; return true; }
-            add_match(s, l, at);
-        } else if (!s->pattern->literal.n) s->by_line = true;           /* matches beyond lines: go on line by line */
+        if (found) add_match(s, l, at);
+        else if (!s->pattern->literal.n) s->by_line = true;             /* matches beyond lines: go on line by line */
         from = l.to + 1;
     }
     return true;
 }
 
-bool grep_search(const GrepPattern *p, Str text, size_t context, size_t limit, Cancel *cancel, GrepFile *out, Error *err) {
-    Search s = { .pattern = p, .text = text, .cancel = cancel, .context = context, .limit = limit, .number = 1, .out = out };
-    if (text.n == 0 || is_binary(&s, text.n < GREP_SNIFF ? text.n : GREP_SNIFF)) return true;
-    s.by_line = p->by_line || (p->line_end && memchr(text.at, '\r', text.n));
+/* ---- pieces ---- */
+
+/* Small files take one read(). */
+static bool read_more(const Search *s, size_t line_max, bool *end, Error *err) {
+    Buf *b = s->how->text;
+    size_t room = s->how->piece ? s->how->piece : PIECE;
+    if (room < b->n) room = b->n;                        /* a long line: doubles */
+    if (room > line_max - b->n) room = line_max - b->n;
+    ssize_t n;
+    do n = fault_hit() ? (errno = EIO, -1) : read(s->how->fd, buf_room(b, room), room); while (n < 0 && errno == EINTR);
+    if (n < 0) return error_set(err, ERR_IO, "%m");
+    buf_commit(b, (size_t)n);
+    *end = (size_t)n < room;                             /* a regular file gives less only at its end */
+    return true;
+}
+
+/* How much of the buffer can be searched, of which the first `old` bytes were looked at before: up to a NUL byte all whole
+ * lines. 0: more must be read. */
+static size_t whole_lines(Search *s, size_t old, size_t line_max, bool *end) {
+    Str all = buf_str(s->how->text);
+    const char *nul = memchr(all.at + old, 0, all.n - old);
+    if (nul) {
+        *end = true;
+        all.n = (size_t)(nul - all.at);
+        if (s->offset + all.n < GREP_SNIFF) return s->found.n = 0;
+    } else if (*end) return all.n;
+    const char *last = all.n > old ? memrchr(all.at + old, '\n', all.n - old) : NULL;
+    if (last) return (size_t)(last - all.at) + 1;
+    if (nul || all.n < line_max) return 0;
+    size_t part = char_floor(all, all.n - 1);            /* a whole character more may fit, but that is not known */
+    return part ? part : all.n;
+}
+
+static bool search_piece(Search *s, size_t n, Error *err) {
+    const GrepPattern *p = s->pattern;
+    s->text = (Str){ s->how->text->at, n };
+    s->by_line = p->by_line || (p->line_end && memchr(s->text.at, '\r', n));
+    continue_context(s);
+    return search_lines(s, err);
+}
+
+/* Nothing more is wanted once all matches have all their lines, and the file is known to be text. */
+static bool is_full(const Search *s) {
+    return s->found.n == s->how->limit && s->found.at[s->found.n - 1].after_n == s->context && s->offset + s->text.n >= GREP_SNIFF;
+}
+
+static void next_piece(Search *s) {
+    Buf *b = s->how->text;
+    size_t n = s->text.n;
+    keep_history(s);
+    line_number(s, n);
+    s->column = s->text.at[n - 1] == '\n' ? 0 : s->column + n;
+    s->counted = 0;
+    s->offset += n;
+    memmove(b->at, b->at + n, b->n - n);
+    b->n -= n;
+}
+
+static bool run(Search *s, Error *err) {
+    size_t line_max = s->how->line_max ? s->how->line_max : GREP_LINE_MAX;
+    buf_reset(s->how->text);
+    for (bool end = false; !end;) {
+        size_t old = s->how->text->n;
+        if (!cancel_check(s->cancel, err) || !read_more(s, line_max, &end, err)) return false;
+        size_t n = whole_lines(s, old, line_max, &end);
+        if (n == 0) continue;
+        if (!search_piece(s, n, err)) return false;
+        if (end || is_full(s)) return true;
+        next_piece(s);
+    }
+    return true;
+}
+
+bool grep_search(const GrepSearch *how, Cancel *cancel, GrepFile *out, Error *err) {
+    Search s = { .how = how, .pattern = how->pattern, .cancel = cancel, .context = how->context, .number = 1, .out = out };
     bool ok = run(&s, err);
     if (ok && s.found.n) {
         out->match = ARENA_ARRAY(&out->arena, GrepMatch, s.found.n);
@@ -165,5 +271,6 @@ bool grep_search(const GrepPattern *p, Str text, size_t context, size_t limit, C
         out->n = s.found.n;
     }
     VEC_CLEAR(&s.found);
+    for (size_t i = 0; i < 2; i++) arena_clear(&s.memory[i]);
     return ok;
 }

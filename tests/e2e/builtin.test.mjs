@@ -58,6 +58,21 @@ test('read numbers lines from 1', t => {
   bad(dir, 'read', { path: 'empty', offset: 1 }, /the file has 0 lines/);
 });
 
+test('read stops where it was asked to', t => {
+  const line = i => `line ${i} ${'é'.repeat(i % 50)}`;
+  const lines = Array.from({ length: 60000 }, (_, i) => line(i));
+  const dir = small(t, { 'big': lines.join('\n') + '\n', 'wide': 'x'.repeat(3 << 20) + '\nend' });
+  const size = statSync(join(dir, 'big')).size;
+  const numbered = (from, to) => lines.slice(from, to).map((l, i) => `${String(from + i + 1).padStart(6)}\t${l}\n`).join('');
+  const start = n => Buffer.byteLength(lines.slice(0, n).join('\n') + '\n');
+  // What is left is counted in bytes when there is more than 1 MiB of it, else in lines.
+  assert.equal(good(dir, 'read', { path: 'big', limit: 10 }), `${numbered(0, 10)}… ${size - start(10)} more bytes: offset 10 goes on\n`);
+  assert.equal(good(dir, 'read', { path: 'big', offset: 59000, limit: 20 }), `${numbered(59000, 59020)}… 980 more lines: offset 59020 goes on\n`);
+  assert.equal(good(dir, 'read', { path: 'big', offset: 59998 }), numbered(59998, 60000));
+  bad(dir, 'read', { path: 'big', offset: 60000 }, /offset 60000 is beyond the end: the file has 60000 lines/);
+  assert.equal(good(dir, 'read', { path: 'wide', offset: 1 }), '     2\tend\n');
+});
+
 test('read refuses what it cannot show', t => {
   const dir = small(t, { 'sub/x': '' });
   writeFileSync(join(dir, 'nul'), Buffer.from([65, 0, 66]));

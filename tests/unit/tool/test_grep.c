@@ -1,8 +1,10 @@
 #include "tool/tree.h"
+#include <sys/mman.h>
 #include "base/fault.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "base/regex.h"
-#include "tool/grep.h"
+#include "tool/grep_search.h"
 
 /* PATH:LINE:TEXT for each match, one per line. */
 static Str show(const GrepResult *r, Buf *out) {
@@ -173,7 +175,9 @@ static void passes_over_binary_files(void **state) {
     tree_put(&t, "f", text.at, text.n);
     check(&(GrepInput){ .root = t.fd, .pattern = STR("early") }, "f:10001:1:early\n");
     check(&(GrepInput){ .root = t.fd, .pattern = STR("late") }, "");
-    check(&(GrepInput){ .root = t.fd, .pattern = STR("early|late") }, "");
+    check(&(GrepInput){ .root = t.fd, .pattern = STR("early|late"), .context = 1 }, "-x\nf:10001:1:early\n");
+    tree_put(&t, "f", "one\ntwo\nthr\0ee\n", 15);
+    check(&(GrepInput){ .root = t.fd, .pattern = STR("two") }, "");      /* at the beginning of a file a NUL makes all of it binary */
     buf_clear(&text);
     tree_free(&t);
 }
@@ -232,41 +236,181 @@ static void explains_failures(void **state) {
     tree_free(&t);
 }
 
-/* The plain way as the peer: each line alone, each pattern. What is prefiltered or searched at once must agree. */
+/* ---- pieces, and the plain way as the peer ---- */
+
+typedef struct { Str line[4096]; size_t n; } Lines;
+
+static void split(Str text, Lines *out) {
+    out->n = 0;
+    while (text.n) {
+        ptrdiff_t end = str_find_char(text, '\n');
+        Str line = str_sub(text, 0, end < 0 ? text.n : (size_t)end);
+        text = str_sub(text, line.n + 1, text.n);
+        if (line.n && line.at[line.n - 1] == '\r') line.n--;
+        assert_true(out->n < sizeof out->line / sizeof *out->line);
+        out->line[out->n++] = line;
+    }
+}
+
+/* What a search must give, worked out line by line. */
+static void expect(const Lines *l, const Regex *re, size_t context, Buf *out) {
+    buf_reset(out);
+    for (size_t i = 0; i < l->n; i++) {
+        RegexSpan span;
+        bool found;
+        assert_true(regex_find(re, l->line[i], 0, &span, 1, NULL, &found, NULL));
+        if (!found) continue;
+        for (size_t k = i < context ? 0 : i - context; k < i; k++) buf_add_fmt(out, "-" STR_FMT "\n", STR_ARG(l->line[k]));
+        buf_add_fmt(out, ":%zu:%zu:" STR_FMT "\n", i + 1, span.from + 1, STR_ARG(l->line[i]));
+        for (size_t k = i + 1; k < l->n && k <= i + context; k++) buf_add_fmt(out, "+" STR_FMT "\n", STR_ARG(l->line[k]));
+    }
+}
+
+static void search_in_pieces(const GrepPattern *p, int fd, size_t piece, size_t line_max, size_t context, Buf *out) {
+    GrepFile found = { 0 };
+    Buf text = { 0 };
+    Error err = { 0 };
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    GrepSearch how = { .pattern = p, .fd = fd, .context = context, .limit = 1000, .piece = piece, .line_max = line_max, .text = &text };
+    if (!grep_search(&how, NULL, &found, &err)) fail_msg("%s", err.msg);
+    show(&(GrepResult){ .matches = found.match, .n = found.n }, out);
+    buf_clear(&text);
+    arena_clear(&found.arena);
+}
+
+static int text_file(Str text) {
+    int fd = memfd_create("text", MFD_CLOEXEC);
+    assert_int_equal(write(fd, text.at, text.n), (ssize_t)text.n);
+    return fd;
+}
+
+static const Str patterns[] = {
+    { "ab", 2 }, { "a.*b", 4 }, { "a\\s*b", 5 }, { "[^c]b", 5 }, { "b?ab", 4 }, { "(ab|ba)c", 8 }, { "^a|b$", 5 }, { "a{2,}", 5 }, { "\\w+\\s\\w+", 8 },
+    { "(?:a|b)+c", 9 }, { "a+?b*", 5 }, { "c$", 2 }, { "^\\W", 3 }, { "\\S\\s\\S", 6 }, { "\r", 1 }, { "b\r", 2 }, { "a[\\s\\S]b", 8 },
+    { "a[[\0\0]|", 7 }, { "b\0?", 3 }, { "a\0|b", 4 }, { "a{1}+b", 6 }, { "[[:alpha:]]b", 12 }, { "[][]b", 5 }, { "[^]]b", 5 },
+    { "[\\]c]a", 6 }, { "(?i)AB", 6 }, { "(?i)A|C$", 8 }, { "a(?i)B", 6 }, { "(?=ab)a", 7 }, { "(?!ab)a", 7 }, { "(?<=a)b", 7 }, { "(?<!a)b", 7 },
+    { "(?>a*)b", 7 }, { "a*+\\s", 5 }, { "(?<x>a)b", 8 }, { "(a)b\\1", 6 }, { "\\Aa", 3 }, { "b\\z", 3 }, { "\\x61b", 5 }, { "\\Qa\\Eb", 6 },
+    { "(?x) a b", 8 }, { "a(?#b)b", 7 }, { "a(|b)c", 6 }, { "a{,2}b", 6 }, { "a{1", 3 }, { "a|{b", 4 }, { "\\ba", 3 }, { "b\\B", 3 }, { "a\\Kb", 4 },
+};
+
+/* Whatever was learned about the pattern, and wherever a piece ends, the result is the same. */
 static void agrees_with_line_by_line(void **state) {
     (void)state;
-    static const char *const patterns[] = { "ab", "a.*b", "a\\s*b", "[^c]b", "b?ab", "(ab|ba)c", "^a|b$", "a{2,}", "\\w+\\s\\w+", "(?:a|b)+c", "a+?b*", "c$", "^\\W", "\\S\\s\\S", "\r", "b\r", "a[\\s\\S]b" };
+    Lines *lines = mem_alloc(sizeof *lines);
+    Buf expected = { 0 }, got = { 0 };
     uint32_t seed = 5;
-    Tree t = tree_new();
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 40; round++) {
         Buf text = { 0 };
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 20 + round * 5; i++) {
             seed = seed * 1664525u + 1013904223u;
             buf_add_char(&text, "aabbc \n\n\t\r"[(seed >> 12) % 10]);
         }
-        tree_put(&t, "f", text.at, text.n);
-        for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        split(buf_str(&text), lines);
+        int fd = text_file(buf_str(&text));
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
             Arena arena = { 0 };
-            GrepResult out;
-            assert_true(grep_files(&(GrepInput){ .root = t.fd, .pattern = str_from(patterns[p]) }, NULL, &arena, &out, NULL));
-            Regex *re = regex_new(str_from(patterns[p]), 0, NULL);
-            Str rest = buf_str(&text), line;
-            size_t n = 0;
-            for (uint64_t number = 1; str_next_line(&rest, &line); number++) {
-                bool found;
-                if (rest.n == 0 && line.n && line.at[line.n - 1] == '\r') line.n--;   /* a \r at the very end counts as a line's end */
-                assert_true(regex_test(re, line, &found, NULL));
-                if (!found) continue;
-                if (n >= out.n || out.matches[n].line != number) fail_msg("%s: line %u is missing", patterns[p], (unsigned)number);
-                n++;
+            GrepPattern p;
+            Regex *re = regex_new(patterns[i], REGEX_MULTILINE | REGEX_ANY_TEXT, NULL);
+            if (!grep_pattern_init(&p, patterns[i], false, &arena, NULL)) fail_msg(STR_FMT, STR_ARG(patterns[i]));
+            for (size_t context = 0; context <= 8; context = context * 3 + 1) {
+                expect(lines, re, context, &expected);
+                for (size_t piece = 0; piece < 40; piece = piece * 2 + 1) {
+                    search_in_pieces(&p, fd, piece, 0, context, &got);
+                    if (!str_eq(buf_str(&got), buf_str(&expected)))
+                        fail_msg(STR_FMT ", pieces of %zu bytes, context %zu:\n%s", STR_ARG(patterns[i]), piece, context, got.at);
+                }
             }
-            assert_int_equal(n, out.n);
             regex_free(re);
+            grep_pattern_clear(&p);
             arena_clear(&arena);
         }
+        close(fd);
         buf_clear(&text);
     }
+    buf_clear(&expected);
+    buf_clear(&got);
+    free(lines);
+}
+
+/* A line that is too long for memory is searched in parts, under the one number. */
+static void searches_long_lines_in_parts(void **state) {
+    (void)state;
+    Arena arena = { 0 };
+    GrepPattern p;
+    Buf got = { 0 };
+    int fd = text_file(STR("one\nabcdefghé hit klm hit xy\nend hit\n"));
+    assert_true(grep_pattern_init(&p, STR("hit"), false, &arena, NULL));
+    for (size_t piece = 1; piece < 12; piece++) {
+        search_in_pieces(&p, fd, piece, 9, 0, &got);
+        assert_str(buf_str(&got), ":2:12:\xc3\xa9 hit k\n:2:20:lm hit x\n:3:5:end hit\n");
+    }
+    search_in_pieces(&p, fd, 4, 9, 1, &got);
+    assert_str(buf_str(&got), "-abcdefgh\n:2:12:\xc3\xa9 hit k\n+lm hit x\n-\xc3\xa9 hit k\n:2:20:lm hit x\n+y\n-y\n:3:5:end hit\n");
+    close(fd);
+    grep_pattern_clear(&p);
+    buf_clear(&got);
+
+    Tree t = tree_new();
+    Buf text = { 0 };
+    size_t n = 5 * (size_t)GREP_LINE_MAX;
+    memset(buf_room(&text, n), 'x', n);
+    buf_commit(&text, n);
+    memcpy(text.at + n - 100, "needle", 6);
+    buf_add(&text, STR("\nneedle\n"));
+    tree_put(&t, "f", text.at, text.n);
+    GrepResult out;
+    assert_true(grep_files(&(GrepInput){ .root = t.fd, .pattern = STR("needle") }, NULL, &arena, &out, NULL));
+    assert_int_equal(out.n, 2);
+    assert_int_equal(out.matches[0].line, 1);
+    assert_int_equal(out.matches[0].column, n - 99);
+    assert_int_equal(out.matches[1].line, 2);
+    buf_clear(&text);
+    arena_clear(&arena);
     tree_free(&t);
+}
+
+/* A NUL byte at the beginning of a file counts, also when there are enough matches before it. */
+static void full_is_not_text_yet(void **state) {
+    (void)state;
+    Arena arena = { 0 };
+    GrepPattern p;
+    Buf work = { 0 };
+    GrepFile found = { 0 };
+    int fd = text_file(STR("hit\nhit\nhit\n\0\n"));
+    assert_true(grep_pattern_init(&p, STR("hit"), false, &arena, NULL));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_true(grep_search(&(GrepSearch){ .pattern = &p, .fd = fd, .limit = 1, .piece = 4, .text = &work }, NULL, &found, NULL));
+    assert_int_equal(found.n, 0);
+    close(fd);
+    grep_pattern_clear(&p);
+    arena_clear(&found.arena);
+    arena_clear(&arena);
+    buf_clear(&work);
+}
+
+/* The buffer does not grow with the file. */
+static void memory_is_bounded(void **state) {
+    (void)state;
+    Arena arena = { 0 };
+    GrepPattern p;
+    Buf text = { 0 }, work = { 0 };
+    for (int i = 0; i < 100000; i++) buf_add(&text, STR("some words in a line\n"));
+    buf_add(&text, STR("needle"));
+    int fd = text_file(buf_str(&text));
+    GrepFile found = { 0 };
+    assert_true(grep_pattern_init(&p, STR("needle"), false, &arena, NULL));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_true(grep_search(&(GrepSearch){ .pattern = &p, .fd = fd, .context = 2, .limit = 2, .text = &work }, NULL, &found, NULL));
+    assert_int_equal(found.n, 1);
+    assert_int_equal(found.match[0].line, 100001);
+    assert_int_equal(found.match[0].before_n, 2);
+    assert_true(work.cap < text.n / 8);
+    close(fd);
+    arena_clear(&found.arena);
+    arena_clear(&arena);
+    grep_pattern_clear(&p);
+    buf_clear(&work);
+    buf_clear(&text);
 }
 
 static void survives_faults(void **state) {
@@ -299,7 +443,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_lines), cmocka_unit_test(gives_context), cmocka_unit_test(chooses_files), cmocka_unit_test(keeps_the_first),
         cmocka_unit_test(cuts_long_lines), cmocka_unit_test(passes_over_binary_files), cmocka_unit_test(never_leaves_the_root),
-        cmocka_unit_test(explains_failures), cmocka_unit_test(agrees_with_line_by_line), cmocka_unit_test(survives_faults),
+        cmocka_unit_test(explains_failures), cmocka_unit_test(agrees_with_line_by_line), cmocka_unit_test(searches_long_lines_in_parts),
+        cmocka_unit_test(memory_is_bounded), cmocka_unit_test(full_is_not_text_yet), cmocka_unit_test(survives_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
