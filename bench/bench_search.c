@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +86,27 @@ static void make_tree(const char *root) {
     }
 }
 
+/* Eight executables of together 1 GB: this program, over and over. */
+static void add_executables(const char *root, const char *self) {
+    static const size_t sizes[] = { 40, 60, 80, 100, 120, 140, 160, 320 };     /* MB */
+    static char program[1 << 20];
+    char path[512];
+    FILE *f = fopen(self, "r");
+    size_t n = f ? fread(program, 1, sizeof program, f) : 0;
+    if (n == 0) exit(fail("cannot read itself"));
+    fclose(f);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        snprintf(path, sizeof path, "%s/m%zu/program", root, i);
+        f = fopen(path, "w");
+        for (size_t done = 0; f && done < sizes[i] * 1000000; done += n)
+            if (fwrite(program, 1, n, f) != n) exit(fail("cannot write the tree"));
+        if (!f || fclose(f) != 0) exit(fail("cannot write the tree"));
+    }
+}
+
 /* ---- measuring ---- */
+
+typedef struct { double ms, mb; } Cost;
 
 static bool is_there(const char *program) {
     char command[64];
@@ -93,7 +114,7 @@ static bool is_there(const char *program) {
     return system(command) == 0;
 }
 
-static double run_once(const char *const *argv, bool search) {
+static Cost run_once(const char *const *argv, bool search) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
@@ -102,23 +123,27 @@ static double run_once(const char *const *argv, bool search) {
     int64_t start = clock_mono_ns();
     char *const *args = (char *const *)(uintptr_t)argv;
     if ((search ? posix_spawnp : posix_spawn)(&pid, argv[0], &actions, NULL, args, environ) != 0) exit(fail(argv[0]));
-    waitpid(pid, &status, 0);
+    struct rusage used;
+    wait4(pid, &status, 0, &used);
     double ms = (double)(clock_mono_ns() - start) / 1e6;
     posix_spawn_file_actions_destroy(&actions);
     if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) exit(fail(argv[0]));
-    return ms;
+    return (Cost){ ms, (double)used.ru_maxrss / 1024 };
 }
 
 /* Turn by turn, so that a busy moment of the machine meets both. */
-static void compare(const char *name, const char *const *ours, const char *const *peer) {
-    double least_ours = 1e9, least_peer = 1e9;
+static void compare(const char *name, const char *memory, const char *const *ours, const char *const *peer) {
+    Cost least_ours = { 1e9, 1e9 }, least_peer = { 1e9, 1e9 };
     bool both = is_there(peer[0]);
     for (int i = 0; i < ROUNDS; i++) {
-        double a = run_once(ours, false), b = both ? run_once(peer, true) : 0;
-        if (a < least_ours) least_ours = a;
-        if (b < least_peer) least_peer = b;
+        Cost a = run_once(ours, false), b = both ? run_once(peer, true) : (Cost){ 0, 0 };
+        if (a.ms < least_ours.ms) least_ours.ms = a.ms;
+        if (b.ms < least_peer.ms) least_peer.ms = b.ms;
+        if (a.mb < least_ours.mb) least_ours.mb = a.mb;
+        if (b.mb < least_peer.mb) least_peer.mb = b.mb;
     }
-    report_line(name, least_ours, least_peer, "ms");
+    report_line(name, least_ours.ms, least_peer.ms, "ms");
+    if (memory) report_line(memory, least_ours.mb, least_peer.mb, "MB");
 }
 
 static void compare_all(const char *self, const char *dir) {
@@ -129,16 +154,19 @@ static void compare_all(const char *self, const char *dir) {
     char name[64];
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         snprintf(name, sizeof name, "grep_%s_vs_rg", patterns[i].name);
-        compare(name, (const char *[]){ self, "grep", patterns[i].pattern, "", dir, NULL },
+        compare(name, NULL, (const char *[]){ self, "grep", patterns[i].pattern, "", dir, NULL },
                 (const char *[]){ "rg", "-n", "--no-messages", patterns[i].pattern, dir, NULL });
     }
-    compare("grep_type_vs_rg", (const char *[]){ self, "grep", "needle_in_haystack", "py", dir, NULL },
+    compare("grep_type_vs_rg", NULL, (const char *[]){ self, "grep", "needle_in_haystack", "py", dir, NULL },
             (const char *[]){ "rg", "-n", "-tpy", "needle_in_haystack", dir, NULL });
-    compare("glob_ext_vs_fdfind", (const char *[]){ self, "glob", "**/*.py", dir, NULL },
+    compare("glob_ext_vs_fdfind", NULL, (const char *[]){ self, "glob", "**/*.py", dir, NULL },
             (const char *[]){ "fdfind", "--type", "f", "--glob", "*.py", dir, NULL });
-    compare("glob_all_vs_fdfind", (const char *[]){ self, "glob", "**", dir, NULL }, (const char *[]){ "fdfind", "--type", "f", ".", dir, NULL });
-    compare("glob_narrow_vs_fdfind", (const char *[]){ self, "glob", "m1/**/file_{1,2}.c", dir, NULL },
+    compare("glob_all_vs_fdfind", NULL, (const char *[]){ self, "glob", "**", dir, NULL }, (const char *[]){ "fdfind", "--type", "f", ".", dir, NULL });
+    compare("glob_narrow_vs_fdfind", NULL, (const char *[]){ self, "glob", "m1/**/file_{1,2}.c", dir, NULL },
             (const char *[]){ "fdfind", "--type", "f", "--full-path", "--glob", "**/m1/**/file_{1,2}.c", dir, NULL });
+    add_executables(dir, self);
+    compare("grep_executables_vs_rg", "grep_executables_memory_vs_rg", (const char *[]){ self, "grep", "needle_in_haystack", "", dir, NULL },
+            (const char *[]){ "rg", "-n", "--no-messages", "needle_in_haystack", dir, NULL });
 }
 
 int main(int argc, char **argv) {

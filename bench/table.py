@@ -29,6 +29,8 @@ ROWS = [
     ("Pipeline", "governed_call", "the same with four hooks", "target"),
     ("Pipeline", "hook_dispatch_3_", "three hooks, {}", "target"),
     ("Pipeline", "hook_dispatch_3", "three hooks with `when`", "target"),
+    ("Search", "grep_executables_vs_", "grep, 60,000 files and 1 GB of executables", "peer"),
+    ("Search", "grep_executables_memory_vs_", "the same: peak memory", "peer"),
     ("Search", "grep_", "grep, 60,000 files: {}", "peer"),
     ("Search", "glob_", "glob, 60,000 files: {}", "peer"),
     ("Agent", "agent_one_turn_memory", "one turn: peak memory", "target"),

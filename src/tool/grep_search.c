@@ -49,9 +49,27 @@ static Str line_text(Str text, Line l) {
     return s;
 }
 
+/* Eight bytes at a time: each byte of `sums` counts the line breaks in its place of up to 255 words. memchr would be called once
+ * per line. */
+static uint64_t count_breaks(Str s) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones, pairs = UINT64_C(0x00ff00ff00ff00ff);
+    uint64_t n = 0;
+    while (s.n >= 8) {
+        uint64_t sums = 0;
+        for (size_t i = 0; i < 255 && s.n >= 8; i++, s.at += 8, s.n -= 8) {
+            uint64_t w;
+            memcpy(&w, s.at, 8);
+            w ^= '\n' * ones;                            /* now a line break is a zero byte */
+            sums += (~(((w & low) + low) | w) >> 7) & ones;
+        }
+        n += (((sums & pairs) + ((sums >> 8) & pairs)) * UINT64_C(0x0001000100010001)) >> 48;
+    }
+    for (size_t i = 0; i < s.n; i++) n += s.at[i] == '\n';
+    return n;
+}
+
 static uint64_t line_number(Search *s, size_t at) {
-    for (const char *p = s->text.at + s->counted, *end = s->text.at + at; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
-        s->number++;
+    s->number += count_breaks(str_sub(s->text, s->counted, at));
     s->counted = at;
     return s->number;
 }
