@@ -1,7 +1,9 @@
 /* Command hooks of spaces: /bin/sh -c in the space's root, in the sandbox.
  *
- * The question is JSON on stdin, {"tool", "input"}, for tool.post also "result" and "is_error"; the answer is the exit
- * code and what stands on stdout. After a program of a hook the caller compares the protected files (HookOutcome.commands). */
+ * The question is JSON on stdin, {"tool", "input"}, for tool.post also "output" (and the same as "result") and "is_error";
+ * the answer is the exit code and the JSON object on stdout: "block" with "message", "modified_input" before a call,
+ * "modified_output" after it. After a program of a hook the caller compares the protected files (HookOutcome.commands). */
+#include <ctype.h>
 #include "base/vec.h"
 #include "hook/ask.h"
 #include "value/json.h"
@@ -27,7 +29,8 @@ static bool add_member(Buf *b, const char *name, Value payload, Str key, Error *
 static bool write_input(HookRun *r, Buf *b, Error *err) {
     Value p = r->held[HOOK_PAYLOAD];
     if (!add_member(b, "tool", p, STR("name"), err) || !add_member(b, "input", p, STR("args"), err)) return false;
-    if (r->d->event == HOOK_TOOL_POST && (!add_member(b, "result", p, STR("result"), err) || !add_member(b, "is_error", p, STR("is_error"), err)))
+    if (r->d->event == HOOK_TOOL_POST && (!add_member(b, "output", p, STR("result"), err) || !add_member(b, "result", p, STR("result"), err) ||
+                                          !add_member(b, "is_error", p, STR("is_error"), err)))
         return false;
     buf_add_char(b, '}');
     return true;
@@ -129,18 +132,95 @@ static bool new_input(HookRun *r, const Dict *said, Value *out, Error *err) {
     return true;
 }
 
+/* A copy of `key` in the answer is a change when it differs from what the program was given. */
+static bool differs(const Dict *said, Str key, Value old, Value **now, Error *err) {
+    bool same = true;
+    *now = dict_find_str(said, key);
+    if (*now && !value_equal(**now, old, &same, err)) return false;
+    if (same) *now = NULL;
+    return true;
+}
+
+/* The new output: `modified_output`, or `output` or `result` when it was changed. GONE: none of them. null is an output. */
+static bool new_output(const Dict *said, Value old, Value *out, Error *err) {
+    Value *modified = dict_find_str(said, STR("modified_output")), *found[3] = { modified };
+    *out = VALUE_GONE;
+    if (!differs(said, STR("output"), old, &found[1], err) || !differs(said, STR("result"), old, &found[2], err)) return false;
+    for (size_t i = 0; i < 3; i++) {
+        bool same = true;
+        if (!found[i]) continue;
+        if (!value_is_gone(*out) && !value_equal(*out, *found[i], &same, err)) return false;
+        if (!same) return error_set(err, ERR_PROTOCOL, "stdout: modified_output, output and result disagree");
+        *out = *found[i];
+    }
+    return true;
+}
+
+/* ---- keys ---- */
+
+static bool contains(Str text, const char *word) {
+    return memmem(text.at, text.n, word, strlen(word)) != NULL;
+}
+
+/* Does an unknown key look like a decision that was misspelled (modifiedOutput, blocked, filtered_result)? A program may
+ * print other keys, but a decision that is ignored would let through what it meant to stop. */
+static bool looks_like_decision(Str key, Str *meant) {
+    static const Str decisions[] = { STR("block"), STR("modified_input"), STR("modified_output"), STR("input"), STR("output") };
+    static const char *const parts[] = { "block", "modif", "output", "result" };
+    Buf plain = { 0 };
+    bool found = false;
+    for (size_t i = 0; i < key.n; i++)
+        if (isalnum((unsigned char)key.at[i])) buf_add_char(&plain, (char)tolower((unsigned char)key.at[i]));
+    *meant = str_nearest(key, decisions, sizeof decisions / sizeof *decisions);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !found; i++) found = contains(buf_str(&plain), parts[i]);
+    buf_clear(&plain);
+    if (!meant->n && found) *meant = contains(key, "lock") ? decisions[0] : decisions[2];
+    return meant->n > 0;
+}
+
+static bool check_keys(const HookRun *r, const Dict *said, Error *err) {
+    static const Str known[] = { STR("block"), STR("message"), STR("modified_input"), STR("modified_output"), STR("tool"), STR("input"),
+                                 STR("output"), STR("result"), STR("is_error") };
+    Entry *e;
+    Str meant;
+    if (r->d->event != HOOK_TOOL_POST && dict_find_str(said, STR("modified_output")))
+        return error_set(err, ERR_PROTOCOL, "stdout: modified_output needs a post_tool hook: there is no output before the call");
+    for (uint32_t i = 0; dict_next(said, &i, &e);) {
+        Str key = value_str(e->key);
+        bool is_known = false;
+        for (size_t j = 0; j < sizeof known / sizeof *known && !is_known; j++) is_known = str_eq(key, known[j]);
+        if (!is_known && looks_like_decision(key, &meant))
+            return error_set(err, ERR_PROTOCOL, "stdout: unknown key \"" STR_FMT "\": did you mean \"" STR_FMT "\"?", STR_ARG(key), STR_ARG(meant));
+    }
+    return true;
+}
+
+/* ---- the answer ---- */
+
+/* Puts what the answer changes into a copy of the payload; the rules of the event apply to it afterwards. */
+static bool apply(HookRun *r, const Dict *said, Dict *payload, bool *changed, Error *err) {
+    Heap *heap = r->worker->heap;
+    Value input, output = VALUE_GONE, *result = dict_find_str(payload, STR("result")), *is_error = NULL;
+    bool post = r->d->event == HOOK_TOOL_POST;
+    if (!new_input(r, said, &input, err) || (post && !new_output(said, result ? *result : VALUE_NONE, &output, err))) return false;
+    if (post) is_error = dict_find_str(said, STR("is_error"));
+    *changed = !value_is_gone(input) || !value_is_gone(output) || is_error;
+    return (value_is_gone(input) || dict_put_str(heap, payload, STR("args"), input, err)) &&
+           (value_is_gone(output) || dict_put_str(heap, payload, STR("result"), output, err)) &&
+           (!is_error || dict_put_str(heap, payload, STR("is_error"), *is_error, err));
+}
+
 static bool read_said(HookRun *r, Value said, const SandboxResult *res, HookAnswer *out, Error *err) {
-    Value *block = dict_find_str(value_dict(said), STR("block")), input;
+    Value *block = dict_find_str(value_dict(said), STR("block"));
     Dict *payload;
+    bool changed;
     if (block && !value_is_none(*block) && !value_is_bool(*block))
         return error_set(err, ERR_PROTOCOL, "stdout: block must be true or false, not %s", value_type_name(*block));
     if (block && value_same(*block, VALUE_TRUE)) return say_block(out, said, res), true;
-    if (!new_input(r, value_dict(said), &input, err)) return false;
-    if (value_is_gone(input)) return out->says = HOOK_SAYS_ALLOW, true;
-    if (!dict_copy(r->worker->heap, value_dict(r->held[HOOK_PAYLOAD]), &payload, err) ||
-        !dict_put_str(r->worker->heap, payload, STR("args"), input, err))
+    if (!check_keys(r, value_dict(said), err) || !dict_copy(r->worker->heap, value_dict(r->held[HOOK_PAYLOAD]), &payload, err) ||
+        !apply(r, value_dict(said), payload, &changed, err))
         return false;
-    out->says = HOOK_SAYS_MODIFY;
+    out->says = changed ? HOOK_SAYS_MODIFY : HOOK_SAYS_ALLOW;
     out->value = value_from_object(payload);
     return true;
 }

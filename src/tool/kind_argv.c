@@ -1,4 +1,4 @@
-/* argv tools (tools.json): a program with the arguments as JSON on its stdin, one line of JSON on its stdout. */
+/* argv tools (tools.json): a program with the arguments as JSON on its stdin, one JSON value on its stdout. */
 #include <unistd.h>
 #include "base/path.h"
 #include "tool/expand.h"
@@ -57,11 +57,10 @@ static bool take_failure(ToolCallFrame *f, const SandboxResult *r, Error *err) {
 static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     Str text = str_trim(buf_str(&r->out));
     Error bad = { 0 };
-    if (str_find_char(text, '\n') >= 0) error_set(&bad, ERR_PARSE, "more than one line");
-    else if (r->out_truncated) error_set(&bad, ERR_LIMIT, "more than 1 MiB");
+    if (r->out_truncated) error_set(&bad, ERR_LIMIT, "more than 1 MiB");
     else if (json_read(f->heap, text, &(JsonRead){ .cancel = f->cancel }, &f->value, &bad)) return true;
     Buf message = { 0 };
-    buf_add_fmt(&message, "stdout is not one line of JSON (%s): ", bad.msg);
+    buf_add_fmt(&message, "stdout is not one JSON value (%s): ", bad.msg);
     buf_add(&message, str_sub(buf_str(&r->out), 0, QUOTE_MAX));
     bool ok = kind_error_value(f, buf_str(&message), err);
     buf_clear(&message);

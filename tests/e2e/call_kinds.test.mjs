@@ -48,7 +48,7 @@ function argv(t, entry, script, options) {
   return p;
 }
 
-test('argv: the caller’s own bytes on stdin, one line of JSON on stdout', t => {
+test('argv: the caller’s own bytes on stdin, one JSON value on stdout', t => {
   const p = argv(t, {}, 'in=$(cat); printf \'{"got":%s,"n":%d,"two":"%s","cwd":"%s"}\\n\' "$in" $# "$2" "$PWD"');
   const r = p.call('x', '{ "a" : 1.50 }', ['--yes']);
   assert.deepEqual(r.value, { got: { a: 1.5 }, n: 2, two: 'two words', cwd: p.dir });
@@ -67,11 +67,27 @@ test('argv: failures', t => {
     const r = argv(t, {}, script).call('x', {}, ['--yes']);
     assert.deepEqual([r.status, r.value], [1, value], script);
   }
-  for (const script of ['echo hello', 'printf \'{}\\n{}\\n\'', 'true', 'head -c 100000 /dev/zero | tr "\\0" a']) {
+  const refused = ['echo hello', 'printf \'{}\\n{}\\n\'', 'printf \'{} {}\'', 'printf \'1\\n2\\n\'', 'printf \'{\\n "a": 1\\n}\\ndone\\n\'', 'printf \'{"a":\\n\'',
+    'printf \'\\n\\n\'', 'true', 'head -c 100000 /dev/zero | tr "\\0" a', 'printf \'"\'; head -c 2000000 /dev/zero | tr "\\0" a; printf \'"\''];
+  for (const script of refused) {
     const r = argv(t, {}, script).call('x', {}, ['--yes']);
     assert.equal(r.status, 1, script);
-    assert.match(r.value.error, /^stdout is not one line of JSON/, script);
+    assert.match(r.value.error, /^stdout is not one JSON value/, script);
     assert.ok(r.value.error.length < 2300);
+  }
+});
+
+test('argv: the JSON on stdout may take several lines', t => {
+  const cases = [
+    ['printf \'{\\n  "a": [\\n    1,\\n    2\\n  ]\\n}\\n\'', { a: [1, 2] }],
+    ['printf \'\\n\\t {"a":\\r\\n1}\\r\\n\\n\'', { a: 1 }],
+    ['printf \'[\\n]\'', []],
+    ['printf \'\\n"x"\\n\'', 'x'],
+    ['python3 -c \'import json; print(json.dumps({"k": {"deep": [None, True]}}, indent=4))\'', { k: { deep: [null, true] } }],
+  ];
+  for (const [script, value] of cases) {
+    const r = argv(t, {}, script).call('x', {}, ['--yes']);
+    assert.deepEqual([r.status, r.value], [0, value], script);
   }
 });
 

@@ -134,7 +134,7 @@ static void test_what_it_is_told(void **state) {
         { "test -f plain.sh && echo here >&2; exit 1", "block h: here" },
     };
     static const CommandCase post[] = {
-        { "cat >&2; exit 1", "block h: {\"tool\":\"fs_write\",\"input\":{\"path\":\"a\"},\"result\":1,\"is_error\":false}" },
+        { "cat >&2; exit 1", "block h: {\"tool\":\"fs_write\",\"input\":{\"path\":\"a\"},\"output\":1,\"result\":1,\"is_error\":false}" },
         { "echo $TOOL_ID >&2; exit 1", "block h: c7" },
         { "echo '{\"modified_input\": {}}'", "failed h: hook h failed: modify may not change payload[\"args\"]" },
         { "exit 0", "allow" },
@@ -142,6 +142,87 @@ static void test_what_it_is_told(void **state) {
     };
     check("tool.pre", CALL, true, pre, COUNT(pre));
     check("tool.post", POST, true, post, COUNT(post));
+}
+
+#define FILTERED(content, result, is_error) "modify {\"call_id\":\"c7\",\"name\":\"fs_write\",\"args\":{\"path\":\"a\"},\"content\":\"" content \
+    "\",\"result\":" result ",\"is_error\":" is_error "}"
+
+/* modified_output replaces the result; `content` is its text. */
+static void test_filters(void **state) {
+    (void)state;
+    static const CommandCase cases[] = {
+        { "echo '{\"modified_output\": 2}'", FILTERED("2", "2", "false") },
+        { "echo '{\"modified_output\": {\"a\": [1]}}'", FILTERED("{\\\"a\\\":[1]}", "{\"a\":[1]}", "false") },
+        { "echo '{\"modified_output\": null}'", FILTERED("null", "null", "false") },
+        { "echo '{\"modified_output\": 1}'", "allow" },
+        { "echo '{\"block\": false, \"modified_output\": 2}'", FILTERED("2", "2", "false") },
+        { "echo '{\"modified_output\": 2, \"is_error\": true}'", FILTERED("2", "2", "true") },
+        { "sed 's/\"output\":1/\"output\":3/'", FILTERED("3", "3", "false") },
+        { "sed 's/\"result\":1/\"result\":3/'", FILTERED("3", "3", "false") },
+        { "sed 's/\"output\":1/\"output\":null/'", FILTERED("null", "null", "false") },
+        { "printf '{\\n  \"modified_output\": 2\\n}\\n'", FILTERED("2", "2", "false") },
+        { "cat", "allow" },
+        { "echo '{\"status\": \"ok\", \"took\": 3, \"reason\": \"none\"}'", "allow" },
+        { "echo '{\"block\": true, \"message\": \"no\", \"modified_output\": 2}'", "block h: no" },
+        { "echo '{\"modified_output\": 2}'; exit 1", "block h: blocked by hook h" },
+    };
+    check("tool.post", POST, true, cases, COUNT(cases));
+}
+
+#define UNKNOWN(key) "failed h: hook h failed: stdout: unknown key \"" key "\": did you mean \""
+
+static void test_filters_fail_closed(void **state) {
+    (void)state;
+    static const CommandCase post[] = {
+        { "echo '{\"modified_output\": 2'", "failed h: hook h failed: stdout: json: " },
+        { "echo '{\"modified_output\": 2, \"modified_output\": 1}'", "failed h: hook h failed: stdout: json: " },
+        { "echo '{\"modified_output\": NaN}'", "failed h: hook h failed: stdout: json: " },
+        { "echo '{\"modified_output\": 2} {\"modified_output\": 1}'", "failed h: hook h failed: stdout: json: " },
+        { "echo '{\"modified_output\": 2}'; exit 2", "failed h: hook h failed: exit code 2" },
+        { "echo '{\"modified_output\": 2}'; sleep 20", "failed h: hook h failed: timed out" },
+        { "echo '{\"modified_output\": 2, \"output\": 3}'", "failed h: hook h failed: stdout: modified_output, output and result disagree" },
+        { "echo '{\"output\": 2, \"result\": 3}'", "failed h: hook h failed: stdout: modified_output, output and result disagree" },
+        { "echo '{\"is_error\": \"no\"}'", "failed h: hook h failed: payload[\"is_error\"] must be a bool" },
+        { "echo '{\"modified_output\": 2, \"modified_input\": {}}'", "failed h: hook h failed: modify may not change payload[\"args\"]" },
+        { "echo '{\"block\": \"yes\", \"modified_output\": 2}'", "failed h: hook h failed: stdout: block must be true or false" },
+        { "echo '{\"modifiedOutput\": 2}'", UNKNOWN("modifiedOutput") "modified_output\"?" },
+        { "echo '{\"Modified_Output\": 2}'", UNKNOWN("Modified_Output") "modified_output\"?" },
+        { "echo '{\"modified-output\": 2}'", UNKNOWN("modified-output") },
+        { "echo '{\"modify_output\": 2}'", UNKNOWN("modify_output") },
+        { "echo '{\"modifed_output\": 2}'", UNKNOWN("modifed_output") },
+        { "echo '{\"modified_result\": 2}'", UNKNOWN("modified_result") },
+        { "echo '{\"modified\": 2}'", UNKNOWN("modified") },
+        { "echo '{\"filtered_output\": 2}'", UNKNOWN("filtered_output") },
+        { "echo '{\"OUTPUT\": 2}'", UNKNOWN("OUTPUT") },
+        { "echo '{\"outptu\": 2}'", UNKNOWN("outptu") "output\"?" },
+        { "echo '{\"blocked\": true}'", UNKNOWN("blocked") "block\"?" },
+        { "echo '{\"Block\": true}'", UNKNOWN("Block") "block\"?" },
+        { "printf '{\"modified_output\": \"'; head -c 2000000 /dev/zero | tr '\\0' x; printf '\"}'", "failed h: hook h failed: stdout: too much output" },
+    };
+    static const CommandCase pre[] = {
+        { "echo '{\"modified_output\": 2}'", "failed h: hook h failed: stdout: modified_output needs a post_tool hook" },
+        { "echo '{\"modifiedInput\": {}}'", UNKNOWN("modifiedInput") "modified_input\"?" },
+        { "echo '{\"blocked\": true}'", UNKNOWN("blocked") },
+    };
+    check("tool.post", POST, true, post, COUNT(post));
+    check("tool.pre", CALL, true, pre, COUNT(pre));
+}
+
+/* A guard that passed sees the filtered result too; a filter that is asked again may not change it once more. */
+static void test_filter_asked_again(void **state) {
+    (void)state;
+    Desk k;
+    open_here(&k);
+    desk_add(&k, &(DeskHook){ .name = "guard", .event = "tool.post", .priority = -1, .when = "payload[\"result\"] == 2", .body = "return block(\"two\")" });
+    add(&k, "h", "echo '{\"modified_output\": 2}'", true, true, NULL, 0);
+    assert_string_equal(desk_ask(&k, "tool.post", POST), "block guard: two");
+    assert_string_equal(k.traced.at, "h=modify guard(again)=block");
+    desk_close(&k);
+    open_here(&k);
+    add(&k, "h", "echo '{\"modified_output\": 2}'", true, true, NULL, 0);
+    desk_add(&k, &(DeskHook){ .name = "late", .event = "tool.post", .priority = 5, .body = "payload[\"result\"] = 7; return modify(payload)" });
+    assert_string_equal(desk_ask(&k, "tool.post", POST), "failed h: hook h failed: asked again after a modify, a hook may only allow or block, not modify");
+    desk_close(&k);
 }
 
 static void test_large_input(void **state) {
@@ -204,6 +285,7 @@ static void test_no_sandbox(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_not_blocking), cmocka_unit_test(test_what_it_is_told),
+        cmocka_unit_test(test_filters), cmocka_unit_test(test_filters_fail_closed), cmocka_unit_test(test_filter_asked_again),
         cmocka_unit_test(test_large_input), cmocka_unit_test(test_tools), cmocka_unit_test(test_asked_again), cmocka_unit_test(test_no_sandbox),
     };
     return cmocka_run_group_tests(tests, start, stop);
