@@ -36,6 +36,14 @@ static bool split_scp(Str url, Str *host, Str *path) {
     return true;
 }
 
+/* HOST/PATH: the authority ends where RFC 3986 ends it, so that "HOST?@other" is HOST here as it is for the client. */
+static void split_authority(Str text, Str *authority, Str *path) {
+    size_t n = 0;
+    while (n < text.n && text.at[n] != '/' && text.at[n] != '?' && text.at[n] != '#') n++;
+    *authority = str_sub(text, 0, n);
+    *path = str_sub(text, n, text.n);
+}
+
 static Str without_user(Str authority) {
     for (size_t i = authority.n; i-- > 0;)
         if (authority.at[i] == '@') return str_sub(authority, i + 1, authority.n);
@@ -54,18 +62,13 @@ static Where where_of(Arena *arena, Str text) {
     Str authority, path;
     ptrdiff_t scheme = str_find(text, STR("://"));
     if (scheme >= 0) {
-        Str rest = str_sub(text, (size_t)scheme + 3, text.n);
-        ptrdiff_t slash = str_find_char(rest, '/');
         w.scheme = lower(arena, str_sub(text, 0, (size_t)scheme));
-        authority = str_sub(rest, 0, slash < 0 ? rest.n : (size_t)slash);
-        path = str_sub(rest, slash < 0 ? rest.n : (size_t)slash, rest.n);
+        split_authority(str_sub(text, (size_t)scheme + 3, text.n), &authority, &path);
     } else if (split_scp(text, &authority, &path)) {
         w.scheme = STR("ssh");
         path = str_from(arena_fmt(arena, "/" STR_FMT, STR_ARG(path)));
     } else {
-        ptrdiff_t slash = str_find_char(text, '/');
-        authority = str_sub(text, 0, slash < 0 ? text.n : (size_t)slash);
-        path = str_sub(text, slash < 0 ? text.n : (size_t)slash, text.n);
+        split_authority(text, &authority, &path);
     }
     while (str_ends(path, STR("/"))) path.n--;
     if (str_ends(path, STR(".git"))) path.n -= 4;
@@ -83,18 +86,79 @@ static bool has_dots(Str path) {
     return false;
 }
 
-bool source_url_ok(Str url, const char **why) {
-    static const Str schemes[] = { STR("https://"), STR("http://"), STR("ssh://"), STR("git://"), STR("file://"), STR("/") };
+/* Letters, digits and `others`, beginning with a letter or digit: nothing that reads as an option, a port or another URL. */
+static bool plain_name(Str s, const char *others) {
+    if (s.n == 0 || !is_alnum(s.at[0])) return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_alnum(s.at[i]) && !strchr(others, s.at[i])) return false;
+    return true;
+}
+
+/* NAME, NAME:PORT or [ADDRESS]:PORT, in ASCII: what a client could read as another host is not taken. */
+static bool host_ok(Str host) {
+    Str port = { 0 };
+    ptrdiff_t close = str_find_char(host, ']'), colon = str_find_char(close < 0 ? host : str_sub(host, (size_t)close, host.n), ':');
+    if (colon >= 0) {
+        size_t at = (size_t)colon + (close < 0 ? 0 : (size_t)close);
+        port = str_sub(host, at + 1, host.n);
+        host = str_sub(host, 0, at);
+        if (port.n == 0 || port.n > 5) return false;
+    }
+    for (size_t i = 0; i < port.n; i++)
+        if (port.at[i] < '0' || port.at[i] > '9') return false;
+    if (close < 0) return plain_name(host, ".-_");
+    if (host.n < 4 || host.at[0] != '[' || host.at[host.n - 1] != ']') return false;
+    for (size_t i = 1; i + 1 < host.n; i++)
+        if (!strchr("0123456789abcdefABCDEF:.", host.at[i])) return false;
+    return true;
+}
+
+/* USER@HOST or HOST. */
+static bool ssh_host_ok(Str authority, bool needs_user) {
+    ptrdiff_t at = str_find_char(authority, '@');
+    if (at < 0) return !needs_user && host_ok(authority);
+    return plain_name(str_sub(authority, 0, (size_t)at), ".-_") && host_ok(str_sub(authority, (size_t)at + 1, authority.n));
+}
+
+static bool scp_ok(Str url, const char **why) {
     Str host, path;
-    bool known = split_scp(url, &host, &path) && str_find(url, STR("://")) < 0 && str_find_char(host, '@') > 0 && path.n;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) known = known || str_starts(url, schemes[i]);
-    *why = "must be an https, ssh or file URL";
-    if (!known || url.n > 1000 || str_find(url, STR("::")) >= 0) return false;
+    if (!split_scp(url, &host, &path) || str_find_char(host, '@') <= 0 || path.n == 0) return false;
+    *why = "must be USER@HOST:PATH with a plain user and host";
+    if (!ssh_host_ok(host, true) || str_find_char(host, ':') >= 0) return false;
+    *why = "must not contain ? or #";
+    if (str_find_char(path, '?') >= 0 || str_find_char(path, '#') >= 0) return false;
+    *why = "must not have the segments . or ..";
+    return !has_dots(path);
+}
+
+static bool remote_ok(Str rest, bool ssh, const char **why) {
+    Str authority, path;
+    split_authority(rest, &authority, &path);
+    *why = ssh ? "must name a plain host before its path, with at most a user: ssh://git@HOST/PATH"
+               : "must name a plain host before its path, without a user (keys and passwords do not belong into a project; ssh uses the agent's keys)";
+    if (ssh ? !ssh_host_ok(authority, false) : !host_ok(authority)) return false;
+    *why = "must not contain ? or #";
+    if (str_find_char(path, '?') >= 0 || str_find_char(path, '#') >= 0) return false;
+    *why = "must name a path behind the host";
+    return path.n > 1;
+}
+
+bool source_url_ok(Str url, const char **why) {
+    static const struct { Str prefix; bool remote, ssh; } schemes[] = {
+        { STR("https://"), true, false }, { STR("http://"), true, false }, { STR("git://"), true, false }, { STR("ssh://"), true, true },
+        { STR("file:///"), false, false }, { STR("/"), false, false },
+    };
     *why = "must not contain spaces, control characters, \\ or %";
     for (size_t i = 0; i < url.n; i++)
         if ((unsigned char)url.at[i] <= 0x20 || url.at[i] == 0x7f || url.at[i] == '\\' || url.at[i] == '%') return false;
     *why = "must not have the segments . or ..";
-    return !has_dots(url);
+    if (has_dots(url)) return false;
+    *why = "must be an https, ssh or file URL";
+    if (url.n > 1000 || str_find(url, STR("::")) >= 0) return false;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (str_starts(url, schemes[i].prefix))
+            return !schemes[i].remote || remote_ok(str_sub(url, schemes[i].prefix.n, url.n), schemes[i].ssh, why);
+    return str_find(url, STR("://")) < 0 && scp_ok(url, why);
 }
 
 /* ---- trust ---- */

@@ -25,10 +25,26 @@ static void knows_pins(void **state) {
 
 static void knows_urls(void **state) {
     (void)state;
-    static const char *const good[] = { "https://github.com/acme/tools", "http://localhost:8080/x.git", "ssh://git@host/x", "git@github.com:acme/tools.git",
-                                        "file:///srv/git/x", "/srv/git/x" };
-    static const char *const bad[] = { "", "tools", "../x", "ftp://x/y", "ext::sh -c id", "https://a/b c", "https://a/../b", "https://a/./b",
-                                       "https://a/%2e%2e/b", "https://a\\b", "file:///a\nb", "--upload-pack=x", "a:b" };
+    static const char *const good[] = {
+        "https://github.com/acme/tools", "http://localhost:8080/x.git", "ssh://git@host/x", "git@github.com:acme/tools.git", "file:///srv/git/x", "/srv/git/x",
+        "ssh://host/x", "ssh://git@host:22/x", "ssh://git@host/~ada/x", "git@host:~ada/x.git", "a.b-c@my_host.example:x", "git://host/x", "https://[2001:db8:0:1:2:3:4:5]/x",
+        "https://[2001:db8:0:1:2:3:4:5]:8443/x", "https://host/a@b", "https://host/a:b", "https://host/x@v1.git", "git@host:a@b", "/srv/c#/x?", "file:///srv/c#/x",
+        "https://1.2.3.4/x", "https://xn--bcher-kva.example/x",
+    };
+    static const char *const bad[] = {
+        "", "tools", "../x", "ftp://x/y", "ext::sh -c id", "https://a/b c", "https://a/../b", "https://a/./b", "https://a/%2e%2e/b", "https://a\\b", "file:///a\nb",
+        "--upload-pack=x", "a:b",
+        /* another host than it seems */
+        "http://evil.example?@github.com/acme/x", "http://evil.example#@github.com/acme/x", "https://evil.example?github.com/acme/x", "https://evil.example#/acme/x",
+        "https://github.com@evil.example/acme/x", "https://github.com:x@evil.example/acme/x", "https://user@github.com/acme/x", "https://user:pass@github.com/acme/x",
+        "https://@github.com/acme/x", "git://github.com@evil.example/x", "ssh://a@b@github.com/x", "ssh://evil?@github.com/x", "ssh://evil#@github.com/x",
+        "ssh://git:pass@github.com/x", "ssh://@github.com/x", "ssh://-oProxyCommand=id@host/x", "ssh://-oX/x", "ssh://git@-oX/x", "ssh://git@host:x/y",
+        "git@evil?@github.com:x", "git@evil#@github.com:x", "a@b@github.com:x", "@github.com:x", "-oX@host:x", "git@-oX:x", "git@[host]:x", "git@:x", "git@host:",
+        "git@host:../x", "git@host:x?y", "https://github.com/acme/x?y", "https://github.com/acme/x#y", "https:///github.com/acme/x", "https://", "https://host", "https://host/",
+        "https://host:/x", "https://host:port/x", "https://host:80:80/x", "https://host:123456/x", "https://a;b/x", "https://a&b/x", "https://a,b/x", "https://a*b/x",
+        "https://evil.example\xef\xbc\x8f.github.com/acme/x", "https://g\xc3\xaethub.com/acme/x", "https://[::1/x", "https://::1/x", "https://[x]/y", "file://host/x",
+        "file://?/x", "file://", "HTTPS://github.com/acme/x", "//github.com/../x", "https:github.com/acme/x", "https:/github.com/acme/x", "ext::ssh://git@host/x",
+    };
     const char *why;
     for (size_t i = 0; i < COUNT(good); i++)
         if (!source_url_ok(str_from(good[i]), &why)) fail_msg("%s: %s", good[i], why);
@@ -46,6 +62,10 @@ static void trusts_whole_segments(void **state) {
         { "github.com/acme", "https://github.com.evil.org/acme/tools", false, false },
         { "github.com", "https://github.com@evil.org/acme", false, false },
         { "github.com", "https://user:pass@GitHub.com/acme", false, true },
+        { "github.com/acme", "http://evil.example?@github.com/acme/x", false, false },
+        { "github.com/acme", "http://evil.example#@github.com/acme/x", false, false },
+        { "github.com/acme", "ssh://evil.example?@github.com/acme/x", false, false },
+        { "evil.example", "http://evil.example?@github.com/acme/x", false, false },
         { "https://github.com/acme", "https://github.com/acme/tools", false, true },
         { "https://github.com/acme", "http://github.com/acme/tools", false, false },
         { "https://github.com/acme", "git@github.com:acme/tools.git", false, false },
