@@ -188,7 +188,7 @@ static bool take_parameters(const char *json, HarnessNative *n, ToolDef *def, Er
 static bool add_new(Harness *h, Project *made, const HarnessToolSpec *s, HarnessNative *n, Error *err) {
     ToolEntry e = { .def = made->tools[0], .execute = run_native, .data = n };
     e.def.kind = TOOL_NATIVE;
-    if (!take_parameters(s->parameters, n, &e.def, err)) return false;
+    if (!project_names_free(runtime_project(h->rt), &e.def, err) || !take_parameters(s->parameters, n, &e.def, err)) return false;
     Problems problems = { 0 };
     bool ok = safety_of(&e.def, &made->arena, &e.safety, &problems);
     if (!ok) error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(problems.n ? problems.at[0].message : STR("safety is not valid")));

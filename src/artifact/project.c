@@ -289,6 +289,29 @@ bool project_load(const ProjectInput *in, Project **out, Problems *problems) {
 
 /* ---- asking ---- */
 
+size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]) {
+    size_t found = 0;
+    if (!str_starts(name, STR("mcp__"))) return 0;
+    name = str_sub(name, 5, name.n);
+    for (size_t i = 0; i < n; i++) {
+        Str server = servers[i].name;
+        if (!str_starts(name, server) || !str_starts(str_sub(name, server.n, name.n), STR("__"))) continue;
+        if (found < 2) first[found] = &servers[i];
+        found++;
+    }
+    return found;
+}
+
+bool project_names_free(const Project *p, const ToolDef *def, Error *err) {
+    const ServerDef *first[2];
+    for (size_t i = 0; i <= def->aliases.n; i++) {
+        Str name = i ? def->aliases.at[i - 1] : def->name;
+        if (project_alias_servers(p->servers, p->n_servers, name, first))
+            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" has the name of a tool of MCP server \"" STR_FMT "\"", STR_ARG(name), STR_ARG(first[0]->name));
+    }
+    return true;
+}
+
 const ToolDef *project_tool(const Project *p, Str name) {
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *t = &p->tools[i];

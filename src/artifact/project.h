@@ -27,6 +27,7 @@ typedef struct Bundle { Str name, type, version, description, body; Module *cond
 typedef struct ToolDef {
     Str name, title, description, category, icon;
     StrList aliases;
+    Str ambiguous;                       /* MCP: an alias that two servers could have: it calls nothing, but a rule that denies it holds. Else empty */
     ToolKind kind;
     Origin origin;
     Value parameters;            /* JSON Schema as a model gets it */
@@ -175,6 +176,10 @@ const char *project_path(const Project *p, Str path, Arena *arena);
  * for one inside harness.md. `in` needs predeclared, hook_predeclared and universe, which outlive it. */
 bool project_define(const ProjectInput *in, const char *list, Str definition, Project **out, Problems *problems);
 
+/* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): how many, and the first two. */
+size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]);
+/* Names of tools that a program or script adds must not be those of a server's tools. ERR_CONFIG names both. */
+bool project_names_free(const Project *p, const ToolDef *def, Error *err);
 const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, not those private to an agent */
 const HookDef *project_hook(const Project *p, Str name);
 const AgentDef *project_agent(const Project *p, Str name);

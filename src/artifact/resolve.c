@@ -158,6 +158,22 @@ static void check_tool_names(Loader *l) {
     }
 }
 
+/* A tool of the project must not take the place of a server's, whose names are known only once it has been asked. */
+static void check_server_alias(Loader *l, const ToolDef *t, Str name) {
+    const ServerDef *first[2];
+    if (!project_alias_servers(l->servers.at, l->servers.n, name, first)) return;
+    char *text = arena_fmt(l->docs.arena, " has the name of a tool of MCP server \"" STR_FMT "\"", STR_ARG(first[0]->name));
+    report(l, PROBLEM_ERROR, &t->origin, "names that begin with mcp__SERVER__ belong to that server", "tool", name, text);
+}
+
+static void check_server_aliases(Loader *l) {
+    for (size_t i = 0; i < l->tools.n; i++) {
+        const ToolDef *t = &l->tools.at[i];
+        check_server_alias(l, t, t->name);
+        for (size_t a = 0; a < t->aliases.n; a++) check_server_alias(l, t, t->aliases.at[a]);
+    }
+}
+
 /* Prompts and resources have no other rules than being unique. */
 static void check_other_names(Loader *l) {
     Table prompts = { 0 }, resources = { 0 }, uris = { 0 };
@@ -299,6 +315,7 @@ void resolve_project(Loader *l) {
     check_names(l, &hooks, &names.hooks);
     check_names(l, &agents, &names.agents);
     check_tool_names(l);
+    check_server_aliases(l);
     check_other_names(l);
     check_references(l, &names);
     check_rules(l, &names);

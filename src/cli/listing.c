@@ -60,12 +60,12 @@ static void add_summary(Table *t, Str description) {
 
 /* Everybody's, and not hidden. */
 bool listing_shown(const ToolDef *t, const Policy *policy) {
-    return !t->agent.n && (!policy || policy_shows(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases }));
+    return !t->agent.n && (!policy || policy_shows(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .ambiguous = t->ambiguous }));
 }
 
 Str listing_hidden_by(const ToolDef *t, const Policy *policy) {
     Str rule = { "", 0 };
-    if (policy) policy_check(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases }, &rule, NULL);
+    if (policy) policy_check(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .ambiguous = t->ambiguous }, &rule, NULL);
     return rule;
 }
 

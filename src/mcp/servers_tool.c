@@ -34,8 +34,28 @@ static bool name_ok(Str name) {
     return name.n > 0 && name.n <= NAME_MAX_BYTES;
 }
 
-/* mcp__SERVER__TOOL in the letters that providers take. What does not fit, or had other letters, ends in a part of its digest. */
-static Str alias_of(Server *s, Str name) {
+/* Ends an alias in a part of a digest of `text`, within ALIAS_MAX. */
+static void end_in_digest(Buf *b, Str text, size_t bytes) {
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    Buf hex = { 0 };
+    Error err;
+    if (digest_sha256(text, digest, &err)) digest_hex(digest, bytes, &hex);
+    if (b->n > ALIAS_MAX - 1 - hex.n) b->n = ALIAS_MAX - 1 - hex.n;
+    buf_add_char(b, '_');
+    buf_add(b, buf_str(&hex));
+    buf_clear(&hex);
+}
+
+/* Could the alias be one of another configured server, too (a and a__b, a and a_)? Which servers run or answer does not matter. */
+static bool is_ambiguous(const Server *s, Str alias) {
+    const Project *p = runtime_project(s->all->rt);
+    const ServerDef *first[2];
+    return project_alias_servers(p->servers, p->n_servers, alias, first) > 1;
+}
+
+/* mcp__SERVER__TOOL in the letters that providers take. What does not fit, or had other letters, ends in a part of its digest;
+ * what could be read as another server's ends in one of both names, and *ambiguous is the alias without it. */
+static Str alias_of(Server *s, Str name, Str canonical, Str *ambiguous) {
     Buf b = { 0 };
     bool same = true;
     buf_add_fmt(&b, "mcp__" STR_FMT "__", STR_ARG(s->def->name));
@@ -45,16 +65,9 @@ static Str alias_of(Server *s, Str name) {
         buf_add_char(&b, fine ? c : '_');
         same = same && fine;
     }
-    if (!same || b.n > ALIAS_MAX) {
-        uint8_t digest[DIGEST_SHA256_BYTES];
-        Buf hex = { 0 };
-        Error err;
-        if (digest_sha256(name, digest, &err)) digest_hex(digest, 4, &hex);
-        if (b.n > ALIAS_MAX - 9) b.n = ALIAS_MAX - 9;
-        buf_add_char(&b, '_');
-        buf_add(&b, buf_str(&hex));
-        buf_clear(&hex);
-    }
+    *ambiguous = is_ambiguous(s, buf_str(&b)) ? arena_str(&s->arena, buf_str(&b)) : (Str){ 0 };
+    if (ambiguous->n || b.n > ALIAS_MAX) end_in_digest(&b, canonical, 8);   /* a cut may take away what tells two servers apart */
+    else if (!same) end_in_digest(&b, name, 4);
     Str out = arena_str(&s->arena, buf_str(&b));
     buf_clear(&b);
     return out;
@@ -127,9 +140,10 @@ static bool define(ServerTool *t, Str text, ToolEntry *e, Error *err) {
     Str title = value_member_text(tool, "title"), words = value_member_text(tool, "description");
     if (!title.n) title = value_member_text(value_member(tool, "annotations"), "title");
     Str *alias = ARENA_ARRAY(&s->arena, Str, 1);
-    *alias = alias_of(s, t->name);
-    e->def = (ToolDef){ .name = str_from(arena_fmt(&s->arena, "mcp:" STR_FMT ":" STR_FMT, STR_ARG(s->def->name), STR_ARG(t->name))), .title = title,
-                        .description = words.n ? words : t->name, .aliases = { alias, 1 }, .kind = TOOL_MCP,
+    Str canonical = str_from(arena_fmt(&s->arena, "mcp:" STR_FMT ":" STR_FMT, STR_ARG(s->def->name), STR_ARG(t->name))), ambiguous;
+    *alias = alias_of(s, t->name, canonical, &ambiguous);
+    e->def = (ToolDef){ .name = canonical, .title = title,
+                        .description = words.n ? words : t->name, .aliases = { alias, 1 }, .ambiguous = ambiguous, .kind = TOOL_MCP,
                         .origin = { s->def->origin.file, s->def->origin.line, s->def->origin.column, SOURCE_MCP },
                         .parameters = value_member(tool, "inputSchema"), .output_schema = value_member(tool, "outputSchema"),
                         .timeout_ms = s->def->timeout_ms, .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE,

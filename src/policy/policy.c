@@ -98,6 +98,8 @@ static const PolicyRule *find_property(const RuleList *list, const Safety *s) {
 /* The rule of tools_policy that keeps the tool away; empty: none. */
 static Str name_rule(const Policy *p, const PolicyTool *t) {
     const PolicyRule *deny = find_name(&p->deny, t);
+    for (size_t i = 0; !deny && t->ambiguous.n && i < p->deny.n; i++)
+        if (policy_name_matches(p->deny.at[i].word, t->ambiguous)) deny = &p->deny.at[i];
     if (deny) return deny->rule;
     return p->allow_only && !find_name(&p->allow, t) ? STR("tools_policy.allow") : (Str){ 0 };
 }

@@ -4,7 +4,8 @@
 
 typedef struct Policy Policy;
 
-typedef struct PolicyTool { Str name; StrList aliases; const Safety *safety; Str agent; int depth; bool confirm; } PolicyTool;
+/* `ambiguous`: a name that can be denied, but not allowed (ToolDef). */
+typedef struct PolicyTool { Str name; StrList aliases; Str ambiguous; const Safety *safety; Str agent; int depth; bool confirm; } PolicyTool;
 
 bool policy_new(const Project *p, Policy **out, Error *err);   /* keeps nothing of the project */
 void policy_free(Policy *p);

@@ -170,7 +170,7 @@ static Str shown(Pipe *p) {
 
 static bool must_ask(Pipe *p, Str *why) {
     const ToolEntry *e = p->f.entry;
-    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
+    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
                      .confirm = e->def.confirm };
     if (policy_confirms(p->f.runtime->policy, &t, why)) return true;
     *why = str_from(p->seen.why);

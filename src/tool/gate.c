@@ -73,7 +73,7 @@ bool pipe_limits(Pipe *p) {
 
 bool pipe_policy(Pipe *p) {
     const ToolEntry *e = p->f.entry;
-    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
+    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
                      .confirm = e->def.confirm };
     Str rule = { 0 };
     MEM_UNSET Error err;

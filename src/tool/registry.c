@@ -46,7 +46,8 @@ static bool meet(const ToolEntry *a, const ToolEntry *b) { return a->scope.n == 
 static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) {
     for (Name *n = table_get(&r->names, name); n; n = n->same)
         if (meet(n->entry, e))
-            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is defined more than once", STR_ARG(name));
+            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is defined more than once: by \"" STR_FMT "\" and \"" STR_FMT "\"", STR_ARG(name),
+                             STR_ARG(n->entry->def.name), STR_ARG(e->def.name));
     return true;
 }
 

@@ -57,8 +57,23 @@ bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out
     return ok;
 }
 
+/* An alias that several servers could have leads to none of their tools: which one is meant must not depend on who answers. */
+static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
+    const ToolEntry **all, *found[2] = { 0 };
+    size_t n_all = registry_list(p->f.runtime->registry, scopes, n, &all), k = 0;
+    for (size_t i = 0; i < n_all && k < 2; i++)
+        if (all[i]->def.ambiguous.n && str_eq(all[i]->def.ambiguous, p->f.call->name) && offered(p->f.run, p->f.call, all[i])) found[k++] = all[i];
+    free(all);
+    if (k == 0) return false;
+    ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+    pipe_refuse(p, "resolve", STR("ambiguous_tool"), cls, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
+                STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")), k > 1 ? "\"" : "");
+    return true;
+}
+
 static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     const Call *call = p->f.call;
+    if (str_starts(call->name, STR("mcp__")) && refuse_ambiguous(p, scopes, n)) return false;
     Str near = registry_nearest(p->f.runtime->registry, call->name, scopes, n);
     const ToolEntry *e = near.n ? registry_find(p->f.runtime->registry, near, scopes, n) : NULL;
     bool suggest = e && offered(p->f.run, call, e) && !str_eq(near, call->name);
@@ -140,7 +155,7 @@ size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
-        PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
+        PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
         bool active = true;
         Error err;
         if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
