@@ -25,18 +25,14 @@ bool log_format_parse(Str name, LogFormat *out) {
     return parse_name(name, format_names, 2, &i) && (*out = (LogFormat)i, true);
 }
 
-/* Could it move the cursor, start a line, or turn the direction of what follows? */
-static bool is_unsafe(uint32_t c) {
-    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029
-        || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-}
-
 static void add_short_or_code(Buf *b, uint32_t c) {
     switch (c) {
     case '\n': buf_add(b, STR("\\n")); break;
     case '\r': buf_add(b, STR("\\r")); break;
     case '\t': buf_add(b, STR("\\t")); break;
-    default: buf_add_fmt(b, "\\u%04x", c);
+    default:
+        if (c > 0xFFFF) buf_add_fmt(b, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 | (c & 0x3FF));   /* as JSON writes it */
+        else buf_add_fmt(b, "\\u%04x", c);
     }
 }
 
@@ -49,7 +45,7 @@ static void add_escaped(Buf *b, Str s, LogFormat format, bool quoted) {
             buf_add_fmt(b, "\\x%02x", (unsigned)(unsigned char)s.at[0]);
         else if (c == 0xFFFD)
             buf_add_utf8(b, c);
-        else if (is_unsafe(c))
+        else if (utf8_is_deceptive(c))
             add_short_or_code(b, c);
         else if (quoted && (c == '"' || c == '\\'))
             buf_add_char(b, '\\'), buf_add_char(b, (char)c);

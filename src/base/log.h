@@ -2,7 +2,7 @@
  * Text:  harness: warn: MESSAGE key=value
  * JSON:  {"time":"…","level":"warn","msg":"MESSAGE","key":"value"}
  * A line is written with one write(), so lines from several threads do not mix. Control
- * characters in messages and values are escaped: what a tool prints cannot forge a line. */
+ * and other deceptive characters in messages and values are escaped: what a tool prints cannot forge a line. */
 #pragma once
 #include <stdbool.h>
 #include "base/str.h"

@@ -10,6 +10,7 @@ static inline bool utf8_valid(Str s) { return utf8_valid_prefix(s) == s.n; }
  * input *length is 1 and the result is U+FFFD. */
 uint32_t utf8_decode(Str s, size_t *length);
 size_t utf8_encode(uint32_t codepoint, char out[4]);   /* codepoint must be a scalar value */
-/* Controls, and characters that reorder or hide text: bidirectional marks, zero-width ones, tags, byte-order marks. */
+/* Controls, and characters that reorder or hide text: bidirectional marks, zero-width and
+ * blank ones, tags, byte-order marks. */
 bool utf8_is_deceptive(uint32_t codepoint);
 size_t utf8_count(Str s);                              /* code points; an invalid byte counts as one */

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "cli/cli.h"
 
 enum { WORDS_MAX = 32 };
 
@@ -36,7 +37,12 @@ bool browser_open(void *ctx, Str url, Error *err) {
     const char *browser = getenv("BROWSER");
     bool display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
     if (!browser || !browser[0]) browser = display ? "xdg-open" : "";
-    fprintf(stderr, "To authorize, open this address in a browser:\n" STR_FMT "\n", STR_ARG(url));
+    Buf text = { 0 };
+    buf_add(&text, STR("To authorize, open this address in a browser:\n"));
+    cli_escape_all(&text, url, false);
+    buf_add_char(&text, '\n');
+    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
+    buf_clear(&text);
     Arena arena = { 0 };
     char *argv[WORDS_MAX + 2], *rest = arena_fmt(&arena, "%s", browser), *word, *address = arena_fmt(&arena, STR_FMT, STR_ARG(url));
     size_t n = 0;

@@ -40,6 +40,7 @@ bool cli_init(Cli *cli, Error *err) {
     cli->json = args_has(&cli->args, "--json");
     cli->color_out = wants_color(when, STDOUT_FILENO);
     cli->color_err = wants_color(when, STDERR_FILENO);
+    cli->terminal_out = isatty(STDOUT_FILENO);
     cli->config = args_value(&cli->args, "--config");
     if (!cli->config) cli->config = env("HARNESS_CONFIG");
     if (!init_log(cli, err)) return false;
@@ -52,16 +53,6 @@ void cli_clear(Cli *cli) {
     buf_clear(&cli->out);
 }
 
-static bool write_all(int fd, Str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.at, s.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        s = str_sub(s, (size_t)n, s.n);
-    }
-    return true;
-}
-
 void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
     Buf line = { 0 };
@@ -69,12 +60,12 @@ void cli_say(const Cli *cli, SayLevel level, Str text) {
     else buf_add(&line, STR("harness: "));
     cli_escape(&line, text, false);
     buf_add_char(&line, '\n');
-    write_all(STDERR_FILENO, buf_str(&line));            /* nobody left to tell if this fails */
+    cli_write(STDERR_FILENO, buf_str(&line), cli->color_err);   /* nobody left to tell if this fails */
     buf_clear(&line);
 }
 
 bool cli_flush(Cli *cli) {
-    bool ok = write_all(STDOUT_FILENO, buf_str(&cli->out));
+    bool ok = cli_write(STDOUT_FILENO, buf_str(&cli->out), cli->color_out);
     if (!ok) {
         Error err = { 0 };
         char text[FAIL_TEXT_MAX];
@@ -84,6 +75,11 @@ bool cli_flush(Cli *cli) {
     }
     buf_reset(&cli->out);
     return ok;
+}
+
+void cli_add_bytes(Cli *cli, Str text) {
+    if (cli->terminal_out) cli_escape_all(&cli->out, text, true);
+    else buf_add(&cli->out, text);
 }
 
 static void add_text_or_null(Buf *out, const char *key, const char *text) {

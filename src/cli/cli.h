@@ -13,6 +13,7 @@ struct Cli {
     const char *config;          /* the project file asked for; NULL: look for it */
     bool json;
     bool color_out, color_err;   /* colours on standard output, on standard error? */
+    bool terminal_out;           /* is standard output a terminal? */
     Log log;
     Buf out;                     /* results, until cli_flush */
 };
@@ -25,6 +26,9 @@ void cli_clear(Cli *cli);
  * that fails (a full disk, a closed pipe). */
 bool cli_flush(Cli *cli);
 
+/* Adds text from outside as it is, or escaped when standard output is a terminal. */
+void cli_add_bytes(Cli *cli, Str text);
+
 /* Reports a failure: one line on standard error or, with --json, {"error": …} on standard
  * output in place of any result. Returns `status`, so that a command ends with
  *     return cli_fail(cli, CLI_FAILED, &err);                                              */
@@ -34,6 +38,10 @@ int cli_fail(Cli *cli, int status, const Error *err);
  * name cannot move the cursor. */
 typedef enum { SAY_ERROR, SAY_WARNING, SAY_HINT } SayLevel;         /* decides the colour alone */
 void cli_say(const Cli *cli, SayLevel level, Str text);
+/* The one way to a descriptor that may be a terminal. There, what a terminal obeys or does not show (utf8_is_deceptive, except
+ * newline and tab) is written as \uXXXX, which in JSON means the same; elsewhere every byte goes out as it is. `effects`: escape
+ * sequences of harness itself (colours, cursor) are in the text, and stay; text from outside must be escaped already then. */
+bool cli_write(int fd, Str text, bool effects);
 void cli_escape(Buf *out, Str text, bool keep_lines);               /* that escaping; keep_lines: "\n" and "\t" stay */
 void cli_escape_all(Buf *out, Str text, bool keep_lines);           /* for what a person decides by: also what reorders or hides text, as \u{…} */
 

@@ -84,12 +84,14 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
     while (detail.n && (detail.at[detail.n - 1] == '\n' || detail.at[detail.n - 1] == ' ')) detail.n--;
     for (Str rest = detail, one; str_next_line(&rest, &one);) {
         if (one.at != detail.at) buf_add_fmt(&line, "\n%25s", "");
-        for (size_t i = 0; i < one.n; i++)
-            if (one.at[i] == '\t') buf_add(&line, STR(": "));
-            else cli_escape(&line, str_sub(one, i, i + 1), false);
+        for (ptrdiff_t tab; (tab = str_find_char(one, '\t')) >= 0; one = str_sub(one, (size_t)tab + 1, one.n)) {
+            cli_escape(&line, str_sub(one, 0, (size_t)tab), false);
+            buf_add(&line, STR(": "));
+        }
+        cli_escape(&line, one, false);
     }
     buf_add_char(&line, '\n');
-    (void)!write(c->cli->log.fd, line.at, line.n);
+    (void)cli_write(c->cli->log.fd, buf_str(&line), false);
     buf_clear(&line);
 }
 
@@ -113,7 +115,7 @@ static void tell_place(void *ctx, const char *step, int64_t ns, Str detail) {
 
 static void print(Cli *cli, const Result *r) {
     if (cli->json) result_write_json(&cli->out, r);
-    else if (args_has(&cli->args, "--raw")) buf_add(&cli->out, r->text);
+    else if (args_has(&cli->args, "--raw")) cli_add_bytes(cli, r->text);
     else result_write_value(&cli->out, r);
     buf_add_char(&cli->out, '\n');
 }

@@ -18,7 +18,7 @@ static bool request(void *ctx, Str method, Value params, Heap *heap, Value *out,
 
 static void print(Cli *cli, Str uri, Str bytes) {
     if (!cli->json) {
-        buf_add(&cli->out, bytes);
+        cli_add_bytes(cli, bytes);
         return;
     }
     Buf blob = { 0 };

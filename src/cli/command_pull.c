@@ -80,7 +80,7 @@ static int report(Cli *cli, const Problems *problems) {
         }
         buf_reset(&line);
         problem_format(p, &line);
-        fprintf(stderr, "harness: %s\n", line.at);
+        cli_say(cli, SAY_ERROR, buf_str(&line));
     }
     buf_clear(&line);
     return CLI_FAILED;

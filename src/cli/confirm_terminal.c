@@ -25,12 +25,7 @@ Terminal *confirm_terminal_open(const Cli *cli) {
 }
 
 static void say(Terminal *t, Str s) {
-    while (s.n) {
-        ssize_t n = write(t->fd, s.at, s.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
-        s = str_sub(s, (size_t)n, s.n);
-    }
+    (void)cli_write(t->fd, s, true);
 }
 
 static void end_progress(Terminal *t) {
@@ -90,7 +85,11 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel
     Buf text = { 0 }, line = { 0 };
     ConfirmAnswer answer = CONFIRM_NO;
     start_question(t);
-    buf_add_fmt(&text, "harness: " STR_FMT " asks to run (" STR_FMT "):\n", STR_ARG(q->tool), STR_ARG(q->why));
+    buf_add(&text, STR("harness: "));
+    cli_escape_all(&text, q->tool, false);
+    buf_add(&text, STR(" asks to run ("));
+    cli_escape_all(&text, q->why, false);
+    buf_add(&text, STR("):\n"));
     size_t missing = add_indented(&text, q->shown);
     if (missing) buf_add_fmt(&text, "%zu lines of it are not shown. ", missing);
     buf_add(&text, STR("Run it? [y]es, [a]lways with these arguments, [t]he tool always, [N]o: "));
@@ -217,7 +216,7 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
     add_number(&line, done);
     if (!value_is_gone(total) && !value_is_none(total)) buf_add_char(&line, '/'), add_number(&line, total);
     buf_add_char(&line, ' ');
-    cli_escape(&line, message, false);
+    cli_escape_all(&line, message, false);
     size_t width = ioctl(t->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
     say(t, STR("\r\033[K"));
     say(t, str_sub(buf_str(&line), 0, width));

@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <unistd.h>
 #include "base/utf8.h"
 #include "cli/cli.h"
 
@@ -23,4 +25,50 @@ void cli_escape_all(Buf *out, Str text, bool keep_lines) {
         else if ((keep_lines && (c == '\n' || c == '\t')) || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, 0, length));
         else buf_add_fmt(out, "\\u{%x}", c);
     }
+}
+
+/* The length of ESC [ … LETTER at the start of the text; 0: it is something else. */
+static size_t own_sequence(Str text) {
+    size_t n = 2;
+    if (text.n < 3 || text.at[0] != 033 || text.at[1] != '[') return 0;
+    while (n < text.n && strchr("0123456789;?", text.at[n])) n++;
+    return n < text.n && ((text.at[n] >= 'A' && text.at[n] <= 'Z') || (text.at[n] >= 'a' && text.at[n] <= 'z')) ? n + 1 : 0;
+}
+
+static void clean(Buf *out, Str text, bool effects) {
+    for (size_t n; text.n; text = str_sub(text, n, text.n)) {
+        uint32_t c = utf8_decode(text, &n);
+        size_t own = effects && c == 033 ? own_sequence(text) : 0;
+        if (own) n = own;
+        if (own || c == '\n' || c == '\t' || (effects && c == '\r')) buf_add(out, str_sub(text, 0, n));
+        else if (c == 0xfffd && n == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[0]);
+        else if (!utf8_is_deceptive(c)) buf_add(out, str_sub(text, 0, n));
+        else if (c > 0xffff) buf_add_fmt(out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 | (c & 0x3ff));
+        else buf_add_fmt(out, "\\u%04x", c);
+    }
+}
+
+static bool write_all(int fd, Str s) {
+    while (s.n) {
+        ssize_t n = write(fd, s.at, s.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        s = str_sub(s, (size_t)n, s.n);
+    }
+    return true;
+}
+
+bool cli_write(int fd, Str text, bool effects) {
+    int kept = errno;
+    if (text.n == 0) return true;
+    bool terminal = isatty(fd);
+    errno = kept;
+    if (!terminal) return write_all(fd, text);
+    Buf safe = { 0 };
+    clean(&safe, text, effects);
+    bool ok = write_all(fd, buf_str(&safe));
+    kept = errno;
+    buf_clear(&safe);
+    errno = kept;
+    return ok;
 }

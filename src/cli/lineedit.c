@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "cli/cli.h"
 
 enum { HISTORY_LINES = 1000, PASTE_MAX = 1 << 20, PASTE_KEY = 0x1e, ESCAPE = 033, ESCAPE_WAIT_MS = 30 };
 
@@ -171,7 +172,10 @@ static size_t common_prefix(const LineWords *words) {
 
 static void list_words(const LineWords *words) {
     fputc('\n', stderr);
-    for (size_t i = 0; i < words->n; i++) fprintf(stderr, "%s%s", words->at[i], i + 1 < words->n ? "  " : "\n");
+    for (size_t i = 0; i < words->n; i++) {
+        (void)cli_write(STDERR_FILENO, str_from(words->at[i]), false);
+        (void)cli_write(STDERR_FILENO, i + 1 < words->n ? STR("  ") : STR("\n"), false);
+    }
 }
 
 static unsigned char complete(EditLine *el, int key) {

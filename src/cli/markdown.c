@@ -281,7 +281,7 @@ static void feed_byte(Markdown *m, char c, Buf *out) {
 static void feed_character(Markdown *m, Str character, Buf *out) {
     Buf safe = { 0 };
     if (character.n == 1 && (character.at[0] == '\r')) return;
-    cli_escape(&safe, character, true);
+    cli_escape_all(&safe, character, true);
     for (size_t i = 0; i < safe.n; i++) feed_byte(m, safe.at[i], out);
     buf_clear(&safe);
 }

@@ -30,17 +30,13 @@ struct Show {
     char model[64], progress[120];
     VEC(ShownTool) tools;                /* running */
     Markdown markdown;
+    Buf part;                            /* without colours: the first bytes of a character whose rest is still to come */
 };
 
 /* ---- writing; all with the lock held ---- */
 
 static void put(int fd, Str text) {
-    while (text.n) {
-        ssize_t n = write(fd, text.at, text.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
-        text = str_sub(text, (size_t)n, text.n);
-    }
+    (void)cli_write(fd, text, true);
 }
 
 static void erase(Show *s) {
@@ -63,6 +59,8 @@ static void finish_text(Show *s) {
     if (!s->streams) return;
     Buf out = { 0 };
     markdown_end(&s->markdown, &out);
+    cli_escape_all(&out, buf_str(&s->part), true);
+    buf_reset(&s->part);
     note_cursor(s, buf_str(&out));
     if (s->mid_line) buf_add_char(&out, '\n');
     s->mid_line = false;
@@ -162,6 +160,27 @@ void show_end(Show *s) {
 
 /* ---- what happens ---- */
 
+/* How many bytes at the end are the beginning of a character. */
+static size_t unfinished(Str s) {
+    for (size_t n = 1; n <= 3 && n <= s.n; n++) {
+        unsigned char c = (unsigned char)s.at[s.n - n];
+        if ((c & 0xc0) == 0x80) continue;
+        return c >= 0xc0 && n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
+    }
+    return 0;
+}
+
+static void add_plain(Show *s, Str piece, Buf *out) {
+    Buf all = { 0 };
+    buf_add(&all, buf_str(&s->part));
+    buf_add(&all, piece);
+    size_t whole = all.n - unfinished(buf_str(&all));
+    buf_reset(&s->part);
+    buf_add(&s->part, str_sub(buf_str(&all), whole, all.n));
+    cli_escape_all(out, str_sub(buf_str(&all), 0, whole), true);
+    buf_clear(&all);
+}
+
 static void on_text(void *ctx, Str agent, int depth, Str piece) {
     Show *s = ctx;
     (void)agent;
@@ -169,7 +188,7 @@ static void on_text(void *ctx, Str agent, int depth, Str piece) {
     Buf out = { 0 };
     pthread_mutex_lock(&s->lock);
     if (s->color) markdown_feed(&s->markdown, piece, &out);
-    else cli_escape(&out, piece, true);
+    else add_plain(s, piece, &out);
     if (out.n) erase(s);
     note_cursor(s, buf_str(&out));
     put(1, buf_str(&out));
@@ -187,7 +206,7 @@ static char *about_call(Str arguments) {
     Buf out = { 0 };
     if (json_read(h, arguments, NULL, &v, &ignored) && value_is_dict(v))
         for (uint32_t i = 0; out.n == 0 && dict_next(value_dict(v), &i, &e);)
-            if (value_is_string(e->value)) cli_escape(&out, str_sub(str_trim(value_str(e->value)), 0, 4 * ABOUT_MAX), false);
+            if (value_is_string(e->value)) cli_escape_all(&out, str_sub(str_trim(value_str(e->value)), 0, 4 * ABOUT_MAX), false);
     heap_free(h);
     cut_columns(&out, ABOUT_MAX);
     return out.at ? buf_take(&out) : str_dup(STR(""));
@@ -197,7 +216,7 @@ static void on_tool_started(void *ctx, Str agent, int depth, Str id, Str name, S
     Show *s = ctx;
     (void)agent, (void)depth;
     Buf safe = { 0 };
-    cli_escape(&safe, str_sub(name, 0, 100), false);
+    cli_escape_all(&safe, str_sub(name, 0, 100), false);
     ShownTool t = { .id = str_dup(id), .name = safe.at ? buf_take(&safe) : str_dup(name), .about = about_call(arguments), .start_ns = clock_mono_ns() };
     pthread_mutex_lock(&s->lock);
     finish_text(s);
@@ -226,14 +245,14 @@ static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
     s->progress[0] = 0;
     s->since_ns = clock_mono_ns();
     buf_add_fmt(&line, "%*s%s%s%s ", 2 * (depth > 20 ? 20 : depth), "", color ? (r->is_error ? "\033[31m" : "\033[32m") : "", r->is_error ? "✗" : "✓", color ? "\033[0m" : "");
-    cli_escape(&line, r->name, false);
+    cli_escape_all(&line, r->name, false);
     if (t.about && t.about[0]) buf_add_fmt(&line, " %s", t.about);
     buf_add(&line, color ? STR(" \033[2m") : STR(" "));
     add_duration(&line, r->elapsed_ns);
     if (color) buf_add(&line, STR("\033[0m"));
     if (r->is_error) {
         Buf why = { 0 };
-        cli_escape(&why, str_sub(r->error, 0, 600), false);
+        cli_escape_all(&why, str_sub(r->error, 0, 600), false);
         cut_columns(&why, 140);
         buf_add_fmt(&line, " " STR_FMT, STR_ARG(buf_str(&why)));
         buf_clear(&why);
@@ -301,7 +320,7 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
         json_write(&text, total, NULL, &ignored);
     }
     buf_add_char(&text, ' ');
-    cli_escape(&text, str_sub(message, 0, 100), false);
+    cli_escape_all(&text, str_sub(message, 0, 100), false);
     cut_columns(&text, 25);
     pthread_mutex_lock(&s->lock);
     snprintf(s->progress, sizeof s->progress, STR_FMT, STR_ARG(buf_str(&text)));
@@ -348,6 +367,7 @@ void show_free(Show *s) {
     if (!s) return;
     VEC_CLEAR(&s->tools);
     markdown_clear(&s->markdown);
+    buf_clear(&s->part);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->wake);
     free(s);

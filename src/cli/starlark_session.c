@@ -1,7 +1,7 @@
 #include "cli/starlark_session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/mem.h"
 
 /* A person's own script may use more than a tool's: it is his machine. */
@@ -11,8 +11,11 @@ enum { RECURSION_DEPTH = 10000 };
 
 static void print_line(void *ctx, Str line) {
     (void)ctx;
-    fwrite(line.at, 1, line.n, stderr);
-    fputc('\n', stderr);
+    Buf text = { 0 };
+    buf_add(&text, line);
+    buf_add_char(&text, '\n');
+    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
+    buf_clear(&text);
 }
 
 StarlarkSession *starlark_session_new(const Args *a) {
@@ -85,7 +88,7 @@ int starlark_session_report(Cli *cli, StarlarkSession *s, const Source *source, 
     } else {
         vm_format_failure(s->vm, err, &text);
     }
-    fwrite(text.at, 1, text.n, stderr);
+    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
     buf_clear(&text);
     return CLI_FAILED;
 }

@@ -30,7 +30,7 @@ static void print_reply(const Talk *t, const SessionReply *r) {
     if (cli->json) {
         write_json(cli, t->session, r);
     } else if (!show_streams(t->show) && r->text.n) {
-        buf_add(&cli->out, buf_str(&r->text));
+        cli_add_bytes(cli, buf_str(&r->text));
         if (cli->out.at[cli->out.n - 1] != '\n') buf_add_char(&cli->out, '\n');
     }
     cli_flush(cli);
@@ -109,7 +109,7 @@ static void greet(const Talk *t) {
     Buf line = { 0 };
     buf_add_fmt(&line, "%s" STR_FMT " – /help lists the commands, Ctrl-D leaves%s\n", t->cli->color_err ? "\033[2m" : "", STR_ARG(session_model_name(t->session)),
                 t->cli->color_err ? "\033[0m" : "");
-    (void)!write(STDERR_FILENO, line.at, line.n);
+    (void)cli_write(STDERR_FILENO, buf_str(&line), true);
     buf_clear(&line);
 }
 

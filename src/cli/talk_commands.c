@@ -232,7 +232,7 @@ bool talk_command(const Talk *t, Str line, Buf *say, bool *leave) {
     if (i < COMMANDS) commands[i].run(&d);
     else if (prompt) use_prompt(&d, prompt, say);
     else unknown(&d, word);
-    (void)!write(STDERR_FILENO, d.out.at ? d.out.at : "", d.out.n);
+    (void)cli_write(STDERR_FILENO, buf_str(&d.out), true);
     buf_clear(&d.out);
     return true;
 }

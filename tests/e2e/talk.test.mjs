@@ -78,7 +78,7 @@ test('several lines that are pasted, and lines that end in a backslash, are one 
 });
 
 test('Markdown is rendered on a terminal, and left alone with NO_COLOR', async t => {
-  const r = await talk(t, [['', '> '], ['md\n', '  \x1b[0;36mx = 1'], ['', '> '], ['escape\n', 'a\\x1b[2Jb'], ['', '> '], leave]);
+  const r = await talk(t, [['', '> '], ['md\n', '  \x1b[0;36mx = 1'], ['', '> '], ['escape\n', 'a\\u{1b}[2Jb'], ['', '> '], leave]);
   assert.ok(r.output.includes('\x1b[0;1;4mTitle\x1b[0m\r\n\r\nSome \x1b[0;1mbold\x1b[0m and \x1b[0;36mcode\x1b[0m.\r\n\r\n• item\r\n\r\n  \x1b[0;36mx = 1\x1b[0m\r\n'), r.output);
   const plain = await talk(t, [['', '> '], ['md\n', '```\r\nx = 1\r\n```'], ['', '> '], leave], { env: { NO_COLOR: '1' } });
   assert.ok(plain.output.includes('# Title\r\n\r\nSome **bold** and `code`.\r\n'), plain.output);
