@@ -65,7 +65,7 @@ static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
         if (all[i]->def.ambiguous.n && str_eq(all[i]->def.ambiguous, p->f.call->name) && offered(p->f.run, p->f.call, all[i])) found[k++] = all[i];
     free(all);
     if (k == 0) return false;
-    ResultClass cls = pipe_repair_class(p, p->f.runtime->limits.repair.unknown_tool);
+    ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
     pipe_refuse(p, "resolve", STR("ambiguous_tool"), cls, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
                 STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")), k > 1 ? "\"" : "");
     return true;
