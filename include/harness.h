@@ -88,6 +88,9 @@ typedef struct HarnessConfig {
     HarnessOnEvent *on_event;
     HarnessOnConfirm *on_confirm;
     void *user;
+    /* What a project asks for beyond the defaults (programs, secrets, hosts, files outside: `harness trust` lists it) needs a word: the digest
+     * that `harness trust --print` prints, or an absolute folder whose projects are trusted. NULL: such a project is refused. */
+    const char *trust;
 } HarnessConfig;
 
 HARNESS_API bool harness_open(const HarnessConfig *config, Harness **out, HarnessError *err);

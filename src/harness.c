@@ -97,6 +97,7 @@ static void take_config(Harness *h, const HarnessConfig *given) {
     h->config.dir = copied(h->config.dir);
     h->config.config = copied(h->config.config);
     h->config.state = copied(h->config.state);
+    h->config.trust = copied(h->config.trust);
 }
 
 static void free_all(Harness *h) {
@@ -112,6 +113,7 @@ static void free_all(Harness *h) {
     free((void *)(uintptr_t)h->config.dir);
     free((void *)(uintptr_t)h->config.config);
     free((void *)(uintptr_t)h->config.state);
+    free((void *)(uintptr_t)h->config.trust);
     pthread_mutex_destroy(&h->lock);
     pthread_mutex_destroy(&h->telling);
     free(h);
@@ -126,7 +128,7 @@ bool harness_open(const HarnessConfig *given, Harness **out, HarnessError *err) 
     take_config(h, given);
     const char *state = h->config.state;
     RuntimeConfig config = { .dir = h->config.dir, .config = h->config.config, .lenient = h->config.lenient, .state = state && *state ? state : NULL,
-                             .ephemeral = state && !*state };
+                             .ephemeral = state && !*state, .trust = h->config.trust };
     bool ok = runtime_open(&config, &h->rt, &problems, &why);
     if (!ok) h->rt = NULL;
     if (!ok && why.kind == ERR_NONE) tell_problems(err, &problems);

@@ -14,7 +14,7 @@ static bool replayed(Agents *a, ModelDef *def) {
 }
 
 static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) {
-    if (!model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
+    if (!runtime_may_act(a->rt, err) || !model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
     if (!a->config.record) return true;
     int fd = open(a->config.record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     Model *inner = *out;

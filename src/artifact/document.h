@@ -4,6 +4,8 @@
  * regular, and at most 1 MiB. */
 #pragma once
 #include "artifact/problem.h"
+#include "artifact/grants.h"
+#include "base/sha256.h"
 #include "value/dict.h"
 #include "value/frontmatter.h"
 
@@ -23,6 +25,10 @@ typedef struct Document {
     uint32_t n_lines;
 } Document;
 
+/* A file that took part in loading, as it was when it was read. */
+typedef struct LoadedFile { Str path; uint8_t digest[SHA256_BYTES]; uint32_t owner; } LoadedFile;
+typedef VEC(LoadedFile) LoadedFiles;
+
 /* Where documents live and what they report to. */
 typedef struct DocumentContext {
     int root_fd;                 /* everything is read below this folder */
@@ -32,6 +38,8 @@ typedef struct DocumentContext {
     Problems *problems;
     Str shown;                   /* put before paths in messages, with its '/': of a folder outside the project; else empty */
     bool strict;                 /* unknown keys are errors */
+    Grants *grants;              /* gets what goes beyond the defaults; NULL: not collected */
+    LoadedFiles *files;          /* gets every file that is read; NULL: not collected */
 } DocumentContext;
 
 /* Each reports its own failure ("parse tool x.md: missing frontmatter delimiter") and returns false; then there is nothing

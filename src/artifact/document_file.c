@@ -88,22 +88,30 @@ static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
     }
 }
 
-static bool read_checked(int fd, size_t limit, Buf *out, Error *err) {
-    struct stat st;
-    if (fstat(fd, &st) < 0) return explain(errno, err);
-    if (!S_ISREG(st.st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st.st_mode));
-    if ((uintmax_t)st.st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-    buf_room(out, (size_t)st.st_size + 1);             /* + 1: the read that finds the end needs room */
+static bool read_checked(int fd, size_t limit, Buf *out, struct stat *st, Error *err) {
+    if (fstat(fd, st) < 0) return explain(errno, err);
+    if (!S_ISREG(st->st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st->st_mode));
+    if ((uintmax_t)st->st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
+    buf_room(out, (size_t)st->st_size + 1);            /* + 1: the read that finds the end needs room */
     return read_all(fd, limit, out, err);
+}
+
+static void note_file(const DocumentContext *c, Str path, Str bytes, uid_t owner) {
+    if (!c->files) return;
+    LoadedFile f = { .path = str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(path))), .owner = owner };
+    sha256_of(bytes, f.digest);
+    VEC_PUSH(c->files, f);
 }
 
 bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err) {
     int fd = document_open(c, path, O_RDONLY);
     if (fd < 0) return explain(errno, err);
     Buf content = { 0 };
-    bool ok = read_checked(fd, limit, &content, err);
+    struct stat st;
+    bool ok = read_checked(fd, limit, &content, &st, err);
     close(fd);
     if (!ok) return buf_clear(&content), false;
+    note_file(c, path, buf_str(&content), st.st_uid);
     buf_clear(out);
     *out = content;
     return true;

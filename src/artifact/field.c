@@ -77,11 +77,20 @@ static bool read_value(const FieldInput *in, const Field *f, Value v, void *to) 
     return mismatch(in, f->name, type_names[f->type], v);
 }
 
+void field_note(const FieldInput *in, const char *name, GrantKey key, Value v) {
+    if (!in->context->grants) return;
+    Place place = document_place(in->document, in->map, str_from(name));
+    grants_note(in->context->grants, in->context->arena, key, v, in->document->file, place.line, field_path(in, name));
+}
+
 bool field_read_one(const FieldInput *in, const Field *f, void *out) {
     if (f->flags & (FIELD_IGNORED | FIELD_UNKNOWN)) return true;
     Value *v = dict_find_str(value_dict(in->map), str_from(f->name));
     if (v && value_is_none(*v) && (f->flags & FIELD_NOT_NULL)) return mismatch(in, f->name, type_names[f->type], *v);
-    if (v && !value_is_none(*v)) return read_value(in, f, *v, (char *)out + f->offset);
+    if (v && !value_is_none(*v)) {
+        field_note(in, f->name, f->grant, *v);
+        return read_value(in, f, *v, (char *)out + f->offset);
+    }
     if (!(f->flags & FIELD_REQUIRED)) return true;
     document_report(in->context, in->document, PROBLEM_ERROR, v ? document_place(in->document, in->map, str_from(f->name)) : in->at,
                     (Str){ 0 }, "%s is required", field_path(in, f->name));

@@ -1,8 +1,8 @@
 /* Table-driven reading of maps: every field of every format is one row.
  *
  *     static const Field hook_fields[] = {
- *         { "event",      FIELD_STRING, offsetof(HookDef, event), FIELD_REQUIRED },
- *         { "priority",   FIELD_INT,    offsetof(HookDef, priority) },
+ *         { KEY(hook, event),    .type = FIELD_STRING, .offset = offsetof(HookDef, event), .flags = FIELD_REQUIRED },
+ *         { KEY(hook, priority), .type = FIELD_INT,    .offset = offsetof(HookDef, priority) },
  *         …
  *     };
  *
@@ -39,7 +39,9 @@ typedef enum {
 } UnknownKeys;
 
 typedef struct StrList { Str *at; size_t n; } StrList;
-typedef struct Field { const char *name; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
+typedef struct Field { const char *name; GrantKey grant; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
+/* Name and row of grants.def of a field. Every Field begins with one. */
+#define KEY(format, key) .name = #key, .grant = GRANT_##format##_##key
 
 typedef struct FieldInput {
     DocumentContext *context;
@@ -54,6 +56,8 @@ typedef struct FieldInput {
  * an error. Text points into the document's values. */
 bool field_read(const FieldInput *in, const Field *fields, size_t n, void *out);
 bool field_read_one(const FieldInput *in, const Field *field, void *out);  /* without a look at other keys */
+/* Notes what the value at a key grants; field_read does it for every field that it reads. */
+void field_note(const FieldInput *in, const char *name, GrantKey key, Value v);
 bool field_given(const FieldInput *in, const char *name);                /* is the key there, null or not? */
 bool field_is_map(const FieldInput *in);                                 /* else reports "PATH: expected map, got TYPE" */
 char *field_path(const FieldInput *in, const char *name);                /* "PATH.name", or "name" at the top; in the arena */

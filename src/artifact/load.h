@@ -16,6 +16,6 @@ void load_test(Loader *l, const Document *d);                    /* load_test.c 
 void load_manifest(Loader *l, Str path);                         /* load_manifest.c: tools.json */
 void load_manifest_document(Loader *l, const Document *d, Str folder);
 void load_space(Loader *l, Str folder);                          /* load_space.c: agent/, space.manifest.json */
-void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval); /* load_server.c: mcp_servers, .mcp.json */
+void load_servers(Loader *l, const Document *d, Value servers, bool mcp_json); /* load_server.c: mcp_servers, .mcp.json */
 void load_mcp_json(Loader *l, Str path);
 void load_source(Loader *l, const Document *d, Value list);      /* load_source.c: artifact_sources, from the cache */

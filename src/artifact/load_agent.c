@@ -12,20 +12,20 @@ typedef struct Agent {
 
 #define AT(member) offsetof(Agent, member)
 static const Field fields[] = {
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description), .flags = FIELD_DESCRIPTIVE },
-    { .name = "model", .type = FIELD_STRING, .offset = AT(model), .flags = FIELD_DESCRIPTIVE },
-    { .name = "tools", .type = FIELD_LIST, .offset = AT(tools) },
-    { .name = "hooks", .type = FIELD_LIST, .offset = AT(hooks) },
-    { .name = "max_iterations", .type = FIELD_INT, .offset = AT(max_iterations) },
-    { .name = "blocked_tools", .type = FIELD_STRINGS, .offset = AT(blocked_tools), .flags = FIELD_NOT_NULL },
-    { .name = "mcp", .type = FIELD_STRINGS, .offset = AT(mcp) },
-    { .name = "verify", .type = FIELD_BOOL, .offset = AT(verify) },
-    { .name = "name", .flags = FIELD_IGNORED | FIELD_DESCRIPTIVE },
-    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(system_prompt), .flags = FIELD_DESCRIPTIVE },
+    { KEY(agent, description), .type = FIELD_STRING, .offset = AT(description), .flags = FIELD_DESCRIPTIVE },
+    { KEY(agent, model), .type = FIELD_STRING, .offset = AT(model), .flags = FIELD_DESCRIPTIVE },
+    { KEY(agent, tools), .type = FIELD_LIST, .offset = AT(tools) },
+    { KEY(agent, hooks), .type = FIELD_LIST, .offset = AT(hooks) },
+    { KEY(agent, max_iterations), .type = FIELD_INT, .offset = AT(max_iterations) },
+    { KEY(agent, blocked_tools), .type = FIELD_STRINGS, .offset = AT(blocked_tools), .flags = FIELD_NOT_NULL },
+    { KEY(agent, mcp), .type = FIELD_STRINGS, .offset = AT(mcp) },
+    { KEY(agent, verify), .type = FIELD_BOOL, .offset = AT(verify) },
+    { KEY(agent, name), .flags = FIELD_IGNORED | FIELD_DESCRIPTIVE },
+    { KEY(agent, system_prompt), .type = FIELD_STRING, .offset = AT(system_prompt), .flags = FIELD_DESCRIPTIVE },
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
-static const Field file_name = { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the agent's name" };
-static const Field file_prompt = { .name = "system_prompt", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
+static const Field file_name = { KEY(agent, name), .flags = FIELD_UNKNOWN, .hint = "the file's name is the agent's name" };
+static const Field file_prompt = { KEY(agent, system_prompt), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
 
 static void refer(Loader *l, const LoaderPlace *at, LoaderReferenceKind kind, Str agent, Str name, Place place) {
     VEC_PUSH(&l->references, (LoaderReference){ kind, agent, name, at->origin.file, place });

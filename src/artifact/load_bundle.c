@@ -7,14 +7,14 @@ typedef struct Parts { Str name, type, description, condition; Value version, to
 
 #define AT(member) offsetof(Parts, member)
 static const Field fields[] = {
-    { .name = "name", .type = FIELD_STRING, .offset = AT(name) },
-    { .name = "type", .type = FIELD_STRING, .offset = AT(type) },
-    { .name = "version", .type = FIELD_ANY, .offset = AT(version) },
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "condition", .type = FIELD_STRING, .offset = AT(condition) },
-    { .name = "tools", .type = FIELD_LIST, .offset = AT(tools) },
-    { .name = "hooks", .type = FIELD_LIST, .offset = AT(hooks) },
-    { .name = "agents", .type = FIELD_LIST, .offset = AT(agents) },
+    { KEY(bundle, name), .type = FIELD_STRING, .offset = AT(name) },
+    { KEY(bundle, type), .type = FIELD_STRING, .offset = AT(type) },
+    { KEY(bundle, version), .type = FIELD_ANY, .offset = AT(version) },
+    { KEY(bundle, description), .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(bundle, condition), .type = FIELD_STRING, .offset = AT(condition) },
+    { KEY(bundle, tools), .type = FIELD_LIST, .offset = AT(tools) },
+    { KEY(bundle, hooks), .type = FIELD_LIST, .offset = AT(hooks) },
+    { KEY(bundle, agents), .type = FIELD_LIST, .offset = AT(agents) },
 };
 
 /* 1.2 is a number in YAML; people mean text. */

@@ -5,18 +5,18 @@ typedef struct Hook { Str event, script, when, on_error; int64_t priority, timeo
 
 #define AT(member) offsetof(Hook, member)
 static const Field fields[] = {
-    { .name = "event", .type = FIELD_STRING, .offset = AT(event) },
-    { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
-    { .name = "when", .type = FIELD_STRING, .offset = AT(when), .flags = FIELD_NOT_NULL },
-    { .name = "priority", .type = FIELD_INT, .offset = AT(priority) },
-    { .name = "on_error", .type = FIELD_STRING, .offset = AT(on_error) },
-    { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
-    { .name = "name", .flags = FIELD_IGNORED },
-    { .name = "description", .flags = FIELD_IGNORED },
+    { KEY(hook, event), .type = FIELD_STRING, .offset = AT(event) },
+    { KEY(hook, script), .type = FIELD_STRING, .offset = AT(script) },
+    { KEY(hook, when), .type = FIELD_STRING, .offset = AT(when), .flags = FIELD_NOT_NULL },
+    { KEY(hook, priority), .type = FIELD_INT, .offset = AT(priority) },
+    { KEY(hook, on_error), .type = FIELD_STRING, .offset = AT(on_error) },
+    { KEY(hook, timeout_ms), .type = FIELD_INT, .offset = AT(timeout_ms) },
+    { KEY(hook, name), .flags = FIELD_IGNORED },
+    { KEY(hook, description), .flags = FIELD_IGNORED },
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
-static const Field file_name = { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the hook's name" };
-static const Field file_text = { .name = "description", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter says what it is for" };
+static const Field file_name = { KEY(hook, name), .flags = FIELD_UNKNOWN, .hint = "the file's name is the hook's name" };
+static const Field file_text = { KEY(hook, description), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter says what it is for" };
 
 static const Str events[] = {
     { "session.start", 13 },  { "session.end", 11 },     { "turn.start", 10 },       { "turn.end", 8 },

@@ -14,12 +14,12 @@ typedef struct ManifestEntry {
 } ManifestEntry;
 
 static const Field entry_fields[] = {
-    { .name = "name", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, name) },
-    { .name = "description", .type = FIELD_STRING, .offset = offsetof(ManifestEntry, description) },
-    { .name = "schema", .type = FIELD_MAP, .offset = offsetof(ManifestEntry, schema) },
-    { .name = "command", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, command) },
-    { .name = "timeoutSec", .type = FIELD_INT, .offset = offsetof(ManifestEntry, timeout) },
-    { .name = "envPassthrough", .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, env) },
+    { KEY(manifest, name), .type = FIELD_STRING, .offset = offsetof(ManifestEntry, name) },
+    { KEY(manifest, description), .type = FIELD_STRING, .offset = offsetof(ManifestEntry, description) },
+    { KEY(manifest, schema), .type = FIELD_MAP, .offset = offsetof(ManifestEntry, schema) },
+    { KEY(manifest, command), .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, command) },
+    { KEY(manifest, timeoutSec), .type = FIELD_INT, .offset = offsetof(ManifestEntry, timeout) },
+    { KEY(manifest, envPassthrough), .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, env) },
 };
 
 typedef struct Manifest {
@@ -229,7 +229,7 @@ static Str folder_of(Str path) {
 }
 
 void load_manifest_document(Loader *l, const Document *d, Str folder) {
-    static const Field root_fields[] = { { .name = "tools", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
+    static const Field root_fields[] = { { KEY(manifest, tools), .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Value tools = VALUE_GONE;
     FieldInput in = { .context = &l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0),
                       .unknown = UNKNOWN_KEYS_GUARD };

@@ -6,17 +6,17 @@ typedef struct Prompt { Str title, description; Value arguments, messages; } Pro
 
 #define AT(member) offsetof(Prompt, member)
 static const Field fields[] = {
-    { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "arguments", .type = FIELD_LIST, .offset = AT(arguments) },
-    { .name = "messages", .type = FIELD_LIST, .offset = AT(messages) },
+    { KEY(prompt, title), .type = FIELD_STRING, .offset = AT(title) },
+    { KEY(prompt, description), .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(prompt, arguments), .type = FIELD_LIST, .offset = AT(arguments) },
+    { KEY(prompt, messages), .type = FIELD_LIST, .offset = AT(messages) },
 };
 
 static const Field argument_fields[] = {
-    { .name = "name", .type = FIELD_STRING, .offset = offsetof(PromptArg, name), .flags = FIELD_REQUIRED },
-    { .name = "description", .type = FIELD_STRING, .offset = offsetof(PromptArg, description) },
-    { .name = "required", .type = FIELD_BOOL, .offset = offsetof(PromptArg, required) },
-    { .name = "values", .type = FIELD_STRINGS, .offset = offsetof(PromptArg, values) },
+    { KEY(argument, name), .type = FIELD_STRING, .offset = offsetof(PromptArg, name), .flags = FIELD_REQUIRED },
+    { KEY(argument, description), .type = FIELD_STRING, .offset = offsetof(PromptArg, description) },
+    { KEY(argument, required), .type = FIELD_BOOL, .offset = offsetof(PromptArg, required) },
+    { KEY(argument, values), .type = FIELD_STRINGS, .offset = offsetof(PromptArg, values) },
 };
 
 static void load_arguments(Loader *l, const LoaderPlace *at, Value list, PromptDef *p) {
@@ -37,11 +37,11 @@ static void load_arguments(Loader *l, const LoaderPlace *at, Value list, PromptD
 
 typedef struct Message { Str role, text; Value image, audio, resource; } Message;
 static const Field message_fields[] = {
-    { .name = "role", .type = FIELD_STRING, .offset = offsetof(Message, role), .flags = FIELD_REQUIRED },
-    { .name = "text", .type = FIELD_STRING, .offset = offsetof(Message, text) },
-    { .name = "image", .type = FIELD_ANY, .offset = offsetof(Message, image) },
-    { .name = "audio", .type = FIELD_ANY, .offset = offsetof(Message, audio) },
-    { .name = "resource", .type = FIELD_ANY, .offset = offsetof(Message, resource) },
+    { KEY(message, role), .type = FIELD_STRING, .offset = offsetof(Message, role), .flags = FIELD_REQUIRED },
+    { KEY(message, text), .type = FIELD_STRING, .offset = offsetof(Message, text) },
+    { KEY(message, image), .type = FIELD_ANY, .offset = offsetof(Message, image) },
+    { KEY(message, audio), .type = FIELD_ANY, .offset = offsetof(Message, audio) },
+    { KEY(message, resource), .type = FIELD_ANY, .offset = offsetof(Message, resource) },
 };
 
 static bool has_text(Value map, const char *key) {

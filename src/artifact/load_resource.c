@@ -7,17 +7,17 @@
 
 #define AT(member) offsetof(ResourceDef, member)
 static const Field fields[] = {
-    { .name = "name", .type = FIELD_STRING, .offset = AT(name) },
-    { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "uri", .type = FIELD_STRING, .offset = AT(uri) },
-    { .name = "uri_template", .type = FIELD_STRING, .offset = AT(uri_template) },
-    { .name = "mime_type", .type = FIELD_STRING, .offset = AT(mime_type) },
-    { .name = "file", .type = FIELD_STRING, .offset = AT(file) },
-    { .name = "text", .type = FIELD_STRING, .offset = AT(text) },
-    { .name = "blob", .type = FIELD_STRING, .offset = AT(blob) },
-    { .name = "values", .type = FIELD_MAP, .offset = AT(values) },
-    { .name = "script", .flags = FIELD_IGNORED },
+    { KEY(resource, name), .type = FIELD_STRING, .offset = AT(name) },
+    { KEY(resource, title), .type = FIELD_STRING, .offset = AT(title) },
+    { KEY(resource, description), .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(resource, uri), .type = FIELD_STRING, .offset = AT(uri) },
+    { KEY(resource, uri_template), .type = FIELD_STRING, .offset = AT(uri_template) },
+    { KEY(resource, mime_type), .type = FIELD_STRING, .offset = AT(mime_type) },
+    { KEY(resource, file), .type = FIELD_STRING, .offset = AT(file) },
+    { KEY(resource, text), .type = FIELD_STRING, .offset = AT(text) },
+    { KEY(resource, blob), .type = FIELD_STRING, .offset = AT(blob) },
+    { KEY(resource, values), .type = FIELD_MAP, .offset = AT(values) },
+    { KEY(resource, script), .flags = FIELD_IGNORED },
 };
 
 static bool is_given(const LoaderPlace *at, const char *key) {

@@ -10,26 +10,26 @@ typedef struct ServerFields { ServerDef def; Value tools; Str trust, type; } Ser
 
 #define SERVER(member) offsetof(ServerFields, def) + offsetof(ServerDef, member)
 static const Field server_fields[] = {
-    { .name = "command", .type = FIELD_STRING, .offset = SERVER(command) },
-    { .name = "args", .type = FIELD_STRINGS, .offset = SERVER(args) },
-    { .name = "env", .type = FIELD_MAP, .offset = SERVER(env) },
-    { .name = "cwd", .type = FIELD_STRING, .offset = SERVER(cwd) },
-    { .name = "url", .type = FIELD_STRING, .offset = SERVER(url) },
-    { .name = "headers", .type = FIELD_MAP, .offset = SERVER(headers) },
-    { .name = "oauth", .type = FIELD_MAP, .offset = SERVER(oauth) },
-    { .name = "tools", .type = FIELD_MAP, .offset = offsetof(ServerFields, tools), .flags = FIELD_NOT_NULL },
-    { .name = "timeout_ms", .type = FIELD_INT, .offset = SERVER(timeout_ms) },
-    { .name = "read_roots", .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
-    { .name = "write_roots", .type = FIELD_STRINGS, .offset = SERVER(write_roots) },
-    { .name = "network", .type = FIELD_BOOL, .offset = SERVER(network) },
-    { .name = "allow", .type = FIELD_STRINGS, .offset = SERVER(allow) },
-    { .name = "trust", .type = FIELD_STRING, .offset = offsetof(ServerFields, trust) },
-    { .name = "type", .type = FIELD_STRING, .offset = offsetof(ServerFields, type) },
+    { KEY(server, command), .type = FIELD_STRING, .offset = SERVER(command) },
+    { KEY(server, args), .type = FIELD_STRINGS, .offset = SERVER(args) },
+    { KEY(server, env), .type = FIELD_MAP, .offset = SERVER(env) },
+    { KEY(server, cwd), .type = FIELD_STRING, .offset = SERVER(cwd) },
+    { KEY(server, url), .type = FIELD_STRING, .offset = SERVER(url) },
+    { KEY(server, headers), .type = FIELD_MAP, .offset = SERVER(headers) },
+    { KEY(server, oauth), .type = FIELD_MAP, .offset = SERVER(oauth) },
+    { KEY(server, tools), .type = FIELD_MAP, .offset = offsetof(ServerFields, tools), .flags = FIELD_NOT_NULL },
+    { KEY(server, timeout_ms), .type = FIELD_INT, .offset = SERVER(timeout_ms) },
+    { KEY(server, read_roots), .type = FIELD_STRINGS, .offset = SERVER(read_roots) },
+    { KEY(server, write_roots), .type = FIELD_STRINGS, .offset = SERVER(write_roots) },
+    { KEY(server, network), .type = FIELD_BOOL, .offset = SERVER(network) },
+    { KEY(server, allow), .type = FIELD_STRINGS, .offset = SERVER(allow) },
+    { KEY(server, trust), .type = FIELD_STRING, .offset = offsetof(ServerFields, trust) },
+    { KEY(server, type), .type = FIELD_STRING, .offset = offsetof(ServerFields, type) },
 };
 
 static const Field tools_fields[] = {
-    { .name = "allow", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools), .flags = FIELD_NOT_NULL },
-    { .name = "deny", .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools), .flags = FIELD_NOT_NULL },
+    { KEY(server_tools, allow), .type = FIELD_STRINGS, .offset = offsetof(ServerDef, allow_tools), .flags = FIELD_NOT_NULL },
+    { KEY(server_tools, deny), .type = FIELD_STRINGS, .offset = offsetof(ServerDef, deny_tools), .flags = FIELD_NOT_NULL },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -95,6 +95,17 @@ static bool read_tools(Loader *l, const LoaderPlace *at, Value tools, ServerDef 
     return loader_read(l, &inside, tools_fields, COUNT(tools_fields), s);
 }
 
+static GrantKey oauth_grant(Str key) {
+    static const struct { const char *name; GrantKey grant; } rows[] = {
+#define X(key, secret) { #key, GRANT_oauth_##key },
+        OAUTH_TEXTS(X)
+#undef X
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_eq(key, str_from(rows[i].name))) return rows[i].grant;
+    return GRANT_NONE;                   /* dpop, redirect_port */
+}
+
 static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
     if (value_is_gone(oauth)) return true;
     LoaderPlace inside = *at;
@@ -113,8 +124,10 @@ static bool check_oauth(Loader *l, const LoaderPlace *at, Value oauth) {
         return false;
     }
     bool ok = true;
+    FieldInput in = loader_input(l, &inside);
     Entry *e;
     for (uint32_t i = 0; dict_next(value_dict(oauth), &i, &e);) {
+        field_note(&in, arena_str(l->docs.arena, value_str(e->key)).at, oauth_grant(value_str(e->key)), e->value);
         const char *problem = value_is_string(e->value) ? loader_env_problem(l, value_str(e->value), false) : NULL;
         if (!problem) continue;
         loader_error(l, &inside, arena_str(l->docs.arena, value_str(e->key)).at, "%s." STR_FMT ": %s", inside.path, STR_ARG(value_str(e->key)), problem);
@@ -152,11 +165,12 @@ static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
     return false;
 }
 
-static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
+static void load_one(Loader *l, const LoaderPlace *at) {
     ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE,
-                                .timeout_ms = SERVER_TIMEOUT_MS, .needs_approval = needs_approval }, .tools = VALUE_GONE };
+                                .timeout_ms = SERVER_TIMEOUT_MS }, .tools = VALUE_GONE };
     /* .mcp.json is also read by other programs, and may have keys for them. */
-    bool typed = loader_read_open(l, at, needs_approval ? UNKNOWN_KEYS_GUARD : UNKNOWN_KEYS_REFUSE, server_fields, COUNT(server_fields), &f);
+    UnknownKeys unknown = at->origin.source == SOURCE_MCP ? UNKNOWN_KEYS_GUARD : UNKNOWN_KEYS_REFUSE;
+    bool typed = loader_read_open(l, at, unknown, server_fields, COUNT(server_fields), &f);
     if (!value_is_dict(at->map)) return;
     bool ok = loader_name_ok(l, at, "server", at->name);
     if (typed) ok = check_transport(l, at, &f.def) && ok;     /* else one of the two may only seem to be missing */
@@ -172,8 +186,8 @@ static void load_one(Loader *l, const LoaderPlace *at, bool needs_approval) {
     if (ok) VEC_PUSH(&l->servers, f.def);
 }
 
-void load_servers(Loader *l, const Document *d, Value servers, bool needs_approval) {
-    const char *root = needs_approval ? "mcpServers" : "mcp_servers";
+void load_servers(Loader *l, const Document *d, Value servers, bool mcp_json) {
+    const char *root = mcp_json ? "mcpServers" : "mcp_servers";
     if (value_is_gone(servers) || value_is_none(servers)) return;
     FieldInput in = { .context = &l->docs, .document = d, .map = servers, .path = root, .at = document_place(d, d->root, str_from(root)) };
     if (!field_is_map(&in)) return;
@@ -183,13 +197,13 @@ void load_servers(Loader *l, const Document *d, Value servers, bool needs_approv
         Place place = document_place(d, servers, name);
         load_one(l, &(LoaderPlace){
             .document = d, .map = e->value, .name = name, .path = arena_fmt(l->docs.arena, "%s." STR_FMT, root, STR_ARG(name)),
-            .origin = { d->file, place.line, place.column, needs_approval ? SOURCE_MCP : SOURCE_PROJECT },
-        }, needs_approval);
+            .origin = { d->file, place.line, place.column, mcp_json ? SOURCE_MCP : SOURCE_PROJECT },
+        });
     }
 }
 
 void load_mcp_json(Loader *l, Str path) {
-    static const Field root_fields[] = { { .name = "mcpServers", .type = FIELD_MAP, .flags = FIELD_REQUIRED } };
+    static const Field root_fields[] = { { KEY(config, mcpServers), .type = FIELD_MAP, .flags = FIELD_REQUIRED } };
     Document d;
     Value servers = VALUE_GONE;
     loader_look_at(l, path);

@@ -5,29 +5,29 @@
 #include "value/list.h"
 
 #define AT(member) offsetof(Settings, member)
-#define SECTION(text, member) { .name = (text), .type = FIELD_MAP, .offset = AT(member) }
+#define SECTION(key, member) { KEY(config, key), .type = FIELD_MAP, .offset = AT(member) }
 static const Field fields[] = {
-    SECTION("context", context), SECTION("limits", limits), SECTION("sandbox", sandbox), SECTION("delegation", delegation),
-    SECTION("meta", meta), SECTION("network", network), SECTION("tools_policy", tools_policy), SECTION("secrets", secrets),
-    SECTION("store", store),
-    { .name = "resources", .type = FIELD_STRINGS, .offset = AT(resources) },
-    { .name = "artifact_roots", .type = FIELD_STRINGS, .offset = AT(artifact_roots) },
-    { .name = "trusted_sources", .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },
-    { .name = "manifests", .type = FIELD_STRINGS, .offset = AT(manifests) },
-    { .name = "spaces", .type = FIELD_STRINGS, .offset = AT(spaces) },
-    { .name = "workspace", .type = FIELD_STRING, .offset = AT(workspace) },
-    { .name = "model", .flags = FIELD_IGNORED },
-    { .name = "models", .flags = FIELD_IGNORED },
-    { .name = "builtin_tools", .flags = FIELD_IGNORED },
-    { .name = "tools", .flags = FIELD_IGNORED },
-    { .name = "hooks", .flags = FIELD_IGNORED },
-    { .name = "agents", .flags = FIELD_IGNORED },
-    { .name = "artifact_sources", .flags = FIELD_IGNORED },
-    { .name = "mcp_servers", .flags = FIELD_IGNORED },
-    { .name = "system_prompt", .type = FIELD_STRING, .offset = AT(prompt) },
+    SECTION(context, context), SECTION(limits, limits), SECTION(sandbox, sandbox), SECTION(delegation, delegation),
+    SECTION(meta, meta), SECTION(network, network), SECTION(tools_policy, tools_policy), SECTION(secrets, secrets),
+    SECTION(store, store),
+    { KEY(config, resources), .type = FIELD_STRINGS, .offset = AT(resources) },
+    { KEY(config, artifact_roots), .type = FIELD_STRINGS, .offset = AT(artifact_roots) },
+    { KEY(config, trusted_sources), .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },
+    { KEY(config, manifests), .type = FIELD_STRINGS, .offset = AT(manifests) },
+    { KEY(config, spaces), .type = FIELD_STRINGS, .offset = AT(spaces) },
+    { KEY(config, workspace), .type = FIELD_STRING, .offset = AT(workspace) },
+    { KEY(config, model), .flags = FIELD_IGNORED },
+    { KEY(config, models), .flags = FIELD_IGNORED },
+    { KEY(config, builtin_tools), .flags = FIELD_IGNORED },
+    { KEY(config, tools), .flags = FIELD_IGNORED },
+    { KEY(config, hooks), .flags = FIELD_IGNORED },
+    { KEY(config, agents), .flags = FIELD_IGNORED },
+    { KEY(config, artifact_sources), .flags = FIELD_IGNORED },
+    { KEY(config, mcp_servers), .flags = FIELD_IGNORED },
+    { KEY(config, system_prompt), .type = FIELD_STRING, .offset = AT(prompt) },
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
-static const Field file_prompt = { .name = "system_prompt", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
+static const Field file_prompt = { KEY(config, system_prompt), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the system prompt" };
 
 static Value given(const LoaderPlace *at, const char *key) {
     Value *v = dict_find_str(value_dict(at->map), str_from(key));
@@ -60,19 +60,19 @@ static bool is_yaml(Str path) { return str_ends(path, STR(".yaml")) || str_ends(
 
 #define IN_MODEL(member) offsetof(ModelDef, member)
 static const Field model_fields[] = {
-    { .name = "provider", .type = FIELD_STRING, .offset = IN_MODEL(provider) },
-    { .name = "name", .type = FIELD_STRING, .offset = IN_MODEL(name) },
-    { .name = "base_url", .type = FIELD_STRING, .offset = IN_MODEL(base_url) },
-    { .name = "api_key_env", .type = FIELD_STRING, .offset = IN_MODEL(api_key_env) },
-    { .name = "script", .type = FIELD_STRING, .offset = IN_MODEL(script) },
-    { .name = "replay", .type = FIELD_STRING, .offset = IN_MODEL(replay) },
-    { .name = "max_tokens", .type = FIELD_INT, .offset = IN_MODEL(max_tokens) },
-    { .name = "timeout_ms", .type = FIELD_INT, .offset = IN_MODEL(timeout_ms) },
-    { .name = "temperature", .type = FIELD_ANY, .offset = IN_MODEL(temperature) },
-    { .name = "top_p", .type = FIELD_ANY, .offset = IN_MODEL(top_p) },
-    { .name = "retry", .type = FIELD_MAP, .offset = IN_MODEL(retry) },
-    { .name = "headers", .type = FIELD_MAP, .offset = IN_MODEL(headers) },
-    { .name = "price", .type = FIELD_MAP, .offset = IN_MODEL(price) },
+    { KEY(model, provider), .type = FIELD_STRING, .offset = IN_MODEL(provider) },
+    { KEY(model, name), .type = FIELD_STRING, .offset = IN_MODEL(name) },
+    { KEY(model, base_url), .type = FIELD_STRING, .offset = IN_MODEL(base_url) },
+    { KEY(model, api_key_env), .type = FIELD_STRING, .offset = IN_MODEL(api_key_env) },
+    { KEY(model, script), .type = FIELD_STRING, .offset = IN_MODEL(script) },
+    { KEY(model, replay), .type = FIELD_STRING, .offset = IN_MODEL(replay) },
+    { KEY(model, max_tokens), .type = FIELD_INT, .offset = IN_MODEL(max_tokens) },
+    { KEY(model, timeout_ms), .type = FIELD_INT, .offset = IN_MODEL(timeout_ms) },
+    { KEY(model, temperature), .type = FIELD_ANY, .offset = IN_MODEL(temperature) },
+    { KEY(model, top_p), .type = FIELD_ANY, .offset = IN_MODEL(top_p) },
+    { KEY(model, retry), .type = FIELD_MAP, .offset = IN_MODEL(retry) },
+    { KEY(model, headers), .type = FIELD_MAP, .offset = IN_MODEL(headers) },
+    { KEY(model, price), .type = FIELD_MAP, .offset = IN_MODEL(price) },
 };
 
 
@@ -86,9 +86,9 @@ static void check_number(Loader *l, const LoaderPlace *at, const char *key, Valu
 /* US dollars for a million tokens. */
 static void check_price(Loader *l, const LoaderPlace *at, Value price) {
     static const Field prices[] = {
-        { .name = "input", .type = FIELD_NUMBER, .offset = 0 },
-        { .name = "output", .type = FIELD_NUMBER, .offset = sizeof(double) },
-        { .name = "cached", .type = FIELD_NUMBER, .offset = 2 * sizeof(double) },
+        { KEY(price, input), .type = FIELD_NUMBER, .offset = 0 },
+        { KEY(price, output), .type = FIELD_NUMBER, .offset = sizeof(double) },
+        { KEY(price, cached), .type = FIELD_NUMBER, .offset = 2 * sizeof(double) },
     };
     if (!value_is_dict(price)) return;
     double usd[3] = { 0 };
@@ -151,7 +151,7 @@ static void read_builtins(Loader *l, const LoaderPlace *at, Settings *s) {
         loader_choice(l, at, "builtin_tools", value_str(v), words);
         return;
     }
-    static const Field list = { .name = "builtin_tools", .type = FIELD_STRINGS, .offset = offsetof(Settings, builtin_tools) };
+    static const Field list = { KEY(config, builtin_tools), .type = FIELD_STRINGS, .offset = offsetof(Settings, builtin_tools) };
     if (!field_read_one(&in, &list, s)) return;
     for (size_t i = 0; i < s->builtin_tools.n; i++) {
         bool found = false;

@@ -9,11 +9,11 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static const Field source_fields[] = {
-    { .name = "type", .type = FIELD_STRING, .offset = offsetof(SourceDef, type), .flags = FIELD_REQUIRED },
-    { .name = "url", .type = FIELD_STRING, .offset = offsetof(SourceDef, url) },
-    { .name = "path", .type = FIELD_STRING, .offset = offsetof(SourceDef, path) },
-    { .name = "ref", .type = FIELD_STRING, .offset = offsetof(SourceDef, ref) },
-    { .name = "checksum", .type = FIELD_STRING, .offset = offsetof(SourceDef, checksum) },
+    { KEY(source, type), .type = FIELD_STRING, .offset = offsetof(SourceDef, type), .flags = FIELD_REQUIRED },
+    { KEY(source, url), .type = FIELD_STRING, .offset = offsetof(SourceDef, url) },
+    { KEY(source, path), .type = FIELD_STRING, .offset = offsetof(SourceDef, path) },
+    { KEY(source, ref), .type = FIELD_STRING, .offset = offsetof(SourceDef, ref) },
+    { KEY(source, checksum), .type = FIELD_STRING, .offset = offsetof(SourceDef, checksum) },
 };
 
 /* ---- rules ---- */

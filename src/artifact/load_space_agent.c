@@ -4,16 +4,16 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static const Field agent_fields[] = {
-    { .name = "id", .type = FIELD_STRING, .offset = offsetof(AgentDef, name), .flags = FIELD_REQUIRED },
-    { .name = "name", .type = FIELD_STRING, .offset = offsetof(AgentDef, title) },
-    { .name = "description", .type = FIELD_STRING, .offset = offsetof(AgentDef, description) },
-    { .name = "model", .type = FIELD_STRING, .offset = offsetof(AgentDef, model) },
-    { .name = "provider", .type = FIELD_STRING, .offset = offsetof(AgentDef, provider) },
-    { .name = "maxIterations", .type = FIELD_INT, .offset = offsetof(AgentDef, max_iterations), .flags = FIELD_NOT_NULL },
-    { .name = "blockedTools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, blocked_tools), .flags = FIELD_NOT_NULL },
-    { .name = "canInvokeAgents", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, can_invoke), .flags = FIELD_NOT_NULL },
-    { .name = "canSpawn", .type = FIELD_BOOL, .offset = offsetof(AgentDef, can_spawn), .flags = FIELD_NOT_NULL },
-    { .name = "tools", .type = FIELD_STRINGS, .offset = offsetof(AgentDef, tools), .flags = FIELD_NOT_NULL },
+    { KEY(space_agent, id), .type = FIELD_STRING, .offset = offsetof(AgentDef, name), .flags = FIELD_REQUIRED },
+    { KEY(space_agent, name), .type = FIELD_STRING, .offset = offsetof(AgentDef, title) },
+    { KEY(space_agent, description), .type = FIELD_STRING, .offset = offsetof(AgentDef, description) },
+    { KEY(space_agent, model), .type = FIELD_STRING, .offset = offsetof(AgentDef, model) },
+    { KEY(space_agent, provider), .type = FIELD_STRING, .offset = offsetof(AgentDef, provider) },
+    { KEY(space_agent, maxIterations), .type = FIELD_INT, .offset = offsetof(AgentDef, max_iterations), .flags = FIELD_NOT_NULL },
+    { KEY(space_agent, blockedTools), .type = FIELD_STRINGS, .offset = offsetof(AgentDef, blocked_tools), .flags = FIELD_NOT_NULL },
+    { KEY(space_agent, canInvokeAgents), .type = FIELD_STRINGS, .offset = offsetof(AgentDef, can_invoke), .flags = FIELD_NOT_NULL },
+    { KEY(space_agent, canSpawn), .type = FIELD_BOOL, .offset = offsetof(AgentDef, can_spawn), .flags = FIELD_NOT_NULL },
+    { KEY(space_agent, tools), .type = FIELD_STRINGS, .offset = offsetof(AgentDef, tools), .flags = FIELD_NOT_NULL },
 };
 
 static bool given(const FieldInput *in, const char *name) {

@@ -8,11 +8,11 @@ typedef struct SpaceHook { HookDef def; Str type; } SpaceHook;
 
 #define HOOK(member) offsetof(SpaceHook, def) + offsetof(HookDef, member)
 static const Field hook_fields[] = {
-    { .name = "id", .type = FIELD_STRING, .offset = HOOK(name), .flags = FIELD_REQUIRED },
-    { .name = "type", .type = FIELD_STRING, .offset = offsetof(SpaceHook, type), .flags = FIELD_REQUIRED },
-    { .name = "tools", .type = FIELD_STRINGS, .offset = HOOK(tools) },
-    { .name = "command", .type = FIELD_STRING, .offset = HOOK(command), .flags = FIELD_REQUIRED },
-    { .name = "blocking", .type = FIELD_BOOL, .offset = HOOK(blocking) },
+    { KEY(space_hook, id), .type = FIELD_STRING, .offset = HOOK(name), .flags = FIELD_REQUIRED },
+    { KEY(space_hook, type), .type = FIELD_STRING, .offset = offsetof(SpaceHook, type), .flags = FIELD_REQUIRED },
+    { KEY(space_hook, tools), .type = FIELD_STRINGS, .offset = HOOK(tools) },
+    { KEY(space_hook, command), .type = FIELD_STRING, .offset = HOOK(command), .flags = FIELD_REQUIRED },
+    { KEY(space_hook, blocking), .type = FIELD_BOOL, .offset = HOOK(blocking) },
 };
 
 static void check_type(Space *s, const LoaderPlace *at, SpaceHook *h) {
@@ -52,7 +52,7 @@ static void load_hook_entry(Space *s, LoaderPlace *at) {
 }
 
 void space_load_hooks(Space *s, const Document *d) {
-    static const Field root_fields[] = { { .name = "hooks", .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
+    static const Field root_fields[] = { { KEY(space_hook, hooks), .type = FIELD_LIST, .flags = FIELD_REQUIRED } };
     Value list = VALUE_GONE;
     FieldInput in = { .context = &s->l->docs, .document = d, .map = d->root, .path = "", .at = document_item_place(d, VALUE_GONE, 0) };
     if (!value_is_dict(d->root)) {

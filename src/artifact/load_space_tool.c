@@ -12,19 +12,19 @@ typedef struct SpaceTool { ToolDef def; Str command, tool; double timeout; bool 
 #define TOOL(member) offsetof(SpaceTool, def) + offsetof(ToolDef, member)
 enum { ROW_ID, ROW_NAME, ROW_DESCRIPTION, ROW_COMMAND, ROW_SERVER };
 static const Field fields_of_all[] = {
-    [ROW_ID] = { .name = "id", .type = FIELD_STRING, .offset = TOOL(name), .flags = FIELD_REQUIRED },
-    [ROW_NAME] = { .name = "name", .type = FIELD_STRING, .offset = TOOL(title), .flags = FIELD_REQUIRED },
-    [ROW_DESCRIPTION] = { .name = "description", .type = FIELD_STRING, .offset = TOOL(description), .flags = FIELD_REQUIRED },
-    [ROW_COMMAND] = { .name = "command", .type = FIELD_STRING, .offset = offsetof(SpaceTool, command), .flags = FIELD_REQUIRED },
-    [ROW_SERVER] = { .name = "server", .type = FIELD_STRING, .offset = TOOL(server), .flags = FIELD_REQUIRED },
-    { .name = "tool", .type = FIELD_STRING, .offset = TOOL(server_tool) },
-    { .name = "mcp", .type = FIELD_BOOL, .offset = offsetof(SpaceTool, mcp) },
-    { .name = "category", .type = FIELD_STRING, .offset = TOOL(category) },
-    { .name = "parameters", .type = FIELD_LIST, .flags = FIELD_IGNORED },
-    { .name = "timeout", .type = FIELD_NUMBER, .offset = offsetof(SpaceTool, timeout) },
-    { .name = "icon", .type = FIELD_STRING, .offset = TOOL(icon) },
-    { .name = "environment", .type = FIELD_MAP, .offset = TOOL(environment) },
-    { .name = "unsafe_raw", .type = FIELD_BOOL, .offset = TOOL(unsafe_raw) },
+    [ROW_ID] = { KEY(space_tool, id), .type = FIELD_STRING, .offset = TOOL(name), .flags = FIELD_REQUIRED },
+    [ROW_NAME] = { KEY(space_tool, name), .type = FIELD_STRING, .offset = TOOL(title), .flags = FIELD_REQUIRED },
+    [ROW_DESCRIPTION] = { KEY(space_tool, description), .type = FIELD_STRING, .offset = TOOL(description), .flags = FIELD_REQUIRED },
+    [ROW_COMMAND] = { KEY(space_tool, command), .type = FIELD_STRING, .offset = offsetof(SpaceTool, command), .flags = FIELD_REQUIRED },
+    [ROW_SERVER] = { KEY(space_tool, server), .type = FIELD_STRING, .offset = TOOL(server), .flags = FIELD_REQUIRED },
+    { KEY(space_tool, tool), .type = FIELD_STRING, .offset = TOOL(server_tool) },
+    { KEY(space_tool, mcp), .type = FIELD_BOOL, .offset = offsetof(SpaceTool, mcp) },
+    { KEY(space_tool, category), .type = FIELD_STRING, .offset = TOOL(category) },
+    { KEY(space_tool, parameters), .type = FIELD_LIST, .flags = FIELD_IGNORED },
+    { KEY(space_tool, timeout), .type = FIELD_NUMBER, .offset = offsetof(SpaceTool, timeout) },
+    { KEY(space_tool, icon), .type = FIELD_STRING, .offset = TOOL(icon) },
+    { KEY(space_tool, environment), .type = FIELD_MAP, .offset = TOOL(environment) },
+    { KEY(space_tool, unsafe_raw), .type = FIELD_BOOL, .offset = TOOL(unsafe_raw) },
     LOADER_GOVERNANCE_FIELDS,
 };
 

@@ -6,30 +6,30 @@ typedef struct Test { Value model, turns, expect, call, result, error, blocked_b
 
 #define AT(member) offsetof(Test, member)
 static const Field fields[] = {
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "model", .type = FIELD_ANY, .offset = AT(model) },
-    { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
-    { .name = "turns", .type = FIELD_LIST, .offset = AT(turns) },
-    { .name = "expect", .type = FIELD_ANY, .offset = AT(expect) },
-    { .name = "call", .type = FIELD_MAP, .offset = AT(call) },
-    { .name = "result", .type = FIELD_ANY, .offset = AT(result) },
-    { .name = "error", .type = FIELD_ANY, .offset = AT(error) },
-    { .name = "blocked_by", .type = FIELD_ANY, .offset = AT(blocked_by) },
+    { KEY(test, description), .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(test, model), .type = FIELD_ANY, .offset = AT(model) },
+    { KEY(test, script), .type = FIELD_STRING, .offset = AT(script) },
+    { KEY(test, turns), .type = FIELD_LIST, .offset = AT(turns) },
+    { KEY(test, expect), .type = FIELD_ANY, .offset = AT(expect) },
+    { KEY(test, call), .type = FIELD_MAP, .offset = AT(call) },
+    { KEY(test, result), .type = FIELD_ANY, .offset = AT(result) },
+    { KEY(test, error), .type = FIELD_ANY, .offset = AT(error) },
+    { KEY(test, blocked_by), .type = FIELD_ANY, .offset = AT(blocked_by) },
 };
 
 typedef struct Call { Str tool; Value args; } Call;
 static const Field call_fields[] = {
-    { .name = "tool", .type = FIELD_STRING, .offset = offsetof(Call, tool), .flags = FIELD_REQUIRED },
-    { .name = "args", .type = FIELD_MAP, .offset = offsetof(Call, args) },
+    { KEY(test_call, tool), .type = FIELD_STRING, .offset = offsetof(Call, tool), .flags = FIELD_REQUIRED },
+    { KEY(test_call, args), .type = FIELD_MAP, .offset = offsetof(Call, args) },
 };
 
 typedef struct Expect { Value any; bool no_errors; int64_t max_tool_calls, max_tokens; } Expect;
 #define ANY(text) { .name = (text), .type = FIELD_ANY, .offset = offsetof(Expect, any) }
 static const Field expect_fields[] = {
     ANY("tool_called"), ANY("tool_not_called"), ANY("args"), ANY("hook_blocked"), ANY("response_contains"), ANY("response_not_contains"),
-    { .name = "no_errors", .type = FIELD_BOOL, .offset = offsetof(Expect, no_errors) },
-    { .name = "max_tool_calls", .type = FIELD_INT, .offset = offsetof(Expect, max_tool_calls) },
-    { .name = "max_tokens", .type = FIELD_INT, .offset = offsetof(Expect, max_tokens) },
+    { KEY(expect, no_errors), .type = FIELD_BOOL, .offset = offsetof(Expect, no_errors) },
+    { KEY(expect, max_tool_calls), .type = FIELD_INT, .offset = offsetof(Expect, max_tool_calls) },
+    { KEY(expect, max_tokens), .type = FIELD_INT, .offset = offsetof(Expect, max_tokens) },
     ANY("events"),
 };
 

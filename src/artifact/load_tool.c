@@ -7,21 +7,21 @@ typedef struct Tool { Str script, description; int64_t timeout_ms; Value async; 
 #define AT(member) offsetof(Tool, member)
 static const Field fields[] = {
     LOADER_GOVERNANCE_FIELDS,
-    { .name = "parameters", .flags = FIELD_IGNORED },
-    { .name = "script", .type = FIELD_STRING, .offset = AT(script) },
-    { .name = "timeout_ms", .type = FIELD_INT, .offset = AT(timeout_ms) },
-    { .name = "async", .type = FIELD_ANY, .offset = AT(async) },
+    { KEY(tool, parameters), .flags = FIELD_IGNORED },
+    { KEY(tool, script), .type = FIELD_STRING, .offset = AT(script) },
+    { KEY(tool, timeout_ms), .type = FIELD_INT, .offset = AT(timeout_ms) },
+    { KEY(tool, async), .type = FIELD_ANY, .offset = AT(async) },
 };
 enum { COMMON = sizeof fields / sizeof *fields };
 
 /* In a file the name and the description stand elsewhere. */
 static const Field file_only[] = {
-    { .name = "name", .flags = FIELD_UNKNOWN, .hint = "the file's name is the tool's name" },
-    { .name = "description", .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the description" },
+    { KEY(tool, name), .flags = FIELD_UNKNOWN, .hint = "the file's name is the tool's name" },
+    { KEY(tool, description), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the description" },
 };
 static const Field inline_only[] = {
-    { .name = "name", .flags = FIELD_IGNORED },
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(tool, name), .flags = FIELD_IGNORED },
+    { KEY(tool, description), .type = FIELD_STRING, .offset = AT(description) },
 };
 
 static bool read_fields(Loader *l, const LoaderPlace *at, Tool *out) {

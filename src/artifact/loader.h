@@ -40,6 +40,8 @@ typedef struct Loader {
     VEC(Module *) modules;           /* all that were compiled; sealed and owned by the project at the end */
     VEC(Template *) templates;
     VEC(Schema *) schemas;
+    Grants grants;
+    LoadedFiles files;
     VEC(Str) looked_at;              /* protected paths */
     VEC(LoaderReference) references;
     VEC(LoaderRule) rules;
@@ -125,7 +127,7 @@ bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);
 bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t);  /* no parameter is also injected: a call that sends it would be refused */
 bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `retry` of at->map; GONE is fine */
 #define LOADER_GOVERNANCE_FIELDS \
-    { .name = "safety", .flags = FIELD_IGNORED }, { .name = "retry", .flags = FIELD_IGNORED }, \
-    { .name = "idempotency", .flags = FIELD_IGNORED }, { .name = "injected", .flags = FIELD_IGNORED }, \
-    { .name = "confirm", .flags = FIELD_IGNORED }, { .name = "aliases", .flags = FIELD_IGNORED }, \
-    { .name = "title", .flags = FIELD_IGNORED }, { .name = "output_schema", .flags = FIELD_IGNORED }
+    { KEY(tool, safety), .flags = FIELD_IGNORED }, { KEY(tool, retry), .flags = FIELD_IGNORED }, \
+    { KEY(tool, idempotency), .flags = FIELD_IGNORED }, { KEY(tool, injected), .flags = FIELD_IGNORED }, \
+    { KEY(tool, confirm), .flags = FIELD_IGNORED }, { KEY(tool, aliases), .flags = FIELD_IGNORED }, \
+    { KEY(tool, title), .flags = FIELD_IGNORED }, { KEY(tool, output_schema), .flags = FIELD_IGNORED }

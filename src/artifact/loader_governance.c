@@ -13,14 +13,14 @@ typedef struct Governance {
 
 #define AT(member) offsetof(Governance, member)
 static const Field fields[] = {
-    { .name = "safety", .type = FIELD_MAP, .offset = AT(safety), .flags = FIELD_NOT_NULL },
-    { .name = "retry", .type = FIELD_MAP, .offset = AT(retry) },
-    { .name = "idempotency", .type = FIELD_STRING, .offset = AT(idempotency) },
-    { .name = "injected", .type = FIELD_STRINGS, .offset = AT(injected) },
-    { .name = "confirm", .type = FIELD_BOOL, .offset = AT(confirm), .flags = FIELD_NOT_NULL },
-    { .name = "aliases", .type = FIELD_STRINGS, .offset = AT(aliases) },
-    { .name = "title", .type = FIELD_STRING, .offset = AT(title) },
-    { .name = "output_schema", .type = FIELD_MAP, .offset = AT(output_schema) },
+    { KEY(tool, safety), .type = FIELD_MAP, .offset = AT(safety), .flags = FIELD_NOT_NULL },
+    { KEY(tool, retry), .type = FIELD_MAP, .offset = AT(retry) },
+    { KEY(tool, idempotency), .type = FIELD_STRING, .offset = AT(idempotency) },
+    { KEY(tool, injected), .type = FIELD_STRINGS, .offset = AT(injected) },
+    { KEY(tool, confirm), .type = FIELD_BOOL, .offset = AT(confirm), .flags = FIELD_NOT_NULL },
+    { KEY(tool, aliases), .type = FIELD_STRINGS, .offset = AT(aliases) },
+    { KEY(tool, title), .type = FIELD_STRING, .offset = AT(title) },
+    { KEY(tool, output_schema), .type = FIELD_MAP, .offset = AT(output_schema) },
 };
 
 static LoaderPlace inside(Loader *l, const LoaderPlace *at, const char *key, Value map) {
@@ -37,13 +37,13 @@ static LoaderPlace inside(Loader *l, const LoaderPlace *at, const char *key, Val
 /* ---- safety ---- */
 
 typedef struct { bool flag; Str filesystem, workspace_root; StrList redact; } Safety;
-#define FLAG(text) { .name = (text), .type = FIELD_BOOL, .offset = offsetof(Safety, flag), .flags = FIELD_NOT_NULL }
+#define FLAG(key) { KEY(safety, key), .type = FIELD_BOOL, .offset = offsetof(Safety, flag), .flags = FIELD_NOT_NULL }
 static const Field safety_fields[] = {
-    FLAG("read_only"), FLAG("destructive"), FLAG("idempotent"), FLAG("networked"), FLAG("process"), FLAG("spends_money"),
-    FLAG("requires_confirmation"), FLAG("parallel_safe"),
-    { .name = "filesystem", .type = FIELD_STRING, .offset = offsetof(Safety, filesystem), .flags = FIELD_NOT_NULL },
-    { .name = "workspace_root", .type = FIELD_STRING, .offset = offsetof(Safety, workspace_root), .flags = FIELD_NOT_NULL },
-    { .name = "redact", .type = FIELD_STRINGS, .offset = offsetof(Safety, redact), .flags = FIELD_NOT_NULL },
+    FLAG(read_only), FLAG(destructive), FLAG(idempotent), FLAG(networked), FLAG(process), FLAG(spends_money),
+    FLAG(requires_confirmation), FLAG(parallel_safe),
+    { KEY(safety, filesystem), .type = FIELD_STRING, .offset = offsetof(Safety, filesystem), .flags = FIELD_NOT_NULL },
+    { KEY(safety, workspace_root), .type = FIELD_STRING, .offset = offsetof(Safety, workspace_root), .flags = FIELD_NOT_NULL },
+    { KEY(safety, redact), .type = FIELD_STRINGS, .offset = offsetof(Safety, redact), .flags = FIELD_NOT_NULL },
 };
 
 static bool check_patterns(Loader *l, const LoaderPlace *at, const char *key, StrList patterns) {
@@ -82,12 +82,12 @@ static const Place *safety_places(Loader *l, const LoaderPlace *tool, Value map)
 
 typedef struct { int64_t max_attempts, initial, max; double multiplier; bool jitter; Value on_exit; } Retry;
 static const Field retry_fields[] = {
-    { .name = "max_attempts", .type = FIELD_INT, .offset = offsetof(Retry, max_attempts) },
-    { .name = "initial_backoff_ms", .type = FIELD_INT, .offset = offsetof(Retry, initial) },
-    { .name = "max_backoff_ms", .type = FIELD_INT, .offset = offsetof(Retry, max) },
-    { .name = "multiplier", .type = FIELD_NUMBER, .offset = offsetof(Retry, multiplier) },
-    { .name = "jitter", .type = FIELD_BOOL, .offset = offsetof(Retry, jitter) },
-    { .name = "on_exit", .type = FIELD_LIST, .offset = offsetof(Retry, on_exit) },
+    { KEY(retry, max_attempts), .type = FIELD_INT, .offset = offsetof(Retry, max_attempts) },
+    { KEY(retry, initial_backoff_ms), .type = FIELD_INT, .offset = offsetof(Retry, initial) },
+    { KEY(retry, max_backoff_ms), .type = FIELD_INT, .offset = offsetof(Retry, max) },
+    { KEY(retry, multiplier), .type = FIELD_NUMBER, .offset = offsetof(Retry, multiplier) },
+    { KEY(retry, jitter), .type = FIELD_BOOL, .offset = offsetof(Retry, jitter) },
+    { KEY(retry, on_exit), .type = FIELD_LIST, .offset = offsetof(Retry, on_exit) },
 };
 
 static bool at_least(Loader *l, const LoaderPlace *at, const char *key, int64_t value, int64_t least) {

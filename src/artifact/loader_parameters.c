@@ -10,17 +10,17 @@ typedef struct Param {
 
 #define AT(member) offsetof(Param, member)
 static const Field param_fields[] = {
-    { .name = "type", .type = FIELD_STRING, .offset = AT(type), .flags = FIELD_REQUIRED },
-    { .name = "description", .type = FIELD_STRING, .offset = AT(description) },
-    { .name = "required", .type = FIELD_BOOL, .offset = AT(required) },
-    { .name = "enum", .type = FIELD_LIST, .offset = AT(choices) },
-    { .name = "default", .type = FIELD_ANY, .offset = AT(fallback) },
-    { .name = "pattern", .type = FIELD_STRING, .offset = AT(pattern) },
-    { .name = "minimum", .type = FIELD_ANY, .offset = AT(minimum) },
-    { .name = "maximum", .type = FIELD_ANY, .offset = AT(maximum) },
-    { .name = "items", .type = FIELD_ANY, .offset = AT(items) },
-    { .name = "properties", .type = FIELD_MAP, .offset = AT(properties) },
-    { .name = "name", .type = FIELD_STRING, .offset = AT(name), .flags = FIELD_REQUIRED },   /* of the list form alone */
+    { KEY(parameter, type), .type = FIELD_STRING, .offset = AT(type), .flags = FIELD_REQUIRED },
+    { KEY(parameter, description), .type = FIELD_STRING, .offset = AT(description) },
+    { KEY(parameter, required), .type = FIELD_BOOL, .offset = AT(required) },
+    { KEY(parameter, enum), .type = FIELD_LIST, .offset = AT(choices) },
+    { KEY(parameter, default), .type = FIELD_ANY, .offset = AT(fallback) },
+    { KEY(parameter, pattern), .type = FIELD_STRING, .offset = AT(pattern) },
+    { KEY(parameter, minimum), .type = FIELD_ANY, .offset = AT(minimum) },
+    { KEY(parameter, maximum), .type = FIELD_ANY, .offset = AT(maximum) },
+    { KEY(parameter, items), .type = FIELD_ANY, .offset = AT(items) },
+    { KEY(parameter, properties), .type = FIELD_MAP, .offset = AT(properties) },
+    { KEY(parameter, name), .type = FIELD_STRING, .offset = AT(name), .flags = FIELD_REQUIRED },   /* of the list form alone */
 };
 enum { MAP_FIELDS = sizeof param_fields / sizeof *param_fields - 1 };
 

@@ -36,7 +36,8 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     p->universe = in->universe ? in->universe : universe_new();
     p->owns_universe = !in->universe;
     *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
-    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict };
+    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
+                                 .grants = &l->grants, .files = in->digests ? &l->files : NULL };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
     l->interned = dict_new(p->script_heap, 0, NULL);                 /* lives as long as a module that uses it */
     l->script_errors = mem_zero(1, sizeof *l->script_errors);
@@ -61,6 +62,9 @@ static void hand_over(Loader *l, Project *p) {
     HAND_OVER(modules);
     HAND_OVER(templates);
     HAND_OVER(schemas);
+    grants_sort(&l->grants);
+    HAND_OVER(grants);
+    HAND_OVER(files);
     p->loaded_files = (StrList){ l->looked_at.at, l->looked_at.n };
 }
 
@@ -92,7 +96,7 @@ void project_free(Project *p) {
     for (size_t i = 0; i < p->n_templates; i++) template_free(p->templates[i]);
     for (size_t i = 0; i < p->n_schemas; i++) schema_free(p->schemas[i]);
     void *owned[] = { p->tools, p->hooks, p->agents, p->bundles, p->prompts, p->resources, p->tests, p->servers, p->sources,
-                      p->modules, p->templates, p->schemas, p->loaded_files.at };
+                      p->modules, p->templates, p->schemas, p->grants, p->files, p->loaded_files.at };
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     heap_free(p->script_heap);
     heap_free(p->heap);

@@ -102,7 +102,6 @@ typedef struct ServerDef {
     Value oauth;                 /* artifact/oauth_settings.h; GONE: none */
     int64_t timeout_ms;
     bool network, trust_annotations;
-    bool needs_approval;         /* from .mcp.json */
 } ServerDef;
 
 typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
@@ -143,6 +142,9 @@ typedef struct Project {
     SourceDef *sources;
     size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
     bool has_space;              /* a Construct space was loaded: built-in tools are on unless the settings say otherwise */
+    Grant *grants;               /* what it asks for beyond the defaults, sorted */
+    LoadedFile *files;           /* every file that was read, with its digest; none unless ProjectInput.digests */
+    size_t n_grants, n_files;
     StrList loaded_files;        /* every path looked at, relative to the root: the protected files */
     Module **modules;            /* everything compiled, for project_free */
     Template **templates;
@@ -162,6 +164,7 @@ typedef struct ProjectInput {
     bool lenient;                /* invalid tools are left out with a warning; guards never */
     bool strict;                 /* unknown keys are errors */
     const struct Project *within;/* project_define: its secrets may be named; NULL: none */
+    bool digests;                /* keep a digest of every file: for trust */
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 

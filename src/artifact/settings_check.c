@@ -8,11 +8,11 @@ typedef enum {
     SETTING_CHOICE,              /* one of `choices` */
     SETTING_CHOICES,             /* a list of those */
     SETTING_TOOLS,               /* names of tools, or patterns of them */
-    SETTING_MAP,                 /* of the section named "SECTION.KEY" */
+    SETTING_MAP,                 /* of the section named "SECTION_KEY" */
     SETTING_ANY,
 } SettingType;
 
-typedef struct { const char *section, *key; SettingType type; int64_t least; const char *const *choices; } Setting;
+typedef struct { const char *section, *key; GrantKey grant; SettingType type; int64_t least; const char *const *choices; } Setting;
 
 static const char *const modes[] = { "strict", "best-effort", "off", NULL };
 static const char *const homes[] = { "private", "real", NULL };
@@ -20,56 +20,57 @@ static const char *const policies[] = { "denylist", "allowlist", NULL };
 static const char *const syncs[] = { "normal", "full", NULL };
 static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
 
+#define SETTING(section, key, type, least, choices) { #section, #key, GRANT_##section##_##key, SETTING_##type, least, choices }
 static const Setting settings[] = {
-    { "context", "max_history", SETTING_INT, 1, NULL },
-    { "context", "max_tokens", SETTING_INT, 1, NULL },
-    { "context", "summarize", SETTING_ANY, 0, NULL },
-    { "limits", "max_turns", SETTING_INT, 1, NULL },
-    { "limits", "max_tool_calls", SETTING_INT, 0, NULL },
-    { "limits", "max_tool_calls_per_turn", SETTING_INT, 0, NULL },
-    { "limits", "max_concurrency", SETTING_INT, 1, NULL },
-    { "limits", "max_tasks", SETTING_INT, 0, NULL },
-    { "limits", "max_tokens", SETTING_INT, 0, NULL },
-    { "limits", "max_spend_usd", SETTING_NUMBER, 0, NULL },
-    { "limits", "wall_clock_ms", SETTING_INT, 0, NULL },
-    { "limits", "model_result_bytes", SETTING_INT, 1, NULL },
-    { "limits", "artifact_bytes", SETTING_INT, 1, NULL },
-    { "limits", "script_heap_bytes", SETTING_INT, 1, NULL },
-    { "limits", "script_depth", SETTING_INT, 1, NULL },
-    { "limits", "tool_timeout_ms", SETTING_INT, 0, NULL },
-    { "limits", "confirm", SETTING_CHOICES, 0, dangers },
-    { "limits", "deny", SETTING_CHOICES, 0, dangers },
-    { "limits", "repair", SETTING_MAP, 0, NULL },
-    { "limits.repair", "invalid_arguments", SETTING_BOOL, 0, NULL },
-    { "limits.repair", "unknown_tool", SETTING_BOOL, 0, NULL },
-    { "limits.repair", "refused", SETTING_BOOL, 0, NULL },
-    { "limits.repair", "max_per_turn", SETTING_INT, 0, NULL },
-    { "delegation", "max_depth", SETTING_INT, 0, NULL },
-    { "delegation", "max_concurrent", SETTING_INT, 1, NULL },
-    { "delegation", "iterations_per_depth", SETTING_INTS, 1, NULL },
-    { "delegation", "timeout_ms", SETTING_INT, 0, NULL },
-    { "meta", "enabled", SETTING_BOOL, 0, NULL },
-    { "meta", "max_tools", SETTING_INT, 0, NULL },
-    { "meta", "max_hooks", SETTING_INT, 0, NULL },
-    { "meta", "max_agents", SETTING_INT, 0, NULL },
-    { "meta", "max_call_depth", SETTING_INT, 0, NULL },
-    { "network", "allowed_domains", SETTING_STRINGS, 0, NULL },
-    { "sandbox", "mode", SETTING_CHOICE, 0, modes },
-    { "sandbox", "network", SETTING_BOOL, 0, NULL },
-    { "sandbox", "home", SETTING_CHOICE, 0, homes },
-    { "sandbox", "read_roots", SETTING_STRINGS, 0, NULL },
-    { "sandbox", "write_roots", SETTING_STRINGS, 0, NULL },
-    { "sandbox", "env_allow", SETTING_STRINGS, 0, NULL },
-    { "sandbox", "allow_self_edit", SETTING_BOOL, 0, NULL },
-    { "sandbox", "memory_bytes", SETTING_INT, 1, NULL },
-    { "sandbox", "cpu_seconds", SETTING_INT, 1, NULL },
-    { "sandbox", "file_bytes", SETTING_INT, 1, NULL },
-    { "sandbox", "open_files", SETTING_INT, 1, NULL },
-    { "sandbox", "processes", SETTING_INT, 1, NULL },
-    { "tools_policy", "mode", SETTING_CHOICE, 0, policies },
-    { "tools_policy", "allow", SETTING_TOOLS, 0, NULL },
-    { "tools_policy", "deny", SETTING_TOOLS, 0, NULL },
-    { "store", "sync", SETTING_CHOICE, 0, syncs },
+    SETTING(context, max_history, INT, 1, NULL),
+    SETTING(context, max_tokens, INT, 1, NULL),
+    SETTING(context, summarize, ANY, 0, NULL),
+    SETTING(limits, max_turns, INT, 1, NULL),
+    SETTING(limits, max_tool_calls, INT, 0, NULL),
+    SETTING(limits, max_tool_calls_per_turn, INT, 0, NULL),
+    SETTING(limits, max_concurrency, INT, 1, NULL),
+    SETTING(limits, max_tasks, INT, 0, NULL),
+    SETTING(limits, max_tokens, INT, 0, NULL),
+    SETTING(limits, max_spend_usd, NUMBER, 0, NULL),
+    SETTING(limits, wall_clock_ms, INT, 0, NULL),
+    SETTING(limits, model_result_bytes, INT, 1, NULL),
+    SETTING(limits, artifact_bytes, INT, 1, NULL),
+    SETTING(limits, script_heap_bytes, INT, 1, NULL),
+    SETTING(limits, script_depth, INT, 1, NULL),
+    SETTING(limits, tool_timeout_ms, INT, 0, NULL),
+    SETTING(limits, confirm, CHOICES, 0, dangers),
+    SETTING(limits, deny, CHOICES, 0, dangers),
+    SETTING(limits, repair, MAP, 0, NULL),
+    SETTING(limits_repair, invalid_arguments, BOOL, 0, NULL),
+    SETTING(limits_repair, unknown_tool, BOOL, 0, NULL),
+    SETTING(limits_repair, refused, BOOL, 0, NULL),
+    SETTING(limits_repair, max_per_turn, INT, 0, NULL),
+    SETTING(delegation, max_depth, INT, 0, NULL),
+    SETTING(delegation, max_concurrent, INT, 1, NULL),
+    SETTING(delegation, iterations_per_depth, INTS, 1, NULL),
+    SETTING(delegation, timeout_ms, INT, 0, NULL),
+    SETTING(meta, enabled, BOOL, 0, NULL),
+    SETTING(meta, max_tools, INT, 0, NULL),
+    SETTING(meta, max_hooks, INT, 0, NULL),
+    SETTING(meta, max_agents, INT, 0, NULL),
+    SETTING(meta, max_call_depth, INT, 0, NULL),
+    SETTING(network, allowed_domains, STRINGS, 0, NULL),
+    SETTING(sandbox, mode, CHOICE, 0, modes),
+    SETTING(sandbox, network, BOOL, 0, NULL),
+    SETTING(sandbox, home, CHOICE, 0, homes),
+    SETTING(sandbox, read_roots, STRINGS, 0, NULL),
+    SETTING(sandbox, write_roots, STRINGS, 0, NULL),
+    SETTING(sandbox, env_allow, STRINGS, 0, NULL),
+    SETTING(sandbox, allow_self_edit, BOOL, 0, NULL),
+    SETTING(sandbox, memory_bytes, INT, 1, NULL),
+    SETTING(sandbox, cpu_seconds, INT, 1, NULL),
+    SETTING(sandbox, file_bytes, INT, 1, NULL),
+    SETTING(sandbox, open_files, INT, 1, NULL),
+    SETTING(sandbox, processes, INT, 1, NULL),
+    SETTING(tools_policy, mode, CHOICE, 0, policies),
+    SETTING(tools_policy, allow, TOOLS, 0, NULL),
+    SETTING(tools_policy, deny, TOOLS, 0, NULL),
+    SETTING(store, sync, CHOICE, 0, syncs),
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, SECTION_MAX = 24 };
 
@@ -135,7 +136,7 @@ static void check_value(Loader *l, const LoaderPlace *at, const Setting *s, cons
     case SETTING_TOOLS: loader_rules(l, at, s->key, v->list); break;
     case SETTING_MAP: {
         LoaderPlace inner = settings_check_below(l, at, s->key, v->v);
-        check_section(l, &inner, arena_fmt(l->docs.arena, "%s.%s", s->section, s->key));
+        check_section(l, &inner, arena_fmt(l->docs.arena, "%s_%s", s->section, s->key));
         break;
     }
     default: break;
@@ -174,7 +175,7 @@ static bool is_variable(Str s) {
 typedef struct { Str env; } Secret;
 
 static void check_secrets(Loader *l, const LoaderPlace *at) {
-    static const Field fields[] = { { .name = "env", .type = FIELD_STRING, .offset = offsetof(Secret, env), .flags = FIELD_REQUIRED } };
+    static const Field fields[] = { { KEY(secret, env), .type = FIELD_STRING, .offset = offsetof(Secret, env), .flags = FIELD_REQUIRED } };
     Entry *e;
     for (uint32_t i = 0; value_is_dict(at->map) && dict_next(value_dict(at->map), &i, &e);) {
         char *name = arena_fmt(l->docs.arena, STR_FMT, STR_ARG(value_str(e->key)));

@@ -78,12 +78,21 @@ static bool check_choice(const char *what, const char *choices, const char *valu
     return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not one of %s", what, value, choices);
 }
 
+/* "trust" is a group and a command: a flag of the command's own decides that it is meant. */
+static const Flag *take_group_flag(Args *a, const char *word, size_t n) {
+    const Command *own = a->command || !a->group ? NULL : command_find(a->group);
+    const Flag *flag = own ? command_flag(own->flags, word, n) : NULL;
+    if (flag) a->command = own;
+    return flag;
+}
+
 /* A word that starts with '-'. `next` is the word behind it or NULL; *used says if it was the value. */
 static bool take_flag(Args *a, const char *word, const char *next, bool *used, Error *err) {
     bool is_long = word[1] == '-';
     size_t n = is_long ? strcspn(word, "=") : 2;
     const Flag *flag = command_flag(a->command ? a->command->flags : NULL, word, n);
     if (!flag) flag = command_flag(command_flags_global, word, n);
+    if (!flag) flag = take_group_flag(a, word, n);
     if (!flag) return unknown_flag(a, word, err);
 
     const char *value = NULL;

@@ -136,10 +136,9 @@ const Command command_table[] = {
     },
     {
         .name = "mcp approve", .operands = "[SERVER]", .max = 1,
-        .summary = "let a server start, or take its changed tools",
-        .about = "Servers of a .mcp.json start only after this, and again when their entry\n"
-                 "changes. A tool whose description or schema is not what it was when it was first\n"
-                 "listed is held until this. Shows what is approved: the entry, and the changes.",
+        .summary = "take the changed tools of a server",
+        .about = "A tool whose description or schema is not what it was when it was first listed\n"
+                 "is held until this. Shows what changed. Needs a terminal, or --yes.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}], approved the text that is shown",
         .flags = command_flags_mcp_approve, .run = command_mcp_approve,
@@ -161,8 +160,8 @@ const Command command_table[] = {
         .about = "Each with its transport, state, number of tools and target. Starts none: what is\n"
                  "known is what was pinned when the server was last asked.",
         .example = "harness mcp list",
-        .json = "[{name, transport, target, state, approved, tools, held, file, instructions}]; state is\n"
-                "ready, held, not seen yet or not approved.",
+        .json = "[{name, transport, target, state, trusted, tools, held, file, instructions}]; state is\n"
+                "ready, held, not seen yet or not trusted.",
         .run = command_mcp_list,
     },
     {
@@ -363,6 +362,39 @@ const Command command_table[] = {
                 "together. title, category and icon are null when not given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
                 "are null for built-in tools. With --format, the schemas on one line.",
         .flags = command_flags_tools, .run = command_tools,
+    },
+    {
+        .name = "trust", .operands = "[DIR]", .max = 1,
+        .summary = "see what a project asks for, and agree to it",
+        .about = "Shows what the project of this folder (or of DIR) asks for beyond the defaults:\n"
+                 "programs that it starts, variables of your environment, hosts, files outside,\n"
+                 "a weaker sandbox, higher limits. Then asks whether to trust it. Nothing of a\n"
+                 "project that asks for more runs before that; one that asks for nothing needs\n"
+                 "no trust. What it asks for later is asked again; changed files too when it\n"
+                 "uses secrets, files outside or no sandbox. On machines that run what they\n"
+                 "check out themselves, HARNESS_TRUST names a digest (--print) or an absolute\n"
+                 "folder whose projects are trusted.",
+        .example = "harness trust\n"
+                   "HARNESS_TRUST=$(harness trust --print) harness run -p 'check the build'",
+        .json = "{root, state, digest, grants: [{group, what, value, file, line, key}]}\n"
+                "\n"
+                "state is not needed, trusted, not trusted, asks for more or files changed.",
+        .flags = command_flags_trust, .run = command_trust,
+    },
+    {
+        .name = "trust forget", .operands = "[DIR]", .max = 1,
+        .summary = "take the agreement to a project back",
+        .about = "Forgets that the project of this folder (or of DIR) is trusted.",
+        .example = "harness trust forget ~/src/demo",
+        .run = command_trust_forget,
+    },
+    {
+        .name = "trust list", .operands = "",
+        .summary = "list the projects that you trust",
+        .about = "Lists every project that you agreed to, with the day and the number of grants.",
+        .example = "harness trust list --json",
+        .json = "[{root, given, always, grants}]",
+        .run = command_trust_list,
     },
     {
         .name = "validate", .operands = "",

@@ -67,5 +67,8 @@ int command_sandbox(Cli *cli);
 int command_starlark(Cli *cli);
 int command_test(Cli *cli);
 int command_tools(Cli *cli);
+int command_trust(Cli *cli);
+int command_trust_forget(Cli *cli);
+int command_trust_list(Cli *cli);
 int command_validate(Cli *cli);
 int command_version(Cli *cli);

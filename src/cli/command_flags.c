@@ -29,17 +29,22 @@ const Flag command_flags_starlark[] = {
     { 0 },
 };
 
+/* Of commands that only read: cli/opening.c reads it. */
+#define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools (the project must be trusted)" }
+
 const Flag command_flags_validate[] = {
     { "--strict", NULL, NULL, NULL, "all unknown keys are errors, those that only describe too" },
     { 0 },
 };
 
 const Flag command_flags_tools[] = {
+    LIVE_FLAG,
     { "--format", NULL, "FORMAT", "openai|anthropic|mcp", "the schemas as a model or client gets them" },
     { 0 },
 };
 
 const Flag command_flags_inspect[] = {
+    LIVE_FLAG,
     { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
     { 0 },
 };
@@ -87,6 +92,7 @@ const Flag command_flags_mcp_add[] = {
 };
 
 const Flag command_flags_mcp_approve[] = {
+    { "--yes", NULL, NULL, NULL, "approve without a terminal" },
     { "--all", NULL, NULL, NULL, "every server of the project" },
     { 0 },
 };
@@ -132,6 +138,7 @@ const Flag command_flags_mcp_serve[] = {
 };
 
 const Flag command_flags_context[] = {
+    LIVE_FLAG,
     { "--agent", NULL, "AGENT", NULL, "of this agent" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { 0 },
@@ -162,5 +169,12 @@ const Flag command_flags_hooks[] = {
 const Flag command_flags_help[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },
+    { 0 },
+};
+
+const Flag command_flags_trust[] = {
+    { "--print", NULL, NULL, NULL, "print the digest for HARNESS_TRUST, and agree to nothing" },
+    { "--diff", NULL, NULL, NULL, "show what changed since you agreed" },
+    { "--accept", NULL, "DIGEST", NULL, "agree without a question: what --print printed" },
     { 0 },
 };

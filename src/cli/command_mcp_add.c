@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/mcp_direct.h"
 #include "cli/report.h"
+#include "cli/trust_prompt.h"
 #include "value/json.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -210,6 +211,21 @@ static bool check_use(const Adding *a, Error *err) {
     return true;
 }
 
+/* The person has just said what to add: a project that was trusted before, or needed no trust, stays so. */
+static bool was_trusted(Cli *cli, bool *out, Error *err) {
+    Runtime *rt = trust_prompt_read(cli, NULL, err);
+    bool ok = rt && trust_prompt_trusted(rt, out, err);
+    runtime_close(rt);
+    return ok;
+}
+
+static bool keep_trust(Cli *cli, Error *err) {
+    Runtime *rt = trust_prompt_read(cli, NULL, err);
+    bool ok = rt && trust_give(runtime_trust_subject(rt), false, err);
+    runtime_close(rt);
+    return ok;
+}
+
 static void say_next(const Adding *a) {
     Buf line = { 0 };
     buf_add_fmt(&line, "next: harness mcp tools " STR_FMT, STR_ARG(a->name));
@@ -223,9 +239,10 @@ static int add(Adding *a, const Project *p) {
         error_set(&err, ERR_CONFIG, "server \"" STR_FMT "\" is there already", STR_ARG(a->name));
         return cli_fail(a->cli, CLI_FAILED, &err);
     }
-    bool existed = find_file(a, p);
-    bool ok = existed ? file_read(a->path, FILE_MAX, &a->before, &err) : (buf_add(&a->before, STR("---\n---\n")), true);
-    ok = ok && compose(a, &err) && write_file(a->path, buf_str(&a->after), &err) && verify(a, existed, &err);
+    bool trusted, existed = find_file(a, p);
+    bool ok = was_trusted(a->cli, &trusted, &err);
+    ok = ok && (existed ? file_read(a->path, FILE_MAX, &a->before, &err) : (buf_add(&a->before, STR("---\n---\n")), true));
+    ok = ok && compose(a, &err) && write_file(a->path, buf_str(&a->after), &err) && verify(a, existed, &err) && (!trusted || keep_trust(a->cli, &err));
     if (!ok) return cli_fail(a->cli, CLI_FAILED, &err);
     Buf *out = &a->cli->out;
     if (a->cli->json) {

@@ -1,4 +1,4 @@
-/* harness mcp approve SERVER: lets a server of a .mcp.json start, and takes its tools as they are now. */
+/* harness mcp approve SERVER: takes the tools of a server as they are now. */
 #include "cli/opening.h"
 #include "mcp/servers.h"
 #include "value/json.h"
@@ -22,10 +22,15 @@ static bool approve(Cli *cli, McpServers *m, Str name, size_t *done, Error *err)
     return ok;
 }
 
-static int run(Cli *cli, McpServers *m) {
+static int run(Cli *cli, McpServers *m, bool has_terminal) {
     bool all = args_has(&cli->args, "--all"), ok = true;
     Error err = { 0 };
     size_t done = 0;
+    if (!has_terminal && !args_has(&cli->args, "--yes")) {
+        error_set(&err, ERR_POLICY, "approving needs a person at a terminal");
+        error_hint(&err, "--yes approves without one");
+        return cli_fail(cli, CLI_FAILED, &err);
+    }
     if (all == (cli->args.n_operands > 0)) {
         error_set(&err, ERR_VALIDATION, "name one server, or say --all");
         return cli_fail(cli, CLI_WRONG_USE, &err);
@@ -39,7 +44,7 @@ static int run(Cli *cli, McpServers *m) {
 int command_mcp_approve(Cli *cli) {
     Opening o;
     int status = opening_open(&o, cli, NULL);
-    if (status < 0) status = run(cli, o.servers);
+    if (status < 0) status = run(cli, o.servers, o.terminal != NULL);
     opening_close(&o);
     return status;
 }

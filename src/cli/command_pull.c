@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "artifact/source.h"
-#include "cli/cli.h"
+#include "cli/trust_prompt.h"
 #include "value/json.h"
 
 static const char *const statuses[] = {
@@ -86,12 +86,36 @@ static int report(Cli *cli, const Problems *problems) {
     return CLI_FAILED;
 }
 
+/* Fetching reaches a host that the project names. Of what it asks for only the sources count here: the rest cannot be known before they
+ * are fetched, and is asked for when something runs. A yes is for this time alone. */
+static bool allowed(Cli *cli, const Project *p, Error *err) {
+    Grants sources = { 0 };
+    for (size_t i = 0; i < p->n_grants; i++)
+        if (p->grants[i].kind == GRANT_KIND_SOURCE) grants_add(&sources, &p->grants[i]);
+    TrustSubject s = { .root = p->root, .grants = sources.at, .n_grants = sources.n };
+    bool ok, always, known = trust_covers(&s, getenv("HARNESS_TRUST"), &ok, err);
+    if (known && !ok) {
+        Terminal *terminal = cli->json ? NULL : confirm_terminal_open(cli);
+        ok = terminal && trust_prompt_ask(terminal, &s, TRUST_MISSING, &always);
+        confirm_terminal_close(terminal);
+        if (!ok) error_set(err, ERR_POLICY, "the artifact sources of " STR_FMT " are not trusted", STR_ARG(p->root));
+        if (!ok) error_hint(err, "run harness pull on a terminal, or set HARNESS_TRUST to a folder whose projects are trusted");
+    }
+    VEC_CLEAR(&sources);
+    return known && ok;
+}
+
 int command_pull(Cli *cli) {
     ProjectInput in = { .config = cli->config, .sources_only = true };
     Problems problems = { 0 };
     Project *project;
-    if (project_load(&in, &project, &problems)) pull_all(cli, project, &problems);
-    int status = problems.errors ? report(cli, &problems) : CLI_OK;
+    Error err = { 0 };
+    int status = CLI_OK;
+    if (project_load(&in, &project, &problems)) {
+        if (allowed(cli, project, &err)) pull_all(cli, project, &problems);
+        else status = cli_fail(cli, CLI_FAILED, &err);
+    }
+    if (problems.errors) status = report(cli, &problems);
     project_free(project);
     problems_clear(&problems);
     return status;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "cli/report.h"
+#include "cli/trust_prompt.h"
 #include "cli/test_suite.h"
 
 typedef struct Testing { TestSuite suite; TestPlace place; Opening open; Project *project; Problems problems; } Testing;
@@ -108,6 +109,26 @@ static bool prepare(Testing *t, Error *err) {
     return true;
 }
 
+/* Tests run scripts and programs of the project. */
+static bool trusted(Testing *t, Error *err) {
+    Cli *cli = t->suite.cli;
+    Runtime *rt = NULL;
+    Problems problems = { 0 };
+    RuntimeConfig config = t->place.config;
+    config.ephemeral = true;
+    config.own_process = false;
+    t->open.terminal = confirm_terminal_open(cli);
+    if (t->open.terminal) {
+        config.ask_trust = trust_prompt_ask;
+        config.ask_trust_ctx = t->open.terminal;
+    }
+    bool ok = runtime_open(&config, &rt, &problems, err);
+    if (!ok && err->kind == ERR_POLICY && !cli->json) trust_prompt_explain(cli);
+    if (ok) runtime_close(rt);
+    problems_clear(&problems);
+    return ok;
+}
+
 /* ---- all of it ---- */
 
 static int run(Testing *t) {
@@ -117,7 +138,7 @@ static int run(Testing *t) {
     int status = opening_config(&t->open, cli, &t->place.config);
     if (status >= 0) return status;
     if (!report_load(cli, false, &t->project, &t->problems)) return report_failure(cli, &t->problems), CLI_FAILED;
-    if (!prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (!trusted(t, &err) || !prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (!test_suite_run(&t->suite, &t->place)) return CLI_INTERRUPTED;
     report_nothing(cli, t->project);
     if (cli->json) test_suite_report_json(&t->suite);

@@ -62,6 +62,16 @@ static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
     }
 }
 
+bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer) {
+    Cancel *own = cancel ? NULL : cancel_new(NULL, 0);
+    start_question(t);
+    say(t, text);
+    bool answered = read_line(t, cancel ? cancel : own, answer);
+    if (!answered) say(t, STR("\n"));
+    cancel_free(own);
+    return answered;
+}
+
 /* ---- confirmation ---- */
 
 /* Of a long text the beginning and the end. Gives how many lines are missing: the question says so, where it is read last. */

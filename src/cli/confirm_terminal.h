@@ -9,3 +9,5 @@ typedef struct Terminal Terminal;
 Terminal *confirm_terminal_open(const Cli *cli);
 void confirm_terminal_close(Terminal *t);          /* NULL is fine */
 Person confirm_terminal_person(Terminal *t);       /* of NULL: nobody */
+/* Shows `text` and reads one line. False: no answer (end of file, Ctrl-C, a deadline). `cancel` may be NULL. */
+bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer);

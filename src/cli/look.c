@@ -2,9 +2,8 @@
 
 int look_open(Look *l, Cli *cli) {
     *l = (Look){ 0 };
-    int status = opening_open(&l->opening, cli, NULL);
+    int status = opening_open_reading(&l->opening, cli);
     if (status >= 0) return status;
-    mcp_servers_list(l->opening.servers, NULL);
     AgentsConfig ac = { .model = str_from(args_value(&cli->args, "--model")) };
     SessionConfig sc = { .agent = str_from(args_value(&cli->args, "--agent")), .look = true };
     RunConfig rc = { .no_store = true };

@@ -7,6 +7,7 @@
 #include "cli/browser.h"
 #include "cli/mcp_direct.h"
 #include "cli/report.h"
+#include "cli/trust_prompt.h"
 #include "harness.h"
 
 static void gather(Opening *o) {
@@ -44,7 +45,7 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     *out = (RuntimeConfig){ .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
-                            .timeout_ms = timeout_ms, .log = &cli->log };
+                            .timeout_ms = timeout_ms, .log = &cli->log, .trust = getenv("HARNESS_TRUST") };
     return -1;
 }
 
@@ -53,22 +54,58 @@ static bool open_servers(Opening *o, Error *err) {
     return mcp_direct_version(o->cli, &config.version, err) && mcp_servers_new(o->rt, &config, &o->servers, err);
 }
 
-int opening_open(Opening *o, Cli *cli, const char *const *writable) {
+static void report_refusal(Opening *o, const Error *err) {
+    if (err->kind == ERR_POLICY && !o->cli->json) trust_prompt_explain(o->cli);
+    cli_fail(o->cli, CLI_FAILED, err);
+}
+
+static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool reading) {
     RuntimeConfig config;
     int status = opening_config(o, cli, &config);
     if (status >= 0) return status;
     Error err = { 0 };
     Problems problems = { 0 };
     config.writable = writable;
+    config.reading = reading;
     o->terminal = confirm_terminal_open(cli);
+    if (o->terminal) {
+        config.ask_trust = trust_prompt_ask;
+        config.ask_trust_ctx = o->terminal;
+    }
     if (!runtime_open(&config, &o->rt, &problems, &err)) {
         o->rt = NULL;
         status = CLI_FAILED;
         if (err.kind == ERR_NONE) report_failure(cli, &problems);
-        else cli_fail(cli, CLI_FAILED, &err);
+        else report_refusal(o, &err);
     }
     problems_clear(&problems);
     if (status < 0 && !open_servers(o, &err)) status = cli_fail(cli, CLI_FAILED, &err);
+    return status;
+}
+
+int opening_open(Opening *o, Cli *cli, const char *const *writable) { return open_runtime(o, cli, writable, false); }
+
+/* Which servers are shown as they were, or not at all? */
+static void say_pinned(Opening *o) {
+    Buf line = { 0 };
+    size_t n = mcp_servers_count(o->servers);
+    for (size_t i = 0; i < n; i++) {
+        McpServerFacts f = mcp_servers_facts(o->servers, i);
+        if (f.listed) continue;
+        buf_reset(&line);
+        buf_add_fmt(&line, "server " STR_FMT " was never asked for its tools (--live asks it)", STR_ARG(f.def->name));
+        if (!args_has(&o->cli->args, "--quiet")) cli_say(o->cli, SAY_HINT, buf_str(&line));
+    }
+    if (n && !args_has(&o->cli->args, "--quiet"))
+        cli_say(o->cli, SAY_HINT, STR("tools of MCP servers are shown as they were last listed (--live asks the servers)"));
+    buf_clear(&line);
+}
+
+int opening_open_reading(Opening *o, Cli *cli) {
+    bool live = args_has(&cli->args, "--live");
+    int status = open_runtime(o, cli, NULL, !live);
+    if (status < 0 && live) mcp_servers_list(o->servers, NULL);
+    else if (status < 0) say_pinned(o);
     return status;
 }
 
@@ -84,10 +121,9 @@ void opening_run_config(Opening *o, RunConfig *out) {
 int opening_show_servers(Opening *o, Cli *cli, Project *p) {
     *o = (Opening){ .cli = cli, .events = -1 };
     if (p->n_servers == 0) return -1;
-    int status = opening_open(o, cli, NULL);
+    int status = opening_open_reading(o, cli);
     if (status >= 0) return status;
     const ToolEntry **all;
-    mcp_servers_list(o->servers, NULL);
     size_t n = registry_list(runtime_registry(o->rt), NULL, 0, &all);
     p->tools = mem_resize(p->tools, p->n_tools + n + 1, sizeof *p->tools);
     for (size_t i = 0; i < n; i++)

@@ -27,9 +27,12 @@ typedef struct Opening {
 int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
 /* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
 int opening_open(Opening *o, Cli *cli, const char *const *writable);
+/* For commands that only show: needs no trust, and nothing of the project is started, connected to or expanded. Otherwise like
+ * opening_open. With --live it is opening_open, and the servers are asked for their tools. */
+int opening_open_reading(Opening *o, Cli *cli);
 void opening_close(Opening *o);
-/* For commands that only show: appends the tools of the project's MCP servers to `p`, asking those that were never asked. Without servers nothing is
- * opened. Exit status, or -1; opening_close in any case, when `p` is done with. */
+/* For commands that only show: appends the tools of the project's MCP servers to `p`, as they were last listed; with --live the servers
+ * are asked. Without servers nothing is opened. Exit status, or -1; opening_close in any case, when `p` is done with. */
 int opening_show_servers(Opening *o, Cli *cli, Project *p);
 /* The part of a run's configuration that comes from here; the sinks belong to the run from then on. */
 void opening_run_config(Opening *o, RunConfig *out);

@@ -117,6 +117,7 @@ static void open_and_run(const TestPlace *place, const TestRun *r, const char *d
     config.dir = dir;
     config.config = place->project_file;
     config.ephemeral = true;
+    config.trusted = true;               /* the project was, and this is its copy */
     if (runtime_open(&config, &rt, &problems, &err)) {
         McpServers *servers = run_with_servers(place, r, rt, out);
         runtime_close(rt);

@@ -63,6 +63,7 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
 bool serve_project_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err) {
     RuntimeConfig c = config->runtime;
     c.share = share;
+    c.untrusted = !share || !runtime_may_act(share, NULL);   /* a client gets its answer, and every call says why it fails */
     if (!runtime_open(&c, rt, problems, err)) return false;
     if (config->secret.n) redact_add_value(runtime_redactor(*rt), config->secret);
     return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* delegate is a tool too */

@@ -108,7 +108,11 @@ static void list_one(void *arg) {
 void mcp_servers_list(McpServers *m, Cancel *cancel) {
     if (!m) return;
     size_t n = 0;
-    Error err;
+    Error err = { 0 };
+    if (m->n && !runtime_may_act(m->rt, &err)) {
+        LOG_WRITE(runtime_log(m->rt), LOG_WARN, "%s; tools of MCP servers that were never listed are not there", err.msg);
+        return;
+    }
     Listing *all = mem_alloc((m->n + 1) * sizeof *all);
     for (size_t i = 0; i < m->n; i++)
         if (wanted(&m->servers[i])) all[n++] = (Listing){ &m->servers[i], cancel };
@@ -158,7 +162,6 @@ McpServerFacts mcp_servers_facts(McpServers *m, size_t i) {
     Server *s = &m->servers[i];
     McpServerFacts f = { .def = s->def };
     pthread_mutex_lock(&s->lock);
-    f.approved = s->approved;
     f.listed = s->listed;
     f.running = s->link && mcp_client_alive(s->link->client);
     for (size_t k = 0; k < s->tools.n; k++) {

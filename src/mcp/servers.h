@@ -36,7 +36,7 @@ bool mcp_servers_request(McpServers *m, Str server, Str method, Value params, Ca
 
 typedef struct McpServerFacts {
     const ServerDef *def;
-    bool approved, listed, running;
+    bool listed, running;
     size_t tools, held;
     Str instructions;                    /* as the server told them; until mcp_servers_free */
     char problem[300];                   /* why it does not run; "" when nothing is known to be wrong */
@@ -47,5 +47,5 @@ McpServerFacts mcp_servers_facts(McpServers *m, size_t i);
 /* Signs out of a server: oauth_forget. Starts nothing. ERR_VALIDATION: there is none of that name, or it is a program. */
 bool mcp_servers_logout(McpServers *m, Str server, Cancel *cancel, OAuthForgotten *out, Error *err);
 
-/* Approves a server's entry (of a .mcp.json) and what changed in its tools; appends what that was to `shown`, as differences. */
+/* Approves what changed in a server's tools; appends what that was to `shown`, as differences. */
 bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err);

@@ -42,7 +42,6 @@ struct Server {
     McpServers *all;
     const ServerDef *def;
     char hash[65];                       /* of the entry: what would be started or connected to, and what it may do */
-    char whole[65];                      /* with which of its tools are used: what a person approves */
     Arena arena;                         /* under `lock` */
     McpClientConfig config;              /* of the next client; filled when it is first opened */
     bool configured;
@@ -51,7 +50,7 @@ struct Server {
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `opening` was cleared */
-    bool approved, listed, opening;
+    bool listed, opening;
     ServerLink *link;                    /* NULL: none */
     int failures;
     int64_t not_before_ns;
@@ -85,7 +84,6 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err);      /*
 
 /* servers_pin.c */
 bool servers_hash(Server *s, Error *err);
-bool servers_approved(Server *s);                             /* under the lock: may it be started? What was approved meanwhile counts */
 bool servers_load(Server *s, Error *err);                     /* approval, and the tools as pinned: registered */
 /* Under the lock: what other programs have pinned or approved meanwhile holds here too. Failing is a warning, and changes nothing. */
 void servers_refresh(Server *s);

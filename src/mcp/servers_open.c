@@ -78,6 +78,7 @@ bool mcp_servers_logout(McpServers *m, Str server, Cancel *cancel, OAuthForgotte
     Error why = { 0 };
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     if (!s->def->url.n) return error_set(err, ERR_VALIDATION, "server " STR_FMT " is a program, not a URL: it has no token", STR_ARG(server));
+    if (!runtime_may_act(m->rt, err)) return false;
     OAuthConfig o = oauth_config(s, &why);
     if (why.kind != ERR_NONE) return *err = why, false;
     OAuth *a = oauth_new(&o, &why);
@@ -186,11 +187,6 @@ static ServerLink *drop_dead(Server *s) {
     return l->users == 0 ? l : NULL;
 }
 
-static bool approved(Server *s, Error *err) {
-    return servers_approved(s) || error_set(err, ERR_POLICY, "server " STR_FMT " comes from .mcp.json and may not be started before: harness mcp approve " STR_FMT,
-                                    STR_ARG(s->def->name), STR_ARG(s->def->name));
-}
-
 /* Waits for its turn when that is soon. */
 static bool wait_turn(Server *s, Cancel *cancel, Error *err) {
     pthread_mutex_lock(&s->lock);
@@ -254,7 +250,7 @@ static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error
     ServerLink *dead = NULL;
     bool ok = true, mine = false;
     pthread_mutex_lock(&s->lock);
-    ok = approved(s, err);
+    ok = runtime_may_act(s->all->rt, err);
     while (ok && s->opening && (ok = cancel_check(cancel, err))) wait_a_little(s);
     if (ok) dead = drop_dead(s);
     if (ok && s->link) s->link->users++, *out = s->link;

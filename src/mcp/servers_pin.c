@@ -26,7 +26,7 @@ static void add_map(Buf *b, const char *key, Value map) {
     buf_add_char(b, ',');
 }
 
-static void entry_text(const ServerDef *d, bool whole, Buf *b) {
+static void entry_text(const ServerDef *d, Buf *b) {
     buf_add(b, STR("{\"command\":"));
     json_write_string(b, d->command, false);
     buf_add(b, STR(",\"url\":"));
@@ -41,24 +41,21 @@ static void entry_text(const ServerDef *d, bool whole, Buf *b) {
     add_list(b, "read_roots", d->read_roots);
     add_list(b, "write_roots", d->write_roots);
     add_list(b, "allow", d->allow);
-    if (whole) add_list(b, "tools.allow", d->allow_tools), add_list(b, "tools.deny", d->deny_tools);
     buf_add_fmt(b, "\"network\":%s,\"trust\":%s}", d->network ? "true" : "false", d->trust_annotations ? "true" : "false");
 }
 
-static bool hash(const ServerDef *d, bool whole, char out[65], Error *err) {
+/* Which of its tools are used does not count: another choice leaves the pins as they are. */
+bool servers_hash(Server *s, Error *err) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf text = { 0 }, hex = { 0 };
-    entry_text(d, whole, &text);
+    entry_text(s->def, &text);
     bool ok = digest_sha256(buf_str(&text), digest, err);
     if (ok) digest_hex(digest, sizeof digest, &hex);
-    if (ok) memcpy(out, hex.at, 65);
+    if (ok) memcpy(s->hash, hex.at, sizeof s->hash);
     buf_clear(&text);
     buf_clear(&hex);
     return ok;
 }
-
-/* Another choice of tools needs another approval, and leaves the pins as they are. */
-bool servers_hash(Server *s, Error *err) { return hash(s->def, false, s->hash, err) && hash(s->def, true, s->whole, err); }
 
 /* ---- reading ---- */
 
@@ -67,25 +64,6 @@ typedef struct NoteKey { char at[300]; } NoteKey;         /* names are short: lo
 static Str key_of(const Server *s, const char *what, NoteKey *key) {
     snprintf(key->at, sizeof key->at, "%s:" STR_FMT, what, STR_ARG(s->def->name));
     return str_from(key->at);
-}
-
-static bool load_approval(Server *s, Store *store, Error *err) {
-    Buf text = { 0 };
-    NoteKey key;
-    bool found = false, ok = true;
-    s->approved = !s->def->needs_approval;
-    if (!s->approved && store) ok = store_note_get(store, SCOPE, key_of(s, "approved", &key), &text, &found, err);
-    if (found) s->approved = str_eq(buf_str(&text), str_from(s->whole));
-    buf_clear(&text);
-    return ok;
-}
-
-bool servers_approved(Server *s) {
-    Error err = { 0 };
-    Store *store = s->approved ? NULL : runtime_store(s->all->rt, &err);
-    if (store && !load_approval(s, store, &err))
-        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
-    return s->approved;
 }
 
 /* A note that cannot be read is none: the server is listed anew. Tools of an entry that has changed are another server's. */
@@ -122,7 +100,6 @@ bool servers_load(Server *s, Error *err) {
     NoteKey key;
     bool found = false;
     if (!store && why.kind != ERR_NONE) return *err = why, false;
-    if (!load_approval(s, store, err)) return false;
     bool ok = !store || store_note_get(store, SCOPE, key_of(s, "tools", &key), &text, &found, err);
     Heap *h = heap_new(0);
     Value root;
@@ -218,55 +195,6 @@ void servers_save(Server *s) {
 
 /* ---- approving ---- */
 
-static bool is_word(Str s) {
-    for (size_t i = 0; i < s.n; i++)
-        if (s.at[i] <= 0x20 || s.at[i] >= 0x7f || s.at[i] == '"' || s.at[i] == '\\') return false;
-    return s.n > 0;
-}
-
-/* One word as it is, everything else as JSON: nothing can look like more than it is. */
-static void show_text(Buf *out, Str s) {
-    if (is_word(s)) buf_add(out, s);
-    else json_write_string(out, s, false);
-}
-
-static void show_list(Buf *out, const char *what, StrList list) {
-    for (size_t i = 0; i < list.n; i++) {
-        if (i) buf_add_char(out, ' ');
-        else buf_add_fmt(out, "  %s: ", what);
-        show_text(out, list.at[i]);
-    }
-    if (list.n) buf_add_char(out, '\n');
-}
-
-static void show_map(Buf *out, const char *what, Value map) {
-    Error err;
-    if (!value_is_dict(map) || value_dict(map)->n == 0) return;
-    buf_add_fmt(out, "  %s: ", what);
-    if (!json_write(out, map, &(JsonWrite){ 0 }, &err)) buf_add(out, STR("(cannot be shown)"));
-    buf_add_char(out, '\n');
-}
-
-/* All that the approval is for. Of secrets the names: ${NAME} is not expanded. */
-static void show_entry(const ServerDef *d, Buf *out) {
-    buf_add_fmt(out, "server " STR_FMT " of " STR_FMT ":\n", STR_ARG(d->name), STR_ARG(d->origin.file));
-    buf_add(out, d->url.n ? STR("  connects to ") : STR("  starts "));
-    show_text(out, d->url.n ? d->url : d->command);
-    for (size_t i = 0; !d->url.n && i < d->args.n; i++) buf_add_char(out, ' '), json_write_string(out, d->args.at[i], false);
-    buf_add_char(out, '\n');
-    if (!d->url.n) buf_add_fmt(out, "  network: %s\n", d->network ? "yes" : "no");
-    if (d->cwd.n) buf_add(out, STR("  cwd: ")), show_text(out, d->cwd), buf_add_char(out, '\n');
-    show_map(out, "env", d->env);
-    show_map(out, "headers", d->headers);
-    show_map(out, "oauth", d->oauth);
-    show_list(out, "read_roots", d->read_roots);
-    show_list(out, "write_roots", d->write_roots);
-    show_list(out, "may ask for", d->allow);
-    if (d->trust_annotations) buf_add(out, STR("  trust: annotations\n"));
-    show_list(out, "tools.allow", d->allow_tools);
-    show_list(out, "tools.deny", d->deny_tools);
-}
-
 /* Spread over lines, so that a difference shows what changed. */
 static void spread(Str json, Buf *out) {
     Heap *h = heap_new(0);
@@ -288,18 +216,12 @@ static void show_change(const ServerTool *t, Buf *out) {
 
 bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
     Server *s = servers_find(m, server);
-    NoteKey key;
     Error why = { 0 };
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     Store *store = runtime_store(m->rt, &why);
     if (!store) return why.kind == ERR_NONE ? error_set(err, ERR_CONFIG, "an approval needs the state that --ephemeral leaves out") : (*err = why, false);
     pthread_mutex_lock(&s->lock);
     bool ok = true;
-    if (!s->approved) {
-        show_entry(s->def, shown);
-        ok = store_note_put(store, SCOPE, key_of(s, "approved", &key), str_from(s->whole), err);
-        s->approved = ok;
-    }
     for (size_t i = 0; ok && i < s->tools.n; i++) {
         ServerTool *t = s->tools.at[i];
         if (!t->changed.n) continue;

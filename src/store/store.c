@@ -15,7 +15,7 @@ enum { BUSY_MS = 5000, RETRY_US = 5000, NAME_BYTES = 200 };
 
 /* ---- where ---- */
 
-static bool state_home(Buf *out, Error *err) {
+bool store_state_home(Buf *out, Error *err) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return buf_add(out, str_from(state)), true;
     if (home && home[0] == '/') return buf_add_fmt(out, "%s/.local/state", home), true;
@@ -23,18 +23,25 @@ static bool state_home(Buf *out, Error *err) {
     return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
 }
 
-bool store_default_path(Str project_root, Buf *out, Error *err) {
+void store_project_id(Str real_root, Buf *out) {
     static const uint8_t key[16] = { 0 };
+    size_t slash = real_root.n;
+    while (slash > 0 && real_root.at[slash - 1] != '/') slash--;
+    Str name = str_sub(real_root, slash, real_root.n);
+    if (!name.n) name = STR("root");
+    buf_add_fmt(out, STR_FMT "-%016llx", STR_ARG(str_sub(name, 0, NAME_BYTES)), (unsigned long long)hash_sip24(real_root, key));
+}
+
+bool store_default_path(Str project_root, Buf *out, Error *err) {
     const char *given = getenv("HARNESS_STATE");
     buf_reset(out);
     if (given && given[0]) return buf_add(out, str_from(given)), true;
     char *root = str_dup(project_root), *real = realpath(root, NULL);
-    bool ok = real ? state_home(out, err) : error_set(err, ERR_IO, "%s: %m", root);
+    bool ok = real ? store_state_home(out, err) : error_set(err, ERR_IO, "%s: %m", root);
     if (ok) {
-        Str name = str_from(strrchr(real, '/') + 1);
-        if (!name.n) name = STR("root");
-        buf_add_fmt(out, "/harness/" STR_FMT "-%016llx/harness.db", STR_ARG(str_sub(name, 0, NAME_BYTES)),
-                    (unsigned long long)hash_sip24(str_from(real), key));
+        buf_add(out, STR("/harness/"));
+        store_project_id(str_from(real), out);
+        buf_add(out, STR("/harness.db"));
     }
     free(real);
     free(root);

@@ -10,6 +10,9 @@ typedef struct Store Store;
 
 /* Where a project's state is: HARNESS_STATE, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Replaces what *out holds. */
 bool store_default_path(Str project_root, Buf *out, Error *err);
+/* The folder of all state of this user, $XDG_STATE_HOME or ~/.local/state, and the name of a project in it: NAME-HASH. Both append. */
+bool store_state_home(Buf *out, Error *err);
+void store_project_id(Str real_root, Buf *out);
 /* Makes folders and tables. Refuses files of a newer harness, and databases of other programs. */
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
 void store_close(Store *s);                                  /* and with it all its leases; NULL is fine */

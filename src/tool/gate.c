@@ -78,6 +78,7 @@ bool pipe_policy(Pipe *p) {
     Str rule = { 0 };
     MEM_UNSET Error err;
     error_none(&err);
+    if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, "policy", STR("trust"), RESULT_FATAL, "%s", err.msg);
     if (e->held)
         return pipe_refuse(p, "policy", STR("mcp: changed"), RESULT_FATAL,
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));

@@ -252,6 +252,12 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
 
 void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out) {
     Result none;
+    Error err = { 0 };
+    if (!runtime_may_act(r->rt, &err)) {
+        *out = (HookOutcome){ .decision = HOOK_BLOCK, .payload = payload, .request = VALUE_GONE };
+        snprintf(out->reason, sizeof out->reason, "%.500s", err.msg);
+        return;
+    }
     Pipe *p = pipe_take(r, who, cancel, &none);
     Heap *own = p->f.heap;
     p->f.call_id = who->parent;

@@ -67,6 +67,13 @@ static void add_command(Paths *l, Str folder, Str text) {
     }
 }
 
+static const char *const *listed(Paths *l) {
+    const char **out = ARENA_ARRAY(&l->rt->arena, const char *, l->at.n + 1);
+    for (size_t i = 0; i < l->at.n; i++) out[i] = l->at.entry[i].key.at;
+    table_clear(&l->at);
+    return out;
+}
+
 static Str join(Runtime *rt, Str folder) { return str_from(absolute(rt, rt->project->root, folder.n ? folder : STR("."))); }
 
 static void add_programs(Paths *l) {
@@ -86,6 +93,12 @@ static void add_programs(Paths *l) {
     }
     for (size_t i = 0; i < p->settings.n_models; i++)
         if (p->settings.models[i].script.n) add_program(l, p->root, p->settings.models[i].script);
+}
+
+const char *const *runtime_programs(Runtime *rt) {
+    Paths l = { .rt = rt };
+    add_programs(&l);
+    return listed(&l);
 }
 
 static void add_git(Paths *l, Str folder) {
@@ -109,8 +122,5 @@ const char *const *runtime_protected(Runtime *rt) {
     add_programs(&l);
     add_git(&l, p->root);
     if (!str_eq(runtime_workspace(rt), p->root)) add_git(&l, runtime_workspace(rt));
-    const char **out = ARENA_ARRAY(&rt->arena, const char *, l.at.n + 1);
-    for (size_t i = 0; i < l.at.n; i++) out[i] = l.at.entry[i].key.at;
-    table_clear(&l.at);
-    return out;
+    return listed(&l);
 }

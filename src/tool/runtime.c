@@ -207,7 +207,7 @@ static bool register_project(Runtime *rt, Error *err) {
 static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
-                        .lenient = rt->config.lenient, .strict = rt->config.strict };
+                        .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
     return project_load(&in, &rt->project, problems) && safety_check(rt->project, problems) && confine_check(rt->project, problems);
 }
 
@@ -275,7 +275,7 @@ static bool take_shared(Runtime *rt, Error *err) {
     atomic_fetch_add(&rt->shared->holders, 1);
     if (!old) {
         pthread_mutex_init(&rt->shared->lock, NULL);
-        if (!sandbox_start(&rt->shared->sandbox, err)) return false;
+        if (!rt->config.reading && !sandbox_start(&rt->shared->sandbox, err)) return false;
         rt->shared->client = client_new();
     }
     rt->sandbox = rt->shared->sandbox;
@@ -300,7 +300,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->heap = heap_new(0);
     rt->registry = registry_new();
     rt->redactor = redact_new();
-    bool ok = take_shared(rt, err) && load(rt, problems, err) && prepare(rt, err);
+    bool ok = take_shared(rt, err) && load(rt, problems, err) && runtime_check_trust(rt, err) && prepare(rt, err);
     rt->config.share = NULL;             /* it may end first */
     if (ok) *out = rt;
     else runtime_close(rt);
@@ -340,6 +340,7 @@ void runtime_close(Runtime *rt) {
 
 /* ---- asking ---- */
 
+const TrustSubject *runtime_trust_subject(const Runtime *rt) { return &rt->subject; }
 const Project *runtime_project(const Runtime *rt) { return rt->project; }
 Registry *runtime_registry(Runtime *rt) { return rt->registry; }
 const Limits *runtime_limits(const Runtime *rt) { return &rt->limits; }

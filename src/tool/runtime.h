@@ -8,6 +8,7 @@
 #include "policy/limits.h"
 #include "policy/policy.h"
 #include "policy/redact.h"
+#include "policy/trust.h"
 #include "store/store.h"
 #include "tool/registry.h"
 #include "tool/result.h"
@@ -33,6 +34,9 @@ typedef struct Person {                  /* whoever is there; all NULL: nobody *
     void *ctx;
 } Person;
 
+/* Asks the person whether to trust a project that needs it. `state` says what is new. */
+typedef bool RuntimeAskTrust(void *ctx, const TrustSubject *s, TrustState state, bool *always);
+
 typedef struct RuntimeConfig {           /* the zero value is the default */
     const char *dir, *config, *tools;    /* as in ProjectInput */
     bool lenient, strict;
@@ -45,6 +49,12 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     const Str *allow_domains; size_t n_allow_domains;
     int64_t timeout_ms;                  /* --timeout, for tools that set none */
     const Log *log;                      /* outlives the runtime; NULL: none */
+    bool reading;                        /* only shows the project: needs no trust, and starts, connects to and expands nothing */
+    bool untrusted;                      /* opens without trust too: then every call fails and says why */
+    bool trusted;                        /* the caller has seen to it: a copy of a project that is trusted */
+    const char *trust;                   /* as trust_state takes it; NULL: only the record counts */
+    RuntimeAskTrust *ask_trust;          /* NULL: there is no person to ask */
+    void *ask_trust_ctx;
     Runtime *share;                      /* the same project loaded again: launcher, store and connections are those of this one, each may
                                             end first; where the process may write has been settled. NULL: none */
 } RuntimeConfig;
@@ -53,6 +63,9 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
  * (then `problems` says why and err->kind is ERR_NONE) or something else failed (*err). */
 bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err);
 void runtime_close(Runtime *rt);         /* every run has ended and every result was cleared by then; NULL is fine */
+/* May anything of the project be started, connected to or expanded? Else ERR_POLICY. Trust that was given meanwhile counts. Any thread. */
+bool runtime_may_act(Runtime *rt, Error *err);
+const TrustSubject *runtime_trust_subject(const Runtime *rt);
 const Project *runtime_project(const Runtime *rt);
 Registry *runtime_registry(Runtime *rt);
 const Limits *runtime_limits(const Runtime *rt);

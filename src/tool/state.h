@@ -48,6 +48,8 @@ struct Runtime {
     const char *state;                   /* of the database; NULL: ephemeral */
     HostCalls calls;
     void *user;                          /* of a room below: runtime_extend */
+    TrustSubject subject;                /* what its project asks for */
+    atomic_bool may_act;                 /* trusted, and not only reading */
 
     pthread_mutex_t lock;                /* guards what follows */
     VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
@@ -111,8 +113,12 @@ struct Run {
     Tasks *tasks;                        /* NULL: none was started */
 };
 
-/* protected.c */
-const char *const *runtime_protected(Runtime *rt);           /* absolute paths, NULL-terminated, in its arena */
+/* protected.c: absolute paths, NULL-terminated, in the runtime's arena */
+const char *const *runtime_protected(Runtime *rt);
+const char *const *runtime_programs(Runtime *rt);            /* programs inside the project that its files name */
+
+/* trust.c: after loading. False when the project is not trusted and the configuration does not allow opening it then. */
+bool runtime_check_trust(Runtime *rt, Error *err);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);

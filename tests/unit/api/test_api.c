@@ -45,7 +45,7 @@ static int remove_project(void **state) {
 }
 
 static Harness *open_it(HarnessOnEvent *on_event, HarnessOnConfirm *on_confirm, void *user) {
-    HarnessConfig config = { .size = sizeof config, .dir = dir, .state = "", .on_event = on_event, .on_confirm = on_confirm, .user = user };
+    HarnessConfig config = { .size = sizeof config, .dir = dir, .state = "", .on_event = on_event, .on_confirm = on_confirm, .user = user, .trust = dir };
     Harness *h = NULL;
     HarnessError err = { 0 };
     if (!harness_open(&config, &h, &err)) print_error("%s: %s\n", err.kind, err.message);
@@ -93,6 +93,14 @@ static void opening(void **state) {
     unlink(path);
     snprintf(path, sizeof path, "%s/.harness/tools/worse.md", dir);
     unlink(path);
+    /* It asks for a secret and more calls: without a word for that it stays closed. */
+    assert_false(harness_open(&(HarnessConfig){ .dir = dir, .state = "" }, &h, &err));
+    assert_string_equal(err.kind, "policy");
+    assert_non_null(strstr(err.message, "not trusted"));
+    assert_false(harness_open(&(HarnessConfig){ .dir = dir, .state = "", .trust = "1" }, &h, &err));
+    assert_string_equal(err.kind, "config");
+    assert_false(harness_open(&(HarnessConfig){ .dir = dir, .state = "", .trust = "/usr" }, &h, &err));
+    assert_string_equal(err.kind, "policy");
     h = open_it(NULL, NULL, NULL);
     harness_close(h);
     harness_close(NULL);

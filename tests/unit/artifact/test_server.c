@@ -33,7 +33,7 @@ static void loads_every_field(void **state) {
     assert_int_equal(s->timeout_ms, 1500);
     assert_str(s->read_roots.at[0], "a");
     assert_str(s->write_roots.at[0], "b");
-    assert_true(s->network && s->trust_annotations && !s->needs_approval);
+    assert_true(s->network && s->trust_annotations);
     assert_int_equal(s->allow.n, 3);
     assert_int_equal(s->origin.line, 2);
     assert_str(s[1].url, "https://mcp.example.com/mcp");
@@ -43,14 +43,14 @@ static void loads_every_field(void **state) {
     trial_close(&t);
 }
 
-static void servers_of_a_file_need_approval(void **state) {
+static void servers_of_a_file(void **state) {
     (void)state;
     Trial t;
     trial_open(&t);
     load_file(&t, "{\"mcpServers\":{\n\"a\":{\"type\":\"stdio\",\"command\":\"x\",\"args\":[]},\n\"b\":{\"type\":\"http\",\"url\":\"http://localhost:1/mcp\"}}}");
     trial_expect(&t, "");
     assert_int_equal(t.l.servers.n, 2);
-    assert_true(t.l.servers.at[0].needs_approval && t.l.servers.at[1].needs_approval);
+    assert_int_equal(t.l.grants.n, 2);           /* the program and the URL: both need trust */
     assert_int_equal(t.l.servers.at[1].origin.line, 3);
     assert_str(t.l.servers.at[1].origin.file, ".mcp.json");
     assert_str(t.l.looked_at.at[0], ".mcp.json");
@@ -165,7 +165,7 @@ static void reports_bad_files_and_repeated_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_every_field), cmocka_unit_test(servers_of_a_file_need_approval), cmocka_unit_test(reports_what_is_wrong),
+        cmocka_unit_test(loads_every_field), cmocka_unit_test(servers_of_a_file), cmocka_unit_test(reports_what_is_wrong),
         cmocka_unit_test(reports_bad_files_and_repeated_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

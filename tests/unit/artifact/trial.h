@@ -28,7 +28,7 @@ static inline void trial_open(Trial *t) {
     t->project.root = str_from(t->dir);
     t->project.settings = (Settings){ .sandbox = VALUE_GONE, .secrets = VALUE_GONE };
     t->l = (Loader){ .in = &t->in, .project = &t->project };
-    t->l.docs = (DocumentContext){ .root_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .arena = &t->arena,
+    t->l.docs = (DocumentContext){ .grants = &t->l.grants, .root_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .arena = &t->arena,
                                    .heap = t->project.heap, .problems = &t->problems };
     assert_true(t->l.docs.root_fd >= 0);
 }
@@ -42,6 +42,7 @@ static inline void trial_forget(Trial *t) {
     Loader *l = &t->l;
     for (size_t i = 0; i < l->templates.n; i++) template_free(l->templates.at[i]);
     for (size_t i = 0; i < l->schemas.n; i++) schema_free(l->schemas.at[i]);
+    VEC_CLEAR(&l->grants);
     VEC_CLEAR(&l->tools);
     VEC_CLEAR(&l->hooks);
     VEC_CLEAR(&l->agents);

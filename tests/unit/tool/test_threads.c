@@ -48,7 +48,7 @@ static void open_world(World *w) {
     write_file(w->dir, ".harness/hooks/a.md", "---\nevent: tool.pre\nwhen: payload[\"name\"] == \"add\"\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n");
     Problems problems = { 0 };
     Error err = { 0 };
-    bool ok = runtime_open(&(RuntimeConfig){ .dir = w->dir, .ephemeral = true, .yes = true }, &w->rt, &problems, &err);
+    bool ok = runtime_open(&(RuntimeConfig){ .dir = w->dir, .ephemeral = true, .yes = true, .trusted = true }, &w->rt, &problems, &err);
     if (!ok) fail_msg("%s %s", err.msg, problems.n ? str_dup(problems.at[0].message) : "");
     w->memory = event_memory_new(1 << 20);
     EventSink sink = event_sink_memory(w->memory);

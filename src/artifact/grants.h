@@ -1,0 +1,72 @@
+/* What a project asks for beyond the defaults of the product, collected while its files are read. A person agrees to it before anything
+ * of the project runs (policy/trust.h). grants.def has a row for every key of every format. */
+#pragma once
+#include "base/arena.h"
+#include "base/vec.h"
+#include "value/value.h"
+
+/* X(kind, heading on the screen of `harness trust`) */
+#define GRANT_KINDS(X) \
+    X(PROGRAM, "Programs that it starts") \
+    X(SANDBOX, "A weaker sandbox") \
+    X(SECRET, "Your environment and keys") \
+    X(FILES, "Files outside of the project") \
+    X(NETWORK, "Network") \
+    X(RULES, "Changing its own rules") \
+    X(SOURCE, "Parts from elsewhere") \
+    X(LIMIT, "Higher limits") \
+    X(OWNER, "Somebody else's files")
+typedef enum {
+#define X(kind, heading) GRANT_KIND_##kind,
+    GRANT_KINDS(X)
+#undef X
+    GRANT_KIND_COUNT
+} GrantKind;
+
+/* When a value goes beyond the default. */
+typedef enum {
+    GRANT_RULE_NEVER,
+    GRANT_RULE_ALWAYS,               /* whenever it is not empty */
+    GRANT_RULE_IS_TRUE,
+    GRANT_RULE_ABOVE,                /* a number, or one in a list, above `limit` */
+    GRANT_RULE_OTHER_THAN_STRICT,
+    GRANT_RULE_IS_REAL,
+    GRANT_RULE_IS_OFF,
+    GRANT_RULE_OUTSIDE,              /* a path, or one in a list, that leads out of the project */
+    GRANT_RULE_VARIABLES,            /* a text, or one in a map, that holds ${NAME} */
+} GrantRule;
+
+/* One for each row of grants.def: GRANT_format_key. */
+typedef enum {
+    GRANT_NONE,
+#define INERT(format, key) GRANT_##format##_##key,
+#define TIGHTENS(format, key) GRANT_##format##_##key,
+#define GRANTS(format, key, rule, limit, kind, words) GRANT_##format##_##key,
+#include "artifact/grants.def"
+#undef INERT
+#undef TIGHTENS
+#undef GRANTS
+} GrantKey;
+
+typedef struct Grant {
+    GrantKind kind;
+    Str file;                        /* relative to the root; empty: of no file */
+    uint32_t line;
+    Str path;                        /* of the key: "mcp_servers.files.command" */
+    Str value;                       /* compact JSON */
+    const char *words;               /* what it allows */
+    uint32_t order;                  /* in which it was noted */
+} Grant;
+
+typedef VEC(Grant) Grants;
+
+/* Adds a grant when `value` at that key goes beyond the default. Texts are copied to `arena`. */
+void grants_note(Grants *g, Arena *arena, GrantKey key, Value value, Str file, uint32_t line, const char *path);
+void grants_add(Grants *g, const Grant *grant);                          /* one that no single key makes; texts are borrowed */
+void grants_sort(Grants *g);                                             /* by kind, file and line; equal ones once */
+const char *grants_heading(GrantKind kind);
+/* Do these grants give secrets, files outside or programs without a sandbox? Then changed code needs a new yes. */
+bool grants_are_sensitive(const Grant *list, size_t n);
+/* SHA-256 over kind, file, path and value of each; lines do not count. */
+enum { GRANTS_DIGEST_BYTES = 32 };
+void grants_digest(const Grant *list, size_t n, uint8_t out[GRANTS_DIGEST_BYTES]);

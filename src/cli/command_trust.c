@@ -1,0 +1,163 @@
+/* harness trust: what a project asks for beyond the defaults, and the person's agreement to it. */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "cli/table.h"
+#include "cli/trust_prompt.h"
+#include "value/json.h"
+
+static void add_json_grants(Buf *out, const TrustSubject *s) {
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < s->n_grants; i++) {
+        const Grant *g = &s->grants[i];
+        buf_add(out, i ? STR(",{\"group\":") : STR("{\"group\":"));
+        json_write_string(out, str_from(grants_heading(g->kind)), false);
+        buf_add(out, STR(",\"what\":"));
+        json_write_string(out, str_from(g->words), false);
+        buf_add(out, STR(",\"value\":"));
+        if (g->value.n) buf_add(out, g->value);
+        else buf_add(out, STR("null"));
+        buf_add(out, STR(",\"file\":"));
+        json_write_string(out, g->file, false);
+        buf_add_fmt(out, ",\"line\":%u,\"key\":", g->line);
+        json_write_string(out, g->path, false);
+        buf_add_char(out, '}');
+    }
+    buf_add_char(out, ']');
+}
+
+static const char *const states[] = { [TRUST_NOT_NEEDED] = "not needed", [TRUST_GIVEN] = "trusted", [TRUST_MISSING] = "not trusted",
+                                      [TRUST_GRANTS_CHANGED] = "asks for more", [TRUST_CODE_CHANGED] = "files changed" };
+
+static void print_json(Cli *cli, const TrustSubject *s, TrustState state) {
+    char digest[TRUST_DIGEST_SIZE];
+    Buf *out = &cli->out;
+    trust_digest(s, digest);
+    buf_add(out, STR("{\"root\":"));
+    json_write_string(out, s->root, false);
+    buf_add_fmt(out, ",\"state\":\"%s\",\"digest\":\"%s\",\"grants\":", states[state], digest);
+    add_json_grants(out, s);
+    buf_add(out, STR("}\n"));
+}
+
+/* ---- agreeing ---- */
+
+static int agree(Cli *cli, const TrustSubject *s, bool always) {
+    Error err = { 0 };
+    if (!trust_give(s, always, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (cli->json) print_json(cli, s, TRUST_GIVEN);
+    else buf_add_fmt(&cli->out, "trusted: " STR_FMT "\n", STR_ARG(s->root));
+    return CLI_OK;
+}
+
+static int accept_digest(Cli *cli, const TrustSubject *s, const char *given) {
+    char digest[TRUST_DIGEST_SIZE];
+    Error err = { 0 };
+    trust_digest(s, digest);
+    if (strcmp(given, digest) == 0) return agree(cli, s, false);
+    error_set(&err, ERR_POLICY, "--accept: the project's digest is %s, not %s: it changed since", digest, given);
+    return cli_fail(cli, CLI_FAILED, &err);
+}
+
+static int ask(Cli *cli, const TrustSubject *s, TrustState state) {
+    Error err = { 0 };
+    Buf text = { 0 };
+    bool always = false;
+    Terminal *terminal = cli->json ? NULL : confirm_terminal_open(cli);
+    bool yes = terminal && trust_prompt_ask(terminal, s, state == TRUST_GIVEN ? TRUST_MISSING : state, &always);
+    bool asked = terminal != NULL;
+    confirm_terminal_close(terminal);
+    if (yes) return agree(cli, s, always);
+    if (asked) return CLI_FAILED;
+    if (cli->json) return print_json(cli, s, state), state == TRUST_GIVEN ? CLI_OK : CLI_FAILED;
+    trust_prompt_screen(s, state, &text);
+    buf_add(&cli->out, buf_str(&text));
+    buf_clear(&text);
+    if (state == TRUST_GIVEN) return CLI_OK;
+    cli_flush(cli);
+    error_set(&err, ERR_POLICY, "there is no terminal to ask on");
+    error_hint(&err, "`harness trust --accept DIGEST` agrees to what `harness trust --print` printed; HARNESS_TRUST does so for one command");
+    return cli_fail(cli, CLI_FAILED, &err);
+}
+
+static int decide(Cli *cli, const TrustSubject *s) {
+    Error err = { 0 };
+    TrustState state;
+    char digest[TRUST_DIGEST_SIZE];
+    if (args_has(&cli->args, "--print")) {
+        trust_digest(s, digest);
+        buf_add_fmt(&cli->out, "%s\n", digest);
+        return CLI_OK;
+    }
+    if (args_has(&cli->args, "--diff")) {
+        Buf changes = { 0 };
+        trust_show_changes(s, &changes);
+        cli_escape_all(&cli->out, buf_str(&changes), true);
+        buf_clear(&changes);
+        return CLI_OK;
+    }
+    if (!trust_state(s, NULL, &state, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (state == TRUST_NOT_NEEDED) {
+        if (cli->json) print_json(cli, s, state);
+        else buf_add_fmt(&cli->out, STR_FMT " asks for nothing beyond the defaults: it needs no trust\n", STR_ARG(s->root));
+        return CLI_OK;
+    }
+    const char *given = args_value(&cli->args, "--accept");
+    return given ? accept_digest(cli, s, given) : ask(cli, s, state);
+}
+
+int command_trust(Cli *cli) {
+    Error err = { 0 };
+    Runtime *rt = trust_prompt_read(cli, cli->args.n_operands ? cli->args.operands[0] : NULL, &err);
+    int status = rt ? decide(cli, runtime_trust_subject(rt)) : cli_fail(cli, CLI_FAILED, &err);
+    runtime_close(rt);
+    return status;
+}
+
+/* ---- list, forget ---- */
+
+typedef struct Listing { Cli *cli; Table table; size_t n; } Listing;
+
+static void list_one(void *ctx, const TrustEntry *e) {
+    Listing *l = ctx;
+    Buf *out = &l->cli->out;
+    if (l->cli->json) {
+        buf_add(out, l->n++ ? STR(",{\"root\":") : STR("{\"root\":"));
+        json_write_string(out, e->root, false);
+        buf_add(out, STR(",\"given\":"));
+        json_write_string(out, e->given, false);
+        buf_add_fmt(out, ",\"always\":%s,\"grants\":%zu}", e->always ? "true" : "false", e->grants);
+        return;
+    }
+    l->n++;
+    table_add(&l->table, e->root);
+    table_add(&l->table, str_sub(e->given, 0, 10));
+    table_add_fmt(&l->table, "%zu grants", e->grants);
+    table_add(&l->table, e->always ? STR("always") : STR(""));
+}
+
+int command_trust_list(Cli *cli) {
+    Listing l = { .cli = cli, .table = { .columns = 4 } };
+    Error err = { 0 };
+    if (cli->json) buf_add_char(&cli->out, '[');
+    bool ok = trust_list(list_one, &l, &err);
+    if (cli->json) buf_add(&cli->out, STR("]\n"));
+    else table_write(&l.table, &cli->out, 0, cli->color_out);
+    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+}
+
+int command_trust_forget(Cli *cli) {
+    Error err = { 0 };
+    char real[PATH_MAX];
+    bool found;
+    const char *dir = cli->args.n_operands ? cli->args.operands[0] : ".";
+    Str root = realpath(dir, real) ? str_from(real) : str_from(dir);     /* a folder that is gone is named as it was */
+    if (!trust_forget(root, &found, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (!found) {
+        error_set(&err, ERR_VALIDATION, STR_FMT " is not trusted", STR_ARG(root));
+        error_hint(&err, "see harness trust list");
+        return cli_fail(cli, CLI_FAILED, &err);
+    }
+    buf_add_fmt(&cli->out, "forgotten: " STR_FMT "\n", STR_ARG(root));
+    return CLI_OK;
+}

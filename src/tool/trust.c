@@ -1,0 +1,151 @@
+/* Trust at the door: before anything of a project runs, what it asks for is compared with what the person agreed to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "policy/trust.h"
+#include "tool/state.h"
+
+/* ---- grants that no single key makes ---- */
+
+typedef struct Found { bool http; } Found;
+
+static void reach(void *ctx, Str module, Str member) {
+    (void)member;
+    if (str_eq(module, STR("http"))) ((Found *)ctx)->http = true;
+}
+
+static void add_http(Runtime *rt, Grants *g, const Module *script, const char *what, Str name, const Origin *origin) {
+    Found f = { 0 };
+    if (!script) return;
+    module_each_reached(script, reach, &f);
+    if (!f.http) return;
+    grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = origin->file, .line = origin->line,
+                            .path = str_from(arena_fmt(&rt->arena, "%s " STR_FMT, what, STR_ARG(name))),
+                            .words = "reaches any public host over HTTP (network.allowed_domains would limit it)" });
+}
+
+static void add_hosts(Runtime *rt, Grants *g) {
+    const Project *p = rt->project;
+    Value *list = value_is_dict(p->settings.network) ? dict_find_str(value_dict(p->settings.network), STR("allowed_domains")) : NULL;
+    if (list && !value_is_none(*list)) return;           /* the list itself is the grant */
+    for (size_t i = 0; i < p->n_tools; i++) add_http(rt, g, p->tools[i].script, "tool", p->tools[i].name, &p->tools[i].origin);
+    for (size_t i = 0; i < p->n_hooks; i++) add_http(rt, g, p->hooks[i].script, "hook", p->hooks[i].name, &p->hooks[i].origin);
+    for (size_t i = 0; i < p->n_resources; i++)
+        add_http(rt, g, p->resources[i].script, "resource", p->resources[i].name, &p->resources[i].origin);
+}
+
+/* Root can change anything anyway: its files are not a stranger's. */
+static bool is_foreign(uid_t owner) { return owner != geteuid() && owner != 0; }
+
+static void add_owner(Runtime *rt, Grants *g) {
+    const Project *p = rt->project;
+    struct stat st;
+    const char *foreign = NULL;
+    uid_t owner = 0;
+    if (stat(p->root.at, &st) == 0 && is_foreign(st.st_uid)) {
+        owner = st.st_uid;
+        foreign = "the folder of the project belongs to another user";
+    }
+    for (size_t i = 0; !foreign && i < p->n_files; i++)
+        if (is_foreign(p->files[i].owner)) {
+            owner = p->files[i].owner;
+            foreign = "files of the project belong to another user";
+        }
+    if (!foreign) return;
+    grants_add(g, &(Grant){ .kind = GRANT_KIND_OWNER, .value = str_from(arena_fmt(&rt->arena, "%u", (unsigned)owner)), .words = foreign });
+}
+
+/* ---- code ---- */
+
+static bool digest_file(const char *path, uint8_t out[SHA256_BYTES], Error *err) {
+    char piece[16384];
+    Sha256 s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return error_set(err, ERR_IO, "%s: %m", path);
+    sha256_init(&s);
+    ssize_t n;
+    while ((n = read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) sha256_add(&s, (Str){ piece, (size_t)n });
+    close(fd);
+    if (n < 0) return error_set(err, ERR_IO, "%s: %m", path);
+    sha256_end(&s, out);
+    return true;
+}
+
+static int by_path(const void *a, const void *b) { return str_cmp(((const LoadedFile *)a)->path, ((const LoadedFile *)b)->path); }
+
+/* Files that were loaded, and the programs that they name; each once, by path relative to the root. */
+static bool gather_code(Runtime *rt, Error *err) {
+    const Project *p = rt->project;
+    const char *const *programs = runtime_programs(rt);
+    size_t n_programs = 0, n = 0, kept = 0;
+    while (programs[n_programs]) n_programs++;
+    LoadedFile *all = ARENA_ARRAY(&rt->arena, LoadedFile, p->n_files + n_programs + 1);
+    for (size_t i = 0; i < p->n_files; i++) all[n++] = p->files[i];
+    for (size_t i = 0; i < n_programs; i++) {
+        all[n].path = str_from(programs[i] + p->root.n + 1);     /* they are all inside the root */
+        if (!digest_file(programs[i], all[n++].digest, err)) return false;
+    }
+    qsort(all, n, sizeof *all, by_path);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !str_eq(all[kept - 1].path, all[i].path)) all[kept++] = all[i];
+    rt->subject.files = all;
+    rt->subject.n_files = kept;
+    return true;
+}
+
+/* ---- the decision ---- */
+
+static void gather_grants(Runtime *rt) {
+    const Project *p = rt->project;
+    Grants g = { 0 };
+    for (size_t i = 0; i < p->n_grants; i++) grants_add(&g, &p->grants[i]);
+    add_hosts(rt, &g);
+    add_owner(rt, &g);
+    grants_sort(&g);
+    Grant *list = ARENA_ARRAY(&rt->arena, Grant, g.n + 1);
+    if (g.n) memcpy(list, g.at, g.n * sizeof *list);
+    rt->subject = (TrustSubject){ .root = p->root, .grants = list, .n_grants = g.n };
+    VEC_CLEAR(&g);
+}
+
+static bool refuse(Runtime *rt, TrustState state, Error *err) {
+    const char *why = state == TRUST_GRANTS_CHANGED ? "it asks for more than you agreed to"
+                    : state == TRUST_CODE_CHANGED ? "its files changed since you agreed, and it uses secrets, files outside or no sandbox"
+                    : "it asks for more than the defaults";
+    error_set(err, ERR_POLICY, "the project " STR_FMT " is not trusted: %s", STR_ARG(rt->project->root), why);
+    return error_hint(err, "`harness trust` shows what it asks for, and asks you");
+}
+
+static bool ask(Runtime *rt, TrustState state, bool *yes, Error *err) {
+    bool always = false;
+    *yes = rt->config.ask_trust && rt->config.ask_trust(rt->config.ask_trust_ctx, &rt->subject, state, &always);
+    return !*yes || trust_give(&rt->subject, always, err);
+}
+
+static bool is_trusted(TrustState state) { return state == TRUST_NOT_NEEDED || state == TRUST_GIVEN; }
+
+bool runtime_check_trust(Runtime *rt, Error *err) {
+    TrustState state = TRUST_NOT_NEEDED;
+    gather_grants(rt);
+    if (rt->subject.n_grants && !gather_code(rt, err)) return false;
+    if (rt->config.reading) return true;
+    if (!trust_state(&rt->subject, rt->config.trust, &state, err)) return false;
+    bool yes = rt->config.trusted || is_trusted(state);
+    if (!yes && !ask(rt, state, &yes, err)) return false;
+    atomic_store(&rt->may_act, yes);
+    return yes || rt->config.untrusted || refuse(rt, state, err);
+}
+
+bool runtime_may_act(Runtime *rt, Error *err) {
+    TrustState state = TRUST_MISSING;
+    if (atomic_load(&rt->may_act)) return true;
+    if (rt->config.reading) return error_set(err, ERR_POLICY, "this command only reads the project: it starts nothing of it");
+    if (trust_state(&rt->subject, rt->config.trust, &state, NULL) && is_trusted(state)) {
+        atomic_store(&rt->may_act, true);
+        return true;
+    }
+    return refuse(rt, state, err);
+}
