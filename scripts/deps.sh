@@ -11,7 +11,7 @@ packages=(
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
-  curl openssl iproute2 sqlite3
+  curl openssl iproute2 sqlite3 strace
 )
 [[ ${1:-} == bench ]] && packages+=(libjansson4 libjson-c5 lua5.4 ripgrep fd-find bubblewrap libjs-handlebars)
 

@@ -30,7 +30,7 @@ const Flag command_flags_starlark[] = {
 };
 
 /* Of commands that only read: cli/opening.c reads it. */
-#define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools (the project must be trusted)" }
+#define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools; needs trust" }
 
 const Flag command_flags_validate[] = {
     { "--strict", NULL, NULL, NULL, "all unknown keys are errors, those that only describe too" },
@@ -173,7 +173,7 @@ const Flag command_flags_help[] = {
 };
 
 const Flag command_flags_trust[] = {
-    { "--print", NULL, NULL, NULL, "print the digest for HARNESS_TRUST, and agree to nothing" },
+    { "--print", NULL, NULL, NULL, "print the digest for HARNESS_TRUST" },
     { "--diff", NULL, NULL, NULL, "show what changed since you agreed" },
     { "--accept", NULL, "DIGEST", NULL, "agree without a question: what --print printed" },
     { 0 },

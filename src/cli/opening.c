@@ -105,7 +105,6 @@ int opening_open_reading(Opening *o, Cli *cli) {
     bool live = args_has(&cli->args, "--live");
     int status = open_runtime(o, cli, NULL, !live);
     if (status < 0 && live) mcp_servers_list(o->servers, NULL);
-    else if (status < 0) say_pinned(o);
     return status;
 }
 
@@ -124,6 +123,7 @@ int opening_show_servers(Opening *o, Cli *cli, Project *p) {
     int status = opening_open_reading(o, cli);
     if (status >= 0) return status;
     const ToolEntry **all;
+    if (!args_has(&cli->args, "--live")) say_pinned(o);
     size_t n = registry_list(runtime_registry(o->rt), NULL, 0, &all);
     p->tools = mem_resize(p->tools, p->n_tools + n + 1, sizeof *p->tools);
     for (size_t i = 0; i < n; i++)

@@ -59,7 +59,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     p.says('second, to somebody');
     await p.call('touch');
     assert.match(await p.call('work'), held);
-    assert.match(await p.other('mcp', 'approve', 's'), /\+ {2}"description": "second, to somebody"/);
+    assert.match(await p.other('mcp', 'approve', 's', '--yes'), /\+ {2}"description": "second, to somebody"/);
     assert.match(await p.call('work'), /missing.*to|to.*required/i);
     assert.equal(await p.call('work', { to: 'Ann' }), 'work as second, to somebody');
   });
@@ -69,7 +69,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     p.says('second, to somebody');
     await p.call('touch');
     assert.equal((await p.tool()).description, 'first');
-    await p.other('mcp', 'approve', 's');
+    await p.other('mcp', 'approve', 's', '--yes');
     const { description, inputSchema } = await p.tool();
     assert.deepEqual([description, inputSchema.required], ['second, to somebody', ['to']]);
   });
@@ -77,13 +77,13 @@ describe('a tool that is held', { concurrency: 4 }, () => {
   test('stays so when it has changed once more, or another project approves', async t => {
     const p = await serving(t), q = await serving(t);
     for (const one of [p, q]) one.says('second'), await one.call('touch');
-    await q.other('mcp', 'approve', 's');
+    await q.other('mcp', 'approve', 's', '--yes');
     assert.match(await p.call('work'), held);
     p.says('third');
-    await p.other('mcp', 'approve', 's');
+    await p.other('mcp', 'approve', 's', '--yes');
     await p.call('touch');
     assert.match(await p.call('work'), held);
-    assert.match(await p.other('mcp', 'approve', 's'), /-  "description": "second"[^]*\+ {2}"description": "third"/);
+    assert.match(await p.other('mcp', 'approve', 's', '--yes'), /-  "description": "second"[^]*\+ {2}"description": "third"/);
     assert.equal(await p.call('work'), 'work as third');
   });
 
@@ -91,11 +91,11 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     const p = await serving(t);
     p.says('second');
     await p.call('touch');
-    await p.other('mcp', 'approve', 's');
+    await p.other('mcp', 'approve', 's', '--yes');
     await p.call('touch');
     assert.equal(JSON.parse(await p.other('mcp', 'list', '--json'))[0].held, 0);
     assert.equal(await p.call('work'), 'work as second');
-    assert.match(await p.other('mcp', 'approve', 's'), /nothing to approve/);
+    assert.match(await p.other('mcp', 'approve', 's', '--yes'), /nothing to approve/);
   });
 
   test('does not get a call that was judged by what it was before', async t => {
@@ -106,7 +106,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     while (!asked.length) await new Promise(done => setTimeout(done, 10));
     p.says('second');
     await p.call('touch');
-    await p.other('mcp', 'approve', 's');
+    await p.other('mcp', 'approve', 's', '--yes');
     assert.equal((await p.tool()).description, 'second');
     p.accept();
     assert.match(await early, /work.{1,3} of server s was approved anew meanwhile: call it again/);
@@ -130,7 +130,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     p.add({ says: 'second' });
     const said = p.say('go');
     while (!p.has('waiting')) await new Promise(done => setTimeout(done, 10));
-    assert.equal((await p.harness(['mcp', 'approve', 's'])).status, 0);
+    assert.equal((await p.harness(['mcp', 'approve', 's', '--yes'])).status, 0);
     p.add({ go: '' });
     const { results, told } = JSON.parse((await said).reply.response);
     assert.equal(results[2], 'work as second');
@@ -142,13 +142,13 @@ test('a server whose entry is approved is started by who runs already', async t 
   const mcp = deny => ({ '.mcp.json': JSON.stringify({ mcpServers: { s: { command: 'python3', args: ['server.py'], tools: { deny } } } }) });
   const dir = project(t, { 'server.py': server, says: 'first', ...mcp([]) });
   const other = (...args) => start(['-C', dir, ...args], { env: { HARNESS_STATE: dir + '.state/state.db' } });
-  await other('mcp', 'approve', 's');
+  await other('mcp', 'approve', 's', '--yes');
   assert.match((await other('mcp', 'tools', 's')).stdout, /mcp:s:work/);
   add(dir, mcp(['x*']));
   const peer = new Peer(t, dir);
   await peer.hello();
   const call = async () => text(await peer.request('tools/call', { name: 'mcp:s:work', arguments: {} }));
   assert.match(await call(), /may not be started before: harness mcp approve s/);
-  assert.match((await other('mcp', 'approve', 's')).stdout, /tools\.deny: x\*/);
+  assert.match((await other('mcp', 'approve', 's', '--yes')).stdout, /tools\.deny: x\*/);
   assert.equal(await call(), 'work as first');
 });

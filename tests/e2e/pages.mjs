@@ -86,7 +86,7 @@ export function desk(t) {
   writeFileSync(join(at, 'pwd'), join(at, 'work'));
   writeFileSync(join(at, 'exports'), '');
   const library = join(root, 'build', build);
-  const env = { PATH: `${at}/bin:/usr/local/bin:/usr/bin:/bin`, HOME: `${at}/home`, XDG_STATE_HOME: `${at}/home/.local/state`, LANG: 'C.UTF-8', NO_COLOR: '1',
+  const env = { HARNESS_TRUST: at, PATH: `${at}/bin:/usr/local/bin:/usr/bin:/bin`, HOME: `${at}/home`, XDG_STATE_HOME: `${at}/home/.local/state`, LANG: 'C.UTF-8', NO_COLOR: '1',
     CPATH: join(root, 'include'), LIBRARY_PATH: library, LD_LIBRARY_PATH: library, ...sanitizers() };
   return {
     write(path, body) {
