@@ -316,7 +316,8 @@ static bool scan_end(Scan *c, States *set) {
     for (size_t i = 0; i < set->n; i++) {
         ShellState *s = &set->at[i];
         if (shell_end(s) == SHELL_UNCLOSED) return fail(c, s->opened, SHELL_UNCLOSED, "what is opened here is never closed");
-        if (s->integer && s->assigned) return fail(c, 0, SHELL_INTEGER, "a parameter %s", shell_refusal_text(SHELL_INTEGER));
+        if (s->flows && s->used) return fail(c, 0, SHELL_PIPED, "a parameter %s", shell_refusal_text(SHELL_PIPED));
+        if (s->integer && s->assigned && s->used) return fail(c, 0, SHELL_INTEGER, "a parameter %s", shell_refusal_text(SHELL_INTEGER));
     }
     return true;
 }

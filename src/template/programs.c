@@ -1,7 +1,7 @@
 /* What the words of a command mean to the program that gets them: which are code, which name another program. */
 #include "template/shell.h"
 
-typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE } Kind;
+typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE, TARGET, TARGETS } Kind;
 struct ShellProgram { const char *name; Kind kind; uint8_t operands; const char *values, *code; };
 
 static const ShellProgram programs[] = {
@@ -14,15 +14,43 @@ enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 /* What the next word is. FREE: an argument like any other. */
 enum { STAGE_FREE, STAGE_OPTIONS, STAGE_VALUE, STAGE_CODE, STAGE_ALL_CODE };
 
+static const ShellProgram *find_row(Str name) {
+    for (size_t i = 0; i < N_PROGRAMS; i++)
+        if (str_eq(name, str_from(programs[i].name))) return &programs[i];
+    return NULL;
+}
+
+/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld64.so.2: each starts the program it is given. */
+static bool is_loader(Str name) {
+    return str_starts(name, STR("ld")) && str_find(name, STR(".so")) > 0;
+}
+
 static const ShellProgram *find_program(Str name) {
     for (size_t i = name.n; i-- > 0;)
         if (name.at[i] == '/') { name = str_sub(name, i + 1, name.n); break; }
-    for (size_t i = 0; i < N_PROGRAMS; i++)
-        if (str_eq(name, str_from(programs[i].name))) return &programs[i];
+    if (str_find_char(name, ' ') >= 0) return NULL;            /* a row of a subcommand is no program */
+    const ShellProgram *row = find_row(is_loader(name) ? STR("ld.so") : name);
+    if (row) return row;
     /* python3.11, perl5.36, lua5.4, node22: the name before the version */
     size_t n = name.n;
     while (n > 0 && ((name.at[n - 1] >= '0' && name.at[n - 1] <= '9') || name.at[n - 1] == '.' || name.at[n - 1] == '-')) n--;
     return n > 0 && n < name.n ? find_program(str_sub(name, 0, n)) : NULL;
+}
+
+/* The row of "git fetch", else of "git *"; NULL: what follows has no rules. */
+static const ShellProgram *find_subcommand(const ShellProgram *p, const ShellWord *w) {
+    char name[SHELL_WORD_MAX * 2];
+    const ShellProgram *row = NULL;
+    size_t n = strlen(p->name);
+    if (n > SHELL_WORD_MAX) return NULL;
+    memcpy(name, p->name, n);
+    name[n++] = ' ';
+    if (!w->dynamic) {
+        memcpy(name + n, w->text, w->n);
+        row = find_row((Str){ name, n + w->n });
+    }
+    name[n] = '*';
+    return row ? row : find_row((Str){ name, n + 1 });
 }
 
 const char *shell_program_name(const ShellState *s) {
@@ -35,9 +63,13 @@ bool shell_variable_is_safe(Str name) {
         "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "CDPATH", "GLOBIGNORE", "HOME",
         "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "NODE_OPTIONS", "NODE_PATH", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT",
         "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAKEFLAGS", "TAR_OPTIONS", "LESSOPEN", "LESSCLOSE", "FPATH", "TERMINFO",
-        "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "INPUTRC", "EXECIGNORE",
+        "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "INPUTRC", "EXECIGNORE", "ZDOTDIR", "FCEDIT", "RSYNC_RSH", "SSH_ASKPASS", "SUDO_ASKPASS",
+        "PHPRC", "PHP_INI_SCAN_DIR", "GCONV_PATH", "CLASSPATH", "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "HGRCPATH", "KUBECONFIG", "AWKPATH",
+        "AWKLIBPATH", "MANOPT", "MANROFFOPT", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "TEXINPUTS", "TERMCAP", "R_PROFILE", "R_ENVIRON", "CC", "CXX", "CPP", "LD", "AR",
+        "AS", "FC", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "GOFLAGS", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHEPROG",
     };
-    static const char *const starts[] = { "LD_", "DYLD_", "BASH_FUNC_", "GIT_", "PYTHON" };
+    static const char *const starts[] = { "LD_", "DYLD_", "BASH_", "GIT_", "PYTHON", "npm_config_", "NPM_CONFIG_", "CARGO", "RUST", "PIP_", "ANSIBLE_", "DOCKER_",
+                                          "LUA_INIT", "LESS", "PSQL", "OPENSSL_", "DOTNET_", "CORECLR_", "ERL_" };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (str_eq(name, str_from(whole[i]))) return false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -72,13 +104,42 @@ static Found read_shell_option(Str word) {
     return str_find_char(word, 'o') > 0 || str_find_char(word, 'O') > 0 ? FOUND_VALUE : FOUND_NONE;
 }
 
-/* What an option word asks for. `inside`: its value stands in the same word, or there is none. */
-static Found read_option(const ShellProgram *p, Str word, bool *inside) {
+/* Does the argument begin with a word of the list that has ~ behind it? */
+static bool listed_start(const char *list, Str argument) {
+    Str rest = str_from(list);
+    while (rest.n) {
+        ptrdiff_t blank = str_find_char(rest, ' ');
+        Str one = str_sub(rest, 0, blank < 0 ? rest.n : (size_t)blank);
+        if (one.n > 1 && one.at[one.n - 1] == '~' && str_starts(argument, str_sub(one, 0, one.n - 1))) return true;
+        rest = str_sub(rest, one.n + 1, rest.n);
+    }
+    return false;
+}
+
+/* --to-com is --to-command for most programs. */
+static bool listed_abbreviation(const char *list, Str name) {
+    Str rest = str_from(list);
+    if (name.n < 3 || !str_starts(name, STR("--"))) return false;
+    while (rest.n) {
+        ptrdiff_t blank = str_find_char(rest, ' ');
+        Str one = str_sub(rest, 0, blank < 0 ? rest.n : (size_t)blank);
+        if (str_starts(one, name)) return true;
+        rest = str_sub(rest, one.n + 1, rest.n);
+    }
+    return false;
+}
+
+/* What an option word asks for. `inside`: its value stands in the same word, or there is none. `maybe`: it may be a flag of its
+ * own, and not an abbreviation of what was found. */
+static Found read_option(const ShellProgram *p, Str word, bool *inside, bool *maybe) {
     ptrdiff_t equals = str_find_char(word, '=');
     Str name = equals < 0 ? word : str_sub(word, 0, (size_t)equals);
     *inside = equals >= 0;
+    *maybe = false;
     if (listed(p->code, name)) return FOUND_CODE;
+    if (listed_start(p->code, word)) return *inside = true, FOUND_CODE;
     if (listed(p->values, name)) return FOUND_VALUE;
+    if (listed_abbreviation(p->code, name)) return *maybe = equals < 0, FOUND_CODE;
     *inside = false;
     if (str_starts(word, STR("--"))) return FOUND_NONE;
     if (p->kind == SHELL) return read_shell_option(word);
@@ -92,8 +153,11 @@ static Found read_option(const ShellProgram *p, Str word, bool *inside) {
 
 /* ---- finished words ---- */
 
+static bool is_expansion(const ShellWord *w) { return w->dynamic && !w->param; }
+static bool takes_input_as_arguments(const ShellProgram *p) { return p && (strcmp(p->name, "xargs") == 0 || strcmp(p->name, "parallel") == 0); }
+
 void shell_program_start(ShellState *s, const ShellWord *w) {
-    bool in_find = s->command.in_find;
+    bool in_find = s->command.in_find, by_input = s->command.by_input;
     Str name = { w->text, w->n };
     const ShellProgram *wrapper = s->command.place == SHELL_AT_INNER ? s->command.program : NULL;
     if (wrapper && w->equals && str_find_char(name, '=') > 0) return;  /* env NAME=value */
@@ -103,13 +167,18 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
         return;
     }
     const ShellProgram *any = &programs[N_PROGRAMS - 1];
+    if (name.n && name.at[0] == '-') s->unsure = true;                 /* time -o FILE COMMAND is another program in dash */
+    if (s->assigned && is_expansion(w) && w->n == 0) s->flows = true;  /* $x: a variable may hold what a parameter said */
     if (w->expands && !w->quoted && w->n == 0) {                       /* $SUDO cmd: may be nothing, then the next word is the program */
-        s->command = (ShellCommand){ .place = SHELL_AT_INNER, .program = any, .stage = STAGE_OPTIONS, .in_find = in_find };
+        s->command = (ShellCommand){ .place = SHELL_AT_INNER, .program = any, .stage = STAGE_OPTIONS, .in_find = in_find, .by_input = by_input };
         return;
     }
     const ShellProgram *p = w->dynamic ? any : find_program(name);
     s->command = (ShellCommand){ .place = SHELL_AT_ARGS, .program = p, .stage = p ? STAGE_OPTIONS : STAGE_FREE,
-                                 .operands = p ? p->operands : 0, .in_find = in_find, .no_args = true };
+                                 .operands = p ? p->operands : 0, .in_find = in_find, .no_args = true,
+                                 .by_input = by_input || takes_input_as_arguments(p) };
+    s->command.keeps = str_eq(name, STR("set"));
+    if (p && p->kind == VARIABLES && s->piped) s->assigned = true;     /* … | read x */
     if (str_eq(name, STR("alias")) || str_eq(name, STR("shopt")) || str_eq(name, STR("enable"))) s->unsure = true;
 }
 
@@ -129,21 +198,25 @@ static bool is_python(const ShellProgram *p) { return p->name[0] == 'p' && p->na
 
 static void finished_option(ShellState *s, Str text, const ShellWord *w) {
     ShellCommand *c = &s->command;
-    bool inside;
-    switch (read_option(c->program, text, &inside)) {
+    bool inside, maybe;
+    switch (read_option(c->program, text, &inside, &maybe)) {
     case FOUND_NONE: break;
     case FOUND_VALUE: if (!inside && !w->dynamic) c->stage = STAGE_VALUE; break;
     case FOUND_CODE:
+        c->has_code = true;
+        if (s->assigned && is_expansion(w)) s->flows = true;
         if (c->program->kind == PROGRAM) c->operands = 1;  /* the first operand is a file then */
-        if (!inside && !w->dynamic) c->stage = STAGE_CODE;
+        if (!inside && !w->dynamic) c->stage = STAGE_CODE, c->maybe_code = maybe;
         break;
     case FOUND_SHELL_CODE:
-        c->code_next = true;
+        c->code_next = c->has_code = true;
         if (str_find_char(text, 'o') > 0 || str_find_char(text, 'O') > 0) c->stage = STAGE_VALUE;
         break;
     }
     if (opens_files(c->program) && text.at[1] != '-' && (str_find_char(text, 'n') > 0 || str_find_char(text, 'p') > 0)) c->magic = true;
 }
+
+static bool is_sed(const ShellProgram *p) { return strcmp(p->name, "sed") == 0 || strcmp(p->name, "gsed") == 0; }
 
 static void finished_operand(ShellState *s, const ShellWord *w) {
     ShellCommand *c = &s->command;
@@ -157,7 +230,17 @@ static void finished_operand(ShellState *s, const ShellWord *w) {
         if (c->operands > 0) c->operands--;
         if (c->operands == 0) c->stage = STAGE_ALL_CODE;
         break;
-    case SHELL: case SCRIPT: case PROGRAM: case PRINTF: case SUBCOMMAND: c->stage = STAGE_FREE; break;
+    case SUBCOMMAND:
+        c->program = find_subcommand(c->program, w);
+        c->stage = c->program ? STAGE_OPTIONS : STAGE_FREE;
+        c->operands = c->program ? c->program->operands : 0;
+        break;
+    case TARGET: c->operands = 1; break;                   /* options may still follow */
+    case PROGRAM:
+        c->operands = 1;
+        if (!is_sed(c->program)) c->stage = STAGE_FREE;    /* sed takes options behind operands */
+        break;
+    case SHELL: case SCRIPT: case PRINTF: c->stage = STAGE_FREE; break;
     default: break;
     }
 }
@@ -170,6 +253,9 @@ static void finished_find(ShellState *s, Str text) {
     for (size_t i = 0; i < 4; i++)
         if (str_eq(text, str_from(starts[i])))
             s->command = (ShellCommand){ .place = SHELL_AT_INNER, .in_find = true };
+    static const char *const writes[] = { "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from" };
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
+        if (str_eq(text, str_from(writes[i]))) s->command.stage = STAGE_CODE;
 }
 
 static void finished_declaration(ShellState *s, Str text) {
@@ -177,9 +263,32 @@ static void finished_declaration(ShellState *s, Str text) {
         s->integer = true;
 }
 
+/* Would an operand here be code? */
+static bool expects_code(const ShellCommand *c) {
+    if (c->stage == STAGE_CODE || c->stage == STAGE_ALL_CODE || c->code_next) return true;
+    return c->stage == STAGE_OPTIONS && (c->program->kind == ALL || (c->program->kind == PROGRAM && c->operands == 0));
+}
+
+/* A name of standard input, where a program expects a file of code. */
+static bool is_stdin(const ShellWord *w) {
+    Str text = { w->text, w->n };
+    return !w->dynamic && (str_eq(text, STR("-")) || str_eq(text, STR("/dev/stdin")) || str_eq(text, STR("/dev/fd/0")) || str_eq(text, STR("/proc/self/fd/0")));
+}
+
+void shell_program_end(ShellState *s) {
+    const ShellCommand *c = &s->command;
+    const ShellProgram *p = c->program;
+    if (!s->piped) return;
+    if (c->by_input && (c->place == SHELL_AT_INNER || !c->dashdash || p)) s->flows = true;
+    if (!p || c->has_code) return;
+    bool reads = listed(p->code, STR("<")) || c->from_input || ((p->kind == SHELL || p->kind == SCRIPT) && c->stage == STAGE_OPTIONS);
+    if (reads) s->flows = true;
+}
+
 void shell_program_word(ShellState *s, const ShellWord *w) {
     ShellCommand *c = &s->command;
     Str text = { w->text, w->n };
+    if (c->program && s->assigned && is_expansion(w) && expects_code(c)) s->flows = true;
     if (c->in_find && !w->dynamic && (str_eq(text, STR(";")) || str_eq(text, STR("+")))) {
         s->command = (ShellCommand){ .place = SHELL_AT_ARGS, .program = find_program(STR("find")), .stage = STAGE_OPTIONS };
         return;
@@ -188,8 +297,10 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
     if (!w->dynamic && str_eq(text, STR("--"))) c->dashdash = true;
     if (!c->program || c->stage == STAGE_FREE) { guess(s, w); return; }
     if (c->stage == STAGE_ALL_CODE) return;
+    if (c->stage == STAGE_CODE && c->maybe_code && text.n && text.at[0] == '-') c->stage = STAGE_OPTIONS;   /* that was a flag */
     if (c->stage == STAGE_VALUE || c->stage == STAGE_CODE) {
         bool last = c->stage == STAGE_CODE && is_python(c->program);    /* the rest is the code's own */
+        if (c->stage == STAGE_CODE && s->piped && is_stdin(w)) s->flows = true;
         c->stage = last ? STAGE_FREE : STAGE_OPTIONS;
         return;
     }
@@ -199,6 +310,8 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
     if (c->program->kind == DECLARE || c->program->kind <= VARIABLES) return;
     /* An unquoted expansion may be any number of words, options among them. */
     if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS && c->program->kind != MAKE) s->unsure = true; return; }
+    if ((c->program->kind == SHELL || c->program->kind == SCRIPT) && !c->has_code && is_stdin(w)) c->from_input = true;
+    if (c->program->kind == SHELL && !options_over && text.n > 1 && text.at[0] == '-' && text.at[1] != '-' && str_find_char(text, 's') > 0) c->from_input = true;
     if (text.n > 0 && (text.at[0] == '-' || (text.at[0] == '+' && c->program->kind == SHELL)) && !options_over) {
         if (!str_eq(text, STR("--"))) finished_option(s, text, w);
         if (str_eq(text, STR("-")) && c->program->kind != OPTIONS && c->program->kind != WRAPPER) finished_operand(s, w);
@@ -212,32 +325,35 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
 
 /* A parameter inside a word that starts like an option. */
 static ShellRefusal value_in_option(const ShellProgram *p, Str text) {
-    bool inside;
+    bool inside, maybe;
     bool is_long = str_starts(text, STR("--")) || str_find_char(text, '=') > 0;
-    Found found = read_option(p, text, &inside);
+    Found found = read_option(p, text, &inside, &maybe);
     if (found == FOUND_CODE) return SHELL_CODE;
     if (found == FOUND_VALUE) return SHELL_OK;
     if (found == FOUND_SHELL_CODE) return SHELL_OPTION;
     return is_long && str_find_char(text, '=') > 0 ? SHELL_OK : SHELL_OPTION;
 }
 
-static ShellRefusal value_of_wrapper(ShellState *s, const ShellWord *w) {
+static ShellRefusal value_of_wrapper(ShellState *s, const ShellWord *w, bool constrained) {
     Str name;
-    if (s->command.place == SHELL_AT_ARGS && s->command.operands > 0) return SHELL_OK;
+    if (s->command.place == SHELL_AT_ARGS && s->command.operands > 0)
+        return listed(s->command.program->code, STR("!")) && !constrained ? SHELL_TARGET : SHELL_OK;
     if (!shell_assignment(w, &name)) return SHELL_COMMAND;
     return shell_variable_is_safe(name) ? SHELL_OK : SHELL_ASSIGNMENT;
 }
 
-static ShellRefusal value_as_operand(ShellState *s, const ShellWord *w) {
+static ShellRefusal value_as_operand(ShellState *s, const ShellWord *w, bool constrained) {
     const ShellCommand *c = &s->command;
     Str name;
     switch (c->program->kind) {
     case SHELL:
         if (c->code_next) return SHELL_CODE;
         return w->n == 0 && !w->dynamic && !c->guess ? SHELL_SCRIPT : SHELL_OK;
-    case SCRIPT: return c->magic ? SHELL_CODE : SHELL_OK;
+    case SCRIPT:
+        if (c->magic) return SHELL_CODE;
+        return w->n == 0 && !w->dynamic && !c->guess && !c->has_code ? SHELL_SCRIPT : SHELL_OK;
     case PROGRAM: return c->operands ? SHELL_OK : SHELL_CODE;
-    case WRAPPER: return value_of_wrapper(s, w);
+    case WRAPPER: return value_of_wrapper(s, w, constrained);
     case REMOTE: return c->operands > 0 ? SHELL_OK : SHELL_CODE;
     case DECLARE:
         if (!shell_assignment(w, &name)) return SHELL_VARIABLE;
@@ -257,18 +373,22 @@ ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *no
     ShellCommand *c = &s->command;
     const ShellWord *w = &s->word;
     Str text = { w->text, w->n };
-    if (c->place == SHELL_AT_INNER) return value_of_wrapper(s, w);
+    if (c->place == SHELL_AT_INNER) return value_of_wrapper(s, w, v->constrained);
     if (!c->program || c->stage == STAGE_FREE) return SHELL_OK;
     bool several = (v->maybe_absent || v->array) && text.n == 0;
     if (c->stage == STAGE_VALUE) return several && positions_matter(c) ? SHELL_SHIFT : SHELL_OK;
-    if (c->stage == STAGE_CODE) return c->program->kind == TEST ? SHELL_VARIABLE : SHELL_CODE;
+    if (c->stage == STAGE_CODE) return c->program->kind == TEST ? SHELL_VARIABLE : c->program->kind == FIND ? SHELL_REDIRECT : SHELL_CODE;
     if (c->stage == STAGE_ALL_CODE || c->program->kind == ALL) return SHELL_CODE;
     if (c->program->kind == VARIABLES) return SHELL_VARIABLE;
     Kind kind = c->program->kind;
     if (kind == MAKE && !v->constrained) return SHELL_MAKE;
+    if (kind == TARGETS && !v->constrained) return SHELL_TARGET;
+    if (text.n && listed_start(c->program->code, text)) return SHELL_CODE;
     if (text.n && text.at[0] == '-' && !c->dashdash && kind != FIND && kind != TEST)
         return kind == OPTIONS && str_eq(text, STR("-")) ? SHELL_OPTION : value_in_option(c->program, text);
-    ShellRefusal why = value_as_operand(s, w);
+    if (((kind == TARGET && c->operands == 0) || kind == SUBCOMMAND) && !v->constrained) return SHELL_TARGET;
+    if (kind == FIND && !v->constrained) node->dash_ok = false;   /* -- ends the options of find, not its expression */
+    ShellRefusal why = value_as_operand(s, w, v->constrained);
     if (why || !positions_matter(c)) return why;
     if (several) return SHELL_SHIFT;
     if (!c->dashdash && text.n == 0) node->dash_ok = false;   /* as an option it would move the others */

@@ -153,7 +153,7 @@ static void end_word(ShellState *s) {
         case SHELL_AT_ARGS: c->no_args = false; shell_program_word(s, &s->word); break;
         case SHELL_AT_FOR_NAME: c->place = SHELL_AT_FOR_IN; break;
         case SHELL_AT_FOR_IN:
-            if (word_is(&s->word, "in")) *c = (ShellCommand){ .place = SHELL_AT_ARGS };
+            if (word_is(&s->word, "in")) *c = (ShellCommand){ .place = SHELL_AT_ARGS, .keeps = true };
             else if (word_is(&s->word, "do")) new_command(s);
             else s->unsure = true;
             break;
@@ -163,7 +163,7 @@ static void end_word(ShellState *s) {
             if (word_is(&s->word, "esac") && top_is(s, SHELL_CASE)) pop(s), c->place = SHELL_AT_END;
             break;
         case SHELL_AT_CONDITION: if (word_is(&s->word, "]]")) c->place = SHELL_AT_END; break;
-        case SHELL_AT_FUNCTION: new_command(s); break;
+        case SHELL_AT_FUNCTION: s->assigned = true; new_command(s); break;
         case SHELL_AT_END: s->unsure = true; break;        /* only redirections may stand here */
     }
     new_word(s);
@@ -172,6 +172,7 @@ static void end_word(ShellState *s) {
 /* ; & | && || and the line's end. */
 static void separator(ShellState *s, bool newline) {
     end_word(s);
+    shell_program_end(s);
     ShellPlace place = (ShellPlace)s->command.place;
     if (place == SHELL_AT_CONDITION || place == SHELL_AT_PATTERN) return;
     if (newline && (place == SHELL_AT_FOR_IN || place == SHELL_AT_CASE_IN)) return;
@@ -212,6 +213,7 @@ static ShellRefusal open_paren(ShellState *s) {
 
 static ShellRefusal close_paren(ShellState *s) {
     end_word(s);
+    shell_program_end(s);
     if (s->command.place == SHELL_AT_CONDITION) return SHELL_OK;
     if (s->command.place == SHELL_AT_PATTERN) return new_command(s), SHELL_OK;
     if (top_is(s, SHELL_PAREN)) {
@@ -265,7 +267,10 @@ static bool operator(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
         separator(s, false);
         if (c == '>') s->pending = '>';
         return c == '&' || c == '>';
-    case '|': separator(s, false); return c == '|' || c == '&';
+    case '|':
+        separator(s, false);
+        if (c != '|') s->piped |= s->used;
+        return c == '|' || c == '&';
     case ';':
         separator(s, false);
         if (c == '&') return s->unsure = true, true;
@@ -278,7 +283,7 @@ static bool operator(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
         push(s, SHELL_PAREN);
         return false;
     case 'F':
-        if (c == ')') return new_word(s), new_command(s), true;
+        if (c == ')') return s->assigned = true, new_word(s), new_command(s), true;    /* $1 in a function may be a parameter */
         if (is_blank(c)) return s->pending = 'F', true;
         return s->unsure = true, true;
     default: return false;
@@ -457,5 +462,6 @@ ShellRefusal shell_end(ShellState *s) {
     for (uint8_t i = 0; i < s->depth; i++)
         if (s->frame[i].kind >= SHELL_IN_SUBSTITUTION) return SHELL_UNCLOSED;
     if (s->quote == SHELL_BARE) end_word(s);
+    shell_program_end(s);
     return SHELL_OK;
 }

@@ -56,6 +56,11 @@ typedef struct ShellCommand {
     bool magic;                         /* perl -n: a file's name may be a command */
     bool code_next;                     /* sh -c was read: the first operand is code */
     bool no_args;                       /* nothing behind the program's name yet */
+    bool maybe_code;                    /* the option before may take code, or be a flag */
+    bool keeps;                         /* `set` and `for`: its arguments go into variables */
+    bool has_code;                      /* an option gave the program its code */
+    bool from_input;                    /* its code is standard input: sh -s, python3 - */
+    bool by_input;                      /* behind xargs: standard input becomes arguments */
 } ShellCommand;
 
 typedef enum {
@@ -77,7 +82,10 @@ typedef struct ShellState {
     bool in_name;                       /* inside $NAME */
     bool locale;                        /* inside $"…" */
     bool unsure;
-    bool integer, assigned;             /* declare -i was read; a parameter was assigned */
+    bool integer, assigned;             /* declare -i was read; a variable may hold what a parameter said */
+    bool used;                          /* a parameter stood somewhere before */
+    bool piped;                         /* and a pipe behind it: what follows may read it */
+    bool flows;                         /* and a program there takes it as code */
     int16_t line;                       /* here-document: characters of the line that match its end, or -1 */
     bool line_escape;
     uint8_t lead;                       /* AstLead: what the text fed since the last shell_text_start means */
@@ -100,6 +108,7 @@ bool shell_same_quoting(const ShellState *a, const ShellState *b);
 /* programs.c: what the words of a command mean to the program that gets them. */
 void shell_program_start(ShellState *s, const ShellWord *w);      /* w is the program's name */
 void shell_program_word(ShellState *s, const ShellWord *w);       /* w is a finished argument */
+void shell_program_end(ShellState *s);                            /* the command is complete */
 ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *node);
 bool shell_variable_is_safe(Str name);                            /* may a parameter be its value? */
 const char *shell_program_name(const ShellState *s);              /* "" when it has no rules */

@@ -69,6 +69,8 @@ ShellRefusal shell_value(ShellState *s, const ShellValue *v, AstNode *node) {
     node->quote = s->quote == SHELL_SINGLE ? AST_SINGLE : s->quote == SHELL_DOUBLE ? AST_DOUBLE : AST_BARE;
     node->must_quote |= s->word.special;
     node->dash_ok &= s->command.dashdash || v->constrained;
+    s->used = true;
+    s->assigned |= s->command.keeps;
     s->word.on = s->word.param = s->word.dynamic = true;
     s->word.fresh = false;
     return SHELL_OK;
@@ -89,7 +91,8 @@ static bool same_word(const ShellWord *a, const ShellWord *b) {
 static bool same_command(const ShellCommand *a, const ShellCommand *b) {
     return a->program == b->program && a->place == b->place && a->redirect == b->redirect && a->stage == b->stage &&
            a->operands == b->operands && a->dashdash == b->dashdash && a->guess == b->guess && a->in_find == b->in_find &&
-           a->code_next == b->code_next && a->magic == b->magic && a->no_args == b->no_args;
+           a->code_next == b->code_next && a->magic == b->magic && a->no_args == b->no_args && a->has_code == b->has_code && a->maybe_code == b->maybe_code && a->keeps == b->keeps &&
+           a->from_input == b->from_input && a->by_input == b->by_input;
 }
 
 bool shell_same_quoting(const ShellState *a, const ShellState *b) {
@@ -102,6 +105,7 @@ bool shell_same_quoting(const ShellState *a, const ShellState *b) {
 bool shell_same(const ShellState *a, const ShellState *b) {
     if (!shell_same_quoting(a, b) || !same_word(&a->word, &b->word) || !same_command(&a->command, &b->command)) return false;
     if (a->pending != b->pending || a->escape != b->escape || a->in_name != b->in_name || a->unsure != b->unsure) return false;
+    if (a->used != b->used || a->piped != b->piped || a->flows != b->flows) return false;
     if (a->integer != b->integer || a->assigned != b->assigned || a->line != b->line || a->line_escape != b->line_escape) return false;
     for (uint8_t i = 0; i < a->depth; i++)
         if (a->frame[i].parens != b->frame[i].parens || !same_word(&a->frame[i].word, &b->frame[i].word) ||

@@ -83,7 +83,7 @@ static const struct { const char *text, *shown; } cases[] = {
     { "\033[2Jx\007", "\\u{1b}[2Jx\\u{7}" },
     { "a\xe2\x80\xae" "b\xe2\x80\x8b" "c\xc2\x9b" "d", "a\\u{202e}b\\u{200b}c\\u{9b}d" },
     { "**\033**", "<;1>\\u{1b}<>" },
-    { "\302\233m", "\\x9bm" },
+    { "\302\233m", "\\u{9b}m" },
     { "é **ü** 🎉", "é <;1>ü<> 🎉" },
 };
 
