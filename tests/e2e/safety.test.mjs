@@ -100,7 +100,7 @@ test('a tool that needs confirmation says so, and does not pass for read-only wi
   });
   assert.deepEqual(tools(dir).map(x => [x.name, x.safety.requires_confirmation, x.safety.read_only]), [['a', true, true], ['b', true, true], ['c', false, true]]);
   const hints = list => list.map(x => [x.name, x.annotations.readOnlyHint]), expected = [['a', false], ['b', false], ['c', true]];
-  assert.deepEqual(hints(tools(dir, '--format', 'mcp')), expected);
+  assert.deepEqual(hints(tools(dir, '--format', 'mcp').tools), expected);
   const peer = new Peer(t, dir);
   await peer.hello();
   assert.deepEqual(hints((await peer.request('tools/list')).result.tools), expected);
