@@ -170,7 +170,7 @@ static char *small_project(void) {
     char *dir = archive_folder();
     archive_write(dir, STR("harness.md"), STR("---\nmodel: m\n---\n"));
     archive_write(dir, STR(".harness/tools/a.md"), STR("---\nscript: \"def run(args): return 1\"\n---\n"));
-    archive_write(dir, STR(".harness/hooks/b.md"), STR("---\nevent: log\n---\n"));
+    archive_write(dir, STR(".harness/hooks/b.md"), STR("---\nevent: log\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n"));
     return dir;
 }
 
