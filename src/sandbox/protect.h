@@ -3,11 +3,11 @@
  * A snapshot holds, for every protected path, whether it exists and if so its kind, mode, owner, times, inode and content (of
  * a folder: all below it), and of the folders and links that lead to it that they do. After a call that could have written,
  * protect_verify() compares and puts back whatever differs: changed, removed, renamed, replaced by a link, or new where
- * nothing was. Comparing is cheap when nothing changed: one stat per file, content only where the change time differs or is
- * too fresh to prove anything (1,100 files: 0.5 ms). A file with new times or a new inode but the old content is no
- * difference. Putting back steps down from "/" by single names, never through a link; files are replaced, not rewritten, so
- * that no descriptor or mapping a program kept reaches the new one. New files inside a protected path are removed; what
- * stands in the way of a folder that merely leads to one is renamed NAME.displaced-…. */
+ * nothing was. Content is compared every time: a shared mapping changes a file without a new time or size. A file with new
+ * times or a new inode but the old content is no difference, but it gets a new inode, so that no descriptor or mapping that a
+ * program kept reaches it. Putting back steps down from "/" by single names, never through a link; files are replaced, not
+ * rewritten. New files inside a protected path are removed; what stands in the way of a folder that merely leads to one is
+ * renamed NAME.displaced-…. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"

@@ -19,7 +19,7 @@ struct SnapshotNode {
     bool whole;
     bool needed;                        /* something at or below it existed: if it is gone it has to be made again */
     bool known;                         /* the content was read; else only times and size can be compared */
-    bool recent;                        /* changed so shortly before it was looked at that its times prove nothing */
+    bool recent;                        /* a folder: changed so shortly before it was looked at that its times prove nothing */
     struct statx st;
     Buf content;                        /* of a file; of a link: where it leads */
 };
@@ -43,6 +43,7 @@ typedef struct SnapshotCheck {
     size_t differences;
     Buf text;                           /* in words, "; " between them */
     Str workspace;                      /* paths are shown relative to it */
+    Buf content;                        /* of the file that is compared at the moment */
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 

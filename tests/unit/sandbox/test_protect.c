@@ -1,4 +1,5 @@
 #include "sandbox/protect.h"
+#include <sys/mman.h>
 #include <time.h>
 #include "base/fault.h"
 #include "sandbox/sandbox_unit.h"
@@ -181,6 +182,57 @@ static void keeps_files_that_cannot_be_read(void **state) {
     protect_free(p);
 }
 
+static char *map_shared(const char *path) {
+    int fd = open(tree_path(path), O_RDWR);
+    char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    return at;
+}
+
+/* A page that is dirty already takes further stores without a new time. */
+static void sees_a_store_through_a_mapping(void **state) {
+    (void)state;
+    Error err = { 0 };
+    char *at = map_shared("ws/.harness/tools/x.md");
+    at[0] = *(volatile char *)at;
+    Protect *p = take();
+    sh("sleep 0.1");
+    assert_true(protect_verify(p, &err));
+    at[0] = 'T';
+    assert_false(protect_same(p, NULL));
+    assert_false(protect_verify(p, &err));
+    assert_non_null(strstr(err.msg, ".harness/tools/x.md was changed by the call and has been put back"));
+    assert_string_equal(tree_text("ws/.harness/tools/x.md"), "tool x");
+    protect_free(p);
+    munmap(at, 4096);
+}
+
+/* A file that was merely touched gets a new inode: what was kept open leads nowhere, even when nobody compares any more. */
+static void leaves_no_way_to_a_touched_file(void **state) {
+    (void)state;
+    Error err = { 0 };
+    char *at = map_shared("ws/.harness/tools/x.md");
+    int fd = open(tree_path("ws/harness.yaml"), O_WRONLY);
+    sh("sleep 0.1");
+    at[0] = *(volatile char *)at;
+    assert_int_equal(pwrite(fd, "n", 1, 0), 1);
+    for (int i = 0; i < 2; i++) {
+        if (!protect_verify(protect, &err)) fail_msg("%s", err.msg);
+        sh("sleep 0.1");
+    }
+    assert_int_equal(pwrite(fd, "evil", 4, 0), 4);
+    assert_string_equal(tree_text("ws/harness.yaml"), "name: n");
+    memcpy(at, "TOOL", 4);                             /* tmpfs keeps the time even at the first store: then this is put back */
+    protect_verify(protect, &err);
+    memcpy(at, "LOOT", 4);
+    assert_string_equal(tree_text("ws/.harness/tools/x.md"), "tool x");
+    assert_true(protect_verify(protect, &err));
+    assert_false(tree_has_litter("ws"));
+    munmap(at, 4096);
+    close(fd);
+}
+
 static void has_limits(void **state) {
     (void)state;
     Error err = { 0 };
@@ -276,6 +328,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(leaves_the_rest_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(loses_no_other_files, setup, teardown),
         cmocka_unit_test_setup_teardown(keeps_files_that_cannot_be_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(sees_a_store_through_a_mapping, setup, teardown),
+        cmocka_unit_test_setup_teardown(leaves_no_way_to_a_touched_file, setup, teardown),
         cmocka_unit_test_setup_teardown(has_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(removes_large_plants, setup, teardown),
 #ifdef HARNESS_FAULTS
