@@ -54,6 +54,8 @@ static void fill_env(HookRun *r, Asked *q) {
     add_env(q, "TOOL_ID", id);
     add_env(q, "AGENT_ID", !agent.n && d->n_agents ? d->agents[d->n_agents - 1] : agent);
     add_env(q, "SESSION_ID", d->session);
+    add_env(q, "PYTHONDONTWRITEBYTECODE", STR("1"));      /* the program's folder is protected */
+    if (r->host.safe_path) add_env(q, "PYTHONSAFEPATH", STR("1"));
     VEC_PUSH(&q->env, NULL);
 }
 

@@ -2,7 +2,10 @@
  *
  * The tree begins at "/", whose descriptor is held; every step down is one name, never through a link. Its upper nodes lead
  * to protected paths: of those only the kind matters. From a protected path on a node is `whole`: it and all below it must
- * be as it was. The nodes of a path that went through links are the links and, from where they lead, what is there. */
+ * be as it was. The nodes of a path that went through links are the links and, from where they lead, what is there.
+ *
+ * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
+ * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"

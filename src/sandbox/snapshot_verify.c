@@ -269,8 +269,50 @@ static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, c
     buf_clear(&path);
 }
 
+/* A new worktree of git says where the repository is that it belongs to: two folders up, and nowhere else. */
+static bool is_new_worktree(SnapshotCheck *c, const SnapshotNode *n, int dir) {
+    struct statx st;
+    buf_reset(&c->content);
+    return strcmp(n->name, "commondir") == 0 && snapshot_read_file(dir, n->name, 16, &st, &c->content)
+        && str_eq(str_trim(buf_str(&c->content)), STR("../.."));
+}
+
+/* The entry `name` of the folder above "*". Paths are shown with its name. */
+static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, char *name) {
+    struct statx st;
+    char *star = n->name;
+    if (!walk_stat(dir, name, &st) || (snapshot_kind(&st) != 'd' && snapshot_kind(&st) != 'l'))
+        return;
+    int fd = walk_open(dir, name, O_PATH | O_DIRECTORY, 0);
+    n->name = name;
+    if (fd < 0)
+        tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, name));
+    for (size_t i = 0; fd >= 0 && i < n->child.n; i++)
+        if (!is_new_worktree(c, n->child.at[i], fd))
+            check(s, c, n->child.at[i], fd);
+    n->name = star;
+    if (fd >= 0)
+        close(fd);
+}
+
+static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
+    SnapshotNames names = { 0 };
+    if (!snapshot_list(dir, &names))
+        tell(c, n, NULL, "was changed", "compared", false);
+    for (size_t i = 0; i < names.n; i++) {
+        bool known = false;
+        for (size_t k = 0; !known && k < n->parent->child.n; k++)
+            known = strcmp(n->parent->child.at[k]->name, names.at[i]) == 0;
+        if (!known)
+            check_other(s, c, n, dir, names.at[i]);
+    }
+    snapshot_names_clear(&names);
+}
+
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
+    if (strcmp(n->name, "*") == 0 && n->kind == '-' && !n->whole)
+        return check_others(s, c, n, dir);
     bool there = walk_stat(dir, n->name, &now);
     if (!there && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
         return tell(c, n, NULL, "was changed", "compared", false);

@@ -50,6 +50,7 @@ struct Host {
     void *call;                          /* the owner's own record of this call */
     Cancel *cancel;
     bool hook;                           /* hooks get less; see host_names.def */
+    bool safe_path;                      /* of a hook's program: Python takes no module from its folder, which calls can write */
     const Project *project;
     Jail *jail;                          /* of a hook: read-only */
     Sandbox *sandbox;                    /* NULL: exec is not available */

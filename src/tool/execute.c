@@ -222,6 +222,22 @@ static bool check_protected(Pipe *p) {
     return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
 }
 
+/* A repository that the call made: git run inside it does what its configuration says. */
+static bool tell_repositories(Pipe *p) {
+    Buf fresh = { 0 };
+    bool ok = true;
+    if (!can_write(p) || !pipe_listened(p)) return true;
+    runtime_nested(p->f.runtime, &fresh);
+    Str rest = buf_str(&fresh), line;
+    while (ok && fresh.n && str_next_line(&rest, &line)) {
+        pipe_event_start(p);
+        event_data_str(&p->data, "path", line);
+        ok = pipe_event_end(p, EVENT_SANDBOX_REPOSITORY);
+    }
+    buf_clear(&fresh);
+    return ok;
+}
+
 static void reset_attempt(Pipe *p) {
     Result *r = p->out;
     p->f.value = VALUE_NONE;
@@ -279,7 +295,7 @@ static bool attempt(Pipe *p) {
         p->waited_before_ns = p->waited_ns;
         if (run_executor(p, &err)) take_value(p);
         p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
-        fine = check_protected(p);
+        fine = check_protected(p) && tell_repositories(p);
         check_output(p);
     }
     if (guarded) runtime_unguard(p->f.runtime);

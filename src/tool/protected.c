@@ -1,35 +1,53 @@
-/* Which files a call may not change: everything the loader looked at, existing or not, the programs it names inside the
- * project, .mcp.json, .git/config and .git/hooks. */
+#include "tool/protected.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include "base/path.h"
-#include "tool/state.h"
 
-typedef struct Paths { Runtime *rt; Table at; } Paths;       /* each once; the runtime's arena holds them */
+void protected_add(ProtectedList *l, const char *path) { table_put(&l->at, str_from(path), l); }
 
-static void add(Paths *l, const char *path) { table_put(&l->at, str_from(path), l); }
-
-static const char *absolute(Runtime *rt, Str base, Str path) {
-    if (path.n && path.at[0] == '/') return path_normal(&rt->arena, path).at;
-    return path_normal(&rt->arena, str_from(arena_fmt(&rt->arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(path)))).at;
+const char *protected_path(ProtectedList *l, Str base, Str path) {
+    if (path.n && path.at[0] == '/') return path_normal(l->arena, path).at;
+    return path_normal(l->arena, str_from(arena_fmt(l->arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(path)))).at;
 }
 
 static bool inside(const char *path, Str root) {
     return strncmp(path, root.at, root.n) == 0 && (path[root.n] == '/' || path[root.n] == 0);
 }
 
+bool protected_writable(const ProtectedList *l, const char *path) {
+    if (inside(path, l->root) || inside(path, l->workspace)) return true;
+    for (size_t i = 0; l->write_roots && l->write_roots[i]; i++)
+        if (inside(path, str_from(l->write_roots[i]))) return true;
+    return false;
+}
+
 /* ---- programs ---- */
 
-/* A program that stands inside the project is as much part of the rules as the file that names it. A link counts with both ends. */
-static void add_program(Paths *l, Str folder, Str word) {
-    Runtime *rt = l->rt;
+static Str folder_of(ProtectedList *l, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == path ? STR("/") : arena_str(l->arena, (Str){ path, (size_t)(slash - path) });
+}
+
+/* What a hook's program loads stands beside it (modules of Python, files that a shell script sources). A folder that holds the
+ * workspace cannot be closed. */
+static void add_beside(ProtectedList *l, const char *path) {
+    Str folder = folder_of(l, path);
+    if (!inside(l->workspace.at, folder)) protected_add(l, folder.at);
+    else if (protected_writable(l, folder.at)) l->exposed = str_from(path);
+}
+
+/* A program inside the project is as much part of the rules as the file that names it. A link counts with both ends. */
+static void add_program(ProtectedList *l, Str folder, Str word, bool beside) {
     char real[PATH_MAX];
-    const char *path = absolute(rt, folder, word);
+    const char *path = protected_path(l, folder, word);
     struct stat st;
-    if (!inside(path, rt->project->root) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
-    add(l, path);
-    if (realpath(path, real) && inside(real, rt->project->root)) add(l, arena_str(&rt->arena, str_from(real)).at);
+    if (!protected_writable(l, path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    protected_add(l, path);
+    if (beside) add_beside(l, path);
+    if (!realpath(path, real) || strcmp(real, path) == 0 || !protected_writable(l, real)) return;
+    protected_add(l, arena_str(l->arena, str_from(real)).at);
+    if (beside) add_beside(l, arena_str(l->arena, str_from(real)).at);
 }
 
 static bool is_interpreter(Str word) {
@@ -47,7 +65,7 @@ static bool is_interpreter(Str word) {
 
 /* The words of a shell text that name a program: the first of each command, and what an interpreter is given. Reading too many
  * as one only protects a file more. */
-static void add_command(Paths *l, Str folder, Str text) {
+static void add_command(ProtectedList *l, Str folder, Str text, bool beside) {
     bool first = true;
     for (size_t i = 0; i < text.n;) {
         if (strchr(";|&(){}\n`", text.at[i])) {
@@ -62,65 +80,77 @@ static void add_command(Paths *l, Str folder, Str text) {
         while (i < text.n && !strchr(" \t\n;|&(){}`'\"<>", text.at[i])) i++;
         Str word = str_sub(text, from, i);
         if (str_starts(word, STR("-")) || str_find_char(word, '=') >= 0) continue;      /* an option, or NAME=value in front */
-        if (first || str_starts(word, STR("./"))) add_program(l, folder, word);
+        if (first || str_starts(word, STR("./"))) add_program(l, folder, word, beside);
         first = first && is_interpreter(word);
     }
 }
 
-static const char *const *listed(Paths *l) {
-    const char **out = ARENA_ARRAY(&l->rt->arena, const char *, l->at.n + 1);
+void protected_command(ProtectedList *l, Str folder, Str text) { add_command(l, folder, text, false); }
+
+static const char *const *listed(ProtectedList *l) {
+    const char **out = ARENA_ARRAY(l->arena, const char *, l->at.n + 1);
     for (size_t i = 0; i < l->at.n; i++) out[i] = l->at.entry[i].key.at;
     table_clear(&l->at);
     return out;
 }
 
-static Str join(Runtime *rt, Str folder) { return str_from(absolute(rt, rt->project->root, folder.n ? folder : STR("."))); }
+static Str join(ProtectedList *l, Str folder) { return str_from(protected_path(l, l->root, folder.n ? folder : STR("."))); }
 
-static void add_programs(Paths *l) {
-    const Project *p = l->rt->project;
+static void add_programs(ProtectedList *l) {
+    const Project *p = l->project;
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *t = &p->tools[i];
-        for (size_t a = 0; a < t->argv.n; a++) add_program(l, join(l->rt, t->folder), t->argv.at[a]);
-        if (t->command) add_command(l, join(l->rt, t->folder), template_text(t->command));
+        for (size_t a = 0; a < t->argv.n; a++) add_program(l, join(l, t->folder), t->argv.at[a], false);
+        if (t->command) add_command(l, join(l, t->folder), template_text(t->command), false);
     }
     for (size_t i = 0; i < p->n_hooks; i++)
-        if (p->hooks[i].kind == HOOK_COMMAND) add_command(l, join(l->rt, p->hooks[i].folder), p->hooks[i].command);
+        if (p->hooks[i].kind == HOOK_COMMAND) add_command(l, join(l, p->hooks[i].folder), p->hooks[i].command, true);
     for (size_t i = 0; i < p->n_servers; i++) {
         const ServerDef *s = &p->servers[i];
         if (!s->command.n) continue;
-        add_program(l, join(l->rt, s->cwd), s->command);
-        for (size_t a = 0; a < s->args.n; a++) add_program(l, join(l->rt, s->cwd), s->args.at[a]);
+        add_program(l, join(l, s->cwd), s->command, false);
+        for (size_t a = 0; a < s->args.n; a++) add_program(l, join(l, s->cwd), s->args.at[a], false);
     }
     for (size_t i = 0; i < p->settings.n_models; i++)
-        if (p->settings.models[i].script.n) add_program(l, p->root, p->settings.models[i].script);
+        if (p->settings.models[i].script.n) add_program(l, l->root, p->settings.models[i].script, false);
 }
 
-const char *const *runtime_programs(Runtime *rt) {
-    Paths l = { .rt = rt };
-    add_programs(&l);
-    return listed(&l);
+const char *const *protected_programs(ProtectedList *l) {
+    add_programs(l);
+    return listed(l);
 }
 
-static void add_git(Paths *l, Str folder) {
-    add(l, absolute(l->rt, folder, STR(".mcp.json")));
-    add(l, absolute(l->rt, folder, STR(".git/config")));
-    add(l, absolute(l->rt, folder, STR(".git/hooks")));
+/* ---- files ---- */
+
+static void add_rows(ProtectedList *l, Str folder) {
+#define PROTECTED(path) protected_add(l, protected_path(l, folder, STR(path)));
+#define PROTECTED_GIT(path)
+#include "tool/protected.def"
+#undef PROTECTED
+#undef PROTECTED_GIT
+    protected_git(l, folder);
+}
+
+/* Notes for agents are text like any other: tools may write them. */
+static bool is_note(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strcmp(name, "AGENTS.md") == 0 || strcmp(name, "CLAUDE.md") == 0;
 }
 
 /* A space's own folder is "looked at" when it is listed; protecting all of it would leave nothing to write. */
-static bool is_whole_workspace(Runtime *rt, const char *path) {
-    return inside(runtime_workspace(rt).at, str_from(path));
+static void add_loaded(ProtectedList *l) {
+    for (size_t i = 0; i < l->project->loaded_files.n; i++) {
+        const char *path = protected_path(l, l->root, l->project->loaded_files.at[i]);
+        if (!inside(l->workspace.at, str_from(path)) && !is_note(path)) protected_add(l, path);
+    }
 }
 
-const char *const *runtime_protected(Runtime *rt) {
-    Paths l = { .rt = rt };
-    const Project *p = rt->project;
-    for (size_t i = 0; i < p->loaded_files.n; i++) {
-        const char *path = absolute(rt, p->root, p->loaded_files.at[i]);
-        if (!is_whole_workspace(rt, path)) add(&l, path);
+const char *const *protected_paths(ProtectedList *l) {
+    if (l->project && !l->self_edit) {
+        add_loaded(l);
+        add_programs(l);
     }
-    add_programs(&l);
-    add_git(&l, p->root);
-    if (!str_eq(runtime_workspace(rt), p->root)) add_git(&l, runtime_workspace(rt));
-    return listed(&l);
+    add_rows(l, l->root);
+    if (!str_eq(l->workspace, l->root)) add_rows(l, l->workspace);
+    return listed(l);
 }

@@ -65,7 +65,7 @@ bool tool_resource_call(const ResourceDef *r, Str uri, Value params, Buf *text, 
 
 static bool guarded(Runtime *rt, const char *real) {
     pthread_mutex_lock(&rt->lock);
-    if (!rt->guarded) rt->guarded = runtime_protected(rt);
+    if (!rt->guarded) rt->guarded = runtime_protected(rt, false);
     const char *const *list = rt->guarded;
     pthread_mutex_unlock(&rt->lock);
     for (size_t i = 0; list[i]; i++) {

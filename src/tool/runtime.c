@@ -5,7 +5,9 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "sandbox/domain.h"
+#include "tool/nested.h"
 #include "tool/pipe.h"
+#include "tool/protected.h"
 #include "tool/resource.h"
 
 /* ---- paths ---- */
@@ -40,6 +42,14 @@ static const char *const *roots(Runtime *rt, StrList list, const char *setting, 
 
 /* ---- sandbox ---- */
 
+const char *const *runtime_protected(Runtime *rt, bool self_edit) {
+    ProtectedList l = { .arena = &rt->arena, .project = rt->project, .root = rt->project->root, .workspace = str_from(rt->rules.workspace),
+                        .write_roots = rt->rules.write_roots, .self_edit = self_edit };
+    const char *const *paths = protected_paths(&l);
+    if (l.exposed.n) rt->exposed = l.exposed;
+    return paths;
+}
+
 static bool set_rules(Runtime *rt, Error *err) {
     const Limits *l = &rt->limits;
     SandboxRules *r = &rt->rules;
@@ -56,7 +66,7 @@ static bool set_rules(Runtime *rt, Error *err) {
     r->read_roots = roots(rt, l->sandbox.read_roots, "sandbox.read_roots", err);
     r->write_roots = r->read_roots ? roots(rt, l->sandbox.write_roots, "sandbox.write_roots", err) : NULL;
     if (!r->write_roots) return false;
-    r->protect = l->sandbox.allow_self_edit ? NULL : runtime_protected(rt);
+    r->protect = runtime_protected(rt, l->sandbox.allow_self_edit);
     return true;
 }
 
@@ -220,6 +230,12 @@ static void warn_of_less(const Runtime *rt) {
     if (!sandbox_available(&strict, &why)) LOG_WRITE(rt->config.log, LOG_WARN, "%s: programs are not fully confined (sandbox.mode: best-effort)", why.msg);
 }
 
+static void warn_of_exposed(const Runtime *rt) {
+    if (rt->exposed.n)
+        LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this hook's program holds the workspace, so tools can write beside it: move it to a folder of its own",
+                  STR_ARG(rt->exposed));
+}
+
 static bool same_paths(const char *const *a, const char *const *b) {
     size_t i = 0;
     while (a[i] && b[i] && strcmp(a[i], b[i]) == 0) i++;
@@ -256,6 +272,7 @@ static bool prepare(Runtime *rt, Error *err) {
     limits_from(rt->project, &rt->limits);
     if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
     warn_of_less(rt);
+    warn_of_exposed(rt);
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
@@ -319,6 +336,7 @@ void runtime_close(Runtime *rt) {
     if (rt->policy) policy_free(rt->policy);
     protect_free(rt->protect);
     confine_free(rt);
+    nested_clear(&rt->nested);
     jail_free(rt->jail);
     jail_free(rt->hook_jail);
     if (rt->net) rule_list_free(rt->net);

@@ -93,6 +93,7 @@ const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
  * there. */
 bool runtime_guard(Runtime *rt, bool programs, Error *err);
 bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
+void runtime_nested(Runtime *rt, Buf *fresh);                /* repositories that were made below the workspace meanwhile, one a line */
 void runtime_unguard(Runtime *rt);
 /* Could a change of the project's files be a call's and not a person's? Somebody is at work who could write them, or has spoilt them. */
 bool runtime_suspects(Runtime *rt);

@@ -42,6 +42,7 @@ struct Runtime {
     const char *const *hidden;           /* what no jail shows: the state; NULL-terminated, in its arena */
     VEC(ToolRoot *) roots;               /* of tools that are confined; complete before the first call */
     bool command_hooks;                  /* some hook runs a program */
+    Str exposed;                         /* one of those that stands in a folder that cannot be protected; empty: none */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
     const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
@@ -62,6 +63,7 @@ struct Runtime {
     Protect *protect;                    /* of rules.protect, see runtime_guard; the same as long as anybody is at work */
     int at_work;                         /* calls and hooks that could write */
     bool spoilt;                         /* something could not be put back */
+    Table nested;                        /* repositories below the workspace that were there before, see tool/nested.h */
 };
 
 typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;      /* when there is no store */
@@ -113,9 +115,8 @@ struct Run {
     Tasks *tasks;                        /* NULL: none was started */
 };
 
-/* protected.c: absolute paths, NULL-terminated, in the runtime's arena */
-const char *const *runtime_protected(Runtime *rt);
-const char *const *runtime_programs(Runtime *rt);            /* programs inside the project that its files name */
+/* runtime.c: as protected.h has them, in the runtime's arena. `self_edit`: without the project's own files. */
+const char *const *runtime_protected(Runtime *rt, bool self_edit);
 
 /* trust.c: after loading. False when the project is not trusted and the configuration does not allow opening it then. */
 bool runtime_check_trust(Runtime *rt, Error *err);

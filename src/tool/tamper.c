@@ -2,6 +2,7 @@
  *
  * What differs when nobody is at work was changed by a person: it is kept, and what comes later is compared with that. What differs
  * while somebody is at work is put back, whoever did it. Once something could not be put back, nothing counts as a person's. */
+#include "tool/nested.h"
 #include "tool/state.h"
 
 static bool take_over(Runtime *rt, Error *err) {
@@ -17,7 +18,7 @@ static bool take_over(Runtime *rt, Error *err) {
 }
 
 static bool look(Runtime *rt, Error *err) {
-    if (!rt->rules.protect) return true;
+    if (!rt->at_work) nested_look(rt->rules.workspace, &rt->nested, NULL);
     if (!rt->protect) return protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err);
     return rt->at_work > 0 || rt->spoilt || take_over(rt, err);
 }
@@ -41,9 +42,15 @@ bool runtime_verify(Runtime *rt, Error *err) {
     return false;
 }
 
+void runtime_nested(Runtime *rt, Buf *fresh) {
+    pthread_mutex_lock(&rt->guarding);
+    nested_look(rt->rules.workspace, &rt->nested, fresh);
+    pthread_mutex_unlock(&rt->guarding);
+}
+
 bool runtime_suspects(Runtime *rt) {
     pthread_mutex_lock(&rt->guarding);
-    bool suspect = rt->rules.protect && (rt->at_work > 0 || rt->spoilt);
+    bool suspect = rt->at_work > 0 || rt->spoilt;
     pthread_mutex_unlock(&rt->guarding);
     return suspect;
 }

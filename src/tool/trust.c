@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "policy/trust.h"
+#include "tool/protected.h"
 #include "tool/state.h"
 
 /* ---- grants that no single key makes ---- */
@@ -79,13 +80,18 @@ static int by_path(const void *a, const void *b) { return str_cmp(((const Loaded
 /* Files that were loaded, and the programs that they name; each once, by path relative to the root. */
 static bool gather_code(Runtime *rt, Error *err) {
     const Project *p = rt->project;
-    const char *const *programs = runtime_programs(rt);
+    ProtectedList list = { .arena = &rt->arena, .project = p, .root = p->root, .workspace = p->root };
+    const char *const *programs = protected_programs(&list);
     size_t n_programs = 0, n = 0, kept = 0;
     while (programs[n_programs]) n_programs++;
     LoadedFile *all = ARENA_ARRAY(&rt->arena, LoadedFile, p->n_files + n_programs + 1);
     for (size_t i = 0; i < p->n_files; i++) all[n++] = p->files[i];
     for (size_t i = 0; i < n_programs; i++) {
-        all[n].path = str_from(programs[i] + p->root.n + 1);     /* they are all inside the root */
+        struct stat st;
+        if (stat(programs[i], &st) != 0 || !S_ISREG(st.st_mode)) continue;
+        Str path = str_from(programs[i]);
+        bool inside = str_starts(path, p->root) && path.at[p->root.n] == '/';
+        all[n].path = inside ? str_sub(path, p->root.n + 1, path.n) : path;
         if (!digest_file(programs[i], all[n++].digest, err)) return false;
     }
     qsort(all, n, sizeof *all, by_path);

@@ -1,0 +1,30 @@
+/* Which paths a call may not write (protected.def): what the loader looked at, whether it exists or not, the programs that the
+ * project's files name, with the folders of those that hooks run, files of other agents, and what git runs.
+ *
+ * A path with a part "*" means each name there that no other protected path has: see sandbox/snapshot.h. */
+#pragma once
+#include "artifact/project.h"
+#include "base/arena.h"
+#include "base/table.h"
+
+/* Each path once, in `arena`. */
+typedef struct ProtectedList {
+    Arena *arena;
+    Table at;
+    const Project *project;              /* NULL: none could be loaded */
+    Str root, workspace;
+    const char *const *write_roots;      /* NULL: none */
+    bool self_edit;                      /* sandbox.allow_self_edit: files of the project are free */
+    Str exposed;                         /* a program of a hook whose own folder cannot be protected; empty: none */
+} ProtectedList;
+
+/* Absolute paths, NULL-terminated, in the list's arena. Clears `at`. */
+const char *const *protected_paths(ProtectedList *l);
+const char *const *protected_programs(ProtectedList *l);                /* programs alone, with the folders of those that hooks run */
+
+/* For protected*.c. */
+void protected_add(ProtectedList *l, const char *path);
+const char *protected_path(ProtectedList *l, Str base, Str path);       /* absolute, normal */
+bool protected_writable(const ProtectedList *l, const char *path);      /* could a call write it: inside the project, the workspace, a write root */
+void protected_command(ProtectedList *l, Str folder, Str text);         /* the programs that a shell text names */
+void protected_git(ProtectedList *l, Str folder);                       /* protected_git.c: of the repository whose top is `folder`, if it is one */
