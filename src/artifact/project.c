@@ -137,6 +137,15 @@ static bool find_root(const ProjectInput *in, char root[PATH_MAX], Buf *config, 
     return ok;
 }
 
+bool project_root(const ProjectInput *in, char root[static PATH_MAX]) {
+    Problems problems = { 0 };
+    Buf config = { 0 };
+    bool ok = find_root(in, root, &config, &problems);
+    buf_clear(&config);
+    problems_clear(&problems);
+    return ok;
+}
+
 /* ---- what ---- */
 
 static bool leads_out(Str path) {

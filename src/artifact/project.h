@@ -174,6 +174,8 @@ bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
 /* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
 const char *project_path(const Project *p, Str path, Arena *arena);
+/* Where project_load would look: the real path of the project's folder. False: there is no such folder. */
+bool project_root(const ProjectInput *in, char root[static 4096]);
 
 /* A project of one definition, given as JSON, that a running program makes: `list` is tools, hooks or agents. The same checks as
  * for one inside harness.md. `in` needs predeclared, hook_predeclared and universe, which outlive it. */

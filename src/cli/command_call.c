@@ -138,6 +138,7 @@ static int call(Calling *c, Str session) {
     opening_run_config(&c->open, &config);
     if (!run_start(c->open.rt, &config, &c->run, &err)) return cli_fail(cli, CLI_FAILED, &err);
     Interrupt *interrupt = interrupt_start(run_cancel(c->run));
+    interrupt_runtime(interrupt, c->open.rt);
     Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait"),
                   .task_person = &nobody };
     what.trace = args_has(&cli->args, "--trace") ? trace : tell_place;

@@ -107,6 +107,7 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     config.person = mcp_direct_person(cli, config.person);
     if (!run_start(o->rt, &config, &run, &err)) return cli_fail(cli, CLI_FAILED, &err);
     Interrupt *interrupt = interrupt_start(run_cancel(run));
+    interrupt_runtime(interrupt, o->rt);
     buf_add_fmt(&name, "mcp:%s:%s", cli->args.operands[0], cli->args.operands[1]);
     mcp_servers_list_for(o->servers, buf_str(&name), run_cancel(run));
     bool ok = tool_call(run, &(Call){ .name = buf_str(&name), .arguments = arguments, .wait = true }, NULL, &r, &err);

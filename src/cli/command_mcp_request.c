@@ -42,6 +42,7 @@ int command_mcp_request(Cli *cli) {
     if (status < 0) {
         Cancel *cancel = cancel_new(NULL, 0);
         Interrupt *interrupt = interrupt_start(cancel);
+        interrupt_runtime(interrupt, direct ? NULL : o.rt);
         bool ok = direct ? send_direct(cli, method, params, cancel, heap, &result, &err)
                          : mcp_servers_request(o.servers, str_from(cli->args.operands[0]), method, params, cancel, heap, &result, &err);
         bool stopped = interrupt_stop(interrupt);

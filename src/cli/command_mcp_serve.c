@@ -22,10 +22,13 @@ static void say_what_waits(const Cli *cli) {
         cli_say(cli, SAY_HINT, STR("waiting for the messages of an MCP client on standard input (one that starts this command, or --http ADDR for HTTP); Ctrl-C ends"));
 }
 
+static void abandon(void *ctx) { mcp_server_abandon(ctx); }
+
 static int serve(Serving *v) {
     Error err = { 0 };
     Cancel *stop = cancel_new(NULL, 0);
     Interrupt *interrupt = interrupt_start(stop);
+    interrupt_last(interrupt, abandon, v->server);
     bool http = v->http.config.address != NULL, ok;
     if (!http) say_what_waits(v->cli);
     ok = http ? mcp_serve_http(v->server, &v->http.config, stop, &err) : mcp_serve_stdio(v->server, STDIN_FILENO, STDOUT_FILENO, stop, &err);

@@ -43,6 +43,7 @@ int command_mcp_skill(Cli *cli) {
         Buf bytes = { 0 };
         a.cancel = cancel_new(NULL, 0);
         Interrupt *interrupt = interrupt_start(a.cancel);
+        interrupt_runtime(interrupt, a.is_url ? NULL : a.open.rt);
         bool ok = (!a.is_url || mcp_direct_open(&a.direct, cli, who, a.cancel, &err)) && skill_read(&(SkillServer){ request, &a }, uri, heap, &bytes, &err);
         if (ok) print(cli, uri, buf_str(&bytes));
         mcp_direct_close(&a.direct);

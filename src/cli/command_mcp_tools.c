@@ -75,6 +75,7 @@ static int configured(Cli *cli, Str server) {
     if (status < 0) {
         Cancel *cancel = cancel_new(NULL, 0);
         Interrupt *interrupt = interrupt_start(cancel);
+        interrupt_runtime(interrupt, o.rt);
         bool ok = mcp_servers_ask(o.servers, server, cancel, &err) && print_registered(cli, o.rt, server, &err);
         bool stopped = interrupt_stop(interrupt);
         cancel_free(cancel);

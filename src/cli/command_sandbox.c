@@ -10,8 +10,12 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "net/proxy.h"
+#include "sandbox/protect.h"
 #include "sandbox/sandbox.h"
+#include "tool/protected.h"
+#include "tool/record.h"
 
 enum { EXIT_TIMED_OUT = 124, EXIT_NOT_RUN = 127, DENIED_MAX = 64 << 10 };
 
@@ -26,19 +30,14 @@ typedef struct Job {
     Rules *allowed;
     Proxy *proxy;
     Sandbox *sandbox;
+    Arena arena;                         /* protected paths */
+    RecordPlaces places;
+    Protect *protect;
+    Mark *mark;
     Buf denied;
     int64_t timeout_ms;
     bool explain;
 } Job;
-
-/* What Ctrl-C ends. Set while a command runs, for the handler alone. */
-static Cancel *interrupt;
-
-static void on_interrupt(int number) {
-    (void)number;
-    if (cancel_fired(interrupt)) _exit(CLI_INTERRUPTED);  /* the second time: do not wait for what is ending */
-    cancel_fire_from_signal(interrupt);
-}
 
 /* ---- flags ------------------------------------------------------------------------------------------------------ */
 
@@ -89,6 +88,66 @@ static void pass_environment(Job *j) {
         VEC_PUSH(&j->env, buf_take(&entry));
     }
     VEC_PUSH(&j->env, NULL);
+}
+
+/* ---- protected files: the same as for a tool's command ---- */
+
+static void say_lines(const Job *j, SayLevel kind, Str lines) {
+    Str line;
+    while (lines.n && str_next_line(&lines, &line)) cli_say(j->cli, kind, line);
+}
+
+/* A folder without a project, or with one that does not load, still has what git and other agents run. */
+static const char *const *find_protected(Job *j, Project **project) {
+    Problems problems = { 0 };
+    ProjectInput in = { .lenient = true };
+    if (!project_load(&in, project, &problems)) *project = NULL;
+    problems_clear(&problems);
+    Str workspace = str_from(j->rules.workspace);
+    return protected_paths(&(ProtectedList){ .arena = &j->arena, .project = *project, .root = *project ? (*project)->root : workspace,
+                                             .workspace = workspace, .write_roots = j->rules.write_roots });
+}
+
+static const char *find_folder(Job *j, Error *err) {
+    VEC(const char *) reach = { 0 };
+    VEC_PUSH(&reach, j->rules.workspace);
+    for (const char *const *w = j->rules.write_roots; *w; w++) VEC_PUSH(&reach, *w);
+    VEC_PUSH(&reach, NULL);
+    const char *folder = record_folder(&j->places, reach.at, err);
+    VEC_CLEAR(&reach);
+    return folder;
+}
+
+static bool guard(Job *j, Error *err) {
+    Buf told = { 0 };
+    Project *project = NULL;
+    record_places(NULL, &j->places);
+    bool ok = record_recover(&j->places, j->rules.workspace, false, &told, err);
+    say_lines(j, SAY_WARNING, buf_str(&told));
+    buf_clear(&told);
+    const char *folder = ok ? find_folder(j, err) : NULL;
+    if (!folder) return false;
+    j->rules.protect = find_protected(j, &project);
+    ok = protect_new(j->rules.workspace, j->rules.protect, &j->protect, err) && mark_new(folder, j->rules.workspace, &j->mark, err)
+         && sandbox_hold(j->sandbox, mark_fd(j->mark), err);
+    if (ok) protect_displaced(j->protect, folder);
+    ok = ok && protect_record(j->protect, j->mark, err) && mark_set(j->mark, true, err);
+    project_free(project);
+    return ok;
+}
+
+/* Everything the command has started is gone by now. */
+static bool verify(Job *j, Error *err) {
+    if (!j->protect || !j->mark) return true;
+    bool same = protect_verify(j->protect, err);
+    if (same || protect_same(j->protect, NULL)) (void)mark_set(j->mark, false, NULL);
+    return same;
+}
+
+static void on_second_signal(void *ctx) {
+    enum { KILL_MS = 10000 };
+    Job *j = ctx;
+    if (sandbox_kill(j->sandbox, KILL_MS) && verify(j, NULL)) mark_free(j->mark);
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
@@ -160,15 +219,14 @@ static bool run_command(Job *j, SandboxResult *result, Error *err) {
                                .err_fd = STDERR_FILENO, .timeout_ms = j->timeout_ms, .explain = j->explain };
     struct termios was;
     bool terminal = keep_terminal(&was);
-    interrupt = cancel_new(NULL, 0);
-    (void)cancel_fd(interrupt);                          /* made here, so that the handler finds it */
-    struct sigaction act = { .sa_handler = on_interrupt }, before;
-    sigaction(SIGINT, &act, &before);
-    bool ok = sandbox_run(j->sandbox, &j->rules, &command, interrupt, result, err);
-    sigaction(SIGINT, &before, NULL);
+    Cancel *cancel = cancel_new(NULL, 0);
+    Interrupt *interrupt = interrupt_start(cancel);
+    interrupt_last(interrupt, on_second_signal, j);
+    bool ok = sandbox_run(j->sandbox, &j->rules, &command, cancel, result, err);
+    ok = verify(j, ok ? err : NULL) && ok;
+    interrupt_stop(interrupt);
     if (terminal) (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
-    cancel_free(interrupt);
-    interrupt = NULL;
+    cancel_free(cancel);
     free(argv);
     return ok;
 }
@@ -204,7 +262,8 @@ static int run(Job *j, Error *err) {
         pass_environment(j);
         if (j->explain) say_layers(j);
         warn_of_less(j);
-        if (run_command(j, &result, err)) status = report(j, &result);
+        if (!guard(j, err)) status = cli_fail(j->cli, CLI_FAILED, err);
+        else if (run_command(j, &result, err)) status = report(j, &result);
         else status = cli_fail(j->cli, err->kind == ERR_CANCELLED ? CLI_INTERRUPTED : err->kind == ERR_IO ? EXIT_NOT_RUN : CLI_FAILED, err);
     }
     sandbox_result_clear(&result);
@@ -222,7 +281,11 @@ int command_sandbox(Cli *cli) {
     Job j = { .cli = cli, .denied = { .limit = DENIED_MAX } };
     Error err = { 0 };
     int status = run(&j, &err);
+    mark_free(j.mark);
     sandbox_stop(j.sandbox);
+    protect_free(j.protect);
+    record_places_clear(&j.places);
+    arena_clear(&j.arena);
     proxy_stop(j.proxy);
     rule_list_free(j.allowed);
     clear_texts(&j.read);

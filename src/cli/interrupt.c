@@ -10,7 +10,26 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 
-struct Interrupt { Cancel *cancel; _Atomic(const char *) last_words; pthread_t thread; int signals, stop; atomic_int got; sigset_t before; };
+enum { ABANDON_MS = 10000 };
+
+struct Interrupt {
+    Cancel *cancel;
+    _Atomic(const char *) last_words;
+    _Atomic(InterruptLast *) last;
+    void *last_ctx;                      /* written before `last` */
+    pthread_t thread;
+    int signals, stop;
+    atomic_int got;
+    sigset_t before;
+};
+
+static _Noreturn void leave(Interrupt *i) {
+    InterruptLast *last = atomic_load(&i->last);
+    const char *words = atomic_load(&i->last_words);
+    if (last) last(i->last_ctx);
+    if (words) (void)!write(STDERR_FILENO, words, strlen(words));
+    _exit(CLI_INTERRUPTED);
+}
 
 static void *watch(void *arg) {
     Interrupt *i = arg;
@@ -20,11 +39,7 @@ static void *watch(void *arg) {
         if (fds[1].revents) return NULL;
         struct signalfd_siginfo info;
         if (read(i->signals, &info, sizeof info) != (ssize_t)sizeof info) continue;
-        if (atomic_exchange(&i->got, (int)info.ssi_signo)) {
-            const char *words = atomic_load(&i->last_words);
-            if (words) (void)!write(STDERR_FILENO, words, strlen(words));
-            _exit(CLI_INTERRUPTED);
-        }
+        if (atomic_exchange(&i->got, (int)info.ssi_signo)) leave(i);
         cancel_fire(i->cancel);
     }
 }
@@ -42,13 +57,13 @@ static void add_unless_ignored(sigset_t *set, int signal) {
     if (sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, signal);
 }
 
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO, SIGPWR };
+
 Interrupt *interrupt_start(Cancel *cancel) {
     Interrupt *i = mem_zero(1, sizeof *i);
     sigset_t set;
     sigemptyset(&set);
-    add_unless_ignored(&set, SIGINT);
-    add_unless_ignored(&set, SIGTERM);
-    add_unless_ignored(&set, SIGHUP);
+    for (size_t k = 0; k < sizeof ending / sizeof *ending; k++) add_unless_ignored(&set, ending[k]);
     i->cancel = cancel;
     pthread_sigmask(SIG_BLOCK, &set, &i->before);
     i->signals = signalfd(-1, &set, SFD_CLOEXEC);
@@ -60,6 +75,18 @@ Interrupt *interrupt_start(Cancel *cancel) {
 
 void interrupt_last_words(Interrupt *i, const char *text) {
     if (i) atomic_store(&i->last_words, text);
+}
+
+void interrupt_last(Interrupt *i, InterruptLast *last, void *ctx) {
+    if (!i) return;
+    i->last_ctx = ctx;
+    atomic_store(&i->last, last);
+}
+
+static void abandon(void *ctx) { (void)runtime_abandon(ctx, ABANDON_MS); }
+
+void interrupt_runtime(Interrupt *i, Runtime *rt) {
+    if (rt) interrupt_last(i, abandon, rt);
 }
 
 int interrupt_stop(Interrupt *i) {

@@ -50,6 +50,7 @@ bool talk_answer(const Talk *t, Str text, const char **status, Error *err) {
     Buf words = { 0 };
     Cancel *cancel = cancel_new(run_cancel(session_run(t->session)), 0);
     Interrupt *interrupt = interrupt_start(cancel);
+    interrupt_runtime(interrupt, run_runtime(session_run(t->session)));
     if (t->kept) {
         buf_add(&words, isatty(2) ? STR("\r\033[Kharness: go on with: ") : STR("harness: go on with: "));
         add_resume(t, &words);

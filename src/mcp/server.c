@@ -99,6 +99,12 @@ static void free_spare(McpServer *s) {
     for (Flight *f = s->spare, *next; f; f = next) next = f->next, flight_free(f);
 }
 
+void mcp_server_abandon(McpServer *s) {
+    enum { ABANDON_MS = 10000 };
+    ServeProject *p = serve_project(s);
+    (void)runtime_abandon(p->rt, ABANDON_MS);
+}
+
 void mcp_server_close(McpServer *s, int64_t grace_ms) {
     if (!s) return;
     int64_t until = clock_mono_ns() + grace_ms * 1000000;

@@ -39,6 +39,7 @@ typedef struct McpServerConfig {
 bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err);
 /* No new requests; running ones are cancelled after grace_ms; frees everything, also peers. */
 void mcp_server_close(McpServer *s, int64_t grace_ms);
+void mcp_server_abandon(McpServer *s);   /* runtime_abandon() of the project it serves: then the program must end */
 
 typedef struct McpPeerConfig {
     Str session;                         /* for RunConfig.session of a stateless peer: token digest and client name; empty: none */

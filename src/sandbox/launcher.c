@@ -28,6 +28,8 @@ typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scr
 typedef struct Launcher {
     int socket, signals;
     VEC(Call) calls;
+    VEC(int) held;                      /* marks of harness: their locks last as long as we do */
+    bool told_to_kill;                  /* harness waits until no call is left */
     char base[SCRATCH_PATH_MAX];
     int base_fd;                        /* -1: not made yet */
     unsigned long serial;
@@ -65,7 +67,7 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     int scratch = -1;
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
-                          .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
+                          .held = l->held.at, .n_held = l->held.n, .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
     call.supervisor = clone_supervisor(job.isolated);
     if (call.supervisor == 0) supervisor_run(&job);
     close(scratch);
@@ -97,13 +99,41 @@ static void take_long_request(Launcher *l, int *fds) {
     if (at != MAP_FAILED) munmap(at, bytes.n);
 }
 
+/* A mark comes once to be held and once more, when it has gone, to be let go. */
+static void hold(Launcher *l, int fd) {
+    struct stat st, other;
+    bool there = fstat(fd, &st) == 0;
+    for (size_t i = 0; there && i < l->held.n; i++)
+        if (fstat(l->held.at[i], &other) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev) {
+            close(l->held.at[i]);
+            l->held.at[i] = l->held.at[--l->held.n];
+            close(fd);
+            return;
+        }
+    VEC_PUSH(&l->held, fd);
+}
+
+static void tell_killed(Launcher *l) {
+    if (!l->told_to_kill || l->calls.n) return;
+    l->told_to_kill = false;
+    (void)request_send(l->socket, STR("killed"), NULL, 0);
+}
+
+static void kill_calls(Launcher *l) {
+    for (size_t i = 0; i < l->calls.n; i++) (void)kill(l->calls.at[i].supervisor, SIGQUIT);
+    l->told_to_kill = true;
+    tell_killed(l);
+}
+
 static bool on_socket(Launcher *l) {
     int fds[REQUEST_FDS];
     size_t n_fds;
     ssize_t n = request_receive(l->socket, l->message, REQUEST_MESSAGE_MAX, fds, &n_fds, false);
     if (n < 0) return errno == EAGAIN;
     if (n == 0) return false;                            /* harness is gone */
-    if (n_fds == REQUEST_FDS) take_long_request(l, fds);
+    if (n_fds == 1) hold(l, fds[0]);
+    else if (n_fds == 0 && str_eq((Str){ l->message, (size_t)n }, STR("kill"))) kill_calls(l);
+    else if (n_fds == REQUEST_FDS) take_long_request(l, fds);
     else take_request(l, (Str){ l->message, (size_t)n }, fds, n_fds);
     return true;
 }
@@ -160,6 +190,7 @@ static void on_signals(Launcher *l) {
         l->calls.at[i] = l->calls.at[--l->calls.n];
         close_call(l, &c);
     }
+    tell_killed(l);
 }
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
+#include "sandbox/mark.h"
 
 typedef struct Protect Protect;
 
@@ -20,6 +21,9 @@ enum { PROTECT_BYTES_MAX = 256 << 20 };
  * when the files hold more than PROTECT_BYTES_MAX. */
 bool protect_new(const char *workspace, const char *const *paths, Protect **out, Error *err);
 void protect_free(Protect *p);
+/* What is found in the place of a protected file is kept below this folder (displaced.h). Before the first verification; copied. */
+void protect_displaced(Protect *p, const char *folder);
+bool protect_record(Protect *p, Mark *mark, Error *err);      /* the snapshot is the mark's from now on */
 /* True when all is as it was. Otherwise everything was put back and ERR_SANDBOX "sandbox.tampered: .harness/hooks/x.md was
  * changed by the call and has been put back" lists the paths (and says so when one could not be put back). Calls may run at
  * the same time; one verification runs at a time. */

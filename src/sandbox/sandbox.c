@@ -1,5 +1,6 @@
 #include "sandbox/sandbox.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -38,6 +39,19 @@ void sandbox_stop(Sandbox *s) {
     for (size_t i = 0; i < FILTER_VARIANTS; i++) filter_clear(&s->filters[i]);
     pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+bool sandbox_hold(Sandbox *s, int mark_fd, Error *err) {
+    return request_send(s->socket, STR("hold"), &mark_fd, 1) || error_set(err, ERR_SANDBOX, "the launcher of the sandbox is gone (%m)");
+}
+
+bool sandbox_kill(Sandbox *s, int timeout_ms) {
+    char answer[16];
+    if (!request_send(s->socket, STR("kill"), NULL, 0)) return false;
+    int n;
+    do n = poll(&(struct pollfd){ .fd = s->socket, .events = POLLIN }, 1, timeout_ms);
+    while (n < 0 && errno == EINTR);
+    return n > 0 && recv(s->socket, answer, sizeof answer, MSG_DONTWAIT) > 0;
 }
 
 bool sandbox_available(const SandboxRules *rules, Error *err) {

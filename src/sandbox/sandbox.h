@@ -64,6 +64,12 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
 bool sandbox_start(Sandbox **out, Error *err);
 void sandbox_stop(Sandbox *s);          /* ends the launcher and every call that still runs; NULL is fine */
 
+/* The launcher and every supervisor it starts from now on keep the mark's file open; called again with the same one, no longer. */
+bool sandbox_hold(Sandbox *s, int mark_fd, Error *err);
+/* Kills every call with all it has started, at once, and waits until they are gone: false when they are not within the time. For the last moments of
+ * a program: whoever waits for one of the calls hears of its end as usual. */
+bool sandbox_kill(Sandbox *s, int timeout_ms);
+
 /* Can calls with these rules be made here? Else ERR_SANDBOX that names what the kernel lacks and what to do. Strict mode:
  * every layer or a substitute; best-effort: always true; the caller reports sandbox_layers(). */
 bool sandbox_available(const SandboxRules *rules, Error *err);

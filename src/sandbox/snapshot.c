@@ -82,7 +82,7 @@ void snapshot_names_clear(SnapshotNames *names) {
 
 typedef struct Take { Snapshot *s; size_t limit; Error *err; } Take;
 
-static SnapshotNode *node_new(SnapshotNode *parent, Str name) {
+SnapshotNode *snapshot_node(SnapshotNode *parent, Str name) {
     SnapshotNode *n = mem_zero(1, sizeof *n);
     n->name = mem_dup(name.at, name.n);
     n->parent = parent;
@@ -131,7 +131,7 @@ static void take_missing(SnapshotNode *n, const FenceNode *f) {
     n->whole = fence_is_closed(f);
     size_t count = n->whole ? 0 : fence_children(f, &child);
     for (size_t i = 0; i < count; i++)
-        take_missing(node_new(n, fence_name(child[i])), child[i]);
+        take_missing(snapshot_node(n, fence_name(child[i])), child[i]);
 }
 
 /* Below a protected folder everything counts; above, the names that lead to one. */
@@ -142,10 +142,10 @@ static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, i
            : n->parent ? walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0) : walk_open(dir, ".", O_PATH | O_DIRECTORY, 0);
     bool ok = (fd >= 0 && (!n->whole || snapshot_list(fd, &names))) || fail_take(t, n, errno);
     for (size_t i = 0; ok && i < names.n; i++)
-        ok = take(t, node_new(n, str_from(names.at[i])), fd, NULL, depth + 1);
+        ok = take(t, snapshot_node(n, str_from(names.at[i])), fd, NULL, depth + 1);
     size_t count = f && !n->whole ? fence_children(f, &child) : 0;
     for (size_t i = 0; ok && i < count; i++)
-        ok = take(t, node_new(n, fence_name(child[i])), fd, child[i], depth + 1);
+        ok = take(t, snapshot_node(n, fence_name(child[i])), fd, child[i], depth + 1);
     snapshot_names_clear(&names);
     if (fd >= 0)
         close(fd);
@@ -178,20 +178,27 @@ static bool take(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int dept
     return ok;
 }
 
-bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err) {
-    Take t = { .s = s, .limit = limit, .err = err };
+bool snapshot_open(Snapshot *s, Error *err) {
     struct statx st;
-    *s = (Snapshot){ .nowhere = { .fence = fence_new() }, .top = node_new(NULL, STR("")) };
+    *s = (Snapshot){ .nowhere = { .fence = fence_new() } };
     Jail *j = &s->nowhere;
     j->top = fault_hit() ? (errno = EMFILE, -1) : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (j->top < 0 || !walk_stat(j->top, "", &st))
         return error_set(err, ERR_IO, "open /: %m");
     j->top_id = fence_id(&st);
     fence_sort(j->fence);
+    return true;
+}
+
+bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err) {
+    Take t = { .s = s, .limit = limit, .err = err };
+    if (!snapshot_open(s, err))
+        return false;
+    s->top = snapshot_node(NULL, STR(""));
     Fence *f = fence_new();
     for (; paths && *paths; paths++)
-        walk_fence(j, f, str_from(*paths), false);
-    bool ok = take(&t, s->top, j->top, fence_top(f), 0);
+        walk_fence(&s->nowhere, f, str_from(*paths), false);
+    bool ok = take(&t, s->top, s->nowhere.top, fence_top(f), 0);
     fence_free(f);
     return ok;
 }

@@ -13,6 +13,8 @@
 #include "base/vec.h"
 #include "sandbox/walk.h"
 
+enum { SNAPSHOT_DEPTH_MAX = 200, SNAPSHOT_MAC = 16 };
+
 typedef struct SnapshotNode SnapshotNode;
 struct SnapshotNode {
     char *name;
@@ -25,19 +27,28 @@ struct SnapshotNode {
     bool recent;                        /* a folder: changed so shortly before it was looked at that its times prove nothing */
     struct statx st;
     Buf content;                        /* of a file; of a link: where it leads */
+    bool has_mac;                       /* instead of the content there is only this: it can be compared and not put back */
+    uint8_t mac[SNAPSHOT_MAC];
 };
 
 typedef struct Snapshot {
     Jail nowhere;                       /* no roots, no fence: for walking anywhere */
     SnapshotNode *top;
     size_t bytes;
+    uint8_t key[32];                    /* of `mac` */
 } Snapshot;
-
-enum { SNAPSHOT_DEPTH_MAX = 200 };
 
 /* snapshot_clear() in any case. */
 bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err);
 void snapshot_clear(Snapshot *s);
+/* As bytes, for another process; without `contents` only their keyed digests. snapshot_read: ERR_IO when the bytes are not such;
+ * snapshot_clear() in any case. */
+void snapshot_write(Snapshot *s, bool contents, Buf *out);
+bool snapshot_read(Str bytes, Snapshot *s, Error *err);
+void snapshot_mac(const Snapshot *s, Str bytes, uint8_t out[static SNAPSHOT_MAC]);
+/* For the two ways to make one: without nodes; a node below `parent`. */
+bool snapshot_open(Snapshot *s, Error *err);
+SnapshotNode *snapshot_node(SnapshotNode *parent, Str name);
 void snapshot_path(const SnapshotNode *n, Buf *out);                      /* absolute */
 
 /* Compared with what is there now. Each difference is told; then, unless `look_only`, put right. */
@@ -47,6 +58,8 @@ typedef struct SnapshotCheck {
     Buf text;                           /* in words, "; " between them */
     Str workspace;                      /* paths are shown relative to it */
     Buf content;                        /* of the file that is compared at the moment */
+    const char *displaced;              /* the folder for what was found in the place of a file (displaced.h); NULL: it is lost */
+    size_t kept;                        /* files that were copied there */
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/fault.h"
+#include "sandbox/displaced.h"
 #include "sandbox/jail_temp.h"
 #include "sandbox/jail_tree.h"
 #include "sandbox/snapshot.h"
@@ -33,7 +34,7 @@ static bool restore_file(int dir, SnapshotNode *n) {
     JailTemp t;
     struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { n->st.stx_mtime.tv_sec, n->st.stx_mtime.tv_nsec } };
     if (!n->known)
-        return errno = EACCES, false;
+        return errno = n->has_mac ? ENODATA : EACCES, false;
     bool ok = jail_temp_open(&t, dir, 0600) && jail_temp_write(&t, buf_str(&n->content)) && restore_owner(t.fd, &n->st)
               && fchmod(t.fd, n->st.stx_mode & 07777) == 0 && futimens(t.fd, times) == 0 && jail_temp_finish(&t, NULL)
               && jail_temp_place(&t, n->name, false, NULL);
@@ -117,6 +118,18 @@ static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, con
     buf_clear(&path);
 }
 
+/* A person may have made what is about to go. */
+static void keep_other(SnapshotCheck *c, const SnapshotNode *n, int dir, const char *below) {
+    Buf path = { 0 };
+    if (!c->displaced)
+        return;
+    snapshot_path(n, &path);
+    if (below)
+        buf_add_fmt(&path, "/%s", below);
+    c->kept += displaced_keep(c->displaced, dir, below ? below : n->name, buf_str(&path));
+    buf_clear(&path);
+}
+
 /* ---- comparing ---- */
 
 static bool same_time(struct statx_timestamp a, struct statx_timestamp b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
@@ -154,6 +167,16 @@ static bool same_content(SnapshotCheck *c, const SnapshotNode *n, int dir) {
     return fd >= 0 && str_eq(buf_str(&c->content), buf_str(&n->content));
 }
 
+static bool same_mac(const Snapshot *s, SnapshotCheck *c, const SnapshotNode *n, int dir) {
+    struct statx st;
+    uint8_t mac[SNAPSHOT_MAC];
+    buf_reset(&c->content);
+    if (!snapshot_read_file(dir, n->name, (size_t)n->st.stx_size, &st, &c->content))
+        return false;
+    snapshot_mac(s, buf_str(&c->content), mac);
+    return memcmp(mac, n->mac, sizeof mac) == 0;
+}
+
 /* The content is the old one, but a program may keep a descriptor or a mapping of the file: it gets a new inode. When that
  * fails nothing is lost, because the content is compared again each time. */
 static void renew_file(SnapshotNode *n, int dir, const struct statx *st) {
@@ -163,14 +186,16 @@ static void renew_file(SnapshotNode *n, int dir, const struct statx *st) {
     n->recent = !snapshot_settled(st);
 }
 
-static void check_file(SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now) {
+static void check_file(const Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now) {
     bool same = same_rights(now, &n->st) && now->stx_size == n->st.stx_size;
     if (same && n->known)
         same = same_content(c, n, dir);
+    else if (same && n->has_mac)
+        same = same_mac(s, c, n, dir);
     else if (same)
         same = same_time(now->stx_ctime, n->st.stx_ctime) && now->stx_ino == n->st.stx_ino;
     if (!same)
-        tell(c, n, NULL, "was changed", "put back", c->look_only || restore_file(dir, n));
+        tell(c, n, NULL, "was changed", "put back", c->look_only || (keep_other(c, n, dir, NULL), restore_file(dir, n)));
     else if (!c->look_only && n->known && touched(n, now))
         renew_file(n, dir, now);
 }
@@ -194,7 +219,7 @@ static void remove_new(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int fd) {
         while (k < n->child.n && (order = strcmp(n->child.at[k]->name, names.at[i])) < 0)
             k++;
         if (k == n->child.n || order != 0)
-            tell(c, n, names.at[i], "was made", "removed", c->look_only || remove_entry(s, fd, names.at[i]));
+            tell(c, n, names.at[i], "was made", "removed", c->look_only || (keep_other(c, n, fd, names.at[i]), remove_entry(s, fd, names.at[i])));
     }
     snapshot_names_clear(&names);
 }
@@ -281,12 +306,16 @@ static bool is_new_worktree(SnapshotCheck *c, const SnapshotNode *n, int dir) {
 static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, char *name) {
     struct statx st;
     char *star = n->name;
-    if (!walk_stat(dir, name, &st) || (snapshot_kind(&st) != 'd' && snapshot_kind(&st) != 'l'))
+    bool there = walk_stat(dir, name, &st);
+    if (!there && errno == ENOENT)
         return;
-    int fd = walk_open(dir, name, O_PATH | O_DIRECTORY, 0);
+    char kind = there ? snapshot_kind(&st) : '-';
+    int fd = kind == 'd' ? walk_open(dir, name, O_PATH | O_DIRECTORY, 0) : -1;
     n->name = name;
-    if (fd < 0)
+    if (kind == 'l')
         tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, name));
+    else if (!there || (kind == 'd' && fd < 0))
+        tell(c, n, NULL, "was changed", "compared", false);
     for (size_t i = 0; fd >= 0 && i < n->child.n; i++)
         if (!is_new_worktree(c, n->child.at[i], fd))
             check(s, c, n->child.at[i], fd);
@@ -322,12 +351,14 @@ static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     if ((n->kind == '-' || n->kind == 'o') && (kind == '-' || kind == n->kind))   /* sockets and the like come and go */
         return;
     if (n->kind == '-')
-        return tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, n->name));
+        return tell(c, n, NULL, "was made", "removed", c->look_only || (keep_other(c, n, dir, NULL), remove_entry(s, dir, n->name)));
+    if (kind != n->kind && n->has_mac)
+        return errno = ENODATA, tell(c, n, NULL, there ? "was replaced" : "was removed", "put back", c->look_only);
     if (kind != n->kind)
         return tell(c, n, NULL, there ? "was replaced" : "was removed", "put back",
-                    c->look_only || (remove_entry(s, dir, n->name) && snapshot_restore(dir, n)));
+                    c->look_only || (keep_other(c, n, dir, NULL), remove_entry(s, dir, n->name) && snapshot_restore(dir, n)));
     if (kind == 'f')
-        check_file(c, n, dir, &now);
+        check_file(s, c, n, dir, &now);
     else if (kind == 'l')
         check_link(c, n, dir);
     else

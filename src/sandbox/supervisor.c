@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/mem.h"
 #include "sandbox/ask.h"
 #include "sandbox/filter.h"
 #include "sandbox/prepare.h"
@@ -124,7 +125,7 @@ static void on_signals(Supervisor *s) {
     struct signalfd_siginfo got[8];
     ssize_t n = read(s->signals, got, sizeof got);
     for (ssize_t i = 0; i < n / (ssize_t)sizeof *got; i++)
-        if (got[i].ssi_signo != SIGCHLD) begin_end(s, SUPERVISOR_GRACE_MS);
+        if (got[i].ssi_signo != SIGCHLD) begin_end(s, got[i].ssi_signo == SIGQUIT ? 0 : SUPERVISOR_GRACE_MS);
     reap(s);
 }
 
@@ -216,6 +217,16 @@ static void keep_only(int *fds, size_t n) {
     (void)close_range(from, ~0u, 0);
 }
 
+static void keep_needed(const SupervisorJob *job) {
+    const int own[] = { job->channel, job->stream[0], job->stream[1], job->stream[2], job->base, job->scratch };
+    size_t n = sizeof own / sizeof *own;
+    int *all = mem_alloc((n + job->n_held) * sizeof *all);
+    memcpy(all, own, sizeof own);
+    if (job->n_held) memcpy(all + n, job->held, job->n_held * sizeof *all);
+    keep_only(all, n + job->n_held);
+    free(all);
+}
+
 static int watch_signals(void) {
     sigset_t set;
     sigemptyset(&set);
@@ -223,6 +234,7 @@ static int watch_signals(void) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGQUIT);
     sigprocmask(SIG_SETMASK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -258,7 +270,7 @@ static bool start(Supervisor *s, Arena *arena, Error *err) {
 
 _Noreturn void supervisor_run(const SupervisorJob *job) {
     Supervisor s = { .job = job, .tree = { .own_namespace = job->isolated }, .channel = job->channel, .report = -1, .kill_at = INT64_MAX };
-    keep_only((int[]){ job->channel, job->stream[0], job->stream[1], job->stream[2], job->base, job->scratch }, 6);
+    keep_needed(job);
     (void)prctl(PR_SET_NAME, "harness-super");
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

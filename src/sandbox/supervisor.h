@@ -9,6 +9,8 @@ typedef struct SupervisorJob {
     int base;                           /* the folder of private folders */
     int scratch;                        /* the call's own, open */
     const char *scratch_name, *scratch_path;
+    const int *held;                    /* marks: open as long as anything of the call may live */
+    size_t n_held;
     bool isolated;                      /* in a process and mount namespace of its own */
 } SupervisorJob;
 

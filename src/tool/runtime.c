@@ -214,11 +214,25 @@ static bool register_project(Runtime *rt, Error *err) {
 
 /* ---- opening and closing ---- */
 
+/* Before the files are read, and once more after. What differs then was changed meanwhile. */
+static bool recover(Runtime *rt, const ProjectInput *in, bool look_only, Error *err) {
+    char root[PATH_MAX];
+    Buf told = { 0 };
+    if (!project_root(in, root)) return true;             /* project_load says so */
+    bool ok = record_recover(&rt->places, root, look_only, &told, err);
+    Str rest = buf_str(&told), line;
+    while (told.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
+    buf_clear(&told);
+    return ok;
+}
+
 static bool load(Runtime *rt, Problems *problems, Error *err) {
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
-    return project_load(&in, &rt->project, problems) && safety_check(rt->project, problems) && confine_check(rt->project, problems);
+    record_places(rt->config.state, &rt->places);
+    return recover(rt, &in, false, err) && project_load(&in, &rt->project, problems) && safety_check(rt->project, problems)
+           && confine_check(rt->project, problems) && recover(rt, &in, true, err);
 }
 
 /* Best effort is a choice, but not a silent one. */
@@ -258,14 +272,24 @@ static bool restrain(Runtime *rt, Error *err) {
     size_t n = 0, more = 0, roots_n = 0;
     while (rt->rules.write_roots[roots_n]) roots_n++;
     while (rt->config.writable && rt->config.writable[more]) more++;
-    const char **list = ARENA_ARRAY(&rt->arena, const char *, roots_n + more + 6);
+    const char **list = ARENA_ARRAY(&rt->arena, const char *, roots_n + more + 7);
     list[n++] = rt->rules.workspace;
     for (size_t i = 0; i < roots_n; i++) list[n++] = rt->rules.write_roots[i];
     for (size_t i = 0; i < more; i++) list[n++] = rt->config.writable[i];
     if (rt->state) list[n++] = folder_of(rt, rt->state);
+    if (rt->record) list[n++] = rt->record;
     list[n++] = "/tmp";
     if (getenv("TMPDIR")) list[n++] = getenv("TMPDIR");
     return domain_restrict(list, err);
+}
+
+static void set_record(Runtime *rt) {
+    size_t n = 0;
+    while (rt->rules.write_roots[n]) n++;
+    const char **reach = ARENA_ARRAY(&rt->arena, const char *, n + 2);
+    reach[0] = rt->rules.workspace;
+    memcpy(reach + 1, rt->rules.write_roots, n * sizeof *reach);
+    rt->record = record_folder(&rt->places, reach, &rt->record_problem);
 }
 
 static bool prepare(Runtime *rt, Error *err) {
@@ -274,6 +298,7 @@ static bool prepare(Runtime *rt, Error *err) {
     warn_of_less(rt);
     warn_of_exposed(rt);
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
+    set_record(rt);
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
@@ -334,7 +359,7 @@ void runtime_close(Runtime *rt) {
     if (rt->workers) worker_pool_free(rt->workers);
     registry_free(rt->registry);
     if (rt->policy) policy_free(rt->policy);
-    protect_free(rt->protect);
+    runtime_guard_end(rt);
     confine_free(rt);
     nested_clear(&rt->nested);
     jail_free(rt->jail);
@@ -350,6 +375,7 @@ void runtime_close(Runtime *rt) {
     heap_free(rt->heap);
     if (rt->host_heap) heap_free(rt->host_heap);
     arena_clear(&rt->arena);
+    record_places_clear(&rt->places);
     pthread_mutex_destroy(&rt->lock);
     pthread_mutex_destroy(&rt->asking);
     pthread_mutex_destroy(&rt->guarding);

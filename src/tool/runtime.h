@@ -95,6 +95,9 @@ bool runtime_guard(Runtime *rt, bool programs, Error *err);
 bool runtime_verify(Runtime *rt, Error *err);                /* ERR_SANDBOX "sandbox.tampered: …" */
 void runtime_nested(Runtime *rt, Buf *fresh);                /* repositories that were made below the workspace meanwhile, one a line */
 void runtime_unguard(Runtime *rt);
+/* For the last moments of a program that does not wait for its calls: kills all they have started, then compares. False: the next start has to. Afterwards no
+ * call can begin or end, so the caller leaves. */
+bool runtime_abandon(Runtime *rt, int timeout_ms);
 /* Could a change of the project's files be a call's and not a person's? Somebody is at work who could write them, or has spoilt them. */
 bool runtime_suspects(Runtime *rt);
 

@@ -7,6 +7,7 @@
 #include "net/proxy.h"
 #include "tool/confine.h"
 #include "tool/kind.h"
+#include "tool/record.h"
 #include "tool/task.h"
 
 typedef struct Pipe Pipe;
@@ -47,6 +48,9 @@ struct Runtime {
     Client *client;
     const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
     const char *state;                   /* of the database; NULL: ephemeral */
+    RecordPlaces places;                 /* where marks can be */
+    const char *record;                  /* the one of these for our own; NULL: none is possible, and `record_problem` says why */
+    Error record_problem;
     HostCalls calls;
     void *user;                          /* of a room below: runtime_extend */
     TrustSubject subject;                /* what its project asks for */
@@ -63,6 +67,8 @@ struct Runtime {
     Protect *protect;                    /* of rules.protect, see runtime_guard; the same as long as anybody is at work */
     int at_work;                         /* calls and hooks that could write */
     bool spoilt;                         /* something could not be put back */
+    bool unverified;                     /* something was at work since the last comparison while it was alone */
+    Mark *mark;                          /* of `protect`; busy while anybody is at work */
     Table nested;                        /* repositories below the workspace that were there before, see tool/nested.h */
 };
 
@@ -120,6 +126,8 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit);
 
 /* trust.c: after loading. False when the project is not trusted and the configuration does not allow opening it then. */
 bool runtime_check_trust(Runtime *rt, Error *err);
+/* tamper.c: at the end of the runtime. */
+void runtime_guard_end(Runtime *rt);
 
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);

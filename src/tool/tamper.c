@@ -5,11 +5,26 @@
 #include "tool/nested.h"
 #include "tool/state.h"
 
+/* The snapshot is in the state, and its mark held by the launcher, before anything can write. */
+static bool put_on_record(Runtime *rt, Protect *p, Error *err) {
+    if (!rt->record) return *err = rt->record_problem, false;
+    if (!rt->mark && (!mark_new(rt->record, rt->project->root.at, &rt->mark, err) || !sandbox_hold(rt->sandbox, mark_fd(rt->mark), err))) return false;
+    protect_displaced(p, rt->record);
+    return protect_record(p, rt->mark, err);
+}
+
+static bool take_snapshot(Runtime *rt, Protect **out, Error *err) {
+    Protect *p;
+    if (!protect_new(rt->rules.workspace, rt->rules.protect, &p, err)) return false;
+    if (put_on_record(rt, p, err)) return *out = p, true;
+    return protect_free(p), false;
+}
+
 static bool take_over(Runtime *rt, Error *err) {
     Protect *now;
     Error why = { 0 };
     if (protect_same(rt->protect, &why)) return true;
-    if (!protect_new(rt->rules.workspace, rt->rules.protect, &now, err)) return false;
+    if (!take_snapshot(rt, &now, err)) return false;
     protect_free(rt->protect);
     rt->protect = now;
     LOG_WRITE(rt->config.log, LOG_WARN, "%s; what was loaded before goes on until it is loaded again",
@@ -17,10 +32,12 @@ static bool take_over(Runtime *rt, Error *err) {
     return true;
 }
 
-static bool look(Runtime *rt, Error *err) {
-    if (!rt->at_work) nested_look(rt->rules.workspace, &rt->nested, NULL);
-    if (!rt->protect) return protect_new(rt->rules.workspace, rt->rules.protect, &rt->protect, err);
-    return rt->at_work > 0 || rt->spoilt || take_over(rt, err);
+/* Nobody is at work. */
+static bool begin(Runtime *rt, Error *err) {
+    nested_look(rt->rules.workspace, &rt->nested, NULL);
+    if (rt->spoilt) return true;                          /* the mark is busy still */
+    bool ok = rt->protect ? take_over(rt, err) : take_snapshot(rt, &rt->protect, err);
+    return ok && mark_set(rt->mark, true, err);
 }
 
 /* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
@@ -28,18 +45,25 @@ bool runtime_guard(Runtime *rt, bool programs, Error *err) {
     SandboxRules rules;
     if (programs && !runtime_rules(rt, &rules, err)) return false;
     pthread_mutex_lock(&rt->guarding);
-    bool ok = look(rt, err);
-    if (ok) rt->at_work++;
+    bool ok = rt->at_work > 0 || begin(rt, err);
+    if (ok) rt->at_work++, rt->unverified = true;
     pthread_mutex_unlock(&rt->guarding);
     return ok;
 }
 
+/* Under the lock. */
+static bool compare(Runtime *rt, Error *err) {
+    bool same = protect_verify(rt->protect, err);
+    rt->spoilt = !same && !protect_same(rt->protect, NULL);
+    return same;
+}
+
 bool runtime_verify(Runtime *rt, Error *err) {
-    if (!rt->protect || protect_verify(rt->protect, err)) return true;
     pthread_mutex_lock(&rt->guarding);
-    rt->spoilt = rt->spoilt || !protect_same(rt->protect, NULL);
+    bool same = !rt->protect || compare(rt, err);
+    if (rt->at_work <= 1) rt->unverified = false;
     pthread_mutex_unlock(&rt->guarding);
-    return false;
+    return same;
 }
 
 void runtime_nested(Runtime *rt, Buf *fresh) {
@@ -55,8 +79,34 @@ bool runtime_suspects(Runtime *rt) {
     return suspect;
 }
 
+/* Under the lock, when the last one is done: the mark may rest only after a comparison. */
+static void finish(Runtime *rt) {
+    Error err = { 0 };
+    if (rt->unverified && !compare(rt, &err)) LOG_WRITE(rt->config.log, LOG_ERROR, "%s", err.msg);
+    rt->unverified = false;
+    if (!rt->spoilt && !mark_set(rt->mark, false, &err)) LOG_WRITE(rt->config.log, LOG_ERROR, "%s", err.msg);
+}
+
 void runtime_unguard(Runtime *rt) {
     pthread_mutex_lock(&rt->guarding);
-    rt->at_work--;
+    if (--rt->at_work == 0) finish(rt);
     pthread_mutex_unlock(&rt->guarding);
+}
+
+bool runtime_abandon(Runtime *rt, int timeout_ms) {
+    Error err = { 0 };
+    bool gone = sandbox_kill(rt->sandbox, timeout_ms), fine = true;
+    pthread_mutex_lock(&rt->guarding);
+    if (rt->protect) fine = compare(rt, &err) || !rt->spoilt;
+    if (err.msg[0]) LOG_WRITE(rt->config.log, LOG_ERROR, "%s", err.msg);
+    fine = fine && gone && (!rt->mark || mark_set(rt->mark, false, &err));
+    if (fine && rt->mark) mark_free(rt->mark), rt->mark = NULL;
+    return fine;                                          /* and nothing of ours begins any more: the lock stays */
+}
+
+void runtime_guard_end(Runtime *rt) {
+    if (rt->spoilt && compare(rt, NULL)) (void)mark_set(rt->mark, false, NULL);
+    if (rt->mark) (void)sandbox_hold(rt->sandbox, mark_fd(rt->mark), NULL);
+    mark_free(rt->mark);
+    protect_free(rt->protect);
 }

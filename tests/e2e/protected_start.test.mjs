@@ -1,0 +1,150 @@
+// The rules of the next start are the person's, however the last one ended: killed at any moment, by any signal, on a full disk, with another process beside it.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { tool } from './calls.mjs';
+import { undo } from './harness.mjs';
+import { person, users } from './persons.mjs';
+
+const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
+const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/hooks/g.md': '---\nevent: log\n---\nOf the person.\n' };
+// Where mounts keep the file from being changed, new ones can still be made.
+const spoil = 'echo evil >> .harness/hooks/g.md; echo "{}" > tools.json; mkdir -p .claude; echo "{}" > .claude/settings.json; echo ready > ready; ';
+
+const look = p => [p.text('.harness/hooks/g.md'), p.has('tools.json'), p.has('.claude/settings.json'), p.text('harness.md')];
+const good = [rules['.harness/hooks/g.md'], false, false, rules['harness.md']];
+const folder = p => join(p.home, '.local/state/harness/rules');
+const marks = p => readdirSync(folder(p)).filter(n => n.startsWith('mark-'));
+const sleep = ms => new Promise(done => setTimeout(done, ms));
+
+async function until(what, ms = 20000) {
+  for (const end = Date.now() + ms; !what();) {
+    if (Date.now() > end) throw new Error('it does not happen');
+    await sleep(10);
+  }
+}
+
+// Starts a call that spoils the rules and goes on; returns when they are spoilt.
+async function spoiling(t, p, args = ['call', 'sh', JSON.stringify({ do: `${spoil} trap "" TERM INT; sleep 30 & sleep 30; wait` }), '--yes']) {
+  const child = spawn(p.bin, args, { ...p.options, stdio: 'ignore' });
+  const end = new Promise(done => child.on('exit', (code, signal) => done({ code, signal })));
+  undo(t, () => child.kill('SIGKILL'));
+  await until(() => p.has('ready'));
+  return { child, end };
+}
+
+
+
+for (const user of users) {
+  const as = `as ${user.name}`;
+
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGALRM'])
+    test(`${signal} ends a call in good order, ${as}`, async t => {
+      const p = person(t, user, rules), { child, end } = await spoiling(t, p);
+      child.kill(signal);
+      assert.deepEqual(await end, { code: 130, signal: null });
+      assert.deepEqual(look(p), good);
+      assert.deepEqual(marks(p), []);
+    });
+
+  for (const first of [['call', 'sh', JSON.stringify({ do: `${spoil} trap "" TERM INT; while :; do sleep 1; done` }), '--yes'],
+    ['sandbox', '--', 'sh', '-c', `${spoil} trap "" TERM INT; while :; do sleep 1; done`]])
+    test(`a second Ctrl-C kills, compares, leaves: ${first[0]}, ${as}`, async t => {
+      const p = person(t, user, rules), { child, end } = await spoiling(t, p, first);
+      const from = Date.now();
+      child.kill('SIGINT');
+      await sleep(100);
+      child.kill('SIGINT');
+      assert.deepEqual(await end, { code: 130, signal: null });
+      assert.ok(Date.now() - from < 10000);
+      assert.deepEqual(look(p), good);
+      assert.deepEqual(marks(p), []);
+    });
+
+  for (const signal of ['SIGKILL', 'SIGABRT', 'SIGSEGV'])
+    test(`after ${signal} the next start puts back, ${as}`, async t => {
+      const p = person(t, user, rules), { child, end } = await spoiling(t, p);
+      child.kill(signal);
+      await end;
+      assert.notDeepEqual(look(p), good);
+      const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
+      assert.equal(r.status, 0, r.stderr);
+      assert.match(r.stderr, /after a call that did not end in good order: .*tools\.json was made|while another harness is at work here: .*tools\.json was made/);
+      assert.match(r.result.value[1], /Of the person\.\n$/);
+      assert.deepEqual(look(p), good);
+      await until(() => { p.call('sh', { do: 'true' }); return marks(p).length === 0; });       // once the supervisor has gone, too
+      assert.equal(p.call('sh', { do: 'true' }).stderr, '');
+    });
+
+  test(`a person's edit after a good end is nobody else's, ${as}`, t => {
+    const p = person(t, user, rules);
+    p.call('sh', { do: 'true' });
+    p.add({ '.harness/hooks/g.md': '---\nevent: log\n---\nEdited.\n' });
+    const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
+    assert.match(r.result.value[1], /Edited/);
+    assert.equal(r.stderr, '');
+  });
+
+  test(`what is displaced is kept, ${as}`, t => {
+    const p = person(t, user, rules);
+    p.call('sh', { do: 'echo \'{"a":1}\' > tools.json; mkdir -p .github/hooks/x; echo two > .github/hooks/x/y.json' });
+    const at = join(folder(p), 'displaced');
+    const kept = Object.fromEntries(readdirSync(at).map(n => [readFileSync(join(at, n, 'path'), 'utf8').slice(p.dir.length), readFileSync(join(at, n, 'content'), 'utf8')]));
+    assert.deepEqual(kept, { '/tools.json': '{"a":1}\n', '/.github/hooks/x/y.json': 'two\n' });
+    assert.ok(!p.has('tools.json') && !p.has('.github/hooks/x'));
+  });
+
+  test(`beside a live call another process has the person's rules, ${as}`, async t => {
+    const p = person(t, user, rules), { child, end } = await spoiling(t, p);
+    const r = p.call('sh', { do: 'cat .harness/hooks/g.md; ls tools.json' });
+    assert.equal(r.status, 0, r.stderr);
+    assert.match(r.stderr, /while another harness is at work here: .*tools\.json was made/);
+    assert.match(r.result.value[1], /^---\nevent: log\n---\nOf the person\.\n$/);
+    child.kill('SIGTERM');
+    await end;
+    assert.deepEqual(look(p), good);
+  });
+
+  test(`a program does not hold the mark, ${as}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.call('sh', { do: 'ls /proc/self/fd | wc -l' }).result.value[1].trim(), '4');
+  });
+
+  test(`a mark that cannot be compared stops the start until a person has looked, ${as}`, async t => {
+    const p = person(t, user, rules), { child, end } = await spoiling(t, p);
+    child.kill('SIGKILL');
+    await end;
+    await until(() => spawnSync('python3', ['-c', 'import fcntl, struct, sys\nf = open(sys.argv[1], "r+b")\nfcntl.fcntl(f, 37, struct.pack("hhqqi4x", 1, 0, 0, 0, 0))', join(folder(p), marks(p)[0])]).status === 0);
+    for (const name of readdirSync(folder(p)).filter(n => n.startsWith('snapshot-'))) writeFileSync(join(folder(p), name), 'x');
+    const r = p.harness(['call', 'sh', '{"do":"true"}', '--yes']);
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /changed by a call that did not end in good order: the record of what they were is damaged/);
+    assert.match(r.stderr, new RegExp(`remove .*${marks(p)[0]}`));
+  });
+
+  test(`harness sandbox protects the same files, ${as}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.sh('git init -q .').status, 0);
+    const config = p.text('.git/config');
+    const r = p.harness(['sandbox', '--', 'sh', '-c', `${spoil} echo x >> .git/config; echo x > .git/commondir; rm -f harness.md; exit 0`]);
+    assert.deepEqual(look(p), good);
+    assert.equal(p.text('.git/config'), config);
+    assert.ok(!p.has('.git/commondir'));
+    assert.equal(r.status, 1);
+    assert.match(r.stderr, /sandbox\.tampered: /);
+    assert.equal(p.harness(['sandbox', '--', 'sh', '-c', 'echo fine > other']).status, 0);
+    assert.deepEqual(marks(p), []);
+    const empty = person(t, user, { 'x/y': '' });
+    empty.harness(['sandbox', '--', 'sh', '-c', 'mkdir -p .claude .git; echo x > .claude/settings.json; echo x > harness.md; echo x > .git/config']);
+    assert.ok(!empty.has('.claude/settings.json') && !empty.has('harness.md') && !empty.has('.git'));
+  });
+
+  test(`a server that does not start leaves nothing behind, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': '---\nmcp_servers:\n  bad: { command: sh, args: [server.sh] }\n---\n', 'server.sh': 'echo "{}" > tools.json\nexit 1\n' });
+    p.call('mcp:bad:x');
+    assert.ok(!p.has('tools.json'));
+    assert.deepEqual(marks(p), []);
+  });
+}
