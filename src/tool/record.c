@@ -44,19 +44,19 @@ void record_places_clear(RecordPlaces *p) {
     *p = (RecordPlaces){ 0 };
 }
 
-/* In /tmp anybody could have made the folder. */
-static bool is_ours(const char *path) {
+/* In /tmp, the second place, anybody could have made the folder. */
+static bool is_ours(const RecordPlaces *p, size_t i) {
     struct stat st;
     char above[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (strncmp(path, "/tmp/harness-", 13) != 0) return true;
+    const char *path = p->at[i], *slash = strrchr(path, '/');
+    if (i == 0) return true;
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
     return lstat(above, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0;
 }
 
 bool record_recover(const RecordPlaces *p, const char *root, bool look_only, Buf *told, Error *err) {
     for (size_t i = 0; i < RECORD_FOLDERS; i++)
-        if (p->at[i] && is_ours(p->at[i]) && !mark_recover(p->at[i], root, root, look_only, told, err)) return false;
+        if (p->at[i] && is_ours(p, i) && !mark_recover(p->at[i], root, root, look_only, told, err)) return false;
     return true;
 }
 
@@ -79,7 +79,7 @@ const char *record_folder(const RecordPlaces *p, const char *const *reach, Error
             continue;
         }
         make_folder(p->at[i]);
-        if (!realpath(p->at[i], real) || access(real, W_OK | X_OK) != 0 || !is_ours(p->at[i])) continue;
+        if (!realpath(p->at[i], real) || access(real, W_OK | X_OK) != 0 || !is_ours(p, i)) continue;
         if (!within(real, reach)) return p->at[i];
         inside = p->at[i];
     }

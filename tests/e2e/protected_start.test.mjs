@@ -1,7 +1,7 @@
 // The rules of the next start are the person's, however the last one ended: killed at any moment, by any signal, on a full disk, with another process beside it.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -146,5 +146,49 @@ for (const user of users) {
     p.call('mcp:bad:x');
     assert.ok(!p.has('tools.json'));
     assert.deepEqual(marks(p), []);
+  });
+}
+
+// A disk of its own, so small that it can be filled.
+function disk(t, at, size) {
+  mkdirSync(at, { recursive: true });
+  const r = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=777`, 'none', at], { encoding: 'utf8' });
+  if (r.status !== 0) return false;
+  undo(t, () => spawnSync('umount', ['-l', at]));
+  return true;
+}
+const canMount = process.getuid() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
+
+for (const user of users) {
+  test(`a full disk: what cannot be put back is put back later, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
+    const p = person(t, user, rules);
+    assert.ok(disk(t, p.dir, '1m'));
+    p.add(rules);
+    const first = p.call('sh', { do: 'rm -rf .harness/hooks; mv .harness moved; head -c 2000000 /dev/zero > fill; true' });
+    const spoilt = !p.has('.harness/hooks/g.md');
+    if (spoilt) {
+      assert.equal(first.status, 1);
+      assert.match(first.result.error.message, /could NOT be put back/);
+      assert.equal(marks(p).length, 1);
+      const still = p.harness(['call', 'sh', '{"do":"true"}', '--yes']);
+      assert.equal(still.status, 1);
+      assert.match(still.stderr, /did not end in good order: .*No space left on device/);
+    }
+    p.sh('rm -f fill');
+    const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
+    assert.equal(r.status, 0, r.stderr);
+    assert.match(r.result.value[1], /Of the person/);
+    assert.deepEqual(look(p), good);
+    assert.deepEqual(marks(p), []);
+  });
+
+  test(`a full disk: without a record nothing begins, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
+    const p = person(t, user, rules), at = join(p.home, 'small');
+    assert.ok(disk(t, at, '64k'));
+    p.sh(`mkdir ${at}/harness.db-rules; head -c 1000000 /dev/zero > ${at}/fill`);
+    const r = p.harness(['call', 'sh', JSON.stringify({ do: 'echo x > made' }), '--yes', '--ephemeral'], { env: { HARNESS_STATE: join(at, 'harness.db') } });
+    assert.equal(r.status, 1, r.stdout + r.stderr + p.sh(`df ${at}; ls -laR ${at}`).stdout);
+    assert.match(r.stdout + r.stderr, /No space left on device|cannot be put on record/);
+    assert.ok(!p.has('made'));
   });
 }
