@@ -219,7 +219,8 @@ static bool look_at(Found *f, const char *root, Buf *told, Error *err) {
 bool mark_recover(const char *folder, const char *root, const char *workspace, bool look_only, Buf *told, Error *err) {
     SnapshotNames names = { 0 };
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0) return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_IO, "%s: %m", folder);
+    if (dir < 0)                                         /* where this user may not look, none of its marks are */
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES || error_set(err, ERR_IO, "%s: %m", folder);
     bool ok = snapshot_list(dir, &names) || error_set(err, ERR_IO, "%s: %m", folder);
     Found *f = mem_zero(1, sizeof *f);
     for (size_t i = 0; ok && i < names.n; i++) {

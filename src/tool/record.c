@@ -16,9 +16,16 @@ static void make_folder(const char *path) {
     free(p);
 }
 
+/* A home that is not there (a service's /nonexistent) is not made. */
+static bool has_home(void) {
+    struct stat st;
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    return (state && state[0] == '/') || (home && stat(home, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 /* …/harness/PROJECT-ID/harness.db → …/harness/rules: one for all projects, so that ones that keep nothing leave no folders. */
 static void default_place(Buf *out) {
-    if (!store_default_path(STR("/"), out, NULL)) return buf_reset(out);
+    if (!has_home() || !store_default_path(STR("/"), out, NULL)) return buf_reset(out);
     for (int i = 0; i < 2; i++)
         while (out->n && out->at[--out->n] != '/') {}
     buf_add(out, STR("/rules"));
