@@ -191,7 +191,8 @@ test('each test has a copy of the workspace; the project and its store stay as t
   const r = results(dir, [], { env: { XDG_STATE_HOME: state, TMPDIR: tmp } });
   assert.equal(r.out.failed, 0, r.stdout);
   assert.equal(readFileSync(join(dir, 'note.txt'), 'utf8'), 'the note\n');
-  assert.deepEqual(readdirSync(state), []);
+  assert.deepEqual(readdirSync(join(state, 'harness')), ['rules']);      // no store; and nothing is at work any more
+  assert.deepEqual(readdirSync(join(state, 'harness/rules')).filter(n => n.includes('mark-')), []);
   assert.deepEqual(readdirSync(tmp), []);
   const inside = join(dir, 'tmp');                    // copies made inside the workspace are not copied
   mkdirSync(inside);
