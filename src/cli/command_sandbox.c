@@ -238,7 +238,7 @@ static int report(Job *j, const SandboxResult *r) {
         say_denied(j, buf_str(&j->denied));
     }
     if (r->timed_out) buf_add_fmt(&text, "timed out after %g s", (double)j->timeout_ms / 1000);
-    else if (r->process_limit) buf_add(&text, STR("ended: too many processes at a time"));
+    else if (sandbox_result_limit(r)) buf_add_fmt(&text, "ended: %s", sandbox_result_limit(r));
     if (text.n) cli_say(j->cli, SAY_ERROR, buf_str(&text));
     buf_clear(&text);
     return r->timed_out ? EXIT_TIMED_OUT : r->exit_code;

@@ -94,7 +94,7 @@ static Str first_line(Str s) {
 static bool broken(const HookDef *def, const SandboxResult *res, Error *err) {
     Str why = first_line(buf_str(&res->err));
     if (res->timed_out) return error_set(err, ERR_TIMEOUT, "timed out after %lld ms", (long long)def->timeout_ms);
-    if (res->process_limit) return error_set(err, ERR_LIMIT, "started too many processes");
+    if (sandbox_result_limit(res)) return error_set(err, ERR_LIMIT, "%s", sandbox_result_limit(res));
     if (res->signal) return error_set(err, ERR_SANDBOX, "killed by signal %d", res->signal);
     return error_set(err, ERR_SANDBOX, "exit code %d%s" STR_FMT, res->exit_code, why.n ? ": " : "", STR_ARG(why));
 }
@@ -230,7 +230,7 @@ static bool read_said(HookRun *r, Value said, const SandboxResult *res, HookAnsw
 static bool read_result(HookRun *r, const HookDef *def, const SandboxResult *res, HookAnswer *out, Error *err) {
     Value said = VALUE_GONE;
     Error unread;
-    if (res->timed_out || res->signal || res->process_limit || res->exit_code < 0 || res->exit_code > 1) return broken(def, res, err);
+    if (res->timed_out || res->signal || sandbox_result_limit(res) || res->exit_code < 0 || res->exit_code > 1) return broken(def, res, err);
     if (res->exit_code == 1) {
         if (!read_output(r, res, &said, &unread)) said = VALUE_GONE;       /* it blocks in any case: only its words are missing */
         return say_block(out, said, res), true;

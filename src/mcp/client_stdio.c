@@ -75,7 +75,8 @@ static void tell_end(McpClient *c, Stdio *s) {
     cancel_free(soon);
     while (poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 0) > 0 && read_errors(c, s)) {}
     log_line(c, s);
-    if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)%s%s", STR_ARG(c->config.server->name), code, s->last[0] ? ": " : "", s->last);
+    if (ended && sandbox_process_limit(s->process)) error_set(&err, ERR_IO, "server " STR_FMT " has ended: %s", STR_ARG(c->config.server->name), sandbox_process_limit(s->process));
+    else if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)%s%s", STR_ARG(c->config.server->name), code, s->last[0] ? ": " : "", s->last);
     else error_set(&err, ERR_IO, "server " STR_FMT " has closed its stdout", STR_ARG(c->config.server->name));
     client_died(c, &err);
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -167,9 +168,19 @@ static int on_signal(const Ask *a, const struct seccomp_notif *q) {
 static void on_other(const Ask *a, const struct seccomp_notif *q) {
     bool second = q->data.nr == SYS_setpriority || q->data.nr == SYS_ioprio_set;
     pid_t who = tree_process_of((pid_t)q->data.args[second ? 1 : 0]);
+    bool core = q->data.nr == SYS_prlimit64 && (uint32_t)q->data.args[1] == RLIMIT_CORE && q->data.args[2];
     if (!who) answer(a, q->id, 0, ESRCH);
     else if (!tree_has(a->tree, who)) answer(a, q->id, 0, EPERM);
+    else if (core) answer(a, q->id, 0, q->data.args[3] ? EPERM : 0);    /* the limit stays as it is: see filter.c */
     else go_on(a, q->id);
+}
+
+/* ---- inotify ---------------------------------------------------------------------------------------------------- */
+
+static void on_watch(Ask *a, const struct seccomp_notif *q) {
+    if (a->n_watches >= ASK_WATCHES_MAX) return answer(a, q->id, 0, EMFILE);
+    a->n_watches++;
+    go_on(a, q->id);
 }
 
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
@@ -188,6 +199,7 @@ void ask_answer(Ask *a) {
     case SYS_chown: case SYS_lchown: case SYS_fchown: case SYS_fchownat: answer(a, q.id, 0, ask_mode(a, &q)); break;
     case SYS_prlimit64: case SYS_sched_setaffinity: case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
     case SYS_setpriority: case SYS_ioprio_set: on_other(a, &q); break;
+    case SYS_inotify_init: case SYS_inotify_init1: on_watch(a, &q); break;
     case SYS_socket: ask_tell_socket(a, &q); answer(a, q.id, 0, EACCES); break;
     default: ask_tell(a, &q); go_on(a, q.id);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -60,6 +61,7 @@ static struct scmp_arg_cmp has(unsigned arg, uint32_t mask, uint32_t value) {
     return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, mask, value };
 }
 static struct scmp_arg_cmp not(unsigned arg, uint64_t value) { return (struct scmp_arg_cmp){ arg, SCMP_CMP_NE, value, 0 }; }
+static struct scmp_arg_cmp equal(unsigned arg, uint64_t value) { return (struct scmp_arg_cmp){ arg, SCMP_CMP_EQ, value, 0 }; }
 static struct scmp_arg_cmp above(unsigned arg, uint64_t value) { return (struct scmp_arg_cmp){ arg, SCMP_CMP_GT, value, 0 }; }
 
 static void add_lists(Build *b) {
@@ -76,12 +78,49 @@ static void add_namespaces(Build *b) {
     static const uint32_t flags[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
                                       CLONE_NEWNET };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) RULE_IF(b, refuse, clone, has(0, flags[i], flags[i]));
+    RULE_IF(b, refuse, clone, has(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD));      /* threads with descriptors of their own */
 }
 
 /* Typing into a terminal, pasting into a console, and line disciplines, which are a door to little-used drivers. */
 static void add_terminals(Build *b) {
     static const uint32_t requests[] = { 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */ };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, is(1, requests[i]));
+}
+
+/* A lease or a notice of a folder's changes makes processes outside wait, or needs nothing but the right to read. */
+static void add_leases(Build *b) {
+    static const uint32_t commands[] = { 1024 /* F_SETLEASE */, 1026 /* F_NOTIFY */, 1040 /* F_SETDELEG */ };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) RULE_IF(b, refuse, fcntl, is(1, commands[i]));
+}
+
+/* Requests that change a file or a folder which is open for reading only. Type and number are compared, not the size of the
+ * argument, so that the encodings for 32 and 64 bits are the same here. */
+static void add_requests(Build *b) {
+    static const uint32_t requests[] = {
+        0x6602 /* FS_IOC_SETFLAGS */, 0x6604 /* EXT4_IOC_SETVERSION */, 0x6609 /* EXT4_IOC_MIGRATE */, 0x7602 /* FS_IOC_SETVERSION */,
+        0x5820 /* FS_IOC_FSSETXATTR */, 0x6613 /* FS_IOC_SET_ENCRYPTION_POLICY */, 0x6617, 0x6618, 0x6619 /* encryption keys */,
+        0x6685, 0x6686, 0x6687 /* FS_IOC_*_VERITY */,
+        0x9401, 0x940e, 0x940f, 0x9417, 0x9418, 0x941a, 0x9425, 0x943f /* subvolumes and snapshots of btrfs */ };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, has(1, 0xffff, requests[i]));
+}
+
+/* A limit of 1 keeps a piped handler of core files from running, outside and perhaps as root; 0 does not. So it stays 1, and
+ * programs that want 0, as daemons do, are told that it worked. Whose limit has another number is a question for add_others(). */
+static void add_core_limit(Build *b) {
+    static const uint32_t done = SCMP_ACT_ERRNO(0);
+    RULE_IF(b, done, setrlimit, is(0, RLIMIT_CORE));
+    RULE_IF(b, done, prlimit64, equal(0, 0), is(1, RLIMIT_CORE), not(2, 0), equal(3, 0));
+    RULE_IF(b, refuse, prlimit64, equal(0, 0), is(1, RLIMIT_CORE), not(2, 0), not(3, 0));
+}
+
+/* A process that cannot be dumped cannot be looked into by a supervisor of the same user, which adds up its memory. Nothing is
+ * dumped or traced in here anyway. */
+static void add_dumpable(Build *b) { RULE_IF(b, SCMP_ACT_ERRNO(0), prctl, is(0, PR_SET_DUMPABLE)); }
+
+/* Instances come out of one small supply per user: the supervisor counts them. */
+static void add_watches(Build *b, bool ask) {
+    RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init);
+    RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init1);
 }
 
 enum { IO_PROCESS = 1 /* IOPRIO_WHO_PROCESS */ };
@@ -199,8 +238,6 @@ static void add_modes(Build *b) {
     rule(b, absent, 463, "setxattrat", 0, NULL);
     rule(b, absent, 466, "removexattrat", 0, NULL);
     rule(b, absent, 469, "file_setattr", 0, NULL);
-    RULE_IF(b, refuse, ioctl, is(1, 0x40086602));        /* FS_IOC_SETFLAGS */
-    RULE_IF(b, refuse, ioctl, is(1, 0x401c5820));        /* FS_IOC_FSSETXATTR */
 }
 
 /* Whatever the supervisor makes of these, they go on as they would without it. */
@@ -218,6 +255,11 @@ static void add_all(Build *b, unsigned variant) {
     add_namespaces(b);
     add_terminals(b);
     add_pairs(b);
+    add_leases(b);
+    add_requests(b);
+    add_core_limit(b);
+    add_dumpable(b);
+    add_watches(b, variant & FILTER_ASK_MODES);
     add_others(b, variant & FILTER_ASK_MODES);
     if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);

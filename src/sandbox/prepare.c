@@ -96,13 +96,20 @@ static void limit_tasks(const RequestHead *h, ChildPlan *p) {
     limit(p, RLIMIT_NPROC, most, most);
 }
 
+/* 1 is the value that keeps the kernel from starting a piped handler of core files, which would run outside; with 0 it runs. Root
+ * may set it even where the limit has been lowered to 0 before. */
+static void limit_core(ChildPlan *p) {
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
+    limit(p, RLIMIT_CORE, 1, 1);
+}
+
 static void set_limits(const RequestHead *h, ChildPlan *p) {
     limit_tasks(h, p);
     limit(p, RLIMIT_AS, h->memory_bytes, h->memory_bytes);
     limit(p, RLIMIT_CPU, h->cpu_seconds, (uint64_t)h->cpu_seconds + 5);   /* SIGXCPU first, then SIGKILL */
     limit(p, RLIMIT_FSIZE, h->file_bytes, h->file_bytes);
     limit(p, RLIMIT_NOFILE, h->open_files, h->open_files);
-    limit(p, RLIMIT_CORE, 0, 0);
+    limit_core(p);
 }
 
 static uint64_t permitted_capabilities(bool *may_drop) {

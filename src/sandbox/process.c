@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "sandbox/call.h"
 
-/* `exit_code` is valid when `ended`. */
-struct SandboxProcess { int channel, in, out; bool ended; int exit_code; };
+/* `exit_code` and `end` are valid when `ended`. */
+struct SandboxProcess { int channel, in, out; bool ended; int exit_code; SandboxResult end; };
 
 static void close_fd(int *fd) {
     if (*fd >= 0) close(*fd);
@@ -65,6 +65,7 @@ bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Err
         if (got > 0) {
             p->ended = true;
             p->exit_code = call_exit_code(reply.status, &signal);
+            p->end = (SandboxResult){ .process_limit = reply.process_limit, .memory_limit = reply.memory_limit };
             break;
         }
         if (!cancel_check(cancel, err)) return false;
@@ -74,6 +75,8 @@ bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Err
     *exit_code = p->exit_code;
     return true;
 }
+
+const char *sandbox_process_limit(const SandboxProcess *p) { return sandbox_result_limit(&p->end); }
 
 void sandbox_process_end(SandboxProcess *p, int64_t grace_ms) {
     if (!p) return;

@@ -41,7 +41,7 @@ typedef enum { REPLY_STARTED = 1, REPLY_FAILED, REPLY_ENDED, REPLY_LOST } ReplyK
 typedef struct Reply {
     ReplyKind kind;
     int status;                         /* as wait() gives it */
-    uint8_t timed_out, process_limit, ended_early;
+    uint8_t timed_out, process_limit, memory_limit, ended_early;
     uint32_t error;                     /* REPLY_FAILED: ErrorKind, and the text is its message. Else the text is what was denied */
     uint32_t text;
 } Reply;

@@ -100,6 +100,7 @@ static bool finished(const Run *r, const Reply *reply, const char *text, Error *
     r->result->exit_code = call_exit_code(reply->status, &r->result->signal);
     r->result->timed_out = reply->timed_out;
     r->result->process_limit = reply->process_limit;
+    r->result->memory_limit = reply->memory_limit;
     buf_add(&r->result->denied, (Str){ text, reply->text });
     return !r->cancelled || error_set(err, ERR_CANCELLED, "cancelled");
 }
@@ -160,4 +161,9 @@ void sandbox_result_clear(SandboxResult *r) {
     buf_clear(&r->err);
     buf_clear(&r->denied);
     *r = (SandboxResult){ 0 };
+}
+
+const char *sandbox_result_limit(const SandboxResult *r) {
+    return r->memory_limit ? "the memory limit of the call was reached (sandbox.memory_bytes): the whole tree was ended"
+         : r->process_limit ? "too many processes (sandbox.processes): the whole tree was ended" : NULL;
 }

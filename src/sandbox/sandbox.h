@@ -51,6 +51,7 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
     int signal;                         /* 0: it exited by itself */
     bool timed_out;
     bool process_limit;                 /* more processes than allowed: the tree was ended */
+    bool memory_limit;                  /* all of them together held more than memory_bytes: the tree was ended */
     Buf denied;                         /* explain: lines "what<TAB>flag that would allow it" */
 } SandboxResult;
 
@@ -82,6 +83,8 @@ void sandbox_layers(const SandboxRules *rules, Buf *out);
 bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
                  Error *err);
 void sandbox_result_clear(SandboxResult *r);
+/* Why the supervisor ended the tree, in words that name the setting; NULL: it did not, or for the time. */
+const char *sandbox_result_limit(const SandboxResult *r);
 
 /* Starts a program that goes on, under the same rules, with its stdin and stdout as pipes and its stderr on err_fd. */
 typedef struct SandboxProcess SandboxProcess;
@@ -90,4 +93,5 @@ int sandbox_process_stdin(SandboxProcess *p);           /* owned by the process 
 int sandbox_process_stdout(SandboxProcess *p);
 void sandbox_process_close_stdin(SandboxProcess *p);
 bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Error *err);
+const char *sandbox_process_limit(const SandboxProcess *p);      /* as sandbox_result_limit(), once it has ended */
 void sandbox_process_end(SandboxProcess *p, int64_t grace_ms);   /* SIGTERM, grace, SIGKILL to the whole tree; frees p */

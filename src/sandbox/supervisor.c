@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "sandbox/ask.h"
 #include "sandbox/filter.h"
+#include "sandbox/memory.h"
 #include "sandbox/prepare.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/scratch.h"
@@ -30,11 +31,12 @@ typedef struct Supervisor {
     Tree tree;
     int channel, signals, report;       /* -1 when closed */
     Ask ask;
+    Memory memory;
     pid_t child;
     bool child_done, empty, told;
     int status;
     int64_t kill_at, count_at;
-    bool timed_out, process_limit, ended_early;
+    bool timed_out, process_limit, memory_limit, ended_early;
     ChildFailure failure;
 } Supervisor;
 
@@ -101,7 +103,7 @@ static void finish(Supervisor *s) {
         reply_error(s, &err);
     } else {
         reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .process_limit = s->process_limit,
-                          .ended_early = s->ended_early }, ask_denied(&s->ask));
+                          .memory_limit = s->memory_limit, .ended_early = s->ended_early }, ask_denied(&s->ask));
     }
     clean(s, INT64_MAX);
 }
@@ -166,10 +168,15 @@ static void on_time(Supervisor *s, int64_t now) {
             s->kill_at = now;
         }
     }
+    if (now >= s->memory.check_at && !s->memory_limit && memory_exceeded(&s->memory)) {
+        s->memory_limit = true;
+        s->kill_at = now;
+    }
     if (now < s->kill_at) return;
     tree_signal(&s->tree, SIGKILL);
     if (now - s->kill_at > GIVE_UP_MS * MS && s->child_done)            /* stuck in the kernel: harness need not wait for it */
-        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out }, (Str){ 0 });
+        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit },
+              (Str){ 0 });
 }
 
 static int wait_ms(const Supervisor *s, int64_t now) {
@@ -282,6 +289,7 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     Error err = { 0 };
     if (s.signals >= 0 && start(&s, &arena, &err)) {
         s.count_at = clock_mono_ns() + COUNT_EVERY_MS * MS;
+        memory_start(&s.memory, &s.tree, job->request->head.memory_bytes, job->scratch, job->isolated);
         loop(&s);
         set_urgent(false);                               /* removing files may take long */
         finish(&s);

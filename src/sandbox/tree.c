@@ -143,6 +143,14 @@ static size_t sweep(const Tree *t, int signal, size_t most) {
 
 size_t tree_count(const Tree *t, size_t most) { return sweep(t, 0, most); }
 
+size_t tree_list(const Tree *t, pid_t **out) {
+    Pids pids = { 0 };
+    if (t->own_namespace) all_processes(&pids);
+    else descendants(t, 0, SIZE_MAX, &pids);
+    *out = pids.at;
+    return pids.n;
+}
+
 /* A folder's links are its folders, "." and the one in "..": the kernel keeps count, nobody has to read the list. */
 static size_t threads_of(pid_t pid) {
     char path[32];

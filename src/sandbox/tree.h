@@ -12,6 +12,7 @@ typedef struct Tree {
 } Tree;
 
 size_t tree_count(const Tree *t, size_t most);         /* processes, without this one; may stop counting at `most` */
+size_t tree_list(const Tree *t, pid_t **out);          /* the same processes, all of them; free(*out) */
 size_t tree_count_threads(const Tree *t);              /* of all of them; an end of its own for bombs that never fork */
 /* Sends to all. In a namespace of its own that is one step, which no fork can outrun; otherwise one after the other, with
  * their process groups: SIGKILL has to be repeated until nothing is left to wait for. */

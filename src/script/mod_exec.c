@@ -96,7 +96,9 @@ static bool exec_run(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     if (!h || !h->sandbox || !h->rules) return error_set(err, ERR_SCRIPT, "not available here");
     Run r = { 0 };
     SandboxResult res = { 0 };
-    bool ok = prepare(&r, h, a, err) && host_run_program(h, &r.command, vm_cancel(vm), &res, err) && result_value(vm, &res, out, err);
+    bool ok = prepare(&r, h, a, err) && host_run_program(h, &r.command, vm_cancel(vm), &res, err);
+    if (ok && sandbox_result_limit(&res)) ok = error_set(err, ERR_LIMIT, "%s: %s", r.argv.at[0], sandbox_result_limit(&res));
+    ok = ok && result_value(vm, &res, out, err);
     sandbox_result_clear(&res);
     VEC_CLEAR(&r.argv);
     VEC_CLEAR(&r.env);

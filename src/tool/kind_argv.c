@@ -39,13 +39,13 @@ static bool take_failure(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     Value v;
     Error bad;
     f->is_error = true;
-    if (!r->timed_out && json_read(f->heap, text, &(JsonRead){ 0 }, &v, &bad) && value_is_dict(v) && dict_find_str(value_dict(v), STR("error"))) {
+    if (!r->timed_out && !sandbox_result_limit(r) && json_read(f->heap, text, &(JsonRead){ 0 }, &v, &bad) && value_is_dict(v) && dict_find_str(value_dict(v), STR("error"))) {
         f->value = v;
         return true;
     }
     Buf message = { 0 };
     if (r->timed_out) buf_add(&message, STR("timed out"));
-    else if (r->process_limit) buf_add(&message, STR("too many processes: the whole tree was ended"));
+    else if (sandbox_result_limit(r)) buf_add(&message, str_from(sandbox_result_limit(r)));
     else if (text.n) buf_add(&message, text);
     else if (r->signal) buf_add_fmt(&message, "ended by signal %d", r->signal);
     else buf_add_fmt(&message, "exit status %d", r->exit_code);
@@ -85,7 +85,7 @@ bool kind_argv(ToolCallFrame *f, Error *err) {
     else ok = json_write(&input, f->args, &(JsonWrite){ 0 }, err);
     SandboxCommand command = { .argv = argv_of(f, &arena), .env = env_of(f, &arena), .input = buf_str(&input) };
     ok = ok && (kind_run_program(f, &command, &r, err) || explain(f, command.argv[0], err));
-    if (ok) ok = r.exit_code != 0 || r.timed_out || r.process_limit ? take_failure(f, &r, err) : take_output(f, &r, err);
+    if (ok) ok = r.exit_code != 0 || r.timed_out || sandbox_result_limit(&r) ? take_failure(f, &r, err) : take_output(f, &r, err);
     sandbox_result_clear(&r);
     buf_clear(&input);
     arena_clear(&arena);

@@ -114,7 +114,7 @@ bool kind_error_value(ToolCallFrame *f, Str message, Error *err) {
 
 static void describe_end(const SandboxResult *r, Buf *out) {
     if (r->timed_out) buf_add(out, STR("timed out"));
-    else if (r->process_limit) buf_add(out, STR("too many processes: the whole tree was ended"));
+    else if (sandbox_result_limit(r)) buf_add(out, str_from(sandbox_result_limit(r)));
     else if (r->signal) buf_add_fmt(out, "ended by signal %d", r->signal);
     else buf_add_fmt(out, "exit status %d", r->exit_code);
 }
@@ -123,7 +123,7 @@ bool kind_process_value(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     Heap *h = f->heap;
     Value out, errors, message;
     Dict *d = dict_new(h, 8, err);
-    bool failed = r->exit_code != 0 || r->timed_out || r->process_limit;
+    bool failed = r->exit_code != 0 || r->timed_out || sandbox_result_limit(r);
     bool ok = d && kind_text_value(h, buf_str(&r->out), &out, err) && kind_text_value(h, buf_str(&r->err), &errors, err) &&
               dict_put_str(h, d, STR("stdout"), out, err) && dict_put_str(h, d, STR("stderr"), errors, err) &&
               dict_put_str(h, d, STR("exit_code"), value_from_small(r->exit_code), err);

@@ -1,0 +1,229 @@
+#include "sandbox/memory.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "sandbox/memory_look.h"
+
+#ifndef HUGETLBFS_MAGIC
+#define HUGETLBFS_MAGIC 0x958458f6
+#endif
+
+enum { EVERY_MS = 100, NEAR_EVERY_MS = 20, LATEST_MS = 2000, COST_FACTOR = 20, DEPTH_MAX = 100, WALK_MS = 50 };
+enum { BLOCK = 512, KIB = 1024, PIPE_MOST = 1 << 20 };
+#define MS 1000000ll
+
+/* ---- files of /proc --------------------------------------------------------------------------------------------- */
+
+static bool read_text(const char *path, char *out, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, out, size - 1);
+    close(fd);
+    out[n < 0 ? 0 : n] = 0;
+    return n > 0;
+}
+
+/* "Name:   123 kB" in bytes; 0 when it is not there. */
+static uint64_t field(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) * KIB : 0;
+}
+
+static uint64_t machine_shared(void) {
+    char text[4096];
+    return read_text("/proc/meminfo", text, sizeof text) ? field(text, "\nShmem:") : 0;
+}
+
+/* ---- processes -------------------------------------------------------------------------------------------------- */
+
+static bool read_status(pid_t id, MemoryProcess *out) {
+    char path[40], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)id);
+    if (!read_text(path, text, sizeof text) || !strstr(text, "\nVmSize:")) return false;
+    *out = (MemoryProcess){ .id = id, .size = field(text, "\nVmSize:"), .shared = field(text, "\nRssShmem:"),
+                            .own = field(text, "\nRssAnon:") + field(text, "\nVmSwap:") + field(text, "\nHugetlbPages:") };
+    return true;
+}
+
+/* A process whose first thread has ended shows nothing under its own number: then another thread's number stands for it. */
+static bool read_process(pid_t pid, MemoryProcess *out) {
+    char path[40];
+    if (read_status(pid, out)) return true;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (struct dirent *e; dir && !found && (e = readdir(dir));)
+        if (e->d_name[0] != '.') found = read_status((pid_t)strtol(e->d_name, NULL, 10), out);
+    if (dir) closedir(dir);
+    return found;
+}
+
+/* ---- open files ------------------------------------------------------------------------------------------------- */
+
+static bool is_in_memory(long type) { return type == TMPFS_MAGIC || type == (long)HUGETLBFS_MAGIC || type == RAMFS_MAGIC; }
+
+/* A file without a name is in memory or not, depending on its device; memory files have one device in common. */
+static bool device_in_memory(MemoryLook *l, uint64_t device, int dir, const char *name) {
+    for (size_t i = 0; i < l->devices.n; i++)
+        if (l->devices.at[i].device == device) return l->devices.at[i].in_memory;
+    char path[64];
+    struct statfs fs;
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%.20s", dir, name);
+    bool yes = statfs(path, &fs) == 0 && is_in_memory((long)fs.f_type);
+    VEC_PUSH(&l->devices, ((MemoryDevice){ device, yes }));
+    return yes;
+}
+
+static void add_object(MemoryLook *l, const struct statx *st, MemoryKind kind, pid_t pid, int fd) {
+    MemoryObject o = { .device = makedev(st->stx_dev_major, st->stx_dev_minor), .inode = st->stx_ino,
+                       .bytes = st->stx_blocks * BLOCK, .kind = kind, .pid = pid, .fd = fd };
+    VEC_PUSH(&l->objects, o);
+}
+
+static void add_descriptor(MemoryLook *l, pid_t pid, int dir, const char *name) {
+    struct statx st;
+    if (statx(dir, name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BLOCKS, &st) < 0) return;
+    uint64_t device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    int fd = (int)strtol(name, NULL, 10);
+    if (S_ISSOCK(st.stx_mode)) add_object(l, &st, MEMORY_SOCKET, pid, fd);
+    else if (S_ISFIFO(st.stx_mode)) add_object(l, &st, MEMORY_PIPE, pid, fd);
+    else if (S_ISREG(st.stx_mode) && st.stx_nlink == 0 && st.stx_blocks && device_in_memory(l, device, dir, name))
+        add_object(l, &st, MEMORY_FILE, pid, fd);
+}
+
+static void add_descriptors(MemoryLook *l, pid_t pid) {
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir) {
+        l->closed = l->closed || errno == EACCES || errno == EPERM;
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') add_descriptor(l, pid, dirfd(dir), e->d_name);
+    closedir(dir);
+}
+
+/* ---- System V segments ------------------------------------------------------------------------------------------ */
+
+/* They stay when nobody is attached. Columns: key, number, …, the last two: bytes resident, bytes swapped. */
+static void add_segments(MemoryLook *l) {
+    FILE *f = fopen("/proc/sysvipc/shm", "re");
+    char line[512];
+    for (bool head = true; f && fgets(line, sizeof line, f); head = false) {
+        unsigned long long number = 0, resident = 0, swapped = 0;
+        if (head || sscanf(line, "%*s %llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &number, &resident, &swapped) != 3) continue;
+        VEC_PUSH(&l->objects, ((MemoryObject){ .device = memory_look_shared_device(), .inode = number, .bytes = resident + swapped, .kind = MEMORY_FILE }));
+    }
+    if (f) fclose(f);
+}
+
+/* ---- the private folder ----------------------------------------------------------------------------------------- */
+
+static uint64_t scratch_used(int fd) {
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 ? (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize : 0;
+}
+
+/* False when not all of it can be seen: a folder that is closed, too deep, or too much to read. */
+static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64_t until) {
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT || errno == ENOTDIR;
+    DIR *dir = fdopendir(fd);
+    if (!dir) return close(fd), false;
+    bool ok = depth < DEPTH_MAX;
+    for (struct dirent *e; ok && (e = readdir(dir));) {
+        struct statx st;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (clock_mono_ns() > until) ok = false;
+        else if (statx(fd, e->d_name, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_BLOCKS, &st) < 0) ok = errno == ENOENT;
+        else if (S_ISDIR(st.stx_mode)) ok = add_folder(l, fd, e->d_name, depth + 1, until);
+        else if (S_ISREG(st.stx_mode)) add_object(l, &st, MEMORY_FILE, 0, -1);
+    }
+    closedir(dir);
+    return ok;
+}
+
+/* What cannot be seen is taken to be all that the file system has grown since the call began. */
+static uint64_t look_at_scratch(const Memory *m, MemoryLook *l) {
+    if (m->scratch < 0 || add_folder(l, m->scratch, ".", 0, clock_mono_ns() + WALK_MS * MS)) return 0;
+    uint64_t used = scratch_used(m->scratch);
+    return used > m->scratch_before ? used - m->scratch_before : 0;
+}
+
+/* ---- the check -------------------------------------------------------------------------------------------------- */
+
+static uint64_t growth(const Memory *m) {
+    uint64_t now = machine_shared();
+    return now > m->shared_before ? now - m->shared_before : 0;
+}
+
+/* `hidden`: what the machine's shared memory has grown beyond what is seen here. It is the call's only if the call has a place
+ * to hide it; that is for the closer look. */
+static uint64_t estimate(const Memory *m, const MemoryLook *l) {
+    uint64_t sum = m->scratch < 0 ? 0 : scratch_used(m->scratch), seen = 0;
+    for (size_t i = 0; i < l->processes.n; i++) {
+        sum += l->processes.at[i].own + l->processes.at[i].shared;
+        seen += l->processes.at[i].shared;
+    }
+    for (size_t i = 0; i < l->objects.n; i++) {
+        const MemoryObject *o = &l->objects.at[i];
+        sum += o->kind == MEMORY_SOCKET ? m->socket_most : o->kind == MEMORY_PIPE ? PIPE_MOST : o->bytes;
+        seen += o->kind == MEMORY_FILE ? o->bytes : 0;
+    }
+    uint64_t grown = growth(m);
+    return sum + (grown > seen ? grown - seen : 0);
+}
+
+static void look(const Memory *m, MemoryLook *l) {
+    pid_t *pids;
+    size_t n = tree_list(m->tree, &pids);
+    for (size_t i = 0; i < n; i++) {
+        MemoryProcess p;
+        if (!read_process(pids[i], &p)) continue;
+        VEC_PUSH(&l->processes, p);
+        add_descriptors(l, p.id);
+    }
+    free(pids);
+    if (m->own_ipc) add_segments(l);
+    memory_look_unique(l);
+}
+
+static void set_next(Memory *m, int64_t began, uint64_t sum) {
+    int64_t now = clock_mono_ns(), wait = (sum > m->limit / 2 ? NEAR_EVERY_MS : EVERY_MS) * MS, least = (now - began) * COST_FACTOR;
+    if (wait < least) wait = least;
+    m->check_at = now + (wait < LATEST_MS * MS ? wait : LATEST_MS * MS);
+}
+
+bool memory_exceeded(Memory *m) {
+    int64_t began = clock_mono_ns();
+    MemoryLook l = { .limit = m->limit };
+    if (!m->socket_most) m->socket_most = memory_look_socket_most();
+    look(m, &l);
+    uint64_t sum = estimate(m, &l);
+    if (sum > m->limit) {
+        uint64_t unseen = look_at_scratch(m, &l);
+        memory_look_unique(&l);
+        sum = memory_look_closely(&l, growth(m)) + unseen;
+    }
+    memory_look_clear(&l);
+    set_next(m, began, sum);
+    return sum > m->limit;
+}
+
+void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc) {
+    struct statfs fs;
+    bool in_memory = scratch >= 0 && fstatfs(scratch, &fs) == 0 && is_in_memory((long)fs.f_type);
+    *m = (Memory){ .tree = tree, .limit = limit, .scratch = in_memory ? scratch : -1, .own_ipc = own_ipc,
+                   .shared_before = machine_shared(), .check_at = clock_mono_ns() + EVERY_MS * MS };
+    if (in_memory) m->scratch_before = scratch_used(scratch);
+}

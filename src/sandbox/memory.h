@@ -1,0 +1,23 @@
+/* How much memory the processes of a call hold together, added up by its supervisor from /proc.
+ *
+ * A check has two steps. The first is cheap and says too much rather than too little: pages that forks share are counted for
+ * each of them. Only when that is above the limit the second one looks closely: shared pages by their share (PSS), each memory
+ * file once, what pipes and sockets really hold. Best effort: between two checks a call can hold more. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "sandbox/tree.h"
+
+typedef struct Memory {
+    const Tree *tree;
+    uint64_t limit;
+    int scratch;                        /* the private folder of the call; -1: not on a file system in memory */
+    bool own_ipc;                       /* System V segments of this namespace are the call's */
+    uint64_t shared_before;             /* shared memory of the whole machine when the call began */
+    uint64_t scratch_before;            /* bytes used on the scratch folder's file system */
+    uint64_t socket_most;               /* what a socket can hold; 0: not known yet */
+    int64_t check_at;                   /* monotonic */
+} Memory;
+
+void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc);
+bool memory_exceeded(Memory *m);        /* makes a check and sets the time of the next one */
