@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "base/cancel.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -16,6 +17,7 @@
 #include "sandbox/sandbox.h"
 #include "tool/protected.h"
 #include "tool/record.h"
+#include "store/store.h"
 
 enum { EXIT_TIMED_OUT = 124, EXIT_NOT_RUN = 127, DENIED_MAX = 64 << 10 };
 
@@ -37,6 +39,7 @@ typedef struct Job {
     Buf denied;
     int64_t timeout_ms;
     bool explain;
+    Arena arena;
 } Job;
 
 /* ---- flags ------------------------------------------------------------------------------------------------------ */
@@ -60,6 +63,7 @@ static bool add_root(const Job *j, Texts *list, const char *flag, const char *pa
 
 static bool read_flags(Job *j, Error *err) {
     const Args *a = &j->cli->args;
+    const char *state = getenv("HARNESS_STATE");
     for (size_t i = 0; i < a->n_flags; i++) {
         const char *name = a->flags[i].flag->name, *value = a->flags[i].value;
         if (strcmp(name, "--network") == 0) j->rules.net = SANDBOX_NET_OPEN;
@@ -74,7 +78,11 @@ static bool read_flags(Job *j, Error *err) {
         return error_set(err, ERR_VALIDATION, "--network opens everything; --allow-domain is for single hosts: give one of them");
     VEC_PUSH(&j->read, NULL);
     VEC_PUSH(&j->write, NULL);
-    return true;
+    j->rules.read_roots = j->read.at;
+    j->rules.write_roots = j->write.at;
+    j->rules.hidden = store_private_folders(&j->arena);
+    if (state && state[0]) j->rules.state = state[0] == '/' ? state : arena_fmt(&j->arena, "%s/%s", j->rules.workspace, state);
+    return sandbox_reach(&j->rules, err);
 }
 
 /* What a program on a terminal needs to draw and to spell. */
@@ -257,8 +265,6 @@ static int run(Job *j, Error *err) {
     } else if (!sandbox_start(&j->sandbox, err) || !start_proxy(j, err)) {      /* the launcher first: it wants no threads */
         status = cli_fail(j->cli, err->kind == ERR_CONFIG || err->kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, err);
     } else {
-        j->rules.read_roots = j->read.at;
-        j->rules.write_roots = j->write.at;
         pass_environment(j);
         if (j->explain) say_layers(j);
         warn_of_less(j);
@@ -293,5 +299,6 @@ int command_sandbox(Cli *cli) {
     clear_texts(&j.env);
     VEC_CLEAR(&j.domains);
     buf_clear(&j.denied);
+    arena_clear(&j.arena);
     return status;
 }

@@ -114,6 +114,7 @@ static bool set_program(Server *s, Error *err) {
     else if (s->rules.net == SANDBOX_NET_NONE) s->rules.net = SANDBOX_NET_OPEN;
     if (!(s->rules.read_roots = add_roots(s, s->rules.read_roots, s->def->read_roots, "read_roots", err))) return false;
     if (!(s->rules.write_roots = add_roots(s, s->rules.write_roots, s->def->write_roots, "write_roots", err))) return false;
+    if (!sandbox_reach(&s->rules, err)) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!expand(s, "env", s->def->env, "=", &env, &n, err)) return false;
     s->config.sandbox = runtime_sandbox(s->all->rt);
     s->config.rules = &s->rules;

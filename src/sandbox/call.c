@@ -1,5 +1,6 @@
 #include "sandbox/call.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -7,7 +8,7 @@
 #include <unistd.h>
 #include "sandbox/probe.h"
 
-enum { ABI_TRUNCATE = 3, ABI_SCOPE = 6 };
+enum { ABI_TRUNCATE = 3, ABI_SCOPE = 6, HIDDEN_MAX = 8 };
 #define DEFAULT(value, standard) ((value) ? (value) : (standard))
 
 unsigned call_filter_variant(const SandboxRules *rules, bool explain) {
@@ -86,13 +87,27 @@ static bool check_command(const SandboxRules *rules, const SandboxCommand *c, Er
     return sandbox_available(rules, err);
 }
 
+/* With the real home: harness's own folders and the folder of the state. */
+static const char **folders_to_hide(const SandboxRules *rules, char folder[PATH_MAX], const char *out[HIDDEN_MAX + 2]) {
+    size_t n = 0;
+    if (rules->real_home) {
+        for (size_t i = 0; rules->hidden && rules->hidden[i] && n < HIDDEN_MAX; i++) out[n++] = rules->hidden[i];
+        const char *slash = rules->state ? strrchr(rules->state, '/') : NULL;
+        if (slash && snprintf(folder, PATH_MAX, "%.*s", (int)(slash - rules->state), rules->state) < PATH_MAX && folder[0]) out[n++] = folder;
+    }
+    out[n] = NULL;
+    return out;
+}
+
 bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, const int stream[3], bool tell_start,
                int64_t deadline_ns, int *channel, Error *err) {
-    const char *home = getenv("HOME");
+    const char *home = getenv("HOME"), *hide[HIDDEN_MAX + 2];
+    char folder[PATH_MAX];
     Request r = { .workspace = rules->workspace, .cwd = c->cwd ? c->cwd : rules->workspace,
                   .home = rules->real_home && home && home[0] == '/' ? home : "",
                   .list = { [REQUEST_ARGV] = list(c->argv), [REQUEST_ENV] = list(c->env), [REQUEST_READ] = list(rules->read_roots),
-                            [REQUEST_WRITE] = list(rules->write_roots), [REQUEST_PROTECT] = list(rules->protect) } };
+                            [REQUEST_WRITE] = list(rules->write_roots), [REQUEST_PROTECT] = list(rules->protect),
+                            [REQUEST_HIDDEN] = folders_to_hide(rules, folder, hide) } };
     if (!check_command(rules, c, err) || !set_head(s, rules, c->explain, &r, err)) return false;
     r.head.tell_start = tell_start;
     r.head.deadline_ns = deadline_ns;

@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "sandbox/prepare.h"
+#include "sandbox/public.h"
 #include "sandbox/scratch.h"
 #include "sandbox/supervisor.h"
 #include "sandbox/tree.h"
@@ -33,6 +35,7 @@ typedef struct Launcher {
     char base[SCRATCH_PATH_MAX];
     int base_fd;                        /* -1: not made yet */
     unsigned long serial;
+    Public open_to_all;                 /* known when the first call needs it */
     char *message;                      /* REQUEST_MESSAGE_MAX bytes */
 } Launcher;
 
@@ -61,6 +64,17 @@ static pid_t clone_supervisor(bool isolate) {
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
+/* For root the part of the ruleset about the system is made here, where the files that are open to all are known. */
+static bool make_ruleset(Launcher *l, const Request *r, SupervisorJob *job, Error *err) {
+    PrepareKind kind = prepare_kind(&r->head);
+    job->ruleset = -1;
+    if (!r->head.landlock_abi || !public_needed()) return true;
+    (void)public_refresh(&l->open_to_all);
+    job->open_to_all = &l->open_to_all;
+    job->ruleset = prepare_ruleset(&kind, &l->open_to_all, err);
+    return job->ruleset >= 0;
+}
+
 static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err) {
     Call call = { .channel = fds[0] };
     char path[SCRATCH_PATH_MAX + NAME_SIZE];
@@ -68,9 +82,11 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
                           .held = l->held.at, .n_held = l->held.n, .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
+    if (!make_ruleset(l, r, &job, err)) return close(scratch), false;
     call.supervisor = clone_supervisor(job.isolated);
     if (call.supervisor == 0) supervisor_run(&job);
     close(scratch);
+    if (job.ruleset >= 0) close(job.ruleset);
     if (call.supervisor < 0) return error_set(err, ERR_SANDBOX, "fork: %m");
     VEC_PUSH(&l->calls, call);
     return true;
@@ -231,7 +247,7 @@ static void stop_all(Launcher *l) {
 }
 
 _Noreturn void launcher_run(int socket) {
-    Launcher l = { .socket = socket, .base_fd = -1 };
+    Launcher l = { .socket = socket, .base_fd = -1, .open_to_all = { .watches = -1 } };
     settle(&l);
     for (bool open = l.signals >= 0; open;) {
         struct pollfd wait[] = { { .fd = l.socket, .events = POLLIN }, { .fd = l.signals, .events = POLLIN } };

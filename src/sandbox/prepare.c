@@ -6,8 +6,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "base/vec.h"
+#include "sandbox/cover.h"
 #include "sandbox/filter.h"
 #include "sandbox/mounts.h"
+#include "sandbox/public.h"
 #include "sandbox/ruleset.h"
 #include "sandbox/sandbox.h"
 
@@ -136,11 +138,24 @@ static bool allow_resolver(int ruleset, const RulesetOptions *o, Error *err) {
     return ok;
 }
 
-static bool allow_all(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
+static bool is_public_folder(const char *path) {
+    for (const char *const *p = public_folders; *p; p++)
+        if (strcmp(*p, path) == 0) return true;
+    return false;
+}
+
+static bool allow_system(const PrepareKind *kind, const Public *open_to_all, int ruleset, Error *err) {
+    const RulesetOptions *o = &kind->options;
+    bool ok = true;
+    for (const char *const *p = prepare_system_read; *p; p++)
+        if (!open_to_all || !is_public_folder(*p)) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
+    for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
+    return ok && (!open_to_all || public_allow(open_to_all, kind->isolated, ruleset, o, err));
+}
+
+static bool allow_call(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     const Request *r = job->request;
     bool ok = true;
-    for (const char *const *p = prepare_system_read; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
-    for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
     for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE, err);
     ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE | RULESET_NO_LINKS, err);
@@ -150,12 +165,31 @@ static bool allow_all(const SupervisorJob *job, int ruleset, const RulesetOption
     return ok;
 }
 
+PrepareKind prepare_kind(const RequestHead *h) {
+    return (PrepareKind){ .options = { .abi = (int)h->landlock_abi, .no_tcp = h->net != SANDBOX_NET_OPEN }, .isolated = h->isolate };
+}
+
+int prepare_ruleset(const PrepareKind *kind, const Public *open_to_all, Error *err) {
+    int fd = ruleset_new(&kind->options, err);
+    if (fd < 0 || allow_system(kind, open_to_all, fd, err)) return fd;
+    close(fd);
+    return -1;
+}
+
 static bool set_ruleset(const SupervisorJob *job, ChildPlan *p, Error *err) {
     const RequestHead *h = &job->request->head;
     if (h->landlock_abi == 0) return true;
-    RulesetOptions o = { .abi = (int)h->landlock_abi, .no_tcp = h->net != SANDBOX_NET_OPEN };
-    p->ruleset = ruleset_new(&o, err);
-    return p->ruleset >= 0 && allow_all(job, p->ruleset, &o, err);
+    PrepareKind kind = prepare_kind(h);
+    p->ruleset = job->ruleset >= 0 ? job->ruleset : prepare_ruleset(&kind, NULL, err);
+    return p->ruleset >= 0 && allow_call(job, p->ruleset, &kind.options, err);
+}
+
+/* Private folders of /etc and /opt, and with the real home harness's own. */
+static bool cover_all(const SupervisorJob *job, Error *err) {
+    const Request *r = job->request;
+    for (size_t i = 0; job->open_to_all && i < job->open_to_all->hidden.n; i++)
+        if (access(job->open_to_all->hidden.at[i], F_OK) == 0 && !cover_folder(job->open_to_all->hidden.at[i], err)) return false;
+    return !r->head.real_home || !*r->home || cover_inside(r->home, r->list[REQUEST_HIDDEN], err);
 }
 
 static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
@@ -166,7 +200,7 @@ static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) write[n++] = *p;
     write[n++] = r->workspace;
     write[n++] = job->scratch_path;
-    return mounts_enter(write, r->list[REQUEST_PROTECT], err);
+    return mounts_enter(write, r->list[REQUEST_PROTECT], err) && cover_all(job, err);
 }
 
 bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err) {

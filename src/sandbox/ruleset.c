@@ -60,8 +60,15 @@ int ruleset_new(const RulesetOptions *o, Error *err) {
 static uint64_t rights(const RulesetOptions *o, int what, bool folder) {
     uint64_t all = what & RULESET_WRITE ? READ_ALL | WRITE_ALL : READ_ALL;
     if (what & RULESET_DEVICE) all = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_IOCTL_DEV;
+    if (what & RULESET_LIST) all = LANDLOCK_ACCESS_FS_READ_DIR;
     if (!folder) all &= FILE_READ | FILE_WRITE | FS_IOCTL_DEV;
     return all & known_fs(o->abi);
+}
+
+bool ruleset_allow_open(int ruleset, const RulesetOptions *o, int fd, bool folder, const char *path, int what, Error *err) {
+    struct landlock_path_beneath_attr rule = { .allowed_access = rights(o, what, folder), .parent_fd = fd };
+    return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0
+        || error_set(err, ERR_SANDBOX, "landlock: allow %s: %m", path);
 }
 
 static int open_path(const char *path, int what) {
@@ -73,10 +80,7 @@ bool ruleset_allow(int ruleset, const RulesetOptions *o, const char *path, int w
     int fd = open_path(path, what);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? true : error_set(err, ERR_SANDBOX, "open %s: %m", path);
     struct stat st;
-    bool folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
-    struct landlock_path_beneath_attr rule = { .allowed_access = rights(o, what, folder), .parent_fd = fd };
-    bool ok = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
-    if (!ok) error_set(err, ERR_SANDBOX, "landlock: allow %s: %m", path);
+    bool ok = ruleset_allow_open(ruleset, o, fd, fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), path, what, err);
     close(fd);
     return ok;
 }

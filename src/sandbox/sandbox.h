@@ -26,6 +26,8 @@ typedef struct SandboxRules {
     const char *const *read_roots;
     const char *const *write_roots;
     const char *const *protect;         /* bind-mounted read-only where the kernel allows it; existing paths only */
+    const char *const *hidden;          /* harness's own folders: no call may reach them. With real_home mounts cover them */
+    const char *state;                  /* the same for this file and those beside it whose names begin with its name; may be NULL */
     bool real_home;                     /* HOME is the real one, writable; else the private folder per call, which TMPDIR always is */
     uint64_t memory_bytes, file_bytes;
     uint32_t cpu_seconds, open_files, processes;
@@ -59,6 +61,10 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
  * ERR_IO when it is not there, and with ERR_SANDBOX when a link inside the workspace leads out of it. Whatever ran in the workspace
  * before may have made that link. */
 bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], Error *err);
+
+/* Is all that `rules` open apart from `rules->hidden` and `rules->state`, by every name that mounts give them? Else an error that
+ * names both paths: ERR_CONFIG, or ERR_SANDBOX where real_home needs mounts that cannot be had. */
+bool sandbox_reach(const SandboxRules *rules, Error *err);
 
 /* Forks the launcher. Once per process that wants to start programs, as early as possible: it is then small, and inherits
  * no threads' locks. */

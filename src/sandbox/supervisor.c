@@ -225,7 +225,7 @@ static void keep_only(int *fds, size_t n) {
 }
 
 static void keep_needed(const SupervisorJob *job) {
-    const int own[] = { job->channel, job->stream[0], job->stream[1], job->stream[2], job->base, job->scratch };
+    const int own[] = { job->channel, job->stream[0], job->stream[1], job->stream[2], job->base, job->scratch, job->ruleset };
     size_t n = sizeof own / sizeof *own;
     int *all = mem_alloc((n + job->n_held) * sizeof *all);
     memcpy(all, own, sizeof own);

@@ -3,6 +3,8 @@
 #pragma once
 #include "sandbox/request.h"
 
+struct Public;
+
 typedef struct SupervisorJob {
     const Request *request;
     int channel, stream[3];
@@ -11,6 +13,8 @@ typedef struct SupervisorJob {
     const char *scratch_name, *scratch_path;
     const int *held;                    /* marks: open as long as anything of the call may live */
     size_t n_held;
+    const struct Public *open_to_all;   /* NULL: all of /etc and /opt may be read, as far as the user may */
+    int ruleset;                        /* by prepare_ruleset(); -1: to be made */
     bool isolated;                      /* in a process and mount namespace of its own */
 } SupervisorJob;
 

@@ -23,6 +23,21 @@ bool store_state_home(Buf *out, Error *err) {
     return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
 }
 
+static const char *private_folder(Arena *arena, const char *variable, const char *usual) {
+    const char *given = getenv(variable), *home = getenv("HOME");
+    if (given && given[0] == '/') return arena_fmt(arena, "%s/harness", given);
+    return home && home[0] == '/' ? arena_fmt(arena, "%s/%s/harness", home, usual) : NULL;
+}
+
+const char *const *store_private_folders(Arena *arena) {
+    const char **out = ARENA_ARRAY(arena, const char *, 3);
+    size_t n = 0;
+    const char *state = private_folder(arena, "XDG_STATE_HOME", ".local/state"), *config = private_folder(arena, "XDG_CONFIG_HOME", ".config");
+    if (state) out[n++] = state;
+    if (config) out[n++] = config;
+    return out;
+}
+
 void store_project_id(Str real_root, Buf *out) {
     static const uint8_t key[16] = { 0 };
     size_t slash = real_root.n;

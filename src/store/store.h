@@ -3,12 +3,16 @@
  * damaged database is ERR_IO that names the file and what to do; nothing that was committed is lost. SQLite is loaded by the
  * first store_open. A function that walks (…_each) goes on while `each` returns true; `each` may use the store. */
 #pragma once
+#include "base/arena.h"
 #include "base/cancel.h"
 #include "event/event.h"
 
 typedef struct Store Store;
 
 /* Where a project's state is: HARNESS_STATE, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Replaces what *out holds. */
+/* Folders that only harness itself may reach: $XDG_STATE_HOME/harness and $XDG_CONFIG_HOME/harness, with the usual places below HOME when
+ * these are not set. NULL ends the list; the arena owns it. */
+const char *const *store_private_folders(Arena *arena);
 bool store_default_path(Str project_root, Buf *out, Error *err);
 /* The folder of all state of this user, $XDG_STATE_HOME or ~/.local/state, and the name of a project in it: NAME-HASH. Both append. */
 bool store_state_home(Buf *out, Error *err);

@@ -88,20 +88,6 @@ bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     return ok;
 }
 
-static bool below(const char *path, const char *root) {
-    size_t n = strlen(root);
-    if (n == 1) return true;                              /* "/" */
-    return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == 0);
-}
-
-static bool state_outside(Runtime *rt, const char *const *list, const char *what, Error *err) {
-    for (size_t i = 0; list && list[i]; i++)
-        if (below(rt->state, list[i]))
-            return error_set(err, ERR_CONFIG, "the state %s lies inside %s %s, where tools could read it: set HARNESS_STATE to another place", rt->state,
-                             what, list[i]);
-    return true;
-}
-
 static const char *folder_of(Runtime *rt, const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash != path ? copy(rt, (Str){ path, (size_t)(slash - path) }) : "/";
@@ -133,9 +119,8 @@ static bool set_state(Runtime *rt, Error *err) {
     const char *folder = folder_of(rt, rt->state);
     make_folder(folder);
     if (realpath(folder, real)) rt->state = arena_fmt(&rt->arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(rt->state, '/'));
-    const char *workspace[] = { rt->rules.workspace, NULL };
-    return state_outside(rt, workspace, "the workspace", err) && state_outside(rt, rt->rules.read_roots, "the read root", err) &&
-           state_outside(rt, rt->rules.write_roots, "the write root", err);
+    rt->rules.state = rt->state;
+    return true;
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
@@ -299,6 +284,8 @@ static bool prepare(Runtime *rt, Error *err) {
     warn_of_exposed(rt);
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
     set_record(rt);
+    rt->rules.hidden = store_private_folders(&rt->arena);
+    if (!sandbox_reach(&rt->rules, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;

@@ -1,0 +1,58 @@
+#include "sandbox/cover.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "sandbox/reach.h"
+
+/* <sys/mount.h> and <linux/mount.h> do not go together here. */
+enum { MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
+
+bool cover_folder(const char *path, Error *err) {
+    return syscall(SYS_mount, "none", path, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC, "size=4k,mode=0700") == 0
+        || error_set(err, ERR_SANDBOX, "cover %s: %m", path);
+}
+
+/* A folder that is a mount keeps its name. */
+static bool pin(const char *path, Error *err) {
+    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    bool ok = fd >= 0 && syscall(SYS_move_mount, fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    if (!ok) error_set(err, ERR_SANDBOX, "mount %s: %m", path);
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
+static bool cover_other_name(void *ctx, const char *path) {
+    struct stat st;
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) return true;      /* something else is mounted over it there */
+    return cover_folder(path, ctx);
+}
+
+/* From the top down, as far as the folder itself; `path` is resolved and lies inside `home`. */
+static bool pin_and_cover(const char *home, const char *path, Error *err) {
+    char part[PATH_MAX];
+    size_t from = strcmp(home, "/") == 0 ? 0 : strlen(home);
+    for (const char *slash = path + from; slash; slash = strchr(slash + 1, '/')) {
+        if (slash == path + from) continue;
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        if (mkdir(part, 0700) < 0 && errno != EEXIST) return error_set(err, ERR_SANDBOX, "make %s: %m", part);
+        if (!pin(part, err)) return false;
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) return error_set(err, ERR_SANDBOX, "make %s: %m", path);
+    return reach_names(path, cover_other_name, err);
+}
+
+bool cover_inside(const char *home, const char *const *paths, Error *err) {
+    char top[PATH_MAX], path[PATH_MAX];
+    if (!reach_resolve(home, top)) return error_set(err, ERR_SANDBOX, "%s: the path is too long", home);
+    for (; paths && *paths; paths++) {
+        if (!reach_resolve(*paths, path)) return error_set(err, ERR_SANDBOX, "%s: the path is too long", *paths);
+        if (reach_is_below(path, top) && !pin_and_cover(top, path, err)) return false;
+    }
+    return true;
+}

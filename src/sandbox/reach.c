@@ -1,0 +1,135 @@
+#include "sandbox/reach.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sandbox/probe.h"
+#include "sandbox/sandbox.h"
+
+enum { LINE_MAX_BYTES = 3 * PATH_MAX };
+
+bool reach_is_below(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    return strcmp(folder, "/") == 0 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0));
+}
+
+bool reach_resolve(const char *path, char out[PATH_MAX]) {
+    char head[PATH_MAX], real[PATH_MAX];
+    if (snprintf(head, sizeof head, "%s", path) >= (int)sizeof head) return false;
+    for (size_t cut = strlen(head);;) {
+        if (realpath(cut ? head : "/", real)) return snprintf(out, PATH_MAX, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + cut) < PATH_MAX;
+        while (cut && head[cut - 1] != '/') cut--;
+        while (cut && head[cut - 1] == '/') cut--;
+        if (!cut && path[0] != '/') return false;
+        head[cut] = 0;
+    }
+}
+
+/* ---- other names by other mounts -------------------------------------------------------------------------------- */
+
+typedef struct MountLine { char device[32], root[PATH_MAX], point[PATH_MAX]; } MountLine;
+
+/* Spaces and the like are written as \040. */
+static void unescape(char *text) {
+    char *to = text;
+    for (const char *from = text; *from; to++) {
+        bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3];
+        *to = octal ? (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0')) : *from;
+        from += octal ? 4 : 1;
+    }
+    *to = 0;
+}
+
+static bool read_mount(FILE *f, MountLine *m) {
+    char line[LINE_MAX_BYTES];
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%*s %*s %31s %4095s %4095s", m->device, m->root, m->point) != 3) continue;
+        unescape(m->root);
+        unescape(m->point);
+        return true;
+    }
+    return false;
+}
+
+static const char *below_text(const char *path, const char *folder) { return path + (strcmp(folder, "/") == 0 ? 0 : strlen(folder)); }
+
+/* The mount that shows the path is the last of those with the longest way to it. */
+static bool find_mount(const char *path, MountLine *out) {
+    MountLine m;
+    bool found = false;
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    while (f && read_mount(f, &m))
+        if (reach_is_below(path, m.point) && (!found || strlen(m.point) >= strlen(out->point))) *out = m, found = true;
+    if (f) fclose(f);
+    return found;
+}
+
+bool reach_names(const char *path, ReachEach *each, void *ctx) {
+    MountLine own = { 0 }, m;
+    char inside[2 * PATH_MAX], other[2 * PATH_MAX];
+    bool go_on = each(ctx, path);
+    if (!go_on || !find_mount(path, &own)) return go_on;
+    snprintf(inside, sizeof inside, "%s%s", strcmp(own.root, "/") == 0 ? "" : own.root, below_text(path, own.point));
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    while (f && go_on && read_mount(f, &m)) {
+        if (strcmp(m.device, own.device) != 0 || !reach_is_below(inside, m.root)) continue;
+        snprintf(other, sizeof other, "%s%s", strcmp(m.point, "/") == 0 ? "" : m.point, below_text(inside, m.root));
+        if (strlen(other) < PATH_MAX && strcmp(other, path) != 0) go_on = each(ctx, other);
+    }
+    if (f) fclose(f);
+    return go_on;
+}
+
+/* ---- the check -------------------------------------------------------------------------------------------------- */
+
+/* One path that must not be reached, beside one that is opened. */
+typedef struct Pair { const char *kept, *what, *root; bool file; Error *err; } Pair;
+
+static bool say_inside(const Pair *p) {
+    error_set(p->err, ERR_CONFIG, "%s %s lies inside %s %s, where tools could read it", p->file ? "the state" : "harness's own folder", p->kept, p->what, p->root);
+    return error_hint(p->err, p->file ? "set HARNESS_STATE to another place" : "open a narrower folder, or set XDG_STATE_HOME and XDG_CONFIG_HOME to other places");
+}
+
+static bool is_apart(void *ctx, const char *name) {
+    const Pair *p = ctx;
+    if (reach_is_below(name, p->root)) return say_inside(p);
+    if (p->file || !reach_is_below(p->root, name)) return true;
+    error_set(p->err, ERR_CONFIG, "%s %s lies inside %s, where harness keeps its own files", p->what, p->root, p->kept);
+    return error_hint(p->err, "choose another folder");
+}
+
+/* Of the home folder the kept ones are covered, which takes mounts, and a folder that holds nothing else. */
+static bool home_can_be_real(const SandboxRules *r, const Pair *p) {
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", p->kept);
+    if (!reach_is_below(p->kept, p->root)) return true;
+    if (!probe_kernel()->mount_namespace) {
+        error_set(p->err, ERR_SANDBOX, "sandbox.home: real would open %s, which lies inside %s, and this kernel or user has no private mounts to cover it", p->kept, p->root);
+        return error_hint(p->err, "remove sandbox.home: real, or name single folders in read_roots and write_roots");
+    }
+    if (!p->file) return true;
+    *strrchr(folder, '/') = 0;
+    return (!reach_is_below(p->root, folder) && !reach_is_below(r->workspace, folder)) || say_inside(p);
+}
+
+static bool is_kept_apart(const SandboxRules *r, const char *kept, bool file, Error *err) {
+    char real[PATH_MAX], home[PATH_MAX];
+    if (!reach_resolve(kept, real)) return error_set(err, ERR_CONFIG, "%s: the path is too long", kept);
+    Pair p = { .kept = real, .what = "the workspace", .root = r->workspace, .file = file, .err = err };
+    if (!reach_names(real, is_apart, &p)) return false;
+    p.what = "the read root";
+    for (size_t i = 0; r->read_roots && (p.root = r->read_roots[i]); i++)
+        if (!reach_names(real, is_apart, &p)) return false;
+    p.what = "the write root";
+    for (size_t i = 0; r->write_roots && (p.root = r->write_roots[i]); i++)
+        if (!reach_names(real, is_apart, &p)) return false;
+    if (!r->real_home || r->mode == SANDBOX_OFF || !getenv("HOME") || !reach_resolve(getenv("HOME"), home)) return true;
+    p.what = "the home folder";
+    p.root = home;
+    return home_can_be_real(r, &p);
+}
+
+bool sandbox_reach(const SandboxRules *r, Error *err) {
+    for (size_t i = 0; r->hidden && r->hidden[i]; i++)
+        if (!is_kept_apart(r, r->hidden[i], false, err)) return false;
+    return !r->state || is_kept_apart(r, r->state, true, err);
+}

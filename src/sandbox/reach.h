@@ -1,0 +1,12 @@
+/* Whether what a call can reach and what it must never reach overlap. Behind sandbox_reach() and the covers. */
+#pragma once
+#include <limits.h>
+#include <stdbool.h>
+
+/* Without links and dots; of a path that does not exist yet: its existing part so, with the rest behind. */
+bool reach_resolve(const char *path, char out[PATH_MAX]);
+bool reach_is_below(const char *path, const char *folder);       /* or the same; both resolved */
+/* Every path under which the mounts of this process show `path` (resolved), itself first. Ends early when `each` says false; returns
+ * what `each` said last. */
+typedef bool ReachEach(void *ctx, const char *path);
+bool reach_names(const char *path, ReachEach *each, void *ctx);
