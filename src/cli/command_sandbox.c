@@ -32,14 +32,13 @@ typedef struct Job {
     Rules *allowed;
     Proxy *proxy;
     Sandbox *sandbox;
-    Arena arena;                         /* protected paths */
+    Arena arena;                         /* paths */
     RecordPlaces places;
     Protect *protect;
     Mark *mark;
     Buf denied;
     int64_t timeout_ms;
     bool explain;
-    Arena arena;
 } Job;
 
 /* ---- flags ------------------------------------------------------------------------------------------------------ */
@@ -299,6 +298,5 @@ int command_sandbox(Cli *cli) {
     clear_texts(&j.env);
     VEC_CLEAR(&j.domains);
     buf_clear(&j.denied);
-    arena_clear(&j.arena);
     return status;
 }
