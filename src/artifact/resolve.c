@@ -283,9 +283,9 @@ static void note_prompt(Loader *l) {
     for (size_t i = 0; i < l->agents.n && !a; i++)
         if (l->agents.at[i].from_space) a = &l->agents.at[i];
     if (!a || s->file.n == 0) return;
-    const char *which = str_trim(s->prompt).n ? ": a run does not use its prompt, because " STR_FMT " has a body"
-                                              : ": a run uses its prompt, because " STR_FMT " has no body";
-    char *text = arena_fmt(l->docs.arena, which, STR_ARG(s->file));
+    bool body = str_trim(s->prompt).n > 0;
+    char *text = arena_fmt(l->docs.arena, ": a run %s its prompt, because " STR_FMT " has %s", body ? "does not use" : "uses", STR_ARG(s->file),
+                           body ? "a body" : "no body");
     report(l, PROBLEM_HINT, &a->origin, NULL, "agent", a->name, text);
 }
 
