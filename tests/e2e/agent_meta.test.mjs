@@ -37,6 +37,7 @@ async function killed(p, text) {
   for (let i = 0; i < 3000 && !(existsSync(p.log) && /"tool.executing".*"name":"nap"/.test(readFileSync(p.log, 'utf8'))); i++) await wait(10);
   child.kill('SIGKILL');
   assert.equal(await ended, 'SIGKILL');
+  await p.settle();
   const [{ id, status }] = await p.runs();
   assert.equal(status, 'interrupted');
   return id;

@@ -1,7 +1,7 @@
 // Projects whose agent is talked to: harness run -p with a state of its own, its events, and servers that play a model.
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LLMock } from '@copilotkit/aimock';
@@ -54,6 +54,16 @@ export function talker(t, files, { env = {} } = {}) {
     show: async run => JSON.parse((await harness(['runs', 'show', run, '--json'])).stdout),
     events: type => lines(log).map(line => JSON.parse(line)).filter(e => !type || e.type === type),
     effects: () => lines(join(dir, 'effects.log')),
+    // After kill -9: what differs before harness has compared the files belongs to the call that was killed, so a person who edits the
+    // project starts harness once before that.
+    settle: async () => {
+      const rules = `${base.HARNESS_STATE}-rules`;
+      const marked = () => existsSync(rules) && readdirSync(rules).some(name => name.startsWith('mark-'));
+      for (let i = 0; i < 100 && marked(); i++) {
+        const { status, stderr } = await harness(['sandbox', '--', 'true']);
+        if (status !== 0) throw new Error(stderr);
+      }
+    },
   };
 }
 
