@@ -44,6 +44,8 @@ static inline void loading_end(Loading *x) {
     VEC_CLEAR(&l->schemas);
     VEC_CLEAR(&l->looked_at);
     VEC_CLEAR(&l->references);
+    VEC_CLEAR(&l->rules);
+    VEC_CLEAR(&l->strays);
     problems_clear(&x->problems);
     heap_free(x->project.heap);
     arena_clear(&x->arena);

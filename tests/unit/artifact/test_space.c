@@ -1,4 +1,5 @@
 #include "artifact/trial.h"
+#include "artifact/stray.h"
 
 static void load(Trial *t) { load_space(&t->l, STR(".")); }
 
@@ -354,16 +355,24 @@ static void reports_what_is_wrong_with_the_agent(void **state) {
 
 /* ---- folders ---- */
 
-static void odd_files_do_not_matter(void **state) {
+static void odd_files_are_named(void **state) {
     (void)state;
     Trial t;
     trial_open(&t);
     trial_put(&t, "agent/tools/notes.txt", STR("no tool"));
     trial_put(&t, "agent/tools/.hidden.md", STR("no tool"));
     trial_put(&t, "agent/tools/sub/x.md", STR("no tool"));
-    trial_put(&t, "agent/hooks/readme.md", STR("no hook"));
+    trial_put(&t, "agent/hooks/README.md", STR("no hook"));
+    trial_put(&t, "agent/hooks/guard.md", STR("no hook"));
+    trial_put(&t, "agent/memory/notes.md", STR("nothing of ours"));
+    trial_put(&t, "agent/Hooks/x.json", STR("{}"));
     load(&t);
-    trial_expect(&t, "");
+    stray_report(&t.l);
+    trial_expect(&t, "agent/Hooks: nothing reads this folder (did you mean \"hooks\"?)\n"
+                     "agent/hooks/guard.md:1:1: nothing reads this file: only *.json is read here (did you mean \"guard.json\"?)\n"
+                     "agent/tools/notes.txt:1:1: nothing reads this file: only *.md is read here (did you mean \"notes.md\"?)\n"
+                     "agent/tools/sub: nothing reads this folder (move its files up: subfolders are not read)\n");
+    VEC_CLEAR(&t.l.strays);
     trial_forget(&t);
     load_space(&t.l, STR("nowhere"));
     trial_expect(&t, "nowhere: parse space nowhere: there is no agent/ and no space.manifest.json\n");
@@ -394,7 +403,7 @@ int main(void) {
         cmocka_unit_test(loads_the_manifest), cmocka_unit_test(reports_what_is_wrong_with_a_tool),
         cmocka_unit_test(reports_what_is_wrong_with_a_manifest), cmocka_unit_test(loads_hooks),
         cmocka_unit_test(reports_what_is_wrong_with_hooks), cmocka_unit_test(loads_the_agent),
-        cmocka_unit_test(reports_what_is_wrong_with_the_agent), cmocka_unit_test(odd_files_do_not_matter),
+        cmocka_unit_test(reports_what_is_wrong_with_the_agent), cmocka_unit_test(odd_files_are_named),
         cmocka_unit_test(lenient_leaves_bad_tools_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,8 @@ static inline void trial_forget(Trial *t) {
     VEC_CLEAR(&l->schemas);
     VEC_CLEAR(&l->looked_at);
     VEC_CLEAR(&l->references);
+    VEC_CLEAR(&l->rules);
+    VEC_CLEAR(&l->strays);
     problems_clear(&t->problems);
     document_clear(&t->settings);
 }

@@ -73,6 +73,12 @@ static void suggests_the_nearest_word(void **state) {
     Str huge = { big, sizeof big };
     assert_str(str_nearest(huge, &huge, 1), "");
     assert_str(str_nearest(STR("a"), &huge, 1), "");
+    assert_true(str_within(STR("confirm"), STR("confrim"), 1));          /* a swap is one edit */
+    assert_true(str_within(STR("deny"), STR("dny"), 1));
+    assert_true(str_within(STR(""), STR("ab"), 2));
+    assert_false(str_within(STR(""), STR("abc"), 2));
+    assert_false(str_within(STR("hooks"), STR("docs"), 2));
+    assert_false(str_within(huge, huge, 2));
     Str full = { big, 96 }, near = { big, 95 };
     assert_int_equal(str_nearest(full, &near, 1).n, 95);
 }
