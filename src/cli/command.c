@@ -348,11 +348,11 @@ const Command command_table[] = {
         .summary = "list the tools of the project",
         .about = "Lists every tool with its kind and its file; -v adds parameters, safety and\n"
                  "time limits, and names the tools that tools_policy hides, which are left out\n"
-                 "otherwise. --format openai and anthropic print the tools exactly as the model of\n"
-                 "the project's agent gets them with its first request, delegate and the like\n"
-                 "included; --format mcp prints {\"tools\": [...]}, as an MCP client gets them. No model\n"
-                 "and no key is needed. Tools that are private to a sub-agent are not listed (see\n"
-                 "harness inspect).",
+                 "otherwise. --format openai and anthropic print the tools exactly as the\n"
+                 "project's agent gets them with its first request, delegate included; --format\n"
+                 "mcp prints {\"tools\": [...]}, as an MCP client gets them. No model and no key\n"
+                 "is needed. Tools that are private to a sub-agent are not listed (see harness\n"
+                 "inspect). Nothing is started: MCP tools are shown as they were last listed.",
         .example = "harness tools -v\n"
                    "harness tools --format openai",
         .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
@@ -375,7 +375,7 @@ const Command command_table[] = {
                  "check out themselves, HARNESS_TRUST names a digest (--print) or an absolute\n"
                  "folder whose projects are trusted.",
         .example = "harness trust\n"
-                   "HARNESS_TRUST=$(harness trust --print) harness run -p 'check the build'",
+                   "harness trust --accept $(harness trust --print)",
         .json = "{root, state, digest, grants: [{group, what, value, file, line, key}]}\n"
                 "\n"
                 "state is not needed, trusted, not trusted, asks for more or files changed.",

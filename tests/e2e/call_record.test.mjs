@@ -37,6 +37,7 @@ test('a session keeps no secret', t => {
     '.harness/tools/get.md': tool('return [cache.get("k"), cache.get("n")]'),
   }, { env: { MY_KEY: 'sup3r-s3cret-value' } });
   assert.equal(p.call('put', {}, ['--session', 's']).status, 0);
-  for (const file of readdirSync(p.state)) assert.equal(readFileSync(join(p.state, file)).includes('sup3r-s3cret-value'), false, file);
+  for (const { name, parentPath } of readdirSync(p.state, { recursive: true, withFileTypes: true }).filter(e => e.isFile()))
+    assert.equal(readFileSync(join(parentPath, name)).includes('sup3r-s3cret-value'), false, name);
   assert.deepEqual(p.call('get', {}, ['--session', 's']).value, ['it is [redacted]', 5]);
 });

@@ -145,7 +145,7 @@ test('every example of a command uses flags that the command has', () => {
 test('every field of every file is described', () => {
   const page = text('docs/reference/artifacts.md');
   const tables = readdirSync(join(root, 'src/artifact')).filter(f => f.endsWith('.c')).map(f => source(`src/artifact/${f}`)).join('\n');
-  const names = [...tables.matchAll(/\.name = "(\w+)"|(?:FLAG|SECTION)\("(\w+)"|^ {4}\{ "[\w.]+", "(\w+)", SETTING_/gm)].map(m => m[1] ?? m[2] ?? m[3]);
+  const names = [...tables.matchAll(/KEY\(\w+, (\w+)\)|\b(?:FLAG|SECTION)\((\w+)[,)]|^ {4}SETTING\(\w+, (\w+), /gm)].map(m => m[1] ?? m[2] ?? m[3]);
   assert.ok(names.length > 150, `${names.length} names`);
   assert.deepEqual(missing([...new Set(names)], page), []);
 });
