@@ -33,7 +33,7 @@ const Flag command_flags_starlark[] = {
 #define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools; needs trust" }
 
 const Flag command_flags_validate[] = {
-    { "--strict", NULL, NULL, NULL, "all unknown keys are errors, those that only describe too" },
+    { "--strict", NULL, NULL, NULL, "unknown keys that only describe are errors too" },
     { 0 },
 };
 

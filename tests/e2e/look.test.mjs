@@ -25,7 +25,7 @@ for (const format of ['openai', 'anthropic'])
     const model = { ...surfaces[format](s.url), retry: '{ max_attempts: 1 }' };
     const p = talker(t, { ...files, 'harness.md': harness(model, head) });
     await p.say('go');
-    const shown = await p.harness(['tools', '--format', format, '--json'], { env: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' } });
+    const shown = await p.harness(['tools', '--format', format, '--json', '--live'], { env: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' } });
     assert.equal(shown.status, 0, shown.stderr);
     assert.equal(JSON.stringify(JSON.parse(shown.stdout)), JSON.stringify(seen[0]));
     const names = seen[0].map(x => x.name ?? x.function.name);

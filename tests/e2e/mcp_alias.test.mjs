@@ -28,7 +28,7 @@ function served(t, servers, { head = '', files = {} } = {}) {
   const entries = Object.entries(servers).map(([name, tools]) => `  ${name}: {command: python3, args: ${JSON.stringify(['server.py', name, ...tools])}}\n`).join('');
   return caller(t, { 'harness.md': `---\n${head}mcp_servers:\n${entries}---\n`, 'server.py': server, ...files });
 }
-const listed = p => JSON.parse(p.run(['tools', '--json']).stdout);
+const listed = p => JSON.parse(p.run(['tools', '--json', '--live']).stdout);
 const said = (p, name) => { const r = p.call(name, {}); return r.is_error ? r.call.error.message : r.value; };
 
 test('two tools whose aliases are the same both stay, whoever answers first; the alias is an error that names both', t => {

@@ -137,7 +137,7 @@ describe('a server that misbehaves', options, () => {
 
   test('never answers: the call ends at its time and the server is told', async t => {
     const p = served(t, 'silent', { more: '    timeout_ms: 2000\n' });
-    await p.command(['tools']);
+    await p.command(['tools', '--live']);
     const r = await p.mcp('work');
     assert.equal(r.call.error.rule, 'timeout');
     assert.ok(p.log().includes('got notifications/cancelled'));

@@ -1,6 +1,7 @@
 // A raw client of `harness mcp serve`: writes lines, reads lines, answers what the server asks.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { bin, undo } from './harness.mjs';
 
 const meta = 'io.modelcontextprotocol/';
@@ -9,7 +10,7 @@ const kept = Object.fromEntries(['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS'
 // `answer(method, params)`: what to answer requests of the server with; an Error is a refusal.
 export class Peer {
   constructor(t, dir, { args = [], env = {}, answer = () => new Error('nobody is there') } = {}) {
-    this.child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...args], { env: { ...kept, HARNESS_STATE: dir + '.state/state.db', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...args], { env: { ...kept, HARNESS_TRUST: tmpdir(), HARNESS_STATE: dir + '.state/state.db', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     Object.assign(this, { answer, waiting: new Map(), seen: [], asked: [], watchers: [], id: 0, errors: '' });
     this.child.stderr.on('data', d => { this.errors += d; });
     let text = '';
