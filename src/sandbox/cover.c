@@ -47,12 +47,19 @@ static bool pin_and_cover(const char *home, const char *path, Error *err) {
     return reach_names(path, cover_other_name, err);
 }
 
+static bool is_covered(const char *path, const char *const *paths, size_t n) {
+    char other[PATH_MAX];
+    for (size_t i = 0; i < n; i++)
+        if (reach_resolve(paths[i], other) && reach_is_below(path, other)) return true;
+    return false;
+}
+
 bool cover_inside(const char *home, const char *const *paths, Error *err) {
     char top[PATH_MAX], path[PATH_MAX];
     if (!reach_resolve(home, top)) return error_set(err, ERR_SANDBOX, "%s: the path is too long", home);
-    for (; paths && *paths; paths++) {
-        if (!reach_resolve(*paths, path)) return error_set(err, ERR_SANDBOX, "%s: the path is too long", *paths);
-        if (reach_is_below(path, top) && !pin_and_cover(top, path, err)) return false;
+    for (size_t i = 0; paths && paths[i]; i++) {
+        if (!reach_resolve(paths[i], path)) return error_set(err, ERR_SANDBOX, "%s: the path is too long", paths[i]);
+        if (reach_is_below(path, top) && !is_covered(path, paths, i) && !pin_and_cover(top, path, err)) return false;
     }
     return true;
 }

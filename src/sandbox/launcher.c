@@ -64,14 +64,13 @@ static pid_t clone_supervisor(bool isolate) {
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-/* For root the part of the ruleset about the system is made here, where the files that are open to all are known. */
+/* For root a ruleset is begun here, where the files that are open to all are known. */
 static bool make_ruleset(Launcher *l, const Request *r, SupervisorJob *job, Error *err) {
-    PrepareKind kind = prepare_kind(&r->head);
     job->ruleset = -1;
     if (!r->head.landlock_abi || !public_needed()) return true;
     (void)public_refresh(&l->open_to_all);
     job->open_to_all = &l->open_to_all;
-    job->ruleset = prepare_ruleset(&kind, &l->open_to_all, err);
+    job->ruleset = prepare_ruleset(&r->head, &l->open_to_all, err);
     return job->ruleset >= 0;
 }
 

@@ -144,13 +144,13 @@ static bool is_public_folder(const char *path) {
     return false;
 }
 
-static bool allow_system(const PrepareKind *kind, const Public *open_to_all, int ruleset, Error *err) {
-    const RulesetOptions *o = &kind->options;
+/* After mounts_enter(), which brings a /proc of its own. */
+static bool allow_system(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     bool ok = true;
     for (const char *const *p = prepare_system_read; *p; p++)
-        if (!open_to_all || !is_public_folder(*p)) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
+        if (!job->open_to_all || !is_public_folder(*p)) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
     for (size_t i = 0; i < COUNT(devices); i++) ok = ok && ruleset_allow(ruleset, o, devices[i], RULESET_DEVICE, err);
-    return ok && (!open_to_all || public_allow(open_to_all, kind->isolated, ruleset, o, err));
+    return ok;
 }
 
 static bool allow_call(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
@@ -165,13 +165,14 @@ static bool allow_call(const SupervisorJob *job, int ruleset, const RulesetOptio
     return ok;
 }
 
-PrepareKind prepare_kind(const RequestHead *h) {
-    return (PrepareKind){ .options = { .abi = (int)h->landlock_abi, .no_tcp = h->net != SANDBOX_NET_OPEN }, .isolated = h->isolate };
+static RulesetOptions options_of(const RequestHead *h) {
+    return (RulesetOptions){ .abi = (int)h->landlock_abi, .no_tcp = h->net != SANDBOX_NET_OPEN };
 }
 
-int prepare_ruleset(const PrepareKind *kind, const Public *open_to_all, Error *err) {
-    int fd = ruleset_new(&kind->options, err);
-    if (fd < 0 || allow_system(kind, open_to_all, fd, err)) return fd;
+int prepare_ruleset(const RequestHead *h, const Public *open_to_all, Error *err) {
+    RulesetOptions o = options_of(h);
+    int fd = ruleset_new(&o, err);
+    if (fd < 0 || !open_to_all || public_allow(open_to_all, h->isolate, fd, &o, err)) return fd;
     close(fd);
     return -1;
 }
@@ -179,9 +180,9 @@ int prepare_ruleset(const PrepareKind *kind, const Public *open_to_all, Error *e
 static bool set_ruleset(const SupervisorJob *job, ChildPlan *p, Error *err) {
     const RequestHead *h = &job->request->head;
     if (h->landlock_abi == 0) return true;
-    PrepareKind kind = prepare_kind(h);
-    p->ruleset = job->ruleset >= 0 ? job->ruleset : prepare_ruleset(&kind, NULL, err);
-    return p->ruleset >= 0 && allow_call(job, p->ruleset, &kind.options, err);
+    RulesetOptions o = options_of(h);
+    p->ruleset = job->ruleset >= 0 ? job->ruleset : prepare_ruleset(h, NULL, err);
+    return p->ruleset >= 0 && allow_system(job, p->ruleset, &o, err) && allow_call(job, p->ruleset, &o, err);
 }
 
 /* Private folders of /etc and /opt, and with the real home harness's own. */

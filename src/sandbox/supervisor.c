@@ -168,7 +168,7 @@ static void on_time(Supervisor *s, int64_t now) {
             s->kill_at = now;
         }
     }
-    if (now >= s->memory.check_at && !s->memory_limit && memory_exceeded(&s->memory)) {
+    if (now >= s->memory.check_at && now < s->kill_at && memory_exceeded(&s->memory)) {
         s->memory_limit = true;
         s->kill_at = now;
     }

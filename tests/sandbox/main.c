@@ -14,7 +14,7 @@
 #include "attempt.h"
 
 enum { SECONDS = 8, OUTPUT_MAX = 20000 };
-static const Attempt *const all[] = { file_attempts, race_attempts, process_attempts, kernel_attempts, network_attempts };
+static const Attempt *const all[] = { file_attempts, race_attempts, process_attempts, kernel_attempts, network_attempts, limit_attempts };
 
 const char *out_path(const char *name) {
     static char paths[8][4096];

@@ -154,7 +154,7 @@ static void test_bombs(void **state) {
         fill(script, sizeof script, scripts[i], mark);
         SandboxResult r;
         world_sh(&world, script, &r);
-        if (!r.process_limit && i > 0) fail_msg("%s: not noticed (exit %d)", script, r.exit_code);
+        if (!r.process_limit && i > 0) fail_msg("%s: not noticed (exit %d%s)", script, r.exit_code, r.timed_out ? ", timed out" : r.memory_limit ? ", memory" : "");
         if (alive(mark)) fail_msg("%s: alive", script);
         sandbox_result_clear(&r);
     }
