@@ -155,7 +155,7 @@ static void check_section(Loader *l, const LoaderPlace *at, const char *section)
     FieldInput in = loader_input(l, at);
     for (size_t i = 0; i < SETTINGS; i++) {
         const Setting *s = &settings[i];
-        Field f = { .name = s->key, .type = field_types[s->type], .flags = FIELD_NOT_NULL };
+        Field f = { .name = s->key, .grant = s->grant, .type = field_types[s->type], .flags = FIELD_NOT_NULL };
         Any v = { 0 };
         if (strcmp(s->section, section) != 0 || !field_given(&in, s->key)) continue;
         if (field_read_one(&in, &f, &v)) check_value(l, at, s, &v);

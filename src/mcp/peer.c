@@ -92,7 +92,7 @@ static bool shift_runs(McpPeer *p, PeerRun **out) {
 /* Of the newest project? The run holds its own, so no other one can have come into the same place. */
 PeerRun *peer_newest_run(McpPeer *p) {
     PeerRun *r = p->runs[0];
-    if (!r || r->project != atomic_load(&p->server->project)) return NULL;
+    if (!r || r->project != atomic_load(&p->server->project) || !atomic_load(&r->project->asked)) return NULL;
     r->users++;
     return r;
 }

@@ -12,6 +12,7 @@ typedef struct ServeProject {
     Runtime *rt;
     Agents *agents;
     struct McpServers *servers;          /* of the project, whose tools are served too; NULL: none */
+    atomic_bool asked;                   /* its servers were asked for their tools */
     int holders;                         /* guarded by the server's lock */
     pthread_mutex_t lock;                /* guards what follows */
     struct { Buf text; const ToolEntry **shown; size_t n; } tools[MCP_NONE];   /* members of tools/list, and of what they were made */

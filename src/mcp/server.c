@@ -29,11 +29,18 @@ static void project_close(ServeProject *p) {
     free(p);
 }
 
+/* The project's own servers are asked for their tools once: when it is opened, or as soon as it is trusted. */
+static void list_servers(ServeProject *p) {
+    if (atomic_load(&p->asked) || !runtime_may_act(p->rt, NULL) || atomic_exchange(&p->asked, true)) return;
+    mcp_servers_list(p->servers, NULL);
+}
+
 ServeProject *serve_project(McpServer *s) {
     pthread_mutex_lock(&s->lock);
     ServeProject *p = s->project;
     p->holders++;
     pthread_mutex_unlock(&s->lock);
+    list_servers(p);
     return p;
 }
 
@@ -49,7 +56,7 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     Error err = { 0 };
     *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
     pthread_mutex_init(&p->lock, NULL);
-    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) mcp_servers_list(p->servers, NULL);
+    if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) list_servers(p);
     else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; tools of other servers are not there", err.msg);
     pthread_mutex_lock(&s->lock);
     old = s->project;

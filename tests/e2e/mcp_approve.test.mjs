@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { tool } from './calls.mjs';
-import { add, project, start } from './harness.mjs';
+import { add, folder, project, start } from './harness.mjs';
 import { Peer } from './mcp_peer.mjs';
 import { talker } from './agents.mjs';
 
@@ -138,17 +138,20 @@ describe('a tool that is held', { concurrency: 4 }, () => {
   });
 });
 
-test('a server whose entry is approved is started by who runs already', async t => {
-  const mcp = deny => ({ '.mcp.json': JSON.stringify({ mcpServers: { s: { command: 'python3', args: ['server.py'], tools: { deny } } } }) });
-  const dir = project(t, { 'server.py': server, says: 'first', ...mcp([]) });
-  const other = (...args) => start(['-C', dir, ...args], { env: { HARNESS_STATE: dir + '.state/state.db' } });
-  await other('mcp', 'approve', 's', '--yes');
-  assert.match((await other('mcp', 'tools', 's')).stdout, /mcp:s:work/);
-  add(dir, mcp(['x*']));
-  const peer = new Peer(t, dir);
+test('a server whose project is trusted meanwhile is started by a program that runs already', async t => {
+  const mcp = args => ({ '.mcp.json': JSON.stringify({ mcpServers: { s: { command: 'python3', args } } }) });
+  const dir = project(t, { 'server.py': server, says: 'first', ...mcp(['server.py']) }), home = folder(t);
+  const env = { HARNESS_STATE: dir + '.state/state.db', HARNESS_TRUST: '', XDG_STATE_HOME: home };
+  const other = async (...args) => (await start(['-C', dir, ...args], { env })).stdout;
+  const agree = async () => other('trust', '--accept', (await other('trust', '--print')).trim());
+  await agree();
+  assert.match(await other('mcp', 'tools', 's'), /mcp:s:work/);
+  add(dir, mcp(['server.py', 'more']));
+  const peer = new Peer(t, dir, { env });
   await peer.hello();
   const call = async () => text(await peer.request('tools/call', { name: 'mcp:s:work', arguments: {} }));
-  assert.match(await call(), /may not be started before: harness mcp approve s/);
-  assert.match((await other('mcp', 'approve', 's', '--yes')).stdout, /tools\.deny: x\*/);
+  assert.match(await call(), /is not trusted|unknown tool/);
+  await agree();
+  for (let i = 0; i < 50 && !(await peer.request('tools/list')).result.tools.length; i++) await new Promise(done => setTimeout(done, 20));
   assert.equal(await call(), 'work as first');
 });

@@ -1,11 +1,11 @@
 // The servers of a project, honest and hostile: fixtures/mcp/server.py behaves as its argument says.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync, unlinkSync } from 'node:fs';
+import { readFileSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { caller, hook, tool } from './calls.mjs';
-import { bin, environment, root } from './harness.mjs';
+import { bin, environment, root, undo } from './harness.mjs';
 
 const server = readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8');
 const options = { concurrency: 4 };

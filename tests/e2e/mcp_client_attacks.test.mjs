@@ -67,41 +67,45 @@ describe('pins', options, () => {
     await p.work();
     p.add({ how: 'hidden' });
     assert.match((await p.work()).call.error.message, /changed since it was approved/);
-    const { stdout } = await p.command(['mcp', 'approve', 's']);
+    const { stdout } = await p.command(['mcp', 'approve', 's', '--yes']);
     assert.match(stdout, /^\+ +"description": "Works\.\\u\{e0065\}\\u\{e0076\}\\u\{e0069\}\\u\{e006c\}\\u\{202e\}"/m);
     assert.doesNotMatch(stdout, /[\u202e\u{e0000}-\u{e007f}]/u);
   });
 });
 
-describe('the approval of an entry', options, () => {
+describe('trust in an entry', options, () => {
   const entries = more => JSON.stringify({ mcpServers: {
     o: { command: 'python3', args: ['server.py'], env: { PYTHONSTARTUP: 'evil.py', KEY: '${SECRET}' }, cwd: '.', allow: ['sampling'], trust: 'annotations', tools: { deny: ['x*'] }, ...more },
-    u: { url: 'https://x.example/mcp', headers: { 'X-Key': '${SECRET}' }, oauth: { client_id: 'c', client_secret: '${SECRET}' } },
+    u: { url: 'https://x.example/mcp', headers: { 'X-Key': '${SECRET}' }, oauth: { client_id: 'c', client_secret: '${SECRET}', issuer: 'https://login.example' } },
     w: { command: 'python3\n  network: no\u001b[2J' },
   } });
+  const stranger = (t, secret) => {
+    const p = caller(t, { '.mcp.json': entries(), 'server.py': server }, { env: { SECRET: secret, HARNESS_TRUST: '' } });
+    p.env.XDG_STATE_HOME = p.state;
+    return p;
+  };
 
   test('shows all that it is for, and no secret', async t => {
-    const p = caller(t, { '.mcp.json': entries(), 'server.py': server }, { env: { SECRET: 'sesame-4711' } });
-    const { stdout } = p.run(['mcp', 'approve', '--all']);
-    for (const line of ['starts python3 "server.py"', 'network: no', 'cwd: .', 'env: {"PYTHONSTARTUP":"evil.py","KEY":"${SECRET}"}', 'may ask for: sampling', 'trust: annotations',
-      'tools.deny: x*', 'connects to https://x.example/mcp', 'headers: {"X-Key":"${SECRET}"}', 'oauth: {"client_id":"c","client_secret":"${SECRET}"}',
-      'starts "python3\\n  network: no\\u001b[2J"']) assert.ok(stdout.includes(`\n  ${line}\n`), `${line}\n${stdout}`);
+    const { stdout } = stranger(t, 'sesame-4711').run(['trust']);
+    for (const line of ['starts a program: "python3"', 'starts it with these arguments: ["server.py"]', 'starts it with these variables: {"PYTHONSTARTUP":"evil.py","KEY":"${SECRET}"}',
+      'starts it in this folder: "."', 'lets it ask your model or you: ["sampling"]', 'believes what it says of its tools: "annotations"', 'connects to this server: "https://x.example/mcp"',
+      'sends these headers to it: {"X-Key":"${SECRET}"}', 'signs in with this variable of your environment: "${SECRET}"', 'signs in at this server: "https://login.example"',
+      'starts a program: "python3\\n  network: no\\u001b[2J"']) assert.ok(stdout.includes(`\n    ${line}\n`), `${line}\n${stdout}`);
     assert.ok(!stdout.includes('sesame-4711'));
   });
 
-  test('ends when any of it changes, its choice of tools too; the pins stay', async t => {
-    const p = caller(t, { '.mcp.json': entries(), 'server.py': server }, { env: { SECRET: 'x' } });
-    const approve = () => p.run(['mcp', 'approve', 'o']);
+  test('ends when any of it grants more or other things; the pins stay', async t => {
+    const p = stranger(t, 'x');
+    const agree = () => p.run(['trust', '--accept', p.run(['trust', '--print']).stdout.trim()]);
     const tools = () => p.run(['mcp', 'tools', 'o']);
-    approve();
+    agree();
     assert.equal(tools().status, 0);
-    for (const more of [{ args: ['server.py', '-x'] }, { env: { KEY: '${OTHER}' } }, { cwd: '..' }, { allow: ['roots'] }, { network: true }, { write_roots: ['/tmp'] }, { trust: undefined }, { tools: {} },
-      { tools: { allow: ['work'] } }]) {
+    for (const more of [{ args: ['server.py', '-x'] }, { env: { KEY: '${OTHER}' } }, { cwd: '..' }, { allow: ['roots'] }, { network: true }, { write_roots: ['/tmp'] }, { trust: undefined }]) {
       p.add({ '.mcp.json': entries(more) });
-      assert.match(tools().stderr, /may not be started before/, JSON.stringify(more));
+      assert.match(tools().stderr, /it asks for more than you agreed to/, JSON.stringify(more));
     }
-    p.add({ '.mcp.json': entries({ tools: {} }), how: 'evil' });
-    approve();
+    p.add({ '.mcp.json': entries(), how: 'evil' });
+    agree();
     assert.match(tools().stdout, /mcp:o:work +held/);
   });
 });

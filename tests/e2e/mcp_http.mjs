@@ -21,7 +21,7 @@ const tools = {
 export async function serve(t, { flags = [], env = {}, files = {}, fails = false } = {}) {
   const dir = project(t, { ...tools, ...files });
   const child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...(flags.includes('--http') ? [] : ['--http', '127.0.0.1:0']), ...flags], {
-    env: { PATH: process.env.PATH, HOME: dir, HARNESS_STATE: folder(t) + '/state.db', HARNESS_MCP_TOKEN: token, ...env }, stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: folder(t), HARNESS_TRUST: dir, HARNESS_STATE: folder(t) + '/state.db', HARNESS_MCP_TOKEN: token, ...env }, stdio: ['ignore', 'ignore', 'pipe'],
   });
   const s = { dir, child, log: '', exit: once(child, 'exit'), session: undefined };
   child.stderr.setEncoding('utf8').on('data', d => { s.log += d; });

@@ -78,7 +78,7 @@ describe('grants', { concurrency: 4 }, () => {
     ['model: { provider: openai, name: m, headers: { X: "${SECRET}" } }', 'model.headers'],
     ['models: [{ provider: openai, name: m, base_url: "http://127.0.0.1:9/v1" }]', 'models[0].base_url'],
     ['model: { provider: script, name: m, script: ../model.star }', 'model.script'],
-    ['workspace: ..', 'workspace'],
+    ['workspace: /usr/share/doc', 'workspace'],
     ['mcp_servers: { s: { command: "true" } }', 'mcp_servers.s.command'],
     ['mcp_servers: { s: { url: "http://127.0.0.1:9/" } }', 'mcp_servers.s.url'],
     ['mcp_servers: { s: { url: "http://127.0.0.1:9/", oauth: { grant: jwt_bearer, client_id: x, assertion_file: /etc/hostname } } }', 'mcp_servers.s.oauth.assertion_file'],
