@@ -51,7 +51,7 @@ static Module *compile(Loader *l, const LoaderPlace *at, const char *key, const 
     Module *m;
     Source source = source_of(at, key);
     options.universe = l->project->universe;
-    options.arena = &l->project->arena;
+    options.arena = l->docs.arena;
     options.interned = l->interned;
     l->script_errors->n = l->script_errors->total = 0;
     if (!module_compile(l->project->script_heap, &source, &options, &m, l->script_errors, &err)) {
@@ -159,7 +159,7 @@ void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Val
 Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema) {
     Error err = { 0 };
     Schema *s;
-    if (!schema_compile(&(SchemaInput){ .root = schema, .arena = &l->project->arena }, &s, &err)) {
+    if (!schema_compile(&(SchemaInput){ .root = schema, .arena = l->docs.arena }, &s, &err)) {
         FieldInput in = loader_input(l, at);
         loader_schema_error(l, at, field_path(&in, key), schema, document_place(at->document, at->map, str_from(key)), &err);
         return NULL;
