@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/${HARNESS_BIN:-build/bench/harness} dir=$PWD/build/bench/growth
 python3 - "$program" "$dir" <<'PYTHON'
-import os, re, shutil, sqlite3, subprocess, sys, time
+import os, re, shutil, subprocess, sys, time
 
 program, folder = sys.argv[1:]
 shutil.rmtree(folder, ignore_errors=True)
@@ -17,22 +17,27 @@ def write(path, text):
     with open(f"{folder}/{path}", "w") as f:
         f.write(text)
 
-write("rounds/harness.md", """---
+SETTINGS = """---
 model: { provider: script, name: counter, script: model.star }
 delegation: { iterations_per_depth: [100000] }
 limits: { max_turns: 100000, max_tool_calls: 100000, max_tool_calls_per_turn: 100000 }
 ---
 Count.
-""")
-write("rounds/model.star", """
+"""
+MODEL = """
 def reply(messages, tools):
     last = messages[-1]
     n = int(last["content"]) if last["role"] == "tool" else 0
     if n == int(messages[1]["content"]):
         return {"text": "done"}
     return {"tool_calls": [{"name": "next", "arguments": {"n": n}}]}
-""")
-write("rounds/.harness/tools/next.md", "---\nparameters:\n  n: { type: integer, required: true }\nscript: |\n  def run(args):\n      return args[\"n\"] + 1\n---\nThe next number.\n")
+"""
+TOOL = "---\nidempotency: idempotent\nparameters:\n  n: { type: integer, required: true }\nscript: |\n  def run(args):\n%s      return args[\"n\"] + 1\n---\nThe next number.\n"
+WAIT = "      if args[\"n\"] == 6300 and not fs.exists(\"waits\"):\n          fs.write(\"waits\", \"\")\n          exec.run(\"sleep\", [\"60\"])\n"
+for name, more in ("rounds", ""), ("killed", WAIT):
+    write(name + "/harness.md", SETTINGS)
+    write(name + "/model.star", MODEL)
+    write(name + "/.harness/tools/next.md", TOOL % more)
 for i in range(10000):
     write(f"tools/.harness/tools/tool_{i}.md", f"""---
 parameters:
@@ -76,24 +81,20 @@ def talk(rounds):
     assert answer == "done\n" and process.wait() == 0, answer
     return took, memory
 
-def completions():
-    try:
-        with sqlite3.connect(f"file:{folder}/state.db?mode=ro", uri=True) as store:
-            return store.execute("select count(*) from events where type = 'completion.completed'").fetchone()[0]
-    except sqlite3.Error:
-        return 0
-
 def resume(rounds):
-    """Killed somewhere in the last hundred rounds: what is left to do is small beside what is read."""
+    """Killed in round 6,300: what is left to do is small beside what is read."""
     forget()
-    process = harness("-C", folder + "/rounds", "run", "-p", str(rounds))
-    while process.poll() is None and completions() < rounds - 100:
+    waits = folder + "/killed/waits"
+    if os.path.exists(waits):
+        os.remove(waits)
+    process = harness("-C", folder + "/killed", "run", "-p", str(rounds))
+    while process.poll() is None and not os.path.exists(waits):
         time.sleep(0.005)
     process.kill()
     process.wait()
-    listed = harness("-C", folder + "/rounds", "runs", "--json").communicate()[0]
+    listed = harness("-C", folder + "/killed", "runs", "--json").communicate()[0]
     start = time.perf_counter()
-    answer = harness("-C", folder + "/rounds", "runs", "resume", re.search(r'"id":"([^"]+)"', listed)[1]).communicate()[0]
+    answer = harness("-C", folder + "/killed", "runs", "resume", re.search(r'"id":"([^"]+)"', listed)[1]).communicate()[0]
     assert answer == "done\n", answer
     return (time.perf_counter() - start) * 1e3
 
