@@ -65,7 +65,7 @@ static bool find_mount(const char *path, MountLine *out) {
 
 bool reach_names(const char *path, ReachEach *each, void *ctx) {
     MountLine own = { 0 }, m;
-    char inside[2 * PATH_MAX], other[2 * PATH_MAX];
+    char inside[2 * PATH_MAX], other[3 * PATH_MAX];
     bool found = find_mount(path, &own), go_on = each(ctx, path);        /* `each` may mount something over it */
     if (!go_on || !found) return go_on;
     snprintf(inside, sizeof inside, "%s%s", strcmp(own.root, "/") == 0 ? "" : own.root, below_text(path, own.point));

@@ -93,8 +93,7 @@ const measure = 'import resource, subprocess, sys\nsubprocess.run(sys.argv[1:])\
 
 test('many tools take little memory each', { skip: sanitized }, async t => {
   const made = n => Object.fromEntries(Array.from({ length: n }, (_, i) => [`.harness/tools/tool_${i}.md`,
-    tool(`text = fs.read(args["path"])\nreturn {"lines": text.split("\\n")[:${i}]}`, 'parameters:\n  path: { type: string, required: true }\n  limit: { type: number, default: 10 }')
-      .replace('Does it.', 'Does it. '.repeat(50))]));
+    tool(`text = fs.read(args["path"])\nreturn {"lines": text.split("\\n")[:${i}]}`, 'parameters:\n  path: { type: string, required: true }\n  limit: { type: number, default: 10 }')]));
   const validate = async n => {
     const p = talker(t, made(n));
     const { stdout } = spawnSync('python3', ['-c', measure, bin, '-C', p.dir, 'validate'], { encoding: 'utf8', env: { ...environment, ...p.env }, maxBuffer: 1 << 26 });
