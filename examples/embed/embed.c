@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,7 +56,8 @@ static void show(const char *what, HarnessResult *r) {
 }
 
 int main(int argc, char **argv) {
-    HarnessConfig config = { .size = sizeof config, .dir = argc > 1 ? argv[1] : "project", .state = "", .on_event = on_event, .on_confirm = on_confirm };
+    HarnessConfig config = { .size = sizeof config, .dir = argc > 1 ? argv[1] : "project", .state = "", .on_event = on_event, .on_confirm = on_confirm,
+                             .trust = getenv("HARNESS_TRUST") };
     Harness *h;
     HarnessError err;
     int calls = 0;

@@ -27,7 +27,7 @@ Tool = CFUNCTYPE(None, c_void_p, c_void_p)
 
 class Config(Structure):
     _fields_ = [("size", c_size_t), ("dir", c_char_p), ("config", c_char_p), ("state", c_char_p), ("lenient", c_bool), ("on_event", OnEvent),
-                ("on_confirm", OnConfirm), ("user", c_void_p)]
+                ("on_confirm", OnConfirm), ("user", c_void_p), ("trust", c_char_p)]
 
 
 class ToolSpec(Structure):
@@ -95,7 +95,7 @@ def linger(c):
 
 def main():
     seen = []
-    config = Config(size=ctypes.sizeof(Config), dir=(sys.argv[1] if len(sys.argv) > 1 else "project").encode(), state=b"",
+    config = Config(size=ctypes.sizeof(Config), dir=(sys.argv[1] if len(sys.argv) > 1 else "project").encode(), state=b"", trust=os.environ.get("HARNESS_TRUST", "").encode() or None,
                     on_event=OnEvent(lambda _user, e: seen.append(e.contents.type.decode())),
                     on_confirm=OnConfirm(lambda _user, _tool, _why, _shown: 0))
     h, error = c_void_p(), Error()

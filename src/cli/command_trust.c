@@ -6,6 +6,12 @@
 #include "cli/trust_prompt.h"
 #include "value/json.h"
 
+/* Values of keys are JSON already; a path that was found out, or a user, is text. */
+static void add_value(Buf *out, const Grant *g) {
+    if (g->line) buf_add(out, g->value);
+    else json_write_string(out, g->value, false);
+}
+
 static void add_json_grants(Buf *out, const TrustSubject *s) {
     buf_add_char(out, '[');
     for (size_t i = 0; i < s->n_grants; i++) {
@@ -15,7 +21,7 @@ static void add_json_grants(Buf *out, const TrustSubject *s) {
         buf_add(out, STR(",\"what\":"));
         json_write_string(out, str_from(g->words), false);
         buf_add(out, STR(",\"value\":"));
-        if (g->value.n) buf_add(out, g->value);
+        if (g->value.n) add_value(out, g);
         else buf_add(out, STR("null"));
         buf_add(out, STR(",\"file\":"));
         json_write_string(out, g->file, false);

@@ -108,8 +108,9 @@ static LineRead read_message(LineEdit *edit, Buf *out) {
 
 static void greet(const Talk *t) {
     Buf line = { 0 };
-    buf_add_fmt(&line, "%s" STR_FMT " – /help lists the commands, Ctrl-D leaves%s\n", t->cli->color_err ? "\033[2m" : "", STR_ARG(session_model_name(t->session)),
-                t->cli->color_err ? "\033[0m" : "");
+    if (t->cli->color_err) buf_add(&line, STR("\033[2m"));
+    cli_escape_all(&line, session_model_name(t->session), false);
+    buf_add_fmt(&line, " – /help lists the commands, Ctrl-D leaves%s\n", t->cli->color_err ? "\033[0m" : "");
     (void)cli_write(STDERR_FILENO, buf_str(&line), true);
     buf_clear(&line);
 }

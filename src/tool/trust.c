@@ -1,6 +1,7 @@
 /* Trust at the door: before anything of a project runs, what it asks for is compared with what the person agreed to. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,26 @@ static void add_hosts(Runtime *rt, Grants *g) {
     for (size_t i = 0; i < p->n_hooks; i++) add_http(rt, g, p->hooks[i].script, "hook", p->hooks[i].name, &p->hooks[i].origin);
     for (size_t i = 0; i < p->n_resources; i++)
         add_http(rt, g, p->resources[i].script, "resource", p->resources[i].name, &p->resources[i].origin);
+}
+
+/* A path inside the project may be a link that leads out. */
+static void add_link(Runtime *rt, Grants *g, Str path, const char *key, const char *words) {
+    const Project *p = rt->project;
+    if (path.n == 0) return;
+    char real[PATH_MAX];
+    if (!realpath(project_path(p, path, &rt->arena), real)) return;
+    Str at = str_from(real);
+    if (str_starts(at, p->root) && (at.n == p->root.n || at.at[p->root.n] == '/')) return;
+    grants_add(g, &(Grant){ .kind = GRANT_KIND_FILES, .file = p->settings.file, .path = str_from(key), .value = arena_str(&rt->arena, at), .words = words });
+}
+
+static void add_links(Runtime *rt, Grants *g) {
+    const Settings *s = &rt->project->settings;
+    add_link(rt, g, s->workspace, "workspace", "works in a folder outside of the project");
+    for (size_t i = 0; i < s->n_models; i++) {
+        add_link(rt, g, s->models[i].script, "model.script", "runs a model script from outside of the project");
+        add_link(rt, g, s->models[i].replay, "model.replay", "reads a recording from outside of the project");
+    }
 }
 
 /* Root can change anything anyway: its files are not a stranger's. */
@@ -109,6 +130,7 @@ static void gather_grants(Runtime *rt) {
     Grants g = { 0 };
     for (size_t i = 0; i < p->n_grants; i++) grants_add(&g, &p->grants[i]);
     add_hosts(rt, &g);
+    add_links(rt, &g);
     add_owner(rt, &g);
     grants_sort(&g);
     Grant *list = ARENA_ARRAY(&rt->arena, Grant, g.n + 1);

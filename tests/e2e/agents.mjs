@@ -30,7 +30,7 @@ export function talker(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
   undo(t, () => rmSync(state, { recursive: true, force: true }));
-  const base = { HARNESS_STATE: join(state, 'harness.db'), OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
+  const base = { HARNESS_STATE: join(state, 'harness.db'), HARNESS_TRUST: dir, OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
   const log = join(state, 'events.jsonl');
   const read = out => {
     let reply = null;

@@ -20,7 +20,7 @@ export function caller(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
   undo(t, () => rmSync(state, { recursive: true, force: true }));
-  const base = { HARNESS_STATE: join(state, 'harness.db'), ...env };
+  const base = { HARNESS_STATE: join(state, 'harness.db'), HARNESS_TRUST: dir, ...env };
   const log = join(state, 'events.jsonl');
   const words = (name, args, flags) =>
     ['-C', dir, 'call', name, ...(args === undefined ? [] : [typeof args === 'string' ? args : JSON.stringify(args)]), '--json', '--events', log, ...flags];

@@ -204,7 +204,7 @@ test('no built-in tool runs after a call that used up the time', t => afterDeadl
 const burners = {
   'a nested call': 'meta.call_tool("nap", {})', 'a nested call with a longer time of its own': 'meta.call_tool("long", {})',
   'a program of a nested call': 'meta.call_tool("bash", {"command": "sleep 60; touch late.txt"})',
-  'sleep': 'sleep(60)', 'computing': '[i for i in range(1000000000)]', 'delegate': 'delegate(agent = "kid", task = "t")',
+  'sleep': 'sleep(60)', 'computing': 'for i in range(1000000000):\n    pass', 'delegate': 'delegate(agent = "kid", task = "t")',
 };
 for (const [what, burn] of Object.entries(burners))
   test(`used up by ${what}: nothing after it, neither here nor there`, t => {

@@ -18,7 +18,7 @@ export const users = isRoot ? [{ name: 'root', is: 'root' }, { name: 'an ordinar
   : [{ name: 'this user', is: 'user' }];
 
 const kept = ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
-const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nonexistent', LC_ALL: 'C.UTF-8',
+const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nonexistent', HARNESS_TRUST: tmpdir(), LC_ALL: 'C.UTF-8',
   ...Object.fromEntries(kept.filter(k => k in process.env).map(k => [k, process.env[k]])) };
 
 // Both programs must be readable by the other user, wherever the checkout is.

@@ -11,7 +11,7 @@ const files = {
 model: { provider: script, name: offline, script: model.star }
 models: [{ provider: openai, name: big, base_url: "http://127.0.0.1:1/v1", api_key_env: KEY, headers: { X: "\${X}" } }]
 tools: [{ name: inline_tool, description: Inline., parameters: { a: { type: string } } }]
-hooks: [{ name: inline_hook, event: log }]
+hooks: [{ name: inline_hook, event: log, script: "def handle(event, payload): return allow()" }]
 agents: [{ name: inline_agent, description: Inline., system_prompt: Hello., tools: [inline_tool] }]
 tools_policy: { mode: denylist, deny: ["x*"] }
 delegation: { max_depth: 2, iterations_per_depth: [3, 2] }
@@ -42,8 +42,8 @@ aliases: [peek]
 Looks.
 `,
   '.harness/hooks/guard.md': '---\nevent: tool.pre\nwhen: payload["name"] == "look"\npriority: 3\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n',
-  '.harness/agents/scout.md': '---\ndescription: Scouts.\ntools: [look, { name: own, script: "def run(args): return 1" }]\nhooks: [guard, { event: log }]\nmcp: [files]\n---\nLook.\n',
-  '.harness/plugins/plug.md': '---\nname: plug\ncondition: ctx["depth"] == 0\ntools: [{ name: plugged, description: P. }]\nhooks: [{ name: plug_hook, event: error }]\n---\nMore.\n',
+  '.harness/agents/scout.md': '---\ndescription: Scouts.\ntools: [look, { name: own, script: "def run(args): return 1" }]\nhooks: [guard, { event: log, script: "def handle(event, payload): return allow()" }]\nmcp: [files]\n---\nLook.\n',
+  '.harness/plugins/plug.md': '---\nname: plug\ncondition: ctx["depth"] == 0\ntools: [{ name: plugged, description: P. }]\nhooks: [{ name: plug_hook, event: error, script: "def handle(event, payload): return allow()" }]\n---\nMore.\n',
   '.harness/overrides/over.md': '---\ntools: [{ name: plugged, description: Q. }]\n---\n',
   '.harness/prompts/ask.md': '---\ndescription: Asks.\narguments: [{ name: what, required: true, values: [a] }]\n---\nTell {{what}} {{#if what}}x{{/if}}.\n',
   '.harness/resources/doc.md': '---\nuri_template: "doc://{id}"\nmime_type: text/plain\nscript: |\n  def read(uri, params):\n      return uri\n---\n',

@@ -91,7 +91,7 @@ const table = {
   'An address that others can reach': { status: 2 },
   'A server that is not configured': {},
   'A server whose program is missing': { make: edit('harness.md', 'limits:', 'mcp_servers: {files: {command: no-such-server}}\nlimits:') },
-  'A server that nobody has approved': { make: write({ '.mcp.json': '{"mcpServers": {"files": {"command": "python3", "args": ["server.py"]}}}' }) },
+  'A project that is not trusted': { env: { HARNESS_TRUST: '' }, make: write({ '.mcp.json': '{"mcpServers": {"files": {"command": "python3", "args": ["server.py"]}}}' }) },
   'No place for the state': { prefix: 'unset HOME XDG_STATE_HOME;' },
   'A state folder that cannot be written': { make: locked, user: true, prefix: 'export XDG_STATE_HOME=${PWD%/*}/locked;' },
   'A disk that is full': { mounts: true,

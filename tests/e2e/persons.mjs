@@ -22,7 +22,7 @@ export function person(t, user, files) {
   add(dir, files);
   add(home, { '.gitconfig': '[user]\n\tname = P\n\temail = p@example.com\n[init]\n\tdefaultBranch = main\n' });
   give(base, user);
-  const env = { PATH: process.env.PATH, HOME: home, LC_ALL: 'C.UTF-8', ...(process.env.ASAN_OPTIONS ? { ASAN_OPTIONS: process.env.ASAN_OPTIONS } : {}) };
+  const env = { PATH: process.env.PATH, HOME: home, HARNESS_TRUST: dir, LC_ALL: 'C.UTF-8', ...(process.env.ASAN_OPTIONS ? { ASAN_OPTIONS: process.env.ASAN_OPTIONS } : {}) };
   const options = { cwd: dir, env, uid: user.uid, gid: user.gid, encoding: 'utf8', timeout: 60000 };
   const p = {
     dir, home, log, env, options, bin: programs().harness,

@@ -44,7 +44,7 @@ const files = {
 function terminal(dir, steps, { args = [], env = {}, state } = {}) {
   return new Promise((resolve, reject) => {
     const child = execFile('python3', [join(root, 'tests/e2e/terminal.py'), bin, '-C', dir, 'run', ...args],
-      { encoding: 'utf8', maxBuffer: 1 << 26, timeout: 120000, env: { PATH: process.env.PATH, HOME: process.env.HOME, TERM: 'xterm',
+      { encoding: 'utf8', maxBuffer: 1 << 26, timeout: 120000, env: { PATH: process.env.PATH, HOME: process.env.HOME, HARNESS_TRUST: dir, TERM: 'xterm',
         ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '', TSAN_OPTIONS: process.env.TSAN_OPTIONS ?? '', XDG_STATE_HOME: state, ...env } },
       (error, stdout) => {
         if (error) return reject(error);

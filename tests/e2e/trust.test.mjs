@@ -82,6 +82,7 @@ describe('grants', { concurrency: 4 }, () => {
     ['mcp_servers: { s: { command: "true" } }', 'mcp_servers.s.command'],
     ['mcp_servers: { s: { url: "http://127.0.0.1:9/" } }', 'mcp_servers.s.url'],
     ['mcp_servers: { s: { url: "http://127.0.0.1:9/", oauth: { grant: jwt_bearer, client_id: x, assertion_file: /etc/hostname } } }', 'mcp_servers.s.oauth.assertion_file'],
+    ['mcp_servers: { s: { url: "http://127.0.0.1:9/", oauth: { grant: client_credentials, client_id: "${SECRET}", client_secret: x } } }', 'mcp_servers.s.oauth.client_id'],
     ['mcp_servers: { s: { url: "http://127.0.0.1:9/", headers: { Authorization: "Bearer ${TOKEN}" } } }', 'mcp_servers.s.headers'],
   ];
   for (const [text, key] of grants) {
@@ -111,6 +112,18 @@ describe('grants', { concurrency: 4 }, () => {
       assert.match((await p.start(['call', 'one'])).stderr, refused);
     });
   }
+
+  test('of a workspace that a link leads out to', t => {
+    const outside = folder(t), p = stranger(t, settings('workspace: inner'));
+    add(outside, { 'secret.txt': 'x' });
+    symlinkSync(outside, join(p.dir, 'inner'));
+    assert.deepEqual(p.asks().grants.map(g => [g.key, g.value]), [['workspace', outside]]);
+    assert.match(p.run(['call', 'one']).stderr, refused);
+    p.trust();
+    rmSync(join(p.dir, 'inner'));
+    symlinkSync('/usr/share', join(p.dir, 'inner'));
+    assert.match(p.run(['call', 'one']).stderr, /asks for more than you agreed to/);
+  });
 
   test('of another user’s files', { skip: process.getuid() !== 0 && 'needs root' }, t => {
     const p = stranger(t, one);

@@ -146,7 +146,7 @@ static void open_world(World *w) {
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     write_file(w, "harness.md", STR("---\nbuiltin_tools: none\nlimits: { max_tool_calls: 1000000 }\n---\n"));
-    assert_true(runtime_open(&(RuntimeConfig){ .dir = w->dir, .ephemeral = true }, &w->rt, &problems, &err));
+    assert_true(runtime_open(&(RuntimeConfig){ .dir = w->dir, .ephemeral = true, .trusted = true }, &w->rt, &problems, &err));
     problems_clear(&problems);
     add_tool(w, "look", look, (Safety){ .read_only = true });
     add_tool(w, "mark", mark, (Safety){ .parallel_safe = true });

@@ -52,7 +52,7 @@ static void test_waiting(void **state) {
     Problems problems = { 0 };
     Error err = { 0 };
     int asked = 0;
-    assert_true(runtime_open(&(RuntimeConfig){ .dir = dir, .ephemeral = true }, &rt, &problems, &err));
+    assert_true(runtime_open(&(RuntimeConfig){ .dir = dir, .ephemeral = true, .trusted = true }, &rt, &problems, &err));
     assert_true(run_start(rt, &(RunConfig){ .person = { .confirm = slow_yes, .source = "test", .ctx = &asked } }, &run, &err));
     static const char *const names[] = { "asks", "inside", "nests" };
     for (int i = 0; i < 3; i++) {
