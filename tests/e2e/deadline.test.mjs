@@ -125,7 +125,7 @@ const keep = tool('cache.set("kept", 1)\nctx.set("kept", 1)\nmetrics.set("kept",
 // The program that uses up the time is ended by the deadline, and exec.run returns normally.
 const body = (name, burn, statement) => `fs.write("began/${name}", "x")\n${burn}x = ${statement}\nfs.write("after/${name}", "x")\nreturn "done"`;
 const late = (name, statement) => tool(body(name, `exec.run("sleep", ["60"])\nfs.write("after/${name}", "x")\n`, statement),
-  'timeout_ms: 400\nsafety: { parallel_safe: true }\nparameters:\n  me: { type: string }\n');
+  'timeout_ms: 2000\nsafety: { parallel_safe: true }\nparameters:\n  me: { type: string }\n');
 const inTime = (name, statement) => tool(body(name, '', statement), 'timeout_ms: 60000\nparameters:\n  me: { type: string }\n');
 
 // One run that calls all rows: the project, its answers and what is left.
