@@ -145,10 +145,18 @@ static void add_loaded(ProtectedList *l) {
     }
 }
 
+/* A project that cannot be loaded has rules all the same: the next start must find them as they were. */
+static void add_usual(ProtectedList *l) {
+    static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) protected_add(l, protected_path(l, l->root, str_from(names[i])));
+}
+
 const char *const *protected_paths(ProtectedList *l) {
     if (l->project && !l->self_edit) {
         add_loaded(l);
         add_programs(l);
+    } else if (!l->project) {
+        add_usual(l);
     }
     add_rows(l, l->root);
     if (!str_eq(l->workspace, l->root)) add_rows(l, l->workspace);

@@ -4,12 +4,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { tool } from './calls.mjs';
+import { hook, tool } from './calls.mjs';
 import { privateMounts, undo } from './harness.mjs';
 import { person, users } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
-const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/hooks/g.md': '---\nevent: log\n---\nOf the person.\n' };
+const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/hooks/g.md': hook('log', 'return allow()') + 'Of the person.\n' };
 // Where mounts keep the file from being changed, new ones can still be made.
 const spoil = 'echo evil >> .harness/hooks/g.md; echo "{}" > tools.json; mkdir -p .claude; echo "{}" > .claude/settings.json; echo ready > ready; ';
 
