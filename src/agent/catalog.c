@@ -18,7 +18,7 @@ bool frame_spawns(const Frame *f) {
 }
 
 static bool offered(const Frame *f, const ToolDef *def) {
-    if (str_among(def->name, f->blocked, f->n_blocked)) return false;
+    if (policy_tool_blocked(f->blocked, f->n_blocked, def)) return false;
     if (def->kind != TOOL_DELEGATE) return true;
     bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
     if (start && !frame_spawns(f)) return false;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/delegate.h"
+#include "artifact/pattern.h"
 #include "base/mem.h"
 #include "model/request.h"
 #include "tool/kind.h"
@@ -214,10 +215,22 @@ static bool good_name(Str name) {
     return name.n > 0 && name.n <= 64;
 }
 
+static bool check_blocked(Str agent, Value definition, Error *err) {
+    Value given = value_member(definition, "blocked_tools");
+    const List *list = request_list(definition, "blocked_tools");
+    if (!list && !value_is_gone(given)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": blocked_tools must be a list of names", STR_ARG(agent));
+    for (uint32_t i = 0; list && i < list->n; i++) {
+        const char *hint, *problem = value_is_string(list->at[i]) ? pattern_problem(PATTERN_TOOL, value_str(list->at[i]), &hint) : "is not a string";
+        if (problem) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": blocked_tools[%u] %s", STR_ARG(agent), i, problem);
+    }
+    return true;
+}
+
 static bool check_agent(Session *s, Value definition, Error *err) {
     Str name = value_member_text(definition, "name");
     if (!good_name(name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": name must match [A-Za-z0-9_-]{1,64}", STR_ARG(name));
     if (frame_find_agent(s, name)) return error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\" is defined more than once", STR_ARG(name));
+    if (!check_blocked(name, definition, err)) return false;
     return value_is_gone(value_member(definition, "mcp")) || request_list(definition, "mcp") ||
            error_set(err, ERR_SCRIPT, "agent \"" STR_FMT "\": mcp must be a list of names", STR_ARG(name));
 }

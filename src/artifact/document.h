@@ -67,6 +67,9 @@ bool document_exists(const DocumentContext *c, Str path);
 enum { DOCUMENT_FILES_MAX = 100000 };
 typedef struct DocumentEntry { Str name; bool folder; } DocumentEntry;
 bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n);
+/* Calls `visit` with every entry of a folder but . and .., in no order. A folder that may not be listed has none; other failures are
+ * reported. */
+void document_each(DocumentContext *c, Str folder, void (*visit)(void *ctx, Str name, bool folder), void *ctx);
 
 /* Reports at the key; at the start of the document when it is not there. */
 void document_error(const DocumentContext *c, const Document *d, Value container, Str key, const char *fmt, ...)

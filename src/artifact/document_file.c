@@ -149,6 +149,11 @@ static bool list(DocumentContext *c, DIR *dir, DocumentEntry **out, size_t *n, E
     return ok;
 }
 
+static void report_folder(DocumentContext *c, Str folder, const Error *err) {
+    problems_add(c->problems, PROBLEM_ERROR, str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(folder))),
+                 (Place){ 0 }, (Str){ 0 }, "read folder: %s", err->msg);
+}
+
 bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n) {
     Error err = { 0 };
     *out = NULL;
@@ -164,7 +169,23 @@ bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_
     ok = dir && list(c, dir, out, n, &err);
     if (dir) closedir(dir);
     if (ok) return true;
-    problems_add(c->problems, PROBLEM_ERROR, str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(folder))),
-                 (Place){ 0 }, (Str){ 0 }, "read folder: %s", err.msg);
+    report_folder(c, folder, &err);
     return false;
+}
+
+void document_each(DocumentContext *c, Str folder, void (*visit)(void *ctx, Str name, bool folder), void *ctx) {
+    Error err = { 0 };
+    int fd = document_open(c, folder, O_RDONLY | O_DIRECTORY);
+    if (fd < 0 && errno == EACCES) return;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    bool ok = dir || explain(errno, &err);
+    if (fd >= 0 && !dir) close(fd);
+    struct dirent *e;
+    while (dir && (errno = 0, e = readdir(dir))) {
+        Str name = str_from(e->d_name);
+        if (!str_eq(name, STR(".")) && !str_eq(name, STR(".."))) visit(ctx, name, is_folder(fd, e));
+    }
+    if (dir && errno) ok = explain(errno, &err);
+    if (dir) closedir(dir);
+    if (!ok) report_folder(c, folder, &err);
 }

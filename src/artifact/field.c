@@ -158,6 +158,8 @@ static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str k
 #define SAFETY "it belongs below \"safety\""
 #define SETTINGS "it belongs in harness.md"
 #define LISTS "tools take \"safety\" and \"confirm\", sub-agents \"tools\" and \"blocked_tools\", and harness.md \"tools_policy\""
+#define GOVERNED "only tools in .harness/tools/ and agent/tools/ take it"
+#define HOOKS "hooks belong in .harness/hooks/"
 #define TIMEOUT "a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space"
 static const struct { const char *key, *hint; } restrictions[] = {
     { "timeout", TIMEOUT }, { "timeout_ms", TIMEOUT }, { "timeout_sec", TIMEOUT }, { "timeout_seconds", TIMEOUT },
@@ -171,6 +173,10 @@ static const struct { const char *key, *hint; } restrictions[] = {
     { "disabled_tools", LISTS }, { "exclude_tools", LISTS }, { "block", LISTS }, { "blocked", LISTS }, { "blocked_tools", LISTS },
     { "can_spawn", LISTS }, { "can_invoke_agents", LISTS }, { "allowed_agents", LISTS }, { "approval", LISTS }, { "approvals", LISTS },
     { "requires_approval", LISTS }, { "needs_approval", LISTS }, { "require_approval", LISTS },
+    { "forbidden", LISTS }, { "forbidden_tools", LISTS }, { "denylist", LISTS }, { "deny_list", LISTS }, { "allowlist", LISTS }, { "blocklist", LISTS },
+    { "confirm", GOVERNED }, { "safety", GOVERNED }, { "idempotency", GOVERNED }, { "mutating", SAFETY }, { "hooks", HOOKS },
+    { "max_calls", SETTINGS }, { "rate_limit", SETTINGS }, { "max_depth", SETTINGS }, { "max_spend_usd", SETTINGS }, { "wall_clock_ms", SETTINGS },
+    { "max_iterations", "agents take it" }, { "max_tokens", SETTINGS }, { "max_concurrency", SETTINGS },
 };
 
 static const char *restriction(Str key) {

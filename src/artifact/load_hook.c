@@ -22,13 +22,14 @@ static const Str events[] = {
     { "session.start", 13 },  { "session.end", 11 },     { "turn.start", 10 },       { "turn.end", 8 },
     { "agent.stop", 10 },     { "tool.pre", 8 },         { "tool.post", 9 },         { "completion.pre", 14 },
     { "completion.post", 15 }, { "delegation.pre", 14 }, { "delegation.post", 15 },  { "delegation.post_verify", 22 },
-    { "error", 5 },           { "log", 3 },
+    { "error", 5 },           { "log", 3 },              { "meta.tool_register", 18 }, { "meta.hook_register", 18 },
+    { "meta.agent_register", 19 },
 };
 enum { EVENTS = sizeof events / sizeof *events };
 
-/* ^(custom|meta)\.[a-z0-9_.]+$ */
+/* ^custom\.[a-z0-9_.]+$ */
 static bool is_open_event(Str e) {
-    size_t from = str_starts(e, STR("custom.")) ? 7 : str_starts(e, STR("meta.")) ? 5 : 0;
+    size_t from = str_starts(e, STR("custom.")) ? 7 : 0;
     for (size_t i = from; i < e.n; i++)
         if (!((e.at[i] >= 'a' && e.at[i] <= 'z') || (e.at[i] >= '0' && e.at[i] <= '9') || e.at[i] == '_' || e.at[i] == '.')) return false;
     return from && e.n > from;
@@ -45,15 +46,24 @@ static bool event_given(const LoaderPlace *at) {
     return v && !value_is_none(*v);
 }
 
+/* The functions of scripts also have the names meta.register_tool and so on; the events do not. */
+static Str meta_hint(Str event) {
+    if (str_find(event, STR("tool")) >= 0) return STR("did you mean \"meta.tool_register\"?");
+    if (str_find(event, STR("hook")) >= 0) return STR("did you mean \"meta.hook_register\"?");
+    if (str_find(event, STR("agent")) >= 0) return STR("did you mean \"meta.agent_register\"?");
+    return STR("one of meta.tool_register, meta.hook_register, meta.agent_register");
+}
+
 /* What it could have been. */
 static Str event_hint(Arena *arena, Str event) {
     Str near = field_hint(arena, event, events, EVENTS);
     if (near.n) return near;
-    if (str_starts(event, STR("custom.")) || str_starts(event, STR("meta."))) return STR("behind custom. and meta. stand [a-z0-9_.]");
+    if (str_starts(event, STR("meta."))) return meta_hint(event);
+    if (str_starts(event, STR("custom."))) return STR("custom. is followed by [a-z0-9_.]");
     Buf all = { 0 };
     buf_add(&all, STR("one of "));
     for (size_t i = 0; i < EVENTS; i++) buf_add_fmt(&all, STR_FMT ", ", STR_ARG(events[i]));
-    buf_add(&all, STR("custom.NAME, meta.NAME"));
+    buf_add(&all, STR("custom.NAME"));
     Str out = arena_str(arena, buf_str(&all));
     buf_clear(&all);
     return out;

@@ -92,7 +92,11 @@ static bool read_tools(Loader *l, const LoaderPlace *at, Value tools, ServerDef 
     LoaderPlace inside = *at;
     inside.map = tools;
     inside.path = arena_fmt(l->docs.arena, "%s.tools", at->path);
-    return loader_read(l, &inside, tools_fields, COUNT(tools_fields), s);
+    if (!loader_read(l, &inside, tools_fields, COUNT(tools_fields), s)) return false;
+    FieldInput in = loader_input(l, &inside);
+    s->allow_only = field_given(&in, "allow");
+    bool ok = loader_patterns(l, &inside, "allow", PATTERN_SERVER, s->allow_tools);
+    return loader_patterns(l, &inside, "deny", PATTERN_SERVER, s->deny_tools) && ok;
 }
 
 static GrantKey oauth_grant(Str key) {
@@ -208,7 +212,7 @@ void load_mcp_json(Loader *l, Str path) {
     Value servers = VALUE_GONE;
     loader_look_at(l, path);
     if (!document_read_json(&l->docs, "config", path, &d)) return;
-    FieldInput in = { .context = &l->docs, .document = &d, .map = d.root, .path = "", .at = document_item_place(&d, VALUE_GONE, 0), .unknown = UNKNOWN_KEYS_WARN };
+    FieldInput in = { .context = &l->docs, .document = &d, .map = d.root, .path = "", .at = document_item_place(&d, VALUE_GONE, 0), .unknown = UNKNOWN_KEYS_GUARD };
     if (!value_is_dict(d.root))
         document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse config " STR_FMT ": json: line %u: expected a map",
                         STR_ARG(path), in.at.line);

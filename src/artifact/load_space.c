@@ -39,13 +39,28 @@ static void load_manifest_tools(Space *s, const Document *d, Value list) {
     }
 }
 
-/* The manifest says much more about a space than its tools; all that is not for us. */
+/* The manifest also describes the space. A restriction in it would not hold, so it stops the load. */
+static void check_manifest_keys(Space *s, const Document *d, Place root) {
+    enum { ABOUT = FIELD_IGNORED | FIELD_DESCRIPTIVE };
+    static const Field fields[] = {
+        { .name = "tools", .flags = FIELD_IGNORED }, { .name = "$schema", .flags = ABOUT }, { .name = "id", .flags = ABOUT },
+        { .name = "name", .flags = ABOUT }, { .name = "title", .flags = ABOUT }, { .name = "description", .flags = ABOUT },
+        { .name = "version", .flags = ABOUT }, { .name = "author", .flags = ABOUT }, { .name = "license", .flags = ABOUT },
+        { .name = "homepage", .flags = ABOUT }, { .name = "icon", .flags = ABOUT }, { .name = "category", .flags = ABOUT },
+        { .name = "tags", .flags = ABOUT },
+    };
+    FieldInput in = { .context = &s->l->docs, .document = d, .map = d->root, .path = "", .at = root, .unknown = UNKNOWN_KEYS_GUARD };
+    field_read(&in, fields, sizeof fields / sizeof *fields, NULL);
+}
+
 void space_load_manifest(Space *s, const Document *d) {
     Place root = document_item_place(d, VALUE_GONE, 0);
     Value *tools = value_is_dict(d->root) ? dict_find_str(value_dict(d->root), STR("tools")) : NULL;
     if (!value_is_dict(d->root))
         document_report(&s->l->docs, d, PROBLEM_ERROR, root, (Str){ 0 }, "parse space space.manifest.json: json: line %u: expected a map", root.line);
-    else if (tools && value_is_list(*tools))
+    else
+        check_manifest_keys(s, d, root);
+    if (tools && value_is_list(*tools))
         load_manifest_tools(s, d, *tools);
     else if (tools && !value_is_none(*tools))
         document_error(&s->l->docs, d, d->root, STR("tools"), "tools: expected list, got %s", field_type_name(*tools));
@@ -91,7 +106,7 @@ static void load_folder(Space *s, const char *folder, const char *suffix, void (
     if (!document_entries(&s->l->docs, in.path, &entries, &n)) return;
     for (size_t i = 0; i < n; i++) {
         if (!entries[i].folder && str_ends(entries[i].name, str_from(suffix))) load(s, entries[i].name);
-        else stray_note(s->l, &in, &entries[i]);
+        else if (stray_is_definition(s->l, &in, &entries[i])) stray_note(s->l, &in, &entries[i]);
     }
 }
 

@@ -125,9 +125,24 @@ void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place pl
     VEC_PUSH(&l->rules, (LoaderRule){ where, name, at->origin.file, place });
 }
 
+bool loader_patterns(Loader *l, const LoaderPlace *at, const char *key, PatternKind kind, StrList names) {
+    FieldInput in = loader_input(l, at);
+    Value *list = dict_find_str(value_dict(at->map), str_from(key));
+    bool ok = true;
+    for (size_t i = 0; list && i < names.n; i++) {
+        const char *hint, *problem = pattern_problem(kind, names.at[i], &hint);
+        if (!problem) continue;
+        document_report(&l->docs, at->document, PROBLEM_ERROR, document_item_place(at->document, *list, i), hint ? str_from(hint) : (Str){ 0 },
+                        "%s[%zu]: \"" STR_FMT "\" %s", field_path(&in, key), i, STR_ARG(names.at[i]), problem);
+        ok = false;
+    }
+    return ok;
+}
+
 void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList names) {
     FieldInput in = loader_input(l, at);
     Value *list = dict_find_str(value_dict(at->map), str_from(key));
+    if (!loader_patterns(l, at, key, PATTERN_TOOL, names)) return;
     for (size_t i = 0; list && i < names.n; i++) {
         Str where = str_from(arena_fmt(l->docs.arena, "%s[%zu]", field_path(&in, key), i));
         loader_rule(l, at, where, names.at[i], document_item_place(at->document, *list, i));

@@ -5,6 +5,7 @@
  * then, with everything known: overrides, names, references, policy hints. Scripts, templates and schemas are
  * compiled where they are read, so that their errors stand beside the rest. */
 #pragma once
+#include "artifact/pattern.h"
 #include "artifact/project.h"
 #include "base/table.h"
 #include "base/vec.h"
@@ -99,6 +100,8 @@ void loader_look_at(Loader *l, Str path);                        /* remembers a 
 
 /* Remembers a tool's name in a rule, to be looked up when all tools are known. Patterns are passed over. */
 void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place);
+/* Reports the items of the list `key` of at->map that can match no tool (artifact/pattern.h); loader_rules does so too. */
+bool loader_patterns(Loader *l, const LoaderPlace *at, const char *key, PatternKind kind, StrList names);
 void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList names);          /* the list `key` of at->map */
 void loader_when(Loader *l, const LoaderPlace *at, const char *what);                         /* load_when.c: the names in a hook's `when` */
 

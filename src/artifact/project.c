@@ -267,6 +267,7 @@ static void load_everything(Loader *l) {
         load_sources(l);
         return;
     }
+    stray_root(l);
     load_inline(l);
     loader_look_at(l, STR(".harness"));
     load_root(l, STR(".harness"), SOURCE_PROJECT);

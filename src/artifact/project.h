@@ -102,6 +102,7 @@ typedef struct ServerDef {
     Value oauth;                 /* artifact/oauth_settings.h; GONE: none */
     int64_t timeout_ms;
     bool network, trust_annotations;
+    bool allow_only;             /* tools.allow was given: only what it lists, which may be nothing */
 } ServerDef;
 
 typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;

@@ -210,6 +210,14 @@ static void check_network(Loader *l, const LoaderPlace *at) {
     loader_error(l, &sandbox, "network", "sandbox.network and network.allowed_domains cannot be used together");
 }
 
+/* An allow list beside `mode: denylist` would allow everything. */
+static void check_mode(Loader *l, const LoaderPlace *at) {
+    LoaderPlace policy = settings_check_below(l, at, "tools_policy", value_of(at, "tools_policy"));
+    Value mode = value_of(&policy, "mode");
+    if (!value_is_string(mode) || !str_eq(value_str(mode), STR("denylist")) || value_is_gone(value_of(&policy, "allow"))) return;
+    loader_error(l, &policy, "allow", "tools_policy.allow has no effect with mode: denylist (remove mode, or write mode: allowlist)");
+}
+
 void settings_check(Loader *l, const LoaderPlace *at) {
     static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store" };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -219,4 +227,5 @@ void settings_check(Loader *l, const LoaderPlace *at) {
     LoaderPlace secrets = settings_check_below(l, at, "secrets", value_of(at, "secrets"));
     check_secrets(l, &secrets);
     check_network(l, at);
+    check_mode(l, at);
 }

@@ -1,4 +1,6 @@
 #include "artifact/stray.h"
+#include <limits.h>
+#include <strings.h>
 #include "value/list.h"
 
 /* ---- hints ---- */
@@ -18,6 +20,35 @@ static Str hint_for(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
     return near.n ? near : STR("files of your own belong in .harness/data/");
 }
 
+/* ---- definitions and programs ---- */
+
+static Str lower(Str name, char *out, size_t room) {
+    size_t n = name.n < room ? name.n : room;
+    for (size_t i = 0; i < n; i++) out[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] + ('a' - 'A') : name.at[i]);
+    return (Str){ out, n };
+}
+
+static bool has_definition(Loader *l, const StrayFolder *in, Str folder) {
+    DocumentEntry *entries;
+    size_t n;
+    Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(in->path), STR_ARG(folder)));
+    if (!document_entries(&l->docs, path, &entries, &n)) return true;
+    for (size_t i = 0; i < n; i++)
+        if (!entries[i].folder && str_ends(entries[i].name, str_from(in->suffix))) return true;
+    return false;
+}
+
+bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
+    static const Str kinds[] = { STR(".json"), STR(".jsonc"), STR(".json5"), STR(".jsn"), STR(".md"), STR(".mdx"), STR(".markdown"), STR(".yaml"),
+                                 STR(".yml"), STR(".toml"), STR(".txt") };
+    char text[NAME_MAX];
+    if (e->folder) return has_definition(l, in, e->name);
+    Str name = lower(e->name, text, sizeof text);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_ends(name, kinds[i])) return true;
+    return str_find_char(name, '.') < 0 && (field_resembles(name, STR("hooks")) || field_resembles(name, STR("tools")) || field_resembles(name, STR("config")));
+}
+
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
     Arena *arena = l->docs.arena;
     Str path = str_from(arena_fmt(arena, STR_FMT "%s" STR_FMT, STR_ARG(in->path), in->path.n ? "/" : "", STR_ARG(e->name)));
@@ -28,6 +59,40 @@ void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
                                          .shown = str_from(arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(l->docs.shown), STR_ARG(path))),
                                          .hint = hint_for(l, in, e) }));
 }
+
+/* ---- the root ---- */
+
+static bool same_but_case(Str a, Str b) { return a.n == b.n && strncasecmp(a.at, b.at, a.n) == 0; }
+
+/* The name that was meant; empty: the entry is none of ours. */
+static Str meant_in_root(Str name, bool folder) {
+    static const Str files[] = { STR("harness.md"), STR("harness.yaml"), STR("harness.yml"), STR("tools.json"), STR(".mcp.json"), STR("space.manifest.json") };
+    static const struct { Str name, meant; } others[] = {
+        { STR("harness.markdown"), STR("harness.md") }, { STR("harness.mdx"), STR("harness.md") }, { STR("harness.txt"), STR("harness.md") },
+        { STR("harness.json"), STR("harness.yaml") }, { STR("harness.toml"), STR("harness.yaml") }, { STR(".harness.md"), STR("harness.md") },
+        { STR(".harness.yaml"), STR("harness.yaml") }, { STR(".harness.yml"), STR("harness.yml") },
+    };
+    static const Str home = STR(".harness");
+    if (str_eq(name, home)) return (Str){ 0 };
+    if (folder) return name.at[0] == '.' && (same_but_case(name, home) || str_within(name, home, 1)) ? home : (Str){ 0 };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (same_but_case(name, files[i])) return str_eq(name, files[i]) ? (Str){ 0 } : files[i];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (same_but_case(name, others[i].name)) return others[i].meant;
+    return (Str){ 0 };
+}
+
+static void note_in_root(void *ctx, Str name, bool folder) {
+    Loader *l = ctx;
+    Str meant = meant_in_root(name, folder);
+    if (meant.n == 0 || str_eq(name, l->config)) return;
+    if (l->in->tools && str_ends(str_from(l->in->tools), name)) return;
+    Str path = arena_str(l->docs.arena, name);
+    VEC_PUSH(&l->strays, ((LoaderStray){ .path = path, .folder = folder, .message = folder ? "nothing reads this folder" : "nothing reads this file",
+                                         .shown = path, .hint = str_from(arena_fmt(l->docs.arena, "did you mean \"" STR_FMT "\"?", STR_ARG(meant))) }));
+}
+
+void stray_root(Loader *l) { document_each(&l->docs, STR(""), note_in_root, l); }
 
 /* ---- what the project names itself ---- */
 

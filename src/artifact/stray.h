@@ -13,5 +13,9 @@ typedef struct StrayFolder {
 
 /* Remembers an entry that no loader reads. */
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
+/* Does it look like a definition in the wrong format or place, and not like a program that a command runs? */
+bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
+/* Remembers entries of the project's root whose names are nearly those of files that are read there. */
+void stray_root(Loader *l);
 /* Reports what was remembered, but for files that the project names itself (the script of a model, the file of a resource). */
 void stray_report(Loader *l);

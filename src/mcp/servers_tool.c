@@ -86,7 +86,7 @@ static bool listed(StrList globs, Str name) {
 }
 
 static bool allowed(const Server *s, Str name) {
-    return (s->def->allow_tools.n == 0 || listed(s->def->allow_tools, name)) && !listed(s->def->deny_tools, name);
+    return (!s->def->allow_only || listed(s->def->allow_tools, name)) && !listed(s->def->deny_tools, name);
 }
 
 /* ---- definitions ---- */

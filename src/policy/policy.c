@@ -83,6 +83,13 @@ static bool names_match(Str pattern, const PolicyTool *t) {
     return false;
 }
 
+bool policy_tool_blocked(const Str *patterns, size_t n, const ToolDef *def) {
+    PolicyTool t = { .name = def->name, .aliases = def->aliases };
+    for (size_t i = 0; i < n; i++)
+        if (names_match(patterns[i], &t) || (def->ambiguous.n && policy_name_matches(patterns[i], def->ambiguous))) return true;
+    return false;
+}
+
 static const PolicyRule *find_name(const RuleList *list, const PolicyTool *t) {
     for (size_t i = 0; i < list->n; i++)
         if (names_match(list->at[i].word, t)) return &list->at[i];

@@ -21,3 +21,5 @@ bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why);
 /* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in command hooks' `tools`. A bracket that is not closed
  * stands for itself. */
 bool policy_name_matches(Str pattern, Str name);
+/* Does one of the patterns match a name, an alias or the ambiguous name of the tool? For blocked_tools of sub-agents. */
+bool policy_tool_blocked(const Str *patterns, size_t n, const ToolDef *def);

@@ -28,7 +28,7 @@ typedef struct Call {
     const Str *agents; size_t n_agents;  /* the agents around it, outermost first */
     const Str *tools; size_t n_tools;    /* an agent's own list; NULL: all of the run's */
     const Str *servers; size_t n_servers;/* MCP servers whose tools it may use, those that come later too; NULL: all */
-    const Str *removed; size_t n_removed;/* what a completion.pre hook took away for this turn */
+    const Str *removed; size_t n_removed;/* what a completion.pre hook took away for this turn, and blocked_tools: names and patterns */
     const Str *hooks; size_t n_hooks;    /* hooks added by name (a delegation's) */
     Str key;                             /* the idempotency key of an earlier attempt that nobody knows the end of; empty: a new one */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */

@@ -24,7 +24,7 @@ static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
     if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
     if (e->def.kind == TOOL_MCP && call->servers && !str_among(e->def.server, call->servers, call->n_servers)) return false;
-    return !listed(e, call->removed, call->n_removed);
+    return !policy_tool_blocked(call->removed, call->n_removed, &e->def);
 }
 
 /* {agent, depth, model, turn, text}, frozen. */

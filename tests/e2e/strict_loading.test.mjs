@@ -164,6 +164,47 @@ const slips = [
   ['a space hook: tools a string', hooks({ id: 'h', type: 'pre_tool', command: 'exit 1', tools: 'touch' }), 'agent/hooks/h.json:2', 'hooks[0].tools: expected list, got string'],
   ['a space hook: pretool', hooks({ id: 'h', type: 'pretool', command: 'exit 1' }), 'agent/hooks/h.json:2', '(did you mean "pre_tool"?)'],
   ['a space hook: blocking: "yes"', hooks({ id: 'h', type: 'pre_tool', command: 'exit 1', blocking: 'yes' }), 'agent/hooks/h.json:2', 'expected bool, got string'],
+  // restrictions that another format has
+  ...['confirm', 'safety', 'idempotency', 'mutating', 'max_calls', 'rate_limit', 'maxSpendUsd', 'wall_clock_ms', 'max_depth', 'hooks', 'forbidden_tools', 'denylist'].map(key =>
+    [`tools.json: ${key}`, { 'tools.json': `{"tools": [{"name": "p", "command": ["/bin/true"],\n  "${key}": 1}]}\n` }, 'tools.json:2', `unknown key "${key}" (`]),
+  ...['safety', 'confirm', 'forbidden_tools', 'denylist', 'deny', 'hooks'].map(key =>
+    [`.mcp.json: ${key}`, { '.mcp.json': `{"mcpServers": {"s": {"command": "x",\n  "${key}": []}}}\n` }, '.mcp.json:2', `unknown key "${key}" (`]),
+  ['.mcp.json: permissions at the root', { '.mcp.json': '{"mcpServers": {},\n  "permissions": {}}\n' }, '.mcp.json:2', 'unknown key "permissions"'],
+  ...['safety', 'confirm', 'forbidden_tools', 'denylist', 'deny', 'max_calls'].map(key =>
+    [`an agent: ${key}`, agent(`${key}: []`), '.harness/agents/scout.md:3', `unknown key "${key}" (`]),
+  ['a tool: hooks', own('hooks: []'), '.harness/tools/own.md:2', '(hooks belong in .harness/hooks/)'],
+  ['a tool: rate_limit', own('rate_limit: 5'), '.harness/tools/own.md:2', '(it belongs in harness.md)'],
+  ...['blockedTools', 'hooks', 'Tools', 'tool', 'permissions', 'sandbox'].map(key =>
+    [`space.manifest.json: ${key}`, { 'space.manifest.json': `{"name": "s",\n  "${key}": []}\n` }, 'space.manifest.json:2', `unknown key "${key}" (`]),
+  ['tools_policy: allow beside mode: denylist', settings('tools_policy: {mode: denylist, allow: [touch]}'), 'harness.md:2', 'tools_policy.allow has no effect with mode: denylist'],
+  // events that never come
+  ['a hook: meta.register_tool', guard(`event: meta.register_tool\n${script}`), '.harness/hooks/g.md:2', '(did you mean "meta.tool_register"?)'],
+  ['a hook: meta.agent', guard(`event: meta.agent\n${script}`), '.harness/hooks/g.md:2', '(did you mean "meta.agent_register"?)'],
+  ['a hook: meta.hook_registr', guard(`event: meta.hook_registr\n${script}`), '.harness/hooks/g.md:2', '(did you mean "meta.hook_register"?)'],
+  ['a hook: meta.xyz', guard(`event: meta.xyz\n${script}`), '.harness/hooks/g.md:2', 'one of meta.tool_register, meta.hook_register, meta.agent_register'],
+  // patterns that match nothing
+  ...['', ' touch', 'touch ', 'touch|own', '{touch,own}', 'touch,own', '^touch$', '(touch)', 'tou[ch', '!touch', 'touch;own'].flatMap(p => {
+    const said = p ? `"${p}" matches no tool` : 'is empty and matches no tool', list = JSON.stringify([p]);
+    return [
+      [`tools_policy.deny: '${p}'`, settings(`tools_policy:\n  deny: ${list}`), 'harness.md:3', `tools_policy.deny[0]: ${p ? said : '"" ' + said}`],
+      [`tools_policy.allow: '${p}'`, settings(`tools_policy:\n  allow: ["*", ${list.slice(1)}`), 'harness.md:3', said],
+      [`blocked_tools: '${p}'`, agent(`blocked_tools: ${list}`), '.harness/agents/scout.md:3', said],
+      [`blockedTools: '${p}'`, config(`blockedTools: ${list}`), 'agent/config.md:3', said],
+      [`the tools of a command hook: '${p}'`, hooks({ id: 'h', type: 'pre_tool', command: 'exit 1', tools: [p] }), 'agent/hooks/h.json:2', said],
+      [`tools.deny of a server: '${p}'`, settings(`mcp_servers: {s: {command: x, tools: {deny: ${list}}}}`), 'harness.md:2', said],
+    ];
+  }),
+  ...['mcp:s:find', 'mcp__s__find', 'mcp:*'].flatMap(p => ['allow', 'deny'].map(key =>
+    [`tools.${key} of a server: ${p}`, settings(`mcp_servers:\n  s:\n    command: x\n    tools:\n      ${key}: ["${p}"]`), 'harness.md:6', "(write the server's own name of the tool)"])),
+  // the root of the project
+  ...[['Harness.md', 'harness.md'], ['HARNESS.MD', 'harness.md'], ['harness.YAML', 'harness.yaml'], ['harness.markdown', 'harness.md'], ['harness.mdx', 'harness.md'],
+    ['harness.txt', 'harness.md'], ['harness.json', 'harness.yaml'], ['harness.toml', 'harness.yaml'], ['.harness.md', 'harness.md'], ['.harness.yaml', 'harness.yaml'],
+    ['.harness.yml', 'harness.yml'], ['Tools.json', 'tools.json'], ['.MCP.json', '.mcp.json'], ['Space.Manifest.json', 'space.manifest.json']].map(([name, right]) =>
+    [name, { [name]: 'x' }, `${name}:1`, `(did you mean "${right}"?)`]),
+  ...['.harnes', '.Harness', '.harnesss'].map(name => [`the folder ${name}`, { [`${name}/hooks/g.md`]: `---\n${whole}---\n` }, name, '(did you mean ".harness"?)']),
+  // what looks like a definition among the programs of a space
+  ...['h.jsonc', 'h.json5', 'h.yaml', 'h.TOML', 'h.txt', 'hook'].map(name => [`a space: a hook as ${name}`, { [`agent/hooks/${name}`]: '{"hooks": []}' }, `agent/hooks/${name}:1`, 'nothing reads this file']),
+  ['a space: a subfolder with hooks', { 'agent/hooks/more/h.json': '{"hooks": []}' }, 'agent/hooks/more', 'subfolders are not read'],
   ['a space: hook at the root', { 'agent/hooks/h.json': '{"hook": []}\n' }, 'agent/hooks/h.json:1', '(did you mean "hooks"?)'],
 ];
 
@@ -251,6 +292,25 @@ test('what may lie in .harness beside the artifacts', t => {
   const { status, stdout, stderr } = run(['-C', dir, 'validate', '--strict']);
   assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
   assert.match(stdout, /^ok: 1 tool, 0 hooks, 0 agents$/m);
+});
+
+test('what may lie beside the files of a project', t => {
+  const dir = project(t, {
+    ...base, 'harness/src.c': 'x', 'harness.c': 'x', 'HARNESS': 'x', '.harnessrc': 'x', 'Makefile': 'x', 'tools/tools.json': 'x', 'docs/Harness.md': 'x', 'harness.txt': 'x',
+    'my.JSON': 'x', 'harness.md': '---\nresources: [harness.txt]\n---\n', 'space.manifest.json': '{"name": "s", "version": "1", "tools": []}',
+    'agent/hooks/guard.sh': '#!/bin/sh\nexit 0\n', 'agent/hooks/check': 'x', 'agent/hooks/lib/more.py': 'x', 'agent/tools/run.py': 'x',
+    'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'pre_tool', tools: ['touch'], command: 'sh agent/hooks/guard.sh' }] }),
+  });
+  const { status, stdout, stderr } = run(['-C', dir, 'validate', '--strict']);
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  assert.match(stdout, /^ok: 1 tool, 7 built-in tools, 1 hook, 0 agents$/m);
+});
+
+test('a key of space.manifest.json that only describes is a warning', t => {
+  const dir = project(t, { ...base, 'space.manifest.json': '{"color": "red",\n  "tools": []}\n' });
+  const { status, stderr } = run(['-C', dir, 'validate']);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /^harness: space\.manifest\.json:1:\d+: unknown key "color" \[warning\]$/m);
 });
 
 test('a tool without an implementation loads, warns, and fails when it is called', t => {
