@@ -198,7 +198,7 @@ static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, c
     const char *misplaced = in->unknown == UNKNOWN_KEYS_GUARD && !f ? restriction(key) : NULL;
     bool resembles = in->unknown == UNKNOWN_KEYS_GUARD && !f && resembles_one(fields, n, key);
     *hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
-    if (misplaced && !resembles) *hint = str_from(misplaced);
+    if (misplaced && (!resembles || hint->n == 0)) *hint = str_from(misplaced);
     bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles;
     return error ? PROBLEM_ERROR : PROBLEM_WARNING;
 }

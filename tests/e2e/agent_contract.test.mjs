@@ -147,14 +147,32 @@ test('what a child makes of its own tools, its children do not have', async t =>
   assert.match(said, /effect/);
 });
 
-test('blocked_tools are gone for the child and everyone below', async t => {
+for (const blocked of ['effect', '"eff*"', '"[e]ffec?"']) test(`blocked_tools: [${blocked}] is gone for the child and everyone below`, async t => {
   const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': [delegate('grandkid'), '{"text": names(tools) + seen[0]}'], 'Grandkid.': ['call("effect", n=1)', '{"text": names(tools) + seen[0]}'] },
-    { '.harness/agents/kid.md': agent('Kid.', 'blocked_tools: [effect]'), '.harness/agents/grandkid.md': agent('Grandkid.', 'tools: [effect]') }));
+    { '.harness/agents/kid.md': agent('Kid.', `blocked_tools: [${blocked}]`), '.harness/agents/grandkid.md': agent('Grandkid.', 'tools: [effect]') }));
   const all = await answer(p);
   assert.deepEqual(p.effects(), [], all);
   const [grandkid, kid] = p.events('turn.ended').map(e => e.data.response);
   assert.doesNotMatch(kid.split('{')[0], /effect/);
   assert.doesNotMatch(grandkid.split('{')[0], /effect/);
+});
+
+test('blocked_tools: ["*"] leaves a child without tools', async t => {
+  const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': ['both(call("effect", n=1), call("delegate", agent="kid", task="go"))', '{"text": "tools:" + names(tools) + "."}'] },
+    { '.harness/agents/kid.md': agent('Kid.', 'blocked_tools: ["*"]') }));
+  await answer(p);
+  assert.deepEqual(p.effects(), []);
+  assert.equal(p.events('turn.ended').find(e => e.depth === 1).data.response, 'tools:.');
+  assert.equal(p.events('delegation.started').length, 1);
+});
+
+test('an agent made at run time cannot have blocked_tools that match nothing', async t => {
+  for (const blocked of ['"effect"', '["effect|x"]', '[1]']) {
+    const p = talker(t, project({ 'Top.': ['call("make")', '{"text": seen[0]}'] },
+      { '.harness/tools/make.md': tool(`meta.agent_register(name = "kid", description = "d", blocked_tools = ${blocked})\nreturn "made"`) }, 'meta: {enabled: true}\n'));
+    assert.match(await answer(p), /blocked_tools/);
+    assert.deepEqual(p.events('meta.agent_register'), []);
+  }
 });
 
 test('the parent\'s hooks hold for the child; the child\'s inline hooks only inside of it', async t => {

@@ -76,6 +76,13 @@ describe('a server of the project', options, () => {
     for (const one of [p, q, r]) assert.ok(!one.log().includes('call work'));
   });
 
+  test('has no tools when tools.allow is an empty list', async t => {
+    const p = served(t, 'honest', { more: '    tools: {allow: []}\n' });
+    assert.match((await p.mcp('echo', { text: 'x' })).call.error.message, /unknown tool "mcp:small:echo"/);
+    assert.deepEqual(JSON.parse((await p.command(['tools', '--json', '--live'])).stdout), []);
+    assert.ok(!p.log().includes('call echo'));
+  });
+
   test('has its tools’ names checked', async t => {
     const p = served(t, 'names');
     const { stdout, stderr } = await p.command(['tools', '--json', '--live']);

@@ -39,7 +39,7 @@ static void test_rules(void **state) {
         { "---\ntools_policy: { allow: [read] }\n---\n", "look", "read", &harmless, false, true, "", "", "" },
         { "---\ntools_policy: { allow: [\"*\"], deny: [read] }\n---\n", "read", "", &harmless, false, false, "tools_policy.deny: read",
           "tool \"read\" is denied by tools_policy.deny: read", "" },
-        { "---\ntools_policy: { mode: denylist, allow: [read] }\n---\n", "write", "", &harmless, false, true, "", "", "" },
+        { "---\ntools_policy: { mode: denylist, deny: [read] }\n---\n", "write", "", &harmless, false, true, "", "", "" },
         { "---\ntools_policy: { mode: allowlist }\n---\n", "write", "", &harmless, false, false, "tools_policy.allow",
           "tool \"write\" is not in tools_policy.allow", "" },
         { "---\ntools_policy: { allow: [] }\n---\n", "write", "", &harmless, false, false, "tools_policy.allow",
