@@ -4,6 +4,7 @@
 #include <pcre2.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/regex_ecma.h"
@@ -77,6 +78,15 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     return NULL;
 }
 
+/* The machine code of PCRE2 before 10.43 has an error under PCRE2_MATCH_INVALID_UTF: \D, \S and \W match no character beyond
+ * ASCII. The interpreter is right. Any text that looks like one of the three counts: where it means something else, only speed
+ * is lost. */
+static bool jit_is_wrong(Str pattern, unsigned flags) {
+    for (size_t i = 0; flags & REGEX_ANY_TEXT && i + 1 < pattern.n; i++)
+        if (pattern.at[i] == '\\' && pattern.at[i + 1] && strchr("DSW", pattern.at[i + 1])) return true;
+    return false;
+}
+
 Regex *regex_new(Str pattern, unsigned flags, Error *err) {
     if (!pattern.at) pattern = STR("");
     if (pattern.n > REGEX_PATTERN_MAX)
@@ -97,8 +107,9 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
         pcre2_code_free(code);
         return error_set(err, ERR_LIMIT, "regular expression: too many groups (limit %d)", REGEX_GROUPS_MAX), NULL;
     }
+    bool jit = !jit_is_wrong(pattern, flags) && pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
     Regex *re = mem_alloc(sizeof *re);
-    *re = (Regex){ .code = code, .groups = groups, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0,
+    *re = (Regex){ .code = code, .groups = groups, .jit = jit,
                    .any_text = flags & REGEX_ANY_TEXT, .anchored = flags & REGEX_ANCHORED, .pace = mem_alloc(sizeof *re->pace) };
     atomic_init(re->pace, CHUNK_START);
     return re;
@@ -112,6 +123,7 @@ void regex_free(Regex *re) {
 }
 
 size_t regex_groups(const Regex *re) { return re->groups; }
+bool regex_is_native(const Regex *re) { return re->jit; }
 
 /* ---- searching ---- */
 

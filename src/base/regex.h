@@ -33,6 +33,7 @@ enum {                                   /* flags */
 Regex *regex_new(Str pattern, unsigned flags, Error *err);
 void regex_free(Regex *re);              /* NULL is fine */
 size_t regex_groups(const Regex *re);    /* capturing groups, without the whole match */
+bool regex_is_native(const Regex *re);   /* compiled to machine code; else a search with REGEX_ANY_TEXT checks the whole text each time */
 
 /* Byte offsets of the whole match (0) and of each group; both REGEX_UNSET when a group took no part. */
 typedef struct { size_t from, to; } RegexSpan;

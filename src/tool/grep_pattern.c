@@ -200,8 +200,10 @@ static void learn(GrepPattern *p, Reader *r, Arena *arena) {
 bool grep_pattern_init(GrepPattern *p, Str pattern, bool ignore_case, Arena *arena, Error *err) {
     *p = (GrepPattern){ 0 };
     if (pattern.n == 0) return error_set(err, ERR_VALIDATION, "the pattern is empty");
-    p->regex = regex_new(pattern, REGEX_ANY_TEXT | REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0), err);
+    unsigned flags = REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0);
+    p->regex = regex_new(pattern, flags | REGEX_ANY_TEXT, err);
     if (!p->regex) return false;
+    if (!regex_is_native(p->regex) && !(p->utf8 = regex_new(pattern, flags, err))) return grep_pattern_clear(p), false;
     Reader r = { .s = pattern };
     read_pattern(&r, ignore_case);
     bool ok = !r.line_break || error_set(err, ERR_VALIDATION, "the pattern asks for a line break: a match lies within one line");
@@ -214,5 +216,6 @@ bool grep_pattern_init(GrepPattern *p, Str pattern, bool ignore_case, Arena *are
 
 void grep_pattern_clear(GrepPattern *p) {
     regex_free(p->regex);
-    p->regex = NULL;
+    regex_free(p->utf8);
+    p->regex = p->utf8 = NULL;
 }

@@ -9,6 +9,7 @@
 
 typedef struct GrepPattern {
     Regex *regex;                       /* NULL: the pattern is plain text, `literal` */
+    Regex *utf8;                        /* the same for text that is known to be UTF-8; NULL: `regex` is as fast */
     Str literal;                        /* every match contains it; may be "" */
     size_t rare;                        /* its byte that is least frequent in texts */
     bool by_line;                       /* what stands around a line could change the answer: each line must be searched alone */

@@ -20,6 +20,7 @@ typedef struct { size_t from, to; } Line;                /* without its line bre
 typedef struct {
     const GrepSearch *how;
     const GrepPattern *pattern;
+    const Regex *regex;                  /* of the pattern: the one for this piece */
     Cancel *cancel;
     Str text;                            /* the piece */
     uint64_t offset;                     /* where it begins in the file */
@@ -164,7 +165,7 @@ static void add_match(Search *s, Line l, size_t at) {
 /* Does the line match by itself? */
 static bool confirm(Search *s, Line l, size_t *at, bool *found, Error *err) {
     RegexSpan span;
-    if (!regex_find(s->pattern->regex, line_text(s->text, l), 0, &span, 1, s->cancel, found, err)) return false;
+    if (!regex_find_next(s->regex, line_text(s->text, l), 0, &span, 1, s->cancel, found, err)) return false;
     if (*found) *at = l.from + span.from;
     return true;
 }
@@ -182,7 +183,7 @@ static bool next_candidate(Search *s, size_t from, Line *l, size_t *at, bool *su
         *at = from;
     } else {
         RegexSpan span;
-        if (!regex_find(p->regex, s->text, from, &span, 1, s->cancel, found, err)) return false;
+        if (!regex_find_next(s->regex, s->text, from, &span, 1, s->cancel, found, err)) return false;
         if (*found) *at = span.from;
         *found = *found && (span.from < s->text.n || s->text.at[span.from - 1] != '\n');   /* no line behind the last break */
     }
@@ -243,7 +244,9 @@ static size_t whole_lines(Search *s, size_t old, size_t line_max, bool *end) {
 static bool search_piece(Search *s, size_t n, Error *err) {
     const GrepPattern *p = s->pattern;
     s->text = (Str){ s->how->text->at, n };
-    s->by_line = p->by_line || (p->line_end && memchr(s->text.at, '\r', n));
+    bool utf8 = p->utf8 && utf8_valid(s->text);
+    s->regex = utf8 ? p->utf8 : p->regex;
+    s->by_line = p->by_line || (p->utf8 && !utf8) || (p->line_end && memchr(s->text.at, '\r', n));
     continue_context(s);
     return search_lines(s, err);
 }

@@ -76,6 +76,25 @@ static void finds_lines(void **state) {
     tree_free(&t);
 }
 
+/* \S, \D and \W match characters beyond ASCII, in files that are UTF-8 and in files that are not. */
+static void finds_other_characters(void **state) {
+    (void)state;
+    Tree t = tree_new();
+    tree_text(&t, "a", "日本\nпривет мир\n");
+    tree_text(&t, "b", "\xff\n1😀\n1€\n1é\n1\xe9\n12\n");
+    static const struct { const char *pattern, *found; } cases[] = {
+        { "^\\S+$", "a:1:1:日本\nb:2:1:1😀\nb:3:1:1€\nb:4:1:1é\nb:6:1:12\n" },
+        { "\\S+ \\S+", "a:2:1:привет мир\n" },
+        { "\\S{3}", "a:2:1:привет мир\n" },
+        { "1\\D", "b:2:1:1😀\nb:3:1:1€\nb:4:1:1é\n" },
+        { "1\\W", "b:2:1:1😀\nb:3:1:1€\nb:4:1:1é\n" },
+        { "1\\S", "b:2:1:1😀\nb:3:1:1€\nb:4:1:1é\nb:6:1:12\n" },
+        { "1[^2]", "b:2:1:1😀\nb:3:1:1€\nb:4:1:1é\n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&(GrepInput){ .root = t.fd, .pattern = str_from(cases[i].pattern) }, cases[i].found);
+    tree_free(&t);
+}
+
 static void gives_context(void **state) {
     (void)state;
     Tree t = tree_new();
@@ -252,17 +271,27 @@ static void split(Str text, Lines *out) {
     }
 }
 
-/* What a search must give, worked out line by line. */
-static void expect(const Lines *l, const Regex *re, size_t context, Buf *out) {
+static void add_line(Buf *out, Str line) {
+    for (size_t n; (n = utf8_valid_prefix(line)) < line.n; line = str_sub(line, n + 1, line.n)) {
+        buf_add(out, str_sub(line, 0, n));
+        buf_add(out, STR("\uFFFD"));
+    }
+    buf_add(out, line);
+    buf_add_char(out, '\n');
+}
+
+/* What a search must give, worked out line by line. A line of UTF-8 is searched with `utf8`, other lines with `any`. */
+static void expect(const Lines *l, const Regex *utf8, const Regex *any, size_t context, Buf *out) {
     buf_reset(out);
     for (size_t i = 0; i < l->n; i++) {
         RegexSpan span;
         bool found;
-        assert_true(regex_find(re, l->line[i], 0, &span, 1, NULL, &found, NULL));
+        assert_true(regex_find(utf8_valid(l->line[i]) ? utf8 : any, l->line[i], 0, &span, 1, NULL, &found, NULL));
         if (!found) continue;
-        for (size_t k = i < context ? 0 : i - context; k < i; k++) buf_add_fmt(out, "-" STR_FMT "\n", STR_ARG(l->line[k]));
-        buf_add_fmt(out, ":%zu:%zu:" STR_FMT "\n", i + 1, span.from + 1, STR_ARG(l->line[i]));
-        for (size_t k = i + 1; k < l->n && k <= i + context; k++) buf_add_fmt(out, "+" STR_FMT "\n", STR_ARG(l->line[k]));
+        for (size_t k = i < context ? 0 : i - context; k < i; k++) buf_add_char(out, '-'), add_line(out, l->line[k]);
+        buf_add_fmt(out, ":%zu:%zu:", i + 1, span.from + 1);
+        add_line(out, l->line[i]);
+        for (size_t k = i + 1; k < l->n && k <= i + context; k++) buf_add_char(out, '+'), add_line(out, l->line[k]);
     }
 }
 
@@ -290,6 +319,8 @@ static const Str patterns[] = {
     { "a[[\0\0]|", 7 }, { "b\0?", 3 }, { "a\0|b", 4 }, { "a{1}+b", 6 }, { "[[:alpha:]]b", 12 }, { "[][]b", 5 }, { "[^]]b", 5 },
     { "[\\]c]a", 6 }, { "(?i)AB", 6 }, { "(?i)A|C$", 8 }, { "a(?i)B", 6 }, { "(?=ab)a", 7 }, { "(?!ab)a", 7 }, { "(?<=a)b", 7 }, { "(?<!a)b", 7 },
     { "(?>a*)b", 7 }, { "a*+\\s", 5 }, { "(?<x>a)b", 8 }, { "(a)b\\1", 6 }, { "\\Aa", 3 }, { "b\\z", 3 }, { "\\x61b", 5 }, { "\\Qa\\Eb", 6 },
+    { "\\S+", 3 }, { "^\\S+$", 5 }, { "\\S+ \\S+", 7 }, { "a\\D", 3 }, { "b\\W", 3 }, { "\\N", 2 }, { ".", 1 }, { "[^a]", 4 }, { "\\X", 2 }, { "\\H\\h", 4 }, { "^.$", 3 },
+    { "[\\W]a", 5 }, { "[^\\s]\\W", 7 }, { "\\D{3}", 5 }, { "\\W*?a", 5 }, { "(?<=\\W)a", 8 }, { "(?!\\S)b", 7 }, { "\\P{L}", 5 }, { "é\\S", 4 }, { "[^é]$", 6 },
     { "(?x) a b", 8 }, { "a(?#b)b", 7 }, { "a(|b)c", 6 }, { "a{,2}b", 6 }, { "a{1", 3 }, { "a|{b", 4 }, { "\\ba", 3 }, { "b\\B", 3 }, { "a\\Kb", 4 },
 };
 
@@ -299,28 +330,30 @@ static void agrees_with_line_by_line(void **state) {
     Lines *lines = mem_alloc(sizeof *lines);
     Buf expected = { 0 }, got = { 0 };
     uint32_t seed = 5;
-    for (int round = 0; round < 40; round++) {
+    static const char *const atoms[] = { "a", "a", "b", "b", "c", " ", "\n", "\n", "\t", "\r", "é", "日", "😀", "\u00A0", "\xff", "\xe6\x97" };
+    for (int round = 0; round < 60; round++) {
         Buf text = { 0 };
-        for (int i = 0; i < 20 + round * 5; i++) {
-            seed = seed * 1664525u + 1013904223u;
-            buf_add_char(&text, "aabbc \n\n\t\r"[(seed >> 12) % 10]);
+        for (int i = 0; i < 20 + round % 40 * 5; i++) {
+            seed = seed * 1664525u + 1013904223u;      /* ASCII, then also other characters, then also bytes that are not UTF-8 */
+            buf_add(&text, str_from(atoms[(seed >> 12) % (round % 3 == 0 ? 10 : round % 3 == 1 ? 14 : 16)]));
         }
         split(buf_str(&text), lines);
         int fd = text_file(buf_str(&text));
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
             Arena arena = { 0 };
             GrepPattern p;
-            Regex *re = regex_new(patterns[i], REGEX_MULTILINE | REGEX_ANY_TEXT, NULL);
+            Regex *utf8 = regex_new(patterns[i], REGEX_MULTILINE, NULL), *any = regex_new(patterns[i], REGEX_MULTILINE | REGEX_ANY_TEXT, NULL);
             if (!grep_pattern_init(&p, patterns[i], false, &arena, NULL)) fail_msg(STR_FMT, STR_ARG(patterns[i]));
             for (size_t context = 0; context <= 8; context = context * 3 + 1) {
-                expect(lines, re, context, &expected);
+                expect(lines, utf8, any, context, &expected);
                 for (size_t piece = 0; piece < 40; piece = piece * 2 + 1) {
                     search_in_pieces(&p, fd, piece, 0, context, &got);
                     if (!str_eq(buf_str(&got), buf_str(&expected)))
                         fail_msg(STR_FMT ", pieces of %zu bytes, context %zu:\n%s", STR_ARG(patterns[i]), piece, context, got.at);
                 }
             }
-            regex_free(re);
+            regex_free(utf8);
+            regex_free(any);
             grep_pattern_clear(&p);
             arena_clear(&arena);
         }
@@ -441,7 +474,7 @@ static void survives_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_lines), cmocka_unit_test(gives_context), cmocka_unit_test(chooses_files), cmocka_unit_test(keeps_the_first),
+        cmocka_unit_test(finds_lines), cmocka_unit_test(finds_other_characters), cmocka_unit_test(gives_context), cmocka_unit_test(chooses_files), cmocka_unit_test(keeps_the_first),
         cmocka_unit_test(cuts_long_lines), cmocka_unit_test(passes_over_binary_files), cmocka_unit_test(never_leaves_the_root),
         cmocka_unit_test(explains_failures), cmocka_unit_test(agrees_with_line_by_line), cmocka_unit_test(searches_long_lines_in_parts),
         cmocka_unit_test(memory_is_bounded), cmocka_unit_test(full_is_not_text_yet), cmocka_unit_test(survives_faults),
