@@ -57,11 +57,18 @@ static void note_end(Journal *j, Value data, bool is_error) {
         c->artifact = value_str(value_list(artifacts)->at[0]);
 }
 
+/* Did tool.executing say that the call may not be repeated? Journals of older versions say nothing. */
+static bool says_once(Value data) {
+    Value repeatable = value_member(data, "repeatable");
+    return !value_is_gone(repeatable) && !value_same(repeatable, VALUE_TRUE);
+}
+
 static void note_call(Journal *j, Str type, Value data) {
     if (str_eq(type, STR("tool.executing"))) {
         JournalCall *c = known(j, value_member_text(data, "id"));
         if (c->state != JOURNAL_DONE) c->state = JOURNAL_IN_FLIGHT;
         c->key = value_member_text(data, "idempotency_key");
+        c->once = c->once || says_once(data);
     } else if (str_eq(type, STR("tool.completed"))) {
         note_end(j, data, false);
     } else if (str_eq(type, STR("tool.failed")) || str_eq(type, STR("tool.refused"))) {
@@ -139,6 +146,20 @@ JournalCall journal_call(const Session *s, Str id) {
     const JournalCall *c = s->journal ? table_get(&s->journal->calls, id) : NULL;
     return c ? *c : (JournalCall){ 0 };
 }
+
+/* A call begins before those inside it, so the search goes on behind its own event; that also bounds the recursion. */
+static bool nested_may(const Frame *f, Str id, size_t from, bool (*may)(const Frame *f, Str name)) {
+    const Journal *j = f->s->journal;
+    for (size_t i = from; j && i < j->entries.n; i++) {
+        const JournalEntry *e = &j->entries.at[i];
+        if (!str_eq(e->parent, id) || !str_eq(e->type, STR("tool.executing"))) continue;
+        Str nested = value_member_text(e->data, "id");
+        if (says_once(e->data) || !may(f, value_member_text(e->data, "name")) || !nested_may(f, nested, i + 1, may)) return false;
+    }
+    return true;
+}
+
+bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *f, Str name)) { return nested_may(f, id, 0, may); }
 
 bool journal_has(const Session *s, Str id) { return s->journal && table_has(&s->journal->calls, id); }
 

@@ -7,7 +7,8 @@ typedef struct Journal Journal;
 /* JOURNAL_NEW: not executed (or never heard of). JOURNAL_IN_FLIGHT: tool.executing was written and no end: nobody knows.
  * JOURNAL_DONE: its result is known. */
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
-typedef struct JournalCall { JournalState state; Str text, artifact, key; bool is_error; } JournalCall;
+/* once: when it was made, its tool was not one whose calls may be repeated. */
+typedef struct JournalCall { JournalState state; Str text, artifact, key; bool is_error, once; } JournalCall;
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */
 void journal_free(Journal *j);
@@ -18,6 +19,9 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
  * and as an event; a hook that cannot be is an error: the run must not go on without what guarded it. */
 bool journal_restore(Session *s, Error *err);
 JournalCall journal_call(const Session *s, Str id);
+/* May every call that this one had begun, directly or further down, be made again? `may` says it of a tool of today; what the
+ * journal says of the call must agree. */
+bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *f, Str name));
 bool journal_has(const Session *s, Str id);                  /* was it the id of a call or of a delegation? */
 /* The delegation to `agent` whose id starts with `prefix` and after which the frame itself did nothing more; "": none. */
 Str journal_open_delegation(const Frame *f, Str prefix, Str agent);

@@ -84,11 +84,22 @@ static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
 /* The calls of one answer that are made: `of` says which of them each is. */
 typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; Str *removed; size_t n_removed; } Batch;
 
-static bool in_flight_again(Frame *f, Str name) {
-    const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
+static const ToolEntry *tool_of(const Frame *f, Str name) {
+    return registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
+}
+
+static bool nested_again(const Frame *f, Str name) {
+    const ToolEntry *e = tool_of(f, name);
+    return e && safety_repeatable(&e->safety);
+}
+
+/* May a call that was under way be made again? The tool of then, the tool of today, and every call it had begun must allow it.
+ * A delegation continues from the sub-agent's own journal instead. */
+static bool in_flight_again(const Frame *f, Str id, Str name) {
+    const ToolEntry *e = tool_of(f, name);
     if (!e) return false;                                    /* it was there then: made at run time, or the project has changed */
-    if (str_eq(e->def.name, STR("delegate")) && e->def.kind == TOOL_DELEGATE) return true;       /* continues from the sub-agent's own journal */
-    return safety_repeatable(&e->safety);
+    if (journal_call(f->s, id).once || !tool_may_resume(e)) return false;
+    return !safety_repeatable(&e->safety) || journal_nested_may_repeat(f, id, nested_again);
 }
 
 /* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */
@@ -174,7 +185,7 @@ static void choose(Frame *f, const Completion *c, const List *calls, bool unboun
     for (uint32_t i = 0; i < calls->n; i++) {
         Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
         JournalCall known = journal_call(f->s, id);
-        if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, name))) continue;
+        if (known.state == JOURNAL_DONE || (known.state == JOURNAL_IN_FLIGHT && !in_flight_again(f, id, name))) continue;
         if (!c && lost_secret(value_member_text(calls->at[i], "arguments"))) continue;
         b->of[b->n] = i;
         Call *call = start_call(f, calls->at[i], b);

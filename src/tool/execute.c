@@ -130,6 +130,7 @@ static bool write_executing(Pipe *p) {
     pipe_event_start(p);
     event_data_raw(&p->data, "args", pipe_args_json(p));
     event_data_str(&p->data, "idempotency_key", p->f.idempotency_key);
+    event_data_bool(&p->data, "repeatable", tool_may_resume(p->f.entry));
     if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;
     bool settled = !p->f.run->store || !safety_mutating(&p->f.entry->safety) || store_settle(p->f.run->store, &err);
     return settled || pipe_broken(p, &err);

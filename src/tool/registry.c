@@ -182,6 +182,10 @@ static bool in_scope(const ToolEntry *e, const Str *scopes, size_t n) {
     return false;
 }
 
+bool tool_may_resume(const ToolEntry *e) {
+    return safety_repeatable(&e->safety) || (e->def.kind == TOOL_DELEGATE && str_eq(e->def.name, STR("delegate")));
+}
+
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes) {
     const ToolEntry *found = NULL;
     pthread_rwlock_rdlock(&r->lock);

@@ -51,5 +51,8 @@ void registry_redefine(Registry *r, const ToolEntry *entry);
 void registry_drop(Registry *r, Str scope);                  /* everything registered by a run that has ended */
 /* By canonical name or alias, among everybody's and those of `scopes`. NULL: none. Any thread. */
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes);
+/* May a resumed run make a call of it again that was under way? It may be repeated, or it is `delegate`, which goes on where the
+ * sub-agent was. */
+bool tool_may_resume(const ToolEntry *e);
 Str registry_nearest(Registry *r, Str name, const Str *scopes, size_t n_scopes);   /* for "did you mean"; empty: none */
 size_t registry_list(Registry *r, const Str *scopes, size_t n_scopes, const ToolEntry ***out);   /* in order of registration; free() it */

@@ -3,10 +3,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { bin, root, run } from './harness.mjs';
+import { bin, environment, root, run } from './harness.mjs';
 import { scripted, talker } from './agents.mjs';
 import { caller, tool } from './calls.mjs';
 
@@ -58,7 +58,7 @@ async function killAndResume(t, cases) {
     ...scripted(model(cases.map(c => c.name)), `limits: { max_concurrency: ${cases.length}, max_tool_calls_per_turn: ${cases.length} }`), 'effects/keep': '',
     ...Object.fromEntries(cases.map(c => [`.harness/tools/${c.name}.md`, tool(script(c.changes), head(c.d) + parameter)])),
   });
-  const child = spawn(bin, ['-C', p.dir, 'run', '-p', 'go', '--events', p.log], { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...p.env }, stdio: 'ignore' });
+  const child = spawn(bin, ['-C', p.dir, 'run', '-p', 'go', '--events', p.log], { env: { ...environment, ...p.env }, stdio: 'ignore' });
   const ended = new Promise(done => child.on('close', done));
   const effects = () => cases.filter(c => c.changes && p.has(`effects/${c.name}`)).length;
   const all = cases.filter(c => c.changes).length;
@@ -88,6 +88,48 @@ test('the combinations are all there, and both answers occur', () => {
 const part = 48;
 for (let at = 0; at < valid.length; at += part)
   test(`kill -9 during every combination, then resume: ${at} to ${Math.min(at + part, valid.length)} of ${valid.length}`, t => killAndResume(t, valid.slice(at, at + part)));
+
+// Tools that are under way when the process is killed, and what has become of their files before the run is resumed.
+const late = 'safety: { parallel_safe: true }\n', once = 'idempotency: none\nsafety: { spends_money: true, parallel_safe: true }\n', promise = `idempotency: idempotent\n${late}`;
+const calls = (name, rest = waits) => tool(`meta.call_tool("${name}", {})\n${rest}`, promise);
+const counted = (name, head) => tool(`fs.append("effects/${name}", "x")\nreturn 1`, head);
+const waiting = (name, head) => tool(`fs.append("effects/${name}", "x")\n${waits}`, head);
+const inner = {
+  pay: counted('pay', once), safe: counted('safe', promise), middle: calls('pay', 'return 1'), mild: counted('mild', once), wild: counted('wild', promise), gone: counted('gone', promise),
+};
+const outer = {
+  over_safe: [calls('safe'), true], over_pay: [calls('pay'), false], over_middle: [calls('middle'), false], over_mild: [calls('mild'), false],
+  over_wild: [calls('wild'), false], over_gone: [calls('gone'), false],
+  stays: [waiting('stays', promise), true], tamed: [waiting('tamed', once), false], untamed: [waiting('untamed', promise), false],
+};
+const edited = { mild: counted('mild', promise), wild: counted('wild', once), tamed: waiting('tamed', promise), untamed: waiting('untamed', once) };
+const files = tools => Object.fromEntries(Object.entries(tools).map(([name, text]) => [`.harness/tools/${name}.md`, text]));
+
+test('a call is repeated only if the calls inside it may be, by the definitions of then and of today', async t => {
+  const names = Object.keys(outer), effects = { pay: 'xx', safe: 'x', mild: 'x', wild: 'x', gone: 'x', stays: 'x', tamed: 'x', untamed: 'x' };
+  const p = talker(t, {
+    ...scripted(model(names).replace('{"me": n}', '{}'), `meta: { enabled: true }\nlimits: { max_concurrency: 20, max_tool_calls_per_turn: 20 }`), 'effects/keep': '',
+    ...files(inner), ...files(Object.fromEntries(names.map(name => [name, outer[name][0]]))),
+  });
+  const child = spawn(bin, ['-C', p.dir, 'run', '-p', 'go', '--events', p.log], { env: { ...environment, ...p.env }, stdio: 'ignore' });
+  const ended = new Promise(done => child.on('close', done));
+  const seen = () => Object.fromEntries(Object.keys(effects).map(name => [name, p.has(`effects/${name}`) ? p.text(`effects/${name}`) : '']));
+  const done = () => (existsSync(p.log) ? readFileSync(p.log, 'utf8') : '').split('"tool.completed"').length - 1;
+  for (let i = 0; i < 3000 && child.exitCode === null && (done() < 7 || Object.values(seen()).includes('')); i++) await wait(10);
+  assert.deepEqual([seen(), done()], [effects, 7], 'every inner call has ended, every outer one is under way');
+  for (const e of p.events('tool.executing')) assert.equal(e.data.repeatable, !['pay', 'mild', 'tamed'].includes(e.data.name), e.data.name);
+  child.kill('SIGKILL');
+  await ended;
+  await p.settle();
+  p.add({ second: '', ...files(edited) });
+  rmSync(join(p.dir, '.harness/tools/gone.md'));
+  const [{ id }] = await p.runs();
+  const r = await p.resume(id);
+  assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr);
+  const answers = JSON.parse(r.reply.response);
+  for (const name of names) assert.match(answers[name], outer[name][1] ? /^again$/ : /interrupted: outcome unknown/, name);
+  assert.deepEqual(seen(), { ...effects, safe: 'xx', stays: 'xx' });
+});
 
 test('retry asks the same rule', async t => {
   const names = valid.map(c => c.name);
