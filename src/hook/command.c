@@ -117,20 +117,20 @@ static void say_block(HookAnswer *out, Value said, const SandboxResult *res) {
     hook_reason_set(out->reason, STR_FMT, STR_ARG(message));
 }
 
+static const char *json_type(Value v) { return value_is_none(v) ? "null" : value_type_name(v); }
+
 /* The new input: `modified_input`, or `input` when that is another than it was given. GONE: neither. */
 static bool new_input(HookRun *r, const Dict *said, Value *out, Error *err) {
     Value *modified = dict_find_str(said, STR("modified_input")), *input = dict_find_str(said, STR("input"));
     Value *args = dict_find_str(value_dict(r->held[HOOK_PAYLOAD]), STR("args"));
     bool same = true;
     *out = VALUE_GONE;
-    if (modified && value_is_none(*modified)) modified = NULL;
-    if (input && value_is_none(*input)) input = NULL;
     if (input && args && !value_equal(*input, *args, &same, err)) return false;
     if (same) input = NULL;
     if (modified && input && !value_equal(*modified, *input, &same, err)) return false;
     if (modified && input && !same) return error_set(err, ERR_PROTOCOL, "stdout: modified_input and input disagree");
     if (modified || input) *out = modified ? *modified : *input;
-    if (!value_is_gone(*out) && !value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: the input must be an object, not %s", value_type_name(*out));
+    if (!value_is_gone(*out) && !value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: the input must be an object, not %s", json_type(*out));
     return true;
 }
 
@@ -164,6 +164,39 @@ static bool contains(Str text, const char *word) {
     return memmem(text.at, text.n, word, strlen(word)) != NULL;
 }
 
+/* Letters and digits alone, in lower case: permission_decision and permissionDecision are the same. */
+static void add_plain(Buf *out, Str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if (isalnum((unsigned char)s.at[i])) buf_add_char(out, (char)tolower((unsigned char)s.at[i]));
+}
+
+static bool is_word_of(Str s, const char *const *words, size_t n) {
+    Buf plain = { 0 };
+    bool found = false;
+    add_plain(&plain, s);
+    for (size_t i = 0; i < n && !found; i++) found = str_eq(buf_str(&plain), str_from(words[i]));
+    buf_clear(&plain);
+    return found;
+}
+
+#define IS_WORD_OF(s, words) is_word_of(s, words, sizeof(words) / sizeof *(words))
+
+/* Does this member decide in the terms of other programs: {"decision": "deny"}, {"continue": false}? Only a value that plainly
+ * means "go on" passes. */
+static bool decides_otherwise(Str key, Value v) {
+    static const char *const yes[] = { "allow", "allowed", "approve", "approved", "accept", "accepted", "permit", "permitted", "continue", "proceed" };
+    static const char *const no[] = { "deny", "denied", "reject", "rejected", "refuse", "refused", "forbid", "forbidden", "disallow", "disallowed",
+                                      "stop", "abort", "veto" };
+    static const char *const word[] = { "action", "decision", "permission", "permissiondecision", "verdict" };
+    static const char *const bad[] = { "block", "blocked", "deny", "denied", "reject", "rejected", "refuse", "refused", "forbid", "forbidden",
+                                       "disallow", "disallowed" };
+    static const char *const nested[] = { "hookspecificoutput" };
+    if (IS_WORD_OF(key, yes)) return !value_same(v, VALUE_TRUE);
+    if (IS_WORD_OF(key, no)) return !value_same(v, VALUE_FALSE);
+    if (IS_WORD_OF(key, word)) return !value_is_string(v) || !IS_WORD_OF(value_str(v), yes);
+    return IS_WORD_OF(key, nested) || (value_is_string(v) && IS_WORD_OF(value_str(v), bad));
+}
+
 /* Does an unknown key look like a decision that was misspelled (modifiedOutput, blocked, filtered_result)? A program may
  * print other keys, but a decision that is ignored would let through what it meant to stop. */
 static bool looks_like_decision(Str key, Str *meant) {
@@ -171,8 +204,7 @@ static bool looks_like_decision(Str key, Str *meant) {
     static const char *const parts[] = { "block", "modif", "output", "result" };
     Buf plain = { 0 };
     bool found = false;
-    for (size_t i = 0; i < key.n; i++)
-        if (isalnum((unsigned char)key.at[i])) buf_add_char(&plain, (char)tolower((unsigned char)key.at[i]));
+    add_plain(&plain, key);
     *meant = str_nearest(key, decisions, sizeof decisions / sizeof *decisions);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !found; i++) found = contains(buf_str(&plain), parts[i]);
     buf_clear(&plain);
@@ -187,10 +219,15 @@ static bool check_keys(const HookRun *r, const Dict *said, Error *err) {
     Str meant;
     if (r->d->event != HOOK_TOOL_POST && dict_find_str(said, STR("modified_output")))
         return error_set(err, ERR_PROTOCOL, "stdout: modified_output needs a post_tool hook: there is no output before the call");
+    if (r->d->event == HOOK_TOOL_POST && dict_find_str(said, STR("modified_input")))
+        return error_set(err, ERR_PROTOCOL, "stdout: modified_input needs a pre_tool hook: the call has been made");
     for (uint32_t i = 0; dict_next(said, &i, &e);) {
         Str key = value_str(e->key);
         bool is_known = false;
         for (size_t j = 0; j < sizeof known / sizeof *known && !is_known; j++) is_known = str_eq(key, known[j]);
+        if (!is_known && decides_otherwise(key, e->value))
+            return error_set(err, ERR_PROTOCOL, "stdout: \"" STR_FMT "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to go on",
+                             STR_ARG(key));
         if (!is_known && looks_like_decision(key, &meant))
             return error_set(err, ERR_PROTOCOL, "stdout: unknown key \"" STR_FMT "\": did you mean \"" STR_FMT "\"?", STR_ARG(key), STR_ARG(meant));
     }
@@ -216,8 +253,8 @@ static bool read_said(HookRun *r, Value said, const SandboxResult *res, HookAnsw
     Value *block = dict_find_str(value_dict(said), STR("block"));
     Dict *payload;
     bool changed;
-    if (block && !value_is_none(*block) && !value_is_bool(*block))
-        return error_set(err, ERR_PROTOCOL, "stdout: block must be true or false, not %s", value_type_name(*block));
+    if (block && !value_is_bool(*block))
+        return error_set(err, ERR_PROTOCOL, "stdout: block must be true or false, not %s", json_type(*block));
     if (block && value_same(*block, VALUE_TRUE)) return say_block(out, said, res), true;
     if (!check_keys(r, value_dict(said), err) || !dict_copy(r->worker->heap, value_dict(r->held[HOOK_PAYLOAD]), &payload, err) ||
         !apply(r, value_dict(said), payload, &changed, err))

@@ -79,6 +79,8 @@ const hostile = [
   ['modified_output and exit 1', 'echo \'{"modified_output": 1}\'; exit 1'],
   ['modified_output and a crash', 'echo \'{"modified_output": 1}\'; kill -SEGV $$'],
   ['modified_output and no end', 'echo \'{"modified_output": 1}\'; sleep 60'],
+  ['a decision in other terms', 'echo \'{"decision": "deny"}\''],
+  ['the same input', 'echo \'{"modified_input": {}}\''],
   ['modified_input', 'echo \'{"modified_input": {"a": 1}}\''],
 ];
 

@@ -85,7 +85,6 @@ static void test_answers(void **state) {
         { "sed 's/\"a\"/\"c\"/'", CHANGED("c") },
         { "echo '{\"input\": {\"path\": \"b\"}, \"modified_input\": {\"path\": \"b\"}}'", CHANGED("b") },
         { "echo '{\"input\": {\"path\": \"a\"}, \"modified_input\": {\"path\": \"b\"}}'", CHANGED("b") },
-        { "echo '{\"modified_input\": null, \"input\": null}'", "allow" },
     };
     check("tool.pre", CALL, true, cases, COUNT(cases));
 }
@@ -125,6 +124,52 @@ static void test_not_blocking(void **state) {
     check("tool.pre", CALL, false, decided, COUNT(decided));
 }
 
+#define LATE "failed h: hook h failed: stdout: modified_input needs a pre_tool hook: the call has been made"
+#define FOREIGN(key) "failed h: hook h failed: stdout: \"" key "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to go on"
+
+/* A refusal in the terms of other programs must not pass as an answer without a decision. */
+static void test_other_terms(void **state) {
+    (void)state;
+    static const CommandCase cases[] = {
+        { "echo '{\"action\": \"block\"}'", FOREIGN("action") },
+        { "echo '{\"decision\": \"block\", \"reason\": \"no\"}'", FOREIGN("decision") },
+        { "echo '{\"decision\": \"deny\"}'", FOREIGN("decision") },
+        { "echo '{\"decision\": \"ask\"}'", FOREIGN("decision") },
+        { "echo '{\"decision\": null}'", FOREIGN("decision") },
+        { "echo '{\"decision\": {\"allow\": false}}'", FOREIGN("decision") },
+        { "echo '{\"Decision\": \"Deny\"}'", FOREIGN("Decision") },
+        { "echo '{\"allow\": false}'", FOREIGN("allow") },
+        { "echo '{\"allow\": \"no\"}'", FOREIGN("allow") },
+        { "echo '{\"allowed\": false}'", FOREIGN("allowed") },
+        { "echo '{\"approved\": null}'", FOREIGN("approved") },
+        { "echo '{\"deny\": true}'", FOREIGN("deny") },
+        { "echo '{\"deny\": \"because\"}'", FOREIGN("deny") },
+        { "echo '{\"continue\": false, \"stopReason\": \"no\"}'", FOREIGN("continue") },
+        { "echo '{\"permissionDecision\": \"deny\"}'", FOREIGN("permissionDecision") },
+        { "echo '{\"permission_decision\": \"deny\"}'", FOREIGN("permission_decision") },
+        { "echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"deny\"}}'", FOREIGN("hookSpecificOutput") },
+        { "echo '{\"status\": \"denied\"}'", FOREIGN("status") },
+        { "echo '{\"block\": false, \"deny\": true}'", FOREIGN("deny") },
+        { "echo '{\"block\": null}'", "failed h: hook h failed: stdout: block must be true or false, not null" },
+    };
+    static const CommandCase pre[] = {
+        { "echo '{\"modified_input\": null}'", "failed h: hook h failed: stdout: the input must be an object, not null" },
+        { "echo '{\"input\": null}'", "failed h: hook h failed: stdout: the input must be an object, not null" },
+    };
+    static const CommandCase fine[] = {
+        { "echo '{\"status\": \"ok\", \"took\": 3, \"log\": [\"deny\"]}'", "allow" },
+        { "echo '{\"allow\": true, \"deny\": false, \"continue\": true}'", "allow" },
+        { "echo '{\"decision\": \"approve\", \"message\": \"block\"}'", "allow" },
+        { "echo '{\"block\": true, \"decision\": \"block\", \"message\": \"no\"}'", "block h: no" },
+        { "echo '{\"decision\": \"block\"}'; exit 1", "block h" },
+    };
+    check("tool.pre", CALL, true, cases, COUNT(cases));
+    check("tool.post", POST, true, cases, COUNT(cases));
+    check("tool.pre", CALL, true, pre, COUNT(pre));
+    check("tool.pre", CALL, true, fine, COUNT(fine));
+    check("tool.post", POST, true, fine, COUNT(fine));
+}
+
 static void test_what_it_is_told(void **state) {
     (void)state;
     static const CommandCase pre[] = {
@@ -136,7 +181,10 @@ static void test_what_it_is_told(void **state) {
     static const CommandCase post[] = {
         { "cat >&2; exit 1", "block h: {\"tool\":\"fs_write\",\"input\":{\"path\":\"a\"},\"output\":1,\"result\":1,\"is_error\":false}" },
         { "echo $TOOL_ID >&2; exit 1", "block h: c7" },
-        { "echo '{\"modified_input\": {}}'", "failed h: hook h failed: modify may not change payload[\"args\"]" },
+        { "echo '{\"modified_input\": {}}'", LATE },
+        { "echo '{\"modified_input\": {\"path\": \"a\"}}'", LATE },
+        { "echo '{\"modified_input\": null}'", LATE },
+        { "echo '{\"input\": {}}'", "failed h: hook h failed: modify may not change payload[\"args\"]" },
         { "exit 0", "allow" },
         { "exit 9", "failed h: " },
     };
@@ -183,7 +231,7 @@ static void test_filters_fail_closed(void **state) {
         { "echo '{\"modified_output\": 2, \"output\": 3}'", "failed h: hook h failed: stdout: modified_output, output and result disagree" },
         { "echo '{\"output\": 2, \"result\": 3}'", "failed h: hook h failed: stdout: modified_output, output and result disagree" },
         { "echo '{\"is_error\": \"no\"}'", "failed h: hook h failed: payload[\"is_error\"] must be a bool" },
-        { "echo '{\"modified_output\": 2, \"modified_input\": {}}'", "failed h: hook h failed: modify may not change payload[\"args\"]" },
+        { "echo '{\"modified_output\": 2, \"modified_input\": {}}'", LATE },
         { "echo '{\"block\": \"yes\", \"modified_output\": 2}'", "failed h: hook h failed: stdout: block must be true or false" },
         { "echo '{\"modifiedOutput\": 2}'", UNKNOWN("modifiedOutput") "modified_output\"?" },
         { "echo '{\"Modified_Output\": 2}'", UNKNOWN("Modified_Output") "modified_output\"?" },
@@ -284,7 +332,7 @@ static void test_no_sandbox(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_not_blocking), cmocka_unit_test(test_what_it_is_told),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_not_blocking), cmocka_unit_test(test_other_terms), cmocka_unit_test(test_what_it_is_told),
         cmocka_unit_test(test_filters), cmocka_unit_test(test_filters_fail_closed), cmocka_unit_test(test_filter_asked_again),
         cmocka_unit_test(test_large_input), cmocka_unit_test(test_tools), cmocka_unit_test(test_asked_again), cmocka_unit_test(test_no_sandbox),
     };
