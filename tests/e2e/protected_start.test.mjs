@@ -79,7 +79,7 @@ for (const user of users) {
   test(`a person's edit after a good end is nobody else's, ${as}`, t => {
     const p = person(t, user, rules);
     p.call('sh', { do: 'true' });
-    p.add({ '.harness/hooks/g.md': '---\nevent: log\n---\nEdited.\n' });
+    p.add({ '.harness/hooks/g.md': hook('log', 'return allow()') + 'Edited.\n' });
     const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
     assert.match(r.result.value[1], /Edited/);
     assert.equal(r.stderr, '');
@@ -99,7 +99,7 @@ for (const user of users) {
     const r = p.call('sh', { do: 'cat .harness/hooks/g.md; ls tools.json' });
     assert.equal(r.status, 0, r.stderr);
     assert.match(r.stderr, /while another harness is at work here: .*tools\.json was made/);
-    assert.match(r.result.value[1], /^---\nevent: log\n---\nOf the person\.\n$/);
+    assert.equal(r.result.value[1], rules['.harness/hooks/g.md']);
     child.kill('SIGTERM');
     await end;
     assert.deepEqual(look(p), good);
