@@ -74,9 +74,9 @@ static Str meant_in_root(Str name, bool folder) {
     };
     static const Str home = STR(".harness");
     if (str_eq(name, home)) return (Str){ 0 };
-    if (folder) return name.at[0] == '.' && (same_but_case(name, home) || str_within(name, home, 1)) ? home : (Str){ 0 };
+    if (folder) return name.at[0] == '.' && (same_but_case(name, home) || str_within(name, home, 1)) ? home : STR("");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (same_but_case(name, files[i])) return str_eq(name, files[i]) ? (Str){ 0 } : files[i];
+        if (same_but_case(name, files[i])) return str_eq(name, files[i]) ? STR("") : files[i];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (same_but_case(name, others[i].name)) return others[i].meant;
     return (Str){ 0 };
@@ -141,7 +141,8 @@ static bool is_named(const Loader *l, const LoaderStray *s) {
 void stray_report(Loader *l) {
     for (size_t i = 0; i < l->strays.n; i++) {
         const LoaderStray *s = &l->strays.at[i];
-        Place place = s->folder ? (Place){ 0 } : (Place){ 1, 1 };
+        Place place = { 1, 1 };
+        if (s->folder) place = (Place){ 0 };
         if (!is_named(l, s)) problems_add(l->docs.problems, PROBLEM_ERROR, s->shown, place, s->hint, "%s", s->message);
     }
 }

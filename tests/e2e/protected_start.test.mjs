@@ -58,6 +58,10 @@ for (const user of users) {
       child.kill('SIGINT');
       assert.deepEqual(await end, { code: 130, signal: null });
       assert.deepEqual(look(p), good);
+      // A supervisor that is still ending keeps the mark; the next start finds nothing to put back, and removes it.
+      const after = p.call('sh', { do: 'true' });
+      assert.deepEqual([after.status, after.stderr], [0, '']);
+      assert.deepEqual(look(p), good);
       assert.deepEqual(marks(p), []);
     });
 
