@@ -85,8 +85,10 @@ bool reach_names(const char *path, ReachEach *each, void *ctx) {
 typedef struct Pair { const char *kept, *what, *root; bool file; Error *err; } Pair;
 
 static bool say_inside(const Pair *p) {
-    error_set(p->err, ERR_CONFIG, "%s %s lies inside %s %s, where tools could read it", p->file ? "the state" : "harness's own folder", p->kept, p->what, p->root);
-    return error_hint(p->err, p->file ? "set HARNESS_STATE to another place" : "open a narrower folder, or set XDG_STATE_HOME and XDG_CONFIG_HOME to other places");
+    if (p->file)
+        return error_set(p->err, ERR_CONFIG, "the state %s lies inside %s %s, where tools could read it: set HARNESS_STATE to another place", p->kept, p->what, p->root);
+    error_set(p->err, ERR_CONFIG, "harness's own folder %s lies inside %s %s, where tools could reach it", p->kept, p->what, p->root);
+    return error_hint(p->err, "open a narrower folder, or set XDG_STATE_HOME and XDG_CONFIG_HOME to other places");
 }
 
 static bool is_apart(void *ctx, const char *name) {

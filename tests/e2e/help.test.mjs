@@ -24,8 +24,8 @@ test('each example of each command works', t => {
   const dir = folder(t);
   assert.equal(run(['-C', dir, 'init']).status, 0);
   add(dir, files);
-  const env = { HOME: dir, XDG_STATE_HOME: `${dir}-state`, XDG_CONFIG_HOME: `${dir}-state`, HARNESS_OFFLINE: '1' };
-  undo(t, () => shell(`rm -rf ${dir}-state`));
+  const env = { HOME: `${dir}-home`, XDG_STATE_HOME: `${dir}-state`, HARNESS_OFFLINE: '1' };
+  undo(t, () => shell(`rm -rf ${dir}-state ${dir}-home`));
   let tried = 0;
   for (const command of [[], ...commands])
     for (const example of examplesOf(help(command))) {
