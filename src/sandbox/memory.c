@@ -18,7 +18,7 @@
 #endif
 
 enum { EVERY_MS = 100, NEAR_EVERY_MS = 20, LATEST_MS = 2000, COST_FACTOR = 20, DEPTH_MAX = 100, WALK_MS = 50 };
-enum { BLOCK = 512, KIB = 1024, PIPE_MOST = 1 << 20 };
+enum { BLOCK = 512, KIB = 1024, PIPE_MOST = 1 << 20, MESSAGE_BYTES = 64, SEMAPHORE_BYTES = 64 };
 #define MS 1000000ll
 
 /* ---- files of /proc --------------------------------------------------------------------------------------------- */
@@ -113,18 +113,41 @@ static void add_descriptors(MemoryLook *l, pid_t pid) {
     closedir(dir);
 }
 
-/* ---- System V segments ------------------------------------------------------------------------------------------ */
+/* ---- System V objects ------------------------------------------------------------------------------------------- */
 
-/* They stay when nobody is attached. Columns: key, number, …, the last two: bytes resident, bytes swapped. */
-static void add_segments(MemoryLook *l) {
-    FILE *f = fopen("/proc/sysvipc/shm", "re");
-    char line[512];
+typedef void EachObject(MemoryLook *l, char **column, size_t n);
+
+/* A table of /proc/sysvipc: a head, then lines of numbers. */
+static void read_table(MemoryLook *l, const char *path, EachObject *each) {
+    FILE *f = fopen(path, "re");
+    char line[512], *column[20];
     for (bool head = true; f && fgets(line, sizeof line, f); head = false) {
-        unsigned long long number = 0, resident = 0, swapped = 0;
-        if (head || sscanf(line, "%*s %llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &number, &resident, &swapped) != 3) continue;
-        VEC_PUSH(&l->objects, ((MemoryObject){ .device = memory_look_shared_device(), .inode = number, .bytes = resident + swapped, .kind = MEMORY_FILE }));
+        size_t n = 0;
+        for (char *rest = line, *word; n < 20 && (word = strtok_r(rest, " \n", &rest));) column[n++] = word;
+        if (!head) each(l, column, n);
     }
     if (f) fclose(f);
+}
+
+static uint64_t number(const char *text) { return strtoull(text, NULL, 10); }
+
+/* They stay when nobody is attached: resident and swapped bytes. */
+static void add_segment(MemoryLook *l, char **column, size_t n) {
+    if (n < 16) return;
+    VEC_PUSH(&l->objects, ((MemoryObject){ .device = memory_look_shared_device(), .inode = number(column[1]),
+                                           .bytes = number(column[14]) + number(column[15]), .kind = MEMORY_FILE }));
+}
+static void add_messages(MemoryLook *l, char **column, size_t n) {
+    if (n > 4) l->kernel += number(column[3]) + number(column[4]) * MESSAGE_BYTES;
+}
+static void add_semaphores(MemoryLook *l, char **column, size_t n) {
+    if (n > 3) l->kernel += number(column[3]) * SEMAPHORE_BYTES;
+}
+
+static void add_ipc(MemoryLook *l) {
+    read_table(l, "/proc/sysvipc/shm", add_segment);
+    read_table(l, "/proc/sysvipc/msg", add_messages);
+    read_table(l, "/proc/sysvipc/sem", add_semaphores);
 }
 
 /* ---- the private folder ----------------------------------------------------------------------------------------- */
@@ -170,7 +193,7 @@ static uint64_t growth(const Memory *m) {
 /* `hidden`: what the machine's shared memory has grown beyond what is seen here. It is the call's only if the call has a place
  * to hide it; that is for the closer look. */
 static uint64_t estimate(const Memory *m, const MemoryLook *l) {
-    uint64_t sum = m->scratch < 0 ? 0 : scratch_used(m->scratch), seen = 0;
+    uint64_t sum = l->kernel + (m->scratch < 0 ? 0 : scratch_used(m->scratch)), seen = 0;
     for (size_t i = 0; i < l->processes.n; i++) {
         sum += l->processes.at[i].own + l->processes.at[i].shared;
         seen += l->processes.at[i].shared;
@@ -194,7 +217,7 @@ static void look(const Memory *m, MemoryLook *l) {
         add_descriptors(l, p.id);
     }
     free(pids);
-    if (m->own_ipc) add_segments(l);
+    if (m->own_ipc) add_ipc(l);
     memory_look_unique(l);
 }
 

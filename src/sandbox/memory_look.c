@@ -12,8 +12,9 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/clock.h"
 
-enum { KIB = 1024, PIPE_MOST = 1 << 20, SOCKET_LEAST = 425984 };
+enum { KIB = 1024, PIPE_MOST = 1 << 20, SOCKET_LEAST = 425984, LOOK_MS = 1000 };
 
 uint64_t memory_look_shared_device(void) {
     static uint64_t device;                              /* asked once; the supervisor has one thread */
@@ -153,7 +154,8 @@ static bool has_descriptors(const MemoryObject *o) {
 }
 
 uint64_t memory_look_closely(const MemoryLook *l, uint64_t grown) {
-    Sum sum = { 0 };
+    Sum sum = { .all = l->kernel };
+    int64_t until = clock_mono_ns() + LOOK_MS * 1000000ll;
     bool hides = l->closed;
     uint64_t socket_most = memory_look_socket_most();
     for (size_t i = 0; i < l->objects.n; i++) {
@@ -164,8 +166,8 @@ uint64_t memory_look_closely(const MemoryLook *l, uint64_t grown) {
     }
     for (size_t i = 0; i < l->processes.n; i++) {
         const MemoryProcess *p = &l->processes.at[i];
-        if (is_same_memory(l, i) || add_process(l, p->id, &sum)) continue;
-        sum.all += p->own + p->shared;                   /* closed to us, or gone meanwhile */
+        if (clock_mono_ns() < until && (is_same_memory(l, i) || add_process(l, p->id, &sum))) continue;
+        sum.all += p->own + p->shared;                   /* closed to us, gone meanwhile, or too much to look at */
         sum.shared += p->shared;
     }
     return sum.all + (hides && grown > sum.shared ? grown - sum.shared : 0);

@@ -15,6 +15,7 @@ typedef struct MemoryDevice { uint64_t device; bool in_memory; } MemoryDevice;
 
 typedef struct MemoryLook {
     uint64_t limit;
+    uint64_t kernel;                    /* System V messages and semaphores */
     bool closed;                        /* descriptors of some process cannot be listed */
     VEC(MemoryProcess) processes;
     VEC(MemoryObject) objects;

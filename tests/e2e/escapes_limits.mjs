@@ -46,6 +46,12 @@ const fair = (kind, mib) => async at => {
   assert.match(r.stdout, /FINE/, r.stdout + r.stderr);
 };
 
+// System V objects: with mounts they are the call's own and count; without, they cannot be made.
+const objects = kind => async at => {
+  const r = await holds(at, kind);
+  assert.match(r.stdout, at.user.is === 'root' && privateMounts() ? reached : /stopped/, r.stdout + r.stderr);
+};
+
 // ---- the state ----
 
 // The home of a call, with a state and a configuration that hold secrets.
@@ -105,10 +111,7 @@ const secret = (at, path, mode) => { writeFileSync(path, `${at.world.secret}-sys
 export const limits = {
   'memory-forks': memory('own'), 'memory-files': memory('files'), 'memory-shared': memory('shared'), 'memory-passed': memory('passed'),
   'memory-sockets': memory('sockets'), 'memory-unreadable': memory('unreadable'), 'memory-first-thread': memory('first-thread'),
-  'memory-segments': async at => {
-    const r = await holds(at, 'segments');
-    assert.match(r.stdout, at.user.is === 'root' && privateMounts() ? reached : /stopped/, r.stdout + r.stderr);
-  },
+  'memory-segments': objects('segments'), 'memory-messages': objects('messages'), 'memory-semaphores': objects('semaphores'),
   'memory-fair-forks': fair('fair-forks', 120), 'memory-fair-file': fair('fair-file', 120),
 
   'state-real-home': async at => {

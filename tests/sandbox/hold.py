@@ -89,12 +89,32 @@ def sockets():
 def segments():
     c.shmat.restype = ctypes.c_void_p
     for _ in pieces:
-        number = c.shmget(0, piece, 0o1600)
-        if number < 0:
-            sys.exit("stopped, %s" % os.strerror(ctypes.get_errno()))
-        at = c.shmat(number, None, 0)
+        at = c.shmat(made(c.shmget(0, piece, 0o1600)), None, 0)
         ctypes.memset(at, 1, piece)
         c.shmdt(ctypes.c_void_p(at))
+    done()
+
+
+def made(number):
+    if number < 0:
+        sys.exit("stopped, %s" % os.strerror(ctypes.get_errno()))
+    return number
+
+
+def messages():
+    class Message(ctypes.Structure):
+        _fields_ = [("kind", ctypes.c_long), ("text", ctypes.c_char * 8000)]
+    message = Message(1, b"x" * 8000)
+    for _ in range(total // 16384):
+        queue = made(c.msgget(0, 0o1600))
+        for _ in range(2):
+            c.msgsnd(queue, ctypes.byref(message), 8000, 0o4000)
+    done()
+
+
+def semaphores():
+    for _ in range(total // (32000 * 64)):
+        made(c.semget(0, 32000, 0o1600))
     done()
 
 
@@ -136,5 +156,5 @@ def fair_file():
 
 
 {"own": lambda: in_children(own), "shared": lambda: in_children(shared), "sockets": lambda: in_children(sockets), "files": files,
- "passed": passed, "segments": segments, "unreadable": unreadable, "first-thread": first_thread, "fair-forks": fair_forks,
- "fair-file": fair_file}[kind]()
+ "passed": passed, "segments": segments, "messages": messages, "semaphores": semaphores, "unreadable": unreadable,
+ "first-thread": first_thread, "fair-forks": fair_forks, "fair-file": fair_file}[kind]()
