@@ -185,14 +185,16 @@ static uint64_t look_at_scratch(const Memory *m, MemoryLook *l) {
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
-static uint64_t growth(const Memory *m) {
+/* Above the least there was while the call ran: others may give some back meanwhile. */
+static uint64_t growth(Memory *m) {
     uint64_t now = machine_shared();
-    return now > m->shared_before ? now - m->shared_before : 0;
+    if (now < m->shared_least) m->shared_least = now;
+    return now - m->shared_least;
 }
 
 /* `hidden`: what the machine's shared memory has grown beyond what is seen here. It is the call's only if the call has a place
  * to hide it; that is for the closer look. */
-static uint64_t estimate(const Memory *m, const MemoryLook *l) {
+static uint64_t estimate(const Memory *m, const MemoryLook *l, uint64_t grown) {
     uint64_t sum = l->kernel + (m->scratch < 0 ? 0 : scratch_used(m->scratch)), seen = 0;
     for (size_t i = 0; i < l->processes.n; i++) {
         sum += l->processes.at[i].own + l->processes.at[i].shared;
@@ -203,7 +205,6 @@ static uint64_t estimate(const Memory *m, const MemoryLook *l) {
         sum += o->kind == MEMORY_SOCKET ? m->socket_most : o->kind == MEMORY_PIPE ? PIPE_MOST : o->bytes;
         seen += o->kind == MEMORY_FILE ? o->bytes : 0;
     }
-    uint64_t grown = growth(m);
     return sum + (grown > seen ? grown - seen : 0);
 }
 
@@ -232,11 +233,11 @@ bool memory_exceeded(Memory *m) {
     MemoryLook l = { .limit = m->limit };
     if (!m->socket_most) m->socket_most = memory_look_socket_most();
     look(m, &l);
-    uint64_t sum = estimate(m, &l);
+    uint64_t grown = growth(m), sum = estimate(m, &l, grown);
     if (sum > m->limit) {
         uint64_t unseen = look_at_scratch(m, &l);
         memory_look_unique(&l);
-        sum = memory_look_closely(&l, growth(m)) + unseen;
+        sum = memory_look_closely(&l, grown) + unseen;
     }
     memory_look_clear(&l);
     set_next(m, began, sum);
@@ -247,6 +248,6 @@ void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool
     struct statfs fs;
     bool in_memory = scratch >= 0 && fstatfs(scratch, &fs) == 0 && is_in_memory((long)fs.f_type);
     *m = (Memory){ .tree = tree, .limit = limit, .scratch = in_memory ? scratch : -1, .own_ipc = own_ipc,
-                   .shared_before = machine_shared(), .check_at = clock_mono_ns() + EVERY_MS * MS };
+                   .shared_least = machine_shared(), .check_at = clock_mono_ns() + EVERY_MS * MS };
     if (in_memory) m->scratch_before = scratch_used(scratch);
 }

@@ -6,7 +6,8 @@ import { execute, programs, sandbox, survivors } from './escapes.mjs';
 import { privateMounts, root } from './harness.mjs';
 
 const hold = readFileSync(join(root, 'tests/sandbox/hold.py'), 'utf8');
-const limit = 256, more = 640;                           // MiB
+// In MiB. What only shows in the machine's shared memory is hard to see beside tests that give some back: there it is the most.
+const limit = 256, more = 640, most = 1920;
 const reached = /the memory limit of the call was reached \(sandbox\.memory_bytes\)/;
 
 function put(at, path, text, mode = 0o644) {
@@ -35,8 +36,8 @@ async function holds(at, kind, { mib = more } = {}) {
   assert.ok(!r.stdout.includes('ESCAPED'), r.stdout);
   return r;
 }
-const memory = kind => async at => {
-  const r = await holds(at, kind);
+const memory = (kind, mib) => async at => {
+  const r = await holds(at, kind, { mib });
   assert.match(r.stdout, reached, r.stdout + r.stderr);
   assert.equal(r.status, 1);
   assert.deepEqual(survivors(at.mark), []);
@@ -109,8 +110,8 @@ async function system(at, top, make, script) {
 const secret = (at, path, mode) => { writeFileSync(path, `${at.world.secret}-system\n`); chmodSync(path, mode); };
 
 export const limits = {
-  'memory-forks': memory('own'), 'memory-files': memory('files'), 'memory-shared': memory('shared'), 'memory-passed': memory('passed'),
-  'memory-sockets': memory('sockets'), 'memory-unreadable': memory('unreadable'), 'memory-first-thread': memory('first-thread'),
+  'memory-forks': memory('own'), 'memory-files': memory('files'), 'memory-shared': memory('shared'), 'memory-passed': memory('passed', most),
+  'memory-sockets': memory('sockets'), 'memory-unreadable': memory('unreadable', most), 'memory-first-thread': memory('first-thread'),
   'memory-segments': objects('segments'), 'memory-messages': objects('messages'), 'memory-semaphores': objects('semaphores'),
   'memory-fair-forks': fair('fair-forks', 120), 'memory-fair-file': fair('fair-file', 120),
 
