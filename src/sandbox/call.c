@@ -26,7 +26,11 @@ unsigned call_filter_variant(const SandboxRules *rules, bool explain) {
 
 static bool find_filter(Sandbox *s, unsigned variant, const Filter **out, Error *err) {
     pthread_mutex_lock(&s->lock);
-    bool ok = s->filters[variant].at || filter_build(variant, &s->filters[variant], err);
+    bool ok = s->filters[variant].at;
+    if (!ok) {                                           /* it takes a while: the launcher can use the time */
+        (void)request_send(s->socket, STR("soon"), NULL, 0);
+        ok = filter_build(variant, &s->filters[variant], err);
+    }
     pthread_mutex_unlock(&s->lock);
     *out = &s->filters[variant];
     return ok;

@@ -68,7 +68,7 @@ static pid_t clone_supervisor(bool isolate) {
 static bool make_ruleset(Launcher *l, const Request *r, SupervisorJob *job, Error *err) {
     job->ruleset = -1;
     if (!r->head.landlock_abi || !public_needed()) return true;
-    (void)public_refresh(&l->open_to_all);
+    (void)public_refresh(&l->open_to_all, l->serial > 1);
     job->open_to_all = &l->open_to_all;
     job->ruleset = prepare_ruleset(&r->head, &l->open_to_all, err);
     return job->ruleset >= 0;
@@ -148,6 +148,7 @@ static bool on_socket(Launcher *l) {
     if (n == 0) return false;                            /* harness is gone */
     if (n_fds == 1) hold(l, fds[0]);
     else if (n_fds == 0 && str_eq((Str){ l->message, (size_t)n }, STR("kill"))) kill_calls(l);
+    else if (n_fds == 0) (void)(public_needed() && public_refresh(&l->open_to_all, false));      /* "soon": see request.h */
     else if (n_fds == REQUEST_FDS) take_long_request(l, fds);
     else take_request(l, (Str){ l->message, (size_t)n }, fds, n_fds);
     return true;

@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/mem.h"
 
 const char *const public_folders[] = { "/etc", "/opt", NULL };
 
-enum { DEPTH_MAX = 60, WATCH_FOR = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW };
+enum { FRESH_NS = 100000000, DEPTH_MAX = 60, WATCH_FOR = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW };
 
 /* From the best to the worst: a folder is as bad as the worst thing in it. */
 typedef enum {
@@ -119,8 +120,6 @@ static void forget(Public *p) {
     while (p->hidden.n) free(p->hidden.at[--p->hidden.n]);
     p->known = p->partial = false;
     p->seen = 0;
-    if (p->watches >= 0) close(p->watches);
-    p->watches = -1;
 }
 
 /* What was replaced since the walk is not what was looked at. */
@@ -133,10 +132,12 @@ static int open_entry(const PublicEntry *e, bool *folder) {
     return ok ? fd : -1;
 }
 
-bool public_refresh(Public *p) {
-    if (p->known && p->watches >= 0 && !has_changed(p)) return true;
+bool public_refresh(Public *p, bool want_watches) {
+    int64_t now = clock_mono_ns();
+    if (p->known && p->watches >= 0 ? !has_changed(p) : p->known && !want_watches && now - p->walked_at < FRESH_NS) return true;
     forget(p);
-    p->watches = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    p->walked_at = now;
+    if (want_watches && p->watches < 0) p->watches = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     for (const char *const *path = public_folders; *path; path++) (void)walk(p, *path, 0);
     for (size_t i = 0; i < p->entries.n && p->entries.n <= PUBLIC_OPEN_MAX; i++) {
         PublicEntry *e = &p->entries.at[i];
@@ -148,6 +149,8 @@ bool public_refresh(Public *p) {
 
 void public_clear(Public *p) {
     forget(p);
+    if (p->watches >= 0) close(p->watches);
+    p->watches = -1;
     VEC_CLEAR(&p->entries);
     VEC_CLEAR(&p->hidden);
 }

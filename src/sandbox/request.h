@@ -3,6 +3,7 @@
  *   request:  RequestHead, the filter's instructions, then the texts, each with its NUL, in the order of the lists.
  *             Descriptors go along: the call's own channel, stdin, stdout, stderr, and, for a request that is too long for
  *             one message, a memory file that holds it.
+ *   soon:     a message without descriptors: a request will follow, so that the launcher can get ready meanwhile.
  *   channel:  to the supervisor, RequestEnd; from it, Reply and then `text` bytes. */
 #pragma once
 #include <linux/filter.h>
