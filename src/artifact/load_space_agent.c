@@ -75,9 +75,9 @@ void space_load_agent(Space *s, const Document *d) {
     LoaderPlace at = loader_file_place(s->l, d, SOURCE_SPACE);
     AgentDef a = { .origin = at.origin, .from_space = true };
     FieldInput in = loader_input(s->l, &at);
-    bool ok = field_read(&in, agent_fields, COUNT(agent_fields), &a);
-    ok = check_iterations(s, &at, &a) && ok;
-    if (a.name.at) ok = loader_name_ok(s->l, &at, "agent", a.name) && ok;
+    (void)field_read(&in, agent_fields, COUNT(agent_fields), &a);        /* what is wrong has been reported, and stops the load */
+    (void)check_iterations(s, &at, &a);
+    if (a.name.at) (void)loader_name_ok(s->l, &at, "agent", a.name);
     a.prompt = arena_str(s->l->docs.arena, d->body);
     a.prompt_template = load_prompt_template(s, &at);
     a.has_tools = given(&in, "tools");

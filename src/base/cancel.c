@@ -192,7 +192,8 @@ bool cancel_expired(const Cancel *c) {
 
 static bool timed_out(const Cancel *c, Error *err) {
     char text[NUMBER_TEXT_SIZE];
-    size_t n = number_write_double((double)((c->timeout + 500000) / 1000000) / 1e3, text);       /* to the millisecond */
+    int64_t ms = (c->timeout + 500000) / 1000000;        /* rounded */
+    size_t n = number_write_double((double)ms / 1e3, text);
     Str seconds = { text, n };
     if (str_ends(seconds, STR(".0")))
         seconds.n -= 2;

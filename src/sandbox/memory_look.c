@@ -29,8 +29,8 @@ uint64_t memory_look_shared_device(void) {
 uint64_t memory_look_socket_most(void) {
     uint64_t most = 0;
     FILE *f = fopen("/proc/sys/net/core/wmem_max", "re");
-    unsigned long long value;
-    if (f && fscanf(f, "%llu", &value) == 1) most = value * 2;
+    char line[32];
+    if (f && fgets(line, sizeof line, f)) most = strtoull(line, NULL, 10) * 2;
     if (f) fclose(f);
     return most > SOCKET_LEAST ? most : SOCKET_LEAST;
 }
@@ -84,10 +84,18 @@ static bool starts(const char *line, const char *name, uint64_t *out) {
 
 /* A head line is "from-to rights offset major:minor inode path". */
 static bool read_head(const MemoryLook *l, const char *line, Mapping *m, bool *has_file) {
-    unsigned major_number, minor_number;
-    unsigned long long inode;
-    if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major_number, &minor_number, &inode) != 3) return false;
-    uint64_t device = makedev(major_number, minor_number);
+    const char *at = line;
+    for (int skipped = 0; skipped < 3; skipped++) {      /* range, rights, offset */
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    char *end;
+    unsigned long major_number = strtoul(at, &end, 16), minor_number;
+    if (*end != ':') return false;
+    minor_number = strtoul(end + 1, &end, 16);
+    if (*end != ' ') return false;
+    uint64_t inode = strtoull(end, NULL, 10);
+    uint64_t device = makedev((unsigned)major_number, (unsigned)minor_number);
     *m = (Mapping){ .shared_device = inode && device == memory_look_shared_device(), .counted = is_counted(l, device, inode) };
     *has_file = inode != 0;
     return true;
