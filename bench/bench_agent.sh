@@ -50,7 +50,7 @@ os.makedirs(folder + "/project")
 PROMPT = "You work on the files of this folder."
 with open(folder + "/project/harness.md", "w") as f:
     f.write(f"---\nmodel: {{ provider: openai, name: local, base_url: http://127.0.0.1:{server.getsockname()[1]}/v1 }}\nbuiltin_tools: [bash]\n---\n{PROMPT}\n")
-environment = {"PATH": os.environ["PATH"], "HOME": folder, "HARNESS_STATE": folder + "/state.db"}
+environment = {"PATH": os.environ["PATH"], "HOME": folder, "HARNESS_STATE": folder + "/state.db", "HARNESS_TRUST": folder}
 
 def once(text, expected):
     read, write = os.pipe()

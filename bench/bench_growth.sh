@@ -10,7 +10,7 @@ import os, re, shutil, subprocess, sys, time
 
 program, folder = sys.argv[1:]
 shutil.rmtree(folder, ignore_errors=True)
-environment = {"PATH": os.environ["PATH"], "HOME": folder, "HARNESS_STATE": folder + "/state.db"}
+environment = {"PATH": os.environ["PATH"], "HOME": folder, "HARNESS_STATE": folder + "/state.db", "HARNESS_TRUST": folder}
 
 def write(path, text):
     os.makedirs(os.path.dirname(f"{folder}/{path}"), exist_ok=True)
