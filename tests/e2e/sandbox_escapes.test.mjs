@@ -59,7 +59,7 @@ for (const user of users) {
         printed = r.printed;
       }
       assert.deepEqual(Object.fromEntries(failed.map(e => [e.name, printed[e.name]])), {});
-      assert.ok(world.hits.length > 5 && world.signals > 5);
+      assert.ok(world.hits.length > 5 && world.signals > 0);         // signals of one kind that wait together arrive as one
     } finally { await world.close(); }
   });
 }
