@@ -55,6 +55,7 @@ bool confine_check(const Project *p, Problems *problems) {
         Safety s;
         MEM_UNSET Error err;
         error_none(&err);
+        if (value_is_gone(def->safety)) continue;
         safety_of(def, &arena, &s, NULL);
         if (!s.workspace_root.n || ((workspace[0] || confine_workspace(p, workspace, &err)) && check_one(def, &s, workspace, &limits, &err))) continue;
         problems_add(problems, PROBLEM_ERROR, def->origin.file, safety_place(def, "workspace_root"), (Str){ 0 },
@@ -62,6 +63,7 @@ bool confine_check(const Project *p, Problems *problems) {
         ok = false;
     }
     arena_clear(&arena);
+    limits_clear(&limits);
     return ok;
 }
 
