@@ -116,11 +116,11 @@ test('Ctrl-C stops the step and keeps the run; the next leaves and says how to g
 test('what was stopped and what was forgotten is so after resuming, too', async t => {
   const dir = project(t, { ...files, '.harness/hooks/once.md': '---\nevent: agent.stop\nscript: |\n  def handle(event, payload):\n      return block("again") if payload["response"] == "you said <more>" else allow()\n---\n' });
   const state = folder(t), env = { XDG_STATE_HOME: state };
-  const r = await terminal(dir, [['', '> '], ['pair\n', 'nap 50 and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['check\n', '2 calls, 2 results, 2 users'], ['', '> '],
+  const r = await terminal(dir, [['', '> '], ['pair\n', ' and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['check\n', '2 calls, 2 results, 2 users'], ['', '> '],
     ['more\n', '<again>'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], ['check\n', '2 calls, 2 results, 3 users'], ['', '> '], leave], { state });
   const id = /runs resume ([0-9a-f-]{36})/.exec(bare(r.output))[1];
   assert.equal(run(['-C', dir, 'runs', 'resume', id, '-p', 'check'], { env }).stdout, '2 calls, 2 results, 4 users\n');
-  const undone = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['pair\n', 'nap 50 and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], leave], { state });
+  const undone = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['pair\n', ' and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], leave], { state });
   const second = /runs resume ([0-9a-f-]{36})/.exec(bare(undone.output))[1];
   assert.equal(run(['-C', dir, 'runs', 'resume', second, '-p', 'check'], { env }).stdout, '0 calls, 0 results, 2 users\n');
 });
