@@ -15,7 +15,7 @@
     X(RULES, "Changing its own rules") \
     X(SOURCE, "Parts from elsewhere") \
     X(LIMIT, "Higher limits") \
-    X(OWNER, "Somebody else's files")
+    X(OWNER, "Files of another user")
 typedef enum {
 #define X(kind, heading) GRANT_KIND_##kind,
     GRANT_KINDS(X)

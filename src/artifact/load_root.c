@@ -55,11 +55,11 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 static void note_unread(Loader *l, const char *kind, Str path) {
     static const struct { const char *kind; LoaderReferenceKind reference; } kinds[] = {
         { "tool", REFERENCE_TOOL }, { "hook", REFERENCE_HOOK }, { "agent", REFERENCE_AGENT } };
-    Str name = path;
+    Str name = path;                                         /* of the caller: what is kept is copied */
     for (ptrdiff_t slash; (slash = str_find_char(name, '/')) >= 0;) name = str_sub(name, (size_t)slash + 1, name.n);
     name.n -= STR(".md").n;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].kind, kind) == 0) VEC_PUSH(&l->unread, ((LoaderReference){ .kind = kinds[i].reference, .name = name }));
+        if (strcmp(kinds[i].kind, kind) == 0) VEC_PUSH(&l->unread, ((LoaderReference){ .kind = kinds[i].reference, .name = arena_str(l->docs.arena, name) }));
 }
 
 static void load_file(Loader *l, size_t format, Str path, SourceKind source) {
@@ -134,9 +134,14 @@ void load_root(Loader *l, Str folder, SourceKind source) {
         if (!document_entries(&l->docs, sub, &entries, &n) || skip(l, f, sub, n, source)) continue;
         bool first = f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0;
         if (first) note_files(l, &formats[f], sub, entries, n, source);
-        for (size_t i = 0; i < n; i++)
-            if (!entries[i].folder && str_ends(entries[i].name, str_from(formats[f].suffix)))
-                load_file(l, f, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(sub), STR_ARG(entries[i].name))), source);
+        Buf path = { 0 };
+        for (size_t i = 0; i < n; i++) {
+            if (entries[i].folder || !str_ends(entries[i].name, str_from(formats[f].suffix))) continue;
+            buf_reset(&path);
+            buf_add_fmt(&path, STR_FMT "/" STR_FMT, STR_ARG(sub), STR_ARG(entries[i].name));
+            load_file(l, f, buf_str(&path), source);
+        }
+        buf_clear(&path);
     }
     note_folders(l, folder, source);
 }

@@ -28,7 +28,7 @@ static void test_scratch(void **state) {
     char path[] = "/dev/shm/harness-limits-XXXXXX", command[80];
     if (!mkdtemp(path)) skip();
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };       /* nobody */
+    Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };       /* the launcher alone: it does not count */
     Memory m;
     memory_start(&m, &tree, 24 * MIB, dir, false);
     assert_false(memory_exceeded(&m));
