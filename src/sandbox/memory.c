@@ -177,10 +177,11 @@ static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64
 }
 
 /* What cannot be seen is taken to be all that the file system has grown since the call began. */
-static uint64_t look_at_scratch(const Memory *m, MemoryLook *l) {
+static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
+    uint64_t used = m->scratch < 0 ? 0 : scratch_used(m->scratch);
+    if (used < m->scratch_least) m->scratch_least = used;
     if (m->scratch < 0 || add_folder(l, m->scratch, ".", 0, clock_mono_ns() + WALK_MS * MS)) return 0;
-    uint64_t used = scratch_used(m->scratch);
-    return used > m->scratch_before ? used - m->scratch_before : 0;
+    return used - m->scratch_least;
 }
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
@@ -249,5 +250,5 @@ void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool
     bool in_memory = scratch >= 0 && fstatfs(scratch, &fs) == 0 && is_in_memory((long)fs.f_type);
     *m = (Memory){ .tree = tree, .limit = limit, .scratch = in_memory ? scratch : -1, .own_ipc = own_ipc,
                    .shared_least = machine_shared(), .check_at = clock_mono_ns() + EVERY_MS * MS };
-    if (in_memory) m->scratch_before = scratch_used(scratch);
+    if (in_memory) m->scratch_least = scratch_used(scratch);
 }

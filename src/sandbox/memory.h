@@ -14,7 +14,7 @@ typedef struct Memory {
     int scratch;                        /* the private folder of the call; -1: not on a file system in memory */
     bool own_ipc;                       /* System V segments of this namespace are the call's */
     uint64_t shared_least;              /* the least shared memory that the whole machine had since the call began */
-    uint64_t scratch_before;            /* bytes used on the scratch folder's file system */
+    uint64_t scratch_least;             /* the least that the scratch folder's file system held since the call began */
     uint64_t socket_most;               /* what a socket can hold; 0: not known yet */
     int64_t check_at;                   /* monotonic */
 } Memory;
