@@ -55,7 +55,7 @@ test('what does not hold is noticed', () => {
   assert.match(broken('README.md', 'docs/nothing.md'), /not there/);
   assert.match(broken('README.md', 'docs/README.md#nothing'), /no heading/);
   assert.match(broken('docs/README.md', '#nothing'), /no heading/);
-  assert.equal(broken('docs/README.md', '../README.md#the-house'), undefined);
+  assert.equal(broken('docs/README.md', '../README.md#source-layout'), undefined);
   assert.deepEqual(links('[a](b.md#c) `[x](y)` [z](https://example.com)\n```\n[q](r)\n```\n').map(l => l.target), ['b.md#c']);
 });
 
