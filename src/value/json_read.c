@@ -169,6 +169,8 @@ __attribute__((cold)) static bool fail_duplicate(Reader *r, size_t i) {
     Buf name = { .limit = 100 };
     Str key = value_str(r->stack[i]);
     json_write_string(&name, key.n > 64 ? (Str){ key.at, 64 } : key, false);
+    for (size_t k = 0; k < name.n; k++)
+        if (name.at[k] == 0x7f) name.at[k] = '?';            /* JSON does not escape DEL; a message must not hold it */
     Place at = r->place[i];
     error_set_at(r->err, ERR_PARSE, at.line, at.column, "json: line %u: duplicate key %s", at.line,
                  name.full ? "(long)" : buf_str(&name).at);

@@ -252,7 +252,8 @@ static void test_duplicates(void **state) {
     reads_as("{\"a\":1,\"\\u0061\":2}", "{\"a\":2}");
     static const Bad bad[] = {
         { STR("{\"a\":1,\n \"b\":2,\n  \"a\":3}"), 3, 3, "json: line 3: duplicate key \"a\"" },
-        { STR("[{\"é\\n\":1, \"é\\n\":2}]"), 1, 12, "json: line 1: duplicate key \"é\\n\"" } };
+        { STR("[{\"é\\n\":1, \"é\\n\":2}]"), 1, 12, "json: line 1: duplicate key \"é\\n\"" },
+        { STR("{\"a\x7f\":1,\"a\x7f\":2}"), 1, 9, "json: line 1: duplicate key \"a?\"" } };
     check_bad(bad, 2, &(JsonRead){ .reject_duplicates = true });
     read_ok(STR("{\"a\":{\"a\":1},\"b\":{\"a\":1}}"), &(JsonRead){ .reject_duplicates = true });
 }
