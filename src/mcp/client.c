@@ -51,6 +51,8 @@ bool mcp_client_alive(McpClient *c) {
     return alive;
 }
 
+bool mcp_client_exposed(McpClient *c) { return c->transport && c->transport->exposed && c->transport->exposed(c); }
+
 /* ---- small values ---- */
 
 static bool put(Heap *h, Dict *d, const char *key, Value v, Error *err) { return dict_put_str(h, d, str_from(key), v, err); }

@@ -44,6 +44,7 @@ bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **
 void mcp_client_close(McpClient *c);     /* no request may be under way; NULL is fine */
 McpVersion mcp_client_version(const McpClient *c);
 bool mcp_client_alive(McpClient *c);
+bool mcp_client_exposed(McpClient *c);   /* a program that can write a protected file by now: sandbox_process_exposed() */
 /* {capabilities, serverInfo, instructions}, each only where the server told it; frozen, as long as the client. */
 Value mcp_client_offers(const McpClient *c);
 

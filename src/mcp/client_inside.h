@@ -42,6 +42,7 @@ typedef struct ClientTransport {
     bool (*send)(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err);
     void (*ready)(McpClient *c, Cancel *cancel);             /* the version is known; also after a session was begun anew */
     void (*close)(McpClient *c);
+    bool (*exposed)(McpClient *c);                           /* see mcp_client_exposed(); NULL: never */
 } ClientTransport;
 
 typedef struct ClientKept { Str method; Buf json; int64_t until_ns; } ClientKept;      /* a list that may be kept */

@@ -186,7 +186,9 @@ static void stdio_close(McpClient *c) {
 
 static void stdio_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 
-static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close };
+static bool stdio_exposed(McpClient *c) { return sandbox_process_exposed(((const Stdio *)c->wire)->process); }
+
+static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close, stdio_exposed };
 
 static bool spawn(McpClient *c, Stdio *s, int errors, Error *err) {
     const ServerDef *def = c->config.server;

@@ -176,13 +176,19 @@ static void note_failure(Server *s, const Error *why, bool young) {
     s->why = *why;
 }
 
-/* Under the lock: a connection that is dead is nobody's any more. */
-static ServerLink *drop_dead(Server *s) {
+/* Under the lock: a connection that is dead is nobody's any more. A program that a protected file is no longer closed to is started again;
+ * calls that it is at work on come to their end first. */
+static ServerLink *drop_unfit(Server *s) {
     ServerLink *l = s->link;
     Error why = { 0 };
-    if (!l || mcp_client_alive(l->client)) return NULL;
+    bool alive = l && mcp_client_alive(l->client);
+    if (!l || (alive && !mcp_client_exposed(l->client))) return NULL;
     s->link = NULL;
     l->dropped = true;
+    if (alive) {
+        LOG_WRITE(runtime_log(s->all->rt), LOG_INFO, "server " STR_FMT ": a protected file was replaced; the server is started again", STR_ARG(s->def->name));
+        return l->users == 0 ? l : NULL;
+    }
     error_set(&why, ERR_IO, "server " STR_FMT " has ended", STR_ARG(s->def->name));
     note_failure(s, &why, clock_mono_ns() - l->opened_ns < (int64_t)YOUNG_MS * 1000000);
     return l->users == 0 ? l : NULL;
@@ -253,7 +259,7 @@ static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error
     pthread_mutex_lock(&s->lock);
     ok = runtime_may_act(s->all->rt, err);
     while (ok && s->opening && (ok = cancel_check(cancel, err))) wait_a_little(s);
-    if (ok) dead = drop_dead(s);
+    if (ok) dead = drop_unfit(s);
     if (ok && s->link) s->link->users++, *out = s->link;
     else if (ok) s->opening = mine = true;
     pthread_mutex_unlock(&s->lock);

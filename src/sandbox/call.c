@@ -6,19 +6,31 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "sandbox/live.h"
 #include "sandbox/probe.h"
 
 enum { ABI_TRUNCATE = 3, ABI_SCOPE = 6, HIDDEN_MAX = 8 };
 #define DEFAULT(value, standard) ((value) ? (value) : (standard))
 
+bool call_has_mounts(const SandboxRules *rules) {
+    return rules->mode != SANDBOX_OFF && rules->mounts != SANDBOX_MOUNTS_OFF && probe_kernel()->mount_namespace;
+}
+
+static unsigned isolation(const SandboxRules *rules) {
+    const Probe *p = probe_kernel();
+    if (!call_has_mounts(rules)) return 0;
+    return REQUEST_MOUNTS | (p->user_namespace ? REQUEST_USER_NAMESPACE : 0u) | (p->process_namespace ? REQUEST_OWN_PROCESSES : 0u);
+}
+
 unsigned call_filter_variant(const SandboxRules *rules, bool explain) {
     const Probe *p = probe_kernel();
+    unsigned isolated = isolation(rules);
     unsigned variant = 0;
     if (rules->net == SANDBOX_NET_NONE) variant |= FILTER_NET_NONE;
     if (rules->net == SANDBOX_NET_PROXY) variant |= FILTER_NET_PROXY;
-    if (p->landlock_abi < ABI_SCOPE && !p->mount_namespace && p->seccomp_notify) variant |= FILTER_ASK_SIGNALS;
+    if (p->landlock_abi < ABI_SCOPE && !(isolated & REQUEST_OWN_PROCESSES) && p->seccomp_notify) variant |= FILTER_ASK_SIGNALS;
     if (p->landlock_abi < ABI_TRUNCATE) variant |= FILTER_NO_TRUNCATE;
-    if (!p->mount_namespace) variant |= FILTER_NO_IPC;
+    if (!isolated) variant |= FILTER_NO_IPC;
     if (p->seccomp_notify && p->pidfd && p->openat2) variant |= FILTER_ASK_MODES;
     if (explain && (variant & FILTER_ASK_MODES) && !(variant & FILTER_NO_TRUNCATE)) variant |= FILTER_TELL;   /* one rule for open() */
     return variant;
@@ -48,7 +60,7 @@ static bool set_head(Sandbox *s, const SandboxRules *rules, bool explain, Reques
     h->cpu_seconds = DEFAULT(rules->cpu_seconds, 600);
     h->open_files = DEFAULT(rules->open_files, 1024);
     h->processes = DEFAULT(rules->processes, 256);
-    h->isolate = p->mount_namespace && rules->mode != SANDBOX_OFF;
+    h->isolate = (uint8_t)isolation(rules);
     if (rules->mode == SANDBOX_OFF) return true;
     h->landlock_abi = (uint32_t)p->landlock_abi;
     if (!p->seccomp) return true;                        /* best effort: sandbox_available() has let it pass */
@@ -104,7 +116,7 @@ static const char **folders_to_hide(const SandboxRules *rules, char folder[PATH_
 }
 
 bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, const int stream[3], bool tell_start,
-               int64_t deadline_ns, int *channel, Error *err) {
+               int64_t deadline_ns, int *channel, Live **live, Error *err) {
     const char *home = getenv("HOME"), *hide[HIDDEN_MAX + 2];
     char folder[PATH_MAX];
     Request r = { .workspace = rules->workspace, .cwd = c->cwd ? c->cwd : rules->workspace,
@@ -113,30 +125,40 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, c
                             [REQUEST_WRITE] = list(rules->write_roots), [REQUEST_PROTECT] = list(rules->protect),
                             [REQUEST_HIDDEN] = folders_to_hide(rules, folder, hide) } };
     if (!check_command(rules, c, err) || !set_head(s, rules, c->explain, &r, err)) return false;
-    r.head.tell_start = tell_start;
+    bool shielded = call_has_mounts(rules);
+    r.head.tell_start = tell_start || shielded;
     r.head.deadline_ns = deadline_ns;
     Buf bytes = { 0 };
     request_write(&r, &bytes);
     int pair[2] = { -1, -1 };
     bool ok = bytes.n <= REQUEST_BYTES_MAX || error_set(err, ERR_LIMIT, "the command is longer than %d bytes", REQUEST_BYTES_MAX);
     ok = ok && (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 || error_set(err, ERR_IO, "socketpair: %m"));
+    if (ok) *live = live_add(s, shielded);
     ok = ok && (send_request(s->socket, buf_str(&bytes), (int[]){ pair[1], stream[0], stream[1], stream[2] })
                 || error_set(err, ERR_SANDBOX, "the launcher of the sandbox is gone (%m)"));
     buf_clear(&bytes);
     if (pair[1] >= 0) close(pair[1]);
-    if (ok) *channel = pair[0];
-    else if (pair[0] >= 0) close(pair[0]);
-    return ok;
+    if (ok) return *channel = pair[0], true;
+    live_ended(s, *live, false);
+    *live = NULL;
+    if (pair[0] >= 0) close(pair[0]);
+    return false;
 }
 
-int call_receive(int channel, Reply *reply, char *text) {
+int call_receive(Sandbox *s, Live *live, int channel, Reply *reply, char *text) {
     char message[sizeof *reply + REPLY_TEXT_MAX];
+    int fds[REQUEST_FDS];
+    size_t n_fds = 0;
     ssize_t n;
-    do n = recv(channel, message, sizeof message, MSG_DONTWAIT);
+    do n = request_receive(channel, message, sizeof message, fds, &n_fds, false);
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EAGAIN) return 0;
-    if (n < (ssize_t)sizeof *reply) return -1;
-    memcpy(reply, message, sizeof *reply);
+    bool whole = n >= (ssize_t)sizeof *reply;
+    if (whole) memcpy(reply, message, sizeof *reply);
+    bool started = whole && reply->kind == REPLY_STARTED;
+    if (started) live_started(s, live, n_fds ? fds[0] : -1, reply->exposed);
+    for (size_t i = started ? 1 : 0; i < n_fds; i++) close(fds[i]);
+    if (!whole) return -1;
     size_t most = (size_t)n - sizeof *reply;
     if (reply->text > most) reply->text = (uint32_t)most;
     memcpy(text, message + sizeof *reply, reply->text);

@@ -59,9 +59,19 @@ static bool make_scratch(Launcher *l, char name[NAME_SIZE], char path[SCRATCH_PA
 }
 
 /* By number: fork() would run handlers that other libraries have left, and cannot make namespaces. */
-static pid_t clone_supervisor(bool isolate) {
-    unsigned long flags = isolate ? CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC : 0;
+static pid_t clone_supervisor(const SupervisorJob *job) {
+    unsigned long flags = job->isolated ? CLONE_NEWNS | CLONE_NEWIPC : 0;
+    if (job->own_processes) flags |= CLONE_NEWPID;
+    if (job->maps) flags |= CLONE_NEWUSER;
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void set_isolation(unsigned wanted, UsernsMaps *maps, SupervisorJob *job) {
+    job->isolated = wanted & REQUEST_MOUNTS;
+    job->own_processes = wanted & REQUEST_OWN_PROCESSES;
+    if (!(wanted & REQUEST_USER_NAMESPACE)) return;
+    userns_prepare(maps);
+    job->maps = maps;
 }
 
 /* For root a ruleset is begun here, where the files that are open to all are known. */
@@ -80,9 +90,11 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     int scratch = -1;
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
-                          .held = l->held.at, .n_held = l->held.n, .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path, .isolated = r->head.isolate };
+                          .held = l->held.at, .n_held = l->held.n, .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path };
+    UsernsMaps maps;
+    set_isolation(r->head.isolate, &maps, &job);
     if (!make_ruleset(l, r, &job, err)) return close(scratch), false;
-    call.supervisor = clone_supervisor(job.isolated);
+    call.supervisor = clone_supervisor(&job);
     if (call.supervisor == 0) supervisor_run(&job);
     close(scratch);
     if (job.ruleset >= 0) close(job.ruleset);

@@ -1,17 +1,21 @@
 #include "sandbox/mounts.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/mem.h"
 
 /* <sys/mount.h> and <linux/mount.h> do not go together here. */
-enum { MOUNT_PRIVATE = 1 << 18, MOUNT_REC = 1 << 14, MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
+enum { MOUNT_PRIVATE = 1 << 18, MOUNT_SLAVE = 1 << 19, MOUNT_REC = 1 << 14, MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
 
-static bool make_private(void) {
-    return syscall(SYS_mount, NULL, "/", NULL, MOUNT_REC | MOUNT_PRIVATE, NULL) == 0;
+/* Nothing that is mounted here shows outside. For an ordinary user what is unmounted outside goes here too, so that no disk is kept busy;
+ * for root new mounts do not come in either, because they could bring device files. */
+static bool make_private(bool user_namespace) {
+    return syscall(SYS_mount, NULL, "/", NULL, MOUNT_REC | (user_namespace ? MOUNT_SLAVE : MOUNT_PRIVATE), NULL) == 0;
 }
 
 static bool set_flags(int fd, const char *path, unsigned flags, uint64_t set) {
@@ -25,9 +29,7 @@ static bool mount_proc(void) {
     return syscall(SYS_mount, "proc", "/proc", "proc", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC, NULL) == 0;
 }
 
-bool mounts_try(void) {
-    return make_private() && read_only(AT_FDCWD, "/", 0) && mount_proc();
-}
+bool mounts_try_proc(void) { return mount_proc(); }
 
 /* A copy of the mounts at `path` that keeps their flags; -1 when there is no such path. */
 static int copy_mounts(const char *path) {
@@ -46,15 +48,25 @@ static size_t count(const char *const *list) {
     return n;
 }
 
+/* Nothing can be mounted over the top: a process goes on seeing what is below. When all may be written, as with a home of "/", nothing is
+ * made read-only. */
+static bool has_top(const char *const *write) {
+    char real[PATH_MAX];
+    for (size_t i = 0; write && write[i]; i++)
+        if (realpath(write[i], real) && strcmp(real, "/") == 0) return true;
+    return false;
+}
+
 /* The copies are made before everything turns read-only, so that each keeps the flags it had: a mount that the machine's
  * owner made read-only stays so. Device files work in /dev alone, whoever has put others where. */
 static bool keep_writable(const char *const *write, Error *err) {
     static const char devices[] = "/dev";
-    size_t n = count(write);
+    bool all = has_top(write);
+    size_t n = all ? 0 : count(write);
     int *copies = mem_zero(n + 1, sizeof *copies);
     for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(write[i]);
     copies[n] = copy_mounts(devices);
-    bool ok = set_flags(AT_FDCWD, "/", 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
+    bool ok = set_flags(AT_FDCWD, "/", 0, all ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
     for (size_t i = 0; i <= n; i++) {
         if (copies[i] < 0) continue;
         ok = ok && (set_flags(copies[i], "", AT_EMPTY_PATH, i < n ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY)
@@ -63,14 +75,6 @@ static bool keep_writable(const char *const *write, Error *err) {
         close(copies[i]);
     }
     free(copies);
-    return ok;
-}
-
-static bool protect_path(const char *path, Error *err) {
-    int fd = copy_mounts(path);
-    if (fd < 0) return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_SANDBOX, "protect %s: %m", path);
-    bool ok = (read_only(fd, "", AT_EMPTY_PATH) || error_set(err, ERR_SANDBOX, "protect %s: %m", path)) && put_mounts(fd, path, err);
-    close(fd);
     return ok;
 }
 
@@ -92,11 +96,31 @@ static bool cover_secrets(Error *err) {
         || error_set(err, ERR_SANDBOX, "cover %s: %m", keys);
 }
 
-bool mounts_enter(const char *const *write, const char *const *protect, Error *err) {
-    if (!make_private()) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
-    if (!keep_writable(write, err)) return false;
-    for (size_t i = 0; protect && protect[i]; i++)
-        if (!protect_path(protect[i], err)) return false;
-    if (!cover_secrets(err)) return false;
-    return mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
+/* Something that every machine has. */
+static const char sample[] = "/usr";
+
+static bool try_bind(void) {
+    int fd = copy_mounts(sample);
+    bool ok = fd >= 0 && read_only(fd, "", AT_EMPTY_PATH) && syscall(SYS_move_mount, fd, "", AT_FDCWD, sample, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    if (fd >= 0) {
+        int problem = errno;
+        close(fd);
+        errno = problem;
+    }
+    return ok;
+}
+
+MountsStep mounts_try(bool user_namespace) {
+    if (!make_private(user_namespace)) return MOUNTS_PROPAGATION;
+    if (!set_flags(AT_FDCWD, "/", 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)) return MOUNTS_READ_ONLY;
+    if (!try_bind()) return MOUNTS_BIND;
+    return syscall(SYS_mount, "none", sample, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, "size=4k,mode=0700") == 0 ? MOUNTS_DONE : MOUNTS_COVER;
+}
+
+bool mounts_enter(const MountsPlan *plan, Arena *arena, Shields *shields, Error *err) {
+    if (!make_private(plan->user_namespace)) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
+    if (!keep_writable(plan->write, err)) return false;
+    if (!shield_all(plan->write, plan->protect, arena, shields, err)) return false;
+    if (!plan->user_namespace && !cover_secrets(err)) return false;
+    return !plan->own_processes || mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
 }

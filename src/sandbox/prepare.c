@@ -122,9 +122,11 @@ static uint64_t permitted_capabilities(bool *may_drop) {
     return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-static void set_privileges(ChildPlan *p) {
+/* Root keeps the right to work on files of other users. The capabilities of a user namespace are for its mounts alone. */
+static void set_privileges(const SupervisorJob *job, ChildPlan *p) {
     p->confine = true;
     p->keep = permitted_capabilities(&p->may_drop) & (1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER);
+    if (job->maps) p->keep = 0;
     while (prctl(PR_CAPBSET_READ, p->last_capability + 1) >= 0) p->last_capability++;
 }
 
@@ -193,7 +195,7 @@ static bool cover_all(const SupervisorJob *job, Error *err) {
     return !r->head.real_home || !*r->home || cover_inside(r->home, r->list[REQUEST_HIDDEN], err);
 }
 
-static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
+static bool set_mounts(const SupervisorJob *job, Arena *a, Shields *shields, Error *err) {
     const Request *r = job->request;
     const char **write = ARENA_ARRAY(a, const char *, r->head.count[REQUEST_WRITE] + 4);
     size_t n = 0;
@@ -201,21 +203,22 @@ static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) write[n++] = *p;
     write[n++] = r->workspace;
     write[n++] = job->scratch_path;
-    return mounts_enter(write, r->list[REQUEST_PROTECT], err) && cover_all(job, err);
+    MountsPlan plan = { .write = write, .protect = r->list[REQUEST_PROTECT], .user_namespace = job->maps, .own_processes = job->own_processes };
+    return mounts_enter(&plan, a, shields, err) && cover_all(job, err);
 }
 
-bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err) {
+bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Shields *shields, Error *err) {
     const Request *r = job->request;
     bool confine = r->head.mode != SANDBOX_OFF;
     *out = (ChildPlan){ .ruleset = -1, .cwd = r->cwd, .parent = getpid(), .last_capability = -1 };
-    if (job->isolated && !set_mounts(job, a, err)) return false;
+    if (job->isolated && !set_mounts(job, a, shields, err)) return false;
     union { const char **in; char **out; } argv = { r->list[REQUEST_ARGV] };
     out->argv = argv.out;
     out->env = environment(job, a);
     out->programs = programs(argv.in[0], prepare_path(job->request), a);
     set_limits(&r->head, out);
     if (!confine) return true;
-    set_privileges(out);
+    set_privileges(job, out);
     if (!set_ruleset(job, out, err)) return false;
     if (r->head.filter_n) {
         struct sock_fprog *filter = ARENA_NEW(a, struct sock_fprog);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sandbox/call.h"
 #include "sandbox/probe.h"
 #include "sandbox/sandbox.h"
 
@@ -12,11 +13,28 @@ bool reach_is_below(const char *path, const char *folder) {
     return strcmp(folder, "/") == 0 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0));
 }
 
+/* `rest` does not exist: empty names in it are left out, as the kernel does. */
+static bool join(const char *real, const char *rest, char out[PATH_MAX]) {
+    size_t n = strcmp(real, "/") == 0 ? 0 : strlen(real);
+    memcpy(out, real, n);
+    while (*rest) {
+        size_t slashes = strspn(rest, "/"), length = strcspn(rest + slashes, "/");
+        if (length && n + 1 + length >= PATH_MAX) return false;
+        if (length) out[n++] = '/';
+        memcpy(out + n, rest + slashes, length);
+        n += length;
+        rest += slashes + length;
+    }
+    if (!n) out[n++] = '/';
+    out[n] = 0;
+    return true;
+}
+
 bool reach_resolve(const char *path, char out[PATH_MAX]) {
     char head[PATH_MAX], real[PATH_MAX];
     if (snprintf(head, sizeof head, "%s", path) >= (int)sizeof head) return false;
     for (size_t cut = strlen(head);;) {
-        if (realpath(cut ? head : "/", real)) return snprintf(out, PATH_MAX, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + cut) < PATH_MAX;
+        if (realpath(cut ? head : "/", real)) return join(real, path + cut, out);
         while (cut && head[cut - 1] != '/') cut--;
         while (cut && head[cut - 1] == '/') cut--;
         if (!cut && path[0] != '/') return false;
@@ -104,8 +122,9 @@ static bool home_can_be_real(const SandboxRules *r, const Pair *p) {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", p->kept);
     if (!reach_is_below(p->kept, p->root)) return true;
-    if (!probe_kernel()->mount_namespace) {
-        error_set(p->err, ERR_SANDBOX, "sandbox.home: real would open %s, which lies inside %s, and this kernel or user has no private mounts to cover it", p->kept, p->root);
+    if (!call_has_mounts(r)) {
+        error_set(p->err, ERR_SANDBOX, "sandbox.home: real would open %s, which lies inside %s, and there are no private mounts to cover it: %s", p->kept, p->root,
+                  r->mounts == SANDBOX_MOUNTS_OFF ? "sandbox.mounts is off" : probe_mounts_problem());
         return error_hint(p->err, "remove sandbox.home: real, or name single folders in read_roots and write_roots");
     }
     if (!p->file) return true;

@@ -14,10 +14,13 @@
 enum { REQUEST_ARGV, REQUEST_ENV, REQUEST_READ, REQUEST_WRITE, REQUEST_PROTECT, REQUEST_HIDDEN, REQUEST_LISTS };
 enum { REQUEST_MESSAGE_MAX = 100 << 10, REQUEST_BYTES_MAX = 16 << 20, REQUEST_FDS = 5 };
 
+enum { REQUEST_MOUNTS = 1, REQUEST_USER_NAMESPACE = 2, REQUEST_OWN_PROCESSES = 4 };
+
 typedef struct RequestHead {
     uint32_t mode, net, proxy_port;     /* SandboxMode, SandboxNet */
     uint32_t landlock_abi, filter_variant;
-    uint8_t real_home, tell_start, isolate;
+    uint8_t real_home, tell_start;
+    uint8_t isolate;                    /* private mounts: REQUEST_MOUNTS and what comes with it; 0: none */
     uint64_t memory_bytes, file_bytes;
     uint32_t cpu_seconds, open_files, processes;
     int64_t deadline_ns;                /* monotonic; INT64_MAX: none */
@@ -43,6 +46,7 @@ typedef struct Reply {
     ReplyKind kind;
     int status;                         /* as wait() gives it */
     uint8_t timed_out, process_limit, memory_limit, ended_early;
+    uint8_t exposed;                    /* a protected path could be written: its mount is gone, or it has other names */
     uint32_t error;                     /* REPLY_FAILED: ErrorKind, and the text is its message. Else the text is what was denied */
     uint32_t text;
 } Reply;

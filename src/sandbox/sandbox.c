@@ -28,6 +28,8 @@ bool sandbox_start(Sandbox **out, Error *err) {
     s->socket = pair[0];
     s->launcher = pid;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->live_lock, NULL);
+    pthread_cond_init(&s->live_changed, NULL);
     *out = s;
     return true;
 }
@@ -38,6 +40,9 @@ void sandbox_stop(Sandbox *s) {
     while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR) {}
     for (size_t i = 0; i < FILTER_VARIANTS; i++) filter_clear(&s->filters[i]);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->live_lock);
+    pthread_cond_destroy(&s->live_changed);
+    VEC_CLEAR(&s->live);
     free(s);
 }
 
@@ -54,8 +59,16 @@ bool sandbox_kill(Sandbox *s, int timeout_ms) {
     return n > 0 && recv(s->socket, answer, sizeof answer, MSG_DONTWAIT) > 0;
 }
 
+static bool has_required_mounts(const SandboxRules *rules, Error *err) {
+    if (rules->mounts != SANDBOX_MOUNTS_REQUIRED || call_has_mounts(rules)) return true;
+    error_set(err, ERR_SANDBOX, "sandbox.mounts is required, and there are no private mounts: %s",
+              rules->mode == SANDBOX_OFF ? "sandbox.mode is off" : probe_mounts_problem());
+    return error_hint(err, "see harness doctor; sandbox.mounts: auto runs without them where they cannot be had");
+}
+
 bool sandbox_available(const SandboxRules *rules, Error *err) {
     const Probe *p = probe_kernel();
+    if (!has_required_mounts(rules, err)) return false;
     if (rules->mode == SANDBOX_OFF) return true;
     if (rules->net == SANDBOX_NET_PROXY && !(p->seccomp_notify && p->pidfd))
         return error_set(err, ERR_SANDBOX, "the kernel cannot filter connections (seccomp notify, pidfd: Linux 5.6)")
@@ -86,6 +99,8 @@ void sandbox_layers(const SandboxRules *rules, Buf *out) {
                     v & FILTER_ASK_SIGNALS ? ", signals by the supervisor" : "", v & FILTER_NO_TRUNCATE ? ", truncate" : "",
                     v & FILTER_ASK_MODES ? ", modes and times of files by the supervisor" : "");
     buf_add(out, STR("privileges\tno_new_privs, capabilities dropped\n"));
-    if (p->mount_namespace) buf_add(out, STR("mounts\tall read-only but what may be written, own /proc, own processes\n"));
+    if (call_has_mounts(rules))
+        buf_add_fmt(out, "mounts\tall read-only but what may be written%s%s\n", p->process_namespace ? ", own /proc, own processes" : "",
+                    p->user_namespace ? ", in a user namespace" : "");
     if (rules->net == SANDBOX_NET_PROXY) buf_add_fmt(out, "network\tconnect() by the supervisor, to the proxy on port %u only\n", rules->proxy_port);
 }

@@ -14,18 +14,20 @@
 typedef struct Sandbox Sandbox;
 
 typedef enum { SANDBOX_STRICT, SANDBOX_BEST_EFFORT, SANDBOX_OFF } SandboxMode;
+typedef enum { SANDBOX_MOUNTS_AUTO, SANDBOX_MOUNTS_REQUIRED, SANDBOX_MOUNTS_OFF } SandboxMounts;
 typedef enum { SANDBOX_NET_NONE, SANDBOX_NET_OPEN, SANDBOX_NET_PROXY } SandboxNet;
 
 /* What a call may touch. Paths are absolute; lists end with NULL and may be NULL. The zero value of a number means the
  * default of tools.md, "Settings". */
 typedef struct SandboxRules {
     SandboxMode mode;
+    SandboxMounts mounts;               /* private mounts: where they can be had, else no call, or never */
     SandboxNet net;
     uint16_t proxy_port;                /* SANDBOX_NET_PROXY: the one loopback TCP port that connect() may reach */
     const char *workspace;              /* without links */
     const char *const *read_roots;
     const char *const *write_roots;
-    const char *const *protect;         /* bind-mounted read-only where the kernel allows it; existing paths only */
+    const char *const *protect;         /* with private mounts: read-only, as far as they exist (shield.h) */
     const char *const *hidden;          /* harness's own folders: no call may reach them. With real_home mounts cover them */
     const char *state;                  /* the same for this file and those beside it whose names begin with its name; may be NULL */
     bool real_home;                     /* HOME is the real one, writable; else the private folder per call, which TMPDIR always is */
@@ -101,3 +103,16 @@ void sandbox_process_close_stdin(SandboxProcess *p);
 bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Error *err);
 const char *sandbox_process_limit(const SandboxProcess *p);      /* as sandbox_result_limit(), once it has ended */
 void sandbox_process_end(SandboxProcess *p, int64_t grace_ms);   /* SIGTERM, grace, SIGKILL to the whole tree; frees p */
+/* Is a protected path no longer mounted read-only for it, although it was when it started? A file that was replaced outside, as editors do
+ * it, has lost its mount: start the program again. Always false without private mounts. */
+bool sandbox_process_exposed(const SandboxProcess *p);
+
+/* Whose is a difference in a protected path? True: no program of this sandbox can have made it. A read-only mount of `path` stands in every program that
+ * is alive, and none that has ended was without one of its mounts, or all of those were looked into. May wait for programs that are being started. False
+ * is the answer without private mounts, for a path with a link in it, and when a protected file had a second name (hard link) at the start.
+ * Second names of files in a protected folder are not looked for: compare the number of links in the snapshot. */
+bool sandbox_kept(Sandbox *s, const char *path);
+/* Programs that have ended and could have written a protected path. Take the number, compare all protected files, and when they are as they should be (or
+ * were put back), tell the number: nothing that those programs did is left. */
+uint64_t sandbox_exposures(Sandbox *s);
+void sandbox_settled(Sandbox *s, uint64_t exposures);

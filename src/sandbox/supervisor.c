@@ -32,6 +32,7 @@ typedef struct Supervisor {
     int channel, signals, report;       /* -1 when closed */
     Ask ask;
     Memory memory;
+    Shields shields;
     pid_t child;
     bool child_done, empty, told;
     int status;
@@ -40,14 +41,23 @@ typedef struct Supervisor {
     ChildFailure failure;
 } Supervisor;
 
-static void reply(Supervisor *s, Reply r, Str text) {
+static void reply_with(Supervisor *s, Reply r, Str text, const int *fds, size_t n_fds) {
     char message[sizeof r + REPLY_TEXT_MAX];
     if (s->channel < 0 || s->told) return;
     s->told = r.kind != REPLY_STARTED;
     r.text = (uint32_t)(text.n < REPLY_TEXT_MAX ? text.n : REPLY_TEXT_MAX);
     memcpy(message, &r, sizeof r);
     if (r.text) memcpy(message + sizeof r, text.at, r.text);
-    (void)request_send(s->channel, (Str){ message, sizeof r + r.text }, NULL, 0);    /* harness is gone: nobody to tell */
+    (void)request_send(s->channel, (Str){ message, sizeof r + r.text }, fds, n_fds);    /* harness is gone: nobody to tell */
+}
+
+static void reply(Supervisor *s, Reply r, Str text) { reply_with(s, r, text, NULL, 0); }
+
+/* With private mounts harness gets the top of this view of the file system, by which it sees whether the mounts still stand. */
+static void reply_started(Supervisor *s) {
+    int view = s->job->isolated ? open("/", O_PATH | O_CLOEXEC) : -1;
+    reply_with(s, (Reply){ .kind = REPLY_STARTED, .exposed = view < 0 || s->shields.shared }, (Str){ 0 }, &view, view >= 0 ? 1 : 0);
+    if (view >= 0) close(view);
 }
 
 static void reply_error(Supervisor *s, const Error *err) {
@@ -97,13 +107,14 @@ static void describe_failure(const Supervisor *s, Error *err) {
 
 static void finish(Supervisor *s) {
     Error err = { 0 };
+    bool exposed = !s->job->isolated || s->shields.shared || !shield_stand_all(&s->shields);
     clean(s, clock_mono_ns() + CLEAN_MS * MS);
     if (s->failure.step) {
         describe_failure(s, &err);
         reply_error(s, &err);
     } else {
         reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .process_limit = s->process_limit,
-                          .memory_limit = s->memory_limit, .ended_early = s->ended_early }, ask_denied(&s->ask));
+                          .memory_limit = s->memory_limit, .ended_early = s->ended_early, .exposed = exposed }, ask_denied(&s->ask));
     }
     clean(s, INT64_MAX);
 }
@@ -144,7 +155,7 @@ static void on_report(Supervisor *s) {
         ask_listen(&s->ask, fds[0]);
         return;
     } else if (!s->failure.step && s->job->request->head.tell_start) {
-        reply(s, (Reply){ .kind = REPLY_STARTED }, (Str){ 0 });
+        reply_started(s);
     }
     close(s->report);
     s->report = -1;
@@ -175,8 +186,8 @@ static void on_time(Supervisor *s, int64_t now) {
     if (now < s->kill_at) return;
     tree_signal(&s->tree, SIGKILL);
     if (now - s->kill_at > GIVE_UP_MS * MS && s->child_done)            /* stuck in the kernel: harness need not wait for it */
-        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit },
-              (Str){ 0 });
+        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit,
+                          .exposed = true }, (Str){ 0 });
 }
 
 static int wait_ms(const Supervisor *s, int64_t now) {
@@ -270,13 +281,15 @@ static bool start_child(Supervisor *s, ChildPlan *plan, Error *err) {
 
 static bool start(Supervisor *s, Arena *arena, Error *err) {
     ChildPlan plan;
-    bool ok = prepare_plan(s->job, arena, &plan, err) && start_child(s, &plan, err);
+    if (s->job->maps && !userns_map(s->job->maps)) return error_set(err, ERR_SANDBOX, "map the user in its namespace: %m");
+    bool ok = prepare_plan(s->job, arena, &plan, &s->shields, err) && start_child(s, &plan, err);
     if (plan.ruleset >= 0) close(plan.ruleset);
+    if (ok && s->job->maps) (void)userns_drop();         /* what the program asks for is done with the person's rights alone */
     return ok;
 }
 
 _Noreturn void supervisor_run(const SupervisorJob *job) {
-    Supervisor s = { .job = job, .tree = { .own_namespace = job->isolated }, .channel = job->channel, .report = -1, .kill_at = INT64_MAX };
+    Supervisor s = { .job = job, .tree = { .own_namespace = job->own_processes }, .channel = job->channel, .report = -1, .kill_at = INT64_MAX };
     keep_needed(job);
     (void)prctl(PR_SET_NAME, "harness-super");
     (void)setsid();

@@ -2,6 +2,7 @@
  * everything it left behind. */
 #pragma once
 #include "sandbox/request.h"
+#include "sandbox/userns.h"
 
 struct Public;
 
@@ -15,7 +16,9 @@ typedef struct SupervisorJob {
     size_t n_held;
     const struct Public *open_to_all;   /* NULL: all of /etc and /opt may be read, as far as the user may */
     int ruleset;                        /* by prepare_ruleset(); -1: to be made */
-    bool isolated;                      /* in a process and mount namespace of its own */
+    bool isolated;                      /* in a mount and IPC namespace of its own */
+    bool own_processes;                 /* in a process namespace too */
+    const UsernsMaps *maps;             /* they are in a user namespace of its own, which still needs these; NULL: in none */
 } SupervisorJob;
 
 enum { SUPERVISOR_GRACE_MS = 2000 };

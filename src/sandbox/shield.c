@@ -1,0 +1,147 @@
+#include "sandbox/shield.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/vec.h"
+#include "sandbox/reach.h"
+
+/* A folder on the way, or a path that becomes read-only. */
+typedef struct Point { const char *path; bool read_only; } Point;
+typedef VEC(Point) Points;
+
+/* The outermost place that may be written and has `path` strictly inside; NULL: none has. */
+static const char *root_of(const char *const *write, const char *path) {
+    const char *found = NULL;
+    for (size_t i = 0; write && write[i]; i++)
+        if (strcmp(path, write[i]) != 0 && reach_is_below(path, write[i]) && (!found || strlen(write[i]) < strlen(found))) found = write[i];
+    return found;
+}
+
+/* Is a place that may be written the path itself, or inside it? To close that would leave nothing to write. */
+static bool holds_root(const char *const *write, const char *path) {
+    for (size_t i = 0; write && write[i]; i++)
+        if (reach_is_below(write[i], path)) return true;
+    return false;
+}
+
+static void add_way(Points *points, Arena *arena, const char *root, const char *path) {
+    size_t from = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    for (const char *slash = strchr(path + from + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+        VEC_PUSH(points, ((Point){ arena_fmt(arena, "%.*s", (int)(slash - path), path), false }));
+}
+
+/* The folders that lead to a link. */
+static void add_link(Points *points, Arena *arena, const char *const *write, const char *path) {
+    char folder[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path || (size_t)(slash - path) >= sizeof folder) return;
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = 0;
+    if (!realpath(folder, real)) return;
+    const char *full = arena_fmt(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash), *root = root_of(write, full);
+    if (root) add_way(points, arena, root, full);
+}
+
+/* What cannot be reached from here cannot be reached by the program either. */
+static bool add_path(Points *points, Arena *arena, const char *const *write, const char *path, Error *err) {
+    char real[PATH_MAX];
+    struct stat st;
+    if (!realpath(path, real)) {
+        bool absent = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENAMETOOLONG;
+        if (absent && lstat(path, &st) == 0) add_link(points, arena, write, path);       /* it leads nowhere yet */
+        return absent || error_set(err, ERR_SANDBOX, "protect %s: %m", path);
+    }
+    const char *root = root_of(write, real);
+    if (strcmp(real, path) != 0) add_link(points, arena, write, path);
+    if (!root || holds_root(write, real)) return true;
+    add_way(points, arena, root, real);
+    VEC_PUSH(points, ((Point){ arena_fmt(arena, "%s", real), true }));
+    return true;
+}
+
+/* A folder before all that is in it; of two for one path, the one that is read-only first. */
+static int compare(const void *a, const void *b) {
+    const Point *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : (int)y->read_only - (int)x->read_only;
+}
+
+/* A mount of `path` onto itself, with those below it. */
+static bool mount_itself(const Point *p, Shields *out, Error *err) {
+    struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+    struct stat st;
+    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, p->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return true;    /* removed meanwhile */
+    bool ok = fd >= 0;
+    if (p->read_only) {
+        ok = ok && fstat(fd, &st) == 0 && syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) == 0;
+        out->shared = out->shared || (ok && S_ISREG(st.st_mode) && st.st_nlink > 1);
+    }
+    ok = ok && syscall(SYS_move_mount, fd, "", AT_FDCWD, p->path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    if (!ok) error_set(err, ERR_SANDBOX, "protect %s: %m", p->path);
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
+static bool mount_points(const Points *points, Arena *arena, Shields *out, Error *err) {
+    const char *last = "", *closed = NULL;
+    out->at = ARENA_ARRAY(arena, const char *, points->n + 1);
+    for (size_t i = 0; i < points->n; i++) {
+        const Point *p = &points->at[i];
+        if (strcmp(p->path, last) == 0 || (closed && reach_is_below(p->path, closed))) continue;
+        last = p->path;
+        if (!mount_itself(p, out, err)) return false;
+        if (p->read_only) closed = out->at[out->n++] = p->path;
+    }
+    return true;
+}
+
+/* Real paths of the places that may be written. */
+static const char *const *real_roots(const char *const *write, Arena *arena) {
+    size_t n = 0, kept = 0;
+    char real[PATH_MAX];
+    while (write && write[n]) n++;
+    const char **out = ARENA_ARRAY(arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        if (realpath(write[i], real)) out[kept++] = arena_fmt(arena, "%s", real);
+    return out;
+}
+
+bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Shields *out, Error *err) {
+    Points points = { 0 };
+    const char *const *roots = real_roots(write, arena);
+    bool ok = true;
+    *out = (Shields){ 0 };
+    for (size_t i = 0; ok && protect && protect[i]; i++) ok = add_path(&points, arena, roots, protect[i], err);
+    if (points.n) qsort(points.at, points.n, sizeof *points.at, compare);
+    ok = ok && mount_points(&points, arena, out, err);
+    VEC_CLEAR(&points);
+    return ok;
+}
+
+bool shield_stands(int root, const char *path) {
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+    struct statfs fs;
+    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    bool stands = fd >= 0 && fstatfs(fd, &fs) == 0 && (fs.f_flags & ST_RDONLY);
+    if (fd >= 0) close(fd);
+    return stands;
+}
+
+bool shield_stand_all(const Shields *s) {
+    if (!s->n) return true;
+    int root = open("/", O_PATH | O_CLOEXEC);
+    bool all = root >= 0;
+    for (size_t i = 0; i < s->n && all; i++) all = shield_stands(root, s->at[i]);
+    if (root >= 0) close(root);
+    return all;
+}
