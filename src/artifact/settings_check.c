@@ -16,6 +16,7 @@ typedef struct { const char *section, *key; GrantKey grant; SettingType type; in
 
 static const char *const modes[] = { "strict", "best-effort", "off", NULL };
 static const char *const homes[] = { "private", "real", NULL };
+static const char *const mounts[] = { "required", "auto", "off", NULL };
 static const char *const policies[] = { "denylist", "allowlist", NULL };
 static const char *const syncs[] = { "normal", "full", NULL };
 static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
@@ -58,6 +59,7 @@ static const Setting settings[] = {
     SETTING(sandbox, mode, CHOICE, 0, modes),
     SETTING(sandbox, network, BOOL, 0, NULL),
     SETTING(sandbox, home, CHOICE, 0, homes),
+    SETTING(sandbox, mounts, CHOICE, 0, mounts),
     SETTING(sandbox, read_roots, STRINGS, 0, NULL),
     SETTING(sandbox, write_roots, STRINGS, 0, NULL),
     SETTING(sandbox, env_allow, STRINGS, 0, NULL),

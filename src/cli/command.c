@@ -280,10 +280,9 @@ const Command command_table[] = {
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
                  "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
-                 "limits on memory, time, files and processes. Whatever it started is ended with\n"
-                 "it. Standard input, output and error pass through, and its exit status: 128 + N\n"
-                 "when signal N ended it, 124 after --timeout, 127 when it could not be run, 130\n"
-                 "after Ctrl-C.",
+                 "limits on memory, time, files and processes. Whatever it started ends with it.\n"
+                 "Standard input, output and error pass through, and its exit status: 128 + N for\n"
+                 "signal N, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
         .example = "harness sandbox -- make test\n"
                    "harness sandbox --allow-domain github.com --explain -- git fetch",
         .flags = command_flags_sandbox, .run = command_sandbox,

@@ -150,6 +150,7 @@ const Flag command_flags_sandbox[] = {
     { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },
     { "--write", NULL, "DIR", NULL, "DIR may be read and written; repeatable" },
     { "--timeout", NULL, "S", NULL, "end it after S seconds, with status 124" },
+    { "--mounts", NULL, "WHEN", NULL, "private mounts: required, auto (the default) or off" },
     { "--best-effort", NULL, NULL, NULL, "run with less where the kernel lacks a layer" },
     { "--explain", NULL, NULL, NULL, "the layers and, after a failure, what was denied" },
     { 0 },

@@ -52,6 +52,13 @@ static bool read_seconds(const char *text, int64_t *ms, Error *err) {
     return true;
 }
 
+static bool read_mounts(const char *text, SandboxMounts *out, Error *err) {
+    static const char *const names[] = { [SANDBOX_MOUNTS_AUTO] = "auto", [SANDBOX_MOUNTS_REQUIRED] = "required", [SANDBOX_MOUNTS_OFF] = "off" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0) return *out = (SandboxMounts)i, true;
+    return error_set(err, ERR_VALIDATION, "--mounts: expected required, auto or off, got \"%s\"", text);
+}
+
 /* A folder that does not exist is a slip of the pen, better told than ignored. */
 static bool add_root(const Job *j, Texts *list, const char *flag, const char *path, Error *err) {
     char full[PATH_MAX];
@@ -69,6 +76,7 @@ static bool read_flags(Job *j, Error *err) {
         else if (strcmp(name, "--allow-domain") == 0) VEC_PUSH(&j->domains, str_from(value));
         else if (strcmp(name, "--best-effort") == 0) j->rules.mode = SANDBOX_BEST_EFFORT;
         else if (strcmp(name, "--explain") == 0) j->explain = true;
+        else if (strcmp(name, "--mounts") == 0 && !read_mounts(value, &j->rules.mounts, err)) return false;
         else if (strcmp(name, "--read") == 0 && !add_root(j, &j->read, name, value, err)) return false;
         else if (strcmp(name, "--write") == 0 && !add_root(j, &j->write, name, value, err)) return false;
         else if (strcmp(name, "--timeout") == 0 && !read_seconds(value, &j->timeout_ms, err)) return false;

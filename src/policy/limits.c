@@ -89,6 +89,7 @@ static void read_delegation(Value from, Limits *out) {
 
 static void read_sandbox(Value from, Limits *out) {
     out->sandbox.mode = says(from, "mode", "off") ? SANDBOX_OFF : says(from, "mode", "best-effort") ? SANDBOX_BEST_EFFORT : SANDBOX_STRICT;
+    out->sandbox.mounts = says(from, "mounts", "off") ? SANDBOX_MOUNTS_OFF : says(from, "mounts", "required") ? SANDBOX_MOUNTS_REQUIRED : SANDBOX_MOUNTS_AUTO;
     out->sandbox.network = flag(from, "network", false);
     out->sandbox.real_home = says(from, "home", "real");
     out->sandbox.allow_self_edit = flag(from, "allow_self_edit", false);

@@ -15,6 +15,7 @@ typedef struct Limits {
     struct { int64_t max_history, max_tokens; } context;
     struct {
         SandboxMode mode;
+        SandboxMounts mounts;
         bool network, real_home, allow_self_edit;
         StrList read_roots, write_roots, env_allow;
         uint64_t memory_bytes, file_bytes;

@@ -55,6 +55,7 @@ static bool set_rules(Runtime *rt, Error *err) {
     SandboxRules *r = &rt->rules;
     if (!set_workspace(rt, err)) return false;
     r->mode = l->sandbox.mode;
+    r->mounts = l->sandbox.mounts;
     bool domains = l->has_domains || rt->config.n_allow_domains > 0;
     r->net = l->sandbox.network ? SANDBOX_NET_OPEN : domains ? SANDBOX_NET_PROXY : SANDBOX_NET_NONE;
     r->real_home = l->sandbox.real_home;

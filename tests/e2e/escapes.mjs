@@ -7,15 +7,34 @@ import { chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, 
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bin, privateMounts, root } from './harness.mjs';
+import { bin, root } from './harness.mjs';
 
 // A user of this file's own: without a sandbox an attempt to signal all of a user's processes succeeds, and other files run beside.
 const nobody = 61000 + process.pid % 4000;
 export const isRoot = process.getuid() === 0;
-// What private mounts alone stop is open where there are none.
-export const applies = entry => entry.layer !== 'private mounts' || privateMounts();
 export const users = isRoot ? [{ name: 'root', is: 'root' }, { name: 'an ordinary user', is: 'user', uid: nobody, gid: nobody }]
   : [{ name: 'this user', is: 'user' }];
+// Each user as the machine is, with sandbox.mounts: off, and where the kernel refuses private mounts: an ordinary user in a user
+// namespace that allows no further ones, root without CAP_SYS_ADMIN.
+export const ways = users.flatMap(user => [user, { ...user, name: `${user.name}, mounts off`, mounts: 'off' },
+  { ...user, name: `${user.name}, namespaces forbidden`, forbid: true }]);
+
+// Does this user get private mounts here?
+const answers = new Map();
+export function mounts(user = {}) {
+  if (user.mounts === 'off') return false;
+  const key = `${user.uid} ${user.forbid}`, [program, args] = command(user, programs().harness, ['doctor', '--json']);
+  if (!answers.has(key)) answers.set(key, JSON.parse(spawnSync(program, args, { uid: user.uid, gid: user.gid, env: environment, encoding: 'utf8' }).stdout)
+    .find(c => c.check === 'private mounts').ok);
+  return answers.get(key);
+}
+// What private mounts alone stop is open where there are none.
+export const applies = (entry, user) => entry.layer !== 'private mounts' || mounts(user);
+
+// A command as this user starts it.
+export function command(user, program, args) {
+  return user?.forbid ? [programs().attempts, ['forbid', program, ...args]] : [program, args];
+}
 
 const kept = ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
 const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nonexistent', HARNESS_TRUST: tmpdir(), LC_ALL: 'C.UTF-8',
@@ -38,10 +57,10 @@ export function programs() {
 }
 
 // Runs to the end; kills what takes too long.
-export function execute(command, args, { user = {}, timeout = 60000, input, ...options } = {}) {
+export function execute(name, given, { user = {}, timeout = 60000, input, ...options } = {}) {
   return new Promise((resolve, reject) => {
-    const from = Date.now();
-    const child = spawn(command, args, { uid: user.uid, gid: user.gid, ...options, env: { ...environment, ...options.env } });
+    const from = Date.now(), [program, args] = command(user, name, given);
+    const child = spawn(program, args, { uid: user.uid, gid: user.gid, ...options, env: { ...environment, ...options.env } });
     let stdout = '', stderr = '', late = false;
     const timer = setTimeout(() => { late = true; child.kill('SIGKILL'); }, timeout);
     child.stdout?.on('data', d => { stdout += d; });
@@ -57,8 +76,9 @@ export function execute(command, args, { user = {}, timeout = 60000, input, ...o
   });
 }
 
-export function sandbox(user, cwd, flags, command, options = {}) {
-  return execute(programs().harness, ['sandbox', ...flags, '--', ...command], { user, cwd, ...options });
+const mountFlags = user => (user.mounts ? ['--mounts', user.mounts] : []);
+export function sandbox(user, cwd, flags, line, options = {}) {
+  return execute(programs().harness, ['sandbox', ...mountFlags(user), ...flags, '--', ...line], { user, cwd, ...options });
 }
 
 function own(user, path) { if (user.uid) chownSync(path, user.uid, user.gid); }
@@ -104,6 +124,8 @@ export class World {
     copyFileSync(programs().attempts, join(this.workspace, 'attempts'));
     chmodSync(join(this.workspace, 'attempts'), 0o755);
     if (isRoot) this.addPrivileged();
+    for (const folder of ['.claude', '.github', '.github/hooks']) make(user, join(this.workspace, folder));
+    for (const file of ['.mcp.json', '.claude/settings.json', '.github/hooks/hook.json']) put(user, join(this.workspace, file), '{}\n');
     this.hits = [];
     this.servers = [];
   }
@@ -132,6 +154,11 @@ export class World {
     const script = 'import os, struct, sys; os.setxattr(sys.argv[1], "security.capability", struct.pack("<5I", 0x02000001, 6, 0, 0, 0))';
     const r = spawnSync('python3', ['-c', script, join(this.workspace, 'capable')], { encoding: 'utf8' });
     if (r.status !== 0) throw new Error(`file capabilities: ${r.stderr}`);
+  }
+
+  // Files that no call may change.
+  protectedState() {
+    return ['.mcp.json', '.claude', '.github'].map(name => snapshot(join(this.workspace, name)).replace(/ \d{16,} /g, ' ')).join('\n');
   }
 
   async open() {
@@ -192,10 +219,10 @@ export class World {
     const list = join(this.workspace, 'list'), variables = { ...this.variables(control), ...(flags.includes('--network') ? { NETWORK: 1 } : {}) };
     put(this.user, list, [...Object.entries(variables).map(([k, v]) => `${k}=${v}`), ...entries.map(e => `${e.name}\t${e.code}`), ''].join('\n'));
     const before = Object.fromEntries(entries.map(e => [e.name, snapshot(join(this.outside, e.name))]));
-    const hits = this.hits.length, signals = this.signals;
+    const hits = this.hits.length, signals = this.signals, rules = this.protectedState();
     const options = { user: this.user, cwd: this.workspace, timeout: 120000, env: { ...env, TEST_SECRET: `${this.secret}-inherited` } };
     const r = control ? await execute('./attempts', ['list'], options)
-      : await execute(programs().harness, ['sandbox', ...flags, '--', './attempts', 'list'], options);
+      : await execute(programs().harness, ['sandbox', ...mountFlags(this.user), ...flags, '--', './attempts', 'list'], options);
     const printed = Object.fromEntries(r.stdout.split('@@ ').slice(1).map(part => [part.split(' ')[0], part]));
     const escaped = {};
     for (const { name } of entries) {
@@ -206,6 +233,7 @@ export class World {
     }
     const victim = this.victimState();
     if (!printed.end) escaped['the runner'] = `did not come to its end (${r.status} ${r.signal}):\n${r.stdout.slice(-2000)}\n${r.stderr}`;
+    if (!control && this.protectedState() !== rules) escaped['protected files'] = `${rules}\nbecame\n${this.protectedState()}`;
     if (this.signals !== signals) escaped['the victim'] = 'was signalled';
     if (JSON.stringify(victim) !== JSON.stringify(this.before)) escaped['the victim'] = `${JSON.stringify(this.before)} became ${JSON.stringify(victim)}`;
     if (this.hits.length !== hits) escaped['the servers'] = `were reached: ${this.hits.slice(hits)}`;

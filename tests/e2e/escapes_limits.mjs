@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execute, programs, sandbox, survivors } from './escapes.mjs';
-import { privateMounts, root } from './harness.mjs';
+import { execute, mounts, programs, sandbox, survivors } from './escapes.mjs';
+import { root } from './harness.mjs';
 
 const hold = readFileSync(join(root, 'tests/sandbox/hold.py'), 'utf8');
 // In MiB. What only shows in the machine's shared memory is hard to see beside tests that give some back: there it is the most.
@@ -25,7 +25,8 @@ function folder(at, path, mode = 0o755) {
 // A project in the attempt's folder, called with its own home and state.
 function call(at, settings, command, { env = {}, timeout = 60000 } = {}) {
   const home = folder(at, join(at.dir, '..', `${at.mark}-home`));
-  put(at, join(at.dir, 'harness.md'), `---\nbuiltin_tools: all\n${settings}\n---\n`);
+  const all = at.user.mounts ? settings.replace('sandbox: {', `sandbox: { mounts: ${at.user.mounts},`) : settings;
+  put(at, join(at.dir, 'harness.md'), `---\nbuiltin_tools: all\n${all}\n---\n`);
   return execute(programs().harness, ['call', 'bash', JSON.stringify({ command, timeout: 40 })],
     { user: at.user, cwd: at.dir, timeout, env: { HOME: home, ...env } });
 }
@@ -50,7 +51,7 @@ const fair = (kind, mib) => async at => {
 // System V objects: with mounts they are the call's own and count; without, they cannot be made.
 const objects = kind => async at => {
   const r = await holds(at, kind);
-  assert.match(r.stdout, at.user.is === 'root' && privateMounts() ? reached : /stopped/, r.stdout + r.stderr);
+  assert.match(r.stdout, mounts(at.user) ? reached : /stopped/, r.stdout + r.stderr);
 };
 
 // ---- the state ----
@@ -72,7 +73,7 @@ function unseen(at, r) {
 // With mounts the home is open and harness's folders are covered; without, the setting is refused.
 async function realHome(at, command) {
   const home = house(at), r = unseen(at, await call(at, 'sandbox: { home: real }', `cd ~; cat plain; ${command}`));
-  const covered = at.user.is === 'root' && privateMounts();
+  const covered = mounts(at.user);
   if (covered) assert.match(r.stdout, /"stdout":"plain/, r.stdout + r.stderr);
   else assert.match(r.stderr, /sandbox\.home: real would open .*\.local\/state\/harness, which lies inside .*-home/, r.stdout + r.stderr);
   assert.equal(readFileSync(join(home, '.config/harness/trust'), 'utf8'), `${at.world.secret}-trust\n`);

@@ -2,14 +2,14 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { pages, readTable } from '../sandbox/table.mjs';
-import { World, applies, isRoot, snapshot, users } from './escapes.mjs';
+import { World, applies, isRoot, mounts, snapshot, users, ways } from './escapes.mjs';
 import { alone as single } from './escapes_alone.mjs';
 import { limits } from './escapes_limits.mjs';
 import { join } from 'node:path';
 
 const table = readTable(), alone = { ...single, ...limits };
 const mine = (user, entries) => entries.filter(e => (e.as === 'both' || e.as === user.is) && (isRoot || !/\$(SETUID|CAPABLE)/.test(e.how))
-  && applies(e));
+  && applies(e, user));
 const flags = { none: [], proxy: ['--allow-domain', 'allowed.example'], network: ['--network'] };
 
 test('escapes: the table has 120 attempts and more, and docs/security.md shows it', () => {
@@ -18,7 +18,7 @@ test('escapes: the table has 120 attempts and more, and docs/security.md shows i
   assert.ok(is === should, 'the table in docs/security.md is stale: run "make docs"');
 });
 
-for (const user of users) {
+for (const user of ways) {
   for (const group of Object.keys(flags)) {
     test(`escapes, as ${user.name}, ${group === 'none' ? 'without network' : `with ${flags[group][0]}`}`, async () => {
       const entries = mine(user, table.filter(e => e.group === group)), world = new World(user, entries.map(e => e.name));
@@ -30,8 +30,9 @@ for (const user of users) {
     });
   }
 
+  // Without private mounts only those differ that they stop.
   test(`escapes, as ${user.name}, each in a sandbox of its own`, { concurrency: 2 }, async t => {
-    const entries = mine(user, table.filter(e => e.group === 'alone')), world = new World(user, entries.map(e => e.name));
+    const whole = users.includes(user), entries = mine(user, table.filter(e => e.group === 'alone' && (whole || /mounts/.test(e.layer)))), world = new World(user, entries.map(e => e.name));
     assert.deepEqual(table.filter(e => e.group === 'alone').map(e => e.name).sort(), Object.keys(alone).sort());
     await world.open();
     await Promise.all(entries.map(({ name }, i) => t.test(`${name}, as ${user.name}`, async () => {
@@ -46,6 +47,13 @@ for (const user of users) {
     assert.deepEqual(world.hits, []);
   });
 
+}
+
+test('escapes: private mounts are there for everybody here, and are not where they are off or forbidden', { skip: !ways.every(u => mounts(u) || !users.includes(u)) && 'no private mounts here' }, () => {
+  assert.deepEqual(ways.map(u => mounts(u)), ways.map(u => users.includes(u)));
+});
+
+for (const user of users) {
   // An attempt that fails by itself proves nothing about the sandbox.
   test(`escapes, as ${user.name}: without a sandbox the attempts succeed`, async () => {
     const entries = mine(user, table).filter(e => e.code && (e.free === 'both' || e.free === user.is));

@@ -10,7 +10,7 @@ const table = readTable().filter(e => !slow.test(e.name) && (isRoot || !/\$(SETU
 const flags = { none: [], proxy: ['--allow-domain', 'allowed.example'], network: ['--network'] };
 
 async function holds(user, group, abi, { entries = table, more = [] } = {}) {
-  const chosen = entries.filter(e => e.group === group && (e.as === 'both' || e.as === user.is) && applies(e));
+  const chosen = entries.filter(e => e.group === group && (e.as === 'both' || e.as === user.is) && applies(e, user));
   const world = new World(user, chosen.map(e => e.name));
   try {
     await world.open();

@@ -58,6 +58,7 @@ describe('grants', { concurrency: 4 }, () => {
     ['sandbox: { mode: best-effort }', 'sandbox.mode'],
     ['sandbox: { network: true }', 'sandbox.network'],
     ['sandbox: { home: real }', 'sandbox.home'],
+    ['sandbox: { mounts: off }', 'sandbox.mounts'],
     ['sandbox: { read_roots: [/usr/share] }', 'sandbox.read_roots'],
     ['sandbox: { write_roots: [/var/tmp] }', 'sandbox.write_roots'],
     ['sandbox: { env_allow: [AWS_SECRET] }', 'sandbox.env_allow'],

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 typedef struct Attempt { const char *name; void (*run)(void); } Attempt;
-extern const Attempt file_attempts[], race_attempts[], process_attempts[], kernel_attempts[], network_attempts[], limit_attempts[];
+extern const Attempt file_attempts[], race_attempts[], process_attempts[], kernel_attempts[], mount_attempts[], network_attempts[], limit_attempts[];
 
 const char *out_path(const char *name);                 /* $OUT/name */
 int number(const char *name);                           /* a variable's value; 0 when it is not set */

@@ -1,12 +1,17 @@
 /* attempts LIST           runs the attempts of a list: NAME, TAB, a shell line or "@" and the name of a function
  * attempts victim FOLDER  a process with secrets, outside
+ * attempts forbid CMD…   CMD where the kernel refuses private mounts
  * attempts read FILE      shows it; for copies of this program that have privileges by their file
  *
  * Lines NAME=VALUE of the list are variables. Each attempt has the time limit below and a line "@@ NAME STATUS TIME" over what it
  * has printed. */
+#define _GNU_SOURCE
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,7 +19,7 @@
 #include "attempt.h"
 
 enum { SECONDS = 8, OUTPUT_MAX = 20000 };
-static const Attempt *const all[] = { file_attempts, race_attempts, process_attempts, kernel_attempts, network_attempts, limit_attempts };
+static const Attempt *const all[] = { file_attempts, race_attempts, process_attempts, kernel_attempts, mount_attempts, network_attempts, limit_attempts };
 
 const char *out_path(const char *name) {
     static char paths[8][4096];
@@ -147,7 +152,36 @@ static int run_list(const char *path) {
     return list ? 0 : 1;
 }
 
+static void put(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY);
+    if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+        perror(path);
+        exit(125);
+    }
+    close(fd);
+}
+
+/* Root without CAP_SYS_ADMIN, which execve() would bring back if it were not taken from the bounding set; any other user in a user namespace
+ * that allows no further ones. */
+static int forbid(char **argv) {
+    char uid[40], gid[40];
+    if (geteuid() == 0) {
+        if (prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) < 0) return perror("bounding set"), 125;
+    } else {
+        snprintf(uid, sizeof uid, "%d %d 1", (int)geteuid(), (int)geteuid());
+        snprintf(gid, sizeof gid, "%d %d 1", (int)getegid(), (int)getegid());
+        if (unshare(CLONE_NEWUSER) < 0) return perror("unshare"), 125;
+        put("/proc/self/setgroups", "deny");
+        put("/proc/self/uid_map", uid);
+        put("/proc/self/gid_map", gid);
+        put("/proc/sys/user/max_user_namespaces", "0");
+    }
+    execvp(argv[0], argv);
+    return perror(argv[0]), 125;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "forbid") == 0) return forbid(argv + 2);
     if (argc == 3 && strcmp(argv[1], "victim") == 0) return victim_main(argv[2]);
     if (argc == 2) return run_list(argv[1]);
     if (argc != 3 || strcmp(argv[1], "read") != 0) return 2;
