@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { programs } from './escapes.mjs';
+import { command, programs } from './escapes.mjs';
 import { add, undo } from './harness.mjs';
 
-export { users } from './escapes.mjs';
+export { mounts, users, ways } from './escapes.mjs';
 
 function give(path, user) {
   if (user.uid === undefined) return;
@@ -14,7 +14,14 @@ function give(path, user) {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) give(join(path, name), user);
 }
 
-export function person(t, user, files) {
+// The settings of a user that has private mounts turned off.
+function settings(user, files) {
+  const text = files['harness.md'];
+  return user.mounts && text ? { ...files, 'harness.md': text.replace(/sandbox: \{ ?/, `sandbox: { mounts: ${user.mounts}, `).replace(', }', ' }') } : files;
+}
+
+export function person(t, user, given) {
+  const files = settings(user, given);
   const base = mkdtempSync(join(tmpdir(), 'harness-person-'));
   undo(t, () => rmSync(base, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   chmodSync(base, 0o755);
@@ -31,7 +38,7 @@ export function person(t, user, files) {
     text: path => readFileSync(join(dir, path), 'utf8'),
     add: more => { add(dir, more); give(dir, user); },
     sh: script => spawnSync('bash', ['-c', script], options),
-    harness: (args, more = {}) => spawnSync(p.bin, args, { ...options, ...more, env: { ...env, ...more.env } }),
+    harness: (args, more = {}) => spawnSync(...command(user, p.bin, args), { ...options, ...more, env: { ...env, ...more.env } }),
     call: (name, args = {}, flags = []) => {
       rmSync(log, { force: true });
       const r = p.harness(['call', name, JSON.stringify(args), '--json', '--yes', '--events', log, ...flags]);

@@ -1,8 +1,9 @@
-// Tools never write the rules: what is protected, and that a call cannot change it, as root and as an ordinary user.
+// Tools never write the rules: what is protected, and that a call cannot change it, as root and as an ordinary user,
+// with private mounts, with them turned off, and where the kernel refuses them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
-import { person, users } from './persons.mjs';
+import { person, ways } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
 const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh };
@@ -35,7 +36,7 @@ for line in sys.stdin:
 if page is not None: page[4:11] = b'sandbex'
 `;
 
-for (const user of users) {
+for (const user of ways) {
   const as = `as ${user.name}`;
 
   test(`a shared mapping of the rules leads nowhere, ${as}`, t => {

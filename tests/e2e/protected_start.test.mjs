@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hook, tool } from './calls.mjs';
-import { privateMounts, undo } from './harness.mjs';
-import { person, users } from './persons.mjs';
+import { undo } from './harness.mjs';
+import { mounts, person, users, ways } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
 const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/hooks/g.md': hook('log', 'return allow()') + 'Of the person.\n' };
@@ -161,7 +161,7 @@ function disk(t, at, size) {
 }
 const canMount = process.getuid() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 
-for (const user of users) {
+for (const user of ways) {
   test(`a full disk: what cannot be put back is put back later, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
     const p = person(t, user, rules);
     assert.ok(disk(t, p.dir, '1m'));
@@ -169,7 +169,7 @@ for (const user of users) {
     const first = p.call('sh', { do: 'rm -rf .harness/hooks; mv .harness moved; head -c 2000000 /dev/zero > fill; true' });
     // Where mounts keep the folder itself in place nothing is lost that would have to be put back.
     const spoilt = !p.has('.harness/hooks/g.md');
-    assert.equal(spoilt, !(user.is === 'root' && privateMounts()));
+    assert.equal(spoilt, !(mounts(user)));
     if (spoilt) {
       assert.equal(first.status, 1);
       assert.match(first.result.error.message, /could NOT be put back/);

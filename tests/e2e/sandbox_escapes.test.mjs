@@ -30,6 +30,18 @@ for (const user of ways) {
     });
   }
 
+  // Without private mounts these attempts come through to the file, and what they left is put back when the call ends.
+  test(`escapes, as ${user.name}: protected files are as they were, whatever was tried`, async () => {
+    const entries = table.filter(e => e.name.startsWith('shield-')), spoil = { name: 'spoil', code: 'echo spoilt > ../.mcp.json; rm -rf ../.claude; mv ../.github ../gone' };
+    const world = new World(user, [...entries, spoil].map(e => e.name));
+    try {
+      await world.open();
+      const { escaped } = await world.run([...entries, spoil], []);
+      assert.deepEqual([escaped['protected files'], escaped['the runner']], [undefined, undefined]);
+      assert.equal(Object.keys(escaped).some(name => name.startsWith('shield-')), !mounts(user));
+    } finally { await world.close(); }
+  });
+
   // Without private mounts only those differ that they stop.
   test(`escapes, as ${user.name}, each in a sandbox of its own`, { concurrency: 2 }, async t => {
     const whole = users.includes(user), entries = mine(user, table.filter(e => e.group === 'alone' && (whole || /mounts/.test(e.layer)))), world = new World(user, entries.map(e => e.name));

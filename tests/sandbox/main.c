@@ -1,15 +1,19 @@
 /* attempts LIST           runs the attempts of a list: NAME, TAB, a shell line or "@" and the name of a function
  * attempts victim FOLDER  a process with secrets, outside
  * attempts forbid CMD…   CMD where the kernel refuses private mounts
+ * attempts no-mount CMD…  CMD with a filter that refuses mount(), and lets namespaces be made
  * attempts read FILE      shows it; for copies of this program that have privileges by their file
  *
  * Lines NAME=VALUE of the list are variables. Each attempt has the time limit below and a line "@@ NAME STATUS TIME" over what it
  * has printed. */
 #define _GNU_SOURCE
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -180,7 +184,19 @@ static int forbid(char **argv) {
     return perror(argv[0]), 125;
 }
 
+static int no_mount(char **argv) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+    struct sock_fprog filter = { sizeof code / sizeof *code, code };
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) return perror("seccomp"), 125;
+    execvp(argv[0], argv);
+    return perror(argv[0]), 125;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "no-mount") == 0) return no_mount(argv + 2);
     if (argc > 2 && strcmp(argv[1], "forbid") == 0) return forbid(argv + 2);
     if (argc == 3 && strcmp(argv[1], "victim") == 0) return victim_main(argv[2]);
     if (argc == 2) return run_list(argv[1]);
