@@ -75,20 +75,25 @@ static int compare(const void *a, const void *b) {
     return order ? order : (int)y->read_only - (int)x->read_only;
 }
 
-/* A mount of `path` onto itself, with those below it. */
-static bool mount_itself(const Point *p, Shields *out, Error *err) {
+static bool make_read_only(int tree, Shields *out) {
     struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
     struct stat st;
-    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, p->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return true;    /* removed meanwhile */
-    bool ok = fd >= 0;
-    if (p->read_only) {
-        ok = ok && fstat(fd, &st) == 0 && syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) == 0;
-        out->shared = out->shared || (ok && S_ISREG(st.st_mode) && st.st_nlink > 1);
-    }
-    ok = ok && syscall(SYS_move_mount, fd, "", AT_FDCWD, p->path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    if (fstat(tree, &st) < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) < 0) return false;
+    out->shared = out->shared || (S_ISREG(st.st_mode) && st.st_nlink > 1);
+    return true;
+}
+
+/* A mount of the path onto itself, with those below it. The path is opened once, so that another call cannot put a link in between. */
+static bool mount_itself(const Point *p, Shields *out, Error *err) {
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
+    int at = (int)syscall(SYS_openat2, AT_FDCWD, p->path, &how, sizeof how);
+    if (at < 0 && (errno == ENOENT || errno == ENOTDIR)) return true;    /* removed meanwhile */
+    int tree = at < 0 ? -1 : (int)syscall(SYS_open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+    bool ok = tree >= 0 && (!p->read_only || make_read_only(tree, out));
+    ok = ok && syscall(SYS_move_mount, tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
     if (!ok) error_set(err, ERR_SANDBOX, "protect %s: %m", p->path);
-    if (fd >= 0) close(fd);
+    if (tree >= 0) close(tree);
+    if (at >= 0) close(at);
     return ok;
 }
 

@@ -66,7 +66,7 @@ for (const user of ways) {
     const look = 'import os, errno\nopen("f", "w")\ntry:\n  os.rename("f", ".claude/f")\n  print("renamed")\nexcept OSError as e: print(errno.errorcode[e.errno])\n'
       + 'print(os.stat("/etc/passwd").st_uid, os.stat(".").st_uid == os.getuid())';
     const r = p.call('sh', { do: `python3 -c '${look}'; touch g && mv g .claude/g && ls .claude/g` });
-    assert.equal(r.result.value[1], `${mounted ? 'EXDEV' : 'renamed'}\n${user.uid !== undefined && (mounted || user.forbid) ? 65534 : 0} True\n.claude/g\n`, r.result.value[2]);
+    assert.equal(r.result.value[1], `${mounted ? 'EXDEV' : 'renamed'}\n${user.is === 'user' && (mounted || user.forbid) ? 65534 : 0} True\n.claude/g\n`, r.result.value[2]);
   });
 }
 
