@@ -36,7 +36,7 @@ export function person(t, user, given) {
     state: () => join(home, '.local/state/harness', readdirSync(join(home, '.local/state/harness'))[0]),
     has: path => existsSync(join(dir, path)),
     text: path => readFileSync(join(dir, path), 'utf8'),
-    add: more => { add(dir, more); give(dir, user); },
+    add: more => { add(dir, settings(user, more)); give(dir, user); },
     sh: script => spawnSync('bash', ['-c', script], options),
     harness: (args, more = {}) => spawnSync(...command(user, p.bin, args), { ...options, ...more, env: { ...env, ...more.env } }),
     call: (name, args = {}, flags = []) => {
