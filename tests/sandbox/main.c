@@ -156,29 +156,31 @@ static int run_list(const char *path) {
     return list ? 0 : 1;
 }
 
-static void put(const char *path, const char *text) {
+static bool put(const char *path, const char *text) {
     int fd = open(path, O_WRONLY);
-    if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-        perror(path);
-        exit(125);
-    }
-    close(fd);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
+static bool enclose(void) {
+    char uid[40], gid[40];
+    snprintf(uid, sizeof uid, "%d %d 1", (int)geteuid(), (int)geteuid());
+    snprintf(gid, sizeof gid, "%d %d 1", (int)getegid(), (int)getegid());
+    return unshare(CLONE_NEWUSER) == 0 && put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", uid) && put("/proc/self/gid_map", gid)
+        && put("/proc/sys/user/max_user_namespaces", "0");
 }
 
 /* Root without CAP_SYS_ADMIN, which execve() would bring back if it were not taken from the bounding set; any other user in a user namespace
- * that allows no further ones. */
+ * that allows no further ones. It is tried in a child: where it cannot be made, the kernel refuses them already. */
 static int forbid(char **argv) {
-    char uid[40], gid[40];
     if (geteuid() == 0) {
         if (prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) < 0) return perror("bounding set"), 125;
     } else {
-        snprintf(uid, sizeof uid, "%d %d 1", (int)geteuid(), (int)geteuid());
-        snprintf(gid, sizeof gid, "%d %d 1", (int)getegid(), (int)getegid());
-        if (unshare(CLONE_NEWUSER) < 0) return perror("unshare"), 125;
-        put("/proc/self/setgroups", "deny");
-        put("/proc/self/uid_map", uid);
-        put("/proc/self/gid_map", gid);
-        put("/proc/sys/user/max_user_namespaces", "0");
+        int status = 1;
+        pid_t child = fork();
+        if (child == 0) _exit(enclose() ? 0 : 1);
+        if (waitpid(child, &status, 0) == child && status == 0 && !enclose()) return perror("user namespace"), 125;
     }
     execvp(argv[0], argv);
     return perror(argv[0]), 125;
