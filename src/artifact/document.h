@@ -9,6 +9,8 @@
 #include "value/dict.h"
 #include "value/frontmatter.h"
 
+typedef struct View View;
+
 enum { DOCUMENT_BYTES_MAX = 1 << 20 };
 
 typedef struct Document {
@@ -32,6 +34,8 @@ typedef VEC(LoadedFile) LoadedFiles;
 /* Where documents live and what they report to. */
 typedef struct DocumentContext {
     int root_fd;                 /* everything is read below this folder */
+    const View *view;            /* has the content of what it covers, whatever is on the disk; NULL: none */
+    const char *base;            /* with a view: the absolute path of root_fd */
     Arena *arena;
     Heap *heap;
     Dict *names;                 /* keys of all documents, in the heap */
@@ -57,10 +61,11 @@ bool document_parse(DocumentContext *c, const char *kind, Str path, DocumentForm
 /* Reads a regular file of at most `limit` bytes below root_fd; leaves *out alone on failure. ERR_IO, its message
  * without the path: "permission denied", "it is a pipe", "it leads out of the project". */
 bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err);
-/* Opens below root_fd, never outside of it and never waiting for a pipe's other end; -1 with errno. */
+/* Opens below root_fd, never outside of it and never waiting for a pipe's other end; -1 with errno. What is on the disk, whatever the view says. */
 int document_open(const DocumentContext *c, Str path, int flags);
 /* Is there something at that path (followed when it is a link that stays inside)? */
 bool document_exists(const DocumentContext *c, Str path);
+bool document_is_folder(const DocumentContext *c, Str path);             /* else false with errno */
 
 /* The entries of a folder, files and subfolders, sorted by byte order; hidden ones and README* are left out. A folder that is
  * not there has none; one that cannot be read, or has more than DOCUMENT_FILES_MAX entries, is reported. Names are in the arena. */

@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "sandbox/view.h"
 
 enum { TRIES = 64 };                 /* openat2 answers EAGAIN when something was renamed meanwhile */
 
@@ -52,9 +53,27 @@ int document_open(const DocumentContext *c, Str path, int flags) {
     return -1;
 }
 
+/* Is the path one for which the view speaks? */
+static bool in_view(const DocumentContext *c, Str path, ViewEntry *e) { return c->view && view_find(c->view, c->base, path, e); }
+
 bool document_exists(const DocumentContext *c, Str path) {
+    ViewEntry e;
+    if (in_view(c, path, &e)) return e.node || (e.error != ENOENT && e.error != ENOTDIR);
     int fd = document_open(c, path, O_PATH);
     if (fd < 0) return errno != ENOENT && errno != ENOTDIR;   /* something is there: reading it says what is wrong with it */
+    close(fd);
+    return true;
+}
+
+bool document_is_folder(const DocumentContext *c, Str path) {
+    ViewEntry e;
+    if (in_view(c, path, &e)) {
+        if (e.node && e.node->kind == 'd') return true;
+        errno = e.node ? ENOTDIR : e.error;
+        return false;
+    }
+    int fd = document_open(c, path, O_PATH | O_DIRECTORY);
+    if (fd < 0) return false;
     close(fd);
     return true;
 }
@@ -103,13 +122,34 @@ static void note_file(const DocumentContext *c, Str path, Str bytes, uid_t owner
     VEC_PUSH(c->files, f);
 }
 
-bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err) {
+static bool read_disk(const DocumentContext *c, Str path, size_t limit, Buf *out, struct stat *st, Error *err) {
     int fd = document_open(c, path, O_RDONLY);
     if (fd < 0) return explain(errno, err);
-    Buf content = { 0 };
-    struct stat st;
-    bool ok = read_checked(fd, limit, &content, &st, err);
+    bool ok = read_checked(fd, limit, out, st, err);
     close(fd);
+    return ok;
+}
+
+/* From the record. Of a file with a digest only, the disk is read, once, and believed if it is the same. */
+static bool read_view(const DocumentContext *c, Str path, const ViewEntry *e, size_t limit, Buf *out, struct stat *st, Error *err) {
+    if (!e->node) return explain(e->error, err);
+    if (e->node->kind != 'f') return error_set(err, ERR_IO, "it is %s", kind_of(e->node->st.stx_mode));
+    if (!e->node->known) {
+        if (!read_disk(c, path, limit, out, st, err)) return false;
+        if (view_is_content(e, buf_str(out))) return true;
+        return error_set(err, ERR_SANDBOX, "it changed while a call could write it, and only a digest of what it was is on record");
+    }
+    if (e->node->content.n > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
+    st->st_uid = e->node->st.stx_uid;
+    buf_add(out, buf_str(&e->node->content));
+    return true;
+}
+
+bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err) {
+    Buf content = { 0 };
+    ViewEntry e;
+    struct stat st;
+    bool ok = in_view(c, path, &e) ? read_view(c, path, &e, limit, &content, &st, err) : read_disk(c, path, limit, &content, &st, err);
     if (!ok) return buf_clear(&content), false;
     note_file(c, path, buf_str(&content), st.st_uid);
     buf_clear(out);
@@ -127,26 +167,36 @@ static bool is_folder(int fd, const struct dirent *e) {
     return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_free(const struct dirent *e) { return e->d_name[0] == '.' || str_starts(str_from(e->d_name), STR("README")); }
+static bool is_free(const char *name) { return name[0] == '.' || str_starts(str_from(name), STR("README")); }
 
-static bool list(DocumentContext *c, DIR *dir, DocumentEntry **out, size_t *n, Error *err) {
-    VEC(DocumentEntry) entries = { 0 };
+typedef VEC(DocumentEntry) Entries;
+
+static bool add_entry(DocumentContext *c, Entries *entries, const char *name, bool folder, Error *err) {
+    if (is_free(name)) return true;
+    if (!vec_limit(entries->n, DOCUMENT_FILES_MAX, "files", err)) return false;
+    VEC_PUSH(entries, ((DocumentEntry){ arena_str(c->arena, str_from(name)), folder }));
+    return true;
+}
+
+static bool list_disk(DocumentContext *c, DIR *dir, Entries *entries, Error *err) {
     struct dirent *e;
     bool ok = true;
-    while (ok && (errno = 0, e = readdir(dir))) {
-        if (is_free(e)) continue;
-        ok = vec_limit(entries.n, DOCUMENT_FILES_MAX, "files", err);
-        if (ok) VEC_PUSH(&entries, ((DocumentEntry){ arena_str(c->arena, str_from(e->d_name)), is_folder(dirfd(dir), e) }));
-    }
-    if (ok && errno) ok = explain(errno, err);
-    if (ok) {
-        *n = entries.n;
-        *out = ARENA_ARRAY(c->arena, DocumentEntry, entries.n ? entries.n : 1);
-        if (entries.n) memcpy(*out, entries.at, entries.n * sizeof(DocumentEntry));
-        qsort(*out, *n, sizeof(DocumentEntry), by_bytes);
-    }
-    VEC_CLEAR(&entries);
+    while (ok && (errno = 0, e = readdir(dir))) ok = add_entry(c, entries, e->d_name, is_folder(dirfd(dir), e), err);
+    return ok && errno ? explain(errno, err) : ok;
+}
+
+static bool list_view(DocumentContext *c, const SnapshotNode *n, Entries *entries, Error *err) {
+    bool ok = n->kind == 'd' || explain(ENOTDIR, err);
+    for (size_t i = 0; ok && i < n->child.n; i++)
+        if (n->child.at[i]->kind != '-') ok = add_entry(c, entries, n->child.at[i]->name, n->child.at[i]->kind == 'd', err);
     return ok;
+}
+
+static void hand_over(DocumentContext *c, const Entries *entries, DocumentEntry **out, size_t *n) {
+    *n = entries->n;
+    *out = ARENA_ARRAY(c->arena, DocumentEntry, entries->n ? entries->n : 1);
+    if (entries->n) memcpy(*out, entries->at, entries->n * sizeof(DocumentEntry));
+    qsort(*out, *n, sizeof(DocumentEntry), by_bytes);
 }
 
 static void report_folder(DocumentContext *c, Str folder, const Error *err) {
@@ -154,23 +204,33 @@ static void report_folder(DocumentContext *c, Str folder, const Error *err) {
                  (Place){ 0 }, (Str){ 0 }, "read folder: %s", err->msg);
 }
 
+static bool open_folder(const DocumentContext *c, Str folder, DIR **dir, Error *err) {
+    int fd = document_open(c, folder, O_RDONLY | O_DIRECTORY);
+    *dir = NULL;
+    if (fd < 0 && errno == ENOENT) return true;
+    if (fd < 0) return explain(errno, err);
+    *dir = fdopendir(fd);
+    if (*dir) return true;
+    explain(errno, err);
+    close(fd);
+    return false;
+}
+
 bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n) {
     Error err = { 0 };
+    Entries entries = { 0 };
+    ViewEntry e;
+    DIR *dir = NULL;
+    bool ok;
     *out = NULL;
     *n = 0;
-    int fd = document_open(c, folder, O_RDONLY | O_DIRECTORY);
-    if (fd < 0 && errno == ENOENT) return true;
-    bool ok = fd >= 0 || explain(errno, &err);
-    DIR *dir = ok ? fdopendir(fd) : NULL;
-    if (ok && !dir) {
-        explain(errno, &err);
-        close(fd);
-    }
-    ok = dir && list(c, dir, out, n, &err);
+    if (in_view(c, folder, &e)) ok = e.node ? list_view(c, e.node, &entries, &err) : e.error == ENOENT || explain(e.error, &err);
+    else ok = open_folder(c, folder, &dir, &err) && (!dir || list_disk(c, dir, &entries, &err));
     if (dir) closedir(dir);
-    if (ok) return true;
-    report_folder(c, folder, &err);
-    return false;
+    if (ok) hand_over(c, &entries, out, n);
+    else report_folder(c, folder, &err);
+    VEC_CLEAR(&entries);
+    return ok;
 }
 
 void document_each(DocumentContext *c, Str folder, void (*visit)(void *ctx, Str name, bool folder), void *ctx) {

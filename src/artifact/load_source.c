@@ -131,9 +131,13 @@ static void load_files(Loader *l, const SourceDef *s, int fd, Str shown) {
     DocumentContext outside = l->docs;
     size_t hooks = l->hooks.n, looked_at = l->looked_at.n;
     l->docs.root_fd = fd;
+    l->docs.base = source_absolute(l->docs.arena, l->project->root, s->path).at;
+    if (!str_eq(s->type, STR("local"))) l->docs.view = NULL;           /* a pulled copy is in the state, where no tool can write */
     l->docs.shown = str_from(arena_fmt(l->docs.arena, STR_FMT "/", STR_ARG(shown)));
     load_root(l, STR(""), SOURCE_PULLED);
     l->docs.root_fd = outside.root_fd;
+    l->docs.base = outside.base;
+    l->docs.view = outside.view;
     l->docs.shown = outside.shown;
     close_hooks(l, hooks);
     keep_looked_at(l, looked_at, s);

@@ -9,6 +9,7 @@
 #include "artifact/resolve.h"
 #include "artifact/stray.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "value/list.h"
 
 /* ---- the loader's beginning and end ---- */
@@ -36,7 +37,7 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     p->universe = in->universe ? in->universe : universe_new();
     p->owns_universe = !in->universe;
     *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
-    l->docs = (DocumentContext){ .root_fd = root_fd, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
+    l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
                                  .grants = &l->grants, .files = in->digests ? &l->files : NULL };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
     l->interned = dict_new(p->script_heap, 0, NULL);                 /* lives as long as a module that uses it */
@@ -161,11 +162,13 @@ static void load_outside(Loader *l, const LoaderPlace *at, const char *key, size
         loader_error(l, at, key, "%s[%zu]: \"%s\": %m", key, i, name);
     } else {
         l->docs.root_fd = root;
+        l->docs.base = path_normal(l->docs.arena, str_from(arena_fmt(l->docs.arena, STR_FMT "/%s", STR_ARG(str_starts(path, STR("/")) ? STR("") : l->project->root), name))).at;
         l->docs.shown = str_from(arena_fmt(l->docs.arena, "%s/", name));
         load_root(l, STR(""), SOURCE_ROOT);
         close(root);
     }
     l->docs.root_fd = inside.root_fd;
+    l->docs.base = inside.base;
     l->docs.shown = inside.shown;
     free(name);
 }
@@ -180,13 +183,11 @@ static void load_roots(Loader *l) {
             load_outside(l, &at, "artifact_roots", i, path);
             continue;
         }
-        int fd = document_open(&l->docs, path, O_PATH | O_DIRECTORY);
-        if (fd < 0) {
+        if (!document_is_folder(&l->docs, path)) {
             const char *why = errno == EXDEV ? "it leads out of the project" : errno == ENOENT ? "there is no such folder" : "it is not a folder";
             loader_error(l, &at, "artifact_roots", "artifact_roots[%zu]: \"" STR_FMT "\": %s", i, STR_ARG(path), why);
             continue;
         }
-        close(fd);
         load_root(l, path, SOURCE_ROOT);
     }
 }
@@ -291,6 +292,7 @@ bool project_load(const ProjectInput *in, Project **out, Problems *problems) {
         Loader l;
         bool ready = loader_start(&l, in, fd, problems);
         l.project->root = arena_str(&l.project->arena, str_from(root));
+        l.docs.base = l.project->root.at;
         l.config = arena_str(&l.project->arena, buf_str(&config));
         if (ready) load_everything(&l);
         *out = loader_finish(&l, problems->errors == errors);

@@ -166,6 +166,7 @@ typedef struct ProjectInput {
     bool strict;                 /* unknown keys are errors */
     const struct Project *within;/* project_define: its secrets may be named; NULL: none */
     bool digests;                /* keep a digest of every file: for trust */
+    const View *view;            /* files whose content on the disk cannot be believed: see sandbox/view.h; NULL: none */
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 

@@ -1,14 +1,21 @@
 #include "base/fault.h"
 
 #ifdef HARNESS_FAULTS
+#include <signal.h>
+
 /* Per thread, so that a sweep in one test thread does not hit another. The only mutable
  * global besides the once-drawn keys, and only in test builds. */
 static _Thread_local long steps_left;
-static _Thread_local bool reached;
+static _Thread_local bool reached, kills;
 
 void fault_arm(long nth) {
     steps_left = nth;
-    reached = false;
+    reached = kills = false;
+}
+
+void fault_arm_kill(long nth) {
+    fault_arm(nth);
+    kills = true;
 }
 
 bool fault_disarm(void) {
@@ -19,6 +26,8 @@ bool fault_disarm(void) {
 bool fault_hit(void) {
     if (steps_left == 0 || --steps_left > 0)
         return false;
+    if (kills)
+        raise(SIGKILL);
     return reached = true;
 }
 #endif

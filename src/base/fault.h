@@ -7,6 +7,7 @@
 #ifdef HARNESS_FAULTS
 void fault_arm(long nth);                              /* the nth step from now fails, in this thread */
 bool fault_disarm(void);                               /* true if that step was reached */
+void fault_arm_kill(long nth);                         /* at the nth step from now this process ends as by kill -9 */
 bool fault_hit(void);
 #else
 static inline bool fault_hit(void) { return false; }

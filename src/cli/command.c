@@ -377,7 +377,8 @@ const Command command_table[] = {
                    "harness trust --accept $(harness trust --print)",
         .json = "{root, state, digest, grants: [{group, what, value, file, line, key}]}\n"
                 "\n"
-                "state is not needed, trusted, not trusted, asks for more or files changed.",
+                "state is not needed, trusted, not trusted, asks for more or files changed.\n"
+                "With --displaced: [{when, project, path, copy}].",
         .flags = command_flags_trust, .run = command_trust,
     },
     {

@@ -175,7 +175,8 @@ const Flag command_flags_help[] = {
 
 const Flag command_flags_trust[] = {
     { "--print", NULL, NULL, NULL, "print the digest for HARNESS_TRUST" },
-    { "--diff", NULL, NULL, NULL, "show what changed since you agreed" },
+    { "--diff", NULL, NULL, NULL, "show what changed since, or during a call" },
+    { "--displaced", NULL, NULL, NULL, "list the versions of files that were put aside" },
     { "--accept", NULL, "DIGEST", NULL, "agree without a question: what --print printed" },
     { 0 },
 };

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "artifact/source.h"
+#include "cli/report.h"
 #include "cli/trust_prompt.h"
 #include "value/json.h"
 
@@ -111,7 +112,7 @@ int command_pull(Cli *cli) {
     Project *project;
     Error err = { 0 };
     int status = CLI_OK;
-    if (project_load(&in, &project, &problems)) {
+    if (report_door(cli, false, &in, &project, &problems)) {
         if (allowed(cli, project, &err)) pull_all(cli, project, &problems);
         else status = cli_fail(cli, CLI_FAILED, &err);
     }

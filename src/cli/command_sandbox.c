@@ -112,15 +112,21 @@ static void say_lines(const Job *j, SayLevel kind, Str lines) {
     while (lines.n && str_next_line(&lines, &line)) cli_say(j->cli, kind, line);
 }
 
-/* A folder without a project, or with one that does not load, still has what git and other agents run. */
-static const char *const *find_protected(Job *j, Project **project) {
+/* A folder without a project, or with one that does not load, still has what git and other agents run. False: nothing may be loaded. */
+static bool find_protected(Job *j, Buf *told, Error *err) {
     Problems problems = { 0 };
-    ProjectInput in = { .lenient = true };
-    if (!project_load(&in, project, &problems)) *project = NULL;
+    Project *project = NULL;
+    ProjectInput in = { .lenient = true, .digests = true };
+    RecordPaths more = { 0 };
+    bool ok = record_load(&(RecordDoor){ .places = &j->places, .told = told }, &in, &project, &problems, err) || err->kind == ERR_NONE;
     problems_clear(&problems);
     Str workspace = str_from(j->rules.workspace);
-    return protected_paths(&(ProtectedList){ .arena = &j->arena, .project = *project, .root = *project ? (*project)->root : workspace,
-                                             .workspace = workspace, .write_roots = j->rules.write_roots });
+    record_configs(&j->places, workspace, &j->arena, &more);
+    if (ok) j->rules.protect = protected_paths(&(ProtectedList){ .arena = &j->arena, .project = project, .root = project ? project->root : workspace,
+                                                                 .workspace = workspace, .write_roots = j->rules.write_roots, .more = more.at, .n_more = more.n });
+    VEC_CLEAR(&more);
+    project_free(project);
+    return ok;
 }
 
 static const char *find_folder(Job *j, Error *err) {
@@ -135,25 +141,21 @@ static const char *find_folder(Job *j, Error *err) {
 
 static bool guard(Job *j, Error *err) {
     Buf told = { 0 };
-    Project *project = NULL;
     record_places(NULL, &j->places);
-    bool ok = record_recover(&j->places, j->rules.workspace, false, &told, err);
+    const char *folder = find_folder(j, err);
+    bool ok = folder && find_protected(j, &told, err);
+    RecordWork w = { .places = &j->places, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace, .paths = j->rules.protect,
+                     .sandbox = j->sandbox, .told = &told };
+    ok = ok && record_begin(&w, &j->mark, &j->protect, NULL, err);
     say_lines(j, SAY_WARNING, buf_str(&told));
     buf_clear(&told);
-    const char *folder = ok ? find_folder(j, err) : NULL;
-    if (!folder) return false;
-    j->rules.protect = find_protected(j, &project);
-    ok = protect_new(j->rules.workspace, j->rules.protect, &j->protect, err) && mark_new(folder, j->rules.workspace, &j->mark, err)
-         && sandbox_hold(j->sandbox, mark_fd(j->mark), err);
-    if (ok) protect_displaced(j->protect, folder);
-    ok = ok && protect_record(j->protect, j->mark, err) && mark_set(j->mark, true, err);
-    project_free(project);
     return ok;
 }
 
 /* Everything the command has started is gone by now. */
 static bool verify(Job *j, Error *err) {
     if (!j->protect || !j->mark) return true;
+    protect_follow(j->protect, j->mark);
     bool same = protect_verify(j->protect, err);
     if (same || protect_same(j->protect, NULL)) (void)mark_set(j->mark, false, NULL);
     return same;

@@ -120,6 +120,7 @@ static bool trusted(Testing *t, Error *err) {
     t->open.terminal = confirm_terminal_open(cli);
     if (t->open.terminal) {
         config.ask_trust = trust_prompt_ask;
+        config.ask_changed = trust_prompt_changed;
         config.ask_trust_ctx = t->open.terminal;
     }
     bool ok = runtime_open(&config, &rt, &problems, err);

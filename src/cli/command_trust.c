@@ -2,8 +2,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "cli/table.h"
 #include "cli/trust_prompt.h"
+#include "tool/record.h"
 #include "value/json.h"
 
 /* Values of keys are JSON already; a path that was found out, or a user, is text. */
@@ -95,13 +97,6 @@ static int decide(Cli *cli, const TrustSubject *s) {
         buf_add_fmt(&cli->out, "%s\n", digest);
         return CLI_OK;
     }
-    if (args_has(&cli->args, "--diff")) {
-        Buf changes = { 0 };
-        trust_show_changes(s, &changes);
-        cli_escape_all(&cli->out, buf_str(&changes), true);
-        buf_clear(&changes);
-        return CLI_OK;
-    }
     if (!trust_state(s, NULL, &state, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (state == TRUST_NOT_NEEDED) {
         if (cli->json) print_json(cli, s, state);
@@ -112,9 +107,85 @@ static int decide(Cli *cli, const TrustSubject *s) {
     return given ? accept_digest(cli, s, given) : ask(cli, s, state);
 }
 
+/* ---- what waits, and what was displaced ---- */
+
+/* Files that changed while a call could write them come first: nothing of the project has to be loaded to show them. */
+static bool add_waiting(Cli *cli, const char *dir, Error *err) {
+    char root[PATH_MAX];
+    Buf told = { 0 }, diff = { 0 };
+    RecordPlaces places;
+    if (!project_root(&(ProjectInput){ .dir = dir, .config = cli->config }, root)) return true;      /* loading says so */
+    record_places(NULL, &places);
+    bool ok = record_waiting(&places, root, &told, &diff, err);
+    if (diff.n) {
+        buf_add(&cli->out, STR("Changed while a call could write them. The next command that runs something puts them back, or asks you on a terminal:\n"));
+        cli_escape_all(&cli->out, buf_str(&diff), true);
+    }
+    buf_clear(&told);
+    buf_clear(&diff);
+    record_places_clear(&places);
+    return ok;
+}
+
+static int show_diff(Cli *cli, const char *dir) {
+    Error err = { 0 };
+    Buf changes = { 0 };
+    if (!add_waiting(cli, dir, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    size_t from = cli->out.n;
+    Runtime *rt = trust_prompt_read(cli, dir, &err);
+    if (rt) trust_show_changes(runtime_trust_subject(rt), &changes);
+    if (from && changes.n) buf_add(&cli->out, STR("\nChanged since you agreed:\n"));
+    cli_escape_all(&cli->out, buf_str(&changes), true);
+    buf_clear(&changes);
+    runtime_close(rt);
+    return rt ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+}
+
+typedef struct Kept { Cli *cli; size_t n; } Kept;
+
+static void show_displaced(void *ctx, const Displaced *d) {
+    Kept *k = ctx;
+    Buf *out = &k->cli->out;
+    char when[CLOCK_TEXT_SIZE];
+    clock_format(d->when * 1000000000, when);
+    if (k->cli->json) {
+        buf_add(out, k->n++ ? STR(",{\"when\":") : STR("{\"when\":"));
+        json_write_string(out, str_from(when), false);
+        buf_add(out, STR(",\"project\":"));
+        json_write_string(out, d->project, false);
+        buf_add(out, STR(",\"path\":"));
+        json_write_string(out, d->path, false);
+        buf_add(out, STR(",\"copy\":"));
+        json_write_string(out, str_from(d->content), false);
+        buf_add_char(out, '}');
+        return;
+    }
+    Buf text = { 0 };
+    buf_add_fmt(&text, "%s" STR_FMT "\n  displaced %.16s, project " STR_FMT "\n  copy      %s\n", k->n++ ? "\n" : "", STR_ARG(d->path), when,
+                STR_ARG(d->project.n ? d->project : STR("not known")), d->content);
+    cli_escape_all(out, buf_str(&text), true);
+    buf_clear(&text);
+}
+
+static int list_displaced(Cli *cli) {
+    Kept k = { .cli = cli };
+    RecordPlaces places;
+    record_places(NULL, &places);
+    if (cli->json) buf_add_char(&cli->out, '[');
+    record_displaced(&places, show_displaced, &k);
+    if (cli->json) buf_add(&cli->out, STR("]\n"));
+    else if (k.n == 0) buf_add(&cli->out, STR("nothing was displaced in the last 30 days\n"));
+    else buf_add(&cli->out, STR("\nTo bring one back, look at its copy, then copy it to its path (cp COPY PATH). Copies are removed after 30 days.\n"));
+    record_places_clear(&places);
+    return CLI_OK;
+}
+
 int command_trust(Cli *cli) {
     Error err = { 0 };
-    Runtime *rt = trust_prompt_read(cli, cli->args.n_operands ? cli->args.operands[0] : NULL, &err);
+    const char *dir = cli->args.n_operands ? cli->args.operands[0] : NULL;
+    if (args_has(&cli->args, "--displaced")) return list_displaced(cli);
+    if (args_has(&cli->args, "--diff")) return show_diff(cli, dir);
+    Runtime *rt = trust_prompt_read(cli, dir, &err);
     int status = rt ? decide(cli, runtime_trust_subject(rt)) : cli_fail(cli, CLI_FAILED, &err);
     runtime_close(rt);
     return status;

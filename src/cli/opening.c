@@ -70,6 +70,7 @@ static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool 
     o->terminal = confirm_terminal_open(cli);
     if (o->terminal) {
         config.ask_trust = trust_prompt_ask;
+        config.ask_changed = trust_prompt_changed;
         config.ask_trust_ctx = o->terminal;
     }
     if (!runtime_open(&config, &o->rt, &problems, &err)) {

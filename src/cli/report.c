@@ -2,14 +2,28 @@
 #include "cli/report.h"
 #include "policy/safety.h"
 #include "tool/confine.h"
+#include "tool/record.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
     buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
 }
 
+bool report_door(Cli *cli, bool reading, const ProjectInput *in, Project **out, Problems *problems) {
+    RecordPlaces places;
+    Buf told = { 0 };
+    Error err = { 0 };
+    record_places(NULL, &places);
+    bool ok = record_load(&(RecordDoor){ .places = &places, .reading = reading, .told = &told }, in, out, problems, &err);
+    Str rest = buf_str(&told), line;
+    while (rest.n && str_next_line(&rest, &line)) cli_say(cli, SAY_WARNING, line);
+    if (err.kind != ERR_NONE) problems_add(problems, PROBLEM_ERROR, STR(""), (Place){ 0 }, str_from(err.hint), "%s", err.msg);
+    buf_clear(&told);
+    record_places_clear(&places);
+    return ok;
+}
+
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
-    *out = NULL;
-    bool ok = project_load(&(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
+    bool ok = report_door(cli, true, &(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
     if (ok && !(safety_check(*out, problems) && confine_check(*out, problems))) {
         project_free(*out);
         *out = NULL;

@@ -3,7 +3,9 @@
 #include "artifact/project.h"
 #include "cli/cli.h"
 
-/* Loads the project of this folder or of --config. `problems` must be zero; clear it afterwards. */
+/* record_load() for a command, with its warnings told and its failure among the problems. */
+bool report_door(Cli *cli, bool reading, const ProjectInput *in, Project **out, Problems *problems);
+/* Loads the project of this folder or of --config, for reading. `problems` must be zero; clear it afterwards. */
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems);
 
 /* All problems on standard error, "harness: FILE:LINE:COL: MESSAGE (HINT)"; warnings and hints say so at the end. */

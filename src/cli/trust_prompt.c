@@ -7,16 +7,20 @@
 enum { DIFF_LINES = 60 };
 
 /* Of a long difference the first lines; `harness trust --diff` shows all of it. */
-static void add_changes(const TrustSubject *s, Buf *out) {
-    Buf all = { 0 };
-    trust_show_changes(s, &all);
+static void add_lines(Str diff, Buf *out) {
     size_t lines = 0;
-    for (Str rest = buf_str(&all), line; str_next_line(&rest, &line); lines++) {
+    for (Str rest = diff, line; str_next_line(&rest, &line); lines++) {
         if (lines >= DIFF_LINES) continue;
         buf_add(out, line);
         buf_add_char(out, '\n');
     }
     if (lines > DIFF_LINES) buf_add_fmt(out, "... %zu more lines: harness trust --diff\n", lines - DIFF_LINES);
+}
+
+static void add_changes(const TrustSubject *s, Buf *out) {
+    Buf all = { 0 };
+    trust_show_changes(s, &all);
+    add_lines(buf_str(&all), out);
     buf_clear(&all);
 }
 
@@ -64,6 +68,29 @@ bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *
     buf_clear(&text);
     buf_clear(&line);
     return yes;
+}
+
+/* No answer puts back: that loses nothing, because what was there is kept. */
+bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
+    Buf text = { 0 }, shown = { 0 }, line = { 0 };
+    bool keep = false, answered = false;
+    buf_add_fmt(&text, "Files of %s changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", d->root,
+                d->live ? "another harness has a call at work" : "a call was at work that did not end in good order");
+    add_lines(d->diff, &text);
+    buf_add_char(&text, '\n');
+    cli_escape_all(&shown, buf_str(&text), true);
+    while (!answered) {
+        buf_add(&shown, STR("[r]estore what was there before, or [k]eep what is there now? "));
+        buf_reset(&line);
+        if (!confirm_terminal_question(ctx, buf_str(&shown), NULL, &line)) break;
+        keep = is(str_trim(buf_str(&line)), "k", "keep");
+        answered = keep || is(str_trim(buf_str(&line)), "r", "restore");
+        buf_reset(&shown);
+    }
+    buf_clear(&text);
+    buf_clear(&shown);
+    buf_clear(&line);
+    return keep;
 }
 
 Runtime *trust_prompt_read(Cli *cli, const char *dir, Error *err) {

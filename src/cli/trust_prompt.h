@@ -3,6 +3,7 @@
 #include "cli/confirm_terminal.h"
 
 RuntimeAskTrust trust_prompt_ask;                  /* ctx is a Terminal */
+MarkAsk trust_prompt_changed;                      /* ctx is a Terminal */
 /* The screen that a person decides by: what the project asks for, and what changed. Safe for a terminal. */
 void trust_prompt_screen(const TrustSubject *s, TrustState state, Buf *out);
 /* A project opened to be looked at: without trust, without a store, and without restraining this process. NULL with *err; an invalid

@@ -13,7 +13,7 @@
 
 enum { DEPTH_MAX = 16 };
 
-typedef struct Keep { int to; size_t left, kept; } Keep;
+typedef struct Keep { int to; const char *root; size_t left, kept; } Keep;
 
 static bool put(int dir, const char *name, Str text) {
     int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -27,13 +27,19 @@ static bool put(int dir, const char *name, Str text) {
     return ok;
 }
 
+static void remove_files(int dir) {
+    (void)unlinkat(dir, "path", 0);
+    (void)unlinkat(dir, "project", 0);
+    (void)unlinkat(dir, "content", 0);
+}
+
 static void keep_one(Keep *k, Str path, Str content) {
     char name[64];
     snprintf(name, sizeof name, "%lld-%08x", (long long)time(NULL), (unsigned)random_u64());
     if (mkdirat(k->to, name, 0700) < 0) return;
     int fd = openat(k->to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && put(fd, "path", path) && put(fd, "content", content);
-    if (!ok && fd >= 0) (void)unlinkat(fd, "path", 0), (void)unlinkat(fd, "content", 0);
+    bool ok = fd >= 0 && put(fd, "path", path) && put(fd, "project", str_from(k->root)) && put(fd, "content", content);
+    if (!ok && fd >= 0) remove_files(fd);
     if (fd >= 0) close(fd);
     if (!ok) (void)unlinkat(k->to, name, AT_REMOVEDIR);
     k->kept += ok;
@@ -72,8 +78,7 @@ static size_t expire(int dir) {
         if (strtoll(names.at[i], NULL, 10) > (long long)time(NULL) - DISPLACED_DAYS * 86400) continue;
         int fd = openat(dir, names.at[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0) continue;
-        (void)unlinkat(fd, "path", 0);
-        (void)unlinkat(fd, "content", 0);
+        remove_files(fd);
         close(fd);
         stay -= unlinkat(dir, names.at[i], AT_REMOVEDIR) == 0;
     }
@@ -81,10 +86,10 @@ static size_t expire(int dir) {
     return stay;
 }
 
-size_t displaced_keep(const char *folder, int dir, const char *name, Str path) {
+size_t displaced_keep(const char *folder, const char *root, int dir, const char *name, Str path) {
     char to[PATH_MAX];
     int error = errno;
-    Keep k = { .to = -1 };
+    Keep k = { .to = -1, .root = root ? root : "" };
     if (folder && snprintf(to, sizeof to, "%s/displaced", folder) < (int)sizeof to) {
         (void)mkdir(to, 0700);
         k.to = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -99,21 +104,28 @@ size_t displaced_keep(const char *folder, int dir, const char *name, Str path) {
     return k.kept;
 }
 
+static void list_one(const char *at, const char *name, DisplacedEach *each, void *ctx) {
+    char file[PATH_MAX + 300];
+    Buf path = { 0 }, project = { 0 };
+    snprintf(file, sizeof file, "%s/%s/path", at, name);
+    bool ok = file_read(file, PATH_MAX, &path, NULL);
+    snprintf(file, sizeof file, "%s/%s/project", at, name);
+    (void)file_read(file, PATH_MAX, &project, NULL);
+    snprintf(file, sizeof file, "%s/%s/content", at, name);
+    if (ok) each(ctx, &(Displaced){ strtoll(name, NULL, 10), buf_str(&path), buf_str(&project), file });
+    buf_clear(&path);
+    buf_clear(&project);
+}
+
 void displaced_list(const char *folder, DisplacedEach *each, void *ctx) {
-    char at[PATH_MAX], file[PATH_MAX + 300];
+    char at[PATH_MAX];
     SnapshotNames names = { 0 };
     if (snprintf(at, sizeof at, "%s/displaced", folder) >= (int)sizeof at) return;
     int dir = open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0) return;
+    (void)expire(dir);
     (void)snapshot_list(dir, &names);
-    for (size_t i = 0; i < names.n; i++) {
-        Buf path = { 0 };
-        snprintf(file, sizeof file, "%s/%s/path", at, names.at[i]);
-        bool ok = file_read(file, PATH_MAX, &path, NULL);
-        snprintf(file, sizeof file, "%s/%s/content", at, names.at[i]);
-        if (ok) each(ctx, strtoll(names.at[i], NULL, 10), buf_str(&path), file);
-        buf_clear(&path);
-    }
+    for (size_t i = 0; i < names.n; i++) list_one(at, names.at[i], each, ctx);
     snapshot_names_clear(&names);
     close(dir);
 }

@@ -6,13 +6,16 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "sandbox/snapshot.h"
+#include "sandbox/protect.h"
+#include "sandbox/view.h"
 
-enum { STATE_AT = 15, NAME_AT = 17, NAME_N = 16, ROOT_AT = 34, FILE_MAX = ROOT_AT + PATH_MAX, SNAPSHOT_MAX = 300 << 20, STALE_SECONDS = 60, GONE_SECONDS = 86400 };
+enum { STATE_AT = 15, NAME_AT = 17, NAME_N = 16, ROOT_AT = 34, ID_N = 50, FILE_MAX = ROOT_AT + PATH_MAX + ID_N, SNAPSHOT_MAX = 300 << 20,
+       STALE_SECONDS = 60, GONE_SECONDS = 30 * 86400, HOLD_MS = 30000, HOLD_STEP_US = 2000, LIVE_TRIES = 50 };
 static const char head[] = "harness mark 1\n";
 
 struct Mark { int dir, fd; bool busy, recorded; char id[40]; char snapshot[NAME_N + 1]; char *root, *folder; };
@@ -42,11 +45,60 @@ static bool make_folders(const char *folder) {
     return ok;
 }
 
+/* ---- which project ---- */
+
+/* Device, inode and birth time, as trust has them: a folder that was moved keeps all three, another one in its place has not all of them. */
+static bool write_id(const char *root, char out[ID_N + 1]) {
+    struct statx st;
+    out[0] = 0;
+    if (statx(AT_FDCWD, root, 0, STATX_INO | STATX_BTIME, &st) < 0) return false;
+    int64_t born = st.stx_mask & STATX_BTIME ? st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec : 0;
+    snprintf(out, ID_N + 1, "%08x%08x-%016llx-%016llx", st.stx_dev_major, st.stx_dev_minor, (unsigned long long)st.stx_ino, (unsigned long long)born);
+    return true;
+}
+
+/* One byte of the file FOLDER/lock for each project, by what its folder is and not by its name. */
+static off_t lock_byte(const char *root) {
+    static const uint8_t key[16] = "lock of projects";
+    char id[ID_N + 1];
+    Str text = write_id(root, id) ? str_from(id) : str_from(root);
+    return (off_t)(hash_sip24(text, key) >> 2);
+}
+
+static int open_lock(const char *folder, bool exclusive) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/lock", folder) >= (int)sizeof path) return errno = ENAMETOOLONG, -1;
+    return open(path, exclusive ? O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC : O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+bool mark_hold(const char *folder, const char *root, bool exclusive, int *fd, Error *err) {
+    struct flock one = { .l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = lock_byte(root), .l_len = 1 };
+    int64_t end = clock_mono_ns() + (int64_t)HOLD_MS * 1000000;
+    *fd = fault_hit() ? (errno = EMFILE, -1) : open_lock(folder, exclusive);
+    if (*fd < 0 && !exclusive && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) return true;
+    if (*fd < 0) return error_set(err, ERR_IO, "%s/lock: %m", folder);
+    while (fault_hit() ? (errno = ENOLCK, true) : fcntl(*fd, F_OFD_SETLK, &one) < 0) {
+        bool busy = errno == EAGAIN || errno == EACCES || errno == EINTR;
+        if (busy && clock_mono_ns() < end && usleep(HOLD_STEP_US) == 0) continue;
+        if (busy) error_set(err, ERR_SANDBOX, "another harness has been reading or starting to work in %s for %d s", root, HOLD_MS / 1000), error_hint(err, "try again, or end the other one");
+        else error_set(err, ERR_SANDBOX, "%s/lock: locks do not work there: %m", folder);
+        close(*fd);
+        return *fd = -1, false;
+    }
+    return true;
+}
+
+void mark_release(int fd) {
+    if (fd >= 0) close(fd);
+}
+
 /* ---- making ---- */
 
 static bool write_mark(const Mark *m) {
     Buf text = { 0 };
-    buf_add_fmt(&text, "%si\n%-*s\n%s", head, NAME_N, m->snapshot, m->root);
+    char id[ID_N + 1];
+    (void)write_id(m->root, id);
+    buf_add_fmt(&text, "%si\n%-*s\n%s%c%s", head, NAME_N, m->snapshot, m->root, 0, id);
     bool ok = write_at(m->fd, buf_str(&text), 0);
     buf_clear(&text);
     return ok;
@@ -119,28 +171,28 @@ static bool has_bytes(int dir, const char *name, Str bytes) {
     return same;
 }
 
-static bool put_snapshot(const Mark *m, const char *name, Str bytes) {
-    char temp[48];
-    if (has_bytes(m->dir, name, bytes)) return true;
-    snprintf(temp, sizeof temp, ".%s", m->id);
-    int fd = openat(m->dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write_at(fd, bytes, 0) && renameat(m->dir, temp, m->dir, name) == 0;
+/* In a file of its content's name; `id` is that of a mark, for a name that nobody else uses meanwhile. */
+static bool put_snapshot(int dir, const char *id, Snapshot *s, char name[NAME_N + 1]) {
+    static const uint8_t key[16] = { 0 };
+    char temp[60], file[40];
+    Buf bytes = { 0 };
+    snapshot_write(s, s->bytes <= MARK_CONTENT_MAX, &bytes);
+    snprintf(name, NAME_N + 1, "%016llx", (unsigned long long)hash_sip24(buf_str(&bytes), key));
+    snprintf(file, sizeof file, "snapshot-%s", name);
+    snprintf(temp, sizeof temp, ".%s-%08x", id, (unsigned)random_u64());
+    bool there = has_bytes(dir, file, buf_str(&bytes));
+    int fd = there ? -1 : openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = there || (fd >= 0 && write_at(fd, buf_str(&bytes), 0) && renameat(dir, temp, dir, file) == 0);
     int error = errno;
-    if (!ok && fd >= 0) (void)unlinkat(m->dir, temp, 0);
+    if (!ok && fd >= 0) (void)unlinkat(dir, temp, 0);
     if (fd >= 0) close(fd);
+    buf_clear(&bytes);
     return errno = error, ok;
 }
 
 bool mark_record(Mark *m, Snapshot *s, Error *err) {
-    static const uint8_t key[16] = { 0 };
-    char name[40];
-    Buf bytes = { 0 };
-    snapshot_write(s, s->bytes <= MARK_CONTENT_MAX, &bytes);
-    snprintf(m->snapshot, sizeof m->snapshot, "%016llx", (unsigned long long)hash_sip24(buf_str(&bytes), key));
-    snprintf(name, sizeof name, "snapshot-%s", m->snapshot);
-    bool ok = put_snapshot(m, name, buf_str(&bytes)) && write_mark(m);
+    bool ok = put_snapshot(m->dir, m->id, s, m->snapshot) && write_mark(m);
     if (!ok) error_set(err, ERR_IO, "keep the protected files in %s: %m", m->folder);
-    buf_clear(&bytes);
     return m->recorded = ok;
 }
 
@@ -151,45 +203,162 @@ bool mark_set(Mark *m, bool busy, Error *err) {
     return true;
 }
 
-/* ---- the next start ---- */
+/* ---- reading what is on record ---- */
 
-typedef struct Found { int dir, fd; const char *folder, *name, *workspace; bool live, look_only; char text[FILE_MAX + 1]; } Found;
-
-static bool refuse(const Found *f, const char *why, Error *err) {
-    error_set(err, ERR_SANDBOX, "files of the project were changed by a call that did not end in good order: %s", why);
-    return error_hint(err, "look at them, put them right, then remove %s/%s", f->folder, f->name);
-}
-
-static bool compare(const Found *f, Snapshot *s, Buf *told, Error *err) {
-    SnapshotCheck c = { .look_only = f->look_only, .workspace = str_from(f->workspace), .displaced = f->folder };
-    snapshot_verify(s, &c);
-    bool ok = !c.failed && !(f->look_only && c.differences);
-    if (!ok) refuse(f, buf_str(&c.text).at, err);
-    else if (c.differences)
-        buf_add_fmt(told, "%s%s: " STR_FMT, told->n ? "\n" : "", f->live ? "while another harness is at work here" : "after a call that did not end in good order",
-                    STR_ARG(buf_str(&c.text)));
-    if (ok && c.kept) buf_add_fmt(told, "; what was there is kept for 30 days in %s/displaced", f->folder);
-    buf_clear(&c.text);
+static bool read_snapshot(int dir, const char *name, Snapshot *s) {
+    char file[40];
+    Buf bytes = { 0 };
+    snprintf(file, sizeof file, "snapshot-%.*s", NAME_N, name);
+    bool ok = read_all(dir, file, SNAPSHOT_MAX, &bytes) && snapshot_read(buf_str(&bytes), s, NULL);
+    buf_clear(&bytes);
     return ok;
 }
 
-static bool check_busy(const Found *f, Buf *told, Error *err) {
-    char name[40];
-    Snapshot s = { .nowhere = { .top = -1 } };
-    Buf bytes = { 0 };
-    snprintf(name, sizeof name, "snapshot-%.*s", NAME_N, f->text + NAME_AT);
-    bool ok = read_all(f->dir, name, SNAPSHOT_MAX, &bytes) || refuse(f, "the record of what they were cannot be read", err);
-    ok = ok && (snapshot_read(buf_str(&bytes), &s, err) || refuse(f, "the record of what they were is damaged", err));
-    ok = ok && compare(f, &s, told, err);
-    snapshot_clear(&s);
-    buf_clear(&bytes);
+bool mark_replaced(Mark *m, Snapshot *out) {
+    char name[NAME_N + 1] = { 0 };
+    if (pread(m->fd, name, NAME_N, NAME_AT) != NAME_N || strcmp(name, m->snapshot) == 0) return false;
+    if (!read_snapshot(m->dir, name, out)) return snapshot_clear(out), false;
+    memcpy(m->snapshot, name, sizeof name);
+    return true;
+}
+
+/* ---- the next start ---- */
+
+typedef struct Found { const MarkLook *look; int dir, fd; const char *name; bool live, moved; char id[ID_N + 1]; char text[FILE_MAX + 2]; } Found;
+
+static bool refuse(const Found *f, const char *why, Error *err) {
+    error_set(err, ERR_SANDBOX, "files of the project were changed by a call that did not end in good order: %s", why);
+    return error_hint(err, "look at them (`harness trust --diff`), put them right, then remove %s/%s", f->look->folder, f->name);
+}
+
+static const char *when(const Found *f) {
+    return f->live ? "while another harness is at work here" : "after a call that did not end in good order";
+}
+
+static void tell(const Found *f, Str what) {
+    buf_add_fmt(f->look->told, "%s%s: " STR_FMT, f->look->told->n ? "\n" : "", when(f), STR_ARG(what));
+}
+
+/* Puts the disk right by the snapshot. A call that is at work may be in the way of a step; not each time. */
+static bool put_back(const Found *f, Snapshot *s, Error *err) {
+    SnapshotCheck c = { 0 };
+    for (int i = 0; i == 0 || (c.failed && f->live && i < LIVE_TRIES); i++) {
+        buf_clear(&c.text);
+        c = (SnapshotCheck){ .workspace = str_from(f->look->workspace), .displaced = f->look->folder, .root = f->look->root };
+        snapshot_verify(s, &c);
+    }
+    if (c.failed) refuse(f, buf_str(&c.text).at, err);
+    else if (c.differences) tell(f, buf_str(&c.text));
+    if (!c.failed && c.kept) buf_add(f->look->told, STR("; what was there is kept for 30 days (`harness trust --displaced`)"));
+    buf_clear(&c.text);
+    return !c.failed;
+}
+
+static bool differs(const Found *f, Snapshot *s, Buf *text) {
+    SnapshotCheck c = { .look_only = true, .workspace = str_from(f->look->workspace) };
+    snapshot_verify(s, &c);
+    if (text) buf_add(text, buf_str(&c.text));
+    buf_clear(&c.text);
+    return c.differences > 0;
+}
+
+/* What is on the disk at the paths of `s`, read once. */
+static bool take_now(const Snapshot *s, Snapshot *now) {
+    SnapshotNames paths = { 0 };
+    snapshot_paths(s, &paths);
+    VEC_PUSH(&paths, NULL);
+    union { char **in; const char *const *out; } list = { paths.at };
+    bool ok = snapshot_take(now, list.out, PROTECT_BYTES_MAX, NULL);
+    paths.n--;
+    snapshot_names_clear(&paths);
+    return ok;
+}
+
+/* The snapshot of a live mark becomes another one: its owner finds that out before it compares. */
+static bool replace_live(const Found *f, Snapshot *now) {
+    char name[NAME_N + 1], state[2] = { 0 };
+    int lock;
+    if (!mark_hold(f->look->folder, f->look->root, true, &lock, NULL)) return false;
+    bool ok = pread(f->fd, state, 1, STATE_AT) == 1 && state[0] == 'b' && put_snapshot(f->dir, f->name, now, name)
+              && write_at(f->fd, (Str){ name, NAME_N }, NAME_AT);
+    mark_release(lock);
+    return ok;
+}
+
+/* Asks the person about what differs. A yes makes what was shown, and nothing else, what holds: the disk is put right by that. */
+static void ask_person(const Found *f, Snapshot *s) {
+    Snapshot now = { .nowhere = { .top = -1 } };
+    Buf diff = { 0 };
+    if (take_now(s, &now)) snapshot_diff(s, &now, str_from(f->look->root), &diff);
+    bool keep = diff.n && f->look->ask(f->look->ask_ctx, &(MarkDifference){ f->look->root, f->live, buf_str(&diff) });
+    keep = keep && (!f->live || replace_live(f, &now));
+    if (keep) {
+        snapshot_clear(s);
+        *s = now;
+    } else {
+        snapshot_clear(&now);
+    }
+    buf_clear(&diff);
+}
+
+static void show(const Found *f, Snapshot *s) {
+    Snapshot now = { .nowhere = { .top = -1 } };
+    if (f->look->diff && take_now(s, &now)) {
+        size_t from = f->look->diff->n;
+        snapshot_diff(s, &now, str_from(f->look->root), f->look->diff);
+        if (f->look->diff->n == from) (void)differs(f, s, f->look->diff);
+    }
+    snapshot_clear(&now);
+}
+
+static bool recover(const Found *f, Snapshot *s, Error *err) {
+    if (f->look->ask && differs(f, s, NULL)) ask_person(f, s);
+    return put_back(f, s, err);
+}
+
+static void read_only(const Found *f, Snapshot *s) {
+    Buf text = { 0 };
+    if (differs(f, s, &text)) {
+        tell(f, buf_str(&text));
+        buf_add(f->look->told, STR("; the project is shown as it was before (`harness trust --diff` shows the difference)"));
+        show(f, s);
+    }
+    buf_clear(&text);
+}
+
+/* A busy mark with its snapshot. */
+static bool settle_busy(const Found *f, Snapshot *s, Error *err) {
+    const MarkLook *l = f->look;
+    if (f->moved) snapshot_move(s, f->text + ROOT_AT, l->root);
+    bool ok = true;
+    if (l->purpose == MARK_READ) read_only(f, s);
+    else if (l->purpose == MARK_RECOVER || !f->live) ok = recover(f, s, err);
+    if (ok && l->view && (f->live || l->purpose == MARK_READ)) {
+        VEC_PUSH(l->view, *s);
+        *s = (Snapshot){ .nowhere = { .top = -1 } };
+    }
     return ok;
 }
 
 static bool read_mark(Found *f) {
     ssize_t n = pread(f->fd, f->text, FILE_MAX, 0);
-    f->text[n > 0 ? n : 0] = 0;
+    memset(f->text + (n > 0 ? n : 0), 0, 2);
     return n > ROOT_AT && memcmp(f->text, head, STATE_AT) == 0;
+}
+
+static bool is_busy(const Found *f) {
+    char state[2] = { 0 };
+    struct stat st;
+    return fstat(f->fd, &st) == 0 && st.st_nlink > 0 && pread(f->fd, state, 1, STATE_AT) == 1 && state[0] == 'b';
+}
+
+static bool check_busy(const Found *f, Error *err) {
+    Snapshot s = { .nowhere = { .top = -1 } };
+    bool ok = read_snapshot(f->dir, f->text + NAME_AT, &s);
+    if (ok) ok = settle_busy(f, &s, err);
+    else ok = !is_busy(f) || refuse(f, "the record of what they were is damaged or cannot be read", err);   /* it may just have ended well */
+    snapshot_clear(&s);
+    return ok;
 }
 
 /* A mark without its name is one that another process is making, or died making. */
@@ -200,41 +369,51 @@ static void remove_unfinished(int dir, const char *name) {
 
 /* The folder of that project is gone for good. */
 static void forget_gone(const Found *f, const struct stat *st) {
-    if (!f->live && !f->look_only && time(NULL) - st->st_mtime > GONE_SECONDS && access(f->text + ROOT_AT, F_OK) < 0 && errno == ENOENT)
+    if (!f->live && f->look->purpose != MARK_READ && time(NULL) - st->st_mtime > GONE_SECONDS && access(f->text + ROOT_AT, F_OK) < 0 && errno == ENOENT)
         (void)unlinkat(f->dir, f->name, 0);
 }
 
-static bool look_at(Found *f, const char *root, Buf *told, Error *err) {
+/* By path, or by what the folder is: it may have been moved. */
+static bool is_of(Found *f) {
+    if (strcmp(f->text + ROOT_AT, f->look->root) == 0) return true;
+    return f->moved = f->id[0] && strcmp(f->text + ROOT_AT + strlen(f->text + ROOT_AT) + 1, f->id) == 0;
+}
+
+static bool look_at(Found *f, Error *err) {
     struct stat st;
     f->live = !lock_file(f->fd);
-    if (f->live && errno != EAGAIN && errno != EACCES) return error_set(err, ERR_SANDBOX, "%s/%s: locks do not work there: %m", f->folder, f->name);
+    if (f->live && errno != EAGAIN && errno != EACCES) return error_set(err, ERR_SANDBOX, "%s/%s: locks do not work there: %m", f->look->folder, f->name);
     if (fstat(f->fd, &st) == 0 && st.st_nlink == 0) return true;          /* another process has just finished it */
     if (!read_mark(f)) return f->live || refuse(f, "the mark is damaged", err);
-    if (strcmp(f->text + ROOT_AT, root) != 0) return forget_gone(f, &st), true;
-    if (f->text[STATE_AT] == 'b' && !check_busy(f, told, err)) return false;
-    if (!f->live && !f->look_only) (void)unlinkat(f->dir, f->name, 0);
+    if (!is_of(f)) return forget_gone(f, &st), true;
+    if (f->text[STATE_AT] == 'b' && !check_busy(f, err)) return false;
+    if (!f->live && f->look->purpose != MARK_READ) (void)unlinkat(f->dir, f->name, 0);
     return true;
 }
 
-bool mark_recover(const char *folder, const char *root, const char *workspace, bool look_only, Buf *told, Error *err) {
+static bool look_at_name(Found *f, const char *name, Error *err) {
+    if (strncmp(name, ".mark-", 6) == 0 && f->look->purpose != MARK_READ) remove_unfinished(f->dir, name);
+    if (strncmp(name, "mark-", 5) != 0 || (f->look->own && strcmp(f->look->own->id, name) == 0)) return true;
+    f->fd = openat(f->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (f->fd < 0) return errno == ENOENT || error_set(err, ERR_IO, "%s/%s: %m", f->look->folder, name);
+    f->name = name;
+    f->moved = false;
+    bool ok = look_at(f, err);
+    close(f->fd);
+    return ok;
+}
+
+bool mark_look(const MarkLook *l, Error *err) {
     SnapshotNames names = { 0 };
-    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(l->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)                                         /* where this user may not look, none of its marks are */
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES || error_set(err, ERR_IO, "%s: %m", folder);
-    bool ok = snapshot_list(dir, &names) || error_set(err, ERR_IO, "%s: %m", folder);
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES || error_set(err, ERR_IO, "%s: %m", l->folder);
+    bool ok = snapshot_list(dir, &names) || error_set(err, ERR_IO, "%s: %m", l->folder);
     Found *f = mem_zero(1, sizeof *f);
-    for (size_t i = 0; ok && i < names.n; i++) {
-        if (strncmp(names.at[i], ".mark-", 6) == 0) remove_unfinished(dir, names.at[i]);
-        if (strncmp(names.at[i], "mark-", 5) != 0) continue;
-        *f = (Found){ .dir = dir, .folder = folder, .name = names.at[i], .workspace = workspace, .look_only = look_only };
-        f->fd = openat(dir, names.at[i], O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        if (f->fd < 0) {
-            ok = errno == ENOENT || error_set(err, ERR_IO, "%s/%s: %m", folder, names.at[i]);
-            continue;
-        }
-        ok = look_at(f, root, told, err);
-        close(f->fd);
-    }
+    f->look = l;
+    f->dir = dir;
+    (void)write_id(l->root, f->id);
+    for (size_t i = 0; ok && i < names.n; i++) ok = look_at_name(f, names.at[i], err);
     free(f);
     snapshot_names_clear(&names);
     close(dir);

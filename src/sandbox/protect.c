@@ -3,18 +3,39 @@
 #include <pthread.h>
 #include "base/mem.h"
 #include "sandbox/snapshot.h"
+#include "sandbox/view.h"
 
 struct Protect {
     pthread_mutex_t lock;
     Snapshot snapshot;
-    char *workspace, *displaced;
+    char *workspace, *displaced, *root;
 };
 
-bool protect_new(const char *workspace, const char *const *paths, Protect **out, Error *err) {
+/* From the disk only what the view does not have: others could write the rest, and lead us anywhere with a link. */
+static bool take(Protect *p, const char *const *paths, const View *view, Error *err) {
+    VEC(const char *) rest = { 0 };
+    ViewEntry e;
+    for (; paths && *paths; paths++)
+        if (!view || !view_find(view, "/", str_from(*paths), &e))
+            VEC_PUSH(&rest, *paths);
+    VEC_PUSH(&rest, NULL);
+    bool ok = snapshot_take(&p->snapshot, rest.at, PROTECT_BYTES_MAX, err);
+    VEC_CLEAR(&rest);
+    for (size_t i = 0; ok && view && i < view->n; i++)
+        ok = snapshot_merge(&p->snapshot, &view->at[i], err);
+    if (ok && view) {
+        SnapshotCheck learn = { .look_only = true, .learn = true };
+        snapshot_verify(&p->snapshot, &learn);
+        buf_clear(&learn.text);
+    }
+    return ok;
+}
+
+bool protect_new(const char *workspace, const char *const *paths, const View *view, Protect **out, Error *err) {
     Protect *p = mem_zero(1, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     p->workspace = str_dup(str_from(workspace));
-    if (!snapshot_take(&p->snapshot, paths, PROTECT_BYTES_MAX, err))
+    if (!take(p, paths, view, err))
         return protect_free(p), false;
     return *out = p, true;
 }
@@ -26,12 +47,25 @@ void protect_free(Protect *p) {
     pthread_mutex_destroy(&p->lock);
     free(p->workspace);
     free(p->displaced);
+    free(p->root);
     free(p);
 }
 
-void protect_displaced(Protect *p, const char *folder) {
+void protect_displaced(Protect *p, const char *folder, const char *root) {
     free(p->displaced);
+    free(p->root);
     p->displaced = str_dup(str_from(folder));
+    p->root = str_dup(str_from(root));
+}
+
+void protect_follow(Protect *p, Mark *mark) {
+    Snapshot other;
+    pthread_mutex_lock(&p->lock);
+    if (mark_replaced(mark, &other)) {
+        snapshot_clear(&p->snapshot);
+        p->snapshot = other;
+    }
+    pthread_mutex_unlock(&p->lock);
 }
 
 bool protect_record(Protect *p, Mark *mark, Error *err) {
@@ -42,13 +76,13 @@ bool protect_record(Protect *p, Mark *mark, Error *err) {
 }
 
 static bool verify(Protect *p, bool look_only, Error *err) {
-    SnapshotCheck check = { .look_only = look_only, .workspace = str_from(p->workspace), .displaced = p->displaced };
+    SnapshotCheck check = { .look_only = look_only, .workspace = str_from(p->workspace), .displaced = p->displaced, .root = p->root };
     pthread_mutex_lock(&p->lock);
     snapshot_verify(&p->snapshot, &check);
     pthread_mutex_unlock(&p->lock);
     bool same = check.differences == 0;
     if (check.kept)
-        buf_add_fmt(&check.text, "; what was there is kept for 30 days in %s/displaced", p->displaced);
+        buf_add(&check.text, STR("; what was there is kept for 30 days (`harness trust --displaced`)"));
     if (!same)
         error_set(err, ERR_SANDBOX, "sandbox.tampered: %s", buf_str(&check.text).at);
     buf_clear(&check.text);

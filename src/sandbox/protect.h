@@ -17,13 +17,17 @@ typedef struct Protect Protect;
 
 enum { PROTECT_BYTES_MAX = 256 << 20 };
 
-/* `paths` absolute, NULL-terminated, existing or not. Messages show paths relative to `workspace` (may be NULL). ERR_LIMIT
- * when the files hold more than PROTECT_BYTES_MAX. */
-bool protect_new(const char *workspace, const char *const *paths, Protect **out, Error *err);
+/* `paths` absolute, NULL-terminated, existing or not. Messages show paths relative to `workspace` (may be NULL). Of what others could write
+ * meanwhile `view` (NULL: nobody is at work) has the content that counts. ERR_LIMIT when the files hold more than PROTECT_BYTES_MAX;
+ * ERR_SANDBOX when the view has only a digest of a file that differs. */
+bool protect_new(const char *workspace, const char *const *paths, const View *view, Protect **out, Error *err);
 void protect_free(Protect *p);
-/* What is found in the place of a protected file is kept below this folder (displaced.h). Before the first verification; copied. */
-void protect_displaced(Protect *p, const char *folder);
+/* What is found in the place of a protected file of the project at `root` is kept below this folder (displaced.h). Before the first
+ * verification; both are copied. */
+void protect_displaced(Protect *p, const char *folder, const char *root);
 bool protect_record(Protect *p, Mark *mark, Error *err);      /* the snapshot is the mark's from now on */
+/* Before a verification: if a person has decided in another process what holds, that is what is compared from now on. */
+void protect_follow(Protect *p, Mark *mark);
 /* True when all is as it was. Otherwise everything was put back and ERR_SANDBOX "sandbox.tampered: .harness/hooks/x.md was
  * changed by the call and has been put back" lists the paths (and says so when one could not be put back). Calls may run at
  * the same time; one verification runs at a time. */

@@ -203,9 +203,9 @@ bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *e
     return ok;
 }
 
-static void node_free(SnapshotNode *n) {
+void snapshot_node_free(SnapshotNode *n) {
     for (size_t i = 0; i < n->child.n; i++)
-        node_free(n->child.at[i]);
+        snapshot_node_free(n->child.at[i]);
     VEC_CLEAR(&n->child);
     buf_clear(&n->content);
     free(n->name);
@@ -214,7 +214,7 @@ static void node_free(SnapshotNode *n) {
 
 void snapshot_clear(Snapshot *s) {
     if (s->top)
-        node_free(s->top);
+        snapshot_node_free(s->top);
     if (s->nowhere.top >= 0)
         close(s->nowhere.top);
     fence_free(s->nowhere.fence);

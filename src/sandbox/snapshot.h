@@ -49,19 +49,33 @@ void snapshot_mac(const Snapshot *s, Str bytes, uint8_t out[static SNAPSHOT_MAC]
 /* For the two ways to make one: without nodes; a node below `parent`. */
 bool snapshot_open(Snapshot *s, Error *err);
 SnapshotNode *snapshot_node(SnapshotNode *parent, Str name);
+void snapshot_node_free(SnapshotNode *n);                                 /* with all below it; its parent forgets it first */
 void snapshot_path(const SnapshotNode *n, Buf *out);                      /* absolute */
 
 /* Compared with what is there now. Each difference is told; then, unless `look_only`, put right. */
 typedef struct SnapshotCheck {
     bool look_only, failed;             /* failed: something could not be put right */
+    bool learn;                         /* look_only: files with the same content are from now on expected with the inode and the times they have */
     size_t differences;
     Buf text;                           /* in words, "; " between them */
     Str workspace;                      /* paths are shown relative to it */
     Buf content;                        /* of the file that is compared at the moment */
+    const char *root;                   /* of the project, noted with what is displaced; NULL: none */
     const char *displaced;              /* the folder for what was found in the place of a file (displaced.h); NULL: it is lost */
     size_t kept;                        /* files that were copied there */
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
+
+/* Of the topmost protected nodes: their absolute paths, so that the same can be taken again. The strings are malloc'd. */
+typedef struct SnapshotNames SnapshotNames;
+void snapshot_paths(const Snapshot *s, SnapshotNames *out);
+/* Wherever `s`, which was read while others could write, differs from `base`, which was not, `s` becomes as `base`; what `base` alone has is added.
+ * ERR_SANDBOX when of a file that differs `base` has a digest only. */
+bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
+/* The folder `from` has become `to`: both absolute, real and normal. */
+void snapshot_move(Snapshot *s, const char *from, const char *to);
+/* What is different in `now`, a snapshot of the same paths, as a person reads it: unified differences, with paths relative to `root` where they can be. */
+void snapshot_diff(const Snapshot *s, const Snapshot *now, Str root, Buf *out);
 
 /* Makes the node, which is not there or is of the same kind, again below `dir`. False with errno. */
 bool snapshot_restore(int dir, SnapshotNode *n);
@@ -72,6 +86,6 @@ bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
 
-typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
+struct SnapshotNames { char **at; size_t n, cap; };
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */
 void snapshot_names_clear(SnapshotNames *names);

@@ -79,6 +79,7 @@ static bool remove_entry(const Snapshot *s, int dir, const char *name) {
     w.force = true;
     ok = ok ? jail_remove_target(&w, str_from(name), NULL, NULL) : errno == ENOENT;
     int error = errno;
+    ok = ok || (error == ENOENT && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);     /* it went by itself */
     walk_end(&w);
     return errno = error, ok;
 }
@@ -126,7 +127,7 @@ static void keep_other(SnapshotCheck *c, const SnapshotNode *n, int dir, const c
     snapshot_path(n, &path);
     if (below)
         buf_add_fmt(&path, "/%s", below);
-    c->kept += displaced_keep(c->displaced, dir, below ? below : n->name, buf_str(&path));
+    c->kept += displaced_keep(c->displaced, c->root, dir, below ? below : n->name, buf_str(&path));
     buf_clear(&path);
 }
 
@@ -198,6 +199,8 @@ static void check_file(const Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int
         tell(c, n, NULL, "was changed", "put back", c->look_only || (keep_other(c, n, dir, NULL), restore_file(dir, n)));
     else if (!c->look_only && n->known && touched(n, now))
         renew_file(n, dir, now);
+    else if (c->learn)
+        n->st = *now;
 }
 
 static void check_link(SnapshotCheck *c, SnapshotNode *n, int dir) {
@@ -338,6 +341,8 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     snapshot_names_clear(&names);
 }
 
+/* Every protected path passes here. This is the place to ask whether a read-only mount of the path stands in every live child: a difference in such a path
+ * is the person's, so its node is taken anew and nothing is told or put back. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
     if (strcmp(n->name, "*") == 0 && n->kind == '-' && !n->whole)

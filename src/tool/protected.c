@@ -138,25 +138,35 @@ static bool is_note(const char *path) {
 }
 
 /* A space's own folder is "looked at" when it is listed; protecting all of it would leave nothing to write. */
-static void add_loaded(ProtectedList *l) {
-    for (size_t i = 0; i < l->project->loaded_files.n; i++) {
-        const char *path = protected_path(l, l->root, l->project->loaded_files.at[i]);
-        if (!inside(l->workspace.at, str_from(path)) && !is_note(path)) protected_add(l, path);
-    }
+static void add_looked_at(ProtectedList *l, Str path) {
+    const char *at = protected_path(l, l->root, path);
+    if (!inside(l->workspace.at, str_from(at)) && !is_note(at)) protected_add(l, at);
 }
 
-/* A project that cannot be loaded has rules all the same: the next start must find them as they were. */
+/* A file that is reached through a link in a protected folder is somewhere else. */
+static void add_link_target(ProtectedList *l, Str path) {
+    char real[PATH_MAX];
+    const char *at = protected_path(l, l->root, path);
+    if (realpath(at, real) && strcmp(real, at) != 0 && protected_writable(l, real) && !is_note(real)) protected_add(l, arena_str(l->arena, str_from(real)).at);
+}
+
+static void add_loaded(ProtectedList *l) {
+    for (size_t i = 0; i < l->project->loaded_files.n; i++) add_looked_at(l, l->project->loaded_files.at[i]);
+    for (size_t i = 0; i < l->project->n_files; i++) add_link_target(l, l->project->files[i].path);
+}
+
+/* Where the next start looks, with -c or without it, and whether or not the project can be loaded. */
 static void add_usual(ProtectedList *l) {
     static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) protected_add(l, protected_path(l, l->root, str_from(names[i])));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(names[i]));
+    for (size_t i = 0; i < l->n_more; i++) add_looked_at(l, l->more[i]);
 }
 
 const char *const *protected_paths(ProtectedList *l) {
+    if (!l->project || !l->self_edit) add_usual(l);
     if (l->project && !l->self_edit) {
         add_loaded(l);
         add_programs(l);
-    } else if (!l->project) {
-        add_usual(l);
     }
     add_rows(l, l->root);
     if (!str_eq(l->workspace, l->root)) add_rows(l, l->workspace);

@@ -14,6 +14,8 @@ typedef struct ProtectedList {
     const Project *project;              /* NULL: none could be loaded */
     Str root, workspace;
     const char *const *write_roots;      /* NULL: none */
+    const Str *more;                     /* of the project too, relative to the root: record_configs */
+    size_t n_more;
     bool self_edit;                      /* sandbox.allow_self_edit: files of the project are free */
     Str exposed;                         /* a program of a hook whose own folder cannot be protected; empty: none */
 } ProtectedList;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "sandbox/mark.h"
+#include "sandbox/view.h"
 #include "store/store.h"
 
 static void make_folder(const char *path) {
@@ -51,8 +51,7 @@ void record_places_clear(RecordPlaces *p) {
     *p = (RecordPlaces){ 0 };
 }
 
-/* In /tmp, the second place, anybody could have made the folder. */
-static bool is_ours(const RecordPlaces *p, size_t i) {
+bool record_is_ours(const RecordPlaces *p, size_t i) {
     struct stat st;
     char above[PATH_MAX];
     const char *path = p->at[i], *slash = strrchr(path, '/');
@@ -61,11 +60,132 @@ static bool is_ours(const RecordPlaces *p, size_t i) {
     return lstat(above, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0;
 }
 
-bool record_recover(const RecordPlaces *p, const char *root, bool look_only, Buf *told, Error *err) {
-    for (size_t i = 0; i < RECORD_FOLDERS; i++)
-        if (p->at[i] && is_ours(p, i) && !mark_recover(p->at[i], root, root, look_only, told, err)) return false;
+static bool look(const RecordPlaces *p, MarkLook l, Error *err) {
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) {
+        l.folder = p->at[i];
+        if (p->at[i] && record_is_ours(p, i) && !mark_look(&l, err)) return false;
+    }
     return true;
 }
+
+/* ---- loading ---- */
+
+typedef struct Holds { int fd[RECORD_FOLDERS]; } Holds;
+
+static void release(Holds *h) {
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) mark_release(h->fd[i]);
+}
+
+static bool hold_shared(const RecordPlaces *p, const char *root, Holds *h, Error *err) {
+    bool ok = true;
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) h->fd[i] = -1;
+    for (size_t i = 0; ok && i < RECORD_FOLDERS; i++) ok = !p->at[i] || !record_is_ours(p, i) || mark_hold(p->at[i], root, false, &h->fd[i], err);
+    if (!ok) release(h);
+    return ok;
+}
+
+/* Where there was no lock to hold, somebody may have begun something meanwhile, for the first time in that folder. */
+static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Error *err) {
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) {
+        int fd = -1;
+        if (h->fd[i] >= 0 || !p->at[i] || !record_is_ours(p, i)) continue;
+        if (!mark_hold(p->at[i], root, false, &fd, err)) return false;
+        mark_release(fd);
+        if (fd >= 0) {
+            error_set(err, ERR_SANDBOX, "another harness began to work in %s while the project was loaded", root);
+            return error_hint(err, "try again");
+        }
+    }
+    return true;
+}
+
+/* The file of -c can be read from the disk only if no call at work could write it: it is on record with that call, or so are no files of the project at
+ * all (sandbox.allow_self_edit). */
+static bool config_is_known(const Project *p, const ProjectInput *in, const View *view, Error *err) {
+    ViewEntry e;
+    if (!in->config || view->n == 0 || view_find(view, p->root.at, p->settings.file, &e) || !view_find(view, p->root.at, STR("harness.md"), &e)) return true;
+    error_set(err, ERR_SANDBOX, "-c " STR_FMT ": another harness has a call at work here that could write this file", STR_ARG(p->settings.file));
+    return error_hint(err, "wait until the call has ended; from then on the file is protected from calls without -c too");
+}
+
+static bool load_held(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
+    View view = { 0 };
+    Holds holds;
+    ProjectInput with = *in;
+    MarkLook l = { .root = root, .workspace = root, .purpose = d->reading ? MARK_READ : MARK_RECOVER, .view = &view, .told = d->told };
+    if (!hold_shared(d->places, root, &holds, err)) return false;
+    bool ok = look(d->places, l, err);
+    with.view = view.n ? &view : NULL;
+    ok = ok && project_load(&with, out, problems);
+    release(&holds);
+    if (ok && !(held_all(d->places, root, &holds, err) && config_is_known(*out, in, &view, err))) {
+        project_free(*out);
+        *out = NULL;
+        ok = false;
+    }
+    view_clear(&view);
+    return ok;
+}
+
+bool record_load(const RecordDoor *d, const ProjectInput *in, Project **out, Problems *problems, Error *err) {
+    char root[PATH_MAX];
+    *out = NULL;
+    if (!project_root(in, root)) return project_load(in, out, problems);       /* which says so */
+    if (d->ask && !d->reading) {                          /* before the lock is held: a person takes their time */
+        MarkLook l = { .root = root, .workspace = root, .purpose = MARK_RECOVER, .ask = d->ask, .ask_ctx = d->ask_ctx, .told = d->told };
+        if (!look(d->places, l, err)) return false;
+    }
+    return load_held(d, in, root, out, problems, err);
+}
+
+bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *diff, Error *err) {
+    return look(p, (MarkLook){ .root = root, .workspace = root, .purpose = MARK_READ, .told = told, .diff = diff }, err);
+}
+
+void record_displaced(const RecordPlaces *p, DisplacedEach *each, void *ctx) {
+    for (size_t i = 0; i < RECORD_FOLDERS; i++)
+        if (p->at[i] && record_is_ours(p, i)) displaced_list(p->at[i], each, ctx);
+}
+
+/* ---- beginning ---- */
+
+static bool begin_held(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err) {
+    View view = { 0 };
+    Protect *now = NULL;
+    bool ok = look(w->places, (MarkLook){ .root = w->root, .workspace = w->workspace, .own = *mark, .purpose = MARK_BEGIN, .view = &view, .told = w->told }, err);
+    if (ok && !*mark) ok = mark_new(w->folder, w->root, mark, err) && sandbox_hold(w->sandbox, mark_fd(*mark), err);
+    bool same = ok && *protect && view.n == 0 && protect_same(*protect, edited);
+    if (ok && !same) {
+        ok = protect_new(w->workspace, w->paths, view.n ? &view : NULL, &now, err);
+        if (ok) protect_displaced(now, w->folder, w->root);
+        ok = ok && protect_record(now, *mark, err);
+    }
+    ok = ok && mark_set(*mark, true, err);
+    if (ok && now) {
+        protect_free(*protect);
+        *protect = now;
+    } else {
+        protect_free(now);
+    }
+    view_clear(&view);
+    return ok;
+}
+
+bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err) {
+    Holds holds;
+    bool ok = true;
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) holds.fd[i] = -1;
+    for (size_t i = 0; ok && i < RECORD_FOLDERS; i++) {
+        bool own = w->places->at[i] && strcmp(w->places->at[i], w->folder) == 0;
+        if (own || (w->places->at[i] && record_is_ours(w->places, i) && access(w->places->at[i], W_OK) == 0))
+            ok = mark_hold(w->places->at[i], w->root, true, &holds.fd[i], own ? err : NULL) || !own;
+    }
+    ok = ok && begin_held(w, mark, protect, edited, err);
+    release(&holds);
+    return ok;
+}
+
+/* ---- the place for our own ---- */
 
 static bool within(const char *path, const char *const *reach) {
     for (; reach && *reach; reach++) {
@@ -86,7 +206,7 @@ const char *record_folder(const RecordPlaces *p, const char *const *reach, Error
             continue;
         }
         make_folder(p->at[i]);
-        if (!realpath(p->at[i], real) || access(real, W_OK | X_OK) != 0 || !is_ours(p, i)) continue;
+        if (!realpath(p->at[i], real) || access(real, W_OK | X_OK) != 0 || !record_is_ours(p, i)) continue;
         if (!within(real, reach)) return p->at[i];
         inside = p->at[i];
     }

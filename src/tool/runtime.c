@@ -43,9 +43,12 @@ static const char *const *roots(Runtime *rt, StrList list, const char *setting, 
 /* ---- sandbox ---- */
 
 const char *const *runtime_protected(Runtime *rt, bool self_edit) {
+    RecordPaths more = { 0 };
+    record_configs(&rt->places, rt->project->root, &rt->arena, &more);
     ProtectedList l = { .arena = &rt->arena, .project = rt->project, .root = rt->project->root, .workspace = str_from(rt->rules.workspace),
-                        .write_roots = rt->rules.write_roots, .self_edit = self_edit };
+                        .write_roots = rt->rules.write_roots, .more = more.at, .n_more = more.n, .self_edit = self_edit };
     const char *const *paths = protected_paths(&l);
+    VEC_CLEAR(&more);
     if (l.exposed.n) rt->exposed = l.exposed;
     return paths;
 }
@@ -200,25 +203,18 @@ static bool register_project(Runtime *rt, Error *err) {
 
 /* ---- opening and closing ---- */
 
-/* Before the files are read, and once more after. What differs then was changed meanwhile. */
-static bool recover(Runtime *rt, const ProjectInput *in, bool look_only, Error *err) {
-    char root[PATH_MAX];
-    Buf told = { 0 };
-    if (!project_root(in, root)) return true;             /* project_load says so */
-    bool ok = record_recover(&rt->places, root, look_only, &told, err);
-    Str rest = buf_str(&told), line;
-    while (told.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
-    buf_clear(&told);
-    return ok;
-}
-
 static bool load(Runtime *rt, Problems *problems, Error *err) {
+    Buf told = { 0 };
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
     record_places(rt->config.state, &rt->places);
-    return recover(rt, &in, false, err) && project_load(&in, &rt->project, problems) && safety_check(rt->project, problems)
-           && confine_check(rt->project, problems) && recover(rt, &in, true, err);
+    RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed, .ask_ctx = rt->config.ask_trust_ctx, .told = &told };
+    bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems) && confine_check(rt->project, problems);
+    Str rest = buf_str(&told), line;
+    while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
+    buf_clear(&told);
+    return ok;
 }
 
 /* Best effort is a choice, but not a silent one. */
@@ -269,13 +265,14 @@ static bool restrain(Runtime *rt, Error *err) {
     return domain_restrict(list, err);
 }
 
-static void set_record(Runtime *rt) {
+static bool set_record(Runtime *rt, Error *err) {
     size_t n = 0;
     while (rt->rules.write_roots[n]) n++;
     const char **reach = ARENA_ARRAY(&rt->arena, const char *, n + 2);
     reach[0] = rt->rules.workspace;
     memcpy(reach + 1, rt->rules.write_roots, n * sizeof *reach);
     rt->record = record_folder(&rt->places, reach, &rt->record_problem);
+    return !rt->config.config || rt->config.reading || record_note_config(rt->record, rt->project, err);
 }
 
 static bool prepare(Runtime *rt, Error *err) {
@@ -284,7 +281,7 @@ static bool prepare(Runtime *rt, Error *err) {
     warn_of_less(rt);
     warn_of_exposed(rt);
     if (!rt->config.ephemeral && !set_state(rt, err)) return false;
-    set_record(rt);
+    if (!set_record(rt, err)) return false;
     rt->rules.hidden = store_private_folders(&rt->arena);
     if (!sandbox_reach(&rt->rules, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;

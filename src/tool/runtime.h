@@ -9,6 +9,7 @@
 #include "policy/policy.h"
 #include "policy/redact.h"
 #include "policy/trust.h"
+#include "sandbox/mark.h"
 #include "store/store.h"
 #include "tool/registry.h"
 #include "tool/result.h"
@@ -54,7 +55,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool trusted;                        /* the caller has seen to it: a copy of a project that is trusted */
     const char *trust;                   /* as trust_state takes it; NULL: only the record counts */
     RuntimeAskTrust *ask_trust;          /* NULL: there is no person to ask */
-    void *ask_trust_ctx;
+    MarkAsk *ask_changed;                /* about files that changed while a call could write them; NULL: they are put back */
+    void *ask_trust_ctx;                 /* of both */
     Runtime *share;                      /* the same project loaded again: launcher, store and connections are those of this one, each may
                                             end first; where the process may write has been settled. NULL: none */
 } RuntimeConfig;

@@ -5,39 +5,32 @@
 #include "tool/nested.h"
 #include "tool/state.h"
 
-/* The snapshot is in the state, and its mark held by the launcher, before anything can write. */
-static bool put_on_record(Runtime *rt, Protect *p, Error *err) {
-    if (!rt->record) return *err = rt->record_problem, false;
-    if (!rt->mark && (!mark_new(rt->record, rt->project->root.at, &rt->mark, err) || !sandbox_hold(rt->sandbox, mark_fd(rt->mark), err))) return false;
-    protect_displaced(p, rt->record);
-    return protect_record(p, rt->mark, err);
+/* What a person is told while a runtime is open. */
+static void say_told(const Runtime *rt, const Buf *told) {
+    Str rest = buf_str(told), line;
+    while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
 }
 
-static bool take_snapshot(Runtime *rt, Protect **out, Error *err) {
-    Protect *p;
-    if (!protect_new(rt->rules.workspace, rt->rules.protect, &p, err)) return false;
-    if (put_on_record(rt, p, err)) return *out = p, true;
-    return protect_free(p), false;
-}
-
-static bool take_over(Runtime *rt, Error *err) {
-    Protect *now;
-    Error why = { 0 };
-    if (protect_same(rt->protect, &why)) return true;
-    if (!take_snapshot(rt, &now, err)) return false;
-    protect_free(rt->protect);
-    rt->protect = now;
+static void say_edited(const Runtime *rt, const Error *edited) {
+    if (!edited->msg[0]) return;
     LOG_WRITE(rt->config.log, LOG_WARN, "%s; what was loaded before goes on until it is loaded again",
-              strncmp(why.msg, "sandbox.tampered: ", 18) == 0 ? why.msg + 18 : why.msg);
-    return true;
+              strncmp(edited->msg, "sandbox.tampered: ", 18) == 0 ? edited->msg + 18 : edited->msg);
 }
 
-/* Nobody is at work. */
+/* Nobody is at work in this process. */
 static bool begin(Runtime *rt, Error *err) {
+    Error edited = { 0 };
+    Buf told = { 0 };
     nested_look(rt->rules.workspace, &rt->nested, NULL);
     if (rt->spoilt) return true;                          /* the mark is busy still */
-    bool ok = rt->protect ? take_over(rt, err) : take_snapshot(rt, &rt->protect, err);
-    return ok && mark_set(rt->mark, true, err);
+    if (!rt->record) return *err = rt->record_problem, false;
+    RecordWork w = { .places = &rt->places, .folder = rt->record, .root = rt->project->root.at, .workspace = rt->rules.workspace, .paths = rt->rules.protect,
+                     .sandbox = rt->sandbox, .told = &told };
+    bool ok = record_begin(&w, &rt->mark, &rt->protect, &edited, err);
+    say_told(rt, &told);
+    if (ok) say_edited(rt, &edited);
+    buf_clear(&told);
+    return ok;
 }
 
 /* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
@@ -53,6 +46,7 @@ bool runtime_guard(Runtime *rt, bool programs, Error *err) {
 
 /* Under the lock. */
 static bool compare(Runtime *rt, Error *err) {
+    if (rt->mark) protect_follow(rt->protect, rt->mark);
     bool same = protect_verify(rt->protect, err);
     rt->spoilt = !same && !protect_same(rt->protect, NULL);
     return same;

@@ -1,4 +1,5 @@
 #include "sandbox/mark.h"
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include "base/fault.h"
@@ -6,6 +7,7 @@
 #include "sandbox/protect.h"
 #include "sandbox/sandbox_unit.h"
 #include "sandbox/snapshot.h"
+#include "sandbox/view.h"
 
 static Protect *protect;
 static char rules[600], root[600];
@@ -20,7 +22,7 @@ static int setup(void **state) {
     tree_put("ws/harness.md", "rules");
     const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/harness.md"), tree_path("ws/tools.json"), tree_path("ws/.git/worktrees/*/commondir"), NULL };
     Error err = { 0 };
-    if (!protect_new(root, paths, &protect, &err)) fail_msg("%s", err.msg);
+    if (!protect_new(root, paths, NULL, &protect, &err)) fail_msg("%s", err.msg);
     return 0;
 }
 
@@ -55,7 +57,9 @@ static void die(bool busy) {
     waitpid(pid, NULL, 0);
 }
 
-static bool recover(bool look_only, Buf *told, Error *err) { return mark_recover(rules, root, root, look_only, told, err); }
+static bool recover(Buf *told, Error *err) {
+    return mark_look(&(MarkLook){ .folder = rules, .root = root, .workspace = root, .told = told }, err);
+}
 
 static int count(const char *prefix) {
     SnapshotNames names = { 0 };
@@ -80,7 +84,7 @@ static void nothing_is_nothing(void **state) {
     (void)state;
     Error err = { 0 };
     Buf told = { 0 };
-    assert_true(recover(false, &told, &err));
+    assert_true(recover(&told, &err));
     mark_free(make(false));
     assert_int_equal(count("mark-"), 0);
     assert_int_equal(count("snapshot-"), 1);
@@ -95,8 +99,16 @@ static void a_dead_busy_one_is_put_back(void **state) {
     Buf told = { 0 };
     die(true);
     sh(spoil);
-    assert_false(recover(true, &told, &err));
-    if (!recover(false, &told, &err)) fail_msg("%s", err.msg);
+    Buf diff = { 0 };
+    assert_true(mark_look(&(MarkLook){ .folder = rules, .root = root, .workspace = root, .purpose = MARK_READ, .told = &told, .diff = &diff }, &err));
+    assert_non_null(strstr(told.at, "the project is shown as it was before"));
+    assert_non_null(strstr(diff.at, "-tool x\n\\ No newline at end of file\n+evil\n"));
+    assert_non_null(strstr(diff.at, ".harness/hooks/h.md: removed\n"));
+    assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
+    assert_int_equal(count("mark-"), 1);
+    buf_clear(&diff);
+    buf_clear(&told);
+    if (!recover(&told, &err)) fail_msg("%s", err.msg);
     assert_non_null(strstr(told.at, "after a call that did not end in good order: "));
     assert_non_null(strstr(told.at, "tools.json was made by the call and has been removed"));
     assert_non_null(strstr(told.at, "displaced"));
@@ -111,7 +123,7 @@ static void a_dead_idle_one_is_forgotten(void **state) {
     Buf told = { 0 };
     die(false);
     sh("echo mine > .harness/tools/x.md");
-    assert_true(recover(false, &told, &err));
+    assert_true(recover(&told, &err));
     assert_int_equal(told.n, 0);
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "mine\n");
     assert_int_equal(count("mark-"), 0);
@@ -135,14 +147,14 @@ static void a_live_one_stays(void **state) {
     assert_int_equal(read(ready[0], &child, sizeof child), sizeof child);
     waitpid(pid, NULL, 0);
     sh(spoil);
-    assert_true(recover(false, &told, &err));
+    assert_true(recover(&told, &err));
     assert_non_null(strstr(told.at, "while another harness is at work here: "));
     assert_good();
     assert_int_equal(count("mark-"), 1);
     kill(child, SIGKILL);
     for (int i = 0; i < 500 && count("mark-"); i++) {
         usleep(10000);
-        assert_true(recover(false, &told, &err));
+        assert_true(recover(&told, &err));
     }
     assert_int_equal(count("mark-"), 0);
     buf_clear(&told);
@@ -156,10 +168,154 @@ static void another_project_is_left_alone(void **state) {
     Buf told = { 0 };
     die(true);
     sh(spoil);
-    assert_true(mark_recover(rules, tree_path("out"), root, false, &told, &err));
+    assert_true(mark_look(&(MarkLook){ .folder = rules, .root = tree_path("out"), .workspace = root, .told = &told }, &err));
     assert_int_equal(told.n, 0);
     assert_int_equal(count("mark-"), 1);
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
+}
+
+/* ---- the record in place of the disk ---- */
+
+static void look_live(MarkPurpose purpose, View *view, Buf *told) {
+    Error err = { 0 };
+    if (!mark_look(&(MarkLook){ .folder = rules, .root = root, .workspace = root, .purpose = purpose, .view = view, .told = told }, &err)) fail_msg("%s", err.msg);
+}
+
+static int found(const View *v, const char *path) {
+    ViewEntry e;
+    return !view_find(v, root, str_from(path), &e) ? -1 : e.node ? e.node->kind : e.error;
+}
+
+static void the_view_speaks_for_what_is_protected(void **state) {
+    (void)state;
+    View view = { 0 };
+    Buf told = { 0 };
+    ViewEntry e;
+    sh("ln -s x.md .harness/tools/l.md; ln -s ../../AGENTS.md .harness/tools/out.md; ln -s ../../../../etc/passwd .harness/tools/far.md; ln -s loop .harness/loop; echo notes > AGENTS.md");
+    const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/harness.md"), tree_path("ws/tools.json"), NULL };
+    Error err = { 0 };
+    protect_free(protect);
+    assert_true(protect_new(root, paths, NULL, &protect, &err));
+    Mark *m = make(true);
+    sh(spoil);
+    look_live(MARK_BEGIN, &view, &told);
+    assert_int_equal(view.n, 1);
+    assert_true(view_find(&view, root, STR(".harness/tools/x.md"), &e));
+    assert_true(view_is_content(&e, STR("tool x")));
+    assert_false(view_is_content(&e, STR("evil\n")));
+    assert_int_equal(found(&view, ".harness/hooks/h.md"), 'f');
+    assert_int_equal(found(&view, "./.harness//tools/../hooks/h.md"), 'f');
+    assert_int_equal(found(&view, ".harness"), 'd');
+    assert_int_equal(found(&view, "tools.json"), ENOENT);
+    assert_int_equal(found(&view, ".harness/new"), ENOENT);
+    assert_int_equal(found(&view, "harness.md/x"), ENOTDIR);
+    assert_int_equal(found(&view, ".harness/tools/l.md"), 'f');
+    assert_int_equal(found(&view, ".harness/tools/far.md"), EXDEV);
+    assert_int_equal(found(&view, ".harness/loop"), ELOOP);
+    assert_int_equal(found(&view, ".harness/tools/out.md"), -1);
+    assert_int_equal(found(&view, "AGENTS.md"), -1);
+    assert_int_equal(found(&view, ""), -1);
+    assert_int_equal(found(&view, "../x"), -1);
+    view_clear(&view);
+    assert_false(protect_verify(protect, &err));
+    assert_true(mark_set(m, false, &err));
+    mark_free(m);
+}
+
+/* A snapshot that is taken while another call could write becomes what that call's mark says. */
+static void a_snapshot_beside_a_live_mark_agrees_with_it(void **state) {
+    (void)state;
+    View view = { 0 };
+    Buf told = { 0 };
+    Error err = { 0 };
+    Mark *m = make(true);
+    sh(spoil);
+    sh("mkdir .harness/new; echo x > .harness/new/y; rm -r .harness/tools; ln -s / .harness/tools; mkdir -p other; echo mine > other/file; chmod 700 harness.md");
+    look_live(MARK_BEGIN, &view, &told);
+    const char *paths[] = { tree_path("ws/.harness/tools"), tree_path("ws/.harness/new"), tree_path("ws/other"), NULL };
+    Protect *p;
+    if (!protect_new(root, paths, &view, &p, &err)) fail_msg("%s", err.msg);
+    view_clear(&view);
+    sh("echo more > other/more");
+    assert_false(protect_verify(p, &err));
+    assert_good();
+    assert_null(tree_text("ws/.harness/new/y"));
+    assert_string_equal(tree_text("ws/other/file"), "mine\n");
+    assert_null(tree_text("ws/other/more"));
+    assert_true(protect_same(p, NULL));
+    assert_true(protect_same(protect, NULL));
+    protect_free(p);
+    assert_true(mark_set(m, false, &err));
+    mark_free(m);
+}
+
+static void a_moved_project_is_found(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Buf told = { 0 };
+    die(true);
+    sh(spoil);
+    sh("mkdir -p ../deep/er && mv ../ws ../deep/er/new && mkdir ../ws");
+    char now[700];
+    snprintf(now, sizeof now, "%s", tree_path("deep/er/new"));
+    if (!mark_look(&(MarkLook){ .folder = rules, .root = now, .workspace = now, .told = &told }, &err)) fail_msg("%s", err.msg);
+    assert_non_null(strstr(told.at, "tools.json was made by the call and has been removed"));
+    assert_string_equal(tree_text("deep/er/new/.harness/tools/x.md"), "tool x");
+    assert_null(tree_text("deep/er/new/tools.json"));
+    assert_null(tree_text("ws/harness.md"));
+    assert_int_equal(count("mark-"), 0);
+    buf_clear(&told);
+}
+
+static bool answer_keep(void *ctx, const MarkDifference *d) {
+    assert_non_null(strstr(d->diff.at, "+evil\n"));
+    sh("echo later > .harness/tools/x.md");               /* after it was shown: that is not what the person agreed to */
+    return *(bool *)ctx;
+}
+
+static void a_person_keeps_what_was_shown(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Buf told = { 0 };
+    bool keep = true;
+    MarkLook look = { .folder = rules, .root = root, .workspace = root, .told = &told, .ask = answer_keep, .ask_ctx = &keep };
+    Mark *m = make(true);
+    sh(spoil);
+    if (!mark_look(&look, &err)) fail_msg("%s", err.msg);
+    assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
+    assert_null(tree_text("ws/.harness/hooks/h.md"));
+    protect_follow(protect, m);
+    assert_true(protect_verify(protect, &err) || !strstr(err.msg, "x.md"));
+    assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
+    assert_true(mark_set(m, false, &err));
+    mark_free(m);
+}
+
+static void while_loading_nothing_becomes_busy(void **state) {
+    (void)state;
+    Error err = { 0 };
+    int first, second;
+    assert_true(mark_hold(rules, root, false, &first, &err));
+    assert_int_equal(first, -1);                           /* nothing was ever begun */
+    mark_free(make(false));
+    assert_true(mark_hold(rules, root, true, &first, &err));
+    mark_release(first);
+    assert_true(mark_hold(rules, root, false, &first, &err));
+    assert_true(mark_hold(rules, root, false, &second, &err));
+    mark_release(second);
+    assert_true(mark_hold(rules, tree_path("out"), true, &second, &err));      /* another project */
+    mark_release(second);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(first);                                      /* the lock is the parent's as well */
+        _exit(mark_hold(rules, root, true, &second, &err) ? 0 : 1);
+    }
+    usleep(100000);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    mark_release(first);
+    int status;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
 }
 
 /* Over 16 MiB only digests are kept: the same files pass, others wait for a person. */
@@ -170,14 +326,14 @@ static void a_large_snapshot_keeps_digests(void **state) {
     sh("head -c 17000000 /dev/urandom > .harness/big");
     protect_free(protect);
     const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/tools.json"), NULL };
-    assert_true(protect_new(root, paths, &protect, &err));
+    assert_true(protect_new(root, paths, NULL, &protect, &err));
     die(true);
     sh("test $(cat ../state/rules/snapshot-* | wc -c) -lt 100000");
-    if (!recover(false, &told, &err)) fail_msg("%s", err.msg);
+    if (!recover(&told, &err)) fail_msg("%s", err.msg);
     die(true);
     sh("printf x | dd of=.harness/big bs=1 seek=100 conv=notrunc; printf y | dd of=.harness/big bs=1 seek=101 conv=notrunc; echo {} > tools.json");
     for (int i = 0; i < 2; i++) {
-        assert_false(recover(false, &told, &err));
+        assert_false(recover(&told, &err));
         assert_non_null(strstr(err.msg, ".harness/big was changed by the call and could NOT be put back"));
         assert_non_null(strstr(err.hint, "remove "));
     }
@@ -195,7 +351,7 @@ static void damage_stops(void **state) {
         if (geteuid() == 0 && strstr(how[i], "chmod")) continue;
         die(true);
         sh(how[i]);
-        if (recover(false, &told, &err)) fail_msg("not seen: %s", how[i]);
+        if (recover(&told, &err)) fail_msg("not seen: %s", how[i]);
         assert_non_null(strstr(err.msg, "did not end in good order"));
         sh("rm -rf ../state/rules");
     }
@@ -211,12 +367,12 @@ static void killed_while_putting_back(void **state) {
         sh(spoil);
         for (int i = 0; i < 60; i++) {
             pid_t pid = fork();
-            if (pid == 0) _exit(recover(false, &told, &err) ? 0 : 1);
+            if (pid == 0) _exit(recover(&told, &err) ? 0 : 1);
             usleep((useconds_t)(i * 37));
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
         }
-        if (!recover(false, &told, &err)) fail_msg("%s", err.msg);
+        if (!recover(&told, &err)) fail_msg("%s", err.msg);
         assert_good();
         assert_int_equal(count("mark-"), 0);
         sh("rm -rf .git");
@@ -225,6 +381,64 @@ static void killed_while_putting_back(void **state) {
 }
 
 #ifdef HARNESS_FAULTS
+/* The same, at each step and not at random: the process that puts back dies at its first step, then at its second, and so on to the end. Each time the next one finishes,
+ * or is killed at the same step in turn. */
+static void killed_at_every_step_of_putting_back(void **state) {
+    (void)state;
+    bool survived = false;
+    for (long nth = 1; !survived; nth++) {
+        Error err = { 0 };
+        Buf told = { 0 };
+        die(true);
+        sh(spoil);
+        for (int again = 0; again < 2; again++) {
+            pid_t pid = fork();
+            int status = 0;
+            if (pid == 0) {
+                fault_arm_kill(nth);
+                _exit(recover(&told, &err) ? 0 : 1);
+            }
+            waitpid(pid, &status, 0);
+            survived = again == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+            if (survived) break;
+        }
+        if (!recover(&told, &err)) fail_msg("step %ld: %s", nth, err.msg);
+        assert_good();
+        assert_int_equal(count("mark-"), 0);
+        buf_clear(&told);
+        if (nth > 2000) fail_msg("it does not end");
+    }
+}
+
+/* And a process that dies at any step of going to work: what it left is nothing, or a mark that the next one finishes. */
+static void killed_at_every_step_of_beginning(void **state) {
+    (void)state;
+    for (long nth = 1; ; nth++) {
+        Error err = { 0 };
+        Buf told = { 0 };
+        pid_t pid = fork();
+        int status = 0;
+        if (pid == 0) {
+            Mark *m = NULL;
+            int lock;
+            fault_arm_kill(nth);
+            bool ok = mark_new(rules, root, &m, &err) && mark_hold(rules, root, true, &lock, &err) && protect_record(protect, m, &err) && mark_set(m, true, &err);
+            if (ok) sh(spoil);
+            if (ok) (void)protect_verify(protect, &err);
+            _exit(ok && protect_same(protect, NULL) && mark_set(m, false, &err) ? 0 : 1);
+        }
+        waitpid(pid, &status, 0);
+        if (!recover(&told, &err)) fail_msg("step %ld: %s", nth, err.msg);
+        assert_good();
+        assert_int_equal(count("mark-"), 0);
+        buf_clear(&told);
+        if (WIFEXITED(status)) {
+            assert_int_equal(WEXITSTATUS(status), 0);
+            break;
+        }
+    }
+}
+
 /* Whatever fails while the mark is made, nothing begins; whatever fails while it is looked at, nothing is loaded, or all is as it was. */
 static void survives_every_fault(void **state) {
     (void)state;
@@ -247,10 +461,10 @@ static void survives_every_fault(void **state) {
         die(true);
         sh(spoil);
         fault_arm(nth);
-        bool ok = recover(false, &told, &err);
+        bool ok = recover(&told, &err);
         bool hit = fault_disarm();
         if (ok) assert_good();
-        for (int i = 0; i < 3 && !ok; i++) ok = recover(false, &told, &err);
+        for (int i = 0; i < 3 && !ok; i++) ok = recover(&told, &err);
         if (!ok) fail_msg("fault %ld: %s", nth, err.msg);
         assert_good();
         buf_clear(&told);
@@ -260,10 +474,10 @@ static void survives_every_fault(void **state) {
 }
 #endif
 
-static void count_one(void *ctx, int64_t when, Str path, const char *file) {
-    (void)file;
-    assert_true(when > 1600000000);
-    assert_true(str_ends(path, STR(".md")));
+static void count_one(void *ctx, const Displaced *d) {
+    assert_true(d->when > 1600000000);
+    assert_true(str_ends(d->path, STR(".md")));
+    assert_true(str_eq(d->project, str_from(root)));
     ++*(int *)ctx;
 }
 
@@ -271,7 +485,7 @@ static void displaced_versions_are_bounded(void **state) {
     (void)state;
     Error err = { 0 };
     int n = 0;
-    protect_displaced(protect, rules);
+    protect_displaced(protect, rules, root);
     sh("mkdir -p ../state/rules/displaced/1000-00000001; echo x > ../state/rules/displaced/1000-00000001/path; echo x > ../state/rules/displaced/1000-00000001/content");
     sh("i=0; while [ $i -lt 600 ]; do echo $i > .harness/tools/n$i.md; i=$((i+1)); done; truncate -s 2M .harness/tools/large.md");
     assert_false(protect_verify(protect, &err));
@@ -286,10 +500,17 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_dead_idle_one_is_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(a_live_one_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(another_project_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_view_speaks_for_what_is_protected, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_snapshot_beside_a_live_mark_agrees_with_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moved_project_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_person_keeps_what_was_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(while_loading_nothing_becomes_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(a_large_snapshot_keeps_digests, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(killed_while_putting_back, setup, teardown),
 #ifdef HARNESS_FAULTS
+        cmocka_unit_test_setup_teardown(killed_at_every_step_of_putting_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(killed_at_every_step_of_beginning, setup, teardown),
         cmocka_unit_test_setup_teardown(survives_every_fault, setup, teardown),
 #endif
         cmocka_unit_test_setup_teardown(displaced_versions_are_bounded, setup, teardown),

@@ -11,7 +11,7 @@ static Protect *take(void) {
     Error err = { 0 };
     const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/harness.yaml"), tree_path("ws/pkg/deep/harness.yaml"),
                             tree_path("ws/later/on/harness.yaml"), tree_path("ws/via/link.md"), tree_path("ws/missing.md"), NULL };
-    if (!protect_new(tree_path("ws"), paths, &p, &err)) fail_msg("%s", err.msg);
+    if (!protect_new(tree_path("ws"), paths, NULL, &p, &err)) fail_msg("%s", err.msg);
     return p;
 }
 
@@ -239,13 +239,13 @@ static void has_limits(void **state) {
     Protect *p = NULL;
     sh("truncate -s 300M .harness/big");
     const char *paths[] = { tree_path("ws/.harness"), NULL };
-    assert_false(protect_new(NULL, paths, &p, &err));
+    assert_false(protect_new(NULL, paths, NULL, &p, &err));
     assert_int_equal(err.kind, ERR_LIMIT);
     sh("rm .harness/big; d=.harness; i=0; while [ $i -lt 250 ]; do d=$d/d; i=$((i+1)); done; mkdir -p $d");
-    assert_false(protect_new(NULL, paths, &p, &err));
+    assert_false(protect_new(NULL, paths, NULL, &p, &err));
     assert_int_equal(err.kind, ERR_LIMIT);
     sh("rm -r .harness/d");
-    assert_true(protect_new(NULL, NULL, &p, &err));
+    assert_true(protect_new(NULL, NULL, NULL, &p, &err));
     assert_true(protect_verify(p, &err));
     protect_free(p);
 }
@@ -297,7 +297,7 @@ static void survives_every_fault(void **state) {
         const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/via/link.md"), NULL };
         int fds = tree_open_fds();
         fault_arm(nth);
-        bool ok = protect_new(NULL, paths, &p, &err);
+        bool ok = protect_new(NULL, paths, NULL, &p, &err);
         if (!fault_disarm()) { assert_true(ok); protect_free(p); break; }
         if (ok) protect_free(p);                       /* a path that could not be followed is fenced by its name */
         assert_int_equal(tree_open_fds(), fds);
