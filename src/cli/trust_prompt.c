@@ -74,15 +74,16 @@ bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *
 bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     Buf text = { 0 }, shown = { 0 }, line = { 0 };
     bool keep = false, answered = false;
-    buf_add_fmt(&text, "Files of %s changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", d->root,
-                d->live ? "another harness has a call at work" : "a call was at work that did not end in good order");
+    static const char *const whose[] = { [MARK_DEAD] = "a call was at work that did not end in good order", [MARK_LIVE] = "another harness has a call at work",
+                                         [MARK_OWN] = "a call was at work" };
+    buf_add_fmt(&text, "Files of %s changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", d->root, whose[d->state]);
     add_lines(d->diff, &text);
     buf_add_char(&text, '\n');
     cli_escape_all(&shown, buf_str(&text), true);
     while (!answered) {
         buf_add(&shown, STR("[r]estore what was there before, or [k]eep what is there now? "));
         buf_reset(&line);
-        if (!confirm_terminal_question(ctx, buf_str(&shown), NULL, &line)) break;
+        if (!confirm_terminal_question(ctx, buf_str(&shown), d->cancel, &line)) break;
         keep = is(str_trim(buf_str(&line)), "k", "keep");
         answered = keep || is(str_trim(buf_str(&line)), "r", "restore");
         buf_reset(&shown);

@@ -214,6 +214,13 @@ static bool read_snapshot(int dir, const char *name, Snapshot *s) {
     return ok;
 }
 
+bool mark_replace(Mark *m, Snapshot *s) {
+    char name[NAME_N + 1];
+    if (!put_snapshot(m->dir, m->id, s, name) || !write_at(m->fd, (Str){ name, NAME_N }, NAME_AT)) return false;
+    memcpy(m->snapshot, name, sizeof name);
+    return true;
+}
+
 bool mark_replaced(Mark *m, Snapshot *out) {
     char name[NAME_N + 1] = { 0 };
     if (pread(m->fd, name, NAME_N, NAME_AT) != NAME_N || strcmp(name, m->snapshot) == 0) return false;
@@ -262,18 +269,6 @@ static bool differs(const Found *f, Snapshot *s, Buf *text) {
     return c.differences > 0;
 }
 
-/* What is on the disk at the paths of `s`, read once. */
-static bool take_now(const Snapshot *s, Snapshot *now) {
-    SnapshotNames paths = { 0 };
-    snapshot_paths(s, &paths);
-    VEC_PUSH(&paths, NULL);
-    union { char **in; const char *const *out; } list = { paths.at };
-    bool ok = snapshot_take(now, list.out, PROTECT_BYTES_MAX, NULL);
-    paths.n--;
-    snapshot_names_clear(&paths);
-    return ok;
-}
-
 /* The snapshot of a live mark becomes another one: its owner finds that out before it compares. */
 static bool replace_live(const Found *f, Snapshot *now) {
     char name[NAME_N + 1], state[2] = { 0 };
@@ -289,8 +284,8 @@ static bool replace_live(const Found *f, Snapshot *now) {
 static void ask_person(const Found *f, Snapshot *s) {
     Snapshot now = { .nowhere = { .top = -1 } };
     Buf diff = { 0 };
-    if (take_now(s, &now)) snapshot_diff(s, &now, str_from(f->look->root), &diff);
-    bool keep = diff.n && f->look->ask(f->look->ask_ctx, &(MarkDifference){ f->look->root, f->live, buf_str(&diff) });
+    if (snapshot_take_again(s, PROTECT_BYTES_MAX, &now)) snapshot_diff(s, &now, str_from(f->look->root), &diff);
+    bool keep = diff.n && f->look->ask(f->look->ask_ctx, &(MarkDifference){ f->look->root, f->live ? MARK_LIVE : MARK_DEAD, buf_str(&diff), NULL });
     keep = keep && (!f->live || replace_live(f, &now));
     if (keep) {
         snapshot_clear(s);
@@ -303,7 +298,7 @@ static void ask_person(const Found *f, Snapshot *s) {
 
 static void show(const Found *f, Snapshot *s) {
     Snapshot now = { .nowhere = { .top = -1 } };
-    if (f->look->diff && take_now(s, &now)) {
+    if (f->look->diff && snapshot_take_again(s, PROTECT_BYTES_MAX, &now)) {
         size_t from = f->look->diff->n;
         snapshot_diff(s, &now, str_from(f->look->root), f->look->diff);
         if (f->look->diff->n == from) (void)differs(f, s, f->look->diff);

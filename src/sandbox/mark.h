@@ -13,6 +13,7 @@
  * of the project shared, and one whose mark becomes busy holds it alone for that moment. What is busy when loading begins is not read from the
  * disk but from its snapshot (view.h). */
 #pragma once
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -30,6 +31,8 @@ int mark_fd(const Mark *m);             /* for sandbox_hold() */
 /* Which snapshot holds from now on. Only while it is idle. */
 bool mark_record(Mark *m, Snapshot *s, Error *err);
 bool mark_set(Mark *m, bool busy, Error *err);
+/* Another snapshot holds from now on, while it is busy: a person has decided so. */
+bool mark_replace(Mark *m, Snapshot *s);
 /* Has a person, in another process, decided that other files hold? Then *out is their snapshot, to be cleared. */
 bool mark_replaced(Mark *m, Snapshot *out);
 
@@ -44,7 +47,8 @@ typedef enum {
     MARK_BEGIN,                         /* recovers from dead marks; live ones go into the view without being compared */
 } MarkPurpose;
 
-typedef struct MarkDifference { const char *root; bool live; Str diff; } MarkDifference;
+typedef enum { MARK_DEAD, MARK_LIVE, MARK_OWN } MarkState;     /* whose call it was: a process that is dead, another one that is not, this one */
+typedef struct MarkDifference { const char *root; MarkState state; Str diff; Cancel *cancel; /* ends the question; NULL: nothing does */ } MarkDifference;
 typedef bool MarkAsk(void *ctx, const MarkDifference *d);      /* true: what is on the disk is kept; false: it is put back */
 
 typedef struct MarkLook {

@@ -75,6 +75,35 @@ bool protect_record(Protect *p, Mark *mark, Error *err) {
     return ok;
 }
 
+/* Under the lock. */
+static void find_differences(Protect *p, Snapshot *now, Buf *diff) {
+    SnapshotCheck check = { .look_only = true };
+    snapshot_verify(&p->snapshot, &check);
+    buf_clear(&check.text);
+    if (check.differences && snapshot_take_again(&p->snapshot, PROTECT_BYTES_MAX, now))
+        snapshot_diff(&p->snapshot, now, str_from(p->root), diff);
+}
+
+bool protect_review(Protect *p, Mark *mark, MarkAsk *ask, void *ctx, Cancel *cancel) {
+    Snapshot now = { .nowhere = { .top = -1 } };
+    Buf diff = { 0 };
+    pthread_mutex_lock(&p->lock);
+    find_differences(p, &now, &diff);
+    pthread_mutex_unlock(&p->lock);
+    bool keep = diff.n && ask(ctx, &(MarkDifference){ p->root ? p->root : "", MARK_OWN, buf_str(&diff), cancel });
+    pthread_mutex_lock(&p->lock);
+    keep = keep && mark_replace(mark, &now);
+    if (keep) {
+        Snapshot old = p->snapshot;
+        p->snapshot = now;
+        now = old;
+    }
+    pthread_mutex_unlock(&p->lock);
+    snapshot_clear(&now);
+    buf_clear(&diff);
+    return keep;
+}
+
 static bool verify(Protect *p, bool look_only, Error *err) {
     SnapshotCheck check = { .look_only = look_only, .workspace = str_from(p->workspace), .displaced = p->displaced, .root = p->root };
     pthread_mutex_lock(&p->lock);

@@ -32,6 +32,9 @@ void protect_follow(Protect *p, Mark *mark);
  * changed by the call and has been put back" lists the paths (and says so when one could not be put back). Calls may run at
  * the same time; one verification runs at a time. */
 bool protect_verify(Protect *p, Error *err);
+/* Before a verification: asks a person about what differs. A yes makes what was shown, from one read, what is compared from now on, also in the mark. True: yes.
+ * Nothing is locked while the person thinks. */
+bool protect_review(Protect *p, Mark *mark, MarkAsk *ask, void *ctx, Cancel *cancel);
 /* Only compares. For the time before a call: what differs then was changed by somebody else (a person's editor), which is
  * not to be put back but to be loaded, with a new snapshot. */
 bool protect_same(Protect *p, Error *err);

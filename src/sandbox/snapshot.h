@@ -66,9 +66,8 @@ typedef struct SnapshotCheck {
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 
-/* Of the topmost protected nodes: their absolute paths, so that the same can be taken again. The strings are malloc'd. */
-typedef struct SnapshotNames SnapshotNames;
-void snapshot_paths(const Snapshot *s, SnapshotNames *out);
+/* What is on the disk now at the protected paths of `s`. snapshot_clear() in any case. */
+bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now);
 /* Wherever `s`, which was read while others could write, differs from `base`, which was not, `s` becomes as `base`; what `base` alone has is added.
  * ERR_SANDBOX when of a file that differs `base` has a digest only. */
 bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
@@ -86,6 +85,6 @@ bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
 
-struct SnapshotNames { char **at; size_t n, cap; };
+typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */
 void snapshot_names_clear(SnapshotNames *names);

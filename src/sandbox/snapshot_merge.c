@@ -40,7 +40,16 @@ static void add_paths(const SnapshotNode *n, SnapshotNames *out) {
     VEC_PUSH(out, buf_take(&path));
 }
 
-void snapshot_paths(const Snapshot *s, SnapshotNames *out) { add_paths(s->top, out); }
+bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now) {
+    SnapshotNames paths = { 0 };
+    add_paths(s->top, &paths);
+    VEC_PUSH(&paths, NULL);
+    union { char **in; const char *const *out; } list = { paths.at };
+    bool ok = snapshot_take(now, list.out, limit, NULL);
+    paths.n--;
+    snapshot_names_clear(&paths);
+    return ok;
+}
 
 /* ---- merging ---- */
 

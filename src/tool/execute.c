@@ -211,7 +211,9 @@ static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f
 static bool check_protected(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
-    if (!can_write(p) || runtime_verify(p->f.runtime, &err)) return true;
+    if (!can_write(p)) return true;
+    runtime_review(p->f.runtime, p->f.cancel, &p->waited_ns);
+    if (runtime_verify(p->f.runtime, &err)) return true;
     p->out->step = STR("execute");
     p->out->rule = STR("sandbox.tampered");
     p->out->cls = RESULT_FATAL;

@@ -52,6 +52,17 @@ static bool compare(Runtime *rt, Error *err) {
     return same;
 }
 
+/* A call is at work, so `protect` and `mark` stay. Only one person is asked, one thing at a time. */
+void runtime_review(Runtime *rt, Cancel *cancel, int64_t *waited_ns) {
+    if (!rt->config.ask_changed || !rt->mark) return;
+    int64_t since = run_wait_start(cancel);
+    pthread_mutex_lock(&rt->asking);
+    bool kept = protect_review(rt->protect, rt->mark, rt->config.ask_changed, rt->config.ask_trust_ctx, cancel);
+    pthread_mutex_unlock(&rt->asking);
+    *waited_ns += run_wait_end(cancel, since);
+    if (kept) LOG_WRITE(rt->config.log, LOG_WARN, "what was loaded before goes on until it is loaded again");
+}
+
 bool runtime_verify(Runtime *rt, Error *err) {
     pthread_mutex_lock(&rt->guarding);
     bool same = !rt->protect || compare(rt, err);

@@ -116,6 +116,23 @@ for (const user of users) {
     }
   });
 
+  test(`on a terminal the person keeps or restores what changed during their own call, ${as}`, async t => {
+    for (const [answer, keep] of [['k\r', true], ['restore\r', false], ['\u0004', false]]) {
+      const p = person(t, user, rules), wrong = 'sandbox.tampered: tools.json was made by the call and has been removed';
+      const r = type(p, ['call', 'sh', JSON.stringify({ do: plant }), '--yes'], [['', 'changed while a call was at work.'], ['', '+{"tools"'], ['', '[k]eep what is there now? '], [answer, keep ? '[0,' : wrong]]);
+      assert.equal(r.missing, null, r.output);
+      assert.equal(r.status, keep ? 0 : 1);
+      assert.equal(p.has('tools.json'), keep);
+      assert.deepEqual(marks(p), []);
+    }
+    // The first Ctrl-C ends the question, which is a no.
+    const p = person(t, user, rules);
+    const r = type(p, ['call', 'sh', JSON.stringify({ do: plant }), '--yes'], [['', '[k]eep what is there now? '], ['\u0003', '']]);
+    assert.notEqual(r.status, 0, r.output);
+    assert.ok(!p.has('tools.json'));
+    assert.deepEqual(marks(p), []);
+  });
+
   test(`on a terminal beside a live call: what is kept holds for that call too, ${as}`, async t => {
     const p = person(t, user, rules), { child, end } = await working(t, p);
     p.add({ '.harness/tools/b.md': tool('return "b"') });

@@ -1,7 +1,7 @@
 // The rules of the next start are the person's, however the last one ended: killed at any moment, by any signal, on a full disk, with another process beside it.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hook, tool } from './calls.mjs';
@@ -17,6 +17,7 @@ const look = p => [p.text('.harness/hooks/g.md'), p.has('tools.json'), p.has('.c
 const good = [rules['.harness/hooks/g.md'], false, false, rules['harness.md']];
 const folder = p => join(p.home, '.local/state/harness/rules');
 const marks = p => (existsSync(folder(p)) ? readdirSync(folder(p)) : []).filter(n => n.startsWith('mark-'));
+const killRounds = Number(process.env.HARNESS_KILL_ROUNDS ?? 3);
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 
 async function until(what, ms = 20000) {
@@ -79,6 +80,29 @@ for (const user of users) {
       await until(() => { p.call('sh', { do: 'true' }); return marks(p).length === 0; });       // once the supervisor has gone, too
       assert.equal(p.call('sh', { do: 'true' }).stderr, '');
     });
+
+  // The first event, the second one, and so on until the call ends by itself. Then in the middle of starting, in steps of a few milliseconds.
+  test(`killed at every event and at any moment of the next start, ${as}`, async t => {
+    const p = person(t, user, rules);
+    const lines = () => (existsSync(p.log) ? readFileSync(p.log, 'utf8').split('\n').length - 1 : 0);
+    const start = (does, kill) => new Promise(done => {
+      rmSync(p.log, { force: true });
+      const child = spawn(p.bin, ['call', 'sh', JSON.stringify({ do: does }), '--yes', '--events', p.log], { ...p.options, stdio: 'ignore' });
+      child.on('exit', code => done(code));
+      kill(child);
+    });
+    const whenEvent = n => child => { const timer = setInterval(() => { if (lines() >= n) child.kill('SIGKILL'); if (child.exitCode !== null || child.signalCode !== null) clearInterval(timer); }, 1); };
+    let ended = false, events = 0;
+    for (; !ended; events++) {
+      ended = await start(`${spoil} sleep 0.05`, whenEvent(events + 1)) !== null;
+      for (let ms = 0; ms < 60; ms += 60 / killRounds) await start('true', child => setTimeout(() => child.kill('SIGKILL'), ms));
+      const r = p.call('sh', { do: 'cat .harness/hooks/g.md; ls tools.json' });
+      assert.equal(r.result?.value?.[1], rules['.harness/hooks/g.md'], `event ${events + 1}: ${r.stdout}${r.stderr}`);
+      assert.deepEqual(look(p), good, `event ${events + 1}`);
+    }
+    assert.ok(events > 3, `${events} events`);
+    await until(() => { p.call('sh', { do: 'true' }); return marks(p).length === 0; });
+  });
 
   test(`a person's edit after a good end is nobody else's, ${as}`, t => {
     const p = person(t, user, rules);
