@@ -11,6 +11,7 @@
 #include "cli/workspace_copy.h"
 #include "harness.h"
 #include "mcp/servers.h"
+#include "tool/record.h"
 #include "value/json.h"
 #include "value/list.h"
 
@@ -30,16 +31,18 @@ static void add_error(Buf *out, const Error *err) {
     add_failure(out, STR("test"), STR(""), str_from(text));
 }
 
-static bool copy_workspace(const TestPlace *place, const char *folder, const char *to, Error *err) {
+typedef struct Copying { const TestPlace *place; const char *folder, *to; } Copying;
+
+static bool copy_workspace(void *ctx, Error *err) {
+    const Copying *c = ctx;
     struct stat st;
-    if (mkdir(to, 0700) != 0 || stat(folder, &st) != 0) return error_set(err, ERR_IO, "make %s: %m", to);
-    int in = open(place->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = in >= 0 && out >= 0 ? workspace_copy(in, out, st.st_dev, st.st_ino, err) : error_set(err, ERR_IO, "open %s: %m", place->source);
+    if (mkdir(c->to, 0700) != 0 || stat(c->folder, &st) != 0) return error_set(err, ERR_IO, "make %s: %m", c->to);
+    int in = open(c->place->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = open(c->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = in >= 0 && out >= 0 ? workspace_copy(in, out, st.st_dev, st.st_ino, err) : error_set(err, ERR_IO, "open %s: %m", c->place->source);
     if (in >= 0) close(in);
     if (out >= 0) close(out);
     return ok;
 }
-
 
 /* A folder beside the project that it reads as ../NAME stays where it is: the copy gets a link in its place. */
 static void link_neighbour(const TestPlace *place, const char *folder, Str path) {
@@ -154,7 +157,8 @@ void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     buf_add_fmt(&copy, "%s/%s", r->folder, place->name);
     buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
     buf_add_char(&out, '[');
-    if (!copy_workspace(place, r->folder, copy.at, &err) || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
+    Copying c = { place, r->folder, copy.at };
+    if (!record_copy(place->project->root.at, place->source, copy.at, copy_workspace, &c, &err) || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
     else link_neighbours(place, r->folder), open_and_run(place, r, dir.at, &out);
     buf_add_char(&out, ']');
     write_report(report, buf_str(&out));

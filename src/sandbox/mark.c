@@ -65,17 +65,18 @@ static off_t lock_byte(const char *root) {
     return (off_t)(hash_sip24(text, key) >> 2);
 }
 
-static int open_lock(const char *folder, bool exclusive) {
+static int open_lock(const char *folder, MarkHold how) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/lock", folder) >= (int)sizeof path) return errno = ENAMETOOLONG, -1;
-    return open(path, exclusive ? O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC : O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = how == MARK_SHARED ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd >= 0 || how == MARK_ALONE ? fd : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-bool mark_hold(const char *folder, const char *root, bool exclusive, int *fd, Error *err) {
-    struct flock one = { .l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = lock_byte(root), .l_len = 1 };
+bool mark_hold(const char *folder, const char *root, MarkHold how, int *fd, Error *err) {
+    struct flock one = { .l_type = how == MARK_ALONE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = lock_byte(root), .l_len = 1 };
     int64_t end = clock_mono_ns() + (int64_t)HOLD_MS * 1000000;
-    *fd = fault_hit() ? (errno = EMFILE, -1) : open_lock(folder, exclusive);
-    if (*fd < 0 && !exclusive && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) return true;
+    *fd = fault_hit() ? (errno = EMFILE, -1) : open_lock(folder, how);
+    if (*fd < 0 && how != MARK_ALONE && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) return true;
     if (*fd < 0) return error_set(err, ERR_IO, "%s/lock: %m", folder);
     while (fault_hit() ? (errno = ENOLCK, true) : fcntl(*fd, F_OFD_SETLK, &one) < 0) {
         bool busy = errno == EAGAIN || errno == EACCES || errno == EINTR;
@@ -273,7 +274,7 @@ static bool differs(const Found *f, Snapshot *s, Buf *text) {
 static bool replace_live(const Found *f, Snapshot *now) {
     char name[NAME_N + 1], state[2] = { 0 };
     int lock;
-    if (!mark_hold(f->look->folder, f->look->root, true, &lock, NULL)) return false;
+    if (!mark_hold(f->look->folder, f->look->root, MARK_ALONE, &lock, NULL)) return false;
     bool ok = pread(f->fd, state, 1, STATE_AT) == 1 && state[0] == 'b' && put_snapshot(f->dir, f->name, now, name)
               && write_at(f->fd, (Str){ name, NAME_N }, NAME_AT);
     mark_release(lock);

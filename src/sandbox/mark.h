@@ -36,9 +36,15 @@ bool mark_replace(Mark *m, Snapshot *s);
 /* Has a person, in another process, decided that other files hold? Then *out is their snapshot, to be cleared. */
 bool mark_replaced(Mark *m, Snapshot *out);
 
-/* Waits until it can hold the lock of the project at `root`. *fd is -1 when there is no lock because nothing was ever begun in the folder; with
- * `exclusive` the lock is made. ERR_SANDBOX: locks do not work, or another process has held it for too long. mark_release takes -1 too. */
-bool mark_hold(const char *folder, const char *root, bool exclusive, int *fd, Error *err);
+typedef enum {
+    MARK_SHARED,                        /* nobody becomes busy meanwhile */
+    MARK_SHARED_MAKE,                   /* the same; the lock is made if the folder is there */
+    MARK_ALONE,                         /* nobody loads meanwhile either; the lock is made */
+} MarkHold;
+
+/* Waits until it can hold the lock of the project at `root`. *fd is -1 when there is no lock, because nothing was ever begun in the folder, and it is not made.
+ * ERR_SANDBOX: locks do not work, or another process has held it for too long. mark_release takes -1 too. */
+bool mark_hold(const char *folder, const char *root, MarkHold how, int *fd, Error *err);
 void mark_release(int fd);
 
 typedef enum {

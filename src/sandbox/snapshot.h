@@ -73,6 +73,7 @@ bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now);
 bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
 /* The folder `from` has become `to`: both absolute, real and normal. */
 void snapshot_move(Snapshot *s, const char *from, const char *to);
+void snapshot_forget(Snapshot *s, const char *path);                      /* with all below it */
 /* What is different in `now`, a snapshot of the same paths, as a person reads it: unified differences, with paths relative to `root` where they can be. */
 void snapshot_diff(const Snapshot *s, const Snapshot *now, Str root, Buf *out);
 

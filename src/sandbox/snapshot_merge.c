@@ -191,6 +191,14 @@ void snapshot_move(Snapshot *s, const char *from, const char *to) {
     (void)settle(s->top);
 }
 
+void snapshot_forget(Snapshot *s, const char *path) {
+    SnapshotNode *n = find_path(s->top, str_from(path));
+    if (!n || !n->parent) return;
+    detach(n);
+    snapshot_node_free(n);
+    (void)settle(s->top);
+}
+
 /* ---- differences ---- */
 
 typedef struct Differ { Str root; Buf *out; const Snapshot *s; } Differ;

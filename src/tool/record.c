@@ -76,10 +76,11 @@ static void release(Holds *h) {
     for (size_t i = 0; i < RECORD_FOLDERS; i++) mark_release(h->fd[i]);
 }
 
-static bool hold_shared(const RecordPlaces *p, const char *root, Holds *h, Error *err) {
+static bool hold_shared(const RecordPlaces *p, const char *root, bool reading, Holds *h, Error *err) {
+    MarkHold how = reading ? MARK_SHARED : MARK_SHARED_MAKE;
     bool ok = true;
     for (size_t i = 0; i < RECORD_FOLDERS; i++) h->fd[i] = -1;
-    for (size_t i = 0; ok && i < RECORD_FOLDERS; i++) ok = !p->at[i] || !record_is_ours(p, i) || mark_hold(p->at[i], root, false, &h->fd[i], err);
+    for (size_t i = 0; ok && i < RECORD_FOLDERS; i++) ok = !p->at[i] || !record_is_ours(p, i) || mark_hold(p->at[i], root, how, &h->fd[i], err);
     if (!ok) release(h);
     return ok;
 }
@@ -89,7 +90,7 @@ static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Er
     for (size_t i = 0; i < RECORD_FOLDERS; i++) {
         int fd = -1;
         if (h->fd[i] >= 0 || !p->at[i] || !record_is_ours(p, i)) continue;
-        if (!mark_hold(p->at[i], root, false, &fd, err)) return false;
+        if (!mark_hold(p->at[i], root, MARK_SHARED, &fd, err)) return false;
         mark_release(fd);
         if (fd >= 0) {
             error_set(err, ERR_SANDBOX, "another harness began to work in %s while the project was loaded", root);
@@ -108,23 +109,49 @@ static bool config_is_known(const Project *p, const ProjectInput *in, const View
     return error_hint(err, "wait until the call has ended; from then on the file is protected from calls without -c too");
 }
 
-static bool load_held(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
+typedef enum { LOADED, NOT_LOADED, AGAIN } Loading;
+
+static Loading load_held(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
     View view = { 0 };
     Holds holds;
     ProjectInput with = *in;
+    Error late = { 0 };
     MarkLook l = { .root = root, .workspace = root, .purpose = d->reading ? MARK_READ : MARK_RECOVER, .view = &view, .told = d->told };
-    if (!hold_shared(d->places, root, &holds, err)) return false;
+    if (!hold_shared(d->places, root, d->reading, &holds, err)) return NOT_LOADED;
     bool ok = look(d->places, l, err);
     with.view = view.n ? &view : NULL;
     ok = ok && project_load(&with, out, problems);
     release(&holds);
-    if (ok && !(held_all(d->places, root, &holds, err) && config_is_known(*out, in, &view, err))) {
+    bool again = !held_all(d->places, root, &holds, &late);
+    ok = ok && !again && config_is_known(*out, in, &view, err);
+    if (!ok) {
         project_free(*out);
         *out = NULL;
-        ok = false;
     }
     view_clear(&view);
-    return ok;
+    return ok ? LOADED : again && err->kind == ERR_NONE ? (*err = late, AGAIN) : NOT_LOADED;
+}
+
+/* The first one may fail because another process begins its first call ever in this folder at that moment. */
+static bool load_twice(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
+    Problems first = { 0 };
+    Loading loading = load_held(d, in, root, out, &first, err);
+    if (loading == AGAIN) {
+        problems_clear(&first);
+        *err = (Error){ 0 };
+        loading = load_held(d, in, root, out, &first, err);
+    }
+    if (problems->n == 0 && problems->errors == 0) {
+        problems_clear(problems);
+        *problems = first;
+    } else {
+        for (size_t i = 0; i < first.n; i++) {
+            const Problem *p = &first.at[i];
+            problems_add(problems, p->severity, p->file, (Place){ p->line, p->column }, p->hint, STR_FMT, STR_ARG(p->message));
+        }
+        problems_clear(&first);
+    }
+    return loading == LOADED;
 }
 
 bool record_load(const RecordDoor *d, const ProjectInput *in, Project **out, Problems *problems, Error *err) {
@@ -135,7 +162,7 @@ bool record_load(const RecordDoor *d, const ProjectInput *in, Project **out, Pro
         MarkLook l = { .root = root, .workspace = root, .purpose = MARK_RECOVER, .ask = d->ask, .ask_ctx = d->ask_ctx, .told = d->told };
         if (!look(d->places, l, err)) return false;
     }
-    return load_held(d, in, root, out, problems, err);
+    return load_twice(d, in, root, out, problems, err);
 }
 
 bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *diff, Error *err) {
@@ -145,6 +172,35 @@ bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *dif
 void record_displaced(const RecordPlaces *p, DisplacedEach *each, void *ctx) {
     for (size_t i = 0; i < RECORD_FOLDERS; i++)
         if (p->at[i] && record_is_ours(p, i)) displaced_list(p->at[i], each, ctx);
+}
+
+static bool put_right(Snapshot *s, const char *from, const char *to, Error *err) {
+    char git[PATH_MAX];
+    SnapshotCheck c = { .workspace = str_from(to) };
+    snprintf(git, sizeof git, "%s/.git", from);
+    snapshot_forget(s, git);
+    snapshot_move(s, from, to);
+    snapshot_verify(s, &c);
+    if (c.failed) error_set(err, ERR_SANDBOX, "a call in another harness changed the files that were copied: %s", buf_str(&c.text).at);
+    buf_clear(&c.text);
+    return !c.failed;
+}
+
+bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err) {
+    RecordPlaces places;
+    View view = { 0 };
+    Holds holds;
+    Buf told = { 0 };
+    record_places(NULL, &places);
+    bool held = hold_shared(&places, root, false, &holds, err);
+    bool ok = held && look(&places, (MarkLook){ .root = root, .workspace = root, .purpose = MARK_BEGIN, .view = &view, .told = &told }, err) && copy(ctx, err);
+    for (size_t i = 0; ok && i < view.n; i++) ok = put_right(&view.at[i], from, to, err);
+    if (held) release(&holds);
+    ok = ok && held_all(&places, root, &holds, err);
+    view_clear(&view);
+    buf_clear(&told);
+    record_places_clear(&places);
+    return ok;
 }
 
 /* ---- beginning ---- */
@@ -178,7 +234,7 @@ bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *ed
     for (size_t i = 0; ok && i < RECORD_FOLDERS; i++) {
         bool own = w->places->at[i] && strcmp(w->places->at[i], w->folder) == 0;
         if (own || (w->places->at[i] && record_is_ours(w->places, i) && access(w->places->at[i], W_OK) == 0))
-            ok = mark_hold(w->places->at[i], w->root, true, &holds.fd[i], own ? err : NULL) || !own;
+            ok = mark_hold(w->places->at[i], w->root, MARK_ALONE, &holds.fd[i], own ? err : NULL) || !own;
     }
     ok = ok && begin_held(w, mark, protect, edited, err);
     release(&holds);

@@ -32,6 +32,11 @@ bool record_load(const RecordDoor *door, const ProjectInput *in, Project **out, 
  * nothing. `told` gets sentences, `diff` the differences. */
 bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *diff, Error *err);
 
+/* A copy of the folder `from`, which holds the project at `root`, is made by `copy` as the folder `to`, without .git. What a call in another process could write
+ * meanwhile is then put right in the copy. `to` must be a place that no such call can reach. */
+typedef bool RecordCopy(void *ctx, Error *err);
+bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err);
+
 typedef struct RecordWork {
     const RecordPlaces *places;
     const char *folder;                  /* the place for our own mark: record_folder */

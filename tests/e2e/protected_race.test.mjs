@@ -8,7 +8,8 @@ import { person, users } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
 const which = text => tool(`return "${text}"`);
-const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/tools/which.md': which('the person'), '.harness/hooks/g.md': hook('log', 'return allow()') };
+const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/tools/which.md': which('the person'), '.harness/hooks/g.md': hook('log', 'return allow()'),
+  '.harness/tests/t.md': '---\ncall: { tool: which }\nresult: the person\n---\n' };
 const starts = Number(process.env.HARNESS_RACE_STARTS ?? 100);
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 
@@ -54,6 +55,8 @@ for (const user of users)
       assert.equal(r.status, 0, r.stdout + r.stderr);
       if (i % 3 === 2) assert.ok(!JSON.parse(r.stdout).some(x => x.name === 'planted'), `start ${i} loaded tools.json`);
       else assert.equal(r.result.value, 'the person', `start ${i} ran the attacker's tool`);
+      // Tests run in a copy: it is one of the person's files, or none.
+      if (i % 10 === 4) assert.doesNotMatch(p.harness(['test']).stdout, /the attacker|planted/);
       // A call that can write takes a snapshot of its own, and puts back by that.
       if (i % 10 === 9) assert.ok(p.call('sh', { do: 'true' }).status !== undefined);
     }

@@ -295,20 +295,20 @@ static void while_loading_nothing_becomes_busy(void **state) {
     (void)state;
     Error err = { 0 };
     int first, second;
-    assert_true(mark_hold(rules, root, false, &first, &err));
+    assert_true(mark_hold(rules, root, MARK_SHARED, &first, &err));
     assert_int_equal(first, -1);                           /* nothing was ever begun */
     mark_free(make(false));
-    assert_true(mark_hold(rules, root, true, &first, &err));
+    assert_true(mark_hold(rules, root, MARK_ALONE, &first, &err));
     mark_release(first);
-    assert_true(mark_hold(rules, root, false, &first, &err));
-    assert_true(mark_hold(rules, root, false, &second, &err));
+    assert_true(mark_hold(rules, root, MARK_SHARED, &first, &err));
+    assert_true(mark_hold(rules, root, MARK_SHARED, &second, &err));
     mark_release(second);
-    assert_true(mark_hold(rules, tree_path("out"), true, &second, &err));      /* another project */
+    assert_true(mark_hold(rules, tree_path("out"), MARK_ALONE, &second, &err));      /* another project */
     mark_release(second);
     pid_t pid = fork();
     if (pid == 0) {
         close(first);                                      /* the lock is the parent's as well */
-        _exit(mark_hold(rules, root, true, &second, &err) ? 0 : 1);
+        _exit(mark_hold(rules, root, MARK_ALONE, &second, &err) ? 0 : 1);
     }
     usleep(100000);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
@@ -422,7 +422,7 @@ static void killed_at_every_step_of_beginning(void **state) {
             Mark *m = NULL;
             int lock;
             fault_arm_kill(nth);
-            bool ok = mark_new(rules, root, &m, &err) && mark_hold(rules, root, true, &lock, &err) && protect_record(protect, m, &err) && mark_set(m, true, &err);
+            bool ok = mark_new(rules, root, &m, &err) && mark_hold(rules, root, MARK_ALONE, &lock, &err) && protect_record(protect, m, &err) && mark_set(m, true, &err);
             if (ok) sh(spoil);
             if (ok) (void)protect_verify(protect, &err);
             _exit(ok && protect_same(protect, NULL) && mark_set(m, false, &err) ? 0 : 1);
