@@ -144,7 +144,8 @@ static bool guard(Job *j, Error *err) {
     record_places(NULL, &j->places);
     const char *folder = find_folder(j, err);
     bool ok = folder && find_protected(j, &told, err);
-    RecordWork w = { .places = &j->places, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace, .paths = j->rules.protect,
+    RecordSeen seen[RECORD_FOLDERS] = { 0 };
+    RecordWork w = { .places = &j->places, .seen = seen, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace, .paths = j->rules.protect,
                      .sandbox = j->sandbox, .told = &told };
     ok = ok && record_begin(&w, &j->mark, &j->protect, NULL, err);
     say_lines(j, SAY_WARNING, buf_str(&told));

@@ -380,8 +380,10 @@ static bool look_at(Found *f, Error *err) {
     f->live = !lock_file(f->fd);
     if (f->live && errno != EAGAIN && errno != EACCES) return error_set(err, ERR_SANDBOX, "%s/%s: locks do not work there: %m", f->look->folder, f->name);
     if (fstat(f->fd, &st) == 0 && st.st_nlink == 0) return true;          /* another process has just finished it */
-    if (!read_mark(f)) return f->live || refuse(f, "the mark is damaged", err);
-    if (!is_of(f)) return forget_gone(f, &st), true;
+    bool whole = read_mark(f);
+    if (whole && !is_of(f)) return forget_gone(f, &st), true;
+    if (f->look->found) ++*f->look->found;
+    if (!whole) return f->live || refuse(f, "the mark is damaged", err);
     if (f->text[STATE_AT] == 'b' && !check_busy(f, err)) return false;
     if (!f->live && f->look->purpose != MARK_READ) (void)unlinkat(f->dir, f->name, 0);
     return true;

@@ -65,6 +65,7 @@ typedef struct MarkLook {
     void *ask_ctx;
     View *view;                         /* gets snapshots; the caller clears it */
     Buf *told;                          /* gets a sentence for every mark that had differences */
+    size_t *found;                      /* counts the marks of the project, without `own`; NULL: not wanted */
     Buf *diff;                          /* gets the differences as a person reads them; NULL: not wanted */
 } MarkLook;
 

@@ -205,10 +205,37 @@ bool record_copy(const char *root, const char *from, const char *to, RecordCopy 
 
 /* ---- beginning ---- */
 
+/* The times of a folder prove something once the clock of the file system has moved on. */
+static bool changed_at(const char *folder, struct timespec *out) {
+    enum { TICK_NS = 50000000, SECOND_NS = 1000000000 };
+    struct stat st;
+    struct timespec now;
+    if (stat(folder, &st) != 0) return false;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *out = st.st_mtim;
+    int64_t age = (now.tv_sec - st.st_mtim.tv_sec) * SECOND_NS + now.tv_nsec - st.st_mtim.tv_nsec;
+    return age > (st.st_mtim.tv_nsec == 0 ? (int64_t)3 * SECOND_NS : TICK_NS);
+}
+
+static bool look_before_work(const RecordWork *w, const Mark *own, View *view, Error *err) {
+    for (size_t i = 0; i < RECORD_FOLDERS; i++) {
+        RecordSeen *seen = &w->seen[i];
+        struct timespec changed = { 0 };
+        size_t found = 0;
+        if (!w->places->at[i] || !record_is_ours(w->places, i)) continue;
+        bool settled = changed_at(w->places->at[i], &changed);
+        if (seen->none && seen->changed.tv_sec == changed.tv_sec && seen->changed.tv_nsec == changed.tv_nsec) continue;
+        MarkLook l = { .folder = w->places->at[i], .root = w->root, .workspace = w->workspace, .own = own, .purpose = MARK_BEGIN, .view = view, .told = w->told, .found = &found };
+        if (!mark_look(&l, err)) return false;
+        *seen = (RecordSeen){ settled && found == 0, changed };
+    }
+    return true;
+}
+
 static bool begin_held(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err) {
     View view = { 0 };
     Protect *now = NULL;
-    bool ok = look(w->places, (MarkLook){ .root = w->root, .workspace = w->workspace, .own = *mark, .purpose = MARK_BEGIN, .view = &view, .told = w->told }, err);
+    bool ok = look_before_work(w, *mark, &view, err);
     if (ok && !*mark) ok = mark_new(w->folder, w->root, mark, err) && sandbox_hold(w->sandbox, mark_fd(*mark), err);
     bool same = ok && *protect && view.n == 0 && protect_same(*protect, edited);
     if (ok && !same) {

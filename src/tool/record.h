@@ -4,6 +4,7 @@
  * Every project is loaded through record_load, and nothing that may write its files begins without record_begin. So one place decides which content of
  * a project's files counts. */
 #pragma once
+#include <time.h>
 #include "artifact/project.h"
 #include "sandbox/displaced.h"
 #include "sandbox/mark.h"
@@ -37,8 +38,12 @@ bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *dif
 typedef bool RecordCopy(void *ctx, Error *err);
 bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err);
 
+/* A folder of marks when it was last looked at and held no other mark of the project. Marks come and go by name, so a folder with the same time has none yet. */
+typedef struct RecordSeen { bool none; struct timespec changed; } RecordSeen;
+
 typedef struct RecordWork {
     const RecordPlaces *places;
+    RecordSeen *seen;                    /* one for each place, kept from one time to the next, zeroed before the first */
     const char *folder;                  /* the place for our own mark: record_folder */
     const char *root, *workspace;
     const char *const *paths;            /* protected */

@@ -51,6 +51,7 @@ struct Runtime {
     RecordPlaces places;                 /* where marks can be */
     const char *record;                  /* the one of these for our own; NULL: none is possible, and `record_problem` says why */
     Error record_problem;
+    RecordSeen seen[RECORD_FOLDERS];     /* guarded by `guarding` */
     HostCalls calls;
     void *user;                          /* of a room below: runtime_extend */
     TrustSubject subject;                /* what its project asks for */
