@@ -152,6 +152,9 @@ static bool same_name(const FenceNode *n, Str name) {
     return str_eq(n->name, name) || (!n->exists && same_folded(n->name, name));
 }
 
+/* Stands for every name that the folder has no other node for. */
+static bool is_star(const FenceNode *n) { return !n->exists && str_eq(n->name, STR("*")); }
+
 /* ---- matching ---- */
 
 static void match_add(FenceMatch *m, const FenceNode *n) {
@@ -188,10 +191,18 @@ FenceMatch fence_start(const Fence *f, const FileId *id, const FenceMatch *above
 FenceMatch fence_enter(const Fence *f, const FenceMatch *parent, Str name, const FileId *id) {
     FenceMatch m = { .locked = parent->locked, .hidden = parent->hidden };
     for (uint32_t i = 0; i < parent->n; i++) {
-        const FenceNode *p = parent->node[i];
-        for (size_t k = 0; k < p->child.n; k++)
-            if (same_name(p->child.at[k], name))
-                match_add(&m, p->child.at[k]);
+        const FenceNode *p = parent->node[i], *star = NULL;
+        bool named = false;
+        for (size_t k = 0; k < p->child.n; k++) {
+            if (is_star(p->child.at[k]))
+                star = p->child.at[k];
+            if (!same_name(p->child.at[k], name))
+                continue;
+            named = true;
+            match_add(&m, p->child.at[k]);
+        }
+        if (star && !named)
+            match_add(&m, star);
     }
     if (id)
         match_file(f, id, &m);

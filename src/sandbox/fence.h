@@ -3,7 +3,8 @@
  * A tree of names from "/" on, one node per part of every fenced path, links resolved; a node knows the device and inode
  * it had when the fence was built, if it existed. Whoever walks a path takes a FenceMatch along, step by step. A step is on
  * a node when it is that file (so other names, hard links, other spellings of case are found) or when it is the child of
- * that name of a node that the step before was on (so a file that was replaced, or was missing, is found). Immutable. */
+ * that name of a node that the step before was on (so a file that was replaced, or was missing, is found). A node "*" that does not
+ * exist stands for every name that its parent has no other child for. Immutable. */
 #pragma once
 #include <sys/stat.h>
 #include "base/str.h"

@@ -134,6 +134,31 @@ static void take_missing(SnapshotNode *n, const FenceNode *f) {
         take_missing(snapshot_node(n, fence_name(child[i])), child[i]);
 }
 
+/* The entries of a folder to which none may be added. Their own content may change. */
+static bool take_present(SnapshotNode *n, int fd) {
+    SnapshotNames names = { 0 };
+    size_t listed = n->child.n;
+    bool ok = snapshot_list(fd, &names);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        bool known = false;
+        for (size_t k = 0; !known && k < listed; k++)
+            known = strcmp(n->child.at[k]->name, names.at[i]) == 0;
+        if (!known)
+            snapshot_node(n, str_from(names.at[i]));
+    }
+    snapshot_names_clear(&names);
+    return ok;
+}
+
+static bool has_star(const FenceNode *f) {
+    FenceNode *const *child = NULL;
+    size_t count = f && !fence_is_closed(f) ? fence_children(f, &child) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (fence_is_closed(child[i]) && str_eq(fence_name(child[i]), STR("*")))
+            return true;
+    return false;
+}
+
 /* Below a protected folder everything counts; above, the names that lead to one. */
 static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth) {
     SnapshotNames names = { 0 };
@@ -146,6 +171,8 @@ static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, i
     size_t count = f && !n->whole ? fence_children(f, &child) : 0;
     for (size_t i = 0; ok && i < count; i++)
         ok = take(t, snapshot_node(n, fence_name(child[i])), fd, child[i], depth + 1);
+    if (ok && has_star(f))
+        ok = take_present(n, fd) || fail_take(t, n, errno);
     snapshot_names_clear(&names);
     if (fd >= 0)
         close(fd);

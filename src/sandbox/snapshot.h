@@ -5,7 +5,8 @@
  * be as it was. The nodes of a path that went through links are the links and, from where they lead, what is there.
  *
  * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
- * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. */
+ * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. Where "*" is itself the end of a
+ * protected path, no new entry may appear at all; those that the folder had are nodes of which nothing is compared. */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"

@@ -314,12 +314,15 @@ static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir,
         return;
     char kind = there ? snapshot_kind(&st) : '-';
     int fd = kind == 'd' ? walk_open(dir, name, O_PATH | O_DIRECTORY, 0) : -1;
+    bool made = n->whole || kind == 'l' || strcmp(name, star) == 0;       /* an entry named "*" would pass for this node next time */
     n->name = name;
-    if (kind == 'l')
+    if (made && n->whole && !c->look_only)
+        keep_other(c, n, dir, NULL);
+    if (made)
         tell(c, n, NULL, "was made", "removed", c->look_only || remove_entry(s, dir, name));
     else if (!there || (kind == 'd' && fd < 0))
         tell(c, n, NULL, "was changed", "compared", false);
-    for (size_t i = 0; fd >= 0 && i < n->child.n; i++)
+    for (size_t i = 0; !made && fd >= 0 && i < n->child.n; i++)
         if (!is_new_worktree(c, n->child.at[i], fd))
             check(s, c, n->child.at[i], fd);
     n->name = star;
@@ -334,7 +337,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     for (size_t i = 0; i < names.n; i++) {
         bool known = false;
         for (size_t k = 0; !known && k < n->parent->child.n; k++)
-            known = strcmp(n->parent->child.at[k]->name, names.at[i]) == 0;
+            known = n->parent->child.at[k] != n && strcmp(n->parent->child.at[k]->name, names.at[i]) == 0;
         if (!known)
             check_other(s, c, n, dir, names.at[i]);
     }
@@ -345,7 +348,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
  * is the person's, so its node is taken anew and nothing is told or put back. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
-    if (strcmp(n->name, "*") == 0 && n->kind == '-' && !n->whole)
+    if (strcmp(n->name, "*") == 0 && n->kind == '-')
         return check_others(s, c, n, dir);
     bool there = walk_stat(dir, n->name, &now);
     if (!there && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)

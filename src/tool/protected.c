@@ -85,7 +85,33 @@ static void add_command(ProtectedList *l, Str folder, Str text, bool beside) {
     }
 }
 
-void protected_command(ProtectedList *l, Str folder, Str text) { add_command(l, folder, text, false); }
+/* A word of git's configuration. A path that does not exist yet counts too: the configuration waits for it. */
+static void add_word(ProtectedList *l, Str folder, Str word) {
+    if (str_starts(word, STR("~/")) && getenv("HOME")) word = str_from(protected_path(l, str_from(getenv("HOME")), str_sub(word, 2, word.n)));
+    const char *path = protected_path(l, folder, word);
+    struct stat st;
+    if (stat(path, &st) == 0) {
+        add_program(l, folder, word, false);
+    } else if (word.at[0] == '/' && !protected_writable(l, path)) {
+        add_program(l, folder, str_sub(word, 1, word.n), false);        /* "$(git rev-parse --show-toplevel)/tools/x" */
+    } else if (str_find_char(word, '/') >= 0 && protected_writable(l, path)) {
+        protected_add(l, path);
+    }
+}
+
+/* The first word of a command is looked up in PATH unless it has a slash. */
+void protected_words(ProtectedList *l, Str folder, Str text) {
+    static const char ends[] = "\n;|&(){}`", between[] = " \t\r\n;|&(){}`'\"<>=$%*?[]";
+    bool first = true;
+    for (size_t i = 0; i < text.n;) {
+        size_t from = i;
+        while (i < text.n && text.at[i] && !strchr(between, text.at[i])) i++;
+        Str word = str_sub(text, from, i);
+        if (word.n && (!first || str_find_char(word, '/') >= 0)) add_word(l, folder, word);
+        first = first && word.n == 0;
+        if (i < text.n) first = first || strchr(ends, text.at[i++]);
+    }
+}
 
 static const char *const *listed(ProtectedList *l) {
     const char **out = ARENA_ARRAY(l->arena, const char *, l->at.n + 1);

@@ -28,5 +28,5 @@ const char *const *protected_programs(ProtectedList *l);                /* progr
 void protected_add(ProtectedList *l, const char *path);
 const char *protected_path(ProtectedList *l, Str base, Str path);       /* absolute, normal */
 bool protected_writable(const ProtectedList *l, const char *path);      /* could a call write it: inside the project, the workspace, a write root */
-void protected_command(ProtectedList *l, Str folder, Str text);         /* the programs that a shell text names */
+void protected_words(ProtectedList *l, Str folder, Str text);           /* every file of the workspace that a word of a shell text names */
 void protected_git(ProtectedList *l, Str folder);                       /* protected_git.c: of the repository whose top is `folder`, if it is one */

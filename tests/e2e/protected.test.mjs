@@ -81,6 +81,86 @@ for (const user of ways) {
       assert.ok(free.has('PWNED'), `${name} runs nothing by itself`);
     });
 
+  // A submodule whose git folder a call makes: the person's `git status` in the repository above looks into it.
+  const plant = module => `mkdir -p sub ${module} && git init -q --separate-git-dir ${module} sub
+    git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && ${evil} >> ${module}/config
+    git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub`;
+  for (const module of ['.git/modules/x', '.git/modules/team/x', '.git/modules/old/modules/x', '.git/modules/plain/x'])
+    test(`git: a new repository at ${module}, ${as}`, t => {
+      const prepare = `${ready}; mkdir -p .git/modules/plain && echo note > .git/modules/note && git init -q --bare .git/modules/old`;
+      const p = person(t, user, rules);
+      assert.equal(p.sh(prepare).status, 0);
+      const r = p.call('sh', { do: plant(module) });
+      assert.match(r.result.error.message, /sandbox\.tampered/);
+      assert.ok(!p.has(module));
+      assert.equal(p.text('.git/modules/note'), 'note\n');
+      assert.equal(p.call('write', { path: `${module}/config`, content: 'x' }).status, 1);
+      p.sh('git status');
+      assert.ok(!p.has('sub/PWNED'), 'the person\'s git ran it');
+      assert.equal(p.call('sh', { do: 'echo more > .git/modules/old/description; echo more > .git/modules/note' }).status, 0);
+
+      const free = person(t, user, rules);
+      assert.equal(free.sh(`${prepare} && ${plant(module)}; git status`).status, 0);
+      assert.ok(free.has('sub/PWNED'), 'it runs nothing by itself');
+    });
+
+  test(`git: an entry named * does not switch the protection off, ${as}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.sh(`${ready}; git worktree add -q ../wt`).status, 0);
+    p.call('sh', { do: "mkdir '.git/worktrees/*' '.git/modules/*'" });
+    p.call('sh', { do: 'mkdir -p .git/worktrees/x && echo /tmp > .git/worktrees/x/commondir' });
+    assert.ok(!p.has('.git/worktrees/*') && !p.has('.git/modules/*') && !p.has('.git/worktrees/x/commondir'));
+  });
+
+  // Every key of git's configuration that names a program or a file that decides what runs. `here.sh` exists, `later/x.sh` does not.
+  const keys = {
+    run: ['core.alternateRefsCommand', 'core.askPass', 'core.editor', 'core.fsmonitor', 'core.gitProxy', 'core.pager', 'core.sshCommand', 'sequence.editor',
+      'pager.log', 'alias.x', 'hook.lint.command', 'filter.f.clean', 'filter.f.smudge', 'filter.f.process', 'diff.external', 'diff.d.command', 'diff.d.textconv',
+      'difftool.t.cmd', 'difftool.t.path', 'merge.m.driver', 'mergetool.t.cmd', 'mergetool.t.path', 'interactive.diffFilter', 'trailer.t.cmd', 'trailer.t.command',
+      'tar.x.command', 'submodule.s.update', 'gc.recentObjectsHook', 'uploadpack.packObjectsHook', 'credential.helper', 'credential.https://x.example.helper',
+      'gpg.program', 'gpg.x509.program', 'gpg.ssh.defaultKeyCommand', 'remote.o.uploadpack', 'remote.o.receivepack', 'remote.o.vcs', 'sendemail.ccCmd',
+      'sendemail.headerCmd', 'sendemail.sendmailCmd', 'sendemail.smtpServer', 'sendemail.toCmd', 'sendemail.work.toCmd', 'imap.tunnel', 'browser.b.cmd', 'browser.b.path',
+      'web.browser', 'help.browser', 'man.m.cmd', 'man.m.path', 'man.viewer', 'instaweb.browser', 'instaweb.httpd', 'guitool.g.cmd', 'svn.authorsProg',
+      'svn-remote.s.authorsProg', 'lfs.customtransfer.t.path', 'lfs.customtransfer.t.args', 'lfs.extension.e.clean', 'lfs.extension.e.smudge'],
+    path: ['core.hooksPath', 'core.attributesFile', 'init.templateDir', 'commit.template', 'instaweb.modulePath', 'help.htmlPath'],
+  };
+  const values = [v => `./${v}`, v => `sh ${v}`, v => `!sh ./${v}`, v => `nice -n 5 env A=b ${v} --flag`, v => `tool --config=./${v}`,
+    v => `sh -c "$(git rev-parse --show-toplevel)/${v}"`];
+  const settings = [
+    ...keys.run.map((key, i) => [key, values[i % values.length]]),
+    ...keys.path.map(key => [key, v => v]),
+    ['remote.o.url', v => `ext::sh ./${v} %S`], ['remote.o.pushurl', v => `ext::./${v}`], ['submodule.s.url', v => `ext::./${v}`],
+  ];
+  test(`git: every key that names a file of the workspace, ${as}`, t => {
+    const files = Object.fromEntries(settings.map((_, i) => [`tools/f${i}.sh`, `echo ${i}\n`]));
+    const p = person(t, user, { ...rules, ...files, 'tools/base.sh': 'echo\n', 'free.sh': 'echo\n', 'excluded': '' });
+    const set = settings.map(([key, value], i) => `git config --add '${key}' '${value(`tools/f${i}.sh`)}'`).join(' && ');
+    assert.equal(p.sh(`git init -q . && ${set} && git config 'url.ext::./tools/base.sh.insteadOf' x: && git config core.excludesFile excluded`).status, 0);
+    const r = p.call('sh', { do: 'for f in tools/*.sh; do echo evil > $f; done; echo ok > free.sh; echo ok > excluded' });
+    const open = [...settings.map(([key], i) => [key, `tools/f${i}.sh`, `echo ${i}\n`]), ['url', 'tools/base.sh', 'echo\n']].filter(([, path, text]) => p.text(path) !== text);
+    assert.deepEqual(open, [], r.stderr);
+    assert.deepEqual([p.text('free.sh'), p.text('excluded')], ['ok\n', 'ok\n']);
+  });
+
+  test(`git: a program that the configuration names and that is not there yet, ${as}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.sh(`${ready}; git config core.fsmonitor ./later/x.sh`).status, 0);
+    p.call('sh', { do: `mkdir -p later; printf '#!/bin/sh\\ntouch PWNED\\n' > later/x.sh; chmod +x later/x.sh` });
+    assert.ok(!p.has('later/x.sh'));
+    p.sh('git status');
+    assert.ok(!p.has('PWNED'));
+  });
+
+  test(`git: .gitmodules, and what the configuration of a module names, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'lib/hook.sh': 'echo\n', 'lib/a': 'a' });
+    assert.equal(p.sh(`${ready}; mkdir -p .git/modules; git init -q --separate-git-dir .git/modules/lib lib && git -C lib config core.worktree ../../../lib && git -C lib config core.fsmonitor ./hook.sh`).status, 0);
+    p.call('sh', { do: 'printf "[submodule \\"x\\"]\\n\\tupdate = !touch PWNED\\n" > .gitmodules; echo evil > lib/hook.sh; echo b > lib/a; echo evil > .git/modules/lib/config' });
+    assert.ok(!p.has('.gitmodules'));
+    assert.equal(p.text('lib/hook.sh'), 'echo\n');
+    assert.doesNotMatch(p.text('.git/modules/lib/config'), /evil/);
+    assert.equal(p.text('lib/a'), 'b\n');
+  });
+
   test(`git: work goes on, new worktrees too, ${as}`, t => {
     const p = person(t, user, { ...rules, '.gitignore': '/wt\n' });
     assert.equal(p.sh(ready).status, 0);
@@ -111,16 +191,36 @@ for (const user of ways) {
     assert.deepEqual(p.events('sandbox.repository'), []);
   });
 
+  const theirs = `
+    .claude/agents/x/y.json .claude/commands/x/y.json .claude/hooks/x/y.json .claude/plugins/x/y.json .claude/settings.json .claude/settings.local.json
+    .claude/skills/x/y.json .codex/x/y.json .cursor/agents/x/y.json .cursor/cli.json .cursor/commands/x/y.json .cursor/environment.json
+    .cursor/hooks/x/y.json .cursor/hooks.json .cursor/mcp.json .cursor/permissions.json .cursor/rules/x/y.json .cursor/sandbox.json
+    .cursor/skills/x/y.json .github/agents/x/y.json .github/copilot/x/y.json .github/hooks/x/y.json .github/mcp.json .devcontainer.json
+    .devcontainer/devcontainer.json .vscode/launch.json .vscode/mcp.json .vscode/settings.json .vscode/tasks.json .gemini/.env .gemini/agents/x/y.json
+    .gemini/commands/x/y.json .gemini/extensions/x/y.json .gemini/hooks/x/y.json .gemini/policies/x/y.json .gemini/sandbox.Dockerfile
+    .gemini/settings.json .gemini/skills/x/y.json .agents/hooks.json .agents/plugins/x/y.json .agents/skills/x/y.json .qwen/.env .qwen/agents/x/y.json
+    .qwen/commands/x/y.json .qwen/extensions/x/y.json .qwen/hooks/x/y.json .qwen/settings.json .qwen/skills/x/y.json .kimi/config.toml .kimi/mcp.json
+    .kimi/skills/x/y.json .kimi-code/config.toml .kimi-code/mcp.json .kimi-code/skills/x/y.json .factory/commands/x/y.json .factory/droids/x/y.json
+    .factory/hooks/x/y.json .factory/hooks.json .factory/mcp.json .factory/settings.json .factory/settings.local.json .factory/skills/x/y.json
+    opencode.json opencode.jsonc .opencode/agent/x/y.json .opencode/agents/x/y.json .opencode/command/x/y.json .opencode/commands/x/y.json
+    .opencode/mode/x/y.json .opencode/modes/x/y.json .opencode/opencode.json .opencode/opencode.jsonc .opencode/package.json .opencode/plugin/x/y.json
+    .opencode/plugins/x/y.json .opencode/skill/x/y.json .opencode/skills/x/y.json .opencode/tool/x/y.json .opencode/tools/x/y.json .kilo/plugin/x/y.json
+    .kilo/plugins/x/y.json .kilocode/mcp.json .amp/plugins/x/y.json .amp/settings.json .grok/hooks/x/y.json .grok/settings.json .junie/config.json
+    .junie/mcp/x/y.json .clinerules/hooks/x/y.json .kiro/agents/x/y.json .kiro/hooks/x/y.json .kiro/settings/x/y.json .amazonq/agents/x/y.json
+    .amazonq/cli-agents/x/y.json .amazonq/default.json .amazonq/mcp.json .roo/commands/x/y.json .roo/mcp.json .roo/skills/x/y.json .roomodes
+    .windsurf/hooks.json .windsurf/mcp_config.json .windsurf/skills/x/y.json .windsurf/workflows/x/y.json .continue/config.json .continue/config.yaml
+    .continue/mcpServers/x/y.json .continuerc.json .aider.conf.yml .crush.json crush.json .trae/mcp.json .augment/settings.json .zed/debug.json
+    .zed/settings.json .zed/tasks.json .idea/runConfigurations/x/y.json .idea/startup.xml .idea/watcherTasks.xml`.trim().split(/\s+/);
   test(`settings and hooks of other agents, ${as}`, t => {
     const p = person(t, user, { ...rules, '.claude/settings.json': '{}' });
-    for (const path of ['.claude/settings.json', '.claude/settings.local.json', '.cursor/hooks.json', '.codex/config.toml', '.github/hooks/x.json',
-      '.vscode/settings.json', 'opencode.json', '.opencode/plugin/x.js']) {
-      const before = p.has(path) ? p.text(path) : null;
-      p.call('sh', { do: `mkdir -p "$(dirname ${path})" && echo '{"hooks":1}' > ${path}` });
-      assert.equal(p.has(path) ? p.text(path) : null, before, path);
-    }
-    assert.equal(p.call('sh', { do: 'mkdir -p .claude/worktrees .github && echo x > .claude/worktrees/a && echo x > AGENTS.md && echo x > CLAUDE.md' }).status, 0);
-    assert.ok(p.has('.claude/worktrees/a') && p.has('AGENTS.md') && p.has('CLAUDE.md'));
+    const free = ['.claude/worktrees/a', '.claude/CLAUDE.md', '.cursor/plans/p.md', '.github/copilot-instructions.md', '.github/workflows/ci.yml', '.kiro/specs/s.md',
+      '.vscode/extensions.json', '.idea/workspace.xml', '.opencode/notes.md', 'sub/AGENTS.md', 'AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
+    const r = p.call('sh', { do: `for f in ${[...theirs, ...free].join(' ')}; do mkdir -p "$(dirname $f)"; echo x > $f; done` });
+    assert.match(r.result.error.message, /sandbox\.tampered/);
+    assert.deepEqual(theirs.filter(path => path !== '.claude/settings.json' && p.has(path)), []);
+    assert.equal(p.text('.claude/settings.json'), '{}');
+    assert.deepEqual(free.filter(path => !p.has(path)), []);
+    assert.equal(p.call('write', { path: '.kiro/hooks/x.json', content: 'x' }).status, 1);
   });
 
   test(`sandbox.allow_self_edit frees the project's files only, ${as}`, t => {
