@@ -27,3 +27,21 @@ bool environment_expand(Str text, Buf *out, void (*secret)(void *ctx, Str value)
     }
     return true;
 }
+
+void environment_values(Str text, void (*secret)(void *ctx, Str value), void *ctx) {
+    for (size_t i = 0; i < text.n;) {
+        Str rest = str_sub(text, i, text.n);
+        ptrdiff_t close = str_find_char(rest, '}');
+        if (str_starts(rest, STR("$${"))) {
+            i += 3;
+        } else if (str_starts(rest, STR("${")) && close > 0) {
+            char *name = str_dup(str_sub(rest, 2, (size_t)close));
+            const char *value = getenv(name);
+            free(name);
+            if (value) secret(ctx, str_from(value));
+            i += (size_t)close + 1;
+        } else {
+            i++;
+        }
+    }
+}

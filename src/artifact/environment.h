@@ -6,3 +6,5 @@
 /* Appends `text` with every ${NAME} replaced by that variable of this process; $${ is a literal ${. An unset one is ERR_CONFIG
  * that names it. `secret` (may be NULL) is told each value, since what is expanded is a secret. */
 bool environment_expand(Str text, Buf *out, void (*secret)(void *ctx, Str value), void *ctx, Error *err);
+/* Tells `secret` the value of every variable that `text` names and that is set. Expands nothing. */
+void environment_values(Str text, void (*secret)(void *ctx, Str value), void *ctx);

@@ -80,6 +80,7 @@ static int direct(Cli *cli, Str arguments) {
     Cancel *cancel = cancel_new(NULL, 0);
     Interrupt *interrupt = interrupt_start(cancel);
     bool ok = call_direct(cli, &d, arguments, cancel, &failed, &err);
+    mcp_direct_redact(&d, &cli->out, &err);
     mcp_direct_close(&d);
     bool stopped = interrupt_stop(interrupt);
     cancel_free(cancel);

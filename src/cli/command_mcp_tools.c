@@ -36,6 +36,7 @@ static int direct(Cli *cli, const char *url) {
     Interrupt *interrupt = interrupt_start(cancel);
     bool ok = mcp_direct_open(&d, cli, url, cancel, &err) && mcp_client_list(d.client, STR("tools/list"), STR("tools"), cancel, d.heap, &tools, &err)
               && print_direct(cli, &d, tools, &err);
+    mcp_direct_redact(&d, &cli->out, &err);
     mcp_direct_close(&d);
     bool stopped = interrupt_stop(interrupt);
     cancel_free(cancel);

@@ -90,6 +90,20 @@ Person mcp_direct_person(const Cli *cli, Person usual) {
 
 /* ---- connecting ---- */
 
+/* "Bearer TOKEN": the last word counts by itself. */
+static void add_secret(McpDirect *d, Str value) {
+    size_t from = value.n;
+    while (from > 0 && value.at[from - 1] != ' ') from--;
+    redact_add_value(d->secrets, value);
+    redact_add_value(d->secrets, str_sub(value, from, value.n));
+}
+
+void mcp_direct_redact(const McpDirect *d, Buf *out, Error *err) {
+    if (!d->secrets || redact_empty(d->secrets)) return;
+    if (out->n) redact_text(d->secrets, out);
+    redact_chars(d->secrets, err->msg, sizeof err->msg);
+}
+
 static bool read_headers(McpDirect *d, const Cli *cli, Error *err) {
     for (size_t i = 0; i < cli->args.n_flags; i++) {
         if (strcmp(cli->args.flags[i].flag->name, "--header") != 0) continue;
@@ -97,6 +111,7 @@ static bool read_headers(McpDirect *d, const Cli *cli, Error *err) {
         ptrdiff_t colon = str_find_char(line, ':');
         if (colon <= 0) return error_set(err, ERR_VALIDATION, "--header: expected NAME: VALUE, got \"" STR_FMT "\"", STR_ARG(line));
         VEC_PUSH(&d->headers, (ClientHeader){ str_sub(line, 0, (size_t)colon), str_trim(str_sub(line, (size_t)colon + 1, line.n)) });
+        add_secret(d, VEC_LAST(&d->headers).value);
     }
     return true;
 }
@@ -105,12 +120,13 @@ bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Er
     McpVersion version;
     d->heap = heap_new(0);
     d->http = client_new();
+    d->secrets = redact_new();
     if (!mcp_direct_version(cli, &version, err) || !read_headers(d, cli, err)) return false;
     d->def = (ServerDef){ .name = str_from(url), .url = str_from(url), .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE };
     if (!oauth_direct_open(&d->tokens, cli, d->def.url, d->http, d->heap, err)) return false;
     McpClientConfig config = { .server = &d->def, .version = version, .program = harness_version(), .http = d->http,
                                .oauth = oauth_is_given(d->headers.at, d->headers.n) ? NULL : d->tokens.oauth, .headers = d->headers.at, .n_headers = d->headers.n,
-                               .log = &cli->log };
+                               .log = &cli->log, .redact = d->secrets };
     if (args_value(&cli->args, "--elicit")) config.answers = (McpClientAnswers){ .elicit = elicit, .ctx = cli };
     return mcp_client_open(&config, cancel, &d->client, err);
 }
@@ -120,5 +136,6 @@ void mcp_direct_close(McpDirect *d) {
     oauth_direct_close(&d->tokens);
     client_free(d->http);
     VEC_CLEAR(&d->headers);
+    redact_free(d->secrets);
     if (d->heap) heap_free(d->heap);
 }

@@ -4,6 +4,7 @@
 #include "cli/oauth_direct.h"
 #include "cli/opening.h"
 #include "mcp/client.h"
+#include "policy/redact.h"
 
 bool mcp_direct_is_url(const char *text);
 /* --protocol VERSION; MCP_NONE: not given. */
@@ -15,11 +16,14 @@ typedef struct McpDirect {               /* zero-initialise, mcp_direct_close at
     OAuthDirect tokens;
     Heap *heap;                          /* of --oauth and of results */
     VEC(ClientHeader) headers;
+    Redactor *secrets;                   /* values of --header */
     McpClient *client;
 } McpDirect;
 /* Connects: --header, --oauth, --elicit and --protocol are heeded. */
 bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Error *err);
 void mcp_direct_close(McpDirect *d);
+/* Takes the values of --header out of what is about to be printed and of `err`. Before mcp_direct_close. */
+void mcp_direct_redact(const McpDirect *d, Buf *out, Error *err);
 
 /* With --elicit, that person in place of the terminal's. */
 Person mcp_direct_person(const Cli *cli, Person usual);

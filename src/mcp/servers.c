@@ -140,7 +140,8 @@ static bool reach(McpServers *m, Str server, Str method, Value params, Cancel *c
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL, *token = own ? own : cancel;
     bool taken = servers_take(s, token, &link, err);
-    bool ok = taken && (!method.n || mcp_client_request(link->client, method, params, NULL, token, heap, out, &sent, err));
+    bool ok = taken && (!method.n || (mcp_client_request(link->client, method, params, NULL, token, heap, out, &sent, err) && servers_redact(s, heap, out, err)));
+    if (!ok) redact_chars(runtime_redactor(m->rt), err->msg, sizeof err->msg);
     if (taken) servers_give(s, link);
     cancel_free(own);
     return ok;

@@ -99,6 +99,7 @@ void servers_repin(Server *s, ServerTool *t, Str text);       /* that is approve
 bool servers_is_now(const ServerTool *t, const ToolDef *def); /* is this its definition still? */
 void servers_tool_free(ServerTool *t);
 void servers_tool_text(Value tool, Buf *out);                 /* what is pinned: sorted JSON of what a model sees */
+bool servers_redact(Server *s, Heap *heap, Value *v, Error *err);             /* without known secrets; any thread */
 
 /* servers_call.c, servers_answer.c */
 ToolExecute servers_call, servers_call_nowhere;

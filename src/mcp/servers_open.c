@@ -8,7 +8,7 @@
 #include "mcp/servers_inside.h"
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
-enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20,
+enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20, INSTRUCTIONS_MAX = 16384,
        SERVER_CPU_SECONDS = 30 * 24 * 3600 };  /* the limit of a call is none for what serves many */
 
 /* ---- what it is started with ---- */
@@ -215,12 +215,18 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
     atomic_store(&s->stale, false);
     bool ok = none || mcp_client_list(l->client, STR("tools/list"), STR("tools"), cancel, h, &tools, err);
     if (ok && !tools) ok = (tools = list_new(h, 0, err)) != NULL;
+    Value list = ok ? value_from_object(tools) : VALUE_GONE;
+    ok = ok && servers_redact(s, h, &list, err);
     if (ok) {
-        Value *words = dict_find_str(value_dict(mcp_client_offers(l->client)), STR("instructions"));
+        Buf words = { 0 };
+        buf_add(&words, value_member_text(mcp_client_offers(l->client), "instructions"));
+        redact_text(runtime_redactor(s->all->rt), &words);
+        Str instructions = str_sub(buf_str(&words), 0, words.n < INSTRUCTIONS_MAX ? words.n : INSTRUCTIONS_MAX);
         pthread_mutex_lock(&s->lock);
-        if (words && value_is_string(*words) && !str_eq(s->instructions, str_sub(value_str(*words), 0, 16384))) s->instructions = arena_str(&s->arena, str_sub(value_str(*words), 0, 16384));
+        if (!str_eq(s->instructions, instructions)) s->instructions = arena_str(&s->arena, instructions);
+        buf_clear(&words);
         servers_refresh(s);                               /* so that nothing of it is written over */
-        servers_apply(s, tools);
+        servers_apply(s, value_list(list));
         s->listed = true;
         servers_save(s);
         pthread_mutex_unlock(&s->lock);
@@ -235,6 +241,8 @@ static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     ServerLink *l = NULL;
     bool ok = wait_turn(s, cancel, &why) && open_link(s, cancel, &l, &why);
     if (ok && !servers_list(s, l, cancel, &why)) ok = false, close_link(s, l);
+    redact_chars(runtime_redactor(s->all->rt), why.msg, sizeof why.msg);
+    redact_chars(runtime_redactor(s->all->rt), why.hint, sizeof why.hint);
     pthread_mutex_lock(&s->lock);
     s->opening = false;
     if (ok) s->link = l;

@@ -104,7 +104,7 @@ bool servers_load(Server *s, Error *err) {
     Heap *h = heap_new(0);
     Value root;
     pthread_mutex_lock(&s->lock);
-    if (ok && found && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &why)) load_tools(s, root);
+    if (ok && found && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &why) && servers_redact(s, h, &root, &why)) load_tools(s, root);
     pthread_mutex_unlock(&s->lock);
     heap_free(h);
     buf_clear(&text);
@@ -146,7 +146,7 @@ void servers_refresh(Server *s) {
     Value root;
     bool ok = !store || store_note_get(store, SCOPE, key_of(s, "tools", &key), &text, &found, &err);
     if (ok && found && is_news(s, buf_str(&text)) && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &err)
-        && str_eq(value_member_text(root, "entry"), str_from(s->hash))) {
+        && servers_redact(s, h, &root, &err) && str_eq(value_member_text(root, "entry"), str_from(s->hash))) {
         refresh_pins(s, value_member(root, "tools"));
         refresh_pins(s, value_member(root, "gone"));
     }

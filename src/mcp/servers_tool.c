@@ -26,11 +26,26 @@ void servers_tool_text(Value tool, Buf *out) {
     buf_add_char(out, '}');
 }
 
+bool servers_redact(Server *s, Heap *heap, Value *v, Error *err) {
+    Redactor *r = runtime_redactor(s->all->rt);
+    Buf text = { 0 };
+    if (redact_empty(r)) return true;
+    bool ok = json_write(&text, *v, &(JsonWrite){ 0 }, err);
+    if (ok && redact_json(r, &text)) ok = json_read(heap, buf_str(&text), &(JsonRead){ .max_depth = RPC_DEPTH_MAX }, v, err);
+    buf_clear(&text);
+    return ok;
+}
+
 /* ---- names ---- */
 
+/* The characters that the specification has for names, and the slash and colon that servers use. Others would mean something in globs,
+ * shells and listings. */
 static bool name_ok(Str name) {
-    for (size_t i = 0; i < name.n; i++)
-        if (name.at[i] <= 0x20 || name.at[i] >= 0x7f || strchr("\"'`\\<>", name.at[i])) return false;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.at[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (!c || !strchr("_-./:", c))) return false;
+    }
     return name.n > 0 && name.n <= NAME_MAX_BYTES;
 }
 
@@ -207,7 +222,7 @@ static void enter(Server *s, ServerTool *t) {
 ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
     Str name = value_member_text(tool, "name");
     ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
-    const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "its name is not one that can be used" : NULL;
+    const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :" : NULL;
     if (wrong) return warn(s, name, wrong), NULL;
     if (!t) t = add(s, name);
     t->pin = arena_str(&s->arena, text);

@@ -155,26 +155,6 @@ static bool make_network(Runtime *rt, Error *err) {
     return error_wrap(err, "--allow-domain");          /* the project's own were checked when it was loaded */
 }
 
-/* ---- secrets ---- */
-
-static void add_variable(Runtime *rt, Str name) {
-    if (!name.n) return;
-    const char *value = getenv(copy(rt, name));
-    if (value) redact_add_value(rt->redactor, str_from(value));
-}
-
-static void add_secrets(Runtime *rt) {
-    static const char *const keys[] = { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "COPILOT_TOKEN" };
-    const Settings *s = &rt->project->settings;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) add_variable(rt, str_from(keys[i]));
-    for (size_t i = 0; i < s->n_models; i++) add_variable(rt, s->models[i].api_key_env);
-    Entry *e;
-    for (uint32_t i = 0; value_is_dict(s->secrets) && dict_next(value_dict(s->secrets), &i, &e);) {
-        Value *env = value_is_dict(e->value) ? dict_find_str(value_dict(e->value), STR("env")) : NULL;
-        if (env && value_is_string(*env)) add_variable(rt, value_str(*env));
-    }
-}
-
 /* ---- tools ---- */
 
 static ToolExecute *executor(const ToolDef *def) {
@@ -289,7 +269,7 @@ static bool prepare(Runtime *rt, Error *err) {
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
-    add_secrets(rt);
+    runtime_add_secrets(rt);
     rt->calls = runtime_host_calls;
     if (!register_project(rt, err)) return false;
     heap_freeze_all(rt->heap);

@@ -129,6 +129,7 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit);
 bool runtime_check_trust(Runtime *rt, Error *err);
 /* tamper.c: before runtime_verify, at the end of a call: if files differ, asks the person at the terminal whether to keep them. Otherwise does nothing. */
 void runtime_review(Runtime *rt, Cancel *cancel, int64_t *waited_ns);
+void runtime_add_secrets(Runtime *rt);                     /* secrets.c: values of env, headers and secrets, for the redactor */
 /* tamper.c: at the end of the runtime. */
 void runtime_guard_end(Runtime *rt);
 

@@ -113,3 +113,11 @@ test('clients of mcp serve see both tools under names of their own', async t => 
   for (const name of names) answers.push((await client.request('tools/call', { name, arguments: {} })).result.content[0].text);
   assert.deepEqual(answers.sort(), ['a:b__c', 'a__b:c']);
 });
+
+test('a tool whose name has other characters than names have is left out, with the rule', t => {
+  const odd = ['a*', 'a?', '[a]', '{a,b}', 'a|b', 'a;b', '$(a)', 'a,b', 'a@b', 'a~b', '!a', 'a=b', '%41'], fine = ['a.b', 'a/b', 'a:b', 'a-b', 'A_9'];
+  const p = served(t, { s: [...odd, ...fine] });
+  const r = p.run(['tools', '--live', '--json']);
+  assert.deepEqual(JSON.parse(r.stdout).map(x => x.name).sort(), fine.map(name => `mcp:s:${name}`).sort());
+  for (const name of odd) assert.ok(r.stderr.includes(`tool "${name}" is left out: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :`), name + r.stderr);
+});
