@@ -364,6 +364,13 @@ const char *project_path(const Project *p, Str path, Arena *arena) {
     return arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(path));
 }
 
+Str project_model_provider(const ModelDef *m) {
+    if (m->provider.n) return m->provider;
+    if (m->script.n) return STR("script");
+    if (m->replay.n) return STR("replay");
+    return str_starts(m->name, STR("claude-")) ? STR("anthropic") : STR("openai");
+}
+
 const char *tool_kind_name(ToolKind kind) {
     static const char *const names[] = {
 #define X(kind, name) name,

@@ -174,6 +174,7 @@ typedef struct ProjectInput {
  * warnings and hints also on success. */
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
+Str project_model_provider(const ModelDef *m);            /* of a profile without one: from what else it says */
 /* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
 const char *project_path(const Project *p, Str path, Arena *arena);
 /* Where project_load would look: the real path of the project's folder. False: there is no such folder. */

@@ -12,14 +12,7 @@ static const char *variable(const char *name) {
     return v && *v ? v : NULL;
 }
 
-/* A profile without a provider: from what else it says. */
-static void complete_profile(ModelDef *d) {
-    if (d->provider.n) return;
-    if (d->script.n) d->provider = STR("script");
-    else if (d->replay.n) d->provider = STR("replay");
-    else if (str_starts(d->name, STR("claude-"))) d->provider = STR("anthropic");
-    else d->provider = STR("openai");
-}
+static void complete_profile(ModelDef *d) { d->provider = project_model_provider(d); }
 
 static bool prefix_provider(Str name, Str *out) {
     if (str_starts(name, STR("claude-"))) return *out = STR("anthropic"), true;

@@ -126,7 +126,8 @@ static void show_one(const Grant *g, Buf *out) {
     buf_add(out, STR("    "));
     buf_add(out, str_from(g->words));
     if (g->value.n) buf_add_fmt(out, ": " STR_FMT, STR_ARG(g->value));
-    if (g->file.n) buf_add_fmt(out, "\n      " STR_FMT ":%u, " STR_FMT, STR_ARG(g->file), g->line, STR_ARG(g->path));
+    if (g->file.n && g->line) buf_add_fmt(out, "\n      " STR_FMT ":%u, " STR_FMT, STR_ARG(g->file), g->line, STR_ARG(g->path));
+    else if (g->file.n) buf_add_fmt(out, "\n      " STR_FMT ", " STR_FMT, STR_ARG(g->file), STR_ARG(g->path));
     buf_add_char(out, '\n');
 }
 

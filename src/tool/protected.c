@@ -109,7 +109,9 @@ void protected_words(ProtectedList *l, Str folder, Str text) {
         Str word = str_sub(text, from, i);
         if (word.n && (!first || str_find_char(word, '/') >= 0)) add_word(l, folder, word);
         first = first && word.n == 0;
-        if (i < text.n) first = first || strchr(ends, text.at[i++]);
+        if (i == text.n) break;
+        if (strchr(ends, text.at[i])) first = true;
+        i++;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/path.h"
 #include "policy/trust.h"
 #include "tool/protected.h"
 #include "tool/state.h"
@@ -47,6 +48,64 @@ static void add_link(Runtime *rt, Grants *g, Str path, const char *key, const ch
     Str at = str_from(real);
     if (str_starts(at, p->root) && (at.n == p->root.n || at.at[p->root.n] == '/')) return;
     grants_add(g, &(Grant){ .kind = GRANT_KIND_FILES, .file = p->settings.file, .path = str_from(key), .value = arena_str(&rt->arena, at), .words = words });
+}
+
+/* A root that is a link: the agreement is for where it leads. */
+static void add_root(Runtime *rt, Grants *g, Str path, const Origin *origin, const char *key, const char *words) {
+    const Project *p = rt->project;
+    char real[PATH_MAX];
+    const char *named = project_path(p, path, &rt->arena);
+    if (path.n == 0 || !realpath(named, real)) return;
+    if (strcmp(path_normal(&rt->arena, str_from(named)).at, real) == 0) return;
+    grants_add(g, &(Grant){ .kind = GRANT_KIND_FILES, .file = origin ? origin->file : p->settings.file, .path = str_from(key),
+                            .value = arena_str(&rt->arena, str_from(real)), .words = words });
+}
+
+static void add_sandbox_roots(Runtime *rt, Grants *g, const char *key, const char *words) {
+    Value sandbox = rt->project->settings.sandbox;
+    Value *list = value_is_dict(sandbox) ? dict_find_str(value_dict(sandbox), str_from(key)) : NULL;
+    for (uint32_t i = 0; list && value_is_list(*list) && i < value_list(*list)->n; i++) {
+        Value v = value_list(*list)->at[i];
+        if (value_is_string(v)) add_root(rt, g, value_str(v), NULL, arena_fmt(&rt->arena, "sandbox.%s[%u]", key, i), words);
+    }
+}
+
+static void add_server_paths(Runtime *rt, Grants *g, const ServerDef *s) {
+    Entry *e;
+    for (size_t i = 0; i < s->read_roots.n; i++)
+        add_root(rt, g, s->read_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " read_roots[%zu]", STR_ARG(s->name), i), "lets it read there, through a link");
+    for (size_t i = 0; i < s->write_roots.n; i++)
+        add_root(rt, g, s->write_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " write_roots[%zu]", STR_ARG(s->name), i), "lets it write there, through a link");
+    for (uint32_t i = 0; value_is_dict(s->oauth) && dict_next(value_dict(s->oauth), &i, &e);)
+        if (value_is_string(e->value) && str_ends(value_str(e->key), STR("_file")))
+            add_root(rt, g, value_str(e->value), &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
+                     "signs in with this file, through a link");
+}
+
+static void add_roots(Runtime *rt, Grants *g) {
+    add_sandbox_roots(rt, g, "read_roots", "lets tools read there, through a link");
+    add_sandbox_roots(rt, g, "write_roots", "lets tools write there, through a link");
+    for (size_t i = 0; i < rt->project->n_servers; i++) add_server_paths(rt, g, &rt->project->servers[i]);
+}
+
+static bool has_variable(Value map) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);)
+        if (value_is_string(e->value) && str_find(value_str(e->value), STR("${")) >= 0) return true;
+    return false;
+}
+
+/* The provider says in which form a key is sent, and without a base_url to which host. */
+static void add_providers(Runtime *rt, Grants *g) {
+    const Settings *s = &rt->project->settings;
+    for (size_t i = 0; i < s->n_models; i++) {
+        const ModelDef *m = &s->models[i];
+        if (!m->base_url.n && !m->api_key_env.n && !has_variable(m->headers)) continue;
+        grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = m->origin.file, .line = m->origin.line,
+                                .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))), 
+                                .value = str_from(arena_fmt(&rt->arena, "\"" STR_FMT "\"", STR_ARG(project_model_provider(m)))),
+                                .words = "speaks to the model's server as to this provider" });
+    }
 }
 
 static void add_links(Runtime *rt, Grants *g) {
@@ -131,6 +190,8 @@ static void gather_grants(Runtime *rt) {
     for (size_t i = 0; i < p->n_grants; i++) grants_add(&g, &p->grants[i]);
     add_hosts(rt, &g);
     add_links(rt, &g);
+    add_roots(rt, &g);
+    add_providers(rt, &g);
     add_owner(rt, &g);
     grants_sort(&g);
     Grant *list = ARENA_ARRAY(&rt->arena, Grant, g.n + 1);
