@@ -38,6 +38,12 @@ static void test_values(void **state) {
         { "\xff\xfe\xfd\xfc\xfb\xfa", "//79/Pv6 __79_Pv6", "[redacted] [redacted]" },
         { "hunter2hunter2", "68756e7465723268756e74657232", "[redacted]" },
         { "0123456789abcdef-line1\nfedcba9876543210-line2", " 1\t0123456789abcdef-line1\n 2\tfedcba9876543210-line2\n", " 1\t[redacted]\n 2\t[redacted]\n" },
+        /* Not found, as docs/security.md says. */
+        { "hunter2hunter2", "2retnuh2retnuh", "2retnuh2retnuh" },
+        { "hunter2hunter2", "hunter2 hunter2", "hunter2 hunter2" },
+        { "hunter2hunter2", "HUNTER2HUNTER2", "HUNTER2HUNTER2" },
+        { "hunter2hunter2", "68 75 6e 74 65 72 32 68 75 6e 74 65 72 32", "68 75 6e 74 65 72 32 68 75 6e 74 65 72 32" },
+        { "hunter2hunter2", "NB2W45DFOIZGQ5LOORSXEMQ=", "NB2W45DFOIZGQ5LOORSXEMQ=" },       /* base32 */
     };
     Buf out = { 0 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
