@@ -179,7 +179,7 @@ static const struct { const char *key, *hint; } restrictions[] = {
     { "max_iterations", "agents take it" }, { "max_tokens", SETTINGS }, { "max_concurrency", SETTINGS },
 };
 
-static const char *restriction(Str key) {
+const char *field_restriction(Str key) {
     char a[WORD_MAX], b[WORD_MAX];
     Str word = folded(key, a);
     for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++)
@@ -195,7 +195,7 @@ static bool resembles_one(const Field *fields, size_t n, Str key) {
 
 /* `f` is the row of a key that is known to be meant for another place, else NULL. Fills in the hint. */
 static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, const Field *f, Str key, Str *hint) {
-    const char *misplaced = in->unknown == UNKNOWN_KEYS_GUARD && !f ? restriction(key) : NULL;
+    const char *misplaced = in->unknown == UNKNOWN_KEYS_GUARD && !f ? field_restriction(key) : NULL;
     bool resembles = in->unknown == UNKNOWN_KEYS_GUARD && !f && resembles_one(fields, n, key);
     *hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
     if (misplaced && (!resembles || hint->n == 0)) *hint = str_from(misplaced);

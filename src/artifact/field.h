@@ -65,3 +65,5 @@ const char *field_type_name(Value v);                                    /* stri
 Str field_hint(Arena *arena, Str word, const Str *known, size_t n);      /* did you mean "X"? – or empty */
 /* Are the two the same but for case, '_', '-' and at most two edits (one in words of three letters or less)? */
 bool field_resembles(Str word, Str known);
+/* What to do instead with a key that restricts something in other formats; NULL: it is none. */
+const char *field_restriction(Str key);

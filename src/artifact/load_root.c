@@ -62,12 +62,30 @@ static void note_unread(Loader *l, const char *kind, Str path) {
         if (strcmp(kinds[i].kind, kind) == 0) VEC_PUSH(&l->unread, ((LoaderReference){ .kind = kinds[i].reference, .name = arena_str(l->docs.arena, name) }));
 }
 
+/* A hook, or a restriction, where nothing reads it. --lenient leaves out what a file defines, not what it forbids: so this is reported
+ * before the loader of the file may forgive anything. */
+static bool is_in_place(Loader *l, const Format *f, const Document *d) {
+    bool ok = true;
+    Entry *e;
+    if (!f->forgivable || !value_is_dict(d->root)) return true;
+    bool governed = strcmp(f->kind, "tool") == 0 || strcmp(f->kind, "agent") == 0;       /* their own loaders refuse restrictions */
+    for (uint32_t i = 0; dict_next(value_dict(d->root), &i, &e);) {
+        Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
+        const char *hint = str_eq(key, STR("event")) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
+        if (!hint) continue;
+        document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint), "\"" STR_FMT "\" has no effect in a %s", STR_ARG(key), f->kind);
+        ok = false;
+    }
+    return ok;
+}
+
 static void load_file(Loader *l, size_t format, Str path, SourceKind source) {
     Problems before = *l->docs.problems;
     Document d;
     bool markdown = str_ends(path, STR(".md"));
     if ((markdown ? document_read_markdown : document_read_yaml)(&l->docs, formats[format].kind, path, &d)) {
-        formats[format].load(l, &d, source);
+        if (is_in_place(l, &formats[format], &d)) formats[format].load(l, &d, source);
+        else note_unread(l, formats[format].kind, path);
         document_clear(&d);
     } else if (!formats[format].forgivable || !loader_forgive(l, &before)) {
         note_unread(l, formats[format].kind, path);
@@ -125,6 +143,17 @@ static void note_folders(Loader *l, Str folder, SourceKind source) {
         if (is_stray(&entries[i], source)) stray_note(l, &in, &entries[i]);
 }
 
+/* Skills are text, but a hook among them would be one that nobody runs. */
+static void note_skills(Loader *l, Str folder) {
+    DocumentEntry *entries;
+    size_t n;
+    Str skills = str_from(arena_fmt(l->docs.arena, STR_FMT "%sskills", STR_ARG(folder), folder.n ? "/" : ""));
+    if (!document_entries(&l->docs, skills, &entries, &n)) return;
+    stray_hooks(l, skills, false);
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].folder) stray_hooks(l, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(skills), STR_ARG(entries[i].name))), false);
+}
+
 void load_root(Loader *l, Str folder, SourceKind source) {
     for (size_t f = 0; f < FORMATS; f++) {
         if (!formats[f].load) continue;
@@ -134,6 +163,7 @@ void load_root(Loader *l, Str folder, SourceKind source) {
         if (!document_entries(&l->docs, sub, &entries, &n) || skip(l, f, sub, n, source)) continue;
         bool first = f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0;
         if (first) note_files(l, &formats[f], sub, entries, n, source);
+        if (first) stray_hooks(l, sub, true);
         Buf path = { 0 };
         for (size_t i = 0; i < n; i++) {
             if (entries[i].folder || !str_ends(entries[i].name, str_from(formats[f].suffix))) continue;
@@ -144,4 +174,5 @@ void load_root(Loader *l, Str folder, SourceKind source) {
         buf_clear(&path);
     }
     note_folders(l, folder, source);
+    if (source == SOURCE_PROJECT) note_skills(l, folder);
 }

@@ -5,17 +5,17 @@
 #include "value/list.h"
 
 #define AT(member) offsetof(Settings, member)
-#define SECTION(key, member) { KEY(config, key), .type = FIELD_MAP, .offset = AT(member) }
+#define SECTION(key, member) { KEY(config, key), .type = FIELD_MAP, .offset = AT(member), .flags = FIELD_NOT_NULL }
 static const Field fields[] = {
     SECTION(context, context), SECTION(limits, limits), SECTION(sandbox, sandbox), SECTION(delegation, delegation),
     SECTION(meta, meta), SECTION(network, network), SECTION(tools_policy, tools_policy), SECTION(secrets, secrets),
     SECTION(store, store),
-    { KEY(config, resources), .type = FIELD_STRINGS, .offset = AT(resources) },
-    { KEY(config, artifact_roots), .type = FIELD_STRINGS, .offset = AT(artifact_roots) },
+    { KEY(config, resources), .type = FIELD_STRINGS, .offset = AT(resources), .flags = FIELD_NOT_NULL },
+    { KEY(config, artifact_roots), .type = FIELD_STRINGS, .offset = AT(artifact_roots), .flags = FIELD_NOT_NULL },
     { KEY(config, trusted_sources), .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },
     { KEY(config, manifests), .type = FIELD_STRINGS, .offset = AT(manifests) },
     { KEY(config, spaces), .type = FIELD_STRINGS, .offset = AT(spaces) },
-    { KEY(config, workspace), .type = FIELD_STRING, .offset = AT(workspace) },
+    { KEY(config, workspace), .type = FIELD_STRING, .offset = AT(workspace), .flags = FIELD_NOT_NULL },
     { KEY(config, model), .flags = FIELD_IGNORED },
     { KEY(config, models), .flags = FIELD_IGNORED },
     { KEY(config, builtin_tools), .flags = FIELD_IGNORED },
@@ -170,6 +170,15 @@ static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
     if (!value_is_gone(v) && !value_is_list(v)) loader_error(l, at, key, "%s: expected list, got %s", key, field_type_name(v));
 }
 
+/* An empty section is one whose content is indented wrongly, or commented out: neither may pass for the defaults. */
+static void check_empty(Loader *l, const LoaderPlace *at) {
+    static const char *const keys[] = { "model", "models", "builtin_tools", "tools", "hooks", "agents", "artifact_sources", "mcp_servers" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        Value *v = dict_find_str(value_dict(at->map), str_from(keys[i]));
+        if (v && value_is_none(*v)) loader_error(l, at, keys[i], "%s: needs a value (or remove the key)", keys[i]);
+    }
+}
+
 static void clear(Settings *s) {
     s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = VALUE_GONE;
 }
@@ -188,6 +197,7 @@ void load_settings_from(Loader *l, const Document *d) {
     s->manifests_set = field_given(&in, "manifests");
     s->spaces_set = field_given(&in, "spaces");
     s->servers_set = field_given(&in, "mcp_servers");
+    check_empty(l, &at);
     check_list(l, &at, "tools");
     check_list(l, &at, "hooks");
     check_list(l, &at, "agents");

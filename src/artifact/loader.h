@@ -124,6 +124,8 @@ void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Val
 
 /* map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema; GONE: reported. Absent: no parameters. */
 Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
+/* schema_keys.c: are all keywords in the schemas of a parameter's `items` and `properties` (GONE: none) known? False: reported. */
+bool loader_schema_keys(Loader *l, const LoaderPlace *at, Value items, Value properties);
 
 /* safety, retry, idempotency, injected, confirm, aliases, title and output_schema: every Markdown format of tools has them. False: reported. */
 bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);

@@ -77,6 +77,7 @@ static bool check_extras(Building *b, const LoaderPlace *at, Value schema, const
     Error err = { 0 };
     SchemaProblems found = { .limit = 1 };
     if (plain) return true;
+    if (!loader_schema_keys(b->l, at, p->items, p->properties)) return false;
     if (!schema_compile(&(SchemaInput){ .root = schema }, &s, &err)) {
         loader_schema_error(b->l, at, at->path, at->map, (Place){ at->origin.line, at->origin.column }, &err);
         return false;

@@ -60,6 +60,50 @@ void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
                                          .hint = hint_for(l, in, e) }));
 }
 
+/* ---- hooks that nothing reads ---- */
+
+typedef struct HookSearch { Loader *l; Str folder; bool free_only; } HookSearch;
+
+static bool is_event(Str line) {
+    ptrdiff_t colon = str_find_char(line, ':');
+    Str key = colon > 0 ? str_trim(str_sub(line, 0, (size_t)colon)) : STR("");
+    if (key.n > 2 && (key.at[0] == '"' || key.at[0] == '\'')) key = str_sub(key, 1, key.n - 1);
+    return str_eq(key, STR("event")) && line.at[0] != ' ';
+}
+
+/* A text whose frontmatter has `event:`. Returns its line; 0: none. */
+static uint32_t event_line(Str text) {
+    Str line;
+    uint32_t n = 1;
+    if (!str_next_line(&text, &line) || !str_eq(str_trim(line), STR("---"))) return 0;
+    while (str_next_line(&text, &line)) {
+        n++;
+        if (str_eq(str_trim(line), STR("---"))) return 0;
+        if (line.n && is_event(line)) return n;
+    }
+    return 0;
+}
+
+static void check_hook(void *ctx, Str name, bool folder) {
+    enum { HEAD_MAX = 1 << 20 };
+    HookSearch *s = ctx;
+    Arena *arena = s->l->docs.arena;
+    if (folder || (s->free_only ? !str_starts(name, STR("README")) : !str_ends(name, STR(".md")))) return;
+    DocumentContext docs = s->l->docs;
+    docs.files = NULL;                                    /* looked at, not loaded */
+    Str path = str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
+    Buf text = { 0 };
+    uint32_t line = document_read_bytes(&docs, path, HEAD_MAX, &text, NULL) ? event_line(buf_str(&text)) : 0;
+    buf_clear(&text);
+    if (line)
+        problems_add(docs.problems, PROBLEM_ERROR, str_from(arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(docs.shown), STR_ARG(path))), (Place){ line, 1 },
+                     s->free_only ? STR("give it another name than README") : STR("hooks belong in .harness/hooks/"), "this looks like a hook, but nothing reads it");
+}
+
+void stray_hooks(Loader *l, Str folder, bool free_only) {
+    if (document_exists(&l->docs, folder)) document_each(&l->docs, folder, check_hook, &(HookSearch){ l, folder, free_only });
+}
+
 /* ---- the root ---- */
 
 static bool same_but_case(Str a, Str b) { return a.n == b.n && strncasecmp(a.at, b.at, a.n) == 0; }

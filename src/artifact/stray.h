@@ -15,6 +15,8 @@ typedef struct StrayFolder {
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* Does it look like a definition in the wrong format or place, and not like a program that a command runs? */
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
+/* Reports files of a folder that have the frontmatter of a hook: those that are free (README*), or all. */
+void stray_hooks(Loader *l, Str folder, bool free_only);
 /* Remembers entries of the project's root whose names are nearly those of files that are read there. */
 void stray_root(Loader *l);
 /* Reports what was remembered, but for files that the project names itself (the script of a model, the file of a resource). */

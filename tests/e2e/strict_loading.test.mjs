@@ -177,6 +177,30 @@ const slips = [
   ...['blockedTools', 'hooks', 'Tools', 'tool', 'permissions', 'sandbox'].map(key =>
     [`space.manifest.json: ${key}`, { 'space.manifest.json': `{"name": "s",\n  "${key}": []}\n` }, 'space.manifest.json:2', `unknown key "${key}" (`]),
   ['tools_policy: allow beside mode: denylist', settings('tools_policy: {mode: denylist, allow: [touch]}'), 'harness.md:2', 'tools_policy.allow has no effect with mode: denylist'],
+  // hooks and restrictions where nothing reads them
+  ...[['agents', 'agent'], ['prompts', 'prompt'], ['resources', 'resource'], ['tests', 'test'], ['tools', 'tool']].map(([folder, kind]) =>
+    [`a hook in ${folder}/`, { [`.harness/${folder}/g.md`]: `---\n${whole}---\n` }, `.harness/${folder}/g.md:2`, `"event" has no effect in a ${kind} (hooks belong in .harness/hooks/)`]),
+  ['a hook in tests/ as g.yaml', { '.harness/tests/g.yaml': whole }, '.harness/tests/g.yaml:1', '"event" has no effect in a test'],
+  ['a hook in skills/', { '.harness/skills/g.md': `---\n${whole}---\n` }, '.harness/skills/g.md:2', 'this looks like a hook, but nothing reads it (hooks belong in .harness/hooks/)'],
+  ['a hook in the folder of a skill', { '.harness/skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n', '.harness/skills/s/g.md': `---\n${whole}---\n` }, '.harness/skills/s/g.md:2', 'this looks like a hook'],
+  ...['README', 'README.md', 'README-guard.md'].map(name =>
+    [`a hook as ${name}`, { [`.harness/hooks/${name}`]: `---\n${whole}---\n` }, `.harness/hooks/${name}:2`, 'this looks like a hook, but nothing reads it (give it another name than README)']),
+  ['a hook as README.md in tools/', { '.harness/tools/README.md': `---\n"event": tool.pre\n${script}---\n` }, '.harness/tools/README.md:2', 'this looks like a hook'],
+  ...['deny: [touch]', 'limits: {}', 'safety: {}', 'blocked_tools: [x]', 'hooks: []'].flatMap(line => [['prompts', 'prompt'], ['resources', 'resource'], ['tests', 'test']].map(([folder, kind]) =>
+    [`${line} in ${folder}/`, { [`.harness/${folder}/p.md`]: `---\ndescription: P.\n${line}\n---\nText.\n` }, `.harness/${folder}/p.md:3`, `"${line.split(':')[0]}" has no effect in a ${kind} (`])),
+  // sections without content
+  ...['context', 'limits', 'sandbox', 'delegation', 'meta', 'network', 'tools_policy', 'secrets', 'store'].map(key => [`${key} without content`, settings(`${key}:`), 'harness.md:2', `${key}: expected map, got null`]),
+  ...['artifact_roots', 'trusted_sources'].map(key => [`${key} without content`, settings(`${key}:`), 'harness.md:2', `${key}: expected list, got null`]),
+  ['workspace without a value', settings('workspace:'), 'harness.md:2', 'workspace: expected string, got null'],
+  ...['model', 'models', 'builtin_tools', 'tools', 'hooks', 'agents', 'artifact_sources', 'mcp_servers'].map(key => [`${key} without content`, settings(`${key}:`), 'harness.md:2', `${key}: needs a value`]),
+  // keywords inside parameters
+  ...[['items: { type: string, maxLenght: 5 }', 'p.items: unknown keyword "maxLenght" (did you mean "maxLength"?)'], ['items: { type: string, patern: "^a$" }', '(did you mean "pattern"?)'],
+    ['items: { anyOf: [{ type: string }, { type: integer, maximun: 5 }] }', 'p.items.anyOf[1]: unknown keyword "maximun" (did you mean "maximum"?)'],
+    ['items: { type: object, properties: { a: { type: string, enums: [x] } } }', 'p.items.properties.a: unknown keyword "enums" (did you mean "enum"?)'],
+    ['items: { type: object, additionalProperty: false }', '(did you mean "additionalProperties"?)'], ['items: { type: object, additionalProperties: { minLenght: 1 } }', '(did you mean "minLength"?)'],
+    ['items: { type: string, confirm: true }', 'unknown keyword "confirm"']].map(([text, said]) =>
+    [`a parameter with ${text}`, own(`parameters:\n  p: { type: array, ${text} }`), '.harness/tools/own.md:3', said]),
+  ['a parameter with properties', own('parameters:\n  p: { type: object, properties: { a: { type: string, maxLenght: 5 } } }'), '.harness/tools/own.md:3', 'p.properties.a: unknown keyword "maxLenght"'],
   // events that never come
   ['a hook: meta.register_tool', guard(`event: meta.register_tool\n${script}`), '.harness/hooks/g.md:2', '(did you mean "meta.tool_register"?)'],
   ['a hook: meta.agent', guard(`event: meta.agent\n${script}`), '.harness/hooks/g.md:2', '(did you mean "meta.agent_register"?)'],
@@ -239,6 +263,8 @@ test('the slips that stop the load do so for --lenient too', async t => {
   const guards = [
     guard('event: tool.pre\n'), { '.harness/hooks/g.yaml': whole }, config('blockedTool: [touch]'), hooks({ id: 'h', type: 'pre_tool' }),
     agent('hooks:\n  - event: tool.pre'), { '.harness/plugins/p.md': '---\nhoks: []\n---\n' },
+    ...['agents', 'prompts', 'tests', 'tools', 'skills'].map(folder => ({ [`.harness/${folder}/g.md`]: `---\n${whole}---\n` })),
+    { '.harness/hooks/README.md': `---\n${whole}---\n` }, { '.harness/prompts/p.md': '---\ndescription: P.\ndeny: [touch]\n---\nText.\n' },
     { '.harness/overrides/o.md': '---\ntools:\n  - name: touch\n    confrim: true\n---\n' },
     { 'agent/tools/face.md': '---\nid: face\nname: F\ndescription: F.\nmcp: true\nserver: s\nconfrim: true\n---\n' },
   ];
