@@ -70,7 +70,7 @@ static bool run_async(ToolCallFrame *f, Error *err) {
     Buf id = { 0 };
     bool ok = task_start(f->run, STR("delegate"), place, async_work, async_free, j, &id, err);
     Dict *d = ok ? dict_new(f->heap, 2, err) : NULL;
-    ok = d && dict_put_text(f->heap, d, "task_id", buf_str(&id), err) && dict_put_text(f->heap, d, "status", STR("running"), err);
+    ok = d && dict_put_text(f->heap, d, "task_id", buf_str(&id), err) && dict_put_text(f->heap, d, "status", str_from(task_begun(f->run, buf_str(&id))), err);
     if (ok) f->value = value_from_object(d);
     buf_clear(&id);
     return ok;

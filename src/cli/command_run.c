@@ -72,6 +72,10 @@ static int open_session(Running *r, Str id, bool resume) {
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (args_value(a, "--only")) {
         split_names(r, args_value(a, "--only"));
+        if (r->only.n == 0) {
+            error_set(&err, ERR_VALIDATION, "--only: names no tool (leave it out to offer all tools)");
+            return cli_fail(cli, CLI_WRONG_USE, &err);
+        }
         rc.only = r->only.at;
         rc.n_only = r->only.n;
     }

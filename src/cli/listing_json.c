@@ -146,14 +146,14 @@ void listing_json_agent(Buf *out, const AgentDef *a, bool extra) {
 
 /* ---- schemas for clients ---- */
 
-static void add_annotations(Buf *out, const ToolDef *t) {
+static void add_annotations(Buf *out, const Policy *policy, const ToolDef *t) {
     Arena arena = { 0 };
     Safety s;
     safety_of(t, &arena, &s, NULL);
     add_key(out, "annotations");
     buf_add_char(out, '{');
     if (t->title.n) add_text(out, "title", t->title);
-    add_bool(out, "readOnlyHint", safety_hint_read_only(&s));
+    add_bool(out, "readOnlyHint", policy_hint_read_only(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .safety = &s, .confirm = t->confirm }));
     add_bool(out, "destructiveHint", s.destructive);
     add_bool(out, "idempotentHint", s.idempotent);
     add_bool(out, "openWorldHint", s.networked);
@@ -161,14 +161,14 @@ static void add_annotations(Buf *out, const ToolDef *t) {
     arena_clear(&arena);
 }
 
-static bool add_mcp(Buf *out, const ToolDef *t, Error *err) {
+static bool add_mcp(Buf *out, const Policy *policy, const ToolDef *t, Error *err) {
     buf_add_char(out, '{');
     add_text(out, "name", t->name);
     if (t->title.n) add_text(out, "title", t->title);
     add_text(out, "description", t->description);
     if (!add_value(out, "inputSchema", t->parameters, err)) return false;
     if (!value_is_gone(t->output_schema) && !add_value(out, "outputSchema", t->output_schema, err)) return false;
-    add_annotations(out, t);
+    add_annotations(out, policy, t);
     buf_add_char(out, '}');
     return true;
 }
@@ -178,7 +178,7 @@ bool listing_mcp(Buf *out, const Project *p, const Policy *policy, Error *err) {
     for (size_t i = 0, shown = 0; i < p->n_tools; i++) {
         if (!listing_shown(&p->tools[i], policy)) continue;
         if (shown++) buf_add_char(out, ',');
-        if (!add_mcp(out, &p->tools[i], err)) return false;
+        if (!add_mcp(out, policy, &p->tools[i], err)) return false;
     }
     buf_add(out, STR("]}"));
     return true;

@@ -33,10 +33,10 @@ static bool add_value(Buf *out, const char *key, Value v, Error *err) {
 
 static void add_flag(Buf *out, const char *key, bool b) { buf_add_fmt(out, ",\"%s\":%s", key, b ? "true" : "false"); }
 
-static void add_annotations(Buf *out, const ToolEntry *e) {
+static void add_annotations(Buf *out, const Policy *policy, const ToolEntry *e) {
     size_t start = out->n;
     if (e->def.title.n) add_text(out, "title", e->def.title);
-    add_flag(out, "readOnlyHint", safety_hint_read_only(&e->safety));
+    add_flag(out, "readOnlyHint", policy_hint_read_only(policy, &(PolicyTool){ .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .confirm = e->def.confirm }));
     add_flag(out, "destructiveHint", e->safety.destructive);
     add_flag(out, "idempotentHint", e->safety.idempotent);
     add_flag(out, "openWorldHint", e->safety.networked);
@@ -53,7 +53,7 @@ static bool has_output(const ToolDef *def, McpVersion v) {
     return mcp_stateless(v) || (type && value_is_string(*type) && str_eq(value_str(*type), STR("object")));
 }
 
-static bool add_tool(Buf *out, const ToolEntry *e, McpVersion v, Error *err) {
+static bool add_tool(Buf *out, const Policy *policy, const ToolEntry *e, McpVersion v, Error *err) {
     const ToolDef *def = &e->def;
     buf_add(out, STR("{\"name\":"));
     json_write_string(out, shown_name(def), false);
@@ -61,7 +61,7 @@ static bool add_tool(Buf *out, const ToolEntry *e, McpVersion v, Error *err) {
     if (def->description.n) add_text(out, "description", def->description);
     if (!add_value(out, "inputSchema", def->parameters, err)) return false;
     if (has_output(def, v) && !add_value(out, "outputSchema", def->output_schema, err)) return false;
-    if (v >= MCP_2025_03_26) buf_add(out, STR(",\"annotations\":")), add_annotations(out, e);
+    if (v >= MCP_2025_03_26) buf_add(out, STR(",\"annotations\":")), add_annotations(out, policy, e);
     if (v >= MCP_2025_11_25 && is_address(def->icon)) {
         buf_add(out, STR(",\"icons\":[{\"src\":"));
         json_write_string(out, def->icon, false);
@@ -88,7 +88,7 @@ static bool write_list(McpRequest *q, const ToolEntry **shown, size_t n, Buf *ou
     buf_add(out, STR("\"tools\":["));
     for (size_t i = from; i < to; i++) {
         if (i > from) buf_add_char(out, ',');
-        if (!add_tool(out, shown[i], q->version, err)) return false;
+        if (!add_tool(out, runtime_policy(run_runtime(q->run)), shown[i], q->version, err)) return false;
     }
     buf_add_char(out, ']');
     return value_is_gone(next) || add_value(out, "nextCursor", next, err);

@@ -141,7 +141,7 @@ static bool post_request(HttpTurn *x, const HttpTurnWire *wire, Str body, Cancel
     Post post = { .x = x, .wire = wire, .sse = sse_new(0), .whole = { .limit = PROVIDER_REPLY_MAX } };
     ClientResponse response = { 0 };
     ClientRequest request = { .method = STR("POST"), .url = m->url, .headers = m->headers, .n_headers = m->n_headers, .body = body,
-                              .has_body = true, .timeout_ms = m->def.timeout_ms ? m->def.timeout_ms : 600000, .max_body = PROVIDER_REPLY_MAX,
+                              .has_body = true, .timeout_ms = m->def.timeout_ms ? m->def.timeout_ms : PROVIDER_TIMEOUT_MS, .max_body = PROVIDER_REPLY_MAX,
                               .on_data = on_data, .ctx = &post };
     bool ok = client_send(m->env.client, &request, cancel, &response, err);
     *retry = false;

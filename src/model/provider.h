@@ -31,6 +31,7 @@ struct Model {
     void *data;                          /* the provider's own */
 };
 
+#define PROVIDER_TIMEOUT_MS INT64_C(600000)        /* for one reply, where the model sets none */
 #define PROVIDER_REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
 
 /* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */

@@ -129,12 +129,16 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     (void)retry;
     (void)wait_ms;
     ProviderDraft draft = { .reply = out, .request = request };
-    Worker *w = worker_take(m->env.workers, NULL, cancel);
+    Cancel *own = cancel_new(cancel, (m->def.timeout_ms ? m->def.timeout_ms : PROVIDER_TIMEOUT_MS) * 1000000);
+    Worker *w = worker_take(m->env.workers, NULL, own);
     Value v = VALUE_NONE;
     bool ok = call(m, w, request, &v, err);
+    if (!ok && err->kind == ERR_TIMEOUT && !cancel_expired(cancel))
+        error_set(err, ERR_PROVIDER, "model " STR_FMT ": no reply within model.timeout_ms (%lld ms)", STR_ARG(m->def.name), (long long)m->def.timeout_ms);
     if (!ok && err->kind == ERR_SCRIPT) error_wrap(err, "model " STR_FMT, STR_ARG(m->def.name));
     ok = ok && take(m, &draft, v, err);
     worker_give(m->env.workers, w);
+    cancel_free(own);
     provider_draft_clear(&draft);
     return ok;
 }

@@ -134,6 +134,11 @@ bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why) {
     return reason.n > 0;
 }
 
+bool policy_hint_read_only(const Policy *p, const PolicyTool *t) {
+    Str why;
+    return t->safety->read_only && !policy_confirms(p, t, &why);
+}
+
 /* ---- globs ---- */
 
 /* [abc], [a-z], [!a], [^a] at the start of `pattern`: does it match c? *length is 0 when it is no class but a plain bracket. */

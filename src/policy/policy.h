@@ -17,6 +17,8 @@ bool policy_shows(const Policy *p, const PolicyTool *t);
 bool policy_check(const Policy *p, const PolicyTool *t, Str *rule, Error *err);
 /* Must a person agree first? *why: "limits.confirm: destructive", "confirm: true" …; empty and false when not. */
 bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why);
+/* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
+bool policy_hint_read_only(const Policy *p, const PolicyTool *t);
 
 /* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in command hooks' `tools`. A bracket that is not closed
  * stands for itself. */

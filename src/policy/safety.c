@@ -281,7 +281,6 @@ bool safety_check(const Project *p, Problems *problems) {
 
 bool safety_mutating(const Safety *s) { return !s->read_only; }
 bool safety_repeatable(const Safety *s) { return s->idempotent; }
-bool safety_hint_read_only(const Safety *s) { return s->read_only && !s->requires_confirmation; }
 
 bool safety_has(const Safety *s, Str property) {
 #define X(member) if (is(#member, property)) return s->member;

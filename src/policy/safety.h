@@ -36,7 +36,5 @@ bool safety_mutating(const Safety *s);
  * `idempotency: none` or `idempotent: false`, unless it also declares `idempotent: true` or `idempotency: idempotent` or `key`. An absent
  * `idempotency` does not forbid repeating a read-only tool. */
 bool safety_repeatable(const Safety *s);
-/* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
-bool safety_hint_read_only(const Safety *s);
 /* The dict that hooks and listings see, with all flags; workspace_root and redact only where given. GONE when the heap is full. */
 Value safety_value(const Safety *s, Heap *heap, Error *err);

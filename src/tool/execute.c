@@ -301,6 +301,7 @@ static bool attempt(Pipe *p) {
         fine = check_protected(p) && tell_repositories(p);
         check_output(p);
     }
+    if (p->f.call->once && (p->once || (p->reached && !safety_repeatable(&p->f.entry->safety)))) *p->f.call->once = true;
     if (guarded) runtime_unguard(p->f.runtime);
     if (only) leave(p);
     return fine;
@@ -347,6 +348,10 @@ static bool wait_again(Pipe *p) {
     Retry r = retry_of(p->f.entry->def.retry);
     if (p->out->cls != RESULT_RETRYABLE && !exit_listed(p)) return false;
     if (p->attempt >= r.attempts || cancel_expired(p->f.cancel)) return false;
+    if (p->once) {
+        pipe_trace(p, "retry", "not repeated: a call inside it must not be made twice");
+        return false;
+    }
     int64_t ms = backoff_ms(&r, p->attempt);
     Error err = { 0 };
     if (pipe_listened(p)) {

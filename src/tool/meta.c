@@ -26,6 +26,7 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     call.parent = p->f.call_id;
     call.nesting = outer->nesting + 1;
     call.nested = call.wait = true;
+    call.once = &p->once;
     call.lane = runtime_host_lane(h);
     call.timeout_ms = timeout_ms;
     call.root = p->root;

@@ -46,7 +46,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->host.cancel = p->f.cancel;
     p->f.worker = worker_take(r->rt->workers, &p->host, p->f.cancel);
     p->f.heap = p->f.worker->heap;
-    p->args_known = p->args_changed = p->started = p->reached = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
+    p->args_known = p->args_changed = p->started = p->reached = p->once = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
     p->inner = NULL;
     p->root = NULL;
     p->attempt = 0;

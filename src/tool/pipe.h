@@ -22,6 +22,7 @@ struct Pipe {
     bool ended;                          /* the event that ends it is written, or a task will write it */
     bool cut;                            /* `text` is only a part of the result */
     bool reached;                        /* it has been executed: tool.post fires */
+    bool once;                           /* a call inside it was executed that must not be repeated */
     bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
     bool alone;                          /* it keeps its lane busy */
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */

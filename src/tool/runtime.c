@@ -353,6 +353,7 @@ const TrustSubject *runtime_trust_subject(const Runtime *rt) { return &rt->subje
 const Project *runtime_project(const Runtime *rt) { return rt->project; }
 Registry *runtime_registry(Runtime *rt) { return rt->registry; }
 const Limits *runtime_limits(const Runtime *rt) { return &rt->limits; }
+const Policy *runtime_policy(const Runtime *rt) { return rt->policy; }
 Redactor *runtime_redactor(Runtime *rt) { return rt->redactor; }
 Str runtime_workspace(const Runtime *rt) { return str_from(rt->rules.workspace); }
 static bool sync_full(const Project *p) {

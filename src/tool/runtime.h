@@ -71,6 +71,7 @@ const TrustSubject *runtime_trust_subject(const Runtime *rt);
 const Project *runtime_project(const Runtime *rt);
 Registry *runtime_registry(Runtime *rt);
 const Limits *runtime_limits(const Runtime *rt);
+const Policy *runtime_policy(const Runtime *rt);
 Redactor *runtime_redactor(Runtime *rt); /* whoever reads a secret adds it here */
 Str runtime_workspace(const Runtime *rt);
 /* Where definitions of built-in tools live. Frozen when runtime_open returns: whoever registers a tool later brings a frozen heap

@@ -17,6 +17,7 @@ struct Task {
     Cancel *cancel;
     TaskStatus status;                   /* guarded by the list's lock, like all that follows */
     bool announced;
+    bool queued;                         /* when it was started, limits.max_tasks others were not over yet */
     bool stopped;                        /* cancelled because the run ends */
     Buf value;                           /* JSON, when it has ended */
     int64_t started_ns;
@@ -153,7 +154,13 @@ static void run_task(void *arg) {
         Buf none = { 0 };
         if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, NULL, (Str){ 0 });
         end_task(t, TASK_CANCELLED, &none, (Str){ 0 });
-    } else if (t->work) {
+        if (t->free) t->free(t->ctx);
+        t->free = NULL;
+        return;
+    }
+    Error err = { 0 };
+    if (t->queued && t->run->store && !store_task_put(t->run->store, t->run->id, t->id, t->tool, STR("running"), (Str){ 0 }, &err)) complain(t, &err);
+    if (t->work) {
         work_below(t);
     } else {
         work_call(t);
@@ -182,9 +189,18 @@ static void task_free(Task *t) {
     free(t);
 }
 
+static const char *begun(const Task *t) { return status_names[t->queued ? TASK_QUEUED : TASK_RUNNING]; }
+
+/* Under the list's lock. */
+static bool is_full(const Tasks *list, int64_t max) {
+    int64_t busy = 0;
+    for (size_t i = 0; i < list->all.n; i++) busy += list->all.at[i]->status <= TASK_RUNNING;
+    return busy >= max;
+}
+
 static bool announce_start(Task *t, Error *err) {
     Run *r = t->run;
-    if (r->store && !store_task_put(r->store, r->id, t->id, t->tool, STR("running"), (Str){ 0 }, err)) return false;
+    if (r->store && !store_task_put(r->store, r->id, t->id, t->tool, str_from(begun(t)), (Str){ 0 }, err)) return false;
     if (!event_stream_listened(r->events)) return true;
     Buf data = { 0 };
     event_data_start(&data);
@@ -199,6 +215,9 @@ static bool announce_start(Task *t, Error *err) {
 static bool start(Task *t, Error *err) {
     Tasks *list = list_of(t->run);
     if (t->run->rt->limits.max_tasks == 0) return error_set(err, ERR_LIMIT, "limits.max_tasks of 0 is reached");
+    pthread_mutex_lock(&list->lock);
+    t->queued = is_full(list, t->run->rt->limits.max_tasks);
+    pthread_mutex_unlock(&list->lock);
     if (!announce_start(t, err)) return false;
     pthread_mutex_lock(&list->lock);
     if (list->closing) return pthread_mutex_unlock(&list->lock), error_set(err, ERR_CANCELLED, "the run has ended");
@@ -236,6 +255,7 @@ static void copy_call(Task *t, const Pipe *p, Str arguments) {
     t->call.hooks = copy_names(a, c->hooks, c->n_hooks);
     t->call.key = arena_str(a, p->f.idempotency_key);
     t->call.trace = NULL;
+    t->call.once = NULL;
     t->call.ended = NULL;
     t->call.person = c->task_person;
     t->entry = p->f.entry;
@@ -267,7 +287,7 @@ bool pipe_background(Pipe *p) {
     }
     p->out->task_id = id;
     p->ended = true;
-    if (!task_value(p->f.heap, id, "running", &p->out->value, &err)) return pipe_broken(p, &err);
+    if (!task_value(p->f.heap, id, task_begun(p->f.run, id), &p->out->value, &err)) return pipe_broken(p, &err);
     pipe_trace(p, "task", STR_FMT, STR_ARG(id));
     return false;                                          /* nothing more to do on this thread */
 }
@@ -295,6 +315,11 @@ static Task *find(Run *r, Str id, Error *err) {
     }
     if (!t) error_set(err, ERR_VALIDATION, "no task of this run has the id \"" STR_FMT "\"", STR_ARG(id));
     return t;
+}
+
+const char *task_begun(Run *r, Str id) {
+    Task *t = find(r, id, NULL);
+    return t ? begun(t) : status_names[TASK_FAILED];
 }
 
 static bool describe(Task *t, Heap *h, Value *out, Error *err) {

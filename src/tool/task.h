@@ -32,4 +32,6 @@ bool task_apart_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 
 /* Work of a room below: `work` fills a JSON text; false is a failure. `free` is called once, always. */
 typedef bool TaskWork(void *ctx, Cancel *cancel, Buf *result, Error *err);
+/* "running", or "queued" for a task that was started while limits.max_tasks others were at work. */
+const char *task_begun(Run *r, Str id);
 bool task_start(Run *r, Str tool, EventPlace place, TaskWork *work, void (*free)(void *ctx), void *ctx, Buf *id, Error *err);

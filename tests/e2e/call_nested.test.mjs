@@ -110,3 +110,52 @@ def reply(messages, tools):
   const r = await p.say('go');
   assert.match(r.reply.response, /max_depth of 1 reached/);
 });
+
+test('a wrapper is not tried again once a call inside it, however deep, must not be made twice', async t => {
+  const once = 'idempotency: none\nsafety: { spends_money: true, parallel_safe: true }', promise = 'idempotency: idempotent\nretry: { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1 }';
+  const counted = (name, head) => tool(`fs.append("${name}.log", "x")\nreturn 1`, head);
+  const wrapper = (name, inner) => tool(`fs.append("${name}.log", "x")\nmeta.call_tool("${inner}", {})\nreturn {"error": "busy", "status": 503}`, promise);
+  const p = talker(t, {
+    ...scripted(model('{}'), 'meta: { enabled: true, max_call_depth: 3 }\n'),
+    '.harness/tools/pay.md': counted('pay', once), '.harness/tools/safe.md': counted('safe', 'idempotency: idempotent'),
+    '.harness/tools/middle.md': tool('return meta.call_tool("pay", {})', 'idempotency: idempotent'), '.harness/tools/refused.md': counted('refused', `${once}\nparameters:\n  n: { type: integer, required: true }`),
+    '.harness/tools/over_pay.md': wrapper('over_pay', 'pay'), '.harness/tools/over_middle.md': wrapper('over_middle', 'middle'), '.harness/tools/over_safe.md': wrapper('over_safe', 'safe'),
+    '.harness/tools/over_refused.md': wrapper('over_refused', 'refused'),
+  });
+  const runs = { over_pay: 1, over_middle: 1, over_safe: 3, over_refused: 3 };
+  for (const [name, times] of Object.entries(runs)) {
+    const r = await p.harness(['call', name, '{}']);
+    assert.equal(r.status, 1, r.stdout + r.stderr);
+    assert.equal(p.text(`${name}.log`).length, times, name);
+  }
+  assert.deepEqual([p.text('pay.log'), p.text('safe.log'), p.has('refused.log')], ['xx', 'xxx', false]);
+});
+
+test('a background task that has to wait for others is reported as queued', async t => {
+  const script = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "tool"]
+    if said: return {"text": " ".join(said)}
+    return {"tool_calls": [{"id": str(n), "name": "slow", "arguments": {}} for n in range(3)]}
+`;
+  const p = talker(t, { ...scripted(script, 'limits: { max_tasks: 2 }\n'), '.harness/tools/slow.md': tool('for i in range(6000):\n    sleep(0.01)\nreturn 1', 'async: true\nsafety: { parallel_safe: false }') });
+  const r = await p.say('go');
+  assert.deepEqual([...r.reply.response.matchAll(/"status\\*":\\*"(\w+)/g)].map(m => m[1]), ['running', 'running', 'queued'], r.stdout + r.stderr);
+});
+
+test('model.timeout_ms holds for a model that is a script', async t => {
+  const p = talker(t, { ...scripted('def reply(messages, tools):\n    n = 0\n    for i in range(1 << 40):\n        n += i\n    return {"text": "late"}\n') });
+  p.add({ 'harness.md': p.text('harness.md').replace('  name: scripted', '  name: scripted\n  timeout_ms: 100') });
+  const r = await p.say('go');
+  assert.equal(r.reply.status, 'failed');
+  assert.match(r.stdout + r.stderr, /model scripted: no reply within model\.timeout_ms \(100 ms\)/);
+});
+
+test('run --only without a name is wrong use, not all tools', async t => {
+  const p = talker(t, { ...scripted(model('{}')), '.harness/tools/effect.md': effect() });
+  for (const names of ['', ' ', ',', ' , ']) {
+    const r = await p.harness(['run', '-p', 'go', '--only', names]);
+    assert.equal(r.status, 2, r.stdout + r.stderr);
+    assert.match(r.stderr, /--only: names no tool/);
+  }
+});

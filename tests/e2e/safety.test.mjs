@@ -106,6 +106,18 @@ test('a tool that needs confirmation says so, and does not pass for read-only wi
   assert.deepEqual(hints((await peer.request('tools/list')).result.tools), expected);
 });
 
+test('limits.confirm counts for readOnlyHint', async t => {
+  const dir = project(t, {
+    'harness.md': '---\nlimits: { confirm: [filesystem] }\n---\n', '.harness/tools/a.md': tool('return fs.read("x")'), '.harness/tools/b.md': tool('return 1'),
+  });
+  const hints = list => list.map(x => [x.name, x.annotations.readOnlyHint]), expected = [['a', false], ['b', true]];
+  assert.deepEqual(tools(dir).map(x => [x.name, x.safety.read_only]), [['a', true], ['b', true]]);
+  assert.deepEqual(hints(tools(dir, '--format', 'mcp').tools), expected);
+  const peer = new Peer(t, dir);
+  await peer.hello();
+  assert.deepEqual(hints((await peer.request('tools/list')).result.tools), expected);
+});
+
 test('the reference pages list every sensitive name', () => {
   const read = path => readFileSync(join(root, path), 'utf8');
   const names = [...read('src/policy/sensitive.def').matchAll(/^SENSITIVE\("(.*)"\)/gm)].map(m => m[1]);
