@@ -4,7 +4,16 @@
 typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE, TARGET, TARGETS } Kind;
 struct ShellProgram { const char *name; Kind kind; uint8_t operands; const char *values, *code; };
 
+/* The kinds of shell/wrappers.def, as templates see them. */
+enum {
+    KIND_WRAPPER = WRAPPER, KIND_XARGS = WRAPPER, KIND_SHELL = SHELL, KIND_JOIN = REMOTE, KIND_TEXT = OPTIONS, KIND_STDIN = OPTIONS,
+    KIND_TEXT_OR_COMMAND = TARGETS, KIND_PARALLEL = ALL, KIND_FIND = FIND, KIND_SUBCOMMAND = SUBCOMMAND,
+};
+
 static const ShellProgram programs[] = {
+#define W(name, kind, operands, values, text, code) { name, (Kind)KIND_##kind, operands, values, text " " code },
+#include "shell/wrappers.def"
+#undef W
 #define P(name, kind, operands, values, code) { name, kind, operands, values, code },
 #include "template/programs.def"
 #undef P

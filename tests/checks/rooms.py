@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOMS = """base value starlark schema template sandbox net event store artifact policy script hook tool
+ROOMS = """base shell value starlark schema template sandbox net event store artifact policy script hook tool
 model agent mcp serve cli""".split()
 DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: stands in front of all rooms
 MAX_LINES = 1000

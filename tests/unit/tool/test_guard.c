@@ -1,5 +1,6 @@
 #include "unit.h"
 #include "base/utf8.h"
+#include "shell/shell.h"
 #include "tool/guard.h"
 
 static const char *const names[] = { "run", "confirm", "refuse" };
@@ -11,6 +12,11 @@ static const struct { const char *command; GuardVerdict verdict; const char *abo
 #define RUN(text) { text, GUARD_RUN, NULL },
 #define ABOUT(text) { NULL, GUARD_RUN, text },
 #include "tool/guard_cases.def"
+};
+
+static const char *const not_judged[] = {
+#define NOT_JUDGED(text) text,
+#include "tool/guard_not_judged.def"
 };
 
 /* What a verdict may give as its reason: a refusal names the damage, a question what is unknown or lost. */
@@ -63,6 +69,19 @@ static void judges_every_row(void **state) {
     }
     assert_int_equal(wrong, 0);
     assert_true(sizeof cases / sizeof *cases >= 1000);
+}
+
+/* The limits of the guard, as docs/reference/tools.md and the changelog state them. */
+static void does_not_judge_the_rest(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof not_judged / sizeof *not_judged; i++) {
+        Arena arena = { 0 };
+        Str reason;
+        GuardVerdict v = judge(str_from(not_judged[i]), &arena, &reason);
+        if (v != GUARD_RUN) print_error("%s instead of run: %s (" STR_FMT ")\n", names[v], not_judged[i], STR_ARG(reason));
+        assert_int_equal(v, GUARD_RUN);
+        arena_clear(&arena);
+    }
 }
 
 /* What is refused stays refused in whatever it is wrapped, and a harmless wrapping of what must be asked about asks too. */
@@ -133,7 +152,7 @@ static void is_bounded(void **state) {
     Arena arena = { 0 };
     Buf b = { 0 };
     Str reason;
-    add_many(&b, "ls;", GUARD_COMMAND_MAX / 3 + 10);
+    add_many(&b, "ls;", SHELL_TEXT_MAX / 3 + 10);
     assert_int_equal(judge(buf_str(&b), &arena, &reason), GUARD_CONFIRM);
     assert_int_equal(guard_command(STR("reboot"), &arena, NULL), GUARD_REFUSE);
     assert_int_equal(judge(STR("ls \0 x\xff\xfe"), &arena, &reason), GUARD_RUN);
@@ -147,7 +166,7 @@ static void gives_reasons(void **state) {
     (void)state;
     static const struct { const char *command, *reason; } rows[] = {
         { "rm -rf x", "recursive forced removal (rm -rf)" },
-        { "git push origin +main", "forced push (git push +main)" },
+        { "git push origin +main", "forced push (git push +REF)" },
         { "dd of=/dev/sda", "dd writes to the device /dev/sda" },
         { "mkfs x", "the command makes a filesystem" },
         { ":(){ :|:& };:", "a fork bomb: the function : starts itself more than once" },
@@ -167,7 +186,7 @@ static void gives_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judges_every_row), cmocka_unit_test(sees_through_wrappings), cmocka_unit_test(survives_cut_text),
+        cmocka_unit_test(judges_every_row), cmocka_unit_test(does_not_judge_the_rest), cmocka_unit_test(sees_through_wrappings), cmocka_unit_test(survives_cut_text),
         cmocka_unit_test(is_bounded), cmocka_unit_test(gives_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* The syntax tree of a shell text. lexer.c reads words, parser.c commands; commands.c lists what the tree contains. */
+#pragma once
+#include "base/arena.h"
+#include "base/vec.h"
+#include "shell/shell.h"
+
+typedef struct SyntaxNode SyntaxNode;
+typedef struct SyntaxWord SyntaxWord;
+
+/* One mark for each byte of a word. */
+typedef enum { SYNTAX_PLAIN, SYNTAX_QUOTED, SYNTAX_UNKNOWN /* splits */, SYNTAX_UNKNOWN_QUOTED } SyntaxMark;
+
+struct SyntaxWord {
+    char *text;                         /* quotes removed; SHELL_UNKNOWN for each expansion */
+    uint8_t *marks;                     /* SyntaxMark of each byte */
+    size_t n;
+    bool quoted;                        /* has quotes, perhaps around nothing: an empty word stays */
+    bool process;                       /* has <(...) or >(...) */
+    bool array;                         /* NAME=(items) */
+    SyntaxNode **scripts;               /* commands in its substitutions */
+    size_t scripts_n;
+    SyntaxWord *items;
+    size_t items_n;
+    uint32_t from, to;
+};
+
+typedef struct SyntaxRedirect { ShellRedirectKind kind; int fd; bool both; /* &> */ SyntaxWord word; } SyntaxRedirect;
+
+typedef enum {
+    SYNTAX_SIMPLE,                      /* words, redirects */
+    SYNTAX_PIPELINE,                    /* children: its commands */
+    SYNTAX_LIST,                        /* children: ( ... ), { ... }, if, case, lists; in any order and number */
+    SYNTAX_LOOP,                        /* children: condition (not for `for`) and body */
+    SYNTAX_FUNCTION,                    /* name; child: the body */
+    SYNTAX_WORDS,                       /* words that are only expanded: [[ ... ]], case patterns, (( ... )) */
+} SyntaxKind;
+
+struct SyntaxNode {
+    SyntaxKind kind;
+    bool background;
+    bool endless;                       /* a loop that nothing ends */
+    unsigned depth;                     /* of the reader, where the node begins */
+    Str name;
+    SyntaxWord *words;
+    size_t words_n;
+    SyntaxRedirect **redirects;
+    size_t redirects_n;
+    SyntaxNode **children;
+    size_t children_n;
+    uint32_t from, to;
+};
+
+typedef struct SyntaxHeredoc { SyntaxRedirect *redirect; Str end; bool quoted, tabs; } SyntaxHeredoc;
+
+/* Reads one text. `work` is what may still be read or built by everything that shares it. */
+typedef struct SyntaxReader {
+    Arena *arena;
+    Str s;
+    size_t i;
+    unsigned depth;
+    size_t *work;
+    bool nested;                        /* s is a copy of part of the text: every position is `from` .. `to` */
+    uint32_t from, to;
+    const char *error;                  /* first syntax error; reading ends there */
+    const char *doubt;                  /* something that shells read differently */
+    VEC(SyntaxHeredoc) heredocs;        /* announced; their bodies follow the next line break */
+} SyntaxReader;
+
+/* A character of a variable's name. */
+static inline bool syntax_is_name(char c, bool first) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (!first && c >= '0' && c <= '9');
+}
+
+/* lexer.c */
+void syntax_fail(SyntaxReader *x, const char *why);
+bool syntax_enter(SyntaxReader *x);                         /* one level deeper, undone by x->depth--; false: too deep */
+char syntax_peek(const SyntaxReader *x, size_t ahead);      /* 0 at the end */
+void syntax_skip_blanks(SyntaxReader *x);                   /* spaces, tabs, continued lines, a comment */
+void syntax_skip_newline(SyntaxReader *x);                  /* the line break here and the here-documents behind it */
+bool syntax_read_word(SyntaxReader *x, SyntaxWord *out);    /* false: no word begins here */
+SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t at);  /* as in double quotes: here-documents, arithmetic */
+size_t syntax_arithmetic_end(Str s, size_t i);              /* behind the )) that closes the (( before i, or 0 */
+Str syntax_literal(const SyntaxWord *w);                    /* its text; "" when part of it is not known */
+
+/* parser.c */
+SyntaxNode *syntax_parse_until(SyntaxReader *x, char close);    /* a list and the character that closes it */
+SyntaxNode *syntax_parse(SyntaxReader *x);                      /* all of x->s; never NULL, also after an error */
