@@ -92,7 +92,7 @@ static void read_heredoc(SyntaxReader *x, const SyntaxHeredoc *h) {
         buf_add_char(&body, '\n');
     }
     if (!closed) x->doubt = "a here-document is not closed";
-    if (!h->quoted) h->redirect->word = syntax_read_text(x, buf_str(&body), from);
+    if (!h->quoted) h->redirect->word = syntax_read_text(x, buf_str(&body), from, x->i);
     else {
         Build b = { 0 };
         for (size_t i = 0; i < body.n; i++) add_char(&b, body.at[i], true);
@@ -102,7 +102,7 @@ static void read_heredoc(SyntaxReader *x, const SyntaxHeredoc *h) {
 }
 
 void syntax_skip_newline(SyntaxReader *x) {
-    x->i++;
+    if (!at_end(x)) x->i++;
     size_t n = x->heredocs.n;
     for (size_t k = 0; k < n && !x->error; k++) {
         SyntaxHeredoc h = x->heredocs.at[k];
@@ -214,7 +214,7 @@ size_t syntax_arithmetic_end(Str s, size_t i) {
 
 /* An arithmetic expression is a number, but its substitutions run. */
 static void add_arithmetic(SyntaxReader *x, Build *b, Str inner, size_t at, bool quoted) {
-    SyntaxWord w = syntax_read_text(x, inner, at);
+    SyntaxWord w = syntax_read_text(x, inner, at, at + inner.n);
     add_scripts_of(b, &w);
     add_unknown(b, quoted);
 }
@@ -317,8 +317,8 @@ static void take_dquote(SyntaxReader *x, Build *b) {
 }
 
 /* As in double quotes, but a " is an ordinary character, and so is the backslash in front of it. */
-SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t at) {
-    SyntaxReader inner = nested_reader(x, text, at, at + text.n);
+SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to) {
+    SyntaxReader inner = nested_reader(x, text, from, to);
     Build b = { 0 };
     if (*x->work < text.n) syntax_fail(&inner, "it is too complex");
     else *x->work -= text.n;

@@ -284,7 +284,7 @@ static SyntaxNode *parse_loop(SyntaxReader *x, SyntaxNode *node, bool until) {
 /* (( ... )): nothing in it runs but its substitutions. */
 static void read_arithmetic(SyntaxReader *x, SyntaxNode *node, size_t from, size_t end) {
     Words words = { 0 };
-    VEC_PUSH(&words, syntax_read_text(x, str_sub(x->s, from, end - 2), from));
+    VEC_PUSH(&words, syntax_read_text(x, str_sub(x->s, from, end - 2), from, end - 2));
     keep_words(x, node, &words);
     x->i = end;
 }

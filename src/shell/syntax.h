@@ -78,7 +78,8 @@ char syntax_peek(const SyntaxReader *x, size_t ahead);      /* 0 at the end */
 void syntax_skip_blanks(SyntaxReader *x);                   /* spaces, tabs, continued lines, a comment */
 void syntax_skip_newline(SyntaxReader *x);                  /* the line break here and the here-documents behind it */
 bool syntax_read_word(SyntaxReader *x, SyntaxWord *out);    /* false: no word begins here */
-SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t at);  /* as in double quotes: here-documents, arithmetic */
+/* Text from the bytes `from` to `to`, read as in double quotes: here-documents, arithmetic. */
+SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to);
 size_t syntax_arithmetic_end(Str s, size_t i);              /* behind the )) that closes the (( before i, or 0 */
 Str syntax_literal(const SyntaxWord *w);                    /* its text; "" when part of it is not known */
 

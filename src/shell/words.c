@@ -189,6 +189,7 @@ bool words_expand(const SyntaxWord *w, WordList *out, size_t *work, Arena *arena
 }
 
 ShellWord words_single(const SyntaxWord *w, size_t from, bool value, Arena *arena) {
+    if (!w->text) return (ShellWord){ .text = STR("") };         /* a redirection without a target */
     return make_word(w, &(Piece){ w->text + from, w->marks + from, w->n - from }, value, arena);
 }
 
