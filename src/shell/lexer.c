@@ -202,13 +202,41 @@ static void take_backtick(SyntaxReader *x, Build *b, bool quoted) {
     add_unknown(b, quoted);
 }
 
-size_t syntax_arithmetic_end(Str s, size_t i) {
-    size_t open = 2;
-    for (; i < s.n; i++) {
-        if (s.at[i] == '\\') i++;
-        else if (s.at[i] == '(') open++;
-        else if (s.at[i] == ')' && --open == 1) return i + 1 < s.n && s.at[i + 1] == ')' ? i + 2 : 0;
+/* Behind the quoted text that begins at i; s.n: it is not closed. Substitutions in double quotes nest: *nests is set. */
+static size_t skip_quoted(Str s, size_t i, bool *nests) {
+    char quote = s.at[i];
+    for (i++; i < s.n && s.at[i] != quote; i++) {
+        if (quote == '"' && s.at[i] == '\\') i++;
+        *nests |= quote == '"' && (s.at[i < s.n ? i : s.n - 1] == '`' || str_starts(str_sub(s, i, i + 2), STR("$(")));
     }
+    return i < s.n ? i : s.n;
+}
+
+/* Quotes mean little in arithmetic, but they hide parentheses, and shells differ about them: only those inside of a nested
+ * substitution are read without doubt. */
+size_t syntax_arithmetic_end(SyntaxReader *x, size_t i) {
+    Str s = x->s;
+    size_t open = 2, command = 0;                              /* command: depth of the outermost $( in it */
+    bool unsure = false;
+    for (; i < s.n; i++) {
+        char c = s.at[i];
+        if (c == '\\') i++;
+        else if (c == '\'' || c == '"') {
+            unsure |= !command;
+            i = skip_quoted(s, i, &unsure);
+        } else if (c == '`' || (c == '#' && command)) unsure = true;
+        else if (c == '(') {
+            open++;
+            if (!command && s.at[i - 1] == '$') command = open;
+        } else if (c == ')') {
+            if (open == command) command = 0;
+            if (--open > 1) continue;
+            bool arithmetic = i + 1 < s.n && s.at[i + 1] == ')';
+            if (unsure) x->doubt = "quotes or comments in arithmetic";
+            return arithmetic ? i + 2 : 0;
+        }
+    }
+    if (unsure) x->doubt = "quotes or comments in arithmetic";
     return 0;
 }
 
@@ -219,15 +247,26 @@ static void add_arithmetic(SyntaxReader *x, Build *b, Str inner, size_t at, bool
     add_unknown(b, quoted);
 }
 
+/* The commands of a substitution. Here-documents that were announced outside of it do not begin inside. */
+static SyntaxNode *parse_script(SyntaxReader *x) {
+    SyntaxHeredocs outer = x->heredocs;
+    x->heredocs = (SyntaxHeredocs){ 0 };
+    SyntaxNode *script = syntax_parse_until(x, ')');
+    if (x->heredocs.n) x->doubt = "a here-document has no body";
+    VEC_CLEAR(&x->heredocs);
+    x->heredocs = outer;
+    return script;
+}
+
 static void take_substitution(SyntaxReader *x, Build *b, bool quoted) {
-    size_t end = syntax_peek(x, 2) == '(' ? syntax_arithmetic_end(x->s, x->i + 3) : 0;
+    size_t end = syntax_peek(x, 2) == '(' ? syntax_arithmetic_end(x, x->i + 3) : 0;
     if (end) {
         add_arithmetic(x, b, str_sub(x->s, x->i + 3, end - 2), x->i + 3, quoted);
         x->i = end;
         return;
     }
     x->i += 2;
-    add_script(b, syntax_parse_until(x, ')'));
+    add_script(b, parse_script(x));
     add_unknown(b, quoted);
 }
 
@@ -336,7 +375,7 @@ SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to) {
 static void take_process(SyntaxReader *x, Build *b) {
     x->i += 2;
     if (!syntax_enter(x)) return;
-    add_script(b, syntax_parse_until(x, ')'));
+    add_script(b, parse_script(x));
     add_unknown(b, true);
     b->process = true;
     x->depth--;

@@ -314,7 +314,7 @@ static SyntaxNode *parse_for(SyntaxReader *x, SyntaxNode *node) {
     SyntaxNode *heads = new_node(x, SYNTAX_WORDS);
     node->kind = SYNTAX_LOOP;
     syntax_skip_blanks(x);
-    size_t end = syntax_peek(x, 0) == '(' && syntax_peek(x, 1) == '(' ? syntax_arithmetic_end(x->s, x->i + 2) : 0;
+    size_t end = syntax_peek(x, 0) == '(' && syntax_peek(x, 1) == '(' ? syntax_arithmetic_end(x, x->i + 2) : 0;
     if (end) {
         node->endless = is_endless_for(str_sub(x->s, x->i + 2, end - 2));
         read_arithmetic(x, heads, x->i + 2, end);
@@ -388,7 +388,7 @@ static SyntaxNode *parse_condition(SyntaxReader *x, SyntaxNode *node) {
 }
 
 static SyntaxNode *parse_parentheses(SyntaxReader *x, SyntaxNode *node) {
-    size_t end = syntax_peek(x, 1) == '(' ? syntax_arithmetic_end(x->s, x->i + 2) : 0;
+    size_t end = syntax_peek(x, 1) == '(' ? syntax_arithmetic_end(x, x->i + 2) : 0;
     if (end) {
         node->kind = SYNTAX_WORDS;
         read_arithmetic(x, node, x->i + 2, end);
@@ -463,6 +463,13 @@ static void skip_coproc_name(SyntaxReader *x) {
     if (n == 0 || (syntax_peek(x, 0) != ' ' && syntax_peek(x, 0) != '\t') || !at_compound(x)) x->i = save;
 }
 
+static void take_option(SyntaxReader *x, Str option) {
+    syntax_skip_blanks(x);
+    char after = syntax_peek(x, option.n);
+    bool ends = x->i + option.n >= x->s.n || (after && strchr(" \t\n;&|()<>\\", after));
+    if (ends && str_starts(str_sub(x->s, x->i, x->s.n), option)) x->i += option.n;
+}
+
 static void skip_prefixes(SyntaxReader *x) {
     for (;;) {
         syntax_skip_blanks(x);
@@ -472,10 +479,8 @@ static void skip_prefixes(SyntaxReader *x) {
             continue;
         }
         if (!take_reserved(x, "time")) return;
-        syntax_skip_blanks(x);
-        if (str_starts(str_sub(x->s, x->i, x->i + 3), STR("-p "))) x->i += 2;
-        syntax_skip_blanks(x);
-        if (str_starts(str_sub(x->s, x->i, x->i + 3), STR("-- "))) x->i += 2;
+        take_option(x, STR("-p"));
+        take_option(x, STR("--"));
     }
 }
 

@@ -51,6 +51,7 @@ struct SyntaxNode {
 };
 
 typedef struct SyntaxHeredoc { SyntaxRedirect *redirect; Str end; bool quoted, tabs; } SyntaxHeredoc;
+typedef VEC(SyntaxHeredoc) SyntaxHeredocs;
 
 /* Reads one text. `work` is what may still be read or built by everything that shares it. */
 typedef struct SyntaxReader {
@@ -63,7 +64,7 @@ typedef struct SyntaxReader {
     uint32_t from, to;
     const char *error;                  /* first syntax error; reading ends there */
     const char *doubt;                  /* something that shells read differently */
-    VEC(SyntaxHeredoc) heredocs;        /* announced; their bodies follow the next line break */
+    SyntaxHeredocs heredocs;            /* announced; their bodies follow the next line break */
 } SyntaxReader;
 
 /* A character of a variable's name. */
@@ -80,7 +81,7 @@ void syntax_skip_newline(SyntaxReader *x);                  /* the line break he
 bool syntax_read_word(SyntaxReader *x, SyntaxWord *out);    /* false: no word begins here */
 /* Text from the bytes `from` to `to`, read as in double quotes: here-documents, arithmetic. */
 SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to);
-size_t syntax_arithmetic_end(Str s, size_t i);              /* behind the )) that closes the (( before i, or 0 */
+size_t syntax_arithmetic_end(SyntaxReader *x, size_t i);    /* behind the )) that closes the (( before byte i, or 0 */
 Str syntax_literal(const SyntaxWord *w);                    /* its text; "" when part of it is not known */
 
 /* parser.c */

@@ -223,7 +223,10 @@ static void judge_targets(Guard *g, const Target *t, const ShellCommand *c) {
     Str name;
     size_t operands = 0, last = 0;
     for (size_t i = 1; i < c->words_n; i++)
-        if (!is_option(&c->words[i])) operands++, last = i;
+        if (!is_option(&c->words[i])) {
+            operands++;
+            last = i;
+        }
     for (Str rest = str_from(t->targets); next_part(&rest, ' ', &name);) {
         if (str_eq(name, STR("last")) && operands > 1) judge_target(g, t, &c->words[last], 0);
         for (size_t i = 1; i < c->words_n; i++) {

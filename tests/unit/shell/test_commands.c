@@ -80,6 +80,8 @@ static void lists_commands(void **state) {
         { "if a; then b; elif c; then d; else e; fi", "0: a; 0: b; 0: c; 0: d; 0: e" },
         { "f() { a; }; f", "0: a; 0: f" },
         { "cat <<E\n$(a)\nE", "0: cat 0<<?<>\n; 1: a" },
+        { "cat <<E $(\na\nE\n)\nx\nE\nb", "0: cat|*<> 0<<x\n; 1: a; 1: E; 0: b" },
+        { "time -p\ta", "0: a" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_list(rows[i].text, rows[i].list);
 }
