@@ -71,13 +71,14 @@ typedef struct ShellCommand {
                                          * redirections are listed with the wrapper only */
     bool background;                    /* it, or a command around it in the same function, ends with & */
     ShellRuns runs;
-    uint32_t operand;                   /* index of the first word that is neither an option nor its value; words_n: none */
+    uint32_t operand;                   /* index of the first word that is neither an option nor, where wrappers.def lists the
+                                         * option, its value; words_n: none */
     uint32_t pipeline;                  /* number of its pipeline */
     uint32_t stage, stages;             /* place in it from 0, and its length. A command that is alone in its pipeline has
                                          * those of the compound command around it: in `(a) | b`, a is stage 0 of 2 */
     uint32_t depth;                     /* levels of substitution and of inline text around it */
     uint32_t loop;                      /* number of the endless loop around it (while true, until false, for ((;;))), or 0 */
-    Str function;                       /* name of the function whose body it is in, or "" */
+    Str function;                       /* name of the function whose body it is in, or ""; "?": the name is not literal */
     uint32_t from, to;                  /* its bytes in the text; for inline text, those of the word that holds it */
 } ShellCommand;
 

@@ -9,7 +9,7 @@ typedef enum {
 
 typedef struct Wrapper { const char *name; WrapperKind kind; uint8_t operands; const char *values, *text, *code; } Wrapper;
 
-const Wrapper *wrappers_find(Str program);                          /* by base name, python3.11 as python; NULL: none */
+const Wrapper *wrappers_find(Str program);                          /* by base name; NULL: none */
 const Wrapper *wrappers_find_sub(const Wrapper *w, Str operand);    /* row of "NAME OPERAND", else of "NAME *", else NULL */
 bool wrappers_reads_text(const Wrapper *w);                         /* runs its standard input when it has no command */
 
