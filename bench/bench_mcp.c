@@ -168,6 +168,7 @@ static char *make_project(void) {
     require(mkdtemp(top) != NULL, "mkdtemp");
     snprintf(path, sizeof path, "%s/state.db", top);                 /* beside the workspace: inside, tools could read it */
     setenv("HARNESS_STATE", path, 1);
+    setenv("HARNESS_TRUST", top, 1);
     snprintf(dir, sizeof dir, "%s/project", top);
     require(mkdir(dir, 0700) == 0, dir);
     static const struct { const char *name, *text; } files[] = {

@@ -163,6 +163,10 @@ static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Er
     event_data_value(&data, "tool_calls", c->reply.tool_calls);
     event_data_str(&data, "finish_reason", str_from(c->reply.finish_reason));
     event_data_raw(&data, "usage", buf_str(&usage));
+    if (u->priced) {
+        event_data_key(&data, STR("cost"));
+        buf_add_fmt(&data, "%.6f", u->usd);
+    }
     event_data_bool(&data, "side", c->quiet);               /* not part of the conversation */
     event_data_ms(&data, "elapsed_ms", elapsed_ns);
     event_data_end(&data);
@@ -280,7 +284,8 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (!c->quiet) f->iterations++;
     if (!ask_before(f, def, c, cancel, err)) return false;
     if (c->status) return true;
-    if (!tell_started(f, def, c, err)) return false;
+    /* The results that the model gets are on disk before it does. */
+    if (!tell_started(f, def, c, err) || !run_settle(f->s->run, false, err)) return false;
     /* What a completion.post hook may still change is not shown before it has. */
     Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) } };
     ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .on_text = on_text, .on_retry = on_retry, .ctx = &w };

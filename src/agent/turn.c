@@ -44,7 +44,7 @@ static bool tell_start(Frame *f, Str text, Error *err) {
     event_data_int(&data, "turn", ++f->turn);
     event_data_str(&data, "text", text);
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TURN_STARTED, &data, err);
+    bool ok = frame_event(f, EVENT_TURN_STARTED, &data, err) && (f->depth > 0 || f->turn > 1 || run_note_title(f->s->run, text, err));
     buf_clear(&data);
     return ok;
 }
@@ -57,7 +57,7 @@ static bool tell_end(Frame *f, const SessionReply *r, Error *err) {
     event_data_str(&data, "response", buf_str(&r->text));
     if (r->reason[0]) event_data_str(&data, "reason", str_from(r->reason));
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TURN_ENDED, &data, err);
+    bool ok = frame_event(f, EVENT_TURN_ENDED, &data, err) && (f->depth > 0 || run_settle(f->s->run, false, err));
     buf_clear(&data);
     if (!ok || !frame_hooked(f, HOOK_TURN_END)) return ok;
     Heap *h = heap_new((size_t)64 << 20);

@@ -14,10 +14,13 @@
                      "boot) VALUES (?1, 'running', ?2, '', ?3, ?4, 0, 0, 0, '', ?5, ?6, ?7)") \
     X(SQL_RUN_HOLDER, "SELECT pid, pid_start, boot FROM runs WHERE id = ?1") \
     X(SQL_RUN_LEASE, "UPDATE runs SET status = 'running', pid = ?2, pid_start = ?3, boot = ?4 WHERE id = ?1") \
-    X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, pid = 0, pid_start = 0, " \
-                   "boot = '' WHERE id = ?1") \
-    X(SQL_EVENT_PUT, "INSERT INTO events (run, seq, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
-    X(SQL_PAGE_PUT, "INSERT OR IGNORE INTO pages (run, first, last, turns, tool_calls, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+    X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, cost = ?8, pid = 0, " \
+                   "pid_start = 0, boot = '' WHERE id = ?1") \
+    X(SQL_RUN_NUMBER, "SELECT n FROM runs WHERE id = ?1") \
+    X(SQL_RUN_COUNT, "UPDATE runs SET turns = turns + ?2, tool_calls = tool_calls + ?3 WHERE n = ?1") \
+    X(SQL_RUN_TITLE, "UPDATE runs SET title = ?2 WHERE id = ?1 AND title = ''") \
+    X(SQL_EVENT_PUT, "INSERT INTO events (id, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") \
+    X(SQL_EVENT_LAST, "SELECT id & 0xffffffff FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1") \
     X(SQL_ARTIFACT_PUT, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     X(SQL_ARTIFACT_FIND, "SELECT rowid FROM artifacts WHERE key = ?1 AND run = ?2") \
     X(SQL_TASK_PUT, "INSERT INTO tasks (run, task, tool, status, result) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (run, task) DO UPDATE SET " \
@@ -36,7 +39,17 @@ typedef enum {
     SQL_COUNT
 } StoreSql;
 
-typedef struct StoreTail StoreTail;
+/* Events that are not written yet: see store_event.c. */
+typedef struct StoreQueue {
+    pthread_mutex_t lock;                /* guards everything here but `writing`, which the store's lock guards; taken after that one */
+    pthread_cond_t changed;
+    Buf filling, writing;
+    Error failed;                        /* of the last flush */
+    bool tried, started;                 /* the thread: it was tried to start it; it runs */
+    bool idle, ticking;                  /* the thread waits for a first event; for more of them */
+    bool over;                           /* the thread must end */
+    pthread_t thread;
+} StoreQueue;
 
 struct Store {
     pthread_mutex_t lock;                /* recursive: a walk's callback may use the store */
@@ -45,12 +58,10 @@ struct Store {
     char *path;
     sqlite3_stmt *kept[SQL_COUNT];
     int lease_fd;                        /* -1: none here, pid and start time must do */
-    bool sync_full;
-    _Atomic(StoreTail *) tail;           /* events on their way; NULL: there is none, each is committed at once */
-    bool tail_tried;
+    StoreQueue queue;
 };
 
-/* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t. They must stay
+/* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t, d a double. Texts and bytes must stay
  * until the statement was reset. */
 typedef struct StoreQuery { Store *store; sqlite3_stmt *stmt; bool kept; const char *doing; Error *err; } StoreQuery;
 
@@ -64,6 +75,7 @@ bool store_end(StoreQuery *q, bool ok);                      /* done with it; re
 bool store_run(StoreQuery *q);                               /* no rows wanted: step, and end */
 Str store_text(const StoreQuery *q, int column);             /* until the next row */
 int64_t store_int(const StoreQuery *q, int column);
+double store_double(const StoreQuery *q, int column);
 bool store_failed(Store *s, const char *doing, Error *err);  /* the connection's error as an Error; returns false */
 
 bool store_begin(Store *s, const char *doing, Error *err);
@@ -73,7 +85,10 @@ static inline void store_lock(Store *s) { pthread_mutex_lock(&s->lock); }
 static inline bool store_unlock(Store *s, bool ok) { pthread_mutex_unlock(&s->lock); return ok; }
 
 /* store_schema.c */
+#define STORE_FORMAT 3
+extern const char store_schema_runs[], store_schema_control[];   /* the tables that format 3 changed, and those that it added */
 bool store_migrate(Store *s, Error *err);
+bool store_exec(Store *s, const char *sql, const char *doing, Error *err);
 
 /* store_lease.c */
 typedef struct StoreHolder { int64_t pid, start; char boot[40]; } StoreHolder;
@@ -82,15 +97,16 @@ bool store_holder_alive(const StoreHolder *h);
 bool store_lease_take(Store *s, Str run);                    /* false: somebody else has the lock */
 bool store_lease_sure(Store *s, Str name);                   /* the same, false also where there are no locks */
 void store_lease_drop(Store *s, Str run);
+bool store_lease_any(Store *s);                              /* another store holds some lease of this file */
 
-/* store_tail.c */
-void store_tail_start(Store *s);                             /* where that is possible; the lock is held */
-bool store_tail_add(Store *s, const Event *e, bool *fits, Error *err);   /* !*fits: too large, all before it is in the database */
-bool store_tail_flush(Store *s, Error *err);                 /* true also when nothing is gathered. Not inside of a transaction */
-void store_tail_recover(Store *s);
-void store_tail_close(Store *s);
+/* store_run.c */
+bool store_run_number(Store *s, Str id, int64_t *n, Error *err);             /* 0: there is no such run */
+static inline int64_t store_event_id(int64_t run, uint64_t seq) { return (run << 32) | (int64_t)(seq > UINT32_MAX ? UINT32_MAX : seq); }
 
-/* store_page.c */
-bool store_pages_put(Store *s, Event *all, size_t n, Error *err);        /* a page for each run; sorts them. Within a transaction */
-/* Those from number `from` on; !*whole: what follows is damaged. Returns false when `each` did. */
-bool store_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, bool *whole);
+/* store_event.c. The store's lock is held for the middle three, which let another transaction write the queue as well: when
+ * store_events_queued, store_events_write inside of it, and store_events_done after it. */
+void store_queue_init(StoreQueue *q);
+bool store_events_queued(Store *s);
+bool store_events_write(Store *s, Error *err);
+void store_events_done(Store *s, bool ok, const Error *why);
+void store_queue_close(Store *s);                            /* flushes */

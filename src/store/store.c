@@ -145,6 +145,10 @@ bool store_bind(StoreQuery *q, const char *types, ...) {
             code = q->store->api->bind_int64(q->stmt, i, va_arg(ap, int64_t));
             continue;
         }
+        if (types[i - 1] == 'd') {
+            code = q->store->api->bind_double(q->stmt, i, va_arg(ap, double));
+            continue;
+        }
         Str s = va_arg(ap, Str);
         if (!s.at) s.at = "";
         if (types[i - 1] == 's') code = q->store->api->bind_text64(q->stmt, i, s.at, s.n, SQLITE_STATIC, SQLITE_UTF8);
@@ -185,6 +189,7 @@ Str store_text(const StoreQuery *q, int column) {
 }
 
 int64_t store_int(const StoreQuery *q, int column) { return q->store->api->column_int64(q->stmt, column); }
+double store_double(const StoreQuery *q, int column) { return q->store->api->column_double(q->stmt, column); }
 
 bool store_begin(Store *s, const char *doing, Error *err) {
     StoreQuery q = store_query(s, SQL_BEGIN, doing, err);
@@ -246,7 +251,8 @@ static int open_lease(const char *path) {
 bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     const Sqlite *api = sqlite_load(err);
     if (!api) return false;
-    if (!make_folders(path, err) || !make_file(path, err))
+    bool memory = strcmp(path, ":memory:") == 0;
+    if (!memory && (!make_folders(path, err) || !make_file(path, err)))
         return error_hint(err, "runs are kept there: set HARNESS_STATE to a file that can be written, or use --ephemeral");
     Store *s = mem_zero(1, sizeof *s);
     pthread_mutexattr_t recursive;
@@ -256,16 +262,15 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     pthread_mutexattr_destroy(&recursive);
     s->api = api;
     s->path = str_dup(str_from(path));
-    s->lease_fd = open_lease(path);
-    s->sync_full = sync_full;
+    s->lease_fd = memory ? -1 : open_lease(path);
+    store_queue_init(&s->queue);
     if (!connect_to(s, sync_full, err)) return store_close(s), false;
-    store_tail_recover(s);
     return *out = s, true;
 }
 
 void store_close(Store *s) {
     if (!s) return;
-    store_tail_close(s);
+    store_queue_close(s);
     for (int i = 0; i < SQL_COUNT; i++) s->api->finalize(s->kept[i]);
     if (s->db) s->api->close_v2(s->db);
     if (s->lease_fd >= 0) close(s->lease_fd);

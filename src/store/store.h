@@ -17,7 +17,8 @@ bool store_default_path(Str project_root, Buf *out, Error *err);
 /* The folder of all state of this user, $XDG_STATE_HOME or ~/.local/state, and the name of a project in it: NAME-HASH. Both append. */
 bool store_state_home(Buf *out, Error *err);
 void store_project_id(Str real_root, Buf *out);
-/* Makes folders and tables. Refuses files of a newer harness, and databases of other programs. */
+/* Makes folders and tables. Refuses files of a newer harness, and databases of other programs. A file of an older format is migrated,
+ * after a copy of it was made: FILE-formatN. ":memory:" is a store that ends with store_close. */
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
 void store_close(Store *s);                                  /* and with it all its leases; NULL is fine */
 const char *store_path(const Store *s);
@@ -25,20 +26,22 @@ const char *store_path(const Store *s);
 /* Runs. A run is leased while it lives: by a lock that ends with the process, and by pid, start time and boot for those who ask
  * who has it. status: running, or what store_run_end was told; the list says "interrupted" of a running one whose process is
  * gone. */
-typedef struct StoreRun { Str id, status, agent, parent, session; int64_t started_ns, ended_ns, turns, tool_calls; Str usage; } StoreRun;
+typedef struct StoreRun { Str id, status, agent, parent, session, title; int64_t started_ns, ended_ns, turns, tool_calls; Str usage; double cost; } StoreRun;
 bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err);   /* new, and leased */
 bool store_run_lease(Store *s, Str id, Error *err);          /* to go on with it. ERR_POLICY when another one holds it; twice is fine */
 bool store_run_end(Store *s, const StoreRun *run, Error *err);                /* ended_ns 0: now. Gives the lease back */
+bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the first words of its first prompt; a second one changes nothing */
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err);   /* newest first */
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
-EventSink store_event_sink(Store *s);                        /* borrows s; each event is committed when it returns */
-/* Borrows s; each event stands in a file beside the database when it returns, as safe from the death of the process, and is committed some
- * milliseconds later, many at once. With sync_full, without file locks, and where another process does so already: as above. */
-EventSink store_event_sink_later(Store *s);
-bool store_settle(Store *s, Error *err);                     /* what such sinks were given is committed now */
+/* Events. The sink queues them in memory, and a flush writes all that is queued in one transaction, which is never open while anything
+ * waits. store_flush returns when every event queued before the call is committed: a caller that must not lose an event calls it. Others
+ * are written some milliseconds later, and kill -9 loses them. After a flush that failed, appending fails too until one succeeds. */
+EventSink store_event_sink(Store *s);                        /* borrows s */
+bool store_flush(Store *s, Error *err);
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
+bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /* 0: the run has none */
 
 /* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get replaces what *out holds; a key
  * that this run does not have is ERR_VALIDATION. */

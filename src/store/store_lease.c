@@ -62,3 +62,8 @@ bool store_lease_take(Store *s, Str run) {
 
 bool store_lease_sure(Store *s, Str name) { return s->lease_fd >= 0 && lock_byte(s, name, F_WRLCK); }
 void store_lease_drop(Store *s, Str run) { lock_byte(s, run, F_UNLCK); }
+
+bool store_lease_any(Store *s) {
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };     /* to the end of the file, wherever that is */
+    return s->lease_fd >= 0 && fcntl(s->lease_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}

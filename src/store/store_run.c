@@ -1,6 +1,13 @@
 #include "base/clock.h"
 #include "store/inside.h"
 
+bool store_run_number(Store *s, Str id, int64_t *n, Error *err) {
+    StoreQuery q = store_query(s, SQL_RUN_NUMBER, "find run", err);
+    bool some = false, ok = store_bind(&q, "s", id) && store_row(&q, &some);
+    if (ok) *n = some ? store_int(&q, 0) : 0;
+    return store_end(&q, ok);
+}
+
 static bool insert_run(Store *s, Str id, Str agent, Str session, Error *err) {
     StoreHolder me;
     store_holder_self(&me);
@@ -50,22 +57,37 @@ bool store_run_lease(Store *s, Str id, Error *err) {
     return store_unlock(s, ok);
 }
 
-bool store_run_end(Store *s, const StoreRun *run, Error *err) {
+static bool update_ended(Store *s, const StoreRun *run, Error *err) {
     int64_t ended = run->ended_ns ? run->ended_ns : clock_wall_ns();
-    if (!store_tail_flush(s, err)) return false;
-    store_lock(s);
     StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
-    bool ok = store_end(&q, store_bind(&q, "ssiiiss", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent) &&
+    bool ok = store_end(&q, store_bind(&q, "ssiiissd", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent, run->cost) &&
                                 store_row(&q, &(bool){ 0 }));
     if (ok && s->api->changes(s->db) == 0) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(run->id));
+    return ok;
+}
+
+/* With the last events of the run in the same transaction. They are written before the row: they count into it. */
+bool store_run_end(Store *s, const StoreRun *run, Error *err) {
+    Error why = { 0 };
+    store_lock(s);
+    bool queued = store_events_queued(s), ok = store_begin(s, "end run", &why);
+    if (ok) ok = store_commit(s, (!queued || store_events_write(s, &why)) && update_ended(s, run, &why), "end run", &why);
+    if (queued) store_events_done(s, ok, &why);
     if (ok) store_lease_drop(s, run->id);
+    if (!ok && err) *err = why;
     return store_unlock(s, ok);
+}
+
+bool store_run_title(Store *s, Str id, Str title, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_RUN_TITLE, "name run", err);
+    return store_unlock(s, store_end(&q, store_bind(&q, "ss", id, title) && store_row(&q, &(bool){ 0 })));
 }
 
 static StoreRun run_of(const StoreQuery *q) {
     StoreRun r = { .id = store_text(q, 0), .status = store_text(q, 1), .agent = store_text(q, 2), .parent = store_text(q, 3),
                    .session = store_text(q, 4), .started_ns = store_int(q, 5), .ended_ns = store_int(q, 6), .turns = store_int(q, 7),
-                   .tool_calls = store_int(q, 8), .usage = store_text(q, 9) };
+                   .tool_calls = store_int(q, 8), .usage = store_text(q, 9), .title = store_text(q, 13), .cost = store_double(q, 14) };
     StoreHolder by = { .pid = store_int(q, 10), .start = store_int(q, 11) };
     Str boot = store_text(q, 12);
     memcpy(by.boot, boot.at, boot.n < sizeof by.boot ? boot.n : sizeof by.boot - 1);
@@ -75,13 +97,8 @@ static StoreRun run_of(const StoreQuery *q) {
 
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
     store_lock(s);
-    /* A run that has not ended, or was interrupted, has its counts in its events only. */
-    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns,"
-                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'completion.completed' AND depth = 0)"
-                                 " + ifnull((SELECT sum(p.turns) FROM pages p WHERE p.run = id), 0), turns),"
-                                 " iif(status = 'running', (SELECT count(*) FROM events WHERE run = id AND type = 'tool.started')"
-                                 " + ifnull((SELECT sum(p.tool_calls) FROM pages p WHERE p.run = id), 0), tool_calls),"
-                                 " usage, pid, pid_start, boot FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
+    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot,"
+                                 " title, cost FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreRun run = run_of(&q);
@@ -110,61 +127,4 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
     if (ok) buf_reset(id), buf_add(id, buf_str(&first));
     buf_clear(&first);
     return store_unlock(s, ok);
-}
-
-/* ---- events ---- */
-
-static bool event_write(void *self, const Event *e, Error *err) {
-    Store *s = self;
-    store_lock(s);
-    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write event", err);
-    bool ok = store_bind(&q, "siississ", e->run, (int64_t)e->seq, e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
-              store_row(&q, &(bool){ 0 });
-    return store_unlock(s, store_end(&q, ok));
-}
-
-static bool event_write_later(void *self, const Event *e, Error *err) {
-    Store *s = self;
-    bool fits = false;
-    if (s->tail && !store_tail_add(s, e, &fits, err)) return false;
-    return fits || event_write(self, e, err);
-}
-
-EventSink store_event_sink(Store *s) { return (EventSink){ event_write, NULL, s }; }
-
-EventSink store_event_sink_later(Store *s) {
-    store_lock(s);
-    store_tail_start(s);
-    store_unlock(s, true);
-    return (EventSink){ event_write_later, NULL, s };
-}
-
-bool store_settle(Store *s, Error *err) { return store_tail_flush(s, err); }
-
-static bool damaged(Store *s, Str run, Error *err) {
-    error_set(err, ERR_IO, "read events: %s has a damaged page of run " STR_FMT, s->path, STR_ARG(run));
-    return error_hint(err, "the other runs can be read; a copy of the file from before has this one");
-}
-
-/* A page comes where its first event does: no event by itself has a number within it. */
-static bool walk_events(StoreQuery *q, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx) {
-    bool some = true, more = true, whole = true;
-    while (more && whole) {
-        if (!store_row(q, &some)) return false;
-        if (!some) return true;
-        Event e = { .seq = (uint64_t)store_int(q, 0), .time_ns = store_int(q, 1), .run = run, .agent = store_text(q, 2),
-                    .parent = store_text(q, 3), .depth = (int)store_int(q, 4), .type = store_text(q, 5), .data = store_text(q, 6) };
-        more = store_int(q, 7) ? store_page_each(e.data, run, from, each, ctx, &whole) : each(ctx, &e);
-    }
-    return whole || damaged(q->store, run, q->err);
-}
-
-bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
-    if (!store_tail_flush(s, err)) return false;
-    store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT seq, time_ns, agent, parent, depth, type, data, 0 FROM events WHERE run = ?1 AND seq >= ?2"
-                                 " UNION ALL SELECT first, 0, '', '', 0, '', events, 1 FROM pages WHERE run = ?1 AND last >= ?2 ORDER BY 1",
-                              "read events", err);
-    bool ok = store_bind(&q, "si", run, from > INT64_MAX ? INT64_MAX : (int64_t)from) && walk_events(&q, run, from, each, ctx);
-    return store_unlock(s, store_end(&q, ok));
 }

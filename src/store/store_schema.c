@@ -1,18 +1,35 @@
-/* The format of the file. Each entry brings it from one version to the next; one that was published is never changed. */
-#include <stdio.h>
+/* The format of the file. `user_version` holds its number. */
+#include "base/fault.h"
 #include "store/inside.h"
+#include "store/store_import.h"
 
 #define APPLICATION_ID 0x68726e73        /* "hrns" */
 #define TEXT_OF(x) #x
 #define NUMBER_TEXT(x) TEXT_OF(x)
 
-static const char *const migrations[] = {
-    "CREATE TABLE runs (id TEXT NOT NULL PRIMARY KEY, status TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL, session TEXT NOT NULL,"
-    "  started_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL, turns INTEGER NOT NULL, tool_calls INTEGER NOT NULL, usage TEXT NOT NULL,"
-    "  pid INTEGER NOT NULL, pid_start INTEGER NOT NULL, boot TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+/* `id` of an event is n of its run << 32 | its number in the run: the key of a row is one integer, which makes an insert half as expensive as
+ * one by (run, seq). `hash` is the SHA-256 that chains an event to the one before it in its run, NULL where none was computed. */
+const char store_schema_runs[] =
+    "CREATE TABLE runs (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
+    "  session TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', started_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL, turns INTEGER NOT NULL,"
+    "  tool_calls INTEGER NOT NULL, usage TEXT NOT NULL, cost REAL NOT NULL DEFAULT 0, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
+    "  boot TEXT NOT NULL) STRICT;"
     "CREATE INDEX runs_by_time ON runs (started_ns);"
-    "CREATE TABLE events (run TEXT NOT NULL, seq INTEGER NOT NULL, time_ns INTEGER NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
-    "  depth INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (run, seq)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE events (id INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
+    "  depth INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL, hash BLOB) STRICT;";
+
+/* asked and expires are nanoseconds since 1970, like all other times. A row of `pruned` stays when a run is removed. */
+const char store_schema_control[] =
+    "CREATE TABLE approvals (id TEXT NOT NULL PRIMARY KEY, run TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, args TEXT NOT NULL,"
+    "  args_hash TEXT NOT NULL, why TEXT NOT NULL, rule TEXT NOT NULL, asked INTEGER NOT NULL, expires INTEGER NOT NULL,"
+    "  state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'used', 'withdrawn')), answer TEXT NOT NULL, by TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX approvals_by_run ON approvals (run);"
+    "CREATE INDEX approvals_open ON approvals (asked) WHERE state = 'open';"
+    "CREATE TABLE commands (run TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('cancel', 'message')), body TEXT NOT NULL,"
+    "  by TEXT NOT NULL, PRIMARY KEY (run, n)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE pruned (run TEXT NOT NULL PRIMARY KEY, ended_ns INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB) STRICT, WITHOUT ROWID;";
+
+static const char schema[] =
     "CREATE TABLE artifacts (key TEXT NOT NULL UNIQUE, run TEXT NOT NULL, tool TEXT NOT NULL, mime TEXT NOT NULL, time_ns INTEGER NOT NULL,"
     "  bytes BLOB NOT NULL) STRICT;"
     "CREATE INDEX artifacts_by_run ON artifacts (run);"
@@ -21,11 +38,7 @@ static const char *const migrations[] = {
     "CREATE TABLE hooks (hook TEXT NOT NULL PRIMARY KEY, calls INTEGER NOT NULL, blocks INTEGER NOT NULL, errors INTEGER NOT NULL,"
     "  ns INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE TABLE notes (scope TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID;"
-    "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";",
-    "CREATE TABLE pages (run TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, turns INTEGER NOT NULL, tool_calls INTEGER NOT NULL,"
-    "  events BLOB NOT NULL, PRIMARY KEY (run, first)) STRICT;",
-};
-enum { FORMAT = sizeof migrations / sizeof *migrations };
+    "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";";
 
 static bool number(Store *s, const char *sql, int64_t *out, Error *err) {
     StoreQuery q = store_walk(s, sql, "open", err);
@@ -34,7 +47,7 @@ static bool number(Store *s, const char *sql, int64_t *out, Error *err) {
     return store_end(&q, ok);
 }
 
-/* Checked before anything is written: the file may belong to somebody else. */
+/* Runs before anything is written: the file may belong to another program. */
 static bool check(Store *s, int64_t *version, Error *err) {
     int64_t id = 0, tables = 0;
     *version = 0;
@@ -42,24 +55,30 @@ static bool check(Store *s, int64_t *version, Error *err) {
     if (!number(s, "SELECT count(*) FROM sqlite_schema", &tables, err)) return false;
     if (id != APPLICATION_ID && tables)
         return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "name another file with HARNESS_STATE");
-    if (*version <= FORMAT) return true;
-    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one knows %d)", s->path, (long long)*version, FORMAT);
+    if (*version <= STORE_FORMAT) return true;
+    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one knows %d)", s->path, (long long)*version, STORE_FORMAT);
     return error_hint(err, "update harness, or name another file with HARNESS_STATE");
 }
 
-static bool step_up(Store *s, int64_t version, Error *err) {
-    char set[48];
-    snprintf(set, sizeof set, "PRAGMA user_version = %lld", (long long)version + 1);
-    return (s->api->exec(s->db, migrations[version], NULL, NULL, NULL) == SQLITE_OK && s->api->exec(s->db, set, NULL, NULL, NULL) == SQLITE_OK)
-           || store_failed(s, "open", err);
+bool store_exec(Store *s, const char *sql, const char *doing, Error *err) {
+    if (fault_hit()) return error_set(err, ERR_IO, "%s: state file %s: injected fault", doing, s->path);
+    return s->api->exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_failed(s, doing, err);
+}
+
+static bool create(Store *s, Error *err) {
+    return store_exec(s, store_schema_runs, "open", err) && store_exec(s, schema, "open", err) && store_exec(s, store_schema_control, "open", err) &&
+           store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "open", err);
 }
 
 bool store_migrate(Store *s, Error *err) {
     int64_t version;
     if (!check(s, &version, err)) return false;
-    if (version == FORMAT) return true;
+    if (version == STORE_FORMAT) return store_import_tail(s), true;
     if (!store_begin(s, "open", err)) return false;
-    bool ok = check(s, &version, err);                   /* again: somebody else may have been faster */
-    while (ok && version < FORMAT) ok = step_up(s, version++, err);
-    return store_commit(s, ok, "open", err);
+    bool ok = check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* again: another process may have been faster */
+    if (ok && version == 0) ok = create(s, err);
+    if (old) ok = store_import(s, version, err) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
+    ok = store_commit(s, ok, old ? "migrate" : "open", err);
+    if (old) store_import_end(s, ok);
+    return ok;
 }

@@ -86,10 +86,17 @@ bool pipe_finish(Pipe *p) {
     return pipe_bound(p) && write_end(p) && tell_error(p);
 }
 
+/* A result is on disk before a model or a program sees it. That of a call inside a script is part of the outer call. */
+static bool settle_result(Pipe *p) {
+    MEM_UNSET Error err;
+    error_none(&err);
+    return p->f.call->nested || run_settle(p->f.run, false, &err) || pipe_broken(p, &err);
+}
+
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err) {
     Pipe *p = pipe_take(run, call, cancel, out);
     if (pipe_resolve(p)) reach_result(p);
-    if (!p->broken) pipe_finish(p);
+    if (!p->broken && pipe_finish(p)) settle_result(p);
     if (!p->broken && call->ended) call->ended(call->ended_ctx, out);
     if (!p->broken) return true;
     if (err) *err = p->err;

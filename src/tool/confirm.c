@@ -100,6 +100,7 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **sour
     const RuntimeConfig *c = &r->rt->config;
     Asked a = { r, q, cancel };
     ConfirmAnswer answer = CONFIRM_NO;
+    bool asked = false;
     *source = "nobody";
     if (!emit_asked(&a, err)) return false;
     if (approval_given(r->approvals, q->tool, q->args_json)) answer = CONFIRM_ONCE, *source = "earlier answer";
@@ -107,11 +108,13 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **sour
     else if (approved_by_name(c, q->tool)) answer = CONFIRM_ONCE, *source = "--approve";
     else if (q->person->confirm) {
         *source = q->person->source ? q->person->source : "person";
+        if (!run_settle(r, false, err)) return false;
         answer = ask_person(&a);
+        asked = true;
     }
     if (answer == CONFIRM_THESE) remember(r, q->tool, q->args_json);
     if (answer == CONFIRM_TOOL) remember(r, q->tool, (Str){ 0 });
-    if (!emit_answered(&a, answer, *source, err)) return false;
+    if (!emit_answered(&a, answer, *source, err) || (asked && !run_settle(r, false, err))) return false;
     if (answer != CONFIRM_NO) return true;
     if (strcmp(*source, "nobody") != 0)
         return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" was not confirmed (" STR_FMT "): the answer was no", STR_ARG(q->tool), STR_ARG(q->why));

@@ -122,7 +122,7 @@ int64_t pipe_timeout_ms(const Pipe *p) {
 
 /* ---- one attempt ---- */
 
-/* What may change something is on disk before it begins, also in a run whose events are else written later. */
+/* The event is on disk before a tool that may change something begins. */
 static bool write_executing(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
@@ -132,8 +132,7 @@ static bool write_executing(Pipe *p) {
     event_data_str(&p->data, "idempotency_key", p->f.idempotency_key);
     event_data_bool(&p->data, "repeatable", tool_may_resume(p->f.entry));
     if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;
-    bool settled = !p->f.run->store || !safety_mutating(&p->f.entry->safety) || store_settle(p->f.run->store, &err);
-    return settled || pipe_broken(p, &err);
+    return run_settle(p->f.run, safety_mutating(&p->f.entry->safety), &err) || pipe_broken(p, &err);
 }
 
 /* A script may change its arguments; whoever looks at them afterwards needs them as they were. */

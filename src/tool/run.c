@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "tool/pipe.h"
 
 /* ---- starting ---- */
@@ -46,15 +47,10 @@ static void make_hosts(Run *r) {
     r->hook_host = h;
 }
 
-static bool note_last(void *ctx, const Event *e) {
-    *(uint64_t *)ctx = e->seq;
-    return true;
-}
-
 /* Events count on from where the earlier process stopped. */
 static bool continue_run(Run *r, Error *err) {
     uint64_t last = 0;
-    if (!store_run_lease(r->store, r->id, err) || !store_event_each(r->store, r->id, 0, note_last, &last, err)) return false;
+    if (!store_run_lease(r->store, r->id, err) || !store_event_last(r->store, r->id, &last, err)) return false;
     event_stream_continue(r->events, last);
     return true;
 }
@@ -70,9 +66,14 @@ static bool open_stream(Run *r, Error *err) {
     if (!r->store && why.kind != ERR_NONE) return *err = why, false;
     if (!r->store) return true;
     if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
-    /* A client's calls are many and short, and its run is never gone on with: what changes nothing may be written down a little later. */
-    event_stream_add(r->events, r->config.served ? store_event_sink_later(r->store) : store_event_sink(r->store));
+    event_stream_add(r->events, store_event_sink(r->store));
     return true;
+}
+
+/* A client's calls are many and short, and its run is never resumed, so events of calls that change nothing may be written later. */
+bool run_settle(Run *r, bool may_change, Error *err) {
+    if (!r->store || (r->config.served && !may_change)) return true;
+    return store_flush(r->store, err);
 }
 
 static bool emit_started(Run *r, Error *err) {
@@ -102,8 +103,7 @@ static void run_free(Run *r) {
     shelf_free(r->hook_cache);
     shelf_free(r->hook_ctx);
     approval_list_free(r->approvals);
-    for (size_t i = 0; i < r->artifacts.n; i++) free(r->artifacts.at[i].bytes);
-    VEC_CLEAR(&r->artifacts);
+    store_close(r->memory);
     VEC_CLEAR(&r->reads);
     VEC_CLEAR(&r->grants);
     VEC_CLEAR(&r->failures);
@@ -131,7 +131,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     r->started_ns = clock_wall_ns();
     make_hosts(r);
     if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
-        !emit_started(r, err)) return run_free(r), false;
+        !emit_started(r, err) || !run_settle(r, false, err)) return run_free(r), false;
     r->config.after = NULL;              /* it ends when it likes */
     *out = r;
     return true;
@@ -192,7 +192,7 @@ bool run_end(Run *r, const char *status, Error *err) {
     bool ok = emit_ended(r, status, err);
     if (r->store) {
         StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
-                         .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage };
+                         .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage, .cost = atomic_load(&r->spend) };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
     run_free(r);
@@ -224,6 +224,32 @@ bool run_turn_start(Run *r, Str text, Error *err) {
     return true;
 }
 
+enum { TITLE_CHARS = 80 };
+
+/* One line of at most TITLE_CHARS characters, redacted as events are. */
+static void add_title(Run *r, Str prompt, Buf *out) {
+    Buf text = { 0 };
+    size_t chars = 0, n;
+    buf_add(&text, prompt);
+    redact_stream(r->rt->redactor, &text);
+    Str from = str_trim(buf_str(&text));
+    for (size_t i = 0; i < from.n && chars < TITLE_CHARS; i += n, chars++) {
+        uint32_t c = utf8_decode(str_sub(from, i, from.n), &n);
+        if (c <= ' ' || utf8_is_deceptive(c)) buf_add_char(out, ' ');
+        else buf_add(out, str_sub(from, i, i + n));
+    }
+    buf_clear(&text);
+}
+
+bool run_note_title(Run *r, Str prompt, Error *err) {
+    Buf title = { 0 };
+    if (!r->store) return true;
+    add_title(r, prompt, &title);
+    bool ok = title.n == 0 || store_run_title(r->store, r->id, buf_str(&title), err);
+    buf_clear(&title);
+    return ok;
+}
+
 void run_turn_model(Run *r, Str model) {
     pthread_mutex_lock(&r->lock);
     if (!str_eq(r->turn_model, model)) r->turn_model = arena_str(&r->arena, model);
@@ -249,38 +275,27 @@ void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, cal
 
 /* ---- artifacts ---- */
 
-static const char key_letters[] = "abcdefghijkmnpqrstuvwxyz23456789";       /* 32, none that looks like another */
+/* A run without a store keeps them in memory; `bytes` is how many more that will be. */
+static Store *artifact_store(Run *r, size_t bytes, Error *err) {
+    if (r->store) return r->store;
+    pthread_mutex_lock(&r->lock);
+    bool ok = (r->memory || store_open(":memory:", false, &r->memory, err)) &&
+              (bytes <= (size_t)r->rt->limits.artifact_bytes - r->memory_bytes || error_set(err, ERR_LIMIT, "the run's artifacts are over limits.artifact_bytes"));
+    if (ok) r->memory_bytes += bytes;
+    Store *s = ok ? r->memory : NULL;
+    pthread_mutex_unlock(&r->lock);
+    return s;
+}
 
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
+    Store *s = artifact_store(r, bytes.n, err);
     atomic_store(&r->has_artifacts, true);
-    if (r->store) return store_artifact_put(r->store, r->id, tool, mime, bytes, key, err);
-    uint8_t random[12];
-    random_fill(random, sizeof random);
-    buf_add(key, STR("art_"));
-    for (size_t i = 0; i < sizeof random; i++) buf_add_char(key, key_letters[random[i] & 31]);
-    pthread_mutex_lock(&r->lock);
-    size_t total = bytes.n;
-    for (size_t i = 0; i < r->artifacts.n; i++) total += r->artifacts.at[i].n;
-    bool ok = total <= (size_t)r->rt->limits.artifact_bytes;
-    if (ok) VEC_PUSH(&r->artifacts, (RunArtifact){ arena_str(&r->arena, buf_str(key)), mem_dup(bytes.at, bytes.n), bytes.n });
-    pthread_mutex_unlock(&r->lock);
-    return ok || error_set(err, ERR_LIMIT, "the run's artifacts are over limits.artifact_bytes");
+    return s && store_artifact_put(s, r->id, tool, mime, bytes, key, err);
 }
 
 bool run_artifact_get(Run *r, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err) {
-    if (r->store) return store_artifact_get(r->store, r->id, key, offset, limit, out, total, err);
-    bool found = false;
-    pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; i < r->artifacts.n && !found; i++) {
-        const RunArtifact *a = &r->artifacts.at[i];
-        if (!str_eq(a->key, key)) continue;
-        found = true;
-        *total = a->n;
-        uint64_t from = offset < a->n ? offset : a->n, n = a->n - from;
-        buf_add(out, (Str){ a->bytes + from, limit && limit < n ? limit : n });
-    }
-    pthread_mutex_unlock(&r->lock);
-    return found || error_set(err, ERR_VALIDATION, "no artifact of this run has the key \"" STR_FMT "\"", STR_ARG(key));
+    Store *s = artifact_store(r, 0, err);
+    return s && store_artifact_get(s, r->id, key, offset, limit, out, total, err);
 }
 
 /* ---- reads ---- */

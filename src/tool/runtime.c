@@ -128,7 +128,7 @@ static bool set_state(Runtime *rt, Error *err) {
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
-    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail" };
+    static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail", "-format1", "-format2", "-format2-tail" };
     const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
     for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
     rt->hidden = hidden;

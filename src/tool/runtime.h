@@ -142,6 +142,9 @@ typedef struct RunConfig {
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 /* Cancels tasks that still run, writes run.ended, frees. False when that could not be written; *err says why. */
 bool run_end(Run *r, const char *status, Error *err);
+/* Returns when the run's events so far are committed. A served run waits only before a call that may change something. */
+bool run_settle(Run *r, bool may_change, Error *err);
+bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);
 void *run_user(Run *r);

@@ -73,7 +73,6 @@ struct Runtime {
     Table nested;                        /* repositories below the workspace that were there before, see tool/nested.h */
 };
 
-typedef struct RunArtifact { Str key; char *bytes; size_t n; } RunArtifact;      /* when there is no store */
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
@@ -112,7 +111,8 @@ struct Run {
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;
     Pool *pool;                          /* for the calls of one turn; made when first needed */
-    VEC(RunArtifact) artifacts;
+    Store *memory;                       /* artifacts of a run without a store; opened when first needed */
+    size_t memory_bytes;                 /* of them */
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
     VEC(RunFailure) failures;

@@ -1,6 +1,6 @@
 /* A page of events, whoever wrote it: what is read lies within it, data is no longer than it, and reading stops where it is told to. */
 #include <stdlib.h>
-#include "store/inside.h"
+#include "store/store_import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

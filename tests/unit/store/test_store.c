@@ -64,6 +64,11 @@ static bool list_run(void *ctx, const StoreRun *r) {
     return true;
 }
 
+static bool list_title(void *ctx, const StoreRun *r) {
+    buf_add_fmt(ctx, STR_FMT "/%.2f ", STR_ARG(r->title), r->cost);
+    return true;
+}
+
 static void test_runs(void **state) {
     (void)state;
     StorePlace p;
@@ -74,7 +79,12 @@ static void test_runs(void **state) {
     must(&p, store_run_start(s, STR("run-a1"), STR("main"), STR("sess"), &p.err));
     usleep(1000);
     must(&p, store_run_start(s, STR("run-a2"), STR(""), (Str){ 0 }, &p.err));
-    must(&p, store_run_end(s, &(StoreRun){ .id = STR("run-a1"), .status = STR("done"), .turns = 2, .tool_calls = 3, .usage = STR("{}") }, &p.err));
+    must(&p, store_run_title(s, STR("run-a1"), STR("Say hello"), &p.err));
+    must(&p, store_run_title(s, STR("run-a1"), STR("Something else"), &p.err));
+    must(&p, store_run_end(s, &(StoreRun){ .id = STR("run-a1"), .status = STR("done"), .turns = 2, .tool_calls = 3, .usage = STR("{}"), .cost = 0.5 }, &p.err));
+    must(&p, store_run_each(s, list_title, &text, &p.err));
+    assert_str(buf_str(&text), "/0.00 Say hello/0.50 ");
+    buf_reset(&text);
     must(&p, store_run_each(s, list_run, &text, &p.err));
     assert_str(buf_str(&text), "run-a2:running:::0:0::0 run-a1:done:main:sess:2:3:{}:1 ");
     assert_false(store_run_start(s, STR("run-a1"), STR(""), STR(""), &p.err));
@@ -107,6 +117,7 @@ static void test_events(void **state) {
     Buf text = { 0 };
     place_open(&p);
     Store *s = must_open(&p);
+    must(&p, store_run_start(s, STR("r1"), STR(""), STR(""), &p.err));
     EventStream *stream = event_stream_new(STR("r1")), *again = event_stream_new(STR("r1"));
     event_stream_add(stream, store_event_sink(s));
     event_stream_add(again, store_event_sink(s));
@@ -117,7 +128,10 @@ static void test_events(void **state) {
     must(&p, event_emit(stream, top, EVENT_LOG, (Str){ 0 }, &p.err));
     must(&p, store_event_each(s, STR("r1"), 2, list_event, &text, &p.err));
     assert_str(buf_str(&text), "2:a:c:2:tool.executing:{} 3:::0:custom.x:{\"nul\":\"\\u0000\"} ");
-    assert_false(event_emit(again, top, EVENT_LOG, (Str){ 0 }, &p.err));   /* what is written stays: a number is used once */
+    must(&p, event_emit(again, top, EVENT_LOG, (Str){ 0 }, &p.err));       /* what is written stays: a number is used once */
+    assert_false(store_flush(s, &p.err));
+    assert_non_null(strstr(p.err.msg, "already has event 1 of run r1"));
+    must(&p, store_flush(s, &p.err));                                        /* that event alone is given up */
     buf_reset(&text);
     must(&p, store_event_each(s, STR("r2"), 0, list_event, &text, &p.err));
     assert_int_equal(text.n, 0);
@@ -145,20 +159,21 @@ static void *emit_many(void *stream) {
     return NULL;
 }
 
-/* Events that are written later are there when somebody asks, when the run ends, when they are settled, and when the store is closed. */
+/* Queued events are written when they are read, after a flush, some milliseconds later, and when the store is closed. */
 static void test_events_later(void **state) {
     (void)state;
     StorePlace p;
     pthread_t threads[4];
     place_open(&p);
     Store *s = must_open(&p), *other = must_open(&p);
+    must(&p, store_run_start(s, STR("r1"), STR(""), STR(""), &p.err));
     EventStream *stream = event_stream_new(STR("r1"));
-    event_stream_add(stream, store_event_sink_later(s));
+    event_stream_add(stream, store_event_sink(s));
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, emit_many, stream), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     assert_int_equal(events_of(&p, s, "r1"), 2000);
     emit_many(stream);
-    must(&p, store_settle(s, &p.err));
+    must(&p, store_flush(s, &p.err));
     assert_int_equal(events_of(&p, other, "r1"), 2500);
     emit_many(stream);
     for (int64_t end = clock_mono_ns() + 20000000000; events_of(&p, other, "r1") < 3000;) assert_true(clock_mono_ns() < end);
@@ -248,6 +263,33 @@ static void test_small_things(void **state) {
     buf_clear(&a), buf_clear(&b);
     store_close(s);
     place_close(&p);
+}
+
+/* The same store without a file: two of them share nothing. */
+static void test_memory(void **state) {
+    (void)state;
+    Store *s = NULL, *other = NULL;
+    Error err = { 0 };
+    Buf key = { 0 }, out = { 0 };
+    uint64_t total = 0, last = 0;
+    assert_true(store_open(":memory:", false, &s, &err) && store_open(":memory:", false, &other, &err));
+    assert_true(store_run_start(s, STR("r"), STR(""), STR(""), &err) && store_run_lease(s, STR("r"), &err));
+    EventStream *stream = event_stream_new(STR("r"));
+    event_stream_add(stream, store_event_sink(s));
+    for (int i = 0; i < 3; i++) assert_true(event_emit(stream, (EventPlace){ 0 }, EVENT_LOG, (Str){ 0 }, &err));
+    assert_true(store_event_last(s, STR("r"), &last, &err) && last == 3);
+    assert_true(store_event_last(other, STR("r"), &last, &err) && last == 0);
+    assert_true(store_artifact_put(s, STR("r"), STR("t"), STR(""), STR("bytes"), &key, &err));
+    assert_true(store_artifact_get(s, STR("r"), buf_str(&key), 1, 3, &out, &total, &err) && total == 5);
+    assert_str(buf_str(&out), "yte");
+    assert_false(store_artifact_get(other, STR("r"), buf_str(&key), 0, 9, &out, &total, &err));
+    assert_true(store_run_end(s, &(StoreRun){ .id = STR("r"), .status = STR("done") }, &err));
+    assert_int_equal(access(":memory:", F_OK), -1);
+    assert_int_equal(access(":memory:-lease", F_OK), -1);
+    event_stream_free(stream);
+    store_close(s);
+    store_close(other);
+    buf_clear(&key), buf_clear(&out);
 }
 
 /* ---- where it is, and who may read it ---- */
@@ -340,7 +382,7 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 2)");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 3)");
     assert_string_equal(p.err.hint, "update harness, or name another file with HARNESS_STATE");
     place_close(&p);
 }
@@ -680,7 +722,7 @@ static void test_threads(void **state) {
     place_close(&p);
 }
 
-/* Killed in the middle of writing, again and again: what an emit returned for is there, in order, without gaps. */
+/* Killed in the middle of writing, again and again: what a flush returned for is there, in order, without gaps. */
 static void test_killed(void **state) {
     (void)state;
     StorePlace p;
@@ -694,10 +736,10 @@ static void test_killed(void **state) {
         pid_t pid = fork();
         if (pid == 0) {
             Store *s = NULL;
-            if (!store_open(p.path, false, &s, &p.err)) say_and_exit(p.err.msg);
+            if (!store_open(p.path, false, &s, &p.err) || !store_run_start(s, str_from(run), STR(""), STR(""), &p.err)) say_and_exit(p.err.msg);
             EventStream *stream = event_stream_new(str_from(run));
             event_stream_add(stream, store_event_sink(s));
-            for (uint64_t seq = 1; event_emit(stream, (EventPlace){ 0 }, EVENT_LOG, STR("{\"x\":\"0123456789\"}"), &p.err); seq++)
+            for (uint64_t seq = 1; event_emit(stream, (EventPlace){ 0 }, EVENT_LOG, STR("{\"x\":\"0123456789\"}"), &p.err) && store_flush(s, &p.err); seq++)
                 if (write(fds[1], &seq, sizeof seq) < 0) break;
             _exit(1);
         }
@@ -781,10 +823,12 @@ static void test_cost(void **state) {
     StorePlace p;
     place_open(&p);
     Store *s = must_open(&p);
+    must(&p, store_run_start(s, STR("r1"), STR(""), STR(""), &p.err));
     EventStream *stream = event_stream_new(STR("r1"));
     event_stream_add(stream, store_event_sink(s));
     int64_t start = clock_mono_ns();
     for (int i = 0; i < N; i++) must(&p, event_emit(stream, (EventPlace){ 0 }, EVENT_TOOL_COMPLETED, STR("{\"id\":\"call_1\",\"name\":\"read\"}"), &p.err));
+    must(&p, store_flush(s, &p.err));
     print_message("one stored event: %lld us\n", (long long)(clock_mono_ns() - start) / N / 1000);
     event_stream_free(stream);
     store_close(s);
@@ -794,7 +838,7 @@ static void test_cost(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_events_later),
-        cmocka_unit_test(test_artifacts), cmocka_unit_test(test_small_things),
+        cmocka_unit_test(test_artifacts), cmocka_unit_test(test_small_things), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_path), cmocka_unit_test(test_private), cmocka_unit_test(test_newer), cmocka_unit_test(test_not_ours),
         cmocka_unit_test(test_damaged), cmocka_unit_test(test_damaged_anywhere), cmocka_unit_test(test_no_place), cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_full), cmocka_unit_test(test_locked), cmocka_unit_test(test_lease), cmocka_unit_test(test_processes),

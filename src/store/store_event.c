@@ -1,0 +1,269 @@
+/* Events. An append copies the event into a queue in memory; a flush writes the whole queue in one transaction.
+ *
+ *     emitters → filling → (flush: store lock held) → writing → BEGIN, INSERT …, COMMIT
+ *
+ * Any thread may flush: one that must wait for its events does so itself, and a thread of the store does it TICK_NS after the first event
+ * that nobody waited for. A flush takes all that is queued, so threads that wait for the store's lock usually find their events written.
+ * `writing` is not empty between flushes only when the last one failed; the next one tries again with the same events. */
+#include <stdlib.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/table.h"
+#include "base/thread.h"
+#include "store/inside.h"
+
+#ifdef HARNESS_HOSTILE
+enum { QUEUE_MAX = 4 << 10 };
+#else
+enum { QUEUE_MAX = 1 << 20 };            /* an emitter that finds more flushes it first */
+#endif
+enum { TICK_NS = 5000000, AGAIN_NS = 200000000, TEXTS = 5, EVENT_MAX = 900 << 20 };      /* SQLite's limit for a row is 10^9 bytes */
+
+/* The texts follow. `skip`: it can never be written. */
+typedef struct Record { uint64_t size, seq; int64_t time_ns; int depth; bool skip; uint32_t n[TEXTS]; } Record;
+
+/* ---- writing ---- */
+
+/* A run that has events in the batch. */
+typedef struct BatchRun { Str id; int64_t n, turns, calls; } BatchRun;
+typedef struct Batch { Arena arena; Table runs; BatchRun *last; } Batch;
+
+/* False with ERR_NONE: there is no such run. */
+static bool find_run(Store *s, Batch *b, Str id, Error *err) {
+    if (b->last && str_eq(b->last->id, id)) return true;
+    b->last = table_get(&b->runs, id);
+    if (b->last) return true;
+    BatchRun run = { .id = id };
+    if (!store_run_number(s, id, &run.n, err) || run.n == 0) return false;
+    b->last = ARENA_ARRAY(&b->arena, BatchRun, 1);
+    *b->last = run;
+    table_put(&b->runs, id, b->last);
+    return true;
+}
+
+static void count(BatchRun *run, const Event *e) {
+    run->turns += e->depth == 0 && str_eq(e->type, STR("completion.completed"));
+    run->calls += str_eq(e->type, STR("tool.started"));
+}
+
+static bool write_counts(Store *s, Batch *b, Error *err) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < b->runs.n; i++) {
+        const BatchRun *r = b->runs.entry[i].value;
+        if (!r->turns && !r->calls) continue;
+        StoreQuery q = store_query(s, SQL_RUN_COUNT, "write events", err);
+        ok = store_end(&q, store_bind(&q, "iii", r->n, r->turns, r->calls) && store_row(&q, &(bool){ 0 }));
+    }
+    return ok;
+}
+
+static Event event_at(const char *at, Record *out) {
+    Record r;
+    memcpy(&r, at, sizeof r);
+    Event e = { .seq = r.seq, .time_ns = r.time_ns, .depth = r.depth };
+    Str *text[TEXTS] = { &e.run, &e.agent, &e.parent, &e.type, &e.data };
+    at += sizeof r;
+    for (int i = 0; i < TEXTS; at += r.n[i++]) *text[i] = (Str){ at, r.n[i] };
+    *out = r;
+    return e;
+}
+
+static bool insert(Store *s, const BatchRun *run, const Event *e, Error *err) {
+    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write events", err);
+    return store_end(&q, store_bind(&q, "iississ", store_event_id(run->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
+                             store_row(&q, &(bool){ 0 }));
+}
+
+/* An event that can never be written must not keep those of other runs from being written: the next flush leaves it out. */
+static bool give_up(Store *s, size_t at) {
+    Record r;
+    memcpy(&r, s->queue.writing.at + at, sizeof r);
+    r.skip = true;
+    memcpy(s->queue.writing.at + at, &r, sizeof r);
+    return false;
+}
+
+static bool write_one(Store *s, Batch *b, const Event *e, size_t at, Error *err) {
+    if (!find_run(s, b, e->run, err)) {
+        if (err->kind != ERR_NONE) return false;
+        error_set(err, ERR_VALIDATION, "write events: there is no run " STR_FMT, STR_ARG(e->run));
+        return give_up(s, at);
+    }
+    count(b->last, e);
+    if (insert(s, b->last, e, err)) return true;
+    if ((s->api->extended_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT) return false;
+    error_set(err, ERR_IO, "write events: state file %s already has event %llu of run " STR_FMT ": another process writes it", s->path,
+              (unsigned long long)e->seq, STR_ARG(e->run));
+    return give_up(s, at);
+}
+
+/* Moves the queue to `writing`, behind what a failed flush left there. */
+static void take(StoreQueue *q) {
+    pthread_mutex_lock(&q->lock);
+    if (q->writing.n == 0) {
+        Buf empty = q->writing;
+        q->writing = q->filling;
+        q->filling = empty;
+    } else {
+        buf_add(&q->writing, buf_str(&q->filling));
+        buf_reset(&q->filling);
+    }
+    pthread_mutex_unlock(&q->lock);
+}
+
+bool store_events_write(Store *s, Error *err) {
+    Batch b = { 0 };
+    Record r;
+    bool ok = true;
+    for (size_t at = 0; ok && at < s->queue.writing.n; at += r.size) {
+        Event e = event_at(s->queue.writing.at + at, &r);
+        ok = r.skip || write_one(s, &b, &e, at, err);
+    }
+    ok = ok && write_counts(s, &b, err);
+    table_clear(&b.runs);
+    arena_clear(&b.arena);
+    return ok;
+}
+
+bool store_events_queued(Store *s) {
+    take(&s->queue);
+    return s->queue.writing.n > 0;
+}
+
+void store_events_done(Store *s, bool ok, const Error *why) {
+    StoreQueue *q = &s->queue;
+    if (ok && q->writing.cap > 2 * (size_t)QUEUE_MAX) buf_clear(&q->writing);            /* after an oversized event */
+    else if (ok) buf_reset(&q->writing);
+    pthread_mutex_lock(&q->lock);
+    if (ok) q->failed = (Error){ 0 };
+    else q->failed = *why;
+    pthread_mutex_unlock(&q->lock);
+}
+
+bool store_flush(Store *s, Error *err) {
+    Error why = { 0 };
+    bool ok = true;
+    store_lock(s);
+    if (store_events_queued(s)) {
+        ok = store_begin(s, "write events", &why) && store_commit(s, store_events_write(s, &why), "write events", &why);
+        store_events_done(s, ok, &why);
+    }
+    if (!ok && err) *err = why;
+    return store_unlock(s, ok);
+}
+
+/* ---- the queue ---- */
+
+static void put(StoreQueue *q, const Event *e, size_t size) {
+    const Str text[TEXTS] = { e->run, e->agent, e->parent, e->type, e->data };
+    Record r;
+    memset(&r, 0, sizeof r);
+    r.size = size;
+    r.seq = e->seq;
+    r.time_ns = e->time_ns;
+    r.depth = e->depth;
+    for (int i = 0; i < TEXTS; i++) r.n[i] = (uint32_t)text[i].n;
+    buf_add(&q->filling, (Str){ (const char *)&r, sizeof r });
+    for (int i = 0; i < TEXTS; i++) buf_add(&q->filling, text[i]);
+    if (q->idle || (q->ticking && q->filling.n > QUEUE_MAX / 4)) {
+        q->idle = q->ticking = false;
+        pthread_cond_signal(&q->changed);
+    }
+}
+
+static void *flush_later(void *arg) {
+    Store *s = arg;
+    StoreQueue *q = &s->queue;
+    pthread_mutex_lock(&q->lock);
+    while (!q->over) {
+        bool failed = q->failed.kind != ERR_NONE;
+        q->idle = !failed && q->filling.n == 0;
+        if (q->idle) {
+            pthread_cond_wait(&q->changed, &q->lock);
+            continue;
+        }
+        q->ticking = true;
+        thread_cond_wait(&q->changed, &q->lock, clock_mono_ns() + (failed ? AGAIN_NS : TICK_NS));
+        q->ticking = false;
+        pthread_mutex_unlock(&q->lock);
+        store_flush(s, NULL);
+        pthread_mutex_lock(&q->lock);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+/* After a flush that failed the next append flushes first: a caller whose events cannot be written must not go on. */
+static bool append(void *self, const Event *e, Error *err) {
+    Store *s = self;
+    StoreQueue *q = &s->queue;
+    size_t size = sizeof(Record) + e->run.n + e->agent.n + e->parent.n + e->type.n + e->data.n;
+    if (e->seq >= UINT32_MAX) return error_set(err, ERR_LIMIT, "write events: run " STR_FMT " has too many events", STR_ARG(e->run));
+    if (size > EVENT_MAX) return error_set(err, ERR_LIMIT, "write events: an event of %zu bytes is too large for state file %s", size, s->path);
+    for (;;) {
+        pthread_mutex_lock(&q->lock);
+        bool fits = q->failed.kind == ERR_NONE && q->filling.n < QUEUE_MAX;
+        if (fits) put(q, e, size);
+        if (fits && !q->tried) q->started = thread_start(&q->thread, flush_later, s) == 0;
+        q->tried = true;
+        bool alone = !q->started;
+        pthread_mutex_unlock(&q->lock);
+        if (fits && !alone) return true;
+        if (!store_flush(s, err)) return false;
+        if (fits) return true;
+    }
+}
+
+EventSink store_event_sink(Store *s) { return (EventSink){ append, NULL, s }; }
+
+void store_queue_init(StoreQueue *q) {
+    pthread_mutex_init(&q->lock, NULL);
+    thread_cond_init(&q->changed);
+}
+
+void store_queue_close(Store *s) {
+    StoreQueue *q = &s->queue;
+    pthread_mutex_lock(&q->lock);
+    q->over = true;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+    if (q->started) pthread_join(q->thread, NULL);
+    if (s->db) store_flush(s, NULL);
+    buf_clear(&q->filling);
+    buf_clear(&q->writing);
+    pthread_mutex_destroy(&q->lock);
+    pthread_cond_destroy(&q->changed);
+}
+
+/* ---- reading ---- */
+
+static bool walk_events(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
+    int64_t n;
+    if (!store_run_number(s, run, &n, err)) return false;
+    StoreQuery q = store_walk(s, "SELECT id & 0xffffffff, time_ns, agent, parent, depth, type, data FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+                              "read events", err);
+    bool some = true, ok = store_bind(&q, "ii", store_event_id(n, from), store_event_id(n, UINT32_MAX));
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
+                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
+        if (!each(ctx, &e)) break;
+    }
+    return store_end(&q, ok);
+}
+
+bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
+    if (!store_flush(s, err)) return false;
+    store_lock(s);
+    return store_unlock(s, walk_events(s, run, from, each, ctx, err));
+}
+
+bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err) {
+    int64_t n;
+    if (!store_flush(s, err)) return false;
+    store_lock(s);
+    if (!store_run_number(s, run, &n, err)) return store_unlock(s, false);
+    StoreQuery q = store_query(s, SQL_EVENT_LAST, "read events", err);
+    bool some = false, ok = store_bind(&q, "ii", store_event_id(n, 0), store_event_id(n, UINT32_MAX)) && store_row(&q, &some);
+    if (ok) *seq = some ? (uint64_t)store_int(&q, 0) : 0;
+    return store_unlock(s, store_end(&q, ok));
+}
