@@ -1,12 +1,12 @@
-// Crash proof: the process dies at the end of every commit of a run, and inside of it.
+// Crash proof: the process dies before, inside and after every transaction of a run.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { baseline, skip, sweep } from './crashes.mjs';
 
-test('killed at the end of every commit, and inside of it', { skip }, async () => {
-  const { commits } = await baseline();
-  const ends = commits.slice(1), points = [];
-  for (const n of ends) points.push({ name: `commit-${n}`, env: { CRASH_STORE: `${n}` } });
-  for (const n of ends.filter((_, i) => i % 5 === 0)) points.push({ name: `torn-${n - 1}`, env: { CRASH_STORE: `${n - 1}` } });
-  assert.ok(await sweep(points) >= 40);
+test('killed before, inside and after every flush', { skip }, async () => {
+  const { flushes } = await baseline(), points = [];
+  assert.ok(flushes >= 30, `${flushes} flushes`);
+  for (let n = 1; n <= flushes; n++)
+    for (const when of ['BEFORE', 'INSIDE', 'AFTER']) points.push({ name: `flush-${when}-${n}`, env: { [`CRASH_FLUSH_${when}`]: `${n}` } });
+  assert.ok(await sweep(points) >= 2 * flushes);
 });

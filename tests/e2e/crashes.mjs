@@ -96,7 +96,7 @@ export async function baseline() {
   const r = await p.run({ CRASH_TELL: tell });
   assert.equal(r.status, 0, r.stdout + r.stderr);
   assert.deepEqual(p.effects(), effects);
-  undisturbed = { response: JSON.parse(r.stdout).response, events: lines(p.events).length, commits: lines(tell).map(Number) };
+  undisturbed = { response: JSON.parse(r.stdout).response, events: lines(p.events).length, flushes: lines(tell).length };
   return undisturbed;
 }
 
