@@ -32,5 +32,6 @@ if (process.argv[2] !== 'http') {
     }
     await transport.handleRequest(request, response);
   });
+  listener.keepAliveTimeout = 60000;      // its default of 5 s closes connections of a round that takes longer
   listener.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => console.error(`http://127.0.0.1:${listener.address().port}/mcp`));
 }

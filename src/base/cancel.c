@@ -11,14 +11,19 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/thread.h"
 
-enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50 };
+enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50, RECHECK_MS = 100 };
+
+/* A thread in cancel_wait; on its stack. */
+typedef struct Waiter Waiter;
+struct Waiter { pthread_cond_t *cond; Waiter *next, **at; };
 
 /* The tokens of a tree share the root's lock, which guards the links and the making of
  * descriptors. `fired` and `fd` are also read without it: the flag by busy code, both by the
  * signal handler. A token's parents outlive it, so walking up needs no lock, and whoever asks
  * a token asks its parents too. Only one that somebody sleeps on has to be found from above:
- * it is linked, and so are its parents, when it gets its descriptor. `deadline` is the token's
+ * it is linked, and so are its parents, when it gets its descriptor or a waiter. `deadline` is the token's
  * own; the earliest of it and its parents' holds. A paused one is INT64_MAX meanwhile, and
  * `left` is what remains of it. */
 struct Cancel {
@@ -27,6 +32,7 @@ struct Cancel {
     bool linked;
     Cancel *parent, *root;
     Cancel *child, *next, *prev;                       /* first child; siblings; of those that are linked */
+    Waiter *waiters;
     atomic_llong deadline;
     int64_t timeout;
     bool pausable;
@@ -65,6 +71,7 @@ Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
     atomic_init(&c->fd, FD_NONE);
     c->linked = false;
     c->parent = c->child = c->next = c->prev = NULL;
+    c->waiters = NULL;
     atomic_init(&c->deadline, timeout_ns > 0 ? deadline_after(timeout_ns) : INT64_MAX);
     c->timeout = timeout_ns;
     c->pausable = false;
@@ -149,7 +156,10 @@ void cancel_fire(Cancel *c) {
     if (c == NULL)
         return;
     pthread_mutex_lock(&c->root->lock);
-    for (Cancel *t = c; t; t = next_in_tree(t, c)) raise_flag(t);
+    for (Cancel *t = c; t; t = next_in_tree(t, c)) {
+        raise_flag(t);
+        for (Waiter *w = t->waiters; w; w = w->next) pthread_cond_broadcast(w->cond);
+    }
     pthread_mutex_unlock(&c->root->lock);
 }
 
@@ -269,4 +279,40 @@ bool cancel_sleep(Cancel *c, int64_t ns, Error *err) {
         struct timespec t = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
         ppoll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, &t, NULL);
     }
+}
+
+static void add_waiter(Cancel *c, Waiter *w) {
+    pthread_mutex_lock(&c->root->lock);
+    link_up(c);
+    w->next = c->waiters;
+    w->at = &c->waiters;
+    if (w->next) w->next->at = &w->next;
+    c->waiters = w;
+    pthread_mutex_unlock(&c->root->lock);
+}
+
+static void remove_waiter(Cancel *c, Waiter *w) {
+    pthread_mutex_lock(&c->root->lock);
+    *w->at = w->next;
+    if (w->next) w->next->at = w->at;
+    pthread_mutex_unlock(&c->root->lock);
+}
+
+/* cancel_fire cannot take the waiter's mutex, which its caller may hold. So its broadcast is lost in the moment between the check and the
+ * sleep, and cancel_fire_from_signal sends none: both are noticed at the next recheck. */
+bool cancel_wait(pthread_cond_t *cond, pthread_mutex_t *held, Cancel *c, int64_t until_ns, Error *err) {
+    Waiter w = { .cond = cond };
+    if (c == NULL) {
+        thread_cond_wait(cond, held, until_ns);
+        return true;
+    }
+    add_waiter(c, &w);
+    bool ok = cancel_check(c, err);
+    int64_t deadline = cancel_deadline_ns(c), recheck = deadline_after(RECHECK_MS * INT64_C(1000000));
+    if (deadline < until_ns)
+        until_ns = deadline;
+    if (ok)
+        thread_cond_wait(cond, held, until_ns < recheck ? until_ns : recheck);
+    remove_waiter(c, &w);
+    return ok;
 }

@@ -5,6 +5,7 @@
  * to its poll set and uses cancel_poll_ms() as the timeout. Tokens form a tree: a child
  * is cancelled with its parent, and its deadline is never later than the parent's. */
 #pragma once
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,3 +38,8 @@ int cancel_fd(Cancel *c);
 int cancel_poll_ms(const Cancel *c);                   /* ms to the deadline, rounded up; -1: none; 0: passed */
 int64_t cancel_deadline_ns(const Cancel *c);           /* monotonic; INT64_MAX: none */
 bool cancel_sleep(Cancel *c, int64_t ns, Error *err);  /* sleeps, or fails as cancel_check does */
+
+/* Waits for `cond`, which thread_cond_init has made, with the mutex held, at most until `until_ns` (clock_mono_ns; INT64_MAX: no limit).
+ * Fails as cancel_check does, at once if the token has fired. True after any wake-up and at until_ns: callers loop around their own
+ * condition. cancel_fire wakes the waiter; it may be called with the mutex held. */
+bool cancel_wait(pthread_cond_t *cond, pthread_mutex_t *held, Cancel *c, int64_t until_ns, Error *err);

@@ -30,7 +30,7 @@ void mcp_client_close(McpClient *c) {
     if (!c) return;
     cancel_fire(c->stop);
     client_listen_end(c);
-    if (c->pool) pool_free(c->pool);                      /* questions end first: they send */
+    scheduler_free(c->scheduler);                         /* questions end first: they send */
     if (c->wire) c->transport->close(c);
     for (size_t i = 0; i < sizeof c->kept / sizeof *c->kept; i++) buf_clear(&c->kept[i].json);
     client_headers_free(c);

@@ -11,7 +11,7 @@
  *     negotiate.c        the version                                                                        */
 #pragma once
 #include <pthread.h>
-#include "base/pool.h"
+#include "base/scheduler.h"
 #include "mcp/client.h"
 
 /* A request that waits for its answer. On its sender's stack; in the client's list while it waits. */
@@ -55,7 +55,7 @@ struct McpClient {
     Heap *heap;                          /* of `offers`, frozen */
     Value offers;
     Cancel *stop;                        /* fires when it is closed */
-    Pool *pool;                          /* answers questions; made when first needed */
+    Scheduler *scheduler;                /* answers questions; made when first needed */
     pthread_t listener;                  /* client_listen.c */
     bool listening;
 

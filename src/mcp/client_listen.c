@@ -3,7 +3,7 @@
 #include "base/thread.h"
 #include "mcp/client_inside.h"
 
-enum { AGAIN_MS = 1000, TRIES_MAX = 8, HEARD_NS = 2000000000, LOOK_NS = 20000000 };
+enum { AGAIN_MS = 1000, TRIES_MAX = 8, HEARD_NS = 2000000000 };
 
 static bool make_params(Heap *h, Value *out, Error *err) {
     Dict *d = dict_new(h, 2, err), *what = dict_new(h, 1, err);
@@ -37,9 +37,10 @@ void client_listen_heard(McpClient *c) {
 }
 
 void client_listen_wait(McpClient *c, Cancel *cancel) {
-    int64_t now, end = clock_mono_ns() + HEARD_NS;
+    int64_t end = clock_mono_ns() + HEARD_NS;
+    bool go_on = true;
     pthread_mutex_lock(&c->lock);
-    while (!c->heard && (now = clock_mono_ns()) < end && !cancel_expired(cancel)) thread_cond_wait(&c->changed, &c->lock, now + LOOK_NS);
+    while (go_on && !c->heard && clock_mono_ns() < end) go_on = cancel_wait(&c->changed, &c->lock, cancel, end, NULL);
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -130,13 +130,13 @@ static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending
     if (room) {
         c->questions++;
         if (p) p->questions++;
-        if (!c->pool) c->pool = pool_new(QUESTION_THREADS);
+        if (!c->scheduler) c->scheduler = scheduler_new(QUESTION_THREADS);
     }
     pthread_mutex_unlock(&c->lock);
     if (!room) return client_warn(c, "asks more than can be answered: ignored"), false;
     Question *q = mem_alloc(sizeof *q);
     *q = (Question){ c, p, heap, *m };
-    if (!pool_add(c->pool, answer_question, q, &err)) drop(q);
+    if (!scheduler_add(c->scheduler, NULL, answer_question, q, &err)) drop(q);
     return true;
 }
 

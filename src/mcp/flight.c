@@ -240,10 +240,21 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Several calls of one request may ask at the same time; the request's one thread waits for all of them. */
 bool serve_wait(McpRequest *q, Error *err) {
-    return !((Flight *)q)->crewed || crew_wait(q->server->crew, q->peer) || error_set(err, ERR_LIMIT, "%d requests wait for answers already: try again later", CREW_WAITING_MAX);
+    Flight *f = (Flight *)q;
+    if (!f->scheduled) return true;
+    pthread_mutex_lock(&q->peer->lock);
+    bool ok = f->waits > 0 || scheduler_wait_begin(q->server->scheduler, q->peer, err);
+    if (ok) f->waits++;
+    pthread_mutex_unlock(&q->peer->lock);
+    return ok;
 }
 
 void serve_go_on(McpRequest *q) {
-    if (((Flight *)q)->crewed) crew_go_on(q->server->crew, q->peer);
+    Flight *f = (Flight *)q;
+    if (!f->scheduled) return;
+    pthread_mutex_lock(&q->peer->lock);
+    if (--f->waits == 0) scheduler_wait_end(q->server->scheduler, q->peer);
+    pthread_mutex_unlock(&q->peer->lock);
 }

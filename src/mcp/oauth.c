@@ -4,8 +4,9 @@
 #include <time.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
-enum { REFUSALS_MAX = 6, GRANTS_MAX = 3, EARLY_SECONDS = 30, HEAP_MAX = 64 << 20, WAIT_MS = 100, NONCE_MAX = 1024 };
+enum { REFUSALS_MAX = 6, GRANTS_MAX = 3, EARLY_SECONDS = 30, HEAP_MAX = 64 << 20, NONCE_MAX = 1024 };
 
 void oauth_secret(const OAuth *a, Str value) {
     if (a->config.secret && value.n) a->config.secret(a->config.ctx, value);
@@ -24,7 +25,7 @@ OAuth *oauth_new(const OAuthConfig *config, Error *err) {
     OAuth *a = mem_zero(1, sizeof *a);
     a->config = *config;
     pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->idle, NULL);
+    thread_cond_init(&a->idle);
     if (oauth_url_parse(config->server, &a->server, err) && oauth_settings_read(config->settings, &a->arena, config->secret, config->ctx, &a->settings, err)
         && read_key(a, err)) return a;
     oauth_free(a);
@@ -58,15 +59,9 @@ const char *oauth_extension(const OAuth *a) {
 
 /* The lock is held before and after. True: nobody works. */
 static bool wait_idle(OAuth *a, Cancel *cancel, Error *err) {
-    while (a->busy) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000;
-        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-        pthread_cond_timedwait(&a->idle, &a->lock, &until);
-        if (!cancel_check(cancel, err)) return false;      /* the one who works may wait for a person */
-    }
-    return true;
+    bool ok = true;
+    while (ok && a->busy) ok = cancel_wait(&a->idle, &a->lock, cancel, INT64_MAX, err);      /* the thread that works may wait for a user */
+    return ok;
 }
 
 static void start_work(OAuth *a) {

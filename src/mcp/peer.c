@@ -35,7 +35,9 @@ void mcp_peer_general(McpPeer *p, McpLink *link) {
     pthread_mutex_lock(&p->lock);
     McpLink *old = p->general;
     p->general = link;
+    bool wake = link && p->tasks;
     pthread_mutex_unlock(&p->lock);
+    if (wake) serve_tasks_wake(p);
     mcp_link_release(old);
 }
 

@@ -3,7 +3,7 @@
 #include "mcp/servers.h"
 #include <pthread.h>
 #include "agent/session.h"
-#include "mcp/crew.h"
+#include "base/scheduler.h"
 #include "mcp/serve.h"
 #include "value/json.h"
 
@@ -29,7 +29,8 @@ struct Flight {
     PeerRun *run;
     Buf out;                             /* messages, while they are written */
     size_t bytes;                        /* memory of what was asked */
-    bool crewed;                         /* a thread of the crew works on it */
+    bool scheduled;                      /* the scheduler runs it */
+    int waits;                           /* calls of serve_wait without serve_go_on; guarded by the peer's lock */
     bool ends_with_link;                 /* its client cannot come back for the answer; set before it is listed */
     bool quick;                          /* ends before the next message is taken: no limit keeps it out */
     bool listed;                         /* has an id; guarded by the peer's lock */
@@ -66,7 +67,7 @@ struct McpPeer {
 
 struct McpServer {
     McpServerConfig config;
-    Crew *crew;
+    Scheduler *scheduler;                /* runs the requests; a peer is an owner */
     _Atomic size_t bytes;                /* memory of requests under way */
     _Atomic(Flight *) hand;              /* one that can be used again, and changes owner in one step */
     JsonKeys *keys;                      /* the protocol's names */
@@ -92,16 +93,15 @@ void peer_leave_run(McpPeer *p, PeerRun *r);
 void peer_send_general(McpPeer *p, Str message);     /* to the general link, if there is one */
 void peer_drain(McpPeer *p, int64_t grace_ms);       /* no new requests; waits for those under way, and cancels them after grace_ms */
 
-/* peer_take.c: takes one message (text as it came). NULL: all is done. Else a request that may take long; peer_work does it, answers and frees
- * it. The answer goes to `link`; notifications and responses need none. What cannot be read is answered on `link` with the id null. Floods: beyond
+/* peer_take.c: takes one message (text as it came). NULL: all is done. Else a request that may take long, to be passed to
+ * peer_schedule. The answer goes to `link`; notifications and responses need none. What cannot be read is answered on `link` with the id null. Floods: beyond
  * MCP_REQUESTS_MAX requests under way, new ones are answered with an error at once. `version`: what the transport knows (the header
  * MCP-Protocol-Version); MCP_NONE: look into the message. */
 Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link);
 /* The same for a message that was read already; `message` is only read during the call, deep-copied where kept. */
 Flight *peer_begin_message(McpPeer *p, const RpcMessage *message, McpVersion version, McpLink *link);
-void peer_work(void *flight);
-void peer_work_later(McpServer *s, Flight *f);       /* by the crew */
-void peer_work_here(McpServer *s, Flight *f);        /* on this thread, unless enough work already: then the crew does it later */
+void peer_schedule(Flight *f);                       /* runs it on the scheduler; answers with an error when no thread can be started */
+void peer_schedule_last(Flight *f);                  /* the same, as the last action of a running job */
 
 /* Waits as long as too many requests are under way and some of them end; when none does for a while, whoever comes next is refused. For a
  * transport that can let its client wait. */

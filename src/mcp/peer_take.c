@@ -23,7 +23,7 @@ static void take_notification(McpPeer *p, const RpcMessage *m) {
 
 /* ---- requests ---- */
 
-void peer_work(void *flight) {
+static void work(void *flight) {
     Flight *f = flight;
     MEM_UNSET Error err;
     error_none(&err);
@@ -102,17 +102,15 @@ static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion versi
     return NULL;
 }
 
-void peer_work_later(McpServer *s, Flight *f) {
-    f->crewed = true;
-    crew_add(s->crew, f->q.peer, peer_work, f);
+void peer_schedule(Flight *f) {
+    Error err = { 0 };
+    f->scheduled = true;
+    if (!scheduler_add(f->q.server->scheduler, f->q.peer, work, f, &err)) flight_finish(f, false, &err);
 }
 
-void peer_work_here(McpServer *s, Flight *f) {
-    const void *owner = f->q.peer;                           /* which may be gone when the work is done; its name is enough */
-    f->crewed = true;
-    if (!crew_join(s->crew, owner)) return peer_work_later(s, f);
-    peer_work(f);
-    crew_leave(s->crew, owner);
+void peer_schedule_last(Flight *f) {
+    f->scheduled = true;
+    scheduler_add_last(f->q.server->scheduler, f->q.peer, work, f);
 }
 
 /* ---- batches ---- */
@@ -135,7 +133,7 @@ static void take_batch(McpPeer *p, const List *all, McpVersion version, McpLink 
         Flight *f = NULL;
         if (rpc_message(all->at[i], &m, &code, &err)) f = peer_begin_message(p, &m, version, shared);
         else send_error(shared, m.id, code, err.msg);
-        if (f) peer_work_later(p->server, f);
+        if (f) peer_schedule(f);
     }
     mcp_link_release(shared);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-enum { TIDY_MS = 250, GRACE_MS = 3000, LEAVE_MS = 1000, THREADS = 1024 };         /* THREADS: the crew says how many work; the others wait for somebody */
+enum { TIDY_MS = 250, GRACE_MS = 3000, LEAVE_MS = 1000 };
 
 static void handle(void *ctx, ServerRequest *q) {
     Http *h = ctx;
@@ -60,7 +60,7 @@ bool mcp_serve_http(McpServer *s, const McpHttpConfig *config, Cancel *stop, Err
     h->config = config;
     h->rates = http_rates_new(config->requests_per_minute);
     pthread_mutex_init(&h->lock, NULL);
-    ServerConfig net = { .address = config->address, .port = config->port, .threads = THREADS, .bound = bound, .admit = http_admit, .handle = handle,
+    ServerConfig net = { .address = config->address, .port = config->port, .scheduler = s->scheduler, .bound = bound, .admit = http_admit, .handle = handle,
                          .tick = tick, .ctx = h, .log = s->config.log };
     bool ok = open_auth(h, stop, err) && server_start(&net, &h->net, err);
     if (ok) {

@@ -84,7 +84,7 @@ struct Http {
     const McpHttpConfig *config;
     Server *net;
     ServeAuth *auth;
-    struct HttpRates *rates;             /* of serve_http_gate.c; only for whoever polls */
+    struct HttpRates *rates;             /* of serve_http_gate.c; only for the epoll thread */
     Buf resource, metadata_url;          /* our URL, and that of the metadata about it */
     pthread_mutex_t lock;                /* guards what follows */
     HttpSession *buckets[HTTP_BUCKETS];

@@ -153,5 +153,5 @@ void http_post(Http *h, ServerRequest *q, const ServeWho *who) {
     } else {
         f = post_read(h, q, who, version);
     }
-    if (f) peer_work_here(h->server, f);
+    if (f) peer_schedule_last(f);
 }

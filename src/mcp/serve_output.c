@@ -10,8 +10,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-/* So little is gathered that the client works on some while others are made. */
-enum { GATHER_MAX = 4 << 10, KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
+enum { KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
 
 /* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
  * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */
@@ -20,8 +19,8 @@ struct ServeOutput {
     bool own, socket, small;
     Cancel *stop;
     pthread_mutex_t lock;
-    Buf waiting;
-    _Atomic bool held, gone;
+    Buf text;                            /* the line that is written, with its line break; guarded by the lock */
+    _Atomic bool gone;
 };
 
 ServeOutput *serve_output_new(int fd, Cancel *stop) {
@@ -57,7 +56,7 @@ static bool wait_until_ready(ServeOutput *o) {
 }
 
 static void write_all(ServeOutput *o) {
-    Str rest = buf_str(&o->waiting);
+    Str rest = buf_str(&o->text);
     while (rest.n && !o->gone) {
         if (o->small && !wait_until_ready(o)) o->gone = true;
         ssize_t n = o->gone ? -1 : write_some(o, rest);
@@ -65,29 +64,18 @@ static void write_all(ServeOutput *o) {
         else if (o->gone || (errno != EAGAIN && errno != EINTR)) o->gone = true;
         else if (errno == EAGAIN && !wait_until_ready(o)) o->gone = true;
     }
-    if (o->waiting.cap > KEEP_MAX) buf_clear(&o->waiting);
-    else buf_reset(&o->waiting);
+    if (o->text.cap > KEEP_MAX) buf_clear(&o->text);
+    else buf_reset(&o->text);
 }
 
 bool serve_output_add(ServeOutput *o, Str line) {
     if (o->gone) return false;
     pthread_mutex_lock(&o->lock);
-    buf_add(&o->waiting, line);
-    buf_add_char(&o->waiting, '\n');
-    if (!o->held || o->waiting.n > GATHER_MAX) write_all(o);
-    pthread_mutex_unlock(&o->lock);
-    return !o->gone;
-}
-
-void serve_output_hold(ServeOutput *o, bool held) {
-    o->held = held;
-    if (!held) serve_output_flush(o);
-}
-
-void serve_output_flush(ServeOutput *o) {
-    pthread_mutex_lock(&o->lock);
+    buf_add(&o->text, line);
+    buf_add_char(&o->text, '\n');
     write_all(o);
     pthread_mutex_unlock(&o->lock);
+    return !o->gone;
 }
 
 bool serve_output_gone(ServeOutput *o) {
@@ -96,9 +84,8 @@ bool serve_output_gone(ServeOutput *o) {
 }
 
 void serve_output_free(ServeOutput *o) {
-    serve_output_flush(o);
     if (o->own) close(o->fd);
-    buf_clear(&o->waiting);
+    buf_clear(&o->text);
     pthread_mutex_destroy(&o->lock);
     free(o);
 }

@@ -158,11 +158,7 @@ bool serve_tasks_result(McpRequest *q, Error *err) {
     t->link = q->link;
     t->waiting++;
     pthread_cond_broadcast(&l->changed);
-    while (!task_record_over(t) && (ok = cancel_check(q->cancel, err))) {
-        int64_t until = clock_wall_ns() + 50 * 1000000;      /* wakes now and then to ask the token */
-        struct timespec at = { until / 1000000000, until % 1000000000 };
-        pthread_cond_timedwait(&l->changed, &l->lock, &at);
-    }
+    while (ok && !task_record_over(t)) ok = cancel_wait(&l->changed, &l->lock, q->cancel, INT64_MAX, err);
     if (t->link == q->link) t->link = NULL;
     t->waiting--;
     if (ok && t->status == TASK_COMPLETED)

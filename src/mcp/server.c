@@ -4,7 +4,7 @@
 #include "mcp/peer.h"
 #include "mcp/serve_watch.h"
 
-enum { AT_WORK = 32 };                   /* requests that are worked on at the same time */
+enum { RUNNING_MAX = 32 };               /* requests that run at the same time */
 
 /* ---- links ---- */
 
@@ -83,7 +83,7 @@ bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *pr
     if (!serve_project_open(config, NULL, &rt, &agents, problems, err)) return false;
     McpServer *s = mem_zero(1, sizeof *s);
     s->config = *config;
-    s->crew = crew_new(AT_WORK);
+    s->scheduler = scheduler_new(RUNNING_MAX);
     s->keys = rpc_keys();
     pthread_mutex_init(&s->lock, NULL);
     serve_project_set(s, rt, agents);
@@ -123,7 +123,7 @@ void mcp_server_close(McpServer *s, int64_t grace_ms) {
         int64_t left = (until - clock_mono_ns()) / 1000000;
         mcp_peer_close(s->peers, left > 0 ? left : 0);
     }
-    crew_free(s->crew);
+    scheduler_free(s->scheduler);
     free_spare(s);
     serve_project_release(s, s->project);
     json_keys_free(s->keys);

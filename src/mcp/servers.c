@@ -1,7 +1,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
-#include "base/pool.h"
+#include "base/scheduler.h"
+#include "base/thread.h"
 #include "mcp/servers_inside.h"
 
 Server *servers_find(McpServers *m, Str name) {
@@ -33,7 +34,7 @@ bool mcp_servers_new(Runtime *rt, const McpServersConfig *config, McpServers **o
         s->all = m;
         s->def = &p->servers[i];
         pthread_mutex_init(&s->lock, NULL);
-        pthread_cond_init(&s->changed, NULL);
+        thread_cond_init(&s->changed);
     }
     bool ok = add_faces(m, err);
     for (size_t i = 0; ok && i < m->n; i++) ok = servers_hash(&m->servers[i], err) && servers_load(&m->servers[i], err);
@@ -60,10 +61,10 @@ void mcp_servers_stop(McpServers *m) {
     Error err;
     cancel_fire(m->stop);
     if (m->n == 0) return;
-    Pool *pool = pool_new(m->n);
+    Scheduler *parallel = scheduler_new(m->n);
     for (size_t i = 0; i < m->n; i++)
-        if (!pool_add(pool, stop_one, &m->servers[i], &err)) stop_one(&m->servers[i]);
-    pool_free(pool);
+        if (!scheduler_add(parallel, NULL, stop_one, &m->servers[i], &err)) stop_one(&m->servers[i]);
+    scheduler_free(parallel);
 }
 
 void mcp_servers_free(McpServers *m) {
@@ -116,10 +117,10 @@ void mcp_servers_list(McpServers *m, Cancel *cancel) {
     Listing *all = mem_alloc((m->n + 1) * sizeof *all);
     for (size_t i = 0; i < m->n; i++)
         if (wanted(&m->servers[i])) all[n++] = (Listing){ &m->servers[i], cancel };
-    Pool *pool = n > 1 ? pool_new(n) : NULL;
+    Scheduler *parallel = n > 1 ? scheduler_new(n) : NULL;
     for (size_t i = 0; i < n; i++)
-        if (!pool || !pool_add(pool, list_one, &all[i], &err)) list_one(&all[i]);
-    if (pool) pool_free(pool);
+        if (!parallel || !scheduler_add(parallel, NULL, list_one, &all[i], &err)) list_one(&all[i]);
+    scheduler_free(parallel);
     free(all);
 }
 

@@ -8,7 +8,7 @@
 #include "mcp/servers_inside.h"
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
-enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, WAKE_MS = 20, INSTRUCTIONS_MAX = 16384,
+enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, INSTRUCTIONS_MAX = 16384,
        SERVER_CPU_SECONDS = 30 * 24 * 3600 };  /* the limit of a call is none for what serves many */
 
 /* ---- what it is started with ---- */
@@ -254,19 +254,12 @@ static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     return ok;
 }
 
-/* Somebody else opens it: wakes now and then to ask the token. */
-static void wait_a_little(Server *s) {
-    int64_t until = clock_wall_ns() + (int64_t)WAKE_MS * 1000000;
-    struct timespec t = { until / 1000000000, until % 1000000000 };
-    pthread_cond_timedwait(&s->changed, &s->lock, &t);
-}
-
 static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error *err) {
     ServerLink *dead = NULL;
     bool ok = true, mine = false;
     pthread_mutex_lock(&s->lock);
     ok = runtime_may_act(s->all->rt, err);
-    while (ok && s->opening && (ok = cancel_check(cancel, err))) wait_a_little(s);
+    while (ok && s->opening) ok = cancel_wait(&s->changed, &s->lock, cancel, INT64_MAX, err);        /* another thread opens it */
     if (ok) dead = drop_unfit(s);
     if (ok && s->link) s->link->users++, *out = s->link;
     else if (ok) s->opening = mine = true;

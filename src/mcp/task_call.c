@@ -97,17 +97,14 @@ static McpLink *find_link(McpTask *t, struct McpTasks *l, Cancel *cancel, bool *
     pthread_mutex_lock(&l->lock);
     if (!task_record_over(t)) t->status = TASK_INPUT_REQUIRED;
     task_record_changed(t, l);
-    for (*general = false; !link && !*general && !cancel_expired(cancel);) {
+    *general = false;
+    do {
         link = t->link;
         if (link) mcp_link_keep(link);
         pthread_mutex_lock(&t->peer->lock);
         *general = !link && t->peer->general;
         pthread_mutex_unlock(&t->peer->lock);
-        if (link || *general) break;
-        int64_t until = clock_wall_ns() + 50 * 1000000;
-        struct timespec at = { until / 1000000000, until % 1000000000 };
-        pthread_cond_timedwait(&l->changed, &l->lock, &at);
-    }
+    } while (!link && !*general && cancel_wait(&l->changed, &l->lock, cancel, INT64_MAX, NULL));
     pthread_mutex_unlock(&l->lock);
     return link;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "mcp/serve_subscribe.h"
 #include "value/json.h"
 
@@ -12,7 +13,7 @@ struct McpTasks *task_record_list(McpPeer *p) {
     if (!p->tasks) {
         p->tasks = mem_zero(1, sizeof *p->tasks);
         pthread_mutex_init(&p->tasks->lock, NULL);
-        pthread_cond_init(&p->tasks->changed, NULL);
+        thread_cond_init(&p->tasks->changed);
     }
     struct McpTasks *l = p->tasks;
     pthread_mutex_unlock(&p->lock);
@@ -60,6 +61,13 @@ bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err) {
     if (room) t->next = l->first, l->first = t, l->n++;
     pthread_mutex_unlock(&l->lock);
     return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl is over", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
+}
+
+void serve_tasks_wake(McpPeer *p) {
+    struct McpTasks *l = task_record_list(p);
+    pthread_mutex_lock(&l->lock);                            /* a task that looks for a link holds it: either it sees the new one, or it is woken */
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
 }
 
 void serve_tasks_close(McpPeer *p) {

@@ -5,7 +5,7 @@
 
 /* The functions in use; their names are those of the library. */
 #define MICROHTTPD_FUNCTIONS(X) \
-    X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_quiesce_daemon) X(MHD_run) X(MHD_get_timeout) X(MHD_get_daemon_info) X(MHD_get_connection_info) X(MHD_get_connection_values) \
+    X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_quiesce_daemon) X(MHD_get_connection_info) X(MHD_get_connection_values) \
     X(MHD_suspend_connection) X(MHD_resume_connection) X(MHD_create_response_from_buffer) X(MHD_create_response_from_callback) \
     X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response)
 

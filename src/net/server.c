@@ -1,6 +1,7 @@
 #include "net/server.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -8,15 +9,15 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "net/server_parts.h"
 
 enum {
-    BACKLOG = 1024, THREADS = 4, IDLE_MS = 60000, REQUEST_MS = 60000,
+    BACKLOG = 1024, IDLE_MS = 60000, REQUEST_MS = 60000,
     SPARE_FILES = 256,                                 /* descriptors for everything else in the program */
-    STOP_STEP_MS = 10,
 };
 
-/* ---- connections and requests, by whoever polls ---- */
+/* ---- connections and requests, on the epoll thread ---- */
 
 static void conn_changed(void *ctx, struct MHD_Connection *connection, void **own, enum MHD_ConnectionNotificationCode what) {
     Server *s = ctx;
@@ -62,7 +63,7 @@ static void completed(void *ctx, struct MHD_Connection *connection, void **own, 
     if (!q) return;
     server_watch_phase(conn_of(s, connection), CONN_IDLE, s->config.idle_ms, NULL);
     pthread_mutex_lock(&s->lock);
-    s->requests--;
+    if (--s->requests == 0) pthread_cond_broadcast(&s->quiet);
     pthread_mutex_unlock(&s->lock);
     server_request_completed(q, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 }
@@ -74,10 +75,28 @@ static bool is_stopping(Server *s) {
     return stopping;
 }
 
-/* The library forgets about the connection until it is resumed. Whether the server stops is asked under the lock that guards the
+static bool is_over(Server *s) {
+    pthread_mutex_lock(&s->lock);
+    bool over = s->over;
+    pthread_mutex_unlock(&s->lock);
+    return over;
+}
+
+/* A job of the scheduler; owns a hold of the request. */
+static void handle_request(void *arg) {
+    ServerRequest *q = arg;
+    Server *s = q->server;
+    if (is_over(s)) server_cut(q);
+    else s->config.handle(s->config.ctx, q);
+    server_drop_body(q);
+    server_release(q);
+}
+
+/* The library ignores the connection until it is resumed. `stopping` is read under the lock that guards the
  * connection's request: from then on, stopping finds it there. */
 static void hand_over(ServerRequest *q) {
     Server *s = q->server;
+    Error err = { 0 };
     pthread_mutex_lock(&q->lock);
     q->handed = q->suspended = true;
     s->mhd->MHD_suspend_connection(q->connection);
@@ -88,11 +107,11 @@ static void hand_over(ServerRequest *q) {
     q->conn->deadline = INT64_MAX;
     q->conn->now = q;
     bool half = q->conn->half, stopping = s->stopping;
-    if (!stopping) server_team_add(s, q);
     pthread_mutex_unlock(&s->lock);
-    if (half && !stopping) server_request_left(q);
-    if (!stopping) return;
-    server_cut(q);
+    if (stopping) server_cut(q);
+    else if (half) server_request_left(q);
+    if (!stopping && scheduler_group_add(s->handling, q->conn, handle_request, q, &err)) return;
+    server_request_fail(q, 503, err.msg);              /* not sent when it was cut off */
     server_release(q);
 }
 
@@ -184,7 +203,6 @@ static size_t room_for(size_t connections) {
 
 static void set_defaults(ServerConfig *c) {
     if (!c->address) c->address = "127.0.0.1";
-    if (!c->threads) c->threads = THREADS;
     if (!c->connections) c->connections = SERVER_CONNECTIONS_MAX;
     if (!c->body_max) c->body_max = SERVER_BODY_MAX;
     if (!c->backlog_max) c->backlog_max = SERVER_BACKLOG_MAX;
@@ -193,8 +211,12 @@ static void set_defaults(ServerConfig *c) {
 }
 
 static bool start_daemon(Server *s, Error *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);       /* as thread_start does, for the library's thread */
+    errno = 0;
     s->daemon = fault_hit() ? NULL : s->mhd->MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
+        MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
         MHD_OPTION_LISTEN_SOCKET, s->listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)room_for(s->config.connections),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
@@ -204,20 +226,25 @@ static bool start_daemon(Server *s, Error *err) {
         MHD_OPTION_NOTIFY_COMPLETED, completed, s,
         MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
         MHD_OPTION_END);
-    return s->daemon || error_set(err, ERR_IO, "start the HTTP server: libmicrohttpd refused");
+    int failure = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failure;
+    if (s->daemon) return true;
+    if (failure) return error_set(err, ERR_IO, "start the HTTP server: libmicrohttpd: %m");
+    return error_set(err, ERR_IO, "start the HTTP server: libmicrohttpd refused");
 }
 
 void server_drop(Server *s) {
     if (atomic_fetch_sub(&s->holders, 1) != 1) return;
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->told);
+    pthread_cond_destroy(&s->quiet);
     free(s);
 }
 
 static void server_shut(Server *s) {
-    server_team_stop(s);
-    if (s->daemon && !s->team.quiesced) s->mhd->MHD_quiesce_daemon(s->daemon);           /* else it closed the listener too */
-    if (s->daemon) s->mhd->MHD_stop_daemon(s->daemon);
+    if (s->daemon) s->mhd->MHD_stop_daemon(s->daemon); /* server_stop has quiesced it, so it leaves the listener open */
+    scheduler_group_free(s->handling);
     server_watch_stop(s);
     if (s->listener >= 0) close(s->listener);
     server_drop(s);
@@ -234,7 +261,9 @@ bool server_start(const ServerConfig *config, Server **out, Error *err) {
     set_defaults(&s->config);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->told, NULL);
-    if (!listen_at(s, err) || !server_watch_start(s, err) || !start_daemon(s, err) || !server_team_start(s, err)) {
+    thread_cond_init(&s->quiet);
+    s->handling = scheduler_group_new(config->scheduler);
+    if (!listen_at(s, err) || !server_watch_start(s, err) || !start_daemon(s, err)) {
         server_shut(s);
         return false;
     }
@@ -246,11 +275,11 @@ uint16_t server_port(const Server *s) { return s->port; }
 
 /* ---- stop ---- */
 
-static size_t under_way(Server *s) {
+static void wait_for_requests(Server *s, int64_t until) {
     pthread_mutex_lock(&s->lock);
-    size_t n = s->requests;
+    while (s->requests && clock_mono_ns() < until) thread_cond_wait(&s->quiet, &s->lock, until);
+    s->over = true;
     pthread_mutex_unlock(&s->lock);
-    return n;
 }
 
 /* One at a time: cutting off takes the request's own lock, which is never taken within the server's. */
@@ -280,13 +309,11 @@ void server_stop(Server *s, int64_t grace_ms) {
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
-    server_team_poke(s);
-    shutdown(s->listener, SHUT_RDWR);                  /* who waits to be accepted learns that nobody is there; */
-                                                       /* closed last: whoever polls may still name it */
-    int64_t until = clock_mono_ns() + grace_ms * 1000000;
-    while (under_way(s) && clock_mono_ns() < until) usleep(STOP_STEP_MS * 1000);
+    s->mhd->MHD_quiesce_daemon(s->daemon);
+    shutdown(s->listener, SHUT_RDWR);                  /* refuses connections that were not accepted; closed last: the epoll thread may still use it */
+    wait_for_requests(s, clock_mono_ns() + grace_ms * 1000000);
     cut_all(s);
-    server_team_stop(s);                               /* with their peers gone, handlers end */
+    scheduler_group_wait(s->handling);                 /* with their peers gone, handlers end */
     cut_all(s);                                        /* those that were handed over meanwhile */
     server_shut(s);
 }

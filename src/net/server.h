@@ -1,7 +1,8 @@
 /* An HTTP/1.1 server on libmicrohttpd (loaded on first use), for a moderate number of requests and many open streams.
  *
- *     a few threads: one polls all sockets, and runs `handle` for what it finds; another polls on when that takes long
- *     one thread watches beside them         answers and streams <── any thread
+ *     libmicrohttpd's epoll thread: reads requests, suspends their connections, sends responses
+ *     the caller's scheduler: runs `handle`, with the connection as the owner of the job
+ *     the watching thread: deadlines, and peers that leave
  *
  * No connection has a thread of its own. A request comes to `handle` whole, its body within a bound, and is answered once: by
  * server_answer, or by server_stream and any number of server_write until server_end. The answer may be given later and from any
@@ -12,6 +13,7 @@
 #pragma once
 #include "base/error.h"
 #include "base/log.h"
+#include "base/scheduler.h"
 #include "base/str.h"
 #include "net/address.h"
 
@@ -30,14 +32,14 @@ enum {
 typedef struct ServerConfig {            /* zero: the default */
     const char *address;                 /* of this machine, no name; NULL: 127.0.0.1 */
     uint16_t port;                       /* 0: any, see server_port */
-    size_t threads;                      /* so many may handle at the same time: 4 */
+    Scheduler *scheduler;                /* runs `handle`; outlives the server. Required */
     size_t connections;                  /* SERVER_CONNECTIONS_MAX; fewer where descriptors are short */
     size_t body_max;                     /* SERVER_BODY_MAX */
     size_t backlog_max;                  /* SERVER_BACKLOG_MAX */
     int64_t idle_ms;                     /* from the end of one request, or connecting, to the first line of the next: 60 s */
     int64_t request_ms;                  /* from there to the last byte of the body: 60 s */
     void (*bound)(void *ctx, uint16_t port);     /* before the first request; NULL: not told */
-    /* Called by whoever polls, when the head is there and before a body is taken: quick. May refuse with server_answer. NULL: all pass. */
+    /* Called on the epoll thread, when the head is there and before a body is taken: quick. May refuse with server_answer. NULL: all pass. */
     void (*admit)(void *ctx, ServerRequest *q);
     /* May take long. q is borrowed, the body lives until it returns; server_keep to answer later. Released without an answer: 500. */
     void (*handle)(void *ctx, ServerRequest *q);
@@ -51,7 +53,7 @@ typedef struct ServerConfig {            /* zero: the default */
 bool server_start(const ServerConfig *config, Server **out, Error *err);
 uint16_t server_port(const Server *s);
 /* Takes no more connections; requests under way have grace_ms to be answered (streams are to be ended by their owner before), then
- * their connections are closed. Waits for the threads: what `handle` waits for must end. NULL is fine. */
+ * their connections are closed. Waits for `handle` to return: what it waits for must end. NULL is fine. */
 void server_stop(Server *s, int64_t grace_ms);
 
 /* ---- one request. Any thread ---- */

@@ -25,20 +25,20 @@ struct ServerConn {
 
 /* A request's own lock guards what is below it; above it nothing changes once `handle` or `admit` has seen it (body excepted).
  *
- *   who polls:      makes it, suspends the connection while nothing is to be sent, ends it (completed)
+ *   epoll thread:   makes it, suspends the connection while nothing is to be sent, ends it (completed)
  *   any thread:     answers, writes, resumes the connection
  *
  * `connection` is NULL once the library is done with it: nothing of the library is touched then. */
 struct ServerRequest {
     Server *server;
-    ServerConn *conn;                    /* only for whoever polls */
+    ServerConn *conn;                    /* only for the epoll thread */
     _Atomic int holders;
     Str method, path;
     ServerHeader *headers; size_t n_headers;
     char *text;                          /* of method, path, headers */
     Address peer;
     Buf body; size_t body_seen;
-    bool handed, refused_big;            /* to a worker; the body is over a bound */
+    bool handed, refused_big;            /* to the scheduler; the body is over a bound */
 
     pthread_mutex_t lock;
     struct MHD_Connection *connection;
@@ -51,23 +51,7 @@ struct ServerRequest {
     Buf out; size_t out_used;            /* of a stream: not sent yet */
     void (*on_gone)(void *ctx, ServerRequest *q); void *on_gone_ctx;
     ServerRequest *next_gone;            /* the server's list of those to be told of */
-    ServerRequest *next_ready;           /* of those to be handled; guarded by the server's lock */
 };
-
-/* server_threads.c's; the server's lock guards it. */
-typedef struct ServerTeam {
-    pthread_cond_t more, stand;          /* for the idle ones, and for the one that stands by */
-    VEC(pthread_t) threads;
-    size_t idle, working, processors;
-    ServerRequest *ready, **last;        /* whole, and held */
-    uint64_t polls, taken;               /* so many times was polled, so many requests were taken */
-    int long_ones;                       /* how many requests are taken as if they were long */
-    bool standing, asleep;               /* somebody stands by; asleep: it waits without ticks */
-    _Atomic bool polling;                /* somebody polls; only changed with the lock held */
-    _Atomic bool resumed;                /* a connection was, which the library would not notice before something else happens */
-    bool made, quiesced, over;
-    int epoll, poke;                     /* the library's; an eventfd: whoever polls is to look up */
-} ServerTeam;
 
 struct Server {
     const MicrohttpdLibrary *mhd;
@@ -75,16 +59,18 @@ struct Server {
     struct MHD_Daemon *daemon;
     int listener;
     uint16_t port;
-    ServerTeam team;
+    SchedulerGroup *handling;            /* the jobs that run `handle` */
 
     int epoll, wake;                     /* of the watching thread */
     pthread_t watcher;
     pthread_mutex_t lock;
     pthread_cond_t told;                 /* a gone function has returned */
+    pthread_cond_t quiet;                /* `requests` has become 0 */
     ServerConn *conns, *dead;
     ServerRequest *gone, *telling;       /* kept */
     size_t requests;                     /* under way */
-    bool stopping;                       /* requests are refused */
+    bool stopping;                       /* new requests are refused */
+    bool over;                           /* queued ones too */
     bool watching;
     _Atomic size_t body_bytes;
     _Atomic int holders;                 /* its owner, and each request: one may be kept longer than the server runs */
@@ -95,17 +81,11 @@ void server_drop(Server *s);             /* one hold less */
 /* server_request.c */
 ServerRequest *server_request_new(Server *s, ServerConn *c, struct MHD_Connection *connection, const char *method, const char *path);
 void server_request_body(ServerRequest *q, Str bytes);       /* counted and bounded */
-bool server_request_queue(ServerRequest *q);                 /* the response, to the library; by whoever polls. False: close */
-void server_request_completed(ServerRequest *q, bool ok);    /* by whoever polls: the library is done with it */
+bool server_request_queue(ServerRequest *q);                 /* the response, to the library; on the epoll thread. False: close */
+void server_request_completed(ServerRequest *q, bool ok);    /* on the epoll thread: the library is done with it */
 void server_request_left(ServerRequest *q);                  /* the peer has closed its side */
 const char *server_request_doubt(const ServerRequest *q);       /* what makes it one that others may read differently; NULL: nothing */
 void server_request_fail(ServerRequest *q, int status, const char *text);
-
-/* server_threads.c */
-bool server_team_start(Server *s, Error *err);               /* with the daemon there */
-void server_team_add(Server *s, ServerRequest *q);           /* to be handled; q is held. By whoever polls, with the server's lock held */
-void server_team_poke(Server *s);                            /* whoever polls is to look up: a connection was resumed, or the server stops */
-void server_team_stop(Server *s);                            /* waits for all of them; what is ready is cut off */
 
 /* server_watch.c */
 bool server_watch_start(Server *s, Error *err);

@@ -84,7 +84,7 @@ static void request_free(ServerRequest *q) {
 
 void server_keep(ServerRequest *q) { atomic_fetch_add(&q->holders, 1); }
 
-/* The hold of whoever polls ends with the connection. While it is the only one left, nobody can answer any more. */
+/* The epoll thread's hold ends with the connection. While it is the only one left, nobody can answer any more. */
 static void give_up(ServerRequest *q) {
     pthread_mutex_lock(&q->lock);
     bool lost = q->handed && !q->completed && !q->answered, open = q->streaming && !q->ended && !q->completed;
@@ -170,12 +170,11 @@ void server_request_body(ServerRequest *q, Str bytes) {
 
 /* ---- the answer ---- */
 
-/* With the lock held: whoever polls takes it from here. */
+/* With the lock held: the epoll thread takes it from here. */
 static void wake_up(ServerRequest *q) {
     if (!q->suspended) return;
     q->suspended = false;
     q->server->mhd->MHD_resume_connection(q->connection);
-    server_team_poke(q->server);
 }
 
 static void add_headers(ServerRequest *q, struct MHD_Response *r, const ServerHeader *headers, size_t n) {
@@ -223,7 +222,7 @@ void server_request_fail(ServerRequest *q, int status, const char *text) {
 
 /* ---- streams ---- */
 
-/* By whoever polls, when the socket takes more. Nothing there: the connection sleeps until somebody writes. */
+/* On the epoll thread, when the socket takes more. Suspends the connection until server_write when there is nothing to send. */
 static ssize_t read_stream(void *ctx, uint64_t pos, char *to, size_t max) {
     (void)pos;
     ServerRequest *q = ctx;
@@ -294,7 +293,7 @@ void server_cut(ServerRequest *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
-/* ---- whoever polls ---- */
+/* ---- the epoll thread ---- */
 
 bool server_request_queue(ServerRequest *q) {
     pthread_mutex_lock(&q->lock);

@@ -114,19 +114,19 @@ static void run_job(void *arg) {
     j->ok = tool_call(j->run, j->call, j->cancel, j->out, &j->err);
 }
 
-static Pool *pool_of(Run *r) {
+static Scheduler *scheduler_of(Run *r) {
     pthread_mutex_lock(&r->lock);
-    if (!r->pool) r->pool = pool_new((size_t)r->rt->limits.max_concurrency);
-    Pool *pool = r->pool;
+    if (!r->scheduler) r->scheduler = scheduler_new((size_t)r->rt->limits.max_concurrency);
+    Scheduler *scheduler = r->scheduler;
     pthread_mutex_unlock(&r->lock);
-    return pool;
+    return scheduler;
 }
 
 static void run_jobs(Run *r, Job *jobs, size_t n) {
-    PoolGroup *group = n > 1 && r->rt->limits.max_concurrency > 1 ? pool_group_new(pool_of(r)) : NULL;
+    SchedulerGroup *group = n > 1 && r->rt->limits.max_concurrency > 1 ? scheduler_group_new(scheduler_of(r)) : NULL;
     for (size_t i = 0; i < n; i++)
-        if (!group || !pool_group_add(group, run_job, &jobs[i], NULL)) run_job(&jobs[i]);
-    if (group) pool_group_wait(group), pool_group_free(group);
+        if (!group || !scheduler_group_add(group, NULL, run_job, &jobs[i], NULL)) run_job(&jobs[i]);
+    scheduler_group_free(group);
 }
 
 /* Calls from `from` on that may run together: neighbours that change nothing, or one call alone. Asked only when all before have

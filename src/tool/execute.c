@@ -14,16 +14,12 @@ static bool alone(const Pipe *p) {
 
 static RunLane *lane_of(Pipe *p) { return p->f.call->lane ? p->f.call->lane : &p->f.run->lane; }
 
-/* Waits for the lane's other mutating tool; wakes now and then to ask the token. */
+/* Waits for the lane's other mutating tool. */
 static bool enter(Pipe *p, Error *err) {
     Run *r = p->f.run;
     bool ok = true;
     pthread_mutex_lock(&r->lock);
-    while (lane_of(p)->busy && (ok = cancel_check(p->f.cancel, err))) {
-        int64_t until = clock_wall_ns() + 20 * 1000000;
-        struct timespec t = { until / 1000000000, until % 1000000000 };
-        pthread_cond_timedwait(&r->changed, &r->lock, &t);
-    }
+    while (ok && lane_of(p)->busy) ok = cancel_wait(&r->changed, &r->lock, p->f.cancel, INT64_MAX, err);
     if (ok) lane_of(p)->busy = p->alone = true;
     pthread_mutex_unlock(&r->lock);
     return ok;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "tool/pipe.h"
 
@@ -90,7 +91,7 @@ static bool emit_started(Run *r, Error *err) {
 }
 
 static void run_free(Run *r) {
-    if (r->pool) pool_free(r->pool);
+    scheduler_free(r->scheduler);
     if (r->own_hooks) hook_list_free(r->own_hooks);
     if (r->made_tools) registry_drop(r->rt->registry, r->id);
     for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
@@ -119,7 +120,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     Run *r = mem_zero(1, sizeof *r);
     r->rt = rt;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->changed, NULL);
+    thread_cond_init(&r->changed);
     copy_config(r, config);
     r->cancel = cancel_new(NULL, rt->limits.wall_clock_ms * 1000000);
     r->cache = shelf_new("cache", 0);

@@ -1,7 +1,7 @@
 /* What a Runtime and a Run hold. For this room's own files. */
 #pragma once
 #include <pthread.h>
-#include "base/pool.h"
+#include "base/scheduler.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "net/proxy.h"
@@ -110,7 +110,7 @@ struct Run {
     Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
     Arena turn_arena;
-    Pool *pool;                          /* for the calls of one turn; made when first needed */
+    Scheduler *scheduler;                /* for the calls of one turn; made when first needed */
     Store *memory;                       /* artifacts of a run without a store; opened when first needed */
     size_t memory_bytes;                 /* of them */
     VEC(RunRead) reads;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 
@@ -35,7 +36,7 @@ struct Task {
 struct Tasks {
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    Pool *pool;
+    Scheduler *scheduler;
     Table ids;
     VEC(Task *) all;
     size_t told;                         /* those before this one are all announced */
@@ -47,8 +48,8 @@ static Tasks *list_of(Run *r) {
     if (!r->tasks) {
         r->tasks = mem_zero(1, sizeof *r->tasks);
         pthread_mutex_init(&r->tasks->lock, NULL);
-        pthread_cond_init(&r->tasks->ended, NULL);
-        r->tasks->pool = pool_new((size_t)(r->rt->limits.max_tasks > 0 ? r->rt->limits.max_tasks : 1));
+        thread_cond_init(&r->tasks->ended);
+        r->tasks->scheduler = scheduler_new((size_t)(r->rt->limits.max_tasks > 0 ? r->rt->limits.max_tasks : 1));
     }
     Tasks *t = r->tasks;
     pthread_mutex_unlock(&r->lock);
@@ -223,7 +224,7 @@ static bool start(Task *t, Error *err) {
     if (list->closing) return pthread_mutex_unlock(&list->lock), error_set(err, ERR_CANCELLED, "the run has ended");
     VEC_PUSH(&list->all, t);
     table_put(&list->ids, t->id, t);
-    bool ok = pool_add(list->pool, run_task, t, err);
+    bool ok = scheduler_add(list->scheduler, NULL, run_task, t, err);
     if (!ok) t->status = TASK_FAILED;                     /* it is in the list, and freed with it */
     pthread_mutex_unlock(&list->lock);
     return ok;
@@ -348,11 +349,7 @@ bool task_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, 
     int64_t end = timeout_ms >= 0 && timeout_ms < INT64_MAX / 2000000 ? clock_mono_ns() + timeout_ms * 1000000 : INT64_MAX;
     bool ok = true;
     pthread_mutex_lock(&list->lock);
-    while (t->status <= TASK_RUNNING && clock_mono_ns() < end && (ok = cancel_check(cancel, err))) {
-        int64_t until = clock_wall_ns() + 20 * 1000000;   /* wakes now and then to ask the token */
-        struct timespec at = { until / 1000000000, until % 1000000000 };
-        pthread_cond_timedwait(&list->ended, &list->lock, &at);
-    }
+    while (ok && t->status <= TASK_RUNNING && clock_mono_ns() < end) ok = cancel_wait(&list->ended, &list->lock, cancel, end, err);
     pthread_mutex_unlock(&list->lock);
     return ok && describe(t, heap, out, err);
 }
@@ -427,7 +424,7 @@ void task_list_free(Run *r) {
     pthread_mutex_lock(&list->lock);
     cancel_all(list);
     pthread_mutex_unlock(&list->lock);
-    pool_free(list->pool);
+    scheduler_free(list->scheduler);
     for (size_t i = 0; i < list->all.n; i++) task_free(list->all.at[i]);
     VEC_CLEAR(&list->all);
     table_clear(&list->ids);

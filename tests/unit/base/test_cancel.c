@@ -7,6 +7,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/thread.h"
 
 enum { MS = 1000000 };
 
@@ -221,8 +222,137 @@ static void pausable_deadlines_stand_still(void **state) {
     cancel_resume(NULL);
 }
 
+/* ---- cancel_wait ---- */
+
+typedef struct { pthread_mutex_t lock; pthread_cond_t changed; Cancel *cancel; bool ready, waits, ok; Error err; } Wait;
+
+static void wait_init(Wait *w, Cancel *c) {
+    *w = (Wait){ .cancel = c };
+    pthread_mutex_init(&w->lock, NULL);
+    thread_cond_init(&w->changed);
+}
+
+static void wait_clear(Wait *w) {
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->changed);
+}
+
+static void *wait_until_ready(void *arg) {
+    Wait *w = arg;
+    bool ok = true;
+    pthread_mutex_lock(&w->lock);
+    w->waits = true;
+    while (ok && !w->ready) ok = cancel_wait(&w->changed, &w->lock, w->cancel, INT64_MAX, &w->err);
+    w->ok = ok;
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void until_it_waits(Wait *w) {
+    for (bool waits = false; !waits; usleep(100)) {
+        pthread_mutex_lock(&w->lock);
+        waits = w->waits;
+        pthread_mutex_unlock(&w->lock);
+    }
+}
+
+static void waiting_ends_with_the_condition(void **state) {
+    (void)state;
+    Cancel *c = cancel_new(NULL, 0);
+    for (int with = 0; with < 2; with++) {
+        Wait w;
+        pthread_t thread;
+        wait_init(&w, with ? c : NULL);
+        assert_int_equal(pthread_create(&thread, NULL, wait_until_ready, &w), 0);
+        until_it_waits(&w);
+        pthread_mutex_lock(&w.lock);
+        w.ready = true;
+        pthread_cond_broadcast(&w.changed);
+        pthread_mutex_unlock(&w.lock);
+        pthread_join(thread, NULL);
+        assert_true(w.ok);
+        wait_clear(&w);
+    }
+    cancel_free(c);
+}
+
+/* Fired from above, with the mutex held by the one who fires, and from a signal handler: the waiter's end comes in each case. */
+static void firing_ends_waiting(void **state) {
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        Cancel *root = cancel_new(NULL, 0), *middle = cancel_new(root, 0), *c = cancel_new(middle, 0);
+        Wait w[3];
+        pthread_t thread[3];
+        for (int i = 0; i < 3; i++) {
+            wait_init(&w[i], i == 2 ? middle : c);
+            assert_int_equal(pthread_create(&thread[i], NULL, wait_until_ready, &w[i]), 0);
+            until_it_waits(&w[i]);
+        }
+        if (how == 1) pthread_mutex_lock(&w[0].lock);
+        if (how == 2) cancel_fire_from_signal(root);
+        else cancel_fire(root);
+        if (how == 1) pthread_mutex_unlock(&w[0].lock);
+        for (int i = 0; i < 3; i++) {
+            pthread_join(thread[i], NULL);
+            assert_false(w[i].ok);
+            assert_int_equal(w[i].err.kind, ERR_CANCELLED);
+            wait_clear(&w[i]);
+        }
+        cancel_free(c);
+        cancel_free(middle);
+        cancel_free(root);
+    }
+}
+
+static void waiting_has_deadlines(void **state) {
+    (void)state;
+    Error err = { 0 };
+    Wait w;
+    Cancel *c = cancel_new(NULL, 20 * MS), *none = cancel_new(NULL, 0);
+    wait_init(&w, c);
+    pthread_mutex_lock(&w.lock);
+    int64_t start = clock_mono_ns();
+    while (cancel_wait(&w.changed, &w.lock, c, INT64_MAX, &err)) {}
+    assert_int_equal(err.kind, ERR_TIMEOUT);
+    assert_true(clock_mono_ns() - start >= 20 * MS);
+    int64_t end = clock_mono_ns() + 20 * MS;
+    while (clock_mono_ns() < end) assert_true(cancel_wait(&w.changed, &w.lock, none, end, &err));
+    cancel_fire(none);
+    assert_false(cancel_wait(&w.changed, &w.lock, none, INT64_MAX, &err));       /* at once */
+    pthread_mutex_unlock(&w.lock);
+    wait_clear(&w);
+    cancel_free(c);
+    cancel_free(none);
+}
+
+/* Firing and waiting meet at every moment: none waits for ever. */
+static void *fire(void *arg) {
+    cancel_fire(arg);
+    return NULL;
+}
+
+static void firing_and_waiting_race(void **state) {
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        Cancel *root = cancel_new(NULL, 0), *c = cancel_new(root, 0);
+        Wait w;
+        pthread_t waiter, firer;
+        wait_init(&w, c);
+        assert_int_equal(pthread_create(&waiter, NULL, wait_until_ready, &w), 0);
+        assert_int_equal(pthread_create(&firer, NULL, fire, root), 0);
+        pthread_join(waiter, NULL);
+        pthread_join(firer, NULL);
+        assert_false(w.ok);
+        wait_clear(&w);
+        cancel_free(c);
+        cancel_free(root);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_ends_with_the_condition), cmocka_unit_test(firing_ends_waiting), cmocka_unit_test(waiting_has_deadlines),
+        cmocka_unit_test(firing_and_waiting_race),
         cmocka_unit_test(fresh_token_is_quiet),
         cmocka_unit_test(null_is_never_cancelled),
         cmocka_unit_test(firing_reaches_the_tree_below),

@@ -119,7 +119,7 @@ static inline void close_world(World *w) {
 
 static inline void peer_take(McpPeer *p, Str text, McpLink *link) {
     Flight *f = peer_begin(p, text, MCP_NONE, link);
-    if (f) peer_work_later(p->server, f);
+    if (f) peer_schedule(f);
 }
 
 static inline void send_text(World *w, const char *text) { peer_take(w->peer, str_from(text), &w->box.link); }

@@ -9,6 +9,7 @@ enum { STREAMS = 200, WAIT_MS = 5000 };
  *   /echo     the body back        /slow    answers when `go` is set      /drop   lets go without an answer
  *   /stream   an open stream, kept in `streams`                           /count  how many were admitted */
 typedef struct {
+    Scheduler *scheduler;
     Server *server;
     uint16_t port;
     pthread_mutex_t lock;
@@ -77,6 +78,7 @@ static void open_world(World *w, ServerConfig config) {
     Error err = { 0 };
     memset(w, 0, sizeof *w);
     pthread_mutex_init(&w->lock, NULL);
+    w->scheduler = config.scheduler = scheduler_new(2);
     config.admit = admit;
     config.handle = handle;
     config.tick = tick;
@@ -96,6 +98,7 @@ static void close_world(World *w) {
     }
     server_stop(w->server, 1000);
     for (size_t i = 0; i < w->n_streams; i++) server_release(w->streams[i]);        /* kept longer than the server ran */
+    scheduler_free(w->scheduler);
     pthread_mutex_destroy(&w->lock);
 }
 
@@ -240,7 +243,7 @@ static void half_closed_is_answered(void **state) {
 static void leaving_is_noticed(void **state) {
     (void)state;
     World w;
-    open_world(&w, (ServerConfig){ .threads = 2 });
+    open_world(&w, (ServerConfig){ 0 });
     int waiting = connect_to(w.port), streaming = connect_to(w.port), reset = connect_to(w.port);
     send_all(waiting, STR(HEAD("GET /slow") "\r\n"));
     send_all(streaming, STR(HEAD("GET /stream") "\r\n"));
@@ -264,7 +267,7 @@ static void many_streams(void **state) {
     (void)state;
     World w;
     int fds[STREAMS];
-    open_world(&w, (ServerConfig){ .threads = 2 });
+    open_world(&w, (ServerConfig){ 0 });
     for (int i = 0; i < STREAMS; i++) {
         fds[i] = connect_to(w.port);
         send_all(fds[i], STR(HEAD("GET /stream") CLOSE "\r\n"));
@@ -299,22 +302,27 @@ static void many_streams(void **state) {
 
 static void *come_and_go(void *arg) {
     World *w = arg;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2500; i++) {
         int fd = connect_to(w->port);
         if (i % 3) send_all(fd, i % 2 ? STR(HEAD("GET /echo") "\r\n") : STR(HEAD("GET /stream") "\r\n"));
+        if (i % 4) setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 }, sizeof(struct linger));      /* a reset */
         close(fd);
     }
     return NULL;
 }
 
-/* Ends of connections and of requests meet in every order. */
+/* 10,000 connections opened and dropped: ends of connections and of requests meet in every order, and the server goes on. */
 static void many_come_and_go(void **state) {
     (void)state;
     World w;
+    Buf in = { 0 };
     pthread_t threads[4];
     open_world(&w, (ServerConfig){ 0 });
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &w), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    ask(&w, HEAD("GET /echo") CLOSE "\r\n", &in);
+    assert_true(says(&in, "GET /echo:"));
+    buf_clear(&in);
     close_world(&w);
 }
 
@@ -343,24 +351,28 @@ static void stopping_ends_everything(void **state) {
     (void)state;
     World w;
     Buf in = { 0 };
-    open_world(&w, (ServerConfig){ .threads = 1 });
-    int streaming = connect_to(w.port), idle = connect_to(w.port), working = connect_to(w.port), queued = connect_to(w.port), unfinished = connect_to(w.port);
+    open_world(&w, (ServerConfig){ 0 });
+    int streaming = connect_to(w.port), idle = connect_to(w.port), queued = connect_to(w.port), unfinished = connect_to(w.port), working[8];
     send_all(streaming, STR(HEAD("GET /stream") "\r\n"));
     wait_for(&w.handled, 1);
-    send_all(working, STR(HEAD("GET /slow") "\r\n"));
-    wait_for(&w.handled, 2);
+    for (int i = 0; i < 8; i++) {
+        working[i] = connect_to(w.port);
+        send_all(working[i], STR(HEAD("GET /slow") "\r\n"));
+    }
+    wait_for(&w.handled, 9);                           /* no more run at a time: 4 * 2 */
     send_all(queued, STR(HEAD("GET /slow") "\r\n"));
     send_all(unfinished, STR(HEAD("POST /echo") "Content-Length: 10\r\n\r\nabc"));
-    wait_for(&w.admitted, 4);
+    wait_for(&w.admitted, 11);
     atomic_store(&w.go, true);
     server_stop(w.server, 50);
-    int all[] = { streaming, idle, working, queued, unfinished };
+    int all[] = { streaming, idle, queued, unfinished, working[0], working[1], working[2], working[3], working[4], working[5], working[6], working[7] };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         read_rest(all[i], &in);                        /* ends */
         close(all[i]);
     }
     assert_true(atomic_load(&w.gone) >= 1);
     server_release(w.streams[0]);
+    scheduler_free(w.scheduler);
     buf_clear(&in);
 }
 
@@ -372,11 +384,11 @@ static void bad_starts_are_explained(void **state) {
     char port[16];
     open_world(&w, (ServerConfig){ 0 });
     snprintf(port, sizeof port, "port %u", w.port);
-    assert_false(server_start(&(ServerConfig){ .port = w.port, .handle = handle }, &second, &err));
+    assert_false(server_start(&(ServerConfig){ .port = w.port, .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_IO && strstr(err.msg, port) && strstr(err.msg, "in use") && strstr(err.msg, "another port"));
-    assert_false(server_start(&(ServerConfig){ .address = "no.name", .handle = handle }, &second, &err));
+    assert_false(server_start(&(ServerConfig){ .address = "no.name", .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_CONFIG && strstr(err.msg, "no.name"));
-    assert_false(server_start(&(ServerConfig){ .address = "192.0.2.1", .handle = handle }, &second, &err));
+    assert_false(server_start(&(ServerConfig){ .address = "192.0.2.1", .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_IO && strstr(err.msg, "192.0.2.1"));
     close_world(&w);
     server_stop(NULL, 0);
@@ -406,11 +418,12 @@ static void v6_is_served(void **state) {
 #ifdef HARNESS_FAULTS
 static void every_start_that_fails(void **state) {
     (void)state;
+    Scheduler *scheduler = scheduler_new(1);
     for (long nth = 1;; nth++) {
         Server *s = NULL;
         Error err = { 0 };
         fault_arm(nth);
-        bool ok = server_start(&(ServerConfig){ .handle = handle }, &s, &err);
+        bool ok = server_start(&(ServerConfig){ .handle = handle, .scheduler = scheduler }, &s, &err);
         if (!fault_disarm()) {
             assert_true(ok);
             server_stop(s, 0);
@@ -419,6 +432,7 @@ static void every_start_that_fails(void **state) {
         assert_false(ok);
         assert_true(err.kind == ERR_IO && strncmp(err.msg, "start the HTTP server: ", 23) == 0);
     }
+    scheduler_free(scheduler);
 }
 #endif
 
