@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "sink_memory.h"
 #include "base/clock.h"
 #include "report.h"
 #include "tool/call.h"

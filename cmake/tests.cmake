@@ -11,7 +11,7 @@ foreach(source ${unit_tests})
   target_include_directories(${target} PRIVATE tests/unit)
   # On the file, not the target: only there they come after the flags they take back.
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-Wno-missing-prototypes;-Wno-conversion")
-  target_link_libraries(${target} PRIVATE libharness PkgConfig::CMOCKA)
+  target_link_libraries(${target} PRIVATE test_helpers PkgConfig::CMOCKA)
   target_link_options(${target} PRIVATE ${HARNESS_NO_LTO_LINK})
   if(room STREQUAL cli)                      # the program is not in the library: what its tests need is named here
     target_sources(${target} PRIVATE src/cli/markdown.c src/cli/escape.c)

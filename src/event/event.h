@@ -55,12 +55,6 @@ bool event_emit_custom(EventStream *s, EventPlace place, Str type, Str data, Err
 /* Sinks. */
 EventSink event_sink_lines(int fd, bool owned);              /* JSON lines, one write() each */
 bool event_sink_open(const char *path, EventSink *out, Error *err);   /* the same, at the end of a file that only its owner may read */
-typedef struct EventMemory EventMemory;
-EventMemory *event_memory_new(size_t max_bytes);             /* keeps the newest; one larger than that loses its data, {"dropped":BYTES} */
-void event_memory_free(EventMemory *m);
-EventSink event_sink_memory(EventMemory *m);                 /* borrows m */
-size_t event_memory_count(EventMemory *m);                   /* kept; any thread */
-void event_memory_each(EventMemory *m, void (*each)(void *ctx, const Event *e), void *ctx);   /* oldest first; `each` must not emit */
 void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
 
 /* Builds the data object: event_data_start, members, event_data_end. A key is written as it is. */

@@ -179,7 +179,7 @@ static void take_batch(McpClient *c, Heap *heap, Str text, Pending *of) {
     Value v;
     Error err;
     int code;
-    if (!rpc_read_json(heap, text, NULL, NULL, &v, &code, &err) || !value_is_list(v)) return client_warn(c, "not a message");
+    if (!rpc_read_json(heap, text, NULL, &v, &code, &err) || !value_is_list(v)) return client_warn(c, "not a message");
     for (uint32_t i = 0; i < value_list(v)->n; i++) {
         Buf one = { 0 };
         if (!value_is_list(value_list(v)->at[i]) && json_write(&one, value_list(v)->at[i], &(JsonWrite){ 0 }, &err)) client_take(c, buf_str(&one), of);

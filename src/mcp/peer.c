@@ -17,7 +17,8 @@ McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err) {
     p->version = MCP_NONE;
     p->level = MCP_LEVEL_INFO;
     p->about = heap_new(0);
-    if (config->general) mcp_peer_general(p, config->general);
+    p->general = config->general;
+    if (p->general) mcp_link_keep(p->general);
     pthread_mutex_lock(&s->lock);
     bool open = !s->closing;
     if (open) p->next = s->peers, s->peers = p;
@@ -29,17 +30,6 @@ McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err) {
 }
 
 McpVersion mcp_peer_version(const McpPeer *p) { return atomic_load_explicit(&p->version, memory_order_acquire); }
-
-void mcp_peer_general(McpPeer *p, McpLink *link) {
-    if (link) mcp_link_keep(link);
-    pthread_mutex_lock(&p->lock);
-    McpLink *old = p->general;
-    p->general = link;
-    bool wake = link && p->tasks;
-    pthread_mutex_unlock(&p->lock);
-    if (wake) serve_tasks_wake(p);
-    mcp_link_release(old);
-}
 
 void peer_send_general(McpPeer *p, Str message) {
     pthread_mutex_lock(&p->lock);

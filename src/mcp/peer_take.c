@@ -155,8 +155,7 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     int code;
     MEM_UNSET Error err;
     error_none(&err);
-    Str arguments = { 0 };
-    bool read = rpc_read_json(f->q.heap, message, p->server->keys, &arguments, &v, &code, &err);
+    bool read = rpc_read_json(f->q.heap, message, p->server->keys, &v, &code, &err);
     f->bytes = heap_stats(f->q.heap).used;
     if (read && value_is_list(v)) {
         code = RPC_INVALID_REQUEST;
@@ -169,13 +168,7 @@ Flight *peer_begin(McpPeer *p, Str message, McpVersion version, McpLink *link) {
     } else if (read) {
         read = rpc_message(v, &m, &code, &err);
     }
-    if (read) {
-        if (m.kind == RPC_REQUEST && arguments.n <= f->bytes) {              /* else it is mostly space: written anew */
-            buf_add(&f->q.arguments, arguments);                             /* the text may be gone when it is worked on */
-            f->bytes += arguments.n;
-        }
-        return take(f, p, &m, version, link);
-    }
+    if (read) return take(f, p, &m, version, link);
     send_error(link, m.id, code, err.msg);
     flight_give(p->server, f);
     return NULL;

@@ -80,15 +80,15 @@ JsonKeys *rpc_keys(void) {
     return json_keys_new((const char *const[]){ "arguments", "params", "jsonrpc", "id", "method", "result", "error", "name", "_meta", "progressToken", NULL });
 }
 
-bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Str *arguments, Value *out, int *code, Error *err) {
+bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Value *out, int *code, Error *err) {
     *code = RPC_PARSE;
-    return json_read(h, text, &(JsonRead){ .max_bytes = RPC_MESSAGE_MAX, .max_depth = RPC_DEPTH_MAX, .reject_duplicates = true, .keys = keys, .span = arguments }, out, err);
+    return json_read(h, text, &(JsonRead){ .max_bytes = RPC_MESSAGE_MAX, .max_depth = RPC_DEPTH_MAX, .reject_duplicates = true, .keys = keys }, out, err);
 }
 
 bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err) {
     Value v;
     *out = (RpcMessage){ 0 };
-    return rpc_read_json(h, text, NULL, NULL, &v, code, err) && rpc_message(v, out, code, err);
+    return rpc_read_json(h, text, NULL, &v, code, err) && rpc_message(v, out, code, err);
 }
 
 /* ---- writing ---- */

@@ -22,8 +22,8 @@ typedef struct RpcMessage {              /* values live in the heap it was read 
 bool rpc_message(Value v, RpcMessage *out, int *code, Error *err);
 JsonKeys *rpc_keys(void);                /* names of the protocol, for rpc_read_json; json_keys_free() them */
 /* Reads a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX, equal keys refused (two readers could take different ones). *code: what to
- * answer with, RPC_PARSE or as rpc_message. `arguments` is params.arguments as it stands in the text, when `keys` are given; both may be NULL. */
-bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Str *arguments, Value *out, int *code, Error *err);
+ * answer with, RPC_PARSE or as rpc_message. `keys` may be NULL. */
+bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Value *out, int *code, Error *err);
 bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);        /* and then rpc_message */
 bool rpc_is_id(Value v);                 /* a string or an integer */
 

@@ -14,7 +14,7 @@ typedef struct McpRequest {
     Str method;
     Heap *heap;                          /* params and result live here */
     Value params;                        /* a dict, may be empty */
-    Buf arguments;                       /* params.arguments as the client wrote it; empty: not known */
+    Buf arguments;                       /* of tools/call: params.arguments as JSON */
     Value meta;                          /* params._meta, a dict; GONE: none */
     Value client;                        /* capabilities of the client: of the handshake, or of _meta; a dict */
     Value progress;                      /* progressToken: string or integer; GONE: none */

@@ -15,7 +15,6 @@ void serve_tasks_drop(McpRequest *q, McpTask *t, const Result *r);           /* 
 /* The task's state as clients of the version see it, for those that subscribed. NULL t: no such task. */
 bool serve_tasks_known(McpPeer *p, Str id);
 bool serve_tasks_working(McpPeer *p);    /* is one at work? */
-void serve_tasks_wake(McpPeer *p);       /* it has a general link now: tasks may wait for one to ask on */
 void serve_tasks_close(McpPeer *p);      /* its runs have ended */
 
 #define SERVE_TASKS_EXTENSION "io.modelcontextprotocol/tasks"

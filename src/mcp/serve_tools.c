@@ -127,13 +127,12 @@ bool serve_tools_list(McpRequest *q, Error *err) {
 static bool read_arguments(McpRequest *q, Value *out, Error *err) {
     Value *given = serve_param(q, "arguments");
     if (!given) {                                                /* null too */
-        buf_reset(&q->arguments);
         buf_add(&q->arguments, STR("{}"));
         return true;
     }
     if (!value_is_dict(*given)) return error_set(err, ERR_VALIDATION, "params.arguments must be an object");
     *out = *given;
-    return q->arguments.n || json_write(&q->arguments, *given, &(JsonWrite){ 0 }, err);
+    return json_write(&q->arguments, *given, &(JsonWrite){ 0 }, err);
 }
 
 static bool unknown(Str name, Error *err) { return error_set(err, ERR_VALIDATION, "unknown tool \"" STR_FMT "\"", STR_ARG(str_sub(name, 0, 100))); }

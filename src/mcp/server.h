@@ -49,7 +49,6 @@ typedef struct McpPeerConfig {
 } McpPeerConfig;
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err);
-void mcp_peer_general(McpPeer *p, McpLink *link);            /* a new GET stream, or NULL: it has ended */
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */
 bool mcp_peer_idle(McpPeer *p);                              /* nothing under way? */

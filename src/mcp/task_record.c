@@ -63,13 +63,6 @@ bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err) {
     return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl is over", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
 }
 
-void serve_tasks_wake(McpPeer *p) {
-    struct McpTasks *l = task_record_list(p);
-    pthread_mutex_lock(&l->lock);                            /* a task that looks for a link holds it: either it sees the new one, or it is woken */
-    pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
-}
-
 void serve_tasks_close(McpPeer *p) {
     struct McpTasks *l = p->tasks;
     if (!l) return;

@@ -4,7 +4,6 @@
  * overflows (1e400) is an error. Text must be valid UTF-8; "\ud800" alone is an error.
  * Errors say "json: line N: …" and carry line and column. */
 #pragma once
-#include "base/feed.h"
 #include "value/dict.h"
 #include "value/places.h"
 
@@ -18,7 +17,6 @@ typedef struct JsonRead {           /* the zero value is the default */
     Places *places;                 /* filled when not NULL */
     Dict *names;                    /* keys are interned here when not NULL (string_intern) */
     const struct JsonKeys *keys;    /* keys that are expected; NULL: none */
-    Str *span;                      /* NULL, or gets the text of ROOT.second.first, where these are the first two of `keys`; left as it is when there is none */
     const struct Cancel *cancel;    /* asked now and then when not NULL */
 } JsonRead;
 
@@ -42,13 +40,3 @@ typedef struct JsonWrite {          /* the zero value: compact, keys in order, n
  * On failure `out` is as long as it was before. Tuples and ranges are written as arrays. */
 bool json_write(Buf *out, Value v, const JsonWrite *options, Error *err);
 void json_write_string(Buf *out, Str s, bool html_safe);   /* quoted and escaped; invalid bytes become U+FFFD */
-
-/* Reads a stream of documents that arrives in pieces (newline-delimited or just concatenated). Feed bytes; take
- * documents; what is left stays inside. FEED_MORE: nothing complete yet. FEED_READY: *out is one document, call
- * again with no bytes for the next. FEED_BAD: err says why, with the line counted over the whole stream; the reader has skipped to the end
- * of the bad line and may be used on. A number or literal at the very end is complete only after json_feed_end. */
-typedef struct JsonFeed JsonFeed;
-JsonFeed *json_feed_new(const JsonRead *options);          /* options->max_bytes bounds one document (default 16 MiB) and so the memory */
-void json_feed_free(JsonFeed *f);
-Feed json_feed(JsonFeed *f, Heap *h, Str bytes, Value *out, Error *err);
-Feed json_feed_end(JsonFeed *f, Heap *h, Value *out, Error *err); /* FEED_MORE: nothing was left */

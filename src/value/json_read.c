@@ -24,7 +24,7 @@ enum { STACK_START = 1, FRAMES_START = 1, TICKS = 1 };
 #else
 enum { STACK_START = 64, FRAMES_START = 16, TICKS = 4096 };
 #endif
-enum { KEYS = 256, KEYS_FEW = 16, FEW_BYTES = 1024, KEY_MAX = 64, WORD_MAX = 24, SPAN_LEVEL = 2 };
+enum { KEYS = 256, KEYS_FEW = 16, FEW_BYTES = 1024, KEY_MAX = 64, WORD_MAX = 24 };
 
 typedef struct Reader {
     Heap *h;
@@ -42,9 +42,6 @@ typedef struct Reader {
     Buf scratch;                    /* strings with escapes are decoded here */
     const JsonRead *options;
     Error *err;
-    const String *span_key, *span_outer;                /* of what options->span wants; of the member it is in */
-    bool span_inside;               /* the root's member that is read is that one */
-    enum { SPAN_NONE, SPAN_NEXT, SPAN_OPEN } span;      /* the value that comes is it; it has begun */
     String **key;                   /* recent keys, so that repeated ones are one String with one hash; */
     size_t keys;                    /* how many there is room for, a power of two */
 } Reader;
@@ -366,7 +363,7 @@ static inline bool same_bytes(const char *a, const char *b, size_t n) {
 }
 
 /* One place for each slot: of two keys that want the same, the first has it. */
-struct JsonKeys { Heap *heap; String *first, *second, *key[KEYS]; };
+struct JsonKeys { Heap *heap; String *key[KEYS]; };
 
 JsonKeys *json_keys_new(const char *const *keys) {
     JsonKeys *k = mem_zero(1, sizeof *k);
@@ -375,8 +372,6 @@ JsonKeys *json_keys_new(const char *const *keys) {
         String **place = &k->key[key_slot(str_from(keys[i]))];
         if (*place) continue;
         *place = string_new(k->heap, str_from(keys[i]), NULL);
-        if (i == 0) k->first = *place;
-        if (i == 1) k->second = *place;
     }
     heap_freeze_all(k->heap);
     return k;
@@ -498,21 +493,13 @@ static inline const char *read_key(Reader *r, const char *p, const char *what) {
     String *k = key_string(r, s);
     if (!k) return fail_heap(r, p);
     if (!push(r, p, value_from_object(k))) return NULL;
-    if (r->n_frames == 1) r->span_inside = k == r->span_outer;
-    if (__builtin_expect(k == r->span_key, 0) && r->n_frames == SPAN_LEVEL && r->span_inside) r->span = SPAN_NEXT;
     p = skip_space(r, next);
     return next_is(r, p, ':') ? p + 1 : fail_expected(r, p, "':' after a key");
-}
-
-static void close_span(Reader *r, const char *p) {
-    r->options->span->n = (size_t)(p - r->options->span->at);
-    r->span = SPAN_NONE;
 }
 
 /* After a value: closes what ends here; returns the place of the next value, or with no frame left, of the end. */
 static inline const char *read_after(Reader *r, const char *p) {
     while (r->n_frames) {
-        if (__builtin_expect(r->span == SPAN_OPEN, 0) && r->n_frames == SPAN_LEVEL) close_span(r, p);
         bool dict = r->frame[r->n_frames - 1].dict;
         p = skip_space(r, p);
         if (next_is(r, p, ',')) return dict ? read_key(r, p + 1, "a key in double quotes after ','") : p + 1;
@@ -529,7 +516,6 @@ static const char *read_document(Reader *r, const char *p) {
         p = skip_space(r, p);
         if (p == r->end) return fail_expected(r, p, "a value");
         if (r->track) track(r, p);
-        if (__builtin_expect(r->span == SPAN_NEXT, 0)) r->options->span->at = p, r->span = SPAN_OPEN;
         if (*p == '{' || *p == '[') {
             bool dict = *p == '{';
             if (!open_frame(r, p, dict)) return NULL;
@@ -572,7 +558,6 @@ static bool read_once(Heap *h, Str text, const JsonRead *options, bool track, bo
                  .stack = stack, .first_stack = stack, .cap = STACK_START, .frame = frame, .first_frame = frame, .cap_frames = FRAMES_START,
                  .max_depth = options->max_depth ? options->max_depth : JSON_DEPTH_MAX };
     memset(key, 0, r.keys * sizeof *key);
-    if (options->span && options->keys) r.span_key = options->keys->first, r.span_outer = options->keys->second;
     if (r.track) r.place = mem_alloc(STACK_START * sizeof *r.place);
     bool ok = read_all(&r);
     if (ok) *out = r.stack[0];

@@ -2,6 +2,7 @@
  * every style; options never change what a text means; a stream may be split anywhere. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "json_feed.h"
 #include "value/json.h"
 
 static Heap *heap;

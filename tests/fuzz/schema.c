@@ -1,6 +1,7 @@
 /* JSON Schema: the first document is the schema, the second the instance. Compiling and validating end, both ways of
  * validating agree, and the reasons are there when the answer is no. */
 #include <stdlib.h>
+#include "json_feed.h"
 #include "schema/schema.h"
 #include "value/json.h"
 

@@ -1,6 +1,7 @@
 /* Any bytes through lexer, parser and resolver. The first byte chooses the flags and whether the rest is a
  * module or an expression. */
 #include <stdlib.h>
+#include "ast_dump.h"
 #include "starlark/parser.h"
 #include "starlark/resolver.h"
 

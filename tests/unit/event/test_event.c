@@ -1,3 +1,4 @@
+#include "sink_memory.h"
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>

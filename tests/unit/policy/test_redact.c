@@ -1,3 +1,4 @@
+#include "sink_memory.h"
 #include "unit.h"
 #include <pthread.h>
 #include "base/clock.h"

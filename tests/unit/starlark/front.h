@@ -1,5 +1,6 @@
 /* Source text in, one line of text out: tokens, a tree, or "LINE:COLUMN: message". */
 #pragma once
+#include "ast_dump.h"
 #include "unit.h"
 #include "starlark/parser.h"
 #include "starlark/resolver.h"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "sink_memory.h"
 #include "tool/call.h"
 #include "tool/kind.h"
 #include "tool/task.h"

@@ -1,3 +1,4 @@
+#include "json_feed.h"
 #include "unit.h"
 #include "value/json.h"
 #include "value/list.h"

@@ -280,28 +280,6 @@ static void test_keys(void **state) {
     json_keys_free(keys);
 }
 
-/* Only the one at that very place is told, as it stands there. */
-static void test_span(void **state) {
-    (void)state;
-    static const struct { const char *text, *span; } cases[] = {
-        { "{\"params\":{\"arguments\":{\"a\": 1}}}", "{\"a\": 1}" },
-        { "{ \"x\" : 1 , \"params\" : { \"b\":[], \"arguments\" :\n {\"a\":{\"b\":[1,{}]} } , \"c\":1 } }", "{\"a\":{\"b\":[1,{}]} }" },
-        { "{\"params\":{\"arguments\":{}}}", "{}" }, { "{\"params\":{\"arguments\":[ ]}}", "[ ]" }, { "{\"params\":{\"arguments\":-1.5 }}", "-1.5" },
-        { "{\"params\":{\"arguments\":\"te\\u0041xt\",\"b\":2}}", "\"te\\u0041xt\"" }, { "{\"params\":{\"\\u0061rguments\":null}}", "null" },
-        { "{\"params\":{\"arguments\":1},\"zzz\":{\"arguments\":2}}", "1" }, { "{\"zzz\":{\"arguments\":2},\"params\":{\"arguments\":1}}", "1" },
-        { "{\"zzz\":{\"arguments\":2},\"params\":{\"b\":1}}", NULL }, { "{\"params\":{\"b\":1},\"zzz\":{\"arguments\":2}}", NULL },
-        { "{\"arguments\":1,\"params\":2}", NULL }, { "{\"params\":{\"x\":{\"arguments\":1}}}", NULL }, { "{\"params\":[{\"arguments\":1}]}", NULL },
-        { "[{\"params\":{\"arguments\":1}}]", NULL }, { "{\"x\":{\"params\":{\"arguments\":1}}}", NULL }, { "{\"params\":{\"arguments\":{\"arguments\":1}}}", "{\"arguments\":1}" },
-        { "[[\"params\",{\"arguments\":1}]]", NULL }, { "{\"arguments\":{\"arguments\":1}}", NULL }, { "{\"params\":{\"params\":1}}", NULL } };
-    JsonKeys *keys = json_keys_new((const char *const[]){ "arguments", "params", "id", NULL });
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Str span = { 0 };
-        read_ok(str_from(cases[i].text), &(JsonRead){ .keys = keys, .span = &span, .reject_duplicates = i % 2 });
-        if (!str_eq(span, str_from(cases[i].span))) fail_msg("%s: \"" STR_FMT "\"", cases[i].text, STR_ARG(span));
-    }
-    json_keys_free(keys);
-}
-
 /* Many keys, each twice: large dicts go another way than small ones. */
 static void test_many_keys(void **state) {
     (void)state;
@@ -474,7 +452,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_bad_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_duplicates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_span, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),

@@ -1,7 +1,6 @@
-/* The tree as text, for tests and debugging. */
+#include "ast_dump.h"
 #include "base/number.h"
 #include "base/vec.h"
-#include "starlark/ast.h"
 
 typedef struct { Buf *out; bool scopes; } Dump;
 

@@ -1,4 +1,4 @@
-#include "value/json.h"
+#include "json_feed.h"
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/utf8.h"

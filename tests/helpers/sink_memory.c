@@ -1,10 +1,10 @@
 /* Events in memory, bounded. They stand one behind the other in chunks; when all chunks together would pass the bound, the oldest
  * is emptied and becomes the newest. So nothing is allocated once the bound is reached, and a sixteenth at most is forgotten at once. */
+#include "sink_memory.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
-#include "event/event.h"
 
 #ifdef HARNESS_HOSTILE
 enum { CHUNK_MAX = 512 };
