@@ -350,28 +350,8 @@ static bool resolve_refs(Builder *c) {
     while (c->refs.n) {
         BuilderRef ref = VEC_POP(&c->refs);
         if (!resolve_ref(c, &ref)) return false;
-        VEC_PUSH(&c->referring, ref.node);
     }
     return true;
-}
-
-/* Where a node leads that has no other rule than its $ref; NULL when there is more to it. */
-static const Node *only_ref(const Node *n) {
-    const InPlaceRules *k = n->in_place;
-    bool only = k && k->ref && n->types == TYPE_ALL && !n->values && !n->numbers && !n->strings && !n->arrays && !n->objects &&
-                !n->tracks && !k->dynamic_ref && !k->all_of.n && !k->any_of.n && !k->one_of.n && !k->not_ && !k->if_;
-    return only ? k->ref : NULL;
-}
-
-/* Spares validation the hops from one $ref to the next. Those that go in circles stay: running into one is an error. */
-static void shorten_refs(Builder *c) {
-    enum { HOPS_MAX = 16 };
-    for (size_t i = 0; i < c->referring.n && !c->s->dynamic; i++) {
-        Node *n = c->referring.at[i];
-        const Node *target = only_ref(n), *next = target;
-        for (int hop = 0; next && hop < HOPS_MAX; hop++) target = next, next = only_ref(next);
-        if (!next) n->alias = target;
-    }
 }
 
 /* ---- in and out ---- */
@@ -386,10 +366,8 @@ bool schema_compile(const SchemaInput *in, Schema **out, Error *err) {
     Str base, fragment;
     uri_split(in->base_uri.at ? in->base_uri : STR(""), &base, &fragment);
     bool ok = compile_document(&c, arena_str(s->arena, base), in->root, false, &root) && resolve_refs(&c);
-    if (ok) shorten_refs(&c);
     table_clear(&c.resources);
     VEC_CLEAR(&c.refs);
-    VEC_CLEAR(&c.referring);
     free(c.slot);
     if (!ok) return schema_free(s), false;
     s->root = root->node;

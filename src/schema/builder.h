@@ -17,7 +17,6 @@ typedef struct Builder {
     const SchemaInput *in;
     Table resources;                 /* URI to Resource */
     VEC(BuilderRef) refs;            /* not resolved yet */
-    VEC(Node *) referring;           /* the nodes of those that are */
     BuilderSlot *slot;               /* the schema object (its address) to its Node */
     size_t n_slots, used;            /* n_slots is a power of two, or 0 */
     size_t nodes, max_nodes;

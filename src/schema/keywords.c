@@ -453,7 +453,6 @@ static bool finish_names(Reading *b) {
         o->rule[o->n_rules++] = (PropertyRule){ .name = extra.entry[i].key, .required = true };
         o->n_required++;
     }
-    o->simple = !o->n_patterns && !o->n_dependents && !o->property_names && !o->min_properties && o->max_properties == SIZE_MAX;
     if (extra.n) names_init(&o->names, name, o->n_rules, arena_of(b));
     table_clear(&extra);
     return true;
@@ -468,7 +467,6 @@ static void finish(Reading *b) {
     n->arrays = b->arrays;
     n->objects = b->objects;
     n->tracks = n->unevaluated_items || n->unevaluated_properties;
-    n->light = !n->tracks && !b->in_place;
     unsigned needs = 0;
     if (b->values || b->in_place) needs |= TYPE_ALL;
     if (b->numbers) needs |= TYPE_NUMBER;

@@ -63,7 +63,6 @@ typedef struct ObjectRules {
     uint32_t n_patterns, n_dependents;
     DependentRule *dependents;
     const Node *additional, *property_names;
-    bool simple;                          /* only properties, required and additionalProperties */
 } ObjectRules;
 
 /* Applicators that look at the same place of the instance. */
@@ -88,9 +87,7 @@ struct Node {
     uint8_t needs;                        /* TYPE_ bits for which there is more to check than the type */
     bool never;                           /* the schema `false` */
     bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
-    bool light;                           /* has neither those nor applicators in place */
     uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
-    const Node *alias;                    /* set when it is nothing but a $ref to that one */
     const ValueRules *values;
     const InPlaceRules *in_place;
     const NumberRules *numbers;

@@ -56,13 +56,11 @@ typedef struct SchemaProblems {
 } SchemaProblems;
 
 /* True when `instance` is valid. Otherwise `out` has every violation, in the order of the instance: at least one,
- * also when a bound was passed (a validation that could not be finished never counts as valid). */
+ * also when a bound was passed (a validation that could not be finished never counts as valid). With `out` NULL it stops at
+ * the first violation. A valid instance allocates nothing (unless unevaluated* meets a container of more than 256 entries,
+ * or uniqueItems an array of more than 32). */
 bool schema_validate(const Schema *s, Value instance, SchemaProblems *out);
 void schema_problems_clear(SchemaProblems *p);
-
-/* The same answer without the reasons, and without allocating (unless unevaluated* meets a container of more than
- * 256 entries, or uniqueItems an array of more than 32). */
-bool schema_valid(const Schema *s, Value instance);
 
 /* Does the text have this format ("date-time", "ipv4", …)? Unknown formats take anything. */
 bool schema_format_ok(Str format, Str text);

@@ -7,11 +7,11 @@
 #include "value/int.h"
 #include "value/list.h"
 
-/* Goes on after a failure only when the reasons are wanted. */
+/* Stops at the first failure unless the caller wants all reasons. */
 #define MUST(r, test) do { if (__builtin_expect(!(test), 0)) { ok = false; if (!(r)->out) return false; } } while (0)
 
 static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
-static bool fits(Run *r, const Node *n, Value v, unsigned type);
+static bool check_rules(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
 
 /* Keeps the frames of what calls it small: they nest. */
 #define NOINLINE __attribute__((noinline))
@@ -36,11 +36,11 @@ static inline unsigned type_of(Value v) {
     return value_is_none(v) ? TYPE_NULL : TYPE_OTHER;
 }
 
-/* Most values end here: the type fits and nothing else is asked. */
+/* Most values end here: the type fits and nothing else is asked. Rules of a scalar apply no other schema, so they need no bounds. */
 static inline bool check(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     unsigned type = type_of(v);
     if ((n->types & type) && !(n->needs & type)) return true;
-    if (!r->out && !marks) return fits(r, n, v, type);
+    if (!n->in_place && !(type & (TYPE_ARRAY | TYPE_OBJECT)) && !r->broken) return check_rules(r, n, v, type, path, marks);
     return apply(r, n, v, type, path, marks);
 }
 
@@ -287,7 +287,7 @@ static bool check_size(Run *r, const Node *n, size_t size, const Path *path) {
 static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const ObjectRules *k = n->objects;
     const Dict *d = value_dict(v);
-    const bool others = k->n_patterns || k->additional || k->property_names;
+    const bool for_all = k->n_patterns || k->property_names;
     uint32_t required = 0;
     bool ok = true;
     if (d->n < k->min_properties || d->n > k->max_properties) MUST(r, check_size(r, n, d->n, path));
@@ -306,7 +306,7 @@ static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *pa
             known = rule->listed;
             if (known) MUST(r, check_property(r, n, rule->node, "properties", name, e->value, path));
         }
-        if (others) MUST(r, check_other_rules(r, n, e, &known, path));
+        if (for_all || (k->additional && !known)) MUST(r, check_other_rules(r, n, e, &known, path));
         if (known) marks_set(marks, i);
     }
     if (required < k->n_required) MUST(r, report_missing(r, n, d, path));
@@ -484,91 +484,13 @@ static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *pat
     return ok && !r->broken;
 }
 
-/* ---- just yes or no ---- */
-
-/* The common rules once more, without reasons, marks and places: what most schemas are made of runs here. */
-
-static bool properties_fit(Run *r, const ObjectRules *k, const Dict *d) {
-    uint32_t required = 0;
-    for (uint32_t i = 0; i < d->used; i++) {
-        const Entry *e = &d->entry[i];
-        if (!value_is_string(e->key)) {
-            if (value_is_gone(e->key)) continue;
-            return false;
-        }
-        ptrdiff_t at = names_find(&k->names, value_str(e->key));
-        const Node *node = k->additional;
-        if (at >= 0) {
-            const PropertyRule *rule = &k->rule[at];
-            required += rule->required;
-            if (rule->listed) node = rule->node;
-        }
-        if (node && !check(r, node, e->value, NULL, NULL)) return false;
-    }
-    return required == k->n_required;
-}
-
-static bool items_fit(Run *r, const Node *n, Value v) {
-    const ArrayRules *k = n->arrays;
-    uint32_t count, a, b;
-    const Value *at = items_of(v, &count);
-    if (count < k->min_items || count > k->max_items) return false;
-    for (uint32_t i = 0; k->items && i < count; i++)
-        if (!check(r, k->items, at[i], NULL, NULL)) return false;
-    return !k->unique || count < 2 || run_unique_items(r, at, count, &a, &b);
-}
-
-static inline bool number_fits(const NumberRules *k, Value v) {
-    return (value_is_gone(k->minimum) || compare(v, k->minimum) >= 0) && (value_is_gone(k->maximum) || compare(v, k->maximum) <= 0) &&
-           (value_is_gone(k->above) || compare(v, k->above) > 0) && (value_is_gone(k->below) || compare(v, k->below) < 0) &&
-           (value_is_gone(k->multiple_of) || run_is_multiple(v, k->multiple_of));
-}
-
-static bool container_fits(Run *r, const Node *n, Value v, unsigned type) {
-    bool plain = type == TYPE_OBJECT ? n->objects->simple : !n->arrays->prefix.n && !n->arrays->contains;
-    if (!plain || r->depth >= SCHEMA_NESTING_MAX || ++r->steps >= r->s->max_steps) return apply(r, n, v, type, NULL, NULL);
-    r->depth++;
-    bool ok = type == TYPE_OBJECT ? properties_fit(r, n->objects, value_dict(v)) : items_fit(r, n, v);
-    r->depth--;
-    return ok && !r->broken;
-}
-
-static bool fits(Run *r, const Node *n, Value v, unsigned type) {
-    if (n->alias) {
-        n = n->alias;
-        if ((n->types & type) && !(n->needs & type)) return true;
-    }
-    if (!(n->types & type)) return false;
-    if (!n->light || r->broken) return apply(r, n, v, type, NULL, NULL);
-    if (n->values && !check_values(r, n, v, NULL)) return false;
-    switch (type) {
-    case TYPE_INTEGER: case TYPE_FRACTION: return !n->numbers || number_fits(n->numbers, v);
-    case TYPE_STRING: return !n->strings || check_string(r, n, value_str(v), NULL);
-    case TYPE_ARRAY: return !n->arrays || container_fits(r, n, v, type);
-    case TYPE_OBJECT: return !n->objects || container_fits(r, n, v, type);
-    default: return true;
-    }
-}
-
 /* ---- in and out ---- */
 
-bool schema_valid(const Schema *s, Value instance) {
-    Run r;
-    r.s = s;
-    r.out = NULL;
-    r.scope = NULL;
-    r.steps = 0;
-    r.depth = 0;
-    r.broken = false;
-    return check(&r, s->root, instance, NULL, NULL);
-}
-
 bool schema_validate(const Schema *s, Value instance, SchemaProblems *out) {
-    if (schema_valid(s, instance)) return true;
     Run r = { .s = s, .out = out };
-    size_t before = out->n;
-    check(&r, s->root, instance, NULL, NULL);
-    r.out = out;
+    size_t before = out ? out->n : 0;
+    if (check(&r, s->root, instance, NULL, NULL)) return true;
+    if (!out) return false;
     if (r.broken || out->n == before) run_bad(&r, s->root, NULL, NULL, "%s", r.broken ? r.why : "is not valid");
     return false;
 }

@@ -95,16 +95,15 @@ static bool fill(Heap *h, Value schema, Value args, bool *changed, Error *err) {
 }
 
 bool pipe_violations(const Schema *s, Value v, Buf *out) {
-    if (!s || schema_valid(s, v)) return true;
     SchemaProblems all = { 0 };
-    bool ok = schema_validate(s, v, &all);
+    if (!s || schema_validate(s, v, &all)) return true;
     for (size_t i = 0; i < all.n; i++) {
         if (i) buf_add(out, STR("; "));
         buf_add_fmt(out, STR_FMT "%s" STR_FMT, STR_ARG(all.at[i].path), all.at[i].path.n ? ": " : "", STR_ARG(all.at[i].message));
     }
     if (all.more) buf_add(out, STR("; …"));
     schema_problems_clear(&all);
-    return ok;
+    return false;
 }
 
 bool pipe_check_args(Pipe *p, Buf *problems) {
