@@ -19,14 +19,14 @@ static Str place_of(Str text, const Error *err) {
 
 static bool refuse_text(Pipe *p, const Error *err) {
     Str near = place_of(p->f.raw, err);
-    buf_reset(&p->data);
-    buf_add_fmt(&p->data, "arguments: %s", err->msg);
+    buf_reset(&p->kept.data);
+    buf_add_fmt(&p->kept.data, "arguments: %s", err->msg);
     if (err->column && near.n) {
-        buf_add_fmt(&p->data, " (column %u, at ", err->column);
-        json_write_string(&p->data, near, false);
-        buf_add_char(&p->data, ')');
+        buf_add_fmt(&p->kept.data, " (column %u, at ", err->column);
+        json_write_string(&p->kept.data, near, false);
+        buf_add_char(&p->kept.data, ')');
     }
-    return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair(p, REPAIR_ARGUMENTS), "%s", p->data.at);
+    return pipe_refuse(p, "parse", STR("invalid_json"), REPAIR_ARGUMENTS, "%s", p->kept.data.at);
 }
 
 /* A schema that says more than this has parameters, or may have some. */
@@ -49,11 +49,10 @@ bool pipe_parse(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     p->f.raw = call->arguments.n ? call->arguments : STR("{}");
-    p->args_known = p->args_changed = false;
-    p->text_of = VALUE_GONE;
+    p->args_changed = false;
     if (call->arguments.n == 0 && value_is_gone(call->args) && !takes_nothing(&p->f.entry->def)) {
         p->f.args = VALUE_GONE;
-        return pipe_refuse(p, "parse", STR("invalid_json"), pipe_repair(p, REPAIR_ARGUMENTS),
+        return pipe_refuse(p, "parse", STR("invalid_json"), REPAIR_ARGUMENTS,
                            "arguments: expected a JSON object, got empty text (send {} for none)");
     }
     bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
@@ -61,12 +60,12 @@ bool pipe_parse(Pipe *p) {
     if (!read) {
         p->f.args = VALUE_GONE;
         bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* there is nothing to repair */
-        return stopped ? pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg) : refuse_text(p, &err);
+        return stopped ? pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg) : refuse_text(p, &err);
     }
     if (!value_is_dict(p->f.args)) {
         const char *type = field_type_name(p->f.args);
         p->f.args = VALUE_GONE;
-        return pipe_refuse(p, "parse", STR("invalid_arguments"), pipe_repair(p, REPAIR_ARGUMENTS),
+        return pipe_refuse(p, "parse", STR("invalid_arguments"), REPAIR_ARGUMENTS,
                            "arguments: expected object, got %s", type);
     }
     pipe_trace(p, "parse", "%zu bytes", p->f.raw.n);
@@ -122,11 +121,11 @@ bool pipe_validate(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     if (p->f.entry->fills && def->kind != TOOL_ARGV && !fill(p->f.heap, def->parameters, p->f.args, &changed, &err))
-        return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), RESULT_FATAL, "arguments: %s", err.msg);
-    if (changed) p->args_changed = true, p->args_known = false;
-    if (!pipe_check_args(p, &p->data))
-        return pipe_refuse(p, "validate", STR("invalid_arguments"), pipe_repair(p, REPAIR_ARGUMENTS),
-                           "invalid arguments: %s", p->data.at);
+        return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), REPAIR_NEVER, "arguments: %s", err.msg);
+    if (changed) p->args_changed = true;
+    if (!pipe_check_args(p, &p->kept.data))
+        return pipe_refuse(p, "validate", STR("invalid_arguments"), REPAIR_ARGUMENTS,
+                           "invalid arguments: %s", p->kept.data.at);
     pipe_trace(p, "validate", "%s", changed ? "defaults filled" : "");
     return true;
 }
@@ -139,14 +138,12 @@ static bool raw_will_do(const Pipe *p) {
 }
 
 Str pipe_args_json(Pipe *p) {
-    if (p->args_known) return buf_str(&p->args_json);
-    buf_reset(&p->args_json);
-    p->args_known = true;
     MEM_UNSET Error err;
-    if (value_is_gone(p->f.args)) buf_add(&p->args_json, STR("null"));
-    else if (raw_will_do(p)) buf_add(&p->args_json, p->f.raw);
-    else if (!json_write(&p->args_json, p->f.args, &(JsonWrite){ 0 }, &err)) buf_add(&p->args_json, STR("{}"));
-    return buf_str(&p->args_json);
+    if (value_is_gone(p->f.args)) return STR("null");
+    if (raw_will_do(p)) return p->f.raw;
+    buf_reset(&p->kept.args_json);
+    if (!json_write(&p->kept.args_json, p->f.args, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.args_json, STR("{}"));
+    return buf_str(&p->kept.args_json);
 }
 
 void pipe_args_exact(Pipe *p, Buf *out) {

@@ -40,9 +40,9 @@ static bool secrets_in(Pipe *p, Str text) {
 
 static bool write_text(Pipe *p, Error *err) {
     if (!value_is_gone(p->text_of) && value_same(p->text_of, p->out->value)) return true;
-    buf_reset(&p->text);
-    if (value_is_string(p->out->value)) return buf_add(&p->text, value_str(p->out->value)), true;
-    return json_write(&p->text, p->out->value, &(JsonWrite){ 0 }, err);
+    buf_reset(&p->kept.text);
+    if (value_is_string(p->out->value)) return buf_add(&p->kept.text, value_str(p->out->value)), true;
+    return json_write(&p->kept.text, p->out->value, &(JsonWrite){ 0 }, err);
 }
 
 static bool take_out_secrets(Pipe *p, Error *err) {
@@ -60,13 +60,13 @@ static bool take_out_secrets(Pipe *p, Error *err) {
 static void text_of_content(Pipe *p) {
     const List *l = value_is_list(p->out->content) ? value_list(p->out->content) : NULL;
     if (!l) return;
-    buf_reset(&p->text);
+    buf_reset(&p->kept.text);
     for (uint32_t i = 0; i < l->n; i++) {
         Value *text = value_is_dict(l->at[i]) ? dict_find_str(value_dict(l->at[i]), STR("text")) : NULL;
         Value *type = value_is_dict(l->at[i]) ? dict_find_str(value_dict(l->at[i]), STR("type")) : NULL;
-        if (p->text.n) buf_add_char(&p->text, '\n');
-        if (text && value_is_string(*text)) buf_add(&p->text, value_str(*text));
-        else if (type && value_is_string(*type)) buf_add_fmt(&p->text, "[" STR_FMT "]", STR_ARG(value_str(*type)));
+        if (p->kept.text.n) buf_add_char(&p->kept.text, '\n');
+        if (text && value_is_string(*text)) buf_add(&p->kept.text, value_str(*text));
+        else if (type && value_is_string(*type)) buf_add_fmt(&p->kept.text, "[" STR_FMT "]", STR_ARG(value_str(*type)));
     }
 }
 
@@ -80,7 +80,7 @@ static size_t char_start(Str s, size_t at) {
 /* Half of the room for the head, a quarter for the tail, both at character boundaries; the rest is for the line between them. */
 static void cut(Pipe *p, Str key, const char *why) {
     size_t limit = (size_t)p->f.runtime->limits.model_result_bytes;
-    Str all = buf_str(&p->text);
+    Str all = buf_str(&p->kept.text);
     p->cut = true;
     size_t head = char_start(all, limit / 2), tail = char_start(all, all.n - limit / 4);
     Buf out = { 0 };
@@ -90,23 +90,23 @@ static void cut(Pipe *p, Str key, const char *why) {
     else buf_add_fmt(&out, "; %s", why);
     buf_add(&out, STR(" …\n"));
     buf_add(&out, str_sub(all, tail, all.n));
-    buf_reset(&p->text);
-    buf_add(&p->text, buf_str(&out));
+    buf_reset(&p->kept.text);
+    buf_add(&p->kept.text, buf_str(&out));
     buf_clear(&out);
 }
 
 static bool store_large(Pipe *p) {
     const Limits *l = &p->f.runtime->limits;
     Result *r = p->out;
-    if (p->text.n <= (size_t)l->model_result_bytes) return true;
-    if (p->text.n > (size_t)l->artifact_bytes) {
+    if (p->kept.text.n <= (size_t)l->model_result_bytes) return true;
+    if (p->kept.text.n > (size_t)l->artifact_bytes) {
         cut(p, (Str){ 0 }, "it is over limits.artifact_bytes and was not kept");
         return true;
     }
     Buf key = { 0 };
     Error err = { 0 };
-    bool ok = run_artifact_put(p->f.run, r->name, value_is_string(r->value) ? STR("text/plain") : STR("application/json"), buf_str(&p->text), &key, &err);
-    if (ok) r->artifact = arena_str(&p->arena, buf_str(&key));
+    bool ok = run_artifact_put(p->f.run, r->name, value_is_string(r->value) ? STR("text/plain") : STR("application/json"), buf_str(&p->kept.text), &key, &err);
+    if (ok) r->artifact = arena_str(&p->kept.arena, buf_str(&key));
     buf_clear(&key);
     if (!ok) return pipe_broken(p, &err);
     cut(p, r->artifact, "");
@@ -125,13 +125,13 @@ bool pipe_bound(Pipe *p) {
     }
     if (!value_is_gone(p->out->content)) text_of_content(p);
     if (p->out->error.n && secrets_in(p, p->out->error)) {
-        buf_reset(&p->data);
-        buf_add(&p->data, p->out->error);
-        pipe_redact_text(p, &p->data);
-        p->out->error = arena_str(&p->arena, buf_str(&p->data));
+        buf_reset(&p->kept.data);
+        buf_add(&p->kept.data, p->out->error);
+        pipe_redact_text(p, &p->kept.data);
+        p->out->error = arena_str(&p->kept.arena, buf_str(&p->kept.data));
     }
     if (!store_large(p)) return false;
-    p->out->text = buf_str(&p->text);
-    pipe_trace(p, "bound", "%zu bytes%s" STR_FMT, p->text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));
+    p->out->text = buf_str(&p->kept.text);
+    pipe_trace(p, "bound", "%zu bytes%s" STR_FMT, p->kept.text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));
     return true;
 }

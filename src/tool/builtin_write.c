@@ -102,7 +102,7 @@ static bool inspect_change(ToolCallFrame *f, ToolInspection *out, Error *err) {
 /* Links may have changed since a person was asked, or since nobody had to be. */
 static bool still_agreed(const ToolCallFrame *f, const Change *c, Error *err) {
     const Pipe *p = f->host->call;
-    Str judged = buf_str(&p->seen.path);
+    Str judged = buf_str(&p->kept.seen.path);
     if (judged.n ? str_eq(judged, c->place.absolute) : !approval_sensitive(c->place.path)) return true;
     return error_set(err, ERR_POLICY, STR_FMT ": leads to another file than before", STR_ARG(path_of(f)));
 }

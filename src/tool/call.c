@@ -23,7 +23,7 @@ static bool reach_result(Pipe *p) {
 void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     bool again = false;
     p->f.entry = entry;
-    pipe_set_name(p, entry->def.name);
+    p->out->name = entry->def.name;
     p->task = p->started = true;
     if (!confine_call(p) || !pipe_parse(p)) return;
     p->args_changed = args_changed;
@@ -37,23 +37,23 @@ static bool write_end(Pipe *p) {
     if (p->ended || !p->started || !pipe_listened(p)) return true;
     pipe_event_start(p);
     if (r->is_error) {
-        event_data_str(&p->data, "error", r->error);
-        event_data_str(&p->data, "class", str_from(result_class_name(r->cls)));
-        if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
-        if (r->timed_out) event_data_bool(&p->data, "timed_out", true);
+        event_data_str(&p->kept.data, "error", r->error);
+        event_data_str(&p->kept.data, "class", str_from(result_class_name(r->cls)));
+        if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
+        if (r->timed_out) event_data_bool(&p->kept.data, "timed_out", true);
     }
     if (p->cut || !value_is_gone(r->content) || value_is_string(r->value)) {
-        event_data_str(&p->data, "value", r->text);
+        event_data_str(&p->kept.data, "value", r->text);
     } else {
-        event_data_raw(&p->data, "value", r->text);
+        event_data_raw(&p->kept.data, "value", r->text);
     }
     if (r->artifact.n) {
         Buf list = { 0 };
         buf_add_fmt(&list, "[\"" STR_FMT "\"]", STR_ARG(r->artifact));
-        event_data_raw(&p->data, "artifacts", buf_str(&list));
+        event_data_raw(&p->kept.data, "artifacts", buf_str(&list));
         buf_clear(&list);
     }
-    event_data_ms(&p->data, "elapsed_ms", r->elapsed_ns);
+    event_data_ms(&p->kept.data, "elapsed_ms", r->elapsed_ns);
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 
@@ -78,10 +78,9 @@ bool pipe_finish(Pipe *p) {
     if (p->reached && (r->is_error || run_has_failures(p->f.run)) && !cancel_fired(p->f.cancel)) {
         Value now = p->f.args;
         p->f.args = p->keep;
-        p->text_of = VALUE_GONE;
-        pipe_args_exact(p, &p->text);
+        pipe_args_exact(p, &p->kept.data);
         p->f.args = now;
-        run_note_outcome(p->f.run, r->name, buf_str(&p->text), r->is_error, r->error);
+        run_note_outcome(p->f.run, r->name, buf_str(&p->kept.data), r->is_error, r->error);
     }
     return pipe_bound(p) && write_end(p) && tell_error(p);
 }
@@ -99,7 +98,7 @@ bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *e
     if (!p->broken && pipe_finish(p)) settle_result(p);
     if (!p->broken && call->ended) call->ended(call->ended_ctx, out);
     if (!p->broken) return true;
-    if (err) *err = p->err;
+    if (err) *err = p->kept.err;
     result_clear(out);
     return false;
 }

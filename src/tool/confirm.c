@@ -164,11 +164,11 @@ bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit
 
 /* Text to show: what the kind renders, else the arguments. */
 static Str shown(Pipe *p) {
-    if (p->seen.shown.n == 0) {
+    if (p->kept.seen.shown.n == 0) {
         Error err;
-        if (!json_write(&p->seen.shown, p->f.args, &(JsonWrite){ .indent = 2 }, &err)) buf_add(&p->seen.shown, pipe_args_json(p));
+        if (!json_write(&p->kept.seen.shown, p->f.args, &(JsonWrite){ .indent = 2 }, &err)) buf_add(&p->kept.seen.shown, pipe_args_json(p));
     }
-    return buf_str(&p->seen.shown);
+    return buf_str(&p->kept.seen.shown);
 }
 
 static bool must_ask(Pipe *p, Str *why) {
@@ -176,7 +176,7 @@ static bool must_ask(Pipe *p, Str *why) {
     PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
                      .confirm = e->def.confirm };
     if (policy_confirms(p->f.runtime->policy, &t, why)) return true;
-    *why = str_from(p->seen.why);
+    *why = str_from(p->kept.seen.why);
     return why->n > 0;
 }
 
@@ -185,28 +185,27 @@ bool pipe_confirm(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     Str why = { 0 };
-    p->seen.why[0] = 0;
-    buf_reset(&p->seen.shown);
-    buf_reset(&p->seen.path);
-    p->seen.asked = e->inspect && must_ask(p, &why);
-    if (e->inspect && !e->inspect(&p->f, &p->seen, &err))
-        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), pipe_repair(p, REPAIR_REFUSED), "%s", err.msg);
+    p->kept.seen.why[0] = 0;
+    buf_reset(&p->kept.seen.shown);
+    buf_reset(&p->kept.seen.path);
+    p->kept.seen.asked = e->inspect && must_ask(p, &why);
+    if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
+        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
     if (!must_ask(p, &why)) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
     const char *source = "earlier attempt";
-    bool ok = p->agreed && str_eq(buf_str(&args), buf_str(&p->agreed_args));       /* a retry of what was agreed to */
+    bool ok = p->kept.agreed_args.n && str_eq(buf_str(&args), buf_str(&p->kept.agreed_args));       /* a retry of what was agreed to */
     RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, buf_str(&args), why, shown(p), pipe_person(p), &p->waited_ns };
     if (!ok) ok = run_confirm(p->f.run, &question, p->f.cancel, &source, &err);
     if (ok) {
-        p->agreed = true;
-        buf_reset(&p->agreed_args);
-        buf_add(&p->agreed_args, buf_str(&args));
+        buf_reset(&p->kept.agreed_args);
+        buf_add(&p->kept.agreed_args, buf_str(&args));
         pipe_trace(p, "confirm", "agreed: %s", source);
     }
     buf_clear(&args);
     if (ok) return true;
     if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
-    return pipe_refuse(p, "confirm", why, pipe_repair(p, REPAIR_REFUSED), "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+    return pipe_refuse(p, "confirm", why, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
                        err.hint, err.hint[0] ? ")" : "");
 }

@@ -124,9 +124,9 @@ static bool write_executing(Pipe *p) {
     error_none(&err);
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
-    event_data_raw(&p->data, "args", pipe_args_json(p));
-    event_data_str(&p->data, "idempotency_key", p->f.idempotency_key);
-    event_data_bool(&p->data, "repeatable", tool_may_resume(p->f.entry));
+    event_data_raw(&p->kept.data, "args", pipe_args_json(p));
+    event_data_str(&p->kept.data, "idempotency_key", p->f.idempotency_key);
+    event_data_bool(&p->kept.data, "repeatable", tool_may_resume(p->f.entry));
     if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;
     return run_settle(p->f.run, safety_mutating(&p->f.entry->safety), &err) || pipe_broken(p, &err);
 }
@@ -160,7 +160,7 @@ static void fail_attempt(Pipe *p, const Error *err) {
     r->step = STR("execute");
     r->rule = str_from(error_kind_name(err->kind));
     r->cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
-    pipe_set_error(p, str_from(err->hint[0] ? arena_fmt(&p->arena, "%s (%s)", err->msg, err->hint) : err->msg));
+    pipe_set_error(p, str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
 
 static void take_value(Pipe *p) {
@@ -177,27 +177,27 @@ static void take_value(Pipe *p) {
     r->cls = p->f.retryable || p->f.timed_out || transient_status(p->f.value) ? RESULT_RETRYABLE : RESULT_REPAIRABLE;
     if (p->f.timed_out) r->rule = STR("timeout");
     if (error) {
-        r->error = arena_str(&p->arena, text);
+        r->error = arena_str(&p->kept.arena, text);
         return;
     }
     Error err;
-    buf_reset(&p->data);
-    if (value_is_string(p->f.value)) buf_add(&p->data, value_str(p->f.value));
-    else if (!json_write(&p->data, p->f.value, &(JsonWrite){ 0 }, &err)) buf_add(&p->data, STR("failed"));
-    r->error = arena_str(&p->arena, str_sub(buf_str(&p->data), 0, 2048));
+    buf_reset(&p->kept.data);
+    if (value_is_string(p->f.value)) buf_add(&p->kept.data, value_str(p->f.value));
+    else if (!json_write(&p->kept.data, p->f.value, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.data, STR("failed"));
+    r->error = arena_str(&p->kept.arena, str_sub(buf_str(&p->kept.data), 0, 2048));
 }
 
 static void check_output(Pipe *p) {
     const ToolDef *def = &p->f.entry->def;
-    buf_reset(&p->data);
-    if (p->out->is_error || !def->output || pipe_violations(def->output, p->out->value, &p->data)) return;
-    Str problems = arena_str(&p->arena, buf_str(&p->data));
+    buf_reset(&p->kept.data);
+    if (p->out->is_error || !def->output || pipe_violations(def->output, p->out->value, &p->kept.data)) return;
+    Str problems = arena_str(&p->kept.arena, buf_str(&p->kept.data));
     p->out->step = STR("execute");
     p->out->rule = STR("output_schema");
     p->out->cls = RESULT_REPAIRABLE;
-    buf_reset(&p->data);
-    buf_add_fmt(&p->data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
-    pipe_set_error(p, buf_str(&p->data));
+    buf_reset(&p->kept.data);
+    buf_add_fmt(&p->kept.data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
+    pipe_set_error(p, buf_str(&p->kept.data));
 }
 
 /* Whatever could have written is compared with what was loaded. */
@@ -216,7 +216,7 @@ static bool check_protected(Pipe *p) {
     pipe_set_error(p, str_from(err.msg));
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
-    event_data_str(&p->data, "message", str_from(err.msg));
+    event_data_str(&p->kept.data, "message", str_from(err.msg));
     return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
 }
 
@@ -229,7 +229,7 @@ static bool tell_repositories(Pipe *p) {
     Str rest = buf_str(&fresh), line;
     while (ok && fresh.n && str_next_line(&rest, &line)) {
         pipe_event_start(p);
-        event_data_str(&p->data, "path", line);
+        event_data_str(&p->kept.data, "path", line);
         ok = pipe_event_end(p, EVENT_SANDBOX_REPOSITORY);
     }
     buf_clear(&fresh);
@@ -239,6 +239,7 @@ static bool tell_repositories(Pipe *p) {
 static void reset_attempt(Pipe *p) {
     Result *r = p->out;
     p->f.value = VALUE_NONE;
+    p->text_of = VALUE_GONE;
     p->f.content = VALUE_GONE;
     p->f.is_error = p->f.retryable = p->f.timed_out = false;
     p->f.exit_code = -1;
@@ -289,10 +290,9 @@ static bool attempt(Pipe *p) {
     if (!ready) fail_attempt(p, &err);
     else if ((fine = write_executing(p))) {
         p->reached = true;
-        p->execute_ns = clock_mono_ns();
-        p->waited_before_ns = p->waited_ns;
+        int64_t begun = clock_mono_ns() - p->waited_ns;
         if (run_executor(p, &err)) take_value(p);
-        p->executed_ns = hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 }) ? clock_mono_ns() : 0;      /* nobody else asks */
+        p->worked_ns = clock_mono_ns() - p->waited_ns - begun;
         fine = check_protected(p) && tell_repositories(p);
         check_output(p);
     }
@@ -351,9 +351,9 @@ static bool wait_again(Pipe *p) {
     Error err = { 0 };
     if (pipe_listened(p)) {
         pipe_event_start(p);
-        event_data_int(&p->data, "attempt", p->attempt);
-        event_data_int(&p->data, "wait_ms", ms);
-        event_data_str(&p->data, "error", p->out->error);
+        event_data_int(&p->kept.data, "attempt", p->attempt);
+        event_data_int(&p->kept.data, "wait_ms", ms);
+        event_data_str(&p->kept.data, "error", p->out->error);
         if (!pipe_event_end(p, EVENT_TOOL_RETRIED)) return false;
     }
     pipe_trace(p, "retry", "attempt %d failed, the next one in %lld ms", p->attempt, (long long)ms);

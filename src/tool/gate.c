@@ -7,13 +7,13 @@
 
 bool pipe_limit(Pipe *p, const char *limit, int64_t value) {
     if (pipe_listened(p)) {
-        buf_reset(&p->data);
-        event_data_start(&p->data);
-        event_data_str(&p->data, "limit", str_from(limit));
-        event_data_int(&p->data, "value", value);
+        buf_reset(&p->kept.data);
+        event_data_start(&p->kept.data);
+        event_data_str(&p->kept.data, "limit", str_from(limit));
+        event_data_int(&p->kept.data, "value", value);
         if (!pipe_event_end(p, EVENT_LIMIT_REACHED)) return false;
     }
-    return pipe_refuse(p, "limits", str_from(limit), RESULT_FATAL, "%s of %lld is reached", limit, (long long)value);
+    return pipe_refuse(p, "limits", str_from(limit), REPAIR_NEVER, "%s of %lld is reached", limit, (long long)value);
 }
 
 static bool count_call(Pipe *p) {
@@ -46,15 +46,15 @@ static bool check_totals(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return pipe_limit(p, "limits.wall_clock_ms", l->wall_clock_ms);
-    if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), RESULT_FATAL, "%s", err.msg);
+    if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg);
     return true;
 }
 
 static bool check_repeats(Pipe *p) {
     if (p->attempt > 1 || !run_has_failures(p->f.run)) return true;
-    pipe_args_exact(p, &p->data);
-    if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->data))) return true;
-    return pipe_refuse(p, "limits", STR("repeated_failure"), pipe_repair(p, REPAIR_REFUSED),
+    pipe_args_exact(p, &p->kept.data);
+    if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->kept.data))) return true;
+    return pipe_refuse(p, "limits", STR("repeated_failure"), REPAIR_REFUSED,
                        "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try another way",
                        STR_ARG(p->f.entry->def.name));
 }
@@ -65,7 +65,7 @@ bool pipe_limits(Pipe *p) {
     if (p->started || !pipe_listened(p)) return p->started = true;
     p->started = true;
     pipe_event_start(p);
-    event_data_raw(&p->data, "args", pipe_args_json(p));
+    event_data_raw(&p->kept.data, "args", pipe_args_json(p));
     return pipe_event_end(p, EVENT_TOOL_STARTED);
 }
 
@@ -78,12 +78,12 @@ bool pipe_policy(Pipe *p) {
     Str rule = { 0 };
     MEM_UNSET Error err;
     error_none(&err);
-    if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, "policy", STR("trust"), RESULT_FATAL, "%s", err.msg);
+    if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, "policy", STR("trust"), REPAIR_NEVER, "%s", err.msg);
     if (e->held)
-        return pipe_refuse(p, "policy", STR("mcp: changed"), RESULT_FATAL,
+        return pipe_refuse(p, "policy", STR("mcp: changed"), REPAIR_NEVER,
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
     if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
-        return pipe_refuse(p, "policy", rule, pipe_repair(p, REPAIR_REFUSED), "%s", err.msg);
+        return pipe_refuse(p, "policy", rule, REPAIR_REFUSED, "%s", err.msg);
     if (!confine_call(p)) return false;
     pipe_trace(p, "policy", "allowed");
     return true;
@@ -98,9 +98,9 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     Value safety = d ? safety_value(&p->f.entry->safety, h, err) : VALUE_GONE;
     Str text = p->f.raw;
     if (p->args_changed) {
-        buf_reset(&p->text);
-        if (!json_write(&p->text, p->f.args, &(JsonWrite){ 0 }, err)) return false;
-        text = buf_str(&p->text);
+        buf_reset(&p->kept.args_json);
+        if (!json_write(&p->kept.args_json, p->f.args, &(JsonWrite){ 0 }, err)) return false;
+        text = buf_str(&p->kept.args_json);
     }
     *out = value_from_object(d);
     return d && !value_is_gone(safety) && dict_put_text(h, d, "id", p->f.call_id, err) && dict_put_text(h, d, "name", p->f.entry->def.name, err) &&
@@ -113,14 +113,13 @@ static bool take_modified(Pipe *p, Value payload) {
     Value *args = value_is_dict(payload) ? dict_find_str(value_dict(payload), STR("args")) : NULL;
     p->f.args = args ? *args : VALUE_NONE;
     p->args_changed = true;
-    p->args_known = false;
     if (value_is_dict(p->f.args)) {                       /* what came out of a chain may be frozen */
         Error err = { 0 };
-        if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, "tool.pre", STR("heap"), RESULT_FATAL, "%s", err.msg);
+        if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, "tool.pre", STR("heap"), REPAIR_NEVER, "%s", err.msg);
     }
-    if (pipe_check_args(p, &p->data)) return true;
-    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), pipe_repair(p, REPAIR_REFUSED),
-                       "a hook changed the arguments into invalid ones: %s", p->data.at);
+    if (pipe_check_args(p, &p->kept.data)) return true;
+    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), REPAIR_REFUSED,
+                       "a hook changed the arguments into invalid ones: %s", p->kept.data.at);
 }
 
 static bool tampered(Pipe *p, const HookOutcome *out) {
@@ -128,10 +127,10 @@ static bool tampered(Pipe *p, const HookOutcome *out) {
     if (out->commands == 0 || runtime_verify(p->f.runtime, &err)) return false;
     if (pipe_listened(p)) {
         pipe_event_start(p);
-        event_data_str(&p->data, "message", str_from(err.msg));
+        event_data_str(&p->kept.data, "message", str_from(err.msg));
         pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
     }
-    pipe_refuse(p, "tool.pre", STR("sandbox.tampered"), RESULT_FATAL, "%s", err.msg);
+    pipe_refuse(p, "tool.pre", STR("sandbox.tampered"), REPAIR_NEVER, "%s", err.msg);
     return true;
 }
 
@@ -146,13 +145,13 @@ bool pipe_before(Pipe *p) {
     if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
     bool bad = !p->broken && tampered(p, &out);
     if (guarded) runtime_unguard(p->f.runtime);
-    if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), RESULT_FATAL, "%s", err.msg);
+    if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), REPAIR_NEVER, "%s", err.msg);
     if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
         char said[HOOK_SAID_MAX];
         bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook said no: there is nothing to repair */
-        ResultClass cls = stopped ? RESULT_FATAL : pipe_repair(p, REPAIR_REFUSED);
-        return pipe_refuse(p, "tool.pre", out.hook, cls, "%s", hook_outcome_say(&out, "blocked", said));
+        Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
+        return pipe_refuse(p, "tool.pre", out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }
     if (out.modified && !take_modified(p, out.payload)) return false;
     pipe_trace(p, "tool.pre", "%s", out.modified ? "arguments changed" : "allowed");

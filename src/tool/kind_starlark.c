@@ -20,8 +20,8 @@ static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
     MEM_UNSET Error why;
     error_none(&why);
     if (!value_is_object(v) || value_is_string(v)) return true;
-    buf_reset(&p->text);
-    if (json_write(&p->text, v, &(JsonWrite){ .cancel = f->cancel }, &why)) return p->text_of = v, true;
+    buf_reset(&p->kept.text);
+    if (json_write(&p->kept.text, v, &(JsonWrite){ .cancel = f->cancel }, &why)) return p->text_of = v, true;
     if (why.kind == ERR_CANCELLED || why.kind == ERR_TIMEOUT) return *err = why, false;
     return error_set(err, ERR_SCRIPT, "run returned a value that has no JSON form: %s", why.msg);
 }

@@ -233,7 +233,7 @@ bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err) {
     bool ok = allowed(p, kind, definition, err);
     if (ok && strcmp(kind, "tool") == 0) ok = make_tool(p, definition, err);
     if (ok && strcmp(kind, "hook") == 0) ok = make_hook(p, definition, err);
-    if (p->broken) ok = (*err = p->err, false);
+    if (p->broken) ok = (*err = p->kept.err, false);
     pipe_give(p);
     pthread_mutex_lock(&r->lock);
     if (ok) VEC_PUSH(&r->restored, print_of(r, kind, definition));

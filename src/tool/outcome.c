@@ -9,31 +9,28 @@
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
     Result *r = p->out;
-    int64_t end = p->executed_ns ? p->executed_ns : clock_mono_ns();     /* a hook that has only just come */
-    p->text_of = VALUE_GONE;                                     /* a hook may change it */
-    buf_reset(&p->text);
-    if (!json_write(&p->text, r->value, &(JsonWrite){ 0 }, err)) return false;
+    buf_reset(&p->kept.data);
+    if (!json_write(&p->kept.data, r->value, &(JsonWrite){ 0 }, err)) return false;
     Dict *d = dict_new(h, 16, err);
     *out = value_from_object(d);
     return d && dict_put_text(h, d, "call_id", p->f.call_id, err) && dict_put_text(h, d, "name", r->name, err) &&
-           dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->text), err) &&
+           dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->kept.data), err) &&
            dict_put_str(h, d, STR("result"), r->value, err) && dict_put_str(h, d, STR("is_error"), value_from_bool(r->is_error), err) &&
-           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)(end - p->execute_ns - (p->waited_ns - p->waited_before_ns)) / 1e6), err) &&
+           dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)p->worked_ns / 1e6), err) &&
            dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
 }
 
 /* Nothing of the tool's own result is left. */
 static void withhold(Pipe *p, const HookOutcome *out) {
     Result *r = p->out;
-    r->cls = pipe_repair(p, REPAIR_REFUSED);
     r->step = STR("tool.post");
     r->rule = out->hook.n ? out->hook : STR("tool.post");
     r->timed_out = false;
-    buf_reset(&p->data);
-    if (out->hook.n) buf_add_fmt(&p->data, "result withheld by hook " STR_FMT ": %s", STR_ARG(out->hook), out->reason);
-    else buf_add_fmt(&p->data, "result withheld, because the tool.post hooks could not see it: %s", out->reason);
-    if (p->unrepaired) buf_add_fmt(&p->data, " (%s is false)", p->unrepaired);
-    pipe_set_error(p, buf_str(&p->data));
+    buf_reset(&p->kept.data);
+    if (out->hook.n) buf_add_fmt(&p->kept.data, "result withheld by hook " STR_FMT ": %s", STR_ARG(out->hook), out->reason);
+    else buf_add_fmt(&p->kept.data, "result withheld, because the tool.post hooks could not see it: %s", out->reason);
+    pipe_classify(p, REPAIR_REFUSED, &p->kept.data);
+    pipe_set_error(p, buf_str(&p->kept.data));
 }
 
 static void take_modified(Pipe *p, Value payload) {
@@ -51,11 +48,11 @@ static void take_modified(Pipe *p, Value payload) {
         return;
     }
     if (r->cls == RESULT_OK) r->cls = RESULT_REPAIRABLE, r->step = STR("tool.post");
-    buf_reset(&p->data);
+    buf_reset(&p->kept.data);
     Error err;
-    if (error) buf_add(&p->data, value_str(*text));
-    else if (!json_write(&p->data, r->value, &(JsonWrite){ 0 }, &err)) buf_add(&p->data, STR("failed"));
-    r->error = arena_str(&p->arena, str_sub(buf_str(&p->data), 0, 2048));
+    if (error) buf_add(&p->kept.data, value_str(*text));
+    else if (!json_write(&p->kept.data, r->value, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.data, STR("failed"));
+    r->error = arena_str(&p->kept.arena, str_sub(buf_str(&p->kept.data), 0, 2048));
 }
 
 static bool verify(Pipe *p, const HookOutcome *out) {
@@ -67,7 +64,7 @@ static bool verify(Pipe *p, const HookOutcome *out) {
     pipe_set_error(p, str_from(err.msg));
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
-    event_data_str(&p->data, "message", str_from(err.msg));
+    event_data_str(&p->kept.data, "message", str_from(err.msg));
     return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
 }
 
@@ -90,15 +87,15 @@ bool pipe_after(Pipe *p) {
     bool fine = !p->broken && verify(p, &out);
     if (guarded) runtime_unguard(p->f.runtime);
     if (!fine) return false;
-    buf_reset(&p->data);
-    if (out.modified && !p->out->is_error && p->f.entry->def.output && !pipe_violations(p->f.entry->def.output, p->out->value, &p->data)) {
-        Str problems = arena_str(&p->arena, buf_str(&p->data));
+    buf_reset(&p->kept.data);
+    if (out.modified && !p->out->is_error && p->f.entry->def.output && !pipe_violations(p->f.entry->def.output, p->out->value, &p->kept.data)) {
+        Str problems = arena_str(&p->kept.arena, buf_str(&p->kept.data));
         p->out->step = STR("tool.post");
         p->out->rule = STR("output_schema");
         p->out->cls = RESULT_REPAIRABLE;
-        buf_reset(&p->data);
-        buf_add_fmt(&p->data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
-        pipe_set_error(p, buf_str(&p->data));
+        buf_reset(&p->kept.data);
+        buf_add_fmt(&p->kept.data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
+        pipe_set_error(p, buf_str(&p->kept.data));
     }
     pipe_trace(p, "tool.post", "%s", out.decision != HOOK_ALLOW ? "withheld" : out.modified ? "result changed" : "allowed");
     return true;

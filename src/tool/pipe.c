@@ -13,13 +13,14 @@ static Pipe *unused(Runtime *rt) {
     if (p) return p;
     pthread_mutex_lock(&rt->lock);
     p = rt->pipes;
-    if (p) rt->pipes = p->next;
+    if (p) rt->pipes = p->kept.next;
     pthread_mutex_unlock(&rt->lock);
     return p ? p : mem_zero(1, sizeof *p);
 }
 
 /* Every call has two: call_PREFIX_N and PREFIX-N. */
-static Str number_id(char out[PIPE_ID_SIZE], Str word, Str prefix, char mark, uint64_t number) {
+static Str number_id(Arena *a, Str word, Str prefix, char mark, uint64_t number) {
+    char *out = arena_alloc(a, word.n + prefix.n + NUMBER_TEXT_SIZE);
     memcpy(out, word.at, word.n);
     memcpy(out + word.n, prefix.at, prefix.n);
     size_t n = word.n + prefix.n;
@@ -31,33 +32,24 @@ static Str number_id(char out[PIPE_ID_SIZE], Str word, Str prefix, char mark, ui
 
 static void set_ids(Pipe *p, Run *r, const Call *call) {
     uint64_t number = (uint64_t)atomic_fetch_add(&r->calls_made, 1) + 1;
-    if (call->id.n) p->f.call_id = arena_str(&p->arena, call->id);
-    else p->f.call_id = number_id(p->id, STR("call_"), (Str){ r->prefix, 8 }, '_', number);
-    if (call->key.n) p->f.idempotency_key = arena_str(&p->arena, call->key);
-    else p->f.idempotency_key = number_id(p->key, STR(""), (Str){ r->prefix, sizeof r->prefix - 1 }, '-', number);
+    if (call->id.n) p->f.call_id = arena_str(&p->kept.arena, call->id);
+    else p->f.call_id = number_id(&p->kept.arena, STR("call_"), (Str){ r->prefix, 8 }, '_', number);
+    if (call->key.n) p->f.idempotency_key = arena_str(&p->kept.arena, call->key);
+    else p->f.idempotency_key = number_id(&p->kept.arena, STR(""), (Str){ r->prefix, sizeof r->prefix - 1 }, '-', number);
 }
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     Pipe *p = unused(r->rt);
-    p->host = r->host;
+    if (!cancel) cancel = r->cancel;
+    *p = (Pipe){ .kept = p->kept, .host = r->host, .out = out, .keep = VALUE_GONE, .text_of = VALUE_GONE,
+                 .f = { .runtime = r->rt, .run = r, .call = call, .cancel = cancel, .host = &p->host, .args = VALUE_GONE,
+                        .injected = VALUE_GONE, .value = VALUE_NONE, .content = VALUE_GONE, .exit_code = -1 } };
     p->host.call = p;
-    p->f = (ToolCallFrame){ .runtime = r->rt, .run = r, .call = call, .cancel = cancel ? cancel : r->cancel, .host = &p->host, .args = VALUE_GONE,
-                            .injected = VALUE_GONE, .value = VALUE_NONE, .content = VALUE_GONE, .exit_code = -1 };
-    p->host.cancel = p->f.cancel;
-    p->f.worker = worker_take(r->rt->workers, &p->host, p->f.cancel);
+    p->host.cancel = cancel;
+    p->f.worker = worker_take(r->rt->workers, &p->host, cancel);
     p->f.heap = p->f.worker->heap;
-    p->args_known = p->args_changed = p->started = p->reached = p->once = p->agreed = p->alone = p->task = p->broken = p->cut = p->ended = false;
-    p->inner = NULL;
-    p->root = NULL;
-    p->attempt = 0;
-    p->unrepaired = NULL;
-    p->waited_ns = p->waited_before_ns = 0;
-    p->hook_nesting = 0;
-    p->keep = p->text_of = VALUE_GONE;
-    buf_reset(&p->head);
     set_ids(p, r, call);
-    p->out = out;
-    *out = (Result){ .call_id = p->f.call_id, .name = arena_str(&p->arena, call->name), .value = VALUE_NONE, .content = VALUE_GONE, .held = p };
+    *out = (Result){ .call_id = p->f.call_id, .name = arena_str(&p->kept.arena, call->name), .value = VALUE_NONE, .content = VALUE_GONE, .held = p };
     p->start_ns = p->step_ns = clock_mono_ns();
     return p;
 }
@@ -70,32 +62,29 @@ void pipe_give(Pipe *p) {
     Runtime *rt = p->f.runtime;
     heap_set_limit(p->f.heap, (size_t)rt->limits.script_heap_bytes);
     worker_give(rt->workers, p->f.worker);
-    p->arena.total > BUF_KEEP ? arena_clear(&p->arena) : arena_reset(&p->arena);
-    shrink(&p->args_json);
-    shrink(&p->text);
-    shrink(&p->data);
-    shrink(&p->head);
-    shrink(&p->agreed_args);
-    shrink(&p->seen.shown);
-    shrink(&p->seen.path);
-    p->seen.why[0] = 0;
+    p->kept.arena.total > BUF_KEEP ? arena_clear(&p->kept.arena) : arena_reset(&p->kept.arena);
+    shrink(&p->kept.args_json);
+    shrink(&p->kept.text);
+    shrink(&p->kept.data);
+    shrink(&p->kept.agreed_args);
+    shrink(&p->kept.seen.shown);
+    shrink(&p->kept.seen.path);
     Pipe *none = NULL;
     if (atomic_compare_exchange_strong_explicit(&rt->pipe, &none, p, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&rt->lock);
-    p->next = rt->pipes;
+    p->kept.next = rt->pipes;
     rt->pipes = p;
     pthread_mutex_unlock(&rt->lock);
 }
 
 void pipe_free(Pipe *p) {
-    arena_clear(&p->arena);
-    buf_clear(&p->args_json);
-    buf_clear(&p->text);
-    buf_clear(&p->data);
-    buf_clear(&p->head);
-    buf_clear(&p->agreed_args);
-    buf_clear(&p->seen.shown);
-    buf_clear(&p->seen.path);
+    arena_clear(&p->kept.arena);
+    buf_clear(&p->kept.args_json);
+    buf_clear(&p->kept.text);
+    buf_clear(&p->kept.data);
+    buf_clear(&p->kept.agreed_args);
+    buf_clear(&p->kept.seen.shown);
+    buf_clear(&p->kept.seen.path);
     free(p);
 }
 
@@ -110,27 +99,19 @@ const Person *pipe_person(const Pipe *p) { return p->f.call->person ? p->f.call-
 
 bool pipe_listened(const Pipe *p) { return event_stream_listened(p->f.run->events); }
 
-void pipe_set_name(Pipe *p, Str name) {
-    p->out->name = name;
-    buf_reset(&p->head);
-}
-
 void pipe_event_start(Pipe *p) {
-    if (p->head.n == 0) {
-        event_data_start(&p->head);
-        event_data_str(&p->head, "id", p->f.call_id);
-        event_data_str(&p->head, "name", p->out->name);
-    }
-    buf_reset(&p->data);
-    buf_add(&p->data, buf_str(&p->head));
+    buf_reset(&p->kept.data);
+    event_data_start(&p->kept.data);
+    event_data_str(&p->kept.data, "id", p->f.call_id);
+    event_data_str(&p->kept.data, "name", p->out->name);
 }
 
 bool pipe_event_end(Pipe *p, EventType type) {
     MEM_UNSET Error err;
     error_none(&err);
-    event_data_end(&p->data);
-    if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &p->data);
-    return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->data), &err) || pipe_broken(p, &err);
+    event_data_end(&p->kept.data);
+    if (p->f.entry && p->f.entry->redact) redact_json(p->f.entry->redact, &p->kept.data);
+    return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->kept.data), &err) || pipe_broken(p, &err);
 }
 
 void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) {
@@ -150,7 +131,7 @@ void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) {
 /* ---- ends ---- */
 
 bool pipe_broken(Pipe *p, const Error *err) {
-    if (!p->broken) p->err = *err;
+    if (!p->broken) p->kept.err = *err;
     p->broken = true;
     return false;
 }
@@ -169,7 +150,7 @@ bool pipe_set_error(Pipe *p, Str message) {
     heap_set_limit(h, 0);
     buf_add(&text, message);
     pipe_redact_text(p, &text);
-    r->error = arena_str(&p->arena, buf_str(&text));
+    r->error = arena_str(&p->kept.arena, buf_str(&text));
     buf_clear(&text);
     r->is_error = true;
     r->content = VALUE_GONE;
@@ -177,41 +158,44 @@ bool pipe_set_error(Pipe *p, Str message) {
     Value said;
     if (d && kind_text_value(h, r->error, &said, &err) && dict_put_str(h, d, STR("error"), said, &err) &&
         (!r->timed_out || dict_put_str(h, d, STR("timed_out"), VALUE_TRUE, &err)))
-        r->value = value_from_object(d), r->error = arena_str(&p->arena, value_str(said));
+        r->value = value_from_object(d), r->error = arena_str(&p->kept.arena, value_str(said));
     return false;
 }
 
-ResultClass pipe_repair(Pipe *p, Repair what) {
-    static const char *const names[] = { "limits.repair.invalid_arguments", "limits.repair.unknown_tool", "limits.repair.refused" };
+void pipe_classify(Pipe *p, Repair repair, Buf *message) {
     const Limits *l = &p->f.runtime->limits;
-    const bool allowed[] = { l->repair.invalid_arguments, l->repair.unknown_tool, l->repair.refused };
-    p->out->refusal = what == REPAIR_REFUSED ? RESULT_VETO : RESULT_FAULT;
-    p->unrepaired = allowed[what] ? NULL : names[what];
-    return allowed[what] ? RESULT_REPAIRABLE : RESULT_FATAL;
+    const struct { const char *setting; bool allowed; ResultRefusal refusal; } rows[] = {
+        [REPAIR_NEVER] = { NULL, false, RESULT_NOT_REFUSED },
+        [REPAIR_ARGUMENTS] = { "limits.repair.invalid_arguments", l->repair.invalid_arguments, RESULT_FAULT },
+        [REPAIR_UNKNOWN_TOOL] = { "limits.repair.unknown_tool", l->repair.unknown_tool, RESULT_FAULT },
+        [REPAIR_REFUSED] = { "limits.repair.refused", l->repair.refused, RESULT_VETO },
+    };
+    p->out->refusal = rows[repair].refusal;
+    p->out->cls = rows[repair].allowed ? RESULT_REPAIRABLE : RESULT_FATAL;
+    if (rows[repair].setting && !rows[repair].allowed) buf_add_fmt(message, " (%s is false)", rows[repair].setting);
 }
 
-bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) {
+bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char *fmt, ...) {
     Buf message = { 0 };
     va_list ap;
     va_start(ap, fmt);
     buf_add_vfmt(&message, fmt, ap);
     va_end(ap);
-    if (p->unrepaired) buf_add_fmt(&message, " (%s is false)", p->unrepaired);
+    pipe_classify(p, repair, &message);
     Result *r = p->out;
     p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
     p->ended = true;
     r->timed_out = false;
-    r->cls = cls;
     r->step = str_from(step);
-    r->rule = arena_str(&p->arena, rule);
+    r->rule = arena_str(&p->kept.arena, rule);
     pipe_set_error(p, buf_str(&message));
     buf_clear(&message);
     pipe_trace(p, step, "refused: " STR_FMT, STR_ARG(r->error));
     if (!pipe_listened(p)) return false;
     pipe_event_start(p);
-    event_data_str(&p->data, "step", r->step);
-    if (r->rule.n) event_data_str(&p->data, "rule", r->rule);
-    event_data_str(&p->data, "message", r->error);
+    event_data_str(&p->kept.data, "step", r->step);
+    if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
+    event_data_str(&p->kept.data, "message", r->error);
     pipe_event_end(p, EVENT_TOOL_REFUSED);
     return false;
 }
@@ -223,15 +207,15 @@ static void on_decision(void *ctx, const HookTrace *t) {
     pipe_trace(p, "hook", STR_FMT " %s: %s%s%s" STR_FMT, STR_ARG(t->hook), hook_event_name(t->event), t->decision, t->again ? " (asked again)" : "",
                t->reason.n ? ": " : "", STR_ARG(t->reason));
     if (!pipe_listened(p)) return;
-    buf_reset(&p->data);
-    event_data_start(&p->data);
-    event_data_str(&p->data, "id", p->f.call_id);
-    event_data_str(&p->data, "hook", t->hook);
-    event_data_str(&p->data, "event", str_from(hook_event_name(t->event)));
-    event_data_str(&p->data, "decision", str_from(t->decision));
-    if (t->reason.n) event_data_str(&p->data, "reason", t->reason);
-    if (t->failed) event_data_bool(&p->data, "failed", true);
-    event_data_int(&p->data, "elapsed_us", t->elapsed_ns / 1000);
+    buf_reset(&p->kept.data);
+    event_data_start(&p->kept.data);
+    event_data_str(&p->kept.data, "id", p->f.call_id);
+    event_data_str(&p->kept.data, "hook", t->hook);
+    event_data_str(&p->kept.data, "event", str_from(hook_event_name(t->event)));
+    event_data_str(&p->kept.data, "decision", str_from(t->decision));
+    if (t->reason.n) event_data_str(&p->kept.data, "reason", t->reason);
+    if (t->failed) event_data_bool(&p->kept.data, "failed", true);
+    event_data_int(&p->kept.data, "elapsed_us", t->elapsed_ns / 1000);
     pipe_event_end(p, EVENT_HOOK_DECIDED);
 }
 
@@ -266,7 +250,7 @@ void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value p
     p->f.heap = own;
     if (p->broken) {
         out->decision = HOOK_BLOCK;      /* what cannot be written down is not done */
-        snprintf(out->reason, sizeof out->reason, "%.500s", p->err.msg);
+        snprintf(out->reason, sizeof out->reason, "%.500s", p->kept.err.msg);
     }
     pipe_give(p);
 }

@@ -3,44 +3,42 @@
 #pragma once
 #include "tool/state.h"
 
-enum { PIPE_ID_SIZE = 64 };
+/* What a pipe keeps from one call to the next: memory that is used again. */
+typedef struct PipeKept {
+    Arena arena;                         /* strings of the result */
+    Buf args_json;                       /* see pipe_args_json */
+    Buf text;                            /* of the result */
+    Buf data;                            /* scratch: an event's data, a message */
+    Buf agreed_args;                     /* a person agreed to these in an earlier attempt; empty: none */
+    ToolInspection seen;                 /* of this attempt, see pipe_confirm */
+    Error err;                           /* why the call is broken */
+    Pipe *next;                          /* in the runtime's list of unused pipes */
+} PipeKept;
 
+/* All but `kept` is the state of one call: pipe_take sets it in one assignment. */
 struct Pipe {
+    PipeKept kept;
     ToolCallFrame f;
     Host host;
     Result *out;
-    Arena arena;                         /* strings of the result */
-    Buf args_json;                       /* f.args, see pipe_args_json */
-    Buf text;                            /* for the result */
-    Value text_of;                       /* `text` is its JSON already; GONE: of none */
-    Buf head;                            /* how the data of each event begins; empty: not written yet */
-    Buf data;                            /* an event's data, a message, while it is written */
-    ToolInspection seen;
-    bool args_known;                     /* args_json is that of f.args */
+    const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
+    RunLane *inner;                      /* for agents it waits for; NULL: none so far */
+    Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
+    Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args is not what the caller's text says */
     bool started;                        /* tool.started is written: something must end it */
     bool ended;                          /* the event that ends it is written, or a task will write it */
-    bool cut;                            /* `text` is only a part of the result */
     bool reached;                        /* it has been executed: tool.post fires */
     bool once;                           /* a call inside it was executed that must not be repeated */
-    bool agreed;                         /* a person agreed to agreed_args, in an earlier attempt */
+    bool cut;                            /* kept.text is only a part of the result */
     bool alone;                          /* it keeps its lane busy */
-    const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
-    RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     bool task;                           /* it is already the work of a background task */
-    const char *unrepaired;              /* the setting of limits.repair that made a refusal fatal; NULL: none */
+    bool broken;                         /* an internal fault, in kept.err; the call has no result */
     int attempt;
-    unsigned hook_nesting;               /* dispatches under way: a hook that emits an event is asked about it, and so on */
+    unsigned hook_nesting;               /* dispatches in progress: a hook that emits an event starts another one */
     int64_t start_ns, step_ns;
     int64_t waited_ns;                   /* for a person, so far */
-    int64_t execute_ns, executed_ns;     /* when the work began and ended; 0: not looked at */
-    int64_t waited_before_ns;            /* waited_ns when the work began */
-    Buf agreed_args;
-    Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
-    char id[PIPE_ID_SIZE], key[PIPE_ID_SIZE];
-    bool broken;                         /* an internal fault: err says which; the call has no result */
-    Error err;
-    Pipe *next;
+    int64_t worked_ns;                   /* time that the last attempt took, without waits for a person */
 };
 
 /* May it run at the same time as other calls? Read-only or parallel_safe; a tool that is not known yet may do anything. */
@@ -68,11 +66,12 @@ bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
 void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* the work of a task */
 bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
 
+/* Which setting of limits.repair lets the model repair a refusal. Without it, and with REPAIR_NEVER, the refusal is fatal. */
+typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
 /* Ends the call with an error result and the event tool.refused. Always false. */
-bool pipe_refuse(Pipe *p, const char *step, Str rule, ResultClass cls, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The class of a refusal that follows: repairable where limits.repair has the setting, else fatal. */
-typedef enum { REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
-ResultClass pipe_repair(Pipe *p, Repair what);
+bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Sets the class of a refusal, and adds to its message the setting that makes it fatal. */
+void pipe_classify(Pipe *p, Repair repair, Buf *message);
 bool pipe_limit(Pipe *p, const char *limit, int64_t value);  /* limit.reached, and a fatal refusal that names it; always false */
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
 bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
@@ -87,8 +86,7 @@ void pipe_redact_text(Pipe *p, Buf *text);
 EventPlace pipe_place(const Pipe *p);
 const Person *pipe_person(const Pipe *p);                    /* of the call, else of the run */
 bool pipe_listened(const Pipe *p);
-void pipe_set_name(Pipe *p, Str name);                       /* of the tool that was found */
-void pipe_event_start(Pipe *p);                              /* p->data = {"id": …, "name": … */
+void pipe_event_start(Pipe *p);                              /* kept.data = {"id": …, "name": … */
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
 static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
 void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

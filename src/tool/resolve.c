@@ -65,8 +65,7 @@ static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
         if (all[i]->def.ambiguous.n && str_eq(all[i]->def.ambiguous, p->f.call->name) && offered(p->f.run, p->f.call, all[i])) found[k++] = all[i];
     free(all);
     if (k == 0) return false;
-    ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
-    pipe_refuse(p, "resolve", STR("ambiguous_tool"), cls, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
+    pipe_refuse(p, "resolve", STR("ambiguous_tool"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
                 STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")), k > 1 ? "\"" : "");
     return true;
 }
@@ -77,11 +76,10 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     Str near = registry_nearest(p->f.runtime->registry, call->name, scopes, n);
     const ToolEntry *e = near.n ? registry_find(p->f.runtime->registry, near, scopes, n) : NULL;
     bool suggest = e && offered(p->f.run, call, e) && !str_eq(near, call->name);
-    ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
     if (suggest)
-        return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
+        return pipe_refuse(p, "resolve", STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
                            STR_ARG(near));
-    return pipe_refuse(p, "resolve", STR("unknown_tool"), cls, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
+    return pipe_refuse(p, "resolve", STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
 /* A held tool is asked about: a person may have approved it meanwhile. */
@@ -110,14 +108,13 @@ bool pipe_resolve(Pipe *p) {
     bool active = true;
     MEM_UNSET Error err;
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
-        return pipe_refuse(p, "resolve", STR("condition"), RESULT_FATAL, "%s", err.msg);
+        return pipe_refuse(p, "resolve", STR("condition"), REPAIR_NEVER, "%s", err.msg);
     if (!active) {
-        ResultClass cls = pipe_repair(p, REPAIR_UNKNOWN_TOOL);
-        return pipe_refuse(p, "resolve", STR("condition"), cls, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
+        return pipe_refuse(p, "resolve", STR("condition"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
                            STR_ARG(call->name), STR_ARG(e->def.bundle->name));
     }
     p->f.entry = e;
-    pipe_set_name(p, e->def.name);
+    p->out->name = e->def.name;
     pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
                STR_ARG(e->def.origin.file));
     return true;

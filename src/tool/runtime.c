@@ -317,7 +317,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
 void runtime_close(Runtime *rt) {
     if (!rt) return;
     if (atomic_load(&rt->pipe)) pipe_free(rt->pipe);
-    for (Pipe *p = rt->pipes, *next; p; p = next) next = p->next, pipe_free(p);
+    for (Pipe *p = rt->pipes, *next; p; p = next) next = p->kept.next, pipe_free(p);
     proxy_stop(rt->proxy);
     if (rt->hooks) hook_list_free(rt->hooks);
     if (rt->hook_stats) hook_stats_free(rt->hook_stats);

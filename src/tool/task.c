@@ -121,12 +121,12 @@ static void work_call(Task *t) {
         result_write_json(&all, &r);
         status = cancel_fired(t->cancel) ? TASK_CANCELLED : r.is_error ? TASK_FAILED : TASK_DONE;
     } else {
-        complain(t, &p->err);
+        complain(t, &p->kept.err);
         buf_add(&value, STR("{\"error\":"));
-        json_write_string(&value, str_from(p->err.msg), false);
+        json_write_string(&value, str_from(p->kept.err.msg), false);
         buf_add_char(&value, '}');
     }
-    if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, ok ? &r : NULL, ok ? STR("") : str_from(p->err.msg));
+    if (t->call.task_ended) t->call.task_ended(t->call.task_ctx, ok ? &r : NULL, ok ? STR("") : str_from(p->kept.err.msg));
     result_clear(&r);
     end_task(t, status, &value, buf_str(&all));
     buf_clear(&all);
@@ -279,10 +279,10 @@ bool pipe_background(Pipe *p) {
     else buf_add(&args, p->f.raw);
     copy_call(t, p, buf_str(&args));
     buf_clear(&args);
-    Str id = arena_str(&p->arena, t->id);
+    Str id = arena_str(&p->kept.arena, t->id);
     if (!start(t, &err)) {
         if (t->status != TASK_FAILED) task_free(t);
-        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), RESULT_FATAL, "%s", err.msg);
+        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), REPAIR_NEVER, "%s", err.msg);
         if (err.kind == ERR_LIMIT) return pipe_limit(p, "limits.max_tasks", p->f.runtime->limits.max_tasks);
         return pipe_broken(p, &err);
     }
