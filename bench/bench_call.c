@@ -75,7 +75,7 @@ static double measure(const char *name, bool hooks, double target) {
     }
     report_line(name, best, target, "us");
     buf_clear(&out);
-    run_end(run, "completed", &err);
+    run_end(run, RUN_COMPLETED, &err);
     event_memory_free(memory);
     runtime_close(rt);
     problems_clear(&problems);

@@ -34,7 +34,7 @@ static void *talk(void *arg) {
     (void)arg;
     if (!session_open(agents, &(SessionConfig){ 0 }, &(RunConfig){ .no_store = true }, false, &s, &err)) fprintf(stderr, "%s\n", err.msg), exit(1);
     for (int i = 0; i < 3; i++) {
-        if (!session_say(s, STR("hello"), NULL, &reply, &err) || strcmp(reply.status, "completed") != 0) fprintf(stderr, "%s%s\n", err.msg, reply.reason), exit(1);
+        if (!session_say(s, STR("hello"), NULL, &reply, &err) || reply.status != RUN_COMPLETED) fprintf(stderr, "%s%s\n", err.msg, reply.reason), exit(1);
         session_reply_clear(&reply);
     }
     pthread_barrier_wait(&together);                 /* all of them are open now */

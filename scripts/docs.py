@@ -3,7 +3,7 @@
 
 A part stands between <!-- NAME: written by scripts/docs.py --> and <!-- end of NAME -->:
   events    docs/reference/events.md, from src/event/types.def
-  hooks     docs/reference/hooks.md, from src/hook/events.def
+  hooks     docs/reference/hooks.md, from src/artifact/hook_events.def
   picture   docs/internals/architecture.md, from the #include lines of src/
 With --check nothing is written; parts that are not current are listed, and the exit status is 1.
 """
@@ -39,8 +39,8 @@ FAILURES = {"BLOCK": "blocks", "WITHHOLD": "the result is withheld", "ONCE": "bl
 
 def hooks():
     yield "| event | decisions | `modify` may change | a hook that fails |\n|---|---|---|---|\n"
-    for _, name, letters, changes, failure in rows("src/hook/events.def", "HOOK_EVENT"):
-        decisions = ", ".join(DECISIONS[c] for c in letters) or "none: it is told, not asked"
+    for _, name, letters, changes, failure in rows("src/artifact/hook_events.def", "HOOK_(?:EVENT|FAMILY)"):
+        decisions = ", ".join(DECISIONS[c] for c in letters.split("|") if c in DECISIONS) or "none: it is told, not asked"
         changed = ", ".join(f"`{w[1:]}` (only take away)" if w[0] == "-" else f"`{w}`" for w in changes.split())
         yield f"| `{name}` | {decisions} | {changed} | {FAILURES[failure]} |\n"
 

@@ -199,7 +199,7 @@ void harness_run_end(HarnessRun *run) {
         if (h->runs.at[i] == run) h->runs.at[i] = h->runs.at[--h->runs.n];
     if (h->own == run) h->own = NULL;
     pthread_mutex_unlock(&h->lock);
-    run_end(run->run, "completed", NULL);
+    run_end(run->run, RUN_COMPLETED, NULL);
     free(run->id);
     free(run);
 }

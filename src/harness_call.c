@@ -69,7 +69,7 @@ static void take_result(HarnessResult *out, const Result *r) {
     out->text = str_dup(r->text);
     if (!r->is_error) return;
     out->error = str_dup(r->error);
-    if (r->step.n) out->step = str_dup(r->step);
+    if (r->step) out->step = str_dup(str_from(call_step_name(r->step)));
 }
 
 /* An internal fault: a journal that cannot be written, a run that cannot be started. */
@@ -78,7 +78,7 @@ static void take_fault(HarnessResult *out, const char *tool, const Error *err) {
     Error bad;
     Dict *d = dict_new(h, 1, &bad);
     Value text;
-    Result r = { .name = str_from(tool), .value = VALUE_NONE, .content = VALUE_GONE, .is_error = true, .cls = RESULT_FATAL, .step = STR("runtime"),
+    Result r = { .name = str_from(tool), .value = VALUE_NONE, .content = VALUE_GONE, .is_error = true, .cls = RESULT_FATAL, .step = STEP_RUNTIME,
                  .rule = str_from(error_kind_name(err->kind)), .error = str_from(err->msg) };
     if (d && kind_text_value(h, r.error, &text, &bad) && dict_put_str(h, d, STR("error"), text, &bad)) r.value = value_from_object(d);
     Buf json = { 0 };

@@ -151,7 +151,7 @@ static bool write_definition(Buf *out, const HarnessToolSpec *s, Error *err) {
 
 static Project *define(Harness *h, const HarnessToolSpec *s, Error *err) {
     Buf text = { 0 };
-    Project *made = write_definition(&text, s, err) ? runtime_define(h->rt, "tools", buf_str(&text), err) : NULL;
+    Project *made = write_definition(&text, s, err) ? runtime_define(h->rt, DEFINITION_TOOL, buf_str(&text), err) : NULL;
     buf_clear(&text);
     return made;
 }

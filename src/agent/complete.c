@@ -7,7 +7,7 @@
 
 /* ---- limits ---- */
 
-bool frame_limit_reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err) {
+bool frame_limit_reached(Frame *f, const char *limit, int64_t value, RunStatus *status, char reason[600], Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "limit", str_from(limit));
@@ -15,19 +15,19 @@ bool frame_limit_reached(Frame *f, const char *limit, int64_t value, const char 
     event_data_end(&data);
     bool ok = frame_event(f, EVENT_LIMIT_REACHED, &data, err);
     buf_clear(&data);
-    *status = "limited";
+    *status = RUN_LIMITED;
     snprintf(reason, 600, "limit reached: %s (%lld)", limit, (long long)value);
     return ok;
 }
 
-bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err) {
+bool frame_stopped(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err) {
     const Limits *l = runtime_limits(f->s->agents->rt);
     Error why = { 0 };
-    *status = NULL;
+    *status = RUN_OPEN;
     if (cancel_check(cancel, &why)) return true;
     if (why.kind == ERR_TIMEOUT && f->depth > 0) return frame_limit_reached(f, "delegation.timeout_ms", l->delegation.timeout_ms, status, reason, err);
     if (why.kind == ERR_TIMEOUT) return frame_limit_reached(f, "limits.wall_clock_ms", l->wall_clock_ms, status, reason, err);
-    *status = "cancelled";
+    *status = RUN_CANCELLED;
     snprintf(reason, 600, "%.500s", why.msg);
     return true;
 }
@@ -46,11 +46,11 @@ static bool over(Frame *f, int64_t used, int64_t limit, atomic_llong *more, cons
     return f->depth > 0 || !run_go_on(f->s->run, f->s->person, place, name, limit, more, cancel);
 }
 
-bool frame_over_limit(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err) {
+bool frame_over_limit(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err) {
     const Limits *l = runtime_limits(f->s->agents->rt);
     int64_t turns = f->s->config.max_turns ? f->s->config.max_turns : l->max_turns, budget = iteration_budget(f, l);
     Session *s = f->s;
-    *status = NULL;
+    *status = RUN_OPEN;
     pthread_mutex_lock(&s->lock);
     ModelUsage used = s->usage;
     int64_t made = s->turns;
@@ -68,7 +68,7 @@ bool frame_over_limit(Frame *f, Cancel *cancel, const char **status, char reason
 
 /* ---- hooks ---- */
 
-static void end_with(Completion *c, const char *status, const char *reason) {
+static void end_with(Completion *c, RunStatus status, const char *reason) {
     c->status = status;
     snprintf(c->reason, sizeof c->reason, "%s", reason);
 }
@@ -96,13 +96,13 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
     if (out.decision != HOOK_ALLOW) {
-        end_with(c, "blocked", out.reason);
+        end_with(c, RUN_BLOCKED, out.reason);
         return true;
     }
     if (!out.modified) return true;
     Value messages = value_member(out.payload, "messages"), tools = value_member(out.payload, "tools");
     if (!value_is_list(messages) || !value_is_list(tools)) {
-        end_with(c, "blocked", "a completion.pre hook left no messages");
+        end_with(c, RUN_BLOCKED, "a completion.pre hook left no messages");
         return true;
     }
     if (!note_removed(c, value_list(c->tools), value_list(tools), err)) return false;
@@ -129,7 +129,7 @@ static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_POST, c->heap, value_from_object(payload), cancel, &out);
     if (out.decision != HOOK_ALLOW) {
-        end_with(c, "blocked", out.reason);
+        end_with(c, RUN_BLOCKED, out.reason);
     } else if (out.modified) {
         Value text = value_member(out.payload, "text"), kept = value_member(out.payload, "tool_calls");
         buf_reset(&c->reply.text);
@@ -276,7 +276,7 @@ static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *e
     hide_in(f, why);
     error_format(why, text, sizeof text);
     if (!tell_failed(f, why, err) || !frame_stopped(f, cancel, &c->status, c->reason, err)) return false;
-    if (!c->status) end_with(c, why->kind == ERR_CANCELLED ? "cancelled" : "failed", text);
+    if (!c->status) end_with(c, why->kind == ERR_CANCELLED ? RUN_CANCELLED : RUN_FAILED, text);
     return true;
 }
 

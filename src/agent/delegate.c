@@ -59,7 +59,7 @@ void delegate_describe(const Frame *f, Buf *out) {
 static bool error_result(Heap *h, Str agent, Str message, Value *out, Error *err) {
     Dict *d = dict_new(h, 3, err);
     *out = value_from_object(d);
-    return d && dict_put_text(h, d, "agent", agent, err) && dict_put_text(h, d, "status", STR("failed"), err)
+    return d && dict_put_text(h, d, "agent", agent, err) && dict_put_text(h, d, "status", str_from(run_status_name(RUN_FAILED)), err)
         && dict_put_text(h, d, "error", message, err);
 }
 
@@ -79,11 +79,11 @@ static bool child_result(Frame *child, const SessionReply *r, Heap *h, Value *ou
         String *key = string_new(h, child->artifacts.at[i], err);
         if (!key || !list_push(h, artifacts, value_from_object(key), err)) return false;
     }
-    bool completed = strcmp(r->status, "completed") == 0;
+    bool completed = r->status == RUN_COMPLETED;
     *out = value_from_object(d);
-    return dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "status", str_from(r->status), err)
+    return dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "status", str_from(run_status_name(r->status)), err)
         && dict_put_text(h, d, "response", buf_str(&r->text), err)
-        && (completed || dict_put_text(h, d, "error", str_from(r->reason[0] ? r->reason : r->status), err))
+        && (completed || dict_put_text(h, d, "error", str_from(r->reason[0] ? r->reason : run_status_name(r->status)), err))
         && dict_put_str(h, d, STR("tool_calls"), value_from_small(child->tool_calls), err) && dict_put_str(h, d, STR("usage"), usage, err)
         && dict_put_str(h, d, STR("artifacts"), value_from_object(artifacts), err);
 }
@@ -199,7 +199,7 @@ static bool open_model(Job *j, Value request, Error *why) {
 
 /* The parent goes on: only its delegation ends here. */
 static bool tell_depth(Frame *parent, Error *err) {
-    const char *status;
+    RunStatus status;
     char reason[600];
     return frame_limit_reached(parent, "delegation.max_depth", runtime_limits(parent->s->agents->rt)->delegation.max_depth, &status, reason, err);
 }
@@ -268,7 +268,7 @@ static bool tell_ended(Job *j, Str id, const SessionReply *r, int64_t elapsed_ns
     if (j->failure[0]) {
         event_data_str(&data, "error", str_from(j->failure));
     } else {
-        event_data_str(&data, "status", str_from(r->status));
+        event_data_str(&data, "status", str_from(run_status_name(r->status)));
         event_data_int(&data, "input_tokens", j->child->usage.input);
         event_data_int(&data, "output_tokens", j->child->usage.output);
     }
@@ -293,14 +293,14 @@ static bool verified(Job *j, SessionReply *r, bool *fine, Error *err) {
     Value payload;
     HookOutcome o;
     *fine = true;
-    if (!j->verify || strcmp(r->status, "completed") != 0 || !frame_hooked(j->parent, HOOK_DELEGATION_POST_VERIFY)) return true;
+    if (!j->verify || r->status != RUN_COMPLETED || !frame_hooked(j->parent, HOOK_DELEGATION_POST_VERIFY)) return true;
     if (!post_payload(j->parent, j->child, r, j->heap, &payload, err)) return false;
     frame_ask(j->parent, HOOK_DELEGATION_POST_VERIFY, j->heap, payload, j->cancel, &o);
     if (o.decision == HOOK_ALLOW) return true;
     *fine = false;
     if (j->retries-- > 0) {
         buf_reset(&r->text);
-        r->status = NULL;
+        r->status = RUN_OPEN;
         return frame_answer(j->child, str_from(o.reason), j->cancel, r, err);
     }
     return stop(j, "verification failed: %s", o.reason);

@@ -165,7 +165,7 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     Completion c = { .heap = heap_new((size_t)256 << 20), .quiet = true, .max_tokens = request_int(request, "max_tokens") };
     Model *model = f->model;
     ModelDef def = f->model_def;
-    const char *status = NULL;
+    RunStatus status = RUN_OPEN;
     char reason[600];
     List *none = list_new(c.heap, 0, err);
     Str name = value_member_text(request, "model");
@@ -253,14 +253,14 @@ static void add_agent(Session *s, Value definition) {
 static bool host_register_agent(Host *h, Value definition, Error *err) {
     Session *s = run_user(runtime_host_run(h));
     if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
-    if (runtime_meta_again(h, "agent", definition)) return true;
-    if (!check_agent(s, definition, err) || !runtime_meta_allowed(h, "agent", definition, err)) return false;
+    if (runtime_meta_again(h, DEFINITION_AGENT, definition)) return true;
+    if (!check_agent(s, definition, err) || !runtime_meta_allowed(h, DEFINITION_AGENT, definition, err)) return false;
     add_agent(s, definition);
-    return runtime_meta_made(h, "agent", definition, err);
+    return runtime_meta_made(h, DEFINITION_AGENT, definition, err);
 }
 
 bool delegate_restore_agent(Session *s, Value definition, Error *err) {
-    if (!check_agent(s, definition, err) || !run_meta_restore(s->run, "agent", definition, err)) return false;
+    if (!check_agent(s, definition, err) || !run_meta_restore(s->run, DEFINITION_AGENT, definition, err)) return false;
     add_agent(s, definition);
     return true;
 }

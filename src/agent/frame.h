@@ -41,7 +41,7 @@ struct Session {
     int64_t turns;                       /* model calls at depth 0 */
     atomic_llong more_turns;             /* that a person allowed beyond the limit */
     bool started;                        /* session.start was asked */
-    const char *status;                  /* of the last answer; NULL: none yet */
+    RunStatus status;                    /* of the last answer; RUN_OPEN: none yet */
     bool unfinished;                     /* resumed: an answer is still to be given */
     Value pending;                       /* and these calls come first; GONE: none */
     struct Journal *journal;             /* what an earlier process did; NULL: the run began with this one */
@@ -127,14 +127,14 @@ typedef struct Completion {
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
     List *removed;                       /* names of tools that a hook took away for this turn; NULL: none */
-    const char *status;                  /* NULL: fine; else how the turn ends */
+    RunStatus status;                    /* RUN_OPEN: fine; else how the turn ends */
     char reason[600];
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
-bool frame_over_limit(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);      /* before the next model call */
-bool frame_limit_reached(Frame *f, const char *limit, int64_t value, const char **status, char reason[600], Error *err);  /* writes the event; sets status and reason */
-/* Why it has to end now, when `cancel` says so: limited (its time is up) or cancelled (somebody stopped it). *status NULL: it goes on. */
-bool frame_stopped(Frame *f, Cancel *cancel, const char **status, char reason[600], Error *err);
+bool frame_over_limit(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err);      /* before the next model call */
+bool frame_limit_reached(Frame *f, const char *limit, int64_t value, RunStatus *status, char reason[600], Error *err);  /* writes the event; sets status and reason */
+/* Why it has to end now, when `cancel` says so: limited (its time is up) or cancelled (somebody stopped it). *status RUN_OPEN: it goes on. */
+bool frame_stopped(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err);
 
 /* refusal.c: ends the turn after too many faults of the model, or when it insists on a call that was refused. */
 bool frame_count_refusal(Frame *f, const Result *r, Str arguments, SessionReply *out, Error *err);

@@ -6,7 +6,7 @@
 #include "model/request.h"
 #include "value/json.h"
 
-typedef struct JournalEntry { Str type, parent; Value data; } JournalEntry;
+typedef struct JournalEntry { EventType type; DefinitionKind defines; /* DEFINITION_COUNT: nothing */ Str parent; Value data; } JournalEntry;
 
 struct Journal {
     Heap *heap;
@@ -63,19 +63,19 @@ static bool says_once(Value data) {
     return !value_is_gone(repeatable) && !value_same(repeatable, VALUE_TRUE);
 }
 
-static void note_call(Journal *j, Str type, Value data) {
-    if (str_eq(type, STR("tool.executing"))) {
+static void note_call(Journal *j, EventType type, Value data) {
+    if (type == EVENT_TOOL_EXECUTING) {
         JournalCall *c = known(j, value_member_text(data, "id"));
         if (c->state != JOURNAL_DONE) c->state = JOURNAL_IN_FLIGHT;
         c->key = value_member_text(data, "idempotency_key");
         c->once = c->once || says_once(data);
-    } else if (str_eq(type, STR("tool.completed"))) {
+    } else if (type == EVENT_TOOL_COMPLETED) {
         note_end(j, data, false);
-    } else if (str_eq(type, STR("tool.failed")) || str_eq(type, STR("tool.refused"))) {
+    } else if (type == EVENT_TOOL_FAILED || type == EVENT_TOOL_REFUSED) {
         note_end(j, data, true);
-    } else if (str_eq(type, STR("delegation.started"))) {
+    } else if (type == EVENT_DELEGATION_STARTED) {
         known(j, value_member_text(data, "id"));
-    } else if (str_eq(type, STR("completion.completed"))) {
+    } else if (type == EVENT_COMPLETION_COMPLETED) {
         const List *calls = request_list(data, "tool_calls");
         for (uint32_t i = 0; calls && i < calls->n; i++) known(j, value_member_text(calls->at[i], "id"));
     }
@@ -96,7 +96,7 @@ static void add_up(Session *s, const Journal *j) {
     int64_t calls = 0;
     for (size_t i = 0; i < j->entries.n; i++) {
         const JournalEntry *e = &j->entries.at[i];
-        if (str_eq(e->type, STR("completion.completed"))) {
+        if (e->type == EVENT_COMPLETION_COMPLETED) {
             add_usage(&s->usage, e->data);
             s->turns += e->parent.n == 0;
         }
@@ -109,10 +109,16 @@ static void add_up(Session *s, const Journal *j) {
 
 typedef struct Reading { Journal *j; Error *err; bool ok; } Reading;
 
+static DefinitionKind defined_by(Str type) {
+    int k = 0;
+    while (k < DEFINITION_COUNT && !str_eq(type, str_from(definition_info((DefinitionKind)k)->event))) k++;
+    return (DefinitionKind)k;
+}
+
 static bool on_event(void *ctx, const Event *e) {
     Reading *r = ctx;
     Journal *j = r->j;
-    JournalEntry entry = { .type = arena_str(&j->arena, e->type), .parent = arena_str(&j->arena, e->parent) };
+    JournalEntry entry = { .type = event_type_find(e->type), .defines = defined_by(e->type), .parent = arena_str(&j->arena, e->parent) };
     if (!(r->ok = json_read(j->heap, e->data, NULL, &entry.data, r->err))) return false;
     VEC_PUSH(&j->entries, entry);
     note_call(j, entry.type, entry.data);
@@ -152,7 +158,7 @@ static bool nested_may(const Frame *f, Str id, size_t from, bool (*may)(const Fr
     const Journal *j = f->s->journal;
     for (size_t i = from; j && i < j->entries.n; i++) {
         const JournalEntry *e = &j->entries.at[i];
-        if (!str_eq(e->parent, id) || !str_eq(e->type, STR("tool.executing"))) continue;
+        if (!str_eq(e->parent, id) || e->type != EVENT_TOOL_EXECUTING) continue;
         Str nested = value_member_text(e->data, "id");
         if (says_once(e->data) || !may(f, value_member_text(e->data, "name")) || !nested_may(f, nested, i + 1, may)) return false;
     }
@@ -164,8 +170,12 @@ bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *
 bool journal_has(const Session *s, Str id) { return s->journal && table_has(&s->journal->calls, id); }
 
 /* Events that a frame's delegation and the hook that asked for it leave. */
-static bool beside(Str type) {
-    return str_starts(type, STR("delegation.")) || str_eq(type, STR("hook.decided")) || str_eq(type, STR("log")) || str_starts(type, STR("run."));
+static bool beside(EventType type) {
+    switch (type) {
+    case EVENT_DELEGATION_STARTED: case EVENT_DELEGATION_COMPLETED: case EVENT_DELEGATION_FAILED: case EVENT_HOOK_DECIDED: case EVENT_LOG:
+    case EVENT_RUN_STARTED: case EVENT_RUN_RESUMED: case EVENT_RUN_ENDED: return true;
+    default: return false;
+    }
 }
 
 Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
@@ -175,16 +185,16 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
         if (!str_eq(e->parent, f->id)) continue;
         if (!beside(e->type)) break;
         Str id = value_member_text(e->data, "id");
-        if (str_eq(e->type, STR("delegation.started")) && str_starts(id, prefix) && str_eq(value_member_text(e->data, "agent"), agent)) return id;
+        if (e->type == EVENT_DELEGATION_STARTED && str_starts(id, prefix) && str_eq(value_member_text(e->data, "agent"), agent)) return id;
     }
     return STR("");
 }
 
 /* ---- what was registered at run time ---- */
 
-static bool tell_lost(Session *s, const char *kind, Str name, const Error *why, Error *err) {
+static bool tell_lost(Session *s, DefinitionKind kind, Str name, const Error *why, Error *err) {
     Buf data = { 0 }, text = { 0 };
-    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", kind, STR_ARG(name), why->msg);
+    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", definition_info(kind)->kind, STR_ARG(name), why->msg);
     redact_text(runtime_redactor(s->agents->rt), &text);
     LOG_WRITE(runtime_log(s->agents->rt), LOG_WARN, STR_FMT, STR_ARG(buf_str(&text)));
     event_data_start(&data);
@@ -198,24 +208,20 @@ static bool tell_lost(Session *s, const char *kind, Str name, const Error *why, 
     return ok;
 }
 
-static bool restore(Session *s, const char *kind, Value data, Error *err) {
+static bool restore(Session *s, DefinitionKind kind, Value data, Error *err) {
     Value definition = value_member(data, "definition"), redacted = value_member(data, "redacted");
     if (value_is_bool(redacted) && value_bool(redacted)) return error_set(err, ERR_POLICY, "its definition held a secret, which is not kept");
-    return strcmp(kind, "agent") == 0 ? delegate_restore_agent(s, definition, err) : run_meta_restore(s->run, kind, definition, err);
+    return kind == DEFINITION_AGENT ? delegate_restore_agent(s, definition, err) : run_meta_restore(s->run, kind, definition, err);
 }
 
 bool journal_restore(Session *s, Error *err) {
-    static const char *const kinds[] = { "tool", "hook", "agent" };
     for (size_t i = 0; i < s->journal->entries.n; i++) {
         const JournalEntry *e = &s->journal->entries.at[i];
-        if (!str_starts(e->type, STR("meta."))) continue;
-        size_t k = 0;
-        while (k < 3 && !str_eq(value_member_text(e->data, "kind"), str_from(kinds[k]))) k++;
         Str name = value_member_text(e->data, "name");
         Error why = { 0 };
-        if (k == 3 || restore(s, kinds[k], e->data, &why)) continue;
-        if (k == 1) return error_set(err, why.kind, "hook \"" STR_FMT "\", which this run had registered, cannot be registered again: %s", STR_ARG(name), why.msg);
-        if (!tell_lost(s, kinds[k], name, &why, err)) return false;
+        if (e->defines == DEFINITION_COUNT || restore(s, e->defines, e->data, &why)) continue;
+        if (e->defines == DEFINITION_HOOK) return error_set(err, why.kind, "hook \"" STR_FMT "\", which this run had registered, cannot be registered again: %s", STR_ARG(name), why.msg);
+        if (!tell_lost(s, e->defines, name, &why, err)) return false;
     }
     return true;
 }
@@ -288,18 +294,18 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
         const JournalEntry *e = &j->entries.at[i];
         if (!str_eq(e->parent, f->id)) continue;
         bool ok = true;
-        if (str_eq(e->type, STR("turn.started"))) {
+        if (e->type == EVENT_TURN_STARTED) {
             *unfinished = true;
             ok = rebuild_turn(f, e->data, calls, err);
-        } else if (str_eq(e->type, STR("turn.message"))) {
+        } else if (e->type == EVENT_TURN_MESSAGE) {
             char *role = str_dup(value_member_text(e->data, "role"));
             ok = frame_push(f, role, value_member_text(e->data, "text"), err);
             free(role);
-        } else if (str_eq(e->type, STR("completion.completed"))) {
+        } else if (e->type == EVENT_COMPLETION_COMPLETED) {
             ok = rebuild_answer(f, e->data, calls, err);
-        } else if (str_eq(e->type, STR("turn.ended"))) {
+        } else if (e->type == EVENT_TURN_ENDED) {
             *unfinished = false;
-        } else if (str_eq(e->type, STR("turn.undone"))) {
+        } else if (e->type == EVENT_TURN_UNDONE) {
             *unfinished = false;
             ok = rebuild_undo(f, e->data, calls, err);
         }

@@ -199,7 +199,7 @@ static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cance
     if (!r->is_error || r->cls != RESULT_FATAL || out->status) return true;
     if (!frame_stopped(f, cancel, &out->status, out->reason, err)) return false;
     if (out->status) return true;
-    out->status = str_eq(r->step, STR("limits")) ? "limited" : "failed";
+    out->status = r->step == STEP_LIMITS ? RUN_LIMITED : RUN_FAILED;
     snprintf(out->reason, sizeof out->reason, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(r->error));
     return true;
 }
@@ -300,7 +300,7 @@ static bool stop_circles(const Frame *f, Str agent) {
 }
 
 static bool end_stop(SessionReply *out, const char *reason) {
-    out->status = "blocked";
+    out->status = RUN_BLOCKED;
     snprintf(out->reason, sizeof out->reason, "agent.stop: %s", reason);
     return true;
 }
@@ -381,7 +381,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
         model_reply_clear(&c.reply);
         heap_free(c.heap);
     }
-    if (ok && !out->status) out->status = "completed";
+    if (ok && !out->status) out->status = RUN_COMPLETED;
     out->tool_calls += f->tool_calls - calls_before;
     out->usage = f->usage;
     return ok;

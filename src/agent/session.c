@@ -106,7 +106,7 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
     }
     if (!ok) {
         s->started = false;                                  /* it did not go on, and may another time */
-        s->status = "interrupted";
+        s->status = RUN_INTERRUPTED;
         session_close(s, NULL);
         return false;
     }
@@ -131,7 +131,7 @@ void session_detach(Session *s) { free_session(s); }
 
 /* What hooks and models gave as the reason is shown. */
 static void note_status(Session *s, SessionReply *r) {
-    s->status = r->status ? r->status : "failed";
+    s->status = r->status ? r->status : RUN_FAILED;
     redact_chars(runtime_redactor(s->agents->rt), r->reason, sizeof r->reason);
 }
 
@@ -171,7 +171,7 @@ bool session_close(Session *s, Error *err) {
                 (long long)s->usage.cached, s->usage.usd);
     run_note_usage(s->run, buf_str(&usage));
     buf_clear(&usage);
-    ok = run_end(s->run, s->status ? s->status : "completed", err);
+    ok = run_end(s->run, s->status ? s->status : RUN_COMPLETED, err);
     free_session(s);
     return ok;
 }

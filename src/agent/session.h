@@ -44,10 +44,9 @@ typedef struct SessionConfig {
     SessionWatch watch;
 } SessionConfig;
 
-/* status: completed, limited, failed, blocked, cancelled. */
 typedef struct SessionReply {            /* zero-initialise, session_reply_clear at the end */
     Buf text;
-    const char *status;
+    RunStatus status;
     char reason[600];                    /* why, when it is not completed */
     ModelUsage usage;
     int64_t turns, tool_calls;           /* model calls and tool calls for this message */

@@ -140,11 +140,11 @@ static bool read_turn(Value turn, uint32_t i, Str *text, Value *expect, Error *e
 }
 
 static void check_status(Running *r, uint32_t i, const SessionReply *reply, Value expect) {
-    if (strcmp(reply->status, "completed") == 0 || trial_expects_trouble(r->test.expect) || trial_expects_trouble(expect)) return;
+    if (reply->status == RUN_COMPLETED || trial_expects_trouble(r->test.expect) || trial_expects_trouble(expect)) return;
     char where[40];
     Buf got = { 0 };
     snprintf(where, sizeof where, "turns[%u]", i);
-    buf_add_fmt(&got, "%s: %s", reply->status, reply->reason);
+    buf_add_fmt(&got, "%s: %s", run_status_name(reply->status), reply->reason);
     trial_fail(r->trial, where, STR("completed"), buf_str(&got));
     buf_clear(&got);
 }
@@ -185,7 +185,7 @@ static bool converse(Running *r, Agents *agents, const RunConfig *rc, Error *err
 /* ---- one call ---- */
 
 static void show_result(Buf *out, const Result *x) {
-    if (x->is_error) buf_add_fmt(out, "an error (%.*s%s%.*s): ", STR_ARG(x->step), x->rule.n ? ", " : "", STR_ARG(x->rule));
+    if (x->is_error) buf_add_fmt(out, "an error (%.*s%s%.*s): ", STR_ARG(str_from(call_step_name(x->step))), x->rule.n ? ", " : "", STR_ARG(x->rule));
     if (x->is_error) buf_add(out, str_sub(x->error, 0, 600));
     else trial_show(out, x->value);
 }
@@ -205,7 +205,7 @@ static void check_call(Running *r, const Result *x) {
     show_result(&got, x);
     if (!value_is_gone(t->blocked_by)) {
         Str by = value_is_string(t->blocked_by) ? value_str(t->blocked_by) : STR("");
-        if (!x->is_error || !(str_eq(by, x->rule) || str_eq(by, x->step))) trial_fail(r->trial, "blocked_by", by, buf_str(&got));
+        if (!x->is_error || !(str_eq(by, x->rule) || str_eq(by, str_from(call_step_name(x->step))))) trial_fail(r->trial, "blocked_by", by, buf_str(&got));
     }
     check_error(r, x, buf_str(&got));
     if (!value_is_gone(t->result)) {
@@ -244,7 +244,7 @@ static bool call_once(Running *r, const RunConfig *rc, Error *err) {
             r->seen.response = arena_str(&r->trial->arena, x.text);
         }
         result_clear(&x);
-        ok = run_end(run, ok ? "completed" : "failed", ok ? err : NULL) && ok;
+        ok = run_end(run, ok ? RUN_COMPLETED : RUN_FAILED, ok ? err : NULL) && ok;
     }
     buf_clear(&json);
     return ok;

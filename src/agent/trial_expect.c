@@ -13,7 +13,7 @@ static bool on_event(void *self, const Event *e, Error *err) {
     (void)err;
     s->bytes += e->data.n + e->type.n + sizeof(TrialEvent);
     if (s->bytes > EVENTS_BYTES_MAX) return s->too_many = true;
-    VEC_PUSH(&s->events, ((TrialEvent){ arena_str(&s->arena, e->type), arena_str(&s->arena, e->data), VALUE_GONE }));
+    VEC_PUSH(&s->events, ((TrialEvent){ event_type_find(e->type), arena_str(&s->arena, e->type), arena_str(&s->arena, e->data), VALUE_GONE }));
     return true;
 }
 
@@ -32,7 +32,7 @@ static Value data_of(TrialSeen *s, size_t i) {
     return e->data;
 }
 
-static bool is_type(const TrialSeen *s, size_t i, const char *type) { return str_eq(s->events.at[i].type, str_from(type)); }
+static bool is_type(const TrialSeen *s, size_t i, EventType type) { return s->events.at[i].known == type; }
 
 /* ---- showing and comparing ---- */
 
@@ -129,7 +129,7 @@ static bool has_call(const Calls *calls, Str id) {
 /* What the model sent with a call that was refused before its arguments were read. */
 static Value sent_args(TrialSeen *s, Str id) {
     for (size_t i = s->first; i < s->events.n; i++) {
-        const List *calls = is_type(s, i, "completion.completed") ? request_list(data_of(s, i), "tool_calls") : NULL;
+        const List *calls = is_type(s, i, EVENT_COMPLETION_COMPLETED) ? request_list(data_of(s, i), "tool_calls") : NULL;
         for (uint32_t k = 0; calls && k < calls->n; k++) {
             Value v;
             Error ignored;
@@ -142,8 +142,8 @@ static Value sent_args(TrialSeen *s, Str id) {
 /* Every call, made or refused, by models, scripts and hooks alike. */
 static void gather_calls(TrialSeen *s, Calls *out) {
     for (size_t i = s->first; i < s->events.n; i++) {
-        bool started = is_type(s, i, "tool.started");
-        if (!started && !is_type(s, i, "tool.refused")) continue;
+        bool started = is_type(s, i, EVENT_TOOL_STARTED);
+        if (!started && !is_type(s, i, EVENT_TOOL_REFUSED)) continue;
         Str id = value_member_text(data_of(s, i), "id");
         if (has_call(out, id)) continue;
         VEC_PUSH(out, ((TrialCall){ id, value_member_text(data_of(s, i), "name"), started ? value_member(data_of(s, i), "args") : sent_args(s, id) }));
@@ -235,7 +235,7 @@ static bool check_args(const Check *c, Error *err) {
 }
 
 static bool blocked(TrialSeen *s, size_t i, Str *hook) {
-    if (!is_type(s, i, "hook.decided") || !str_eq(value_member_text(data_of(s, i), "decision"), STR("block"))) return false;
+    if (!is_type(s, i, EVENT_HOOK_DECIDED) || !str_eq(value_member_text(data_of(s, i), "decision"), str_from(hook_decision_name(HOOK_BLOCK)))) return false;
     return *hook = value_member_text(data_of(s, i), "hook"), true;
 }
 
@@ -293,7 +293,7 @@ static bool check_contains(const Check *c, Error *err) { return check_text(c, tr
 static bool check_not_contains(const Check *c, Error *err) { return check_text(c, false, err); }
 
 static bool is_trouble(const TrialSeen *s, size_t i) {
-    static const char *const types[] = { "tool.failed", "tool.refused", "completion.failed", "delegation.failed", "limit.reached", "sandbox.tampered" };
+    static const EventType types[] = { EVENT_TOOL_FAILED, EVENT_TOOL_REFUSED, EVENT_COMPLETION_FAILED, EVENT_DELEGATION_FAILED, EVENT_LIMIT_REACHED, EVENT_SANDBOX_TAMPERED };
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         if (is_type(s, i, types[k])) return true;
     return false;

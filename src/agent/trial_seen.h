@@ -2,7 +2,7 @@
 #pragma once
 #include "agent/trial.h"
 
-typedef struct TrialEvent { Str type, text; Value data; } TrialEvent;    /* data: GONE until it was asked for */
+typedef struct TrialEvent { EventType known; Str type, text; Value data; } TrialEvent;    /* known: see event_type_find; data: GONE until it was asked for */
 typedef struct TrialCall { Str id, name; Value args; } TrialCall;
 
 typedef struct TrialSeen {

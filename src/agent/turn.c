@@ -11,7 +11,7 @@ static bool payload_of(Frame *f, Heap *h, const Str *text, Value *out, Error *er
 }
 
 static void blocked(SessionReply *out, const char *event, const char *reason) {
-    out->status = "blocked";
+    out->status = RUN_BLOCKED;
     snprintf(out->reason, sizeof out->reason, "%s: %s", event, reason);
 }
 
@@ -53,7 +53,7 @@ static bool tell_end(Frame *f, const SessionReply *r, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_int(&data, "turn", f->turn);
-    event_data_str(&data, "status", str_from(r->status));
+    event_data_str(&data, "status", str_from(run_status_name(r->status)));
     event_data_str(&data, "response", buf_str(&r->text));
     if (r->reason[0]) event_data_str(&data, "reason", str_from(r->reason));
     event_data_end(&data);
@@ -71,11 +71,11 @@ static bool tell_end(Frame *f, const SessionReply *r, Error *err) {
 
 /* {kind, name, message, agent, depth} for the hooks of `error`. */
 static void tell_error(Frame *f, const SessionReply *r) {
-    if (strcmp(r->status, "completed") == 0 || !frame_hooked(f, HOOK_ERROR)) return;
+    if (r->status == RUN_COMPLETED || !frame_hooked(f, HOOK_ERROR)) return;
     Heap *h = heap_new((size_t)64 << 20);
     Dict *d = dict_new(h, 5, NULL);
     HookOutcome o;
-    if (d && dict_put_text(h, d, "kind", STR("turn"), NULL) && dict_put_text(h, d, "name", str_from(r->status), NULL) &&
+    if (d && dict_put_text(h, d, "kind", STR("turn"), NULL) && dict_put_text(h, d, "name", str_from(run_status_name(r->status)), NULL) &&
         dict_put_text(h, d, "message", str_from(r->reason), NULL) && dict_put_text(h, d, "agent", f->name, NULL) &&
         dict_put_str(h, d, STR("depth"), value_from_small(f->depth), NULL))
         frame_ask(f, HOOK_ERROR, h, value_from_object(d), NULL, &o);
@@ -84,7 +84,7 @@ static void tell_error(Frame *f, const SessionReply *r) {
 
 /* A step that was stopped by Ctrl-C stays open in the journal, so that the run can be resumed there. */
 static bool finish(Frame *f, const SessionReply *r, Error *err) {
-    if (strcmp(r->status, "cancelled") == 0) return true;
+    if (r->status == RUN_CANCELLED) return true;
     if (!tell_end(f, r, err)) return false;
     tell_error(f, r);
     return true;
@@ -125,6 +125,6 @@ bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, Sessi
         }
     }
     if (more && !out->status && !frame_loop(f, cancel, out, err)) return false;
-    if (!out->status) out->status = "completed";
+    if (!out->status) out->status = RUN_COMPLETED;
     return !unfinished || finish(f, out, err);
 }

@@ -19,11 +19,14 @@ static const Field file_name = { KEY(hook, name), .flags = FIELD_UNKNOWN, .hint 
 static const Field file_text = { KEY(hook, description), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter says what it is for" };
 
 static const Str events[] = {
-    { "session.start", 13 },  { "session.end", 11 },     { "turn.start", 10 },       { "turn.end", 8 },
-    { "agent.stop", 10 },     { "tool.pre", 8 },         { "tool.post", 9 },         { "completion.pre", 14 },
-    { "completion.post", 15 }, { "delegation.pre", 14 }, { "delegation.post", 15 },  { "delegation.post_verify", 22 },
-    { "error", 5 },           { "log", 3 },              { "meta.tool_register", 18 }, { "meta.hook_register", 18 },
-    { "meta.agent_register", 19 },
+#define HOOK_EVENT(id, name, decisions, changes, failure) { name, sizeof(name) - 1 },
+#define HOOK_FAMILY(id, name, decisions, changes, failure)
+#include "artifact/hook_events.def"
+#undef HOOK_EVENT
+#undef HOOK_FAMILY
+#define DEFINITION(id, kind, list, event) { event, sizeof(event) - 1 },
+#include "artifact/definitions.def"
+#undef DEFINITION
 };
 enum { EVENTS = sizeof events / sizeof *events };
 
@@ -48,9 +51,9 @@ static bool event_given(const LoaderPlace *at) {
 
 /* The functions of scripts also have the names meta.register_tool and so on; the events do not. */
 static Str meta_hint(Str event) {
-    if (str_find(event, STR("tool")) >= 0) return STR("did you mean \"meta.tool_register\"?");
-    if (str_find(event, STR("hook")) >= 0) return STR("did you mean \"meta.hook_register\"?");
-    if (str_find(event, STR("agent")) >= 0) return STR("did you mean \"meta.agent_register\"?");
+#define DEFINITION(id, kind, list, name) if (str_find(event, STR(kind)) >= 0) return STR("did you mean \"" name "\"?");
+#include "artifact/definitions.def"
+#undef DEFINITION
     return STR("one of meta.tool_register, meta.hook_register, meta.agent_register");
 }
 

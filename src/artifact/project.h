@@ -180,9 +180,17 @@ const char *project_path(const Project *p, Str path, Arena *arena);
 /* Where project_load would look: the real path of the project's folder. False: there is no such folder. */
 bool project_root(const ProjectInput *in, char root[static 4096]);
 
-/* A project of one definition, given as JSON, that a running program makes: `list` is tools, hooks or agents. The same checks as
- * for one inside harness.md. `in` needs predeclared, hook_predeclared and universe, which outlive it. */
-bool project_define(const ProjectInput *in, const char *list, Str definition, Project **out, Problems *problems);
+typedef enum DefinitionKind {
+#define DEFINITION(id, kind, list, event) DEFINITION_##id,
+#include "artifact/definitions.def"
+#undef DEFINITION
+    DEFINITION_COUNT
+} DefinitionKind;
+typedef struct DefinitionInfo { const char *kind, *list, *event; } DefinitionInfo;
+const DefinitionInfo *definition_info(DefinitionKind kind);
+/* A project of one definition, given as JSON, that a running program makes. The same checks as for one inside harness.md. `in` needs
+ * predeclared, hook_predeclared and universe, which outlive it. */
+bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition, Project **out, Problems *problems);
 
 /* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): how many, and the first two. */
 size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]);

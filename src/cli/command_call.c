@@ -77,10 +77,10 @@ static bool add_flags_to(Calling *c, Error *err) {
 
 /* ---- trace ---- */
 
-static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
+static void trace(void *ctx, CallStep step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Buf line = { 0 };
-    buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, step);
+    buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, call_step_name(step));
     while (detail.n && (detail.at[detail.n - 1] == '\n' || detail.at[detail.n - 1] == ' ')) detail.n--;
     for (Str rest = detail, one; str_next_line(&rest, &one);) {
         if (one.at != detail.at) buf_add_fmt(&line, "\n%25s", "");
@@ -96,11 +96,11 @@ static void trace(void *ctx, const char *step, int64_t ns, Str detail) {
 }
 
 /* Without --trace: of a script that failed, and did not mean to, the place where it did. */
-static void tell_place(void *ctx, const char *step, int64_t ns, Str detail) {
+static void tell_place(void *ctx, CallStep step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Str place = { 0 }, why = { 0 }, line;
     (void)ns;
-    if (strcmp(step, "traceback") != 0) return;
+    if (step != STEP_TRACEBACK) return;
     while (str_next_line(&detail, &line)) {
         if (str_starts(line, STR("  "))) place = str_trim(line);
         if (str_starts(line, STR("Error: "))) why = str_sub(line, STR("Error: ").n, line.n);
@@ -148,7 +148,7 @@ static int call(Calling *c, Str session) {
     bool ok = tool_call(c->run, &what, NULL, &r, &err);
     if (ok) {
         print(cli, &r);
-        if (!cli->json && str_eq(r.rule, STR("unknown_tool")) && str_find(r.error, STR("did you mean")) < 0 && cli_flush(cli))
+        if (!cli->json && r.unknown_tool && r.nearest.n == 0 && cli_flush(cli))
             cli_say(cli, SAY_HINT, STR("harness tools lists the tools that are there"));
         status = r.is_error ? CLI_FAILED : CLI_OK;
     }
@@ -158,7 +158,7 @@ static int call(Calling *c, Str session) {
         status = CLI_FAILED;
     }
     bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
-    bool ended = run_end(c->run, status == CLI_OK && ok ? "completed" : "failed", ok ? &err : NULL);
+    bool ended = run_end(c->run, status == CLI_OK && ok ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     return interrupted ? CLI_INTERRUPTED : status;
 }

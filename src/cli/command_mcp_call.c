@@ -118,7 +118,7 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     if (ok) buf_add_char(&cli->out, '\n');
     result_clear(&r);
     bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
-    bool ended = run_end(run, status == CLI_OK ? "completed" : "failed", ok ? &err : NULL);
+    bool ended = run_end(run, status == CLI_OK ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     buf_clear(&name);
     return interrupted ? CLI_INTERRUPTED : status;

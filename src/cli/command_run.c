@@ -44,10 +44,10 @@ static Talk talk_of(const Running *r) {
 static int one_job(Running *r, Str text) {
     Talk t = talk_of(r);
     Error err = { 0 };
-    const char *status = "";
+    RunStatus status = RUN_OPEN;
     if (!talk_answer(&t, text, &status, &err)) return cli_fail(r->cli, CLI_FAILED, &err);
-    if (strcmp(status, "completed") == 0) return CLI_OK;
-    if (strcmp(status, "cancelled") != 0) return CLI_FAILED;
+    if (status == RUN_COMPLETED) return CLI_OK;
+    if (status != RUN_CANCELLED) return CLI_FAILED;
     Buf line = { 0 };
     buf_add_fmt(&line, "go on with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(r->session))));
     if (t.kept) cli_say(r->cli, SAY_HINT, buf_str(&line));

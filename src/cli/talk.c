@@ -13,7 +13,7 @@ static void write_json(Cli *cli, Session *s, const SessionReply *r) {
     Buf *b = &cli->out;
     buf_add(b, STR("{\"run\":"));
     json_write_string(b, run_id(session_run(s)), false);
-    buf_add_fmt(b, ",\"status\":\"%s\",\"response\":", r->status);
+    buf_add_fmt(b, ",\"status\":\"%s\",\"response\":", run_status_name(r->status));
     json_write_string(b, buf_str(&r->text), false);
     if (r->reason[0]) {
         buf_add(b, STR(",\"reason\":"));
@@ -34,10 +34,10 @@ static void print_reply(const Talk *t, const SessionReply *r) {
         if (cli->out.at[cli->out.n - 1] != '\n') buf_add_char(&cli->out, '\n');
     }
     cli_flush(cli);
-    if (strcmp(r->status, "completed") == 0) return;
+    if (r->status == RUN_COMPLETED) return;
     Buf line = { 0 };
-    buf_add_fmt(&line, "%s: %s", r->status, r->reason);
-    cli_say(cli, strcmp(r->status, "cancelled") == 0 ? SAY_WARNING : SAY_ERROR, buf_str(&line));
+    buf_add_fmt(&line, "%s: %s", run_status_name(r->status), r->reason);
+    cli_say(cli, r->status == RUN_CANCELLED ? SAY_WARNING : SAY_ERROR, buf_str(&line));
     buf_clear(&line);
 }
 
@@ -45,7 +45,7 @@ static void add_resume(const Talk *t, Buf *out) {
     if (t->kept) buf_add_fmt(out, "harness runs resume " STR_FMT, STR_ARG(run_id(session_run(t->session))));
 }
 
-bool talk_answer(const Talk *t, Str text, const char **status, Error *err) {
+bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err) {
     SessionReply reply = { 0 };
     Buf words = { 0 };
     Cancel *cancel = cancel_new(run_cancel(session_run(t->session)), 0);
@@ -128,12 +128,12 @@ static void part(const Talk *t, bool said) {
 typedef struct Talking { const Talk *t; LineEdit *edit; bool person, said, leave, failed; int interrupts; } Talking;
 
 static int say(Talking *k, Str text) {
-    const char *status = "failed";
+    RunStatus status = RUN_FAILED;
     Error err = { 0 };
     k->said = true;
     if (!talk_answer(k->t, text, &status, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
-    k->interrupts = strcmp(status, "cancelled") == 0;            /* then one more leaves */
-    k->failed = strcmp(status, "completed") != 0;
+    k->interrupts = status == RUN_CANCELLED;            /* then one more leaves */
+    k->failed = status != RUN_COMPLETED;
     return CLI_OK;
 }
 

@@ -15,7 +15,7 @@ int talk(const Talk *t);
 
 /* One answer, with Ctrl-C: what is said, or what a resumed run still has to answer when `text` is empty. Everything is shown and
  * printed; *status is that of the reply. False: the journal cannot be written (*err). */
-bool talk_answer(const Talk *t, Str text, const char **status, Error *err);
+bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err);
 
 /* talk_commands.c: is it a command (/help …)? Then it is done. *say: text to be said in its place (a prompt of the project). */
 bool talk_command(const Talk *t, Str line, Buf *say, bool *leave);

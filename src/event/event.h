@@ -24,6 +24,8 @@ typedef struct Event {
     Str type, data;                      /* data: a JSON object, redacted */
 } Event;
 
+EventType event_type_find(Str name);     /* EVENT_COUNT: not in the list, so custom.NAME, meta.NAME, or of another version */
+
 typedef struct EventStream EventStream;
 
 /* Where in the run something happens. */

@@ -12,6 +12,12 @@ static const Str names[] = {
 #undef EVENT
 };
 
+EventType event_type_find(Str name) {
+    int i = 0;
+    while (i < EVENT_COUNT && !str_eq(name, names[i])) i++;
+    return (EventType)i;
+}
+
 /* One lock for numbering and for all sinks: so every sink sees the same order, and an event costs one lock. The two buffers are
  * kept from event to event, so that redaction does not allocate either. */
 struct EventStream {

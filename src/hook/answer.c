@@ -3,11 +3,6 @@
 #include "base/utf8.h"
 #include "hook/ask.h"
 
-static const struct { const char *name; char letter; HookSays says; } actions[] = {
-    { "allow", 'A', HOOK_SAYS_ALLOW }, { "block", 'B', HOOK_SAYS_BLOCK }, { "modify", 'M', HOOK_SAYS_MODIFY }, { "delegate", 'D', HOOK_SAYS_DELEGATE },
-};
-enum { ACTIONS = sizeof actions / sizeof *actions };
-
 void hook_reason_set(char out[HOOK_REASON_MAX], const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -33,23 +28,18 @@ static bool read_dict(const Dict *d, const char *action, Str key, HookAnswer *ou
 }
 
 static bool read_action(const HookEventInfo *info, const Dict *d, Str name, HookAnswer *out, Error *err) {
-    for (size_t i = 0; i < ACTIONS; i++) {
-        if (!str_eq(name, str_from(actions[i].name))) continue;
-        if (!strchr(info->decisions, actions[i].letter))
-            return error_set(err, ERR_SCRIPT, "%s is not a decision for %s", actions[i].name, info->name);
-        out->says = actions[i].says;
-        switch (out->says) {
-        case HOOK_SAYS_ALLOW: return true;
-        case HOOK_SAYS_BLOCK: return read_reason(d, out, err);
-        case HOOK_SAYS_MODIFY: return read_dict(d, "modify", STR("payload"), out, err);
-        case HOOK_SAYS_DELEGATE: return read_dict(d, "delegate", STR("request"), out, err);
-        }
+    if (!hook_decision_find(name, &out->says)) return error_set(err, ERR_SCRIPT, "unknown action \"" STR_FMT "\"", STR_ARG(name));
+    if (!(info->decisions >> out->says & 1)) return error_set(err, ERR_SCRIPT, STR_FMT " is not a decision for %s", STR_ARG(name), info->name);
+    switch (out->says) {
+    case HOOK_BLOCK: return read_reason(d, out, err);
+    case HOOK_MODIFY: return read_dict(d, "modify", STR("payload"), out, err);
+    case HOOK_DELEGATE: return read_dict(d, "delegate", STR("request"), out, err);
+    default: return true;
     }
-    return error_set(err, ERR_SCRIPT, "unknown action \"" STR_FMT "\"", STR_ARG(name));
 }
 
 bool hook_answer_read(const HookEventInfo *info, Value v, HookAnswer *out, Error *err) {
-    if (!info->decisions[0]) return out->says = HOOK_SAYS_ALLOW, true;     /* told of a fact: what it returns is ignored */
+    if (!info->decisions) return out->says = HOOK_ALLOW, true;     /* told of a fact: what it returns is ignored */
     Value *action = value_is_dict(v) ? dict_find_str(value_dict(v), STR("action")) : NULL;
     if (!action || !value_is_string(*action))
         return error_set(err, ERR_SCRIPT, "handle returned %s, want allow(), block(reason) or another decision",

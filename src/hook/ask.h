@@ -2,8 +2,8 @@
 #pragma once
 #include "hook/chain.h"
 
-/* A row of events.def. */
-typedef struct HookEventInfo { const char *name, *decisions, *changes; HookFailure failure; } HookEventInfo;
+/* A row of artifact/hook_events.def. */
+typedef struct HookEventInfo { const char *name; unsigned decisions; /* 1 << HookDecision each */ const char *changes; HookFailure failure; } HookEventInfo;
 const HookEventInfo *hook_event_info(HookEvent e);
 
 /* A list never changes: adding makes a new one. So a dispatch needs no lock, and goes on with the list it started with. */
@@ -27,9 +27,8 @@ typedef struct HookRun {
     bool modified;
 } HookRun;
 
-typedef enum { HOOK_SAYS_ALLOW, HOOK_SAYS_BLOCK, HOOK_SAYS_MODIFY, HOOK_SAYS_DELEGATE } HookSays;
 typedef struct HookAnswer {
-    HookSays says;
+    HookDecision says;
     Value value;                         /* the payload or the request, in the worker's heap; lives until the next script runs */
     char reason[HOOK_REASON_MAX];
 } HookAnswer;

@@ -58,10 +58,10 @@ static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
 /* What a hook says when it is asked again counts only if it is allow or block. */
 static bool settle(HookRun *r, HookAnswer *a, bool again, Cancel *token, Error *err) {
     Value next;
-    if (again && a->says == HOOK_SAYS_DELEGATE) return error_set(err, ERR_SCRIPT, "asked again after a modify, a hook may only allow or block");
-    if (a->says != HOOK_SAYS_MODIFY) return true;
+    if (again && a->says == HOOK_DELEGATE) return error_set(err, ERR_SCRIPT, "asked again after a modify, a hook may only allow or block");
+    if (a->says != HOOK_MODIFY) return true;
     if (!hook_payload_change(r->worker->heap, r->info, r->held[HOOK_PAYLOAD], a->value, token, &next, err)) return false;
-    if (value_same(next, r->held[HOOK_PAYLOAD])) return a->says = HOOK_SAYS_ALLOW, true;
+    if (value_same(next, r->held[HOOK_PAYLOAD])) return a->says = HOOK_ALLOW, true;
     if (again) return error_set(err, ERR_SCRIPT, "asked again after a modify, a hook may only allow or block, not modify");
     a->value = next;
     return true;
@@ -111,7 +111,7 @@ static void explain(HookRun *r, const HookDef *def, const Error *err) {
 }
 
 static void record(HookRun *r, const HookEntry *e, const HookTrace *t) {
-    bool blocked = t->decision[0] == 'b';
+    bool blocked = t->decision == HOOK_BLOCK;
     if (e->counter) hook_counter_add(e->counter, blocked, t->failed, t->elapsed_ns);
     if (r->d->trace) r->d->trace(r->d->trace_ctx, t);
     if (t->failed && !blocked) LOG_WRITE(r->host.log, LOG_WARN, STR_FMT, STR_ARG(t->reason));
@@ -122,7 +122,7 @@ static bool fail(HookRun *r, const HookDef *def, const Error *err, HookTrace *t)
     bool passes = def->allow_on_error || r->info->failure == HOOK_FAILS_LOG;
     explain(r, def, err);
     t->failed = true;
-    t->decision = passes ? "allow" : "block";
+    t->decision = passes ? HOOK_ALLOW : HOOK_BLOCK;
     t->reason = str_from(r->out->reason);
     if (!passes) end_chain(r, def, HOOK_BLOCK, true);
     return passes;
@@ -140,18 +140,16 @@ static bool take_request(HookRun *r, const HookDef *def, Value request, Error *e
     return true;
 }
 
-static const char *const words[] = { [HOOK_SAYS_ALLOW] = "allow", [HOOK_SAYS_BLOCK] = "block", [HOOK_SAYS_MODIFY] = "modify", [HOOK_SAYS_DELEGATE] = "delegate" };
-
 /* True: the chain goes on. */
 static bool act(HookRun *r, const HookDef *def, HookAnswer *a, HookTrace *t, Error *err) {
-    t->decision = words[a->says];
+    t->decision = a->says;
     switch (a->says) {
-    case HOOK_SAYS_ALLOW: return true;
-    case HOOK_SAYS_MODIFY:
+    case HOOK_ALLOW: return true;
+    case HOOK_MODIFY:
         r->held[HOOK_PAYLOAD] = a->value;
         return r->modified = true;
-    case HOOK_SAYS_DELEGATE: return take_request(r, def, a->value, err) ? false : fail(r, def, err, t);
-    case HOOK_SAYS_BLOCK: break;
+    case HOOK_DELEGATE: return take_request(r, def, a->value, err) ? false : fail(r, def, err, t);
+    default: break;
     }
     end_chain(r, def, HOOK_BLOCK, false);
     if (a->reason[0]) memcpy(r->out->reason, a->reason, sizeof a->reason);
@@ -167,12 +165,18 @@ static bool ask(HookRun *r, const HookEntry *e, bool again) {
     bool asked = true;
     if (cancelled(r)) return false;
     int64_t start = clock_mono_ns();
-    a.says = HOOK_SAYS_ALLOW;
+    a.says = HOOK_ALLOW;
     bool ok = question(r, e->def, again, &asked, &a, &err);
     if (ok && !asked) return true;
     HookTrace t = { .hook = e->def->name, .event = r->d->event, .again = again };
     bool stopped = !ok && cancelled(r);
-    bool on = stopped ? (t.decision = "block", t.reason = str_from(r->out->reason), false) : ok ? act(r, e->def, &a, &t, &err) : fail(r, e->def, &err, &t);
+    bool on = false;
+    if (stopped) {
+        t.decision = HOOK_BLOCK;
+        t.reason = str_from(r->out->reason);
+    } else {
+        on = ok ? act(r, e->def, &a, &t, &err) : fail(r, e->def, &err, &t);
+    }
     t.elapsed_ns = clock_mono_ns() - start;
     record(r, e, &t);
     if (on) r->out->reason[0] = 0;

@@ -6,7 +6,7 @@
  *
  * A hook that fails (raises, times out, its `when` raises, returns no valid decision — None is none —, changes what the
  * event's table does not let it change) blocks, unless its definition says on_error: allow. The table of events is
- * hook/events.def. Each hook gets a copy of the payload: what it changes there counts only through modify(). `when` sees
+ * artifact/hook_events.def. Each hook gets a copy of the payload: what it changes there counts only through modify(). `when` sees
  * the payload frozen: an expression that tries to change it raises. */
 #pragma once
 #include "artifact/project.h"
@@ -16,8 +16,10 @@
 
 typedef enum {
 #define HOOK_EVENT(id, name, decisions, changes, failure) HOOK_##id,
-#include "hook/events.def"
+#define HOOK_FAMILY HOOK_EVENT
+#include "artifact/hook_events.def"
 #undef HOOK_EVENT
+#undef HOOK_FAMILY
     HOOK_EVENT_COUNT
 } HookEvent;
 
@@ -27,11 +29,18 @@ const char *hook_event_name(HookEvent e);                    /* "tool.pre"; the 
 bool hook_event_find(Str name, HookEvent *out);              /* "custom.x" and "meta.x" are found as their families */
 HookFailure hook_event_failure(HookEvent e);                 /* what the caller does when the outcome has failed */
 
-typedef enum { HOOK_ALLOW, HOOK_BLOCK, HOOK_DELEGATE } HookDecision;
+typedef enum {
+#define HOOK_DECISION(id, name) HOOK_##id,
+#include "hook/decisions.def"
+#undef HOOK_DECISION
+    HOOK_DECISION_COUNT
+} HookDecision;
+const char *hook_decision_name(HookDecision d);
+bool hook_decision_find(Str name, HookDecision *out);
 
-/* One decision, for --trace and events. `hook` and `reason` are valid only during the call. `decision`: "allow", "block",
- * "modify", "delegate", and "allow" for a failure that its definition lets pass. */
-typedef struct HookTrace { Str hook; HookEvent event; const char *decision; Str reason; bool failed; bool again; int64_t elapsed_ns; } HookTrace;
+/* One decision, for --trace and events. `hook` and `reason` are valid only during the call. A failure that the hook's definition
+ * lets pass is HOOK_ALLOW. */
+typedef struct HookTrace { Str hook; HookEvent event; HookDecision decision; Str reason; bool failed; bool again; int64_t elapsed_ns; } HookTrace;
 
 typedef struct Hooks Hooks;                                  /* every hook of a project and those registered at run time */
 
@@ -65,7 +74,7 @@ typedef struct HookDispatch {
 } HookDispatch;
 
 typedef struct HookOutcome {
-    HookDecision decision;
+    HookDecision decision;               /* allow, block or delegate; after a modify: allow, and `modified` */
     bool modified;
     Value payload;                       /* after all modifications, in d->heap; d->payload itself when there were none.
                                             tool.pre: `arguments` is regenerated; tool.post: `content` and `result` agree */

@@ -111,7 +111,7 @@ static bool read_output(HookRun *r, const SandboxResult *res, Value *out, Error 
 
 static void say_block(HookAnswer *out, Value said, const SandboxResult *res) {
     Str message = value_is_gone(said) ? STR("") : hook_payload_text(said, STR("message"));
-    out->says = HOOK_SAYS_BLOCK;
+    out->says = HOOK_BLOCK;
     if (!message.n) message = str_trim(buf_str(&res->err));
     if (!message.n && value_is_gone(said)) message = str_trim(buf_str(&res->out));
     hook_reason_set(out->reason, STR_FMT, STR_ARG(message));
@@ -259,7 +259,7 @@ static bool read_said(HookRun *r, Value said, const SandboxResult *res, HookAnsw
     if (!check_keys(r, value_dict(said), err) || !dict_copy(r->worker->heap, value_dict(r->held[HOOK_PAYLOAD]), &payload, err) ||
         !apply(r, value_dict(said), payload, &changed, err))
         return false;
-    out->says = changed ? HOOK_SAYS_MODIFY : HOOK_SAYS_ALLOW;
+    out->says = changed ? HOOK_MODIFY : HOOK_ALLOW;
     out->value = value_from_object(payload);
     return true;
 }
@@ -273,7 +273,7 @@ static bool read_result(HookRun *r, const HookDef *def, const SandboxResult *res
         return say_block(out, said, res), true;
     }
     if (!read_output(r, res, &said, err)) return false;
-    if (value_is_gone(said)) return out->says = HOOK_SAYS_ALLOW, true;
+    if (value_is_gone(said)) return out->says = HOOK_ALLOW, true;
     return read_said(r, said, res, out, err);
 }
 

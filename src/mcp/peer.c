@@ -44,7 +44,7 @@ void peer_send_general(McpPeer *p, Str message) {
 
 static void end_run(McpPeer *p, PeerRun *r) {
     Error err = { 0 };
-    if (!run_end(r->run, "completed", &err)) LOG_WRITE(p->server->config.log, LOG_ERROR, "the end of an MCP session could not be written: %s", err.msg);
+    if (!run_end(r->run, RUN_COMPLETED, &err)) LOG_WRITE(p->server->config.log, LOG_ERROR, "the end of an MCP session could not be written: %s", err.msg);
     serve_project_release(p->server, r->project);
     free(r);
 }

@@ -153,7 +153,7 @@ void serve_content_result(Buf *out, const ToolEntry *e, const Result *r, Str run
 
 /* A client that lacks what the tool asked for is told so in the protocol's words, and so is one that names no tool. */
 static bool answer(McpRequest *q, const ToolEntry *e, McpTask *task, const Result *r, Error *err) {
-    if (r->is_error && str_eq(r->rule, STR("unknown_tool")) && str_eq(r->step, STR("resolve"))) return error_set(err, ERR_VALIDATION, STR_FMT, STR_ARG(r->error));
+    if (r->unknown_tool) return error_set(err, ERR_VALIDATION, STR_FMT, STR_ARG(r->error));
     if (r->is_error && q->code == MCP_MISSING_CAPABILITY) return error_set(err, ERR_PROTOCOL, STR_FMT, STR_ARG(r->error));
     q->code = 0;
     if (task && r->task_id.n) return serve_tasks_created(q, task, r, err);

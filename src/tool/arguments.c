@@ -26,7 +26,7 @@ static bool refuse_text(Pipe *p, const Error *err) {
         json_write_string(&p->kept.data, near, false);
         buf_add_char(&p->kept.data, ')');
     }
-    return pipe_refuse(p, "parse", STR("invalid_json"), REPAIR_ARGUMENTS, "%s", p->kept.data.at);
+    return pipe_refuse(p, STEP_PARSE, STR("invalid_json"), REPAIR_ARGUMENTS, "%s", p->kept.data.at);
 }
 
 /* A schema that says more than this has parameters, or may have some. */
@@ -52,7 +52,7 @@ bool pipe_parse(Pipe *p) {
     p->args_changed = false;
     if (call->arguments.n == 0 && value_is_gone(call->args) && !takes_nothing(&p->f.entry->def)) {
         p->f.args = VALUE_GONE;
-        return pipe_refuse(p, "parse", STR("invalid_json"), REPAIR_ARGUMENTS,
+        return pipe_refuse(p, STEP_PARSE, STR("invalid_json"), REPAIR_ARGUMENTS,
                            "arguments: expected a JSON object, got empty text (send {} for none)");
     }
     bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
@@ -60,15 +60,15 @@ bool pipe_parse(Pipe *p) {
     if (!read) {
         p->f.args = VALUE_GONE;
         bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* there is nothing to repair */
-        return stopped ? pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg) : refuse_text(p, &err);
+        return stopped ? pipe_refuse(p, STEP_LIMITS, str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg) : refuse_text(p, &err);
     }
     if (!value_is_dict(p->f.args)) {
         const char *type = field_type_name(p->f.args);
         p->f.args = VALUE_GONE;
-        return pipe_refuse(p, "parse", STR("invalid_arguments"), REPAIR_ARGUMENTS,
+        return pipe_refuse(p, STEP_PARSE, STR("invalid_arguments"), REPAIR_ARGUMENTS,
                            "arguments: expected object, got %s", type);
     }
-    pipe_trace(p, "parse", "%zu bytes", p->f.raw.n);
+    pipe_trace(p, STEP_PARSE, "%zu bytes", p->f.raw.n);
     return true;
 }
 
@@ -121,12 +121,12 @@ bool pipe_validate(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     if (p->f.entry->fills && def->kind != TOOL_ARGV && !fill(p->f.heap, def->parameters, p->f.args, &changed, &err))
-        return pipe_refuse(p, "validate", STR("limits.script_heap_bytes"), REPAIR_NEVER, "arguments: %s", err.msg);
+        return pipe_refuse(p, STEP_VALIDATE, STR("limits.script_heap_bytes"), REPAIR_NEVER, "arguments: %s", err.msg);
     if (changed) p->args_changed = true;
     if (!pipe_check_args(p, &p->kept.data))
-        return pipe_refuse(p, "validate", STR("invalid_arguments"), REPAIR_ARGUMENTS,
+        return pipe_refuse(p, STEP_VALIDATE, STR("invalid_arguments"), REPAIR_ARGUMENTS,
                            "invalid arguments: %s", p->kept.data.at);
-    pipe_trace(p, "validate", "%s", changed ? "defaults filled" : "");
+    pipe_trace(p, STEP_VALIDATE, "%s", changed ? "defaults filled" : "");
     return true;
 }
 

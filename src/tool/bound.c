@@ -118,9 +118,7 @@ bool pipe_bound(Pipe *p) {
     error_none(&err);
     heap_set_limit(p->f.heap, 0);
     if (!write_text(p, &err) || !take_out_secrets(p, &err)) {
-        p->out->step = STR("bound");
-        p->out->cls = RESULT_REPAIRABLE;
-        pipe_set_error(p, str_from(err.msg));
+        pipe_fail(p, STEP_BOUND, (Str){ 0 }, RESULT_REPAIRABLE, str_from(err.msg));
         if (!write_text(p, &err)) return pipe_broken(p, &err);
     }
     if (!value_is_gone(p->out->content)) text_of_content(p);
@@ -132,6 +130,6 @@ bool pipe_bound(Pipe *p) {
     }
     if (!store_large(p)) return false;
     p->out->text = buf_str(&p->kept.text);
-    pipe_trace(p, "bound", "%zu bytes%s" STR_FMT, p->kept.text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));
+    pipe_trace(p, STEP_BOUND, "%zu bytes%s" STR_FMT, p->kept.text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));
     return true;
 }

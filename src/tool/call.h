@@ -50,7 +50,7 @@ typedef struct Call {
     void (*ended)(void *ctx, const Result *r);       /* its result is complete */
     void *ended_ctx;                     /* for both */
     /* --trace: each step as it ends. */
-    void (*trace)(void *ctx, const char *step, int64_t elapsed_ns, Str detail);
+    void (*trace)(void *ctx, CallStep step, int64_t elapsed_ns, Str detail);
     void *trace_ctx;
 } Call;
 

@@ -104,11 +104,11 @@ bool confine_call(Pipe *p) {
     const ToolEntry *e = p->f.entry;
     const ToolRoot *caller = p->f.call->root, *own = e->root, *root = caller ? caller : own;
     if (caller && out_of_reach(e))
-        return pipe_refuse(p, "policy", STR("workspace_root"), REPAIR_REFUSED,
+        return pipe_refuse(p, STEP_POLICY, STR("workspace_root"), REPAIR_REFUSED,
                            "tool \"" STR_FMT "\" cannot be confined to " STR_FMT ", the workspace_root of its caller", STR_ARG(e->def.name), STR_ARG(caller->path));
     if (caller && own && is_below(own->path, caller->path)) root = own;
     else if (caller && own && !is_below(caller->path, own->path))
-        return pipe_refuse(p, "policy", STR("workspace_root"), REPAIR_REFUSED,
+        return pipe_refuse(p, STEP_POLICY, STR("workspace_root"), REPAIR_REFUSED,
                            "tool \"" STR_FMT "\" works in " STR_FMT ", outside " STR_FMT ", the workspace_root of its caller", STR_ARG(e->def.name),
                            STR_ARG(own->path), STR_ARG(caller->path));
     p->root = root;

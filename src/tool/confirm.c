@@ -190,7 +190,7 @@ bool pipe_confirm(Pipe *p) {
     buf_reset(&p->kept.seen.path);
     p->kept.seen.asked = e->inspect && must_ask(p, &why);
     if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
-        return pipe_refuse(p, "policy", str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
+        return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
     if (!must_ask(p, &why)) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
@@ -201,11 +201,11 @@ bool pipe_confirm(Pipe *p) {
     if (ok) {
         buf_reset(&p->kept.agreed_args);
         buf_add(&p->kept.agreed_args, buf_str(&args));
-        pipe_trace(p, "confirm", "agreed: %s", source);
+        pipe_trace(p, STEP_CONFIRM, "agreed: %s", source);
     }
     buf_clear(&args);
     if (ok) return true;
     if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
-    return pipe_refuse(p, "confirm", why, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+    return pipe_refuse(p, STEP_CONFIRM, why, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
                        err.hint, err.hint[0] ? ")" : "");
 }

@@ -138,11 +138,18 @@ static bool keep_args(Pipe *p, Error *err) {
     return value_copy_all_into(p->f.heap, p->f.args, &p->keep, err);
 }
 
-static bool dict_error(Value v, Str *text) {
-    Value *e = value_is_dict(v) ? dict_find_str(value_dict(v), STR("error")) : NULL;
-    if (!e || !value_is_string(*e) || value_str(*e).n == 0) return false;
-    *text = value_str(*e);
-    return true;
+Str pipe_error_member(Value v) { return value_is_dict(v) ? value_member_text(v, "error") : STR(""); }
+
+void pipe_take_error_text(Pipe *p, Value v) {
+    Error err;
+    Str text = pipe_error_member(v);
+    if (!text.n) {
+        buf_reset(&p->kept.data);
+        if (value_is_string(v)) buf_add(&p->kept.data, value_str(v));
+        else if (!json_write(&p->kept.data, v, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.data, STR("failed"));
+        text = str_sub(buf_str(&p->kept.data), 0, 2048);
+    }
+    p->out->error = arena_str(&p->kept.arena, text);
 }
 
 /* 429 and 5xx in a result that says so itself. */
@@ -157,47 +164,32 @@ static void fail_attempt(Pipe *p, const Error *err) {
     Result *r = p->out;
     bool stopped = err->kind == ERR_TIMEOUT || err->kind == ERR_CANCELLED;
     r->timed_out = err->kind == ERR_TIMEOUT && !cancel_expired(p->f.cancel);     /* the tool's own time, not that of the whole run */
-    r->step = STR("execute");
-    r->rule = str_from(error_kind_name(err->kind));
-    r->cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
-    pipe_set_error(p, str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
+    ResultClass cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
+    pipe_fail(p, STEP_EXECUTE, str_from(error_kind_name(err->kind)), cls, str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
 
 static void take_value(Pipe *p) {
     Result *r = p->out;
-    Str text = { 0 };
-    bool error = dict_error(p->f.value, &text);
     r->value = p->f.value;
     r->content = p->f.content;
     r->provider = p->f.provider;
     r->timed_out = p->f.timed_out;
-    r->is_error = p->f.is_error || error;
+    r->is_error = p->f.is_error || pipe_error_member(p->f.value).n;
     if (!r->is_error) return;
-    r->step = STR("execute");
+    r->step = STEP_EXECUTE;
     r->cls = p->f.retryable || p->f.timed_out || transient_status(p->f.value) ? RESULT_RETRYABLE : RESULT_REPAIRABLE;
     if (p->f.timed_out) r->rule = STR("timeout");
-    if (error) {
-        r->error = arena_str(&p->kept.arena, text);
-        return;
-    }
-    Error err;
-    buf_reset(&p->kept.data);
-    if (value_is_string(p->f.value)) buf_add(&p->kept.data, value_str(p->f.value));
-    else if (!json_write(&p->kept.data, p->f.value, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.data, STR("failed"));
-    r->error = arena_str(&p->kept.arena, str_sub(buf_str(&p->kept.data), 0, 2048));
+    pipe_take_error_text(p, p->f.value);
 }
 
-static void check_output(Pipe *p) {
+void pipe_check_output(Pipe *p, CallStep step) {
     const ToolDef *def = &p->f.entry->def;
     buf_reset(&p->kept.data);
     if (p->out->is_error || !def->output || pipe_violations(def->output, p->out->value, &p->kept.data)) return;
     Str problems = arena_str(&p->kept.arena, buf_str(&p->kept.data));
-    p->out->step = STR("execute");
-    p->out->rule = STR("output_schema");
-    p->out->cls = RESULT_REPAIRABLE;
     buf_reset(&p->kept.data);
     buf_add_fmt(&p->kept.data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
-    pipe_set_error(p, buf_str(&p->kept.data));
+    pipe_fail(p, step, STR("output_schema"), RESULT_REPAIRABLE, buf_str(&p->kept.data));
 }
 
 /* Whatever could have written is compared with what was loaded. */
@@ -209,15 +201,9 @@ static bool check_protected(Pipe *p) {
     if (!can_write(p)) return true;
     runtime_review(p->f.runtime, p->f.cancel, &p->waited_ns);
     if (runtime_verify(p->f.runtime, &err)) return true;
-    p->out->step = STR("execute");
-    p->out->rule = STR("sandbox.tampered");
-    p->out->cls = RESULT_FATAL;
     p->out->timed_out = false;
-    pipe_set_error(p, str_from(err.msg));
-    if (!pipe_listened(p)) return true;
-    pipe_event_start(p);
-    event_data_str(&p->kept.data, "message", str_from(err.msg));
-    return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
+    pipe_fail(p, STEP_EXECUTE, STR("sandbox.tampered"), RESULT_FATAL, str_from(err.msg));
+    return pipe_event_tampered(p, &err);
 }
 
 /* A repository that the call made: git run inside it does what its configuration says. */
@@ -245,7 +231,8 @@ static void reset_attempt(Pipe *p) {
     p->f.exit_code = -1;
     r->is_error = r->timed_out = false;
     r->cls = RESULT_OK;
-    r->error = r->step = r->rule = (Str){ 0 };
+    r->step = STEP_NONE;
+    r->error = r->rule = (Str){ 0 };
 }
 
 static void set_heap_limit(Pipe *p) {
@@ -294,7 +281,7 @@ static bool attempt(Pipe *p) {
         if (run_executor(p, &err)) take_value(p);
         p->worked_ns = clock_mono_ns() - p->waited_ns - begun;
         fine = check_protected(p) && tell_repositories(p);
-        check_output(p);
+        pipe_check_output(p, STEP_EXECUTE);
     }
     if (p->f.call->once && (p->once || (p->reached && !safety_repeatable(&p->f.entry->safety)))) *p->f.call->once = true;
     if (guarded) runtime_unguard(p->f.runtime);
@@ -356,7 +343,7 @@ static bool wait_again(Pipe *p) {
         event_data_str(&p->kept.data, "error", p->out->error);
         if (!pipe_event_end(p, EVENT_TOOL_RETRIED)) return false;
     }
-    pipe_trace(p, "retry", "attempt %d failed, the next one in %lld ms", p->attempt, (long long)ms);
+    pipe_trace(p, STEP_RETRY, "attempt %d failed, the next one in %lld ms", p->attempt, (long long)ms);
     return cancel_sleep(p->f.cancel, ms * 1000000, &err);
 }
 
@@ -364,7 +351,7 @@ bool pipe_execute(Pipe *p, bool *again) {
     p->attempt++;
     *again = false;
     if (!attempt(p)) return false;
-    pipe_trace(p, "execute", "%s" STR_FMT, p->out->is_error ? "failed: " : "done", STR_ARG(p->out->error));
+    pipe_trace(p, STEP_EXECUTE, "%s" STR_FMT, p->out->is_error ? "failed: " : "done", STR_ARG(p->out->error));
     if (wait_again(p)) return *again = true;
     return !p->broken;
 }

@@ -13,7 +13,7 @@ bool pipe_limit(Pipe *p, const char *limit, int64_t value) {
         event_data_int(&p->kept.data, "value", value);
         if (!pipe_event_end(p, EVENT_LIMIT_REACHED)) return false;
     }
-    return pipe_refuse(p, "limits", str_from(limit), REPAIR_NEVER, "%s of %lld is reached", limit, (long long)value);
+    return pipe_refuse(p, STEP_LIMITS, str_from(limit), REPAIR_NEVER, "%s of %lld is reached", limit, (long long)value);
 }
 
 static bool count_call(Pipe *p) {
@@ -46,7 +46,7 @@ static bool check_totals(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
     if (l->wall_clock_ms && cancel_deadline_ns(r->cancel) <= clock_mono_ns()) return pipe_limit(p, "limits.wall_clock_ms", l->wall_clock_ms);
-    if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, "limits", str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg);
+    if (!cancel_check(p->f.cancel, &err)) return pipe_refuse(p, STEP_LIMITS, str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg);
     return true;
 }
 
@@ -54,14 +54,14 @@ static bool check_repeats(Pipe *p) {
     if (p->attempt > 1 || !run_has_failures(p->f.run)) return true;
     pipe_args_exact(p, &p->kept.data);
     if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->kept.data))) return true;
-    return pipe_refuse(p, "limits", STR("repeated_failure"), REPAIR_REFUSED,
+    return pipe_refuse(p, STEP_LIMITS, STR("repeated_failure"), REPAIR_REFUSED,
                        "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try another way",
                        STR_ARG(p->f.entry->def.name));
 }
 
 bool pipe_limits(Pipe *p) {
     if (!check_depths(p) || !check_totals(p) || !check_repeats(p) || !count_call(p)) return false;
-    pipe_trace(p, "limits", "call %lld of the run", (long long)atomic_load(&p->f.run->tool_calls));
+    pipe_trace(p, STEP_LIMITS, "call %lld of the run", (long long)atomic_load(&p->f.run->tool_calls));
     if (p->started || !pipe_listened(p)) return p->started = true;
     p->started = true;
     pipe_event_start(p);
@@ -78,14 +78,14 @@ bool pipe_policy(Pipe *p) {
     Str rule = { 0 };
     MEM_UNSET Error err;
     error_none(&err);
-    if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, "policy", STR("trust"), REPAIR_NEVER, "%s", err.msg);
+    if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, STEP_POLICY, STR("trust"), REPAIR_NEVER, "%s", err.msg);
     if (e->held)
-        return pipe_refuse(p, "policy", STR("mcp: changed"), REPAIR_NEVER,
+        return pipe_refuse(p, STEP_POLICY, STR("mcp: changed"), REPAIR_NEVER,
                            "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
     if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
-        return pipe_refuse(p, "policy", rule, REPAIR_REFUSED, "%s", err.msg);
+        return pipe_refuse(p, STEP_POLICY, rule, REPAIR_REFUSED, "%s", err.msg);
     if (!confine_call(p)) return false;
-    pipe_trace(p, "policy", "allowed");
+    pipe_trace(p, STEP_POLICY, "allowed");
     return true;
 }
 
@@ -115,22 +115,18 @@ static bool take_modified(Pipe *p, Value payload) {
     p->args_changed = true;
     if (value_is_dict(p->f.args)) {                       /* what came out of a chain may be frozen */
         Error err = { 0 };
-        if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, "tool.pre", STR("heap"), REPAIR_NEVER, "%s", err.msg);
+        if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, STEP_PRE, STR("heap"), REPAIR_NEVER, "%s", err.msg);
     }
     if (pipe_check_args(p, &p->kept.data)) return true;
-    return pipe_refuse(p, "tool.pre", STR("invalid_arguments"), REPAIR_REFUSED,
+    return pipe_refuse(p, STEP_PRE, STR("invalid_arguments"), REPAIR_REFUSED,
                        "a hook changed the arguments into invalid ones: %s", p->kept.data.at);
 }
 
 static bool tampered(Pipe *p, const HookOutcome *out) {
     Error err = { 0 };
     if (out->commands == 0 || runtime_verify(p->f.runtime, &err)) return false;
-    if (pipe_listened(p)) {
-        pipe_event_start(p);
-        event_data_str(&p->kept.data, "message", str_from(err.msg));
-        pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
-    }
-    pipe_refuse(p, "tool.pre", STR("sandbox.tampered"), REPAIR_NEVER, "%s", err.msg);
+    pipe_event_tampered(p, &err);
+    pipe_refuse(p, STEP_PRE, STR("sandbox.tampered"), REPAIR_NEVER, "%s", err.msg);
     return true;
 }
 
@@ -145,15 +141,15 @@ bool pipe_before(Pipe *p) {
     if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
     bool bad = !p->broken && tampered(p, &out);
     if (guarded) runtime_unguard(p->f.runtime);
-    if (!made) return pipe_refuse(p, "tool.pre", STR("payload"), REPAIR_NEVER, "%s", err.msg);
+    if (!made) return pipe_refuse(p, STEP_PRE, STR("payload"), REPAIR_NEVER, "%s", err.msg);
     if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
         char said[HOOK_SAID_MAX];
         bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook said no: there is nothing to repair */
         Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
-        return pipe_refuse(p, "tool.pre", out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
+        return pipe_refuse(p, STEP_PRE, out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }
     if (out.modified && !take_modified(p, out.payload)) return false;
-    pipe_trace(p, "tool.pre", "%s", out.modified ? "arguments changed" : "allowed");
+    pipe_trace(p, STEP_PRE, "%s", out.modified ? "arguments changed" : "allowed");
     return true;
 }

@@ -6,7 +6,7 @@ static bool tell_applied(Pipe *p, const SandboxRules *rules, const SandboxComman
     if (!pipe_listened(p) && !pipe_traced(p)) return true;
     Buf layers = { 0 }, data = { 0 }, keys = { 0 };
     sandbox_layers(rules, &layers);
-    pipe_trace(p, "sandbox", STR_FMT, STR_ARG(buf_str(&layers)));
+    pipe_trace(p, STEP_SANDBOX, STR_FMT, STR_ARG(buf_str(&layers)));
     buf_add_char(&keys, '[');
     for (size_t i = 0; command->env && command->env[i]; i++)
         buf_add_fmt(&keys, "%s\"%.*s\"", i ? "," : "", (int)strcspn(command->env[i], "="), command->env[i]);

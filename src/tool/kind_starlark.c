@@ -35,7 +35,7 @@ bool kind_starlark(ToolCallFrame *f, Error *err) {
         Buf trace = { 0 };
         if (pipe_traced(p)) {
             vm_format_failure(f->worker->vm, err, &trace);
-            pipe_trace(p, "traceback", STR_FMT, STR_ARG(buf_str(&trace)));
+            pipe_trace(p, STEP_TRACEBACK, STR_FMT, STR_ARG(buf_str(&trace)));
         }
         buf_clear(&trace);
         return false;

@@ -73,76 +73,70 @@ static Str name_in(Value definition) {
 }
 
 /* {kind, name, definition} for the hooks of meta.*, which may block. */
-static bool ask_hooks(Pipe *p, const char *event, const char *kind, Value definition, Error *err) {
-    if (!hook_list_any(run_hooks(p->f.run), HOOK_META, str_from(event))) return true;
+static bool ask_hooks(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
+    Str event = str_from(definition_info(kind)->event);
+    if (!hook_list_any(run_hooks(p->f.run), HOOK_META, event)) return true;
     Heap *h = heap_new(0);
     HookOutcome out = { .decision = HOOK_BLOCK };
     Value copy;
     Dict *d = dict_new(h, 3, err);
-    String *k = string_new(h, str_from(kind), err), *name = string_new(h, name_in(definition), err);
+    String *k = string_new(h, str_from(definition_info(kind)->kind), err), *name = string_new(h, name_in(definition), err);
     bool ok = d && k && name && value_copy_all_into(h, definition, &copy, err) && dict_put_str(h, d, STR("kind"), value_from_object(k), err) &&
               dict_put_str(h, d, STR("name"), value_from_object(name), err) && dict_put_str(h, d, STR("definition"), copy, err);
-    if (ok) pipe_dispatch(p, HOOK_META, str_from(event), value_from_object(d), &out);
+    if (ok) pipe_dispatch(p, HOOK_META, event, value_from_object(d), &out);
     heap_free(h);
     if (!ok || out.decision == HOOK_ALLOW) return ok;
     char said[HOOK_SAID_MAX];
-    return error_set(err, ERR_POLICY, "%s %s", event, hook_outcome_say(&out, "blocked", said));
+    return error_set(err, ERR_POLICY, STR_FMT " %s", STR_ARG(event), hook_outcome_say(&out, "blocked", said));
 }
 
 /* The event that another process of the run registers it from again, so it comes last, and says so when it is not the whole definition. */
-static bool emit_made(Pipe *p, const char *event, const char *kind, Value definition, Error *err) {
+static bool emit_made(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
     if (!pipe_listened(p)) return true;
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "kind", str_from(kind));
+    event_data_str(&data, "kind", str_from(definition_info(kind)->kind));
     event_data_str(&data, "name", name_in(definition));
     event_data_value(&data, "definition", definition);
     if (redact_would(p->f.runtime->redactor, buf_str(&data))) event_data_bool(&data, "redacted", true);
     event_data_end(&data);
-    bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(event), buf_str(&data), err);
+    bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(definition_info(kind)->event), buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
 
 /* Takes one of the run's places for this kind; gives it back with -1. */
-static bool take_place(Run *r, const char *kind, int step, Error *err) {
+static bool take_place(Run *r, DefinitionKind kind, int step, Error *err) {
     const Limits *l = &r->rt->limits;
-    bool tool = strcmp(kind, "tool") == 0, hook = strcmp(kind, "hook") == 0;
-    int64_t *made = tool ? &r->made_tools : hook ? &r->made_hooks : &r->made_agents;
-    int64_t max = tool ? l->meta.max_tools : hook ? l->meta.max_hooks : l->meta.max_agents;
+    const int64_t limits[] = { [DEFINITION_TOOL] = l->meta.max_tools, [DEFINITION_HOOK] = l->meta.max_hooks, [DEFINITION_AGENT] = l->meta.max_agents };
+    int64_t max = limits[kind];
     pthread_mutex_lock(&r->lock);
-    bool ok = step < 0 || *made < max;
-    if (ok) *made += step;
+    bool ok = step < 0 || r->defined[kind] < max;
+    if (ok) r->defined[kind] += step;
     pthread_mutex_unlock(&r->lock);
-    return ok || error_set(err, ERR_LIMIT, "meta.max_%ss of %lld is reached", kind, (long long)max);
+    return ok || error_set(err, ERR_LIMIT, "meta.max_%s of %lld is reached", definition_info(kind)->list, (long long)max);
 }
 
-static void event_of(const char *kind, char event[32]) { snprintf(event, 32, "meta.%s_register", kind); }
-
-static bool allowed(Pipe *p, const char *kind, Value definition, Error *err) {
-    char event[32];
-    event_of(kind, event);
+static bool allowed(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
     if (p->root) return error_set(err, ERR_POLICY, "a call that is confined to a workspace_root registers nothing: it would outlive the call");
-    return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, event, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
+    return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
 }
 
-bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err) {
+bool runtime_meta_allowed(Host *h, DefinitionKind kind, Value definition, Error *err) {
     if (!allowed(h->call, kind, definition, err)) return false;
     return cancel_check(h->cancel, err) || (take_place(((Pipe *)h->call)->f.run, kind, -1, NULL), false);   /* hooks may have used up the time */
 }
 
-bool runtime_meta_made(Host *h, const char *kind, Value definition, Error *err) {
-    char event[32];
-    event_of(kind, event);
-    return emit_made(h->call, event, kind, definition, err);
+bool runtime_meta_made(Host *h, DefinitionKind kind, Value definition, Error *err) {
+    return emit_made(h->call, kind, definition, err);
 }
 
-Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err) {
+Project *runtime_define(Runtime *rt, DefinitionKind kind, Str definition, Error *err) {
     Project *made = NULL;
     Problems problems = { 0 };
     ProjectInput in = { .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .universe = rt->project->universe,
                         .within = rt->project };
-    if (!project_define(&in, list, definition, &made, &problems)) {
+    if (!project_define(&in, kind, definition, &made, &problems)) {
         size_t i = 0;
         while (i < problems.n && problems.at[i].severity != PROBLEM_ERROR) i++;
         error_set(err, ERR_CONFIG, STR_FMT, STR_ARG(i < problems.n ? problems.at[i].message : STR("the definition is not valid")));
@@ -151,9 +145,9 @@ Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *er
     return made;
 }
 
-static Project *define(Pipe *p, const char *list, Value definition, Error *err) {
+static Project *define(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
     Buf text = { 0 };
-    Project *made = json_write(&text, definition, &(JsonWrite){ 0 }, err) ? runtime_define(p->f.runtime, list, buf_str(&text), err) : NULL;
+    Project *made = json_write(&text, definition, &(JsonWrite){ 0 }, err) ? runtime_define(p->f.runtime, kind, buf_str(&text), err) : NULL;
     buf_clear(&text);
     return made;
 }
@@ -177,16 +171,16 @@ static bool register_tool(Pipe *p, Project *made, Error *err) {
 }
 
 static bool make_tool(Pipe *p, Value definition, Error *err) {
-    Project *made = define(p, "tools", definition, err);
+    Project *made = define(p, DEFINITION_TOOL, definition, err);
     bool ok = made && made->n_tools == 1 && register_tool(p, made, err);
     if (ok) keep(p->f.run, made);
-    else project_free(made), take_place(p->f.run, "tool", -1, err);
+    else project_free(made), take_place(p->f.run, DEFINITION_TOOL, -1, err);
     return ok;
 }
 
 bool runtime_meta_tool(Host *h, Value definition, Error *err) {
-    if (runtime_meta_again(h, "tool", definition)) return true;
-    return runtime_meta_allowed(h, "tool", definition, err) && make_tool(h->call, definition, err) && runtime_meta_made(h, "tool", definition, err);
+    if (runtime_meta_again(h, DEFINITION_TOOL, definition)) return true;
+    return runtime_meta_allowed(h, DEFINITION_TOOL, definition, err) && make_tool(h->call, definition, err) && runtime_meta_made(h, DEFINITION_TOOL, definition, err);
 }
 
 /* A run that registers hooks has a list of its own: other runs do not hear of them. */
@@ -201,38 +195,38 @@ static bool register_hook(Run *r, HookDef *def, Error *err) {
 }
 
 static bool make_hook(Pipe *p, Value definition, Error *err) {
-    Project *made = define(p, "hooks", definition, err);
+    Project *made = define(p, DEFINITION_HOOK, definition, err);
     bool ok = made && made->n_hooks == 1;
     if (ok && made->hooks[0].allow_on_error) ok = error_set(err, ERR_POLICY, "a hook that a script registers fails closed");
     ok = ok && register_hook(p->f.run, &made->hooks[0], err);
     if (ok) keep(p->f.run, made);
-    else project_free(made), take_place(p->f.run, "hook", -1, err);
+    else project_free(made), take_place(p->f.run, DEFINITION_HOOK, -1, err);
     return ok;
 }
 
 bool runtime_meta_hook(Host *h, Value definition, Error *err) {
-    if (runtime_meta_again(h, "hook", definition)) return true;
-    return runtime_meta_allowed(h, "hook", definition, err) && make_hook(h->call, definition, err) && runtime_meta_made(h, "hook", definition, err);
+    if (runtime_meta_again(h, DEFINITION_HOOK, definition)) return true;
+    return runtime_meta_allowed(h, DEFINITION_HOOK, definition, err) && make_hook(h->call, definition, err) && runtime_meta_made(h, DEFINITION_HOOK, definition, err);
 }
 
 /* ---- what an earlier process of the run has made ---- */
 
-static Str print_of(Run *r, const char *kind, Value definition) {
+static Str print_of(Run *r, DefinitionKind kind, Value definition) {
     Buf text = { 0 };
     Error err;
-    buf_add_fmt(&text, "%s ", kind);
+    buf_add_fmt(&text, "%s ", definition_info(kind)->kind);
     Str out = json_write(&text, definition, &(JsonWrite){ 0 }, &err) ? arena_str(&r->arena, buf_str(&text)) : (Str){ 0 };
     buf_clear(&text);
     return out;
 }
 
-bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err) {
+bool run_meta_restore(Run *r, DefinitionKind kind, Value definition, Error *err) {
     Call who = { 0 };
     Result none;
     Pipe *p = pipe_take(r, &who, NULL, &none);
     bool ok = allowed(p, kind, definition, err);
-    if (ok && strcmp(kind, "tool") == 0) ok = make_tool(p, definition, err);
-    if (ok && strcmp(kind, "hook") == 0) ok = make_hook(p, definition, err);
+    if (ok && kind == DEFINITION_TOOL) ok = make_tool(p, definition, err);
+    if (ok && kind == DEFINITION_HOOK) ok = make_hook(p, definition, err);
     if (p->broken) ok = (*err = p->kept.err, false);
     pipe_give(p);
     pthread_mutex_lock(&r->lock);
@@ -241,7 +235,7 @@ bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err) {
     return ok;
 }
 
-bool runtime_meta_again(Host *h, const char *kind, Value definition) {
+bool runtime_meta_again(Host *h, DefinitionKind kind, Value definition) {
     Run *r = ((Pipe *)h->call)->f.run;
     bool found = false;
     pthread_mutex_lock(&r->lock);

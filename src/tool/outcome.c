@@ -23,7 +23,7 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
 /* Nothing of the tool's own result is left. */
 static void withhold(Pipe *p, const HookOutcome *out) {
     Result *r = p->out;
-    r->step = STR("tool.post");
+    r->step = STEP_POST;
     r->rule = out->hook.n ? out->hook : STR("tool.post");
     r->timed_out = false;
     buf_reset(&p->kept.data);
@@ -36,36 +36,25 @@ static void withhold(Pipe *p, const HookOutcome *out) {
 static void take_modified(Pipe *p, Value payload) {
     Result *r = p->out;
     Value result = value_member(payload, "result"), flag = value_member(payload, "is_error");
-    Value *text = value_is_dict(result) ? dict_find_str(value_dict(result), STR("error")) : NULL;
-    bool error = text && value_is_string(*text) && value_str(*text).n;
     bool same = value_same(result, r->value);
     if (!same) r->value = value_is_gone(result) ? VALUE_NONE : result, r->content = VALUE_GONE;
-    r->is_error = (value_is_bool(flag) && value_bool(flag)) || error;
+    r->is_error = (value_is_bool(flag) && value_bool(flag)) || pipe_error_member(result).n;
     if (!r->is_error) {
-        r->error = r->step = r->rule = (Str){ 0 };
+        r->step = STEP_NONE;
+        r->error = r->rule = (Str){ 0 };
         r->cls = RESULT_OK;
         r->timed_out = false;
         return;
     }
-    if (r->cls == RESULT_OK) r->cls = RESULT_REPAIRABLE, r->step = STR("tool.post");
-    buf_reset(&p->kept.data);
-    Error err;
-    if (error) buf_add(&p->kept.data, value_str(*text));
-    else if (!json_write(&p->kept.data, r->value, &(JsonWrite){ 0 }, &err)) buf_add(&p->kept.data, STR("failed"));
-    r->error = arena_str(&p->kept.arena, str_sub(buf_str(&p->kept.data), 0, 2048));
+    if (r->cls == RESULT_OK) r->cls = RESULT_REPAIRABLE, r->step = STEP_POST;
+    pipe_take_error_text(p, r->value);
 }
 
 static bool verify(Pipe *p, const HookOutcome *out) {
     Error err = { 0 };
     if (out->commands == 0 || runtime_verify(p->f.runtime, &err)) return true;
-    p->out->step = STR("tool.post");
-    p->out->rule = STR("sandbox.tampered");
-    p->out->cls = RESULT_FATAL;
-    pipe_set_error(p, str_from(err.msg));
-    if (!pipe_listened(p)) return true;
-    pipe_event_start(p);
-    event_data_str(&p->kept.data, "message", str_from(err.msg));
-    return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
+    pipe_fail(p, STEP_POST, STR("sandbox.tampered"), RESULT_FATAL, str_from(err.msg));
+    return pipe_event_tampered(p, &err);
 }
 
 bool pipe_after(Pipe *p) {
@@ -87,16 +76,7 @@ bool pipe_after(Pipe *p) {
     bool fine = !p->broken && verify(p, &out);
     if (guarded) runtime_unguard(p->f.runtime);
     if (!fine) return false;
-    buf_reset(&p->kept.data);
-    if (out.modified && !p->out->is_error && p->f.entry->def.output && !pipe_violations(p->f.entry->def.output, p->out->value, &p->kept.data)) {
-        Str problems = arena_str(&p->kept.arena, buf_str(&p->kept.data));
-        p->out->step = STR("tool.post");
-        p->out->rule = STR("output_schema");
-        p->out->cls = RESULT_REPAIRABLE;
-        buf_reset(&p->kept.data);
-        buf_add_fmt(&p->kept.data, "the result does not fit output_schema: " STR_FMT, STR_ARG(problems));
-        pipe_set_error(p, buf_str(&p->kept.data));
-    }
-    pipe_trace(p, "tool.post", "%s", out.decision != HOOK_ALLOW ? "withheld" : out.modified ? "result changed" : "allowed");
+    if (out.modified) pipe_check_output(p, STEP_POST);
+    pipe_trace(p, STEP_POST, "%s", out.decision != HOOK_ALLOW ? "withheld" : out.modified ? "result changed" : "allowed");
     return true;
 }

@@ -106,6 +106,13 @@ void pipe_event_start(Pipe *p) {
     event_data_str(&p->kept.data, "name", p->out->name);
 }
 
+bool pipe_event_tampered(Pipe *p, const Error *err) {
+    if (!pipe_listened(p)) return true;
+    pipe_event_start(p);
+    event_data_str(&p->kept.data, "message", str_from(err->msg));
+    return pipe_event_end(p, EVENT_SANDBOX_TAMPERED);
+}
+
 bool pipe_event_end(Pipe *p, EventType type) {
     MEM_UNSET Error err;
     error_none(&err);
@@ -114,7 +121,7 @@ bool pipe_event_end(Pipe *p, EventType type) {
     return event_emit(p->f.run->events, pipe_place(p), type, buf_str(&p->kept.data), &err) || pipe_broken(p, &err);
 }
 
-void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) {
+void pipe_tell(Pipe *p, CallStep step, const char *fmt, ...) {
     Buf detail = { 0 };
     va_list ap;
     va_start(ap, fmt);
@@ -142,7 +149,7 @@ void pipe_redact_text(Pipe *p, Buf *text) {
 }
 
 /* A message may be longer than the heap has room for; then the value says the same, shorter. */
-bool pipe_set_error(Pipe *p, Str message) {
+void pipe_set_error(Pipe *p, Str message) {
     Result *r = p->out;
     Heap *h = p->f.heap;
     Error err;
@@ -159,7 +166,13 @@ bool pipe_set_error(Pipe *p, Str message) {
     if (d && kind_text_value(h, r->error, &said, &err) && dict_put_str(h, d, STR("error"), said, &err) &&
         (!r->timed_out || dict_put_str(h, d, STR("timed_out"), VALUE_TRUE, &err)))
         r->value = value_from_object(d), r->error = arena_str(&p->kept.arena, value_str(said));
-    return false;
+}
+
+void pipe_fail(Pipe *p, CallStep step, Str rule, ResultClass cls, Str message) {
+    p->out->step = step;
+    p->out->rule = rule;
+    p->out->cls = cls;
+    pipe_set_error(p, message);
 }
 
 void pipe_classify(Pipe *p, Repair repair, Buf *message) {
@@ -175,7 +188,7 @@ void pipe_classify(Pipe *p, Repair repair, Buf *message) {
     if (rows[repair].setting && !rows[repair].allowed) buf_add_fmt(message, " (%s is false)", rows[repair].setting);
 }
 
-bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char *fmt, ...) {
+bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) {
     Buf message = { 0 };
     va_list ap;
     va_start(ap, fmt);
@@ -186,14 +199,14 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char 
     p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
     p->ended = true;
     r->timed_out = false;
-    r->step = str_from(step);
+    r->step = step;
     r->rule = arena_str(&p->kept.arena, rule);
     pipe_set_error(p, buf_str(&message));
     buf_clear(&message);
     pipe_trace(p, step, "refused: " STR_FMT, STR_ARG(r->error));
     if (!pipe_listened(p)) return false;
     pipe_event_start(p);
-    event_data_str(&p->kept.data, "step", r->step);
+    event_data_str(&p->kept.data, "step", str_from(call_step_name(step)));
     if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
     event_data_str(&p->kept.data, "message", r->error);
     pipe_event_end(p, EVENT_TOOL_REFUSED);
@@ -204,7 +217,7 @@ bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char 
 
 static void on_decision(void *ctx, const HookTrace *t) {
     Pipe *p = ctx;
-    pipe_trace(p, "hook", STR_FMT " %s: %s%s%s" STR_FMT, STR_ARG(t->hook), hook_event_name(t->event), t->decision, t->again ? " (asked again)" : "",
+    pipe_trace(p, STEP_HOOK, STR_FMT " %s: %s%s%s" STR_FMT, STR_ARG(t->hook), hook_event_name(t->event), hook_decision_name(t->decision), t->again ? " (asked again)" : "",
                t->reason.n ? ": " : "", STR_ARG(t->reason));
     if (!pipe_listened(p)) return;
     buf_reset(&p->kept.data);
@@ -212,7 +225,7 @@ static void on_decision(void *ctx, const HookTrace *t) {
     event_data_str(&p->kept.data, "id", p->f.call_id);
     event_data_str(&p->kept.data, "hook", t->hook);
     event_data_str(&p->kept.data, "event", str_from(hook_event_name(t->event)));
-    event_data_str(&p->kept.data, "decision", str_from(t->decision));
+    event_data_str(&p->kept.data, "decision", str_from(hook_decision_name(t->decision)));
     if (t->reason.n) event_data_str(&p->kept.data, "reason", t->reason);
     if (t->failed) event_data_bool(&p->kept.data, "failed", true);
     event_data_int(&p->kept.data, "elapsed_us", t->elapsed_ns / 1000);

@@ -69,12 +69,18 @@ bool pipe_background(Pipe *p);                               /* task.c: hands th
 /* Which setting of limits.repair lets the model repair a refusal. Without it, and with REPAIR_NEVER, the refusal is fatal. */
 typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
 /* Ends the call with an error result and the event tool.refused. Always false. */
-bool pipe_refuse(Pipe *p, const char *step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Sets the class of a refusal, and adds to its message the setting that makes it fatal. */
 void pipe_classify(Pipe *p, Repair repair, Buf *message);
 bool pipe_limit(Pipe *p, const char *limit, int64_t value);  /* limit.reached, and a fatal refusal that names it; always false */
 bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
-bool pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
+void pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
+/* Makes the result an error of this step; the call goes on. `rule` is not copied. */
+void pipe_fail(Pipe *p, CallStep step, Str rule, ResultClass cls, Str message);
+void pipe_check_output(Pipe *p, CallStep step);              /* a result that does not fit output_schema becomes an error */
+bool pipe_event_tampered(Pipe *p, const Error *err);         /* sandbox.tampered; false: broken */
+Str pipe_error_member(Value v);                              /* the `error` of a dict; empty: the value is not an error by itself */
+void pipe_take_error_text(Pipe *p, Value v);                 /* out->error: that, else the string itself or JSON, at most 2 KiB */
 
 Str pipe_args_json(Pipe *p);                                 /* for events: in one line */
 void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparing: all of them, keys sorted */
@@ -89,7 +95,7 @@ bool pipe_listened(const Pipe *p);
 void pipe_event_start(Pipe *p);                              /* kept.data = {"id": …, "name": … */
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
 static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
-void pipe_tell(Pipe *p, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void pipe_tell(Pipe *p, CallStep step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define pipe_trace(p, ...) do { if (pipe_traced(p)) pipe_tell(p, __VA_ARGS__); } while (0)    /* nothing is worked out for nobody */
 /* kind_program.c: the one way in which a call starts a program; its events say what holds it and what it was denied. */
 bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);

@@ -65,7 +65,7 @@ static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
         if (all[i]->def.ambiguous.n && str_eq(all[i]->def.ambiguous, p->f.call->name) && offered(p->f.run, p->f.call, all[i])) found[k++] = all[i];
     free(all);
     if (k == 0) return false;
-    pipe_refuse(p, "resolve", STR("ambiguous_tool"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
+    pipe_refuse(p, STEP_RESOLVE, STR("ambiguous_tool"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
                 STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")), k > 1 ? "\"" : "");
     return true;
 }
@@ -75,11 +75,12 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     if (str_starts(call->name, STR("mcp__")) && refuse_ambiguous(p, scopes, n)) return false;
     Str near = registry_nearest(p->f.runtime->registry, call->name, scopes, n);
     const ToolEntry *e = near.n ? registry_find(p->f.runtime->registry, near, scopes, n) : NULL;
-    bool suggest = e && offered(p->f.run, call, e) && !str_eq(near, call->name);
-    if (suggest)
-        return pipe_refuse(p, "resolve", STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
+    p->out->unknown_tool = true;
+    if (e && offered(p->f.run, call, e) && !str_eq(near, call->name)) p->out->nearest = arena_str(&p->kept.arena, near);
+    if (p->out->nearest.n)
+        return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
                            STR_ARG(near));
-    return pipe_refuse(p, "resolve", STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
+    return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
 /* A held tool is asked about: a person may have approved it meanwhile. */
@@ -108,14 +109,14 @@ bool pipe_resolve(Pipe *p) {
     bool active = true;
     MEM_UNSET Error err;
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
-        return pipe_refuse(p, "resolve", STR("condition"), REPAIR_NEVER, "%s", err.msg);
+        return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_NEVER, "%s", err.msg);
     if (!active) {
-        return pipe_refuse(p, "resolve", STR("condition"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
+        return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
                            STR_ARG(call->name), STR_ARG(e->def.bundle->name));
     }
     p->f.entry = e;
     p->out->name = e->def.name;
-    pipe_trace(p, "resolve", STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
+    pipe_trace(p, STEP_RESOLVE, STR_FMT " (%s%s" STR_FMT ")", STR_ARG(e->def.name), tool_kind_name(e->def.kind), e->def.origin.file.n ? ", " : "",
                STR_ARG(e->def.origin.file));
     return true;
 }
@@ -132,7 +133,7 @@ bool tool_runs_beside(Run *r, const Call *call) {
 static bool has_agents(Run *r) {
     if (r->rt->project->n_agents) return true;
     pthread_mutex_lock(&r->lock);
-    bool made = r->made_agents > 0;
+    bool made = r->defined[DEFINITION_AGENT] > 0;
     pthread_mutex_unlock(&r->lock);
     return made;
 }

@@ -3,6 +3,13 @@
 #pragma once
 #include "value/heap.h"
 
+typedef enum CallStep {
+    STEP_NONE,
+#define STEP(id, name) STEP_##id,
+#include "tool/steps.def"
+#undef STEP
+} CallStep;
+
 /* Why a call was refused: the caller's fault (unknown tool, bad arguments), or a veto by a rule, a hook or a person. */
 typedef enum { RESULT_NOT_REFUSED, RESULT_FAULT, RESULT_VETO } ResultRefusal;
 typedef enum { RESULT_OK, RESULT_REPAIRABLE, RESULT_RETRYABLE, RESULT_FATAL } ResultClass;
@@ -16,7 +23,10 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     bool is_error;
     ResultClass cls;
     ResultRefusal refusal;
-    Str error, step, rule;               /* of an error: message, pipeline step ("policy"), rule */
+    CallStep step;                       /* of an error */
+    Str error, rule;                     /* of an error: message, and the name of the rule or hook */
+    bool unknown_tool;                   /* no tool has the name of the call */
+    Str nearest;                         /* then: a tool whose name is spelt nearly so; empty: none */
     bool timed_out;
     Str provider;                        /* an MCP server's name; empty: none */
     Str task_id;                         /* a background task was started */
@@ -27,6 +37,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
 
 void result_clear(Result *r);
 const char *result_class_name(ResultClass c);            /* "repairable" … */
+const char *call_step_name(CallStep s);                  /* "policy"; "" for STEP_NONE */
 /* The whole object as JSON: {tool_call_id, name, content, value, artifacts, is_error, error?, provider?, elapsed_ms}. */
 void result_write_json(Buf *out, const Result *r);
 void result_write_value(Buf *out, const Result *r);      /* the value as compact JSON */

@@ -93,7 +93,7 @@ static bool emit_started(Run *r, Error *err) {
 static void run_free(Run *r) {
     scheduler_free(r->scheduler);
     if (r->own_hooks) hook_list_free(r->own_hooks);
-    if (r->made_tools) registry_drop(r->rt->registry, r->id);
+    if (r->defined[DEFINITION_TOOL]) registry_drop(r->rt->registry, r->id);
     for (size_t i = 0; i < r->made.n; i++) project_free(r->made.at[i]);
     VEC_CLEAR(&r->made);
     VEC_CLEAR(&r->restored);
@@ -148,11 +148,20 @@ static void add_metrics(Run *r, Buf *data) {
     heap_free(h);
 }
 
-static bool emit_ended(Run *r, const char *status, Error *err) {
+const char *run_status_name(RunStatus s) {
+    static const char *const names[] = { "",
+#define RUN_STATUS(id, name) [RUN_##id] = name,
+#include "tool/run_statuses.def"
+#undef RUN_STATUS
+    };
+    return names[s];
+}
+
+static bool emit_ended(Run *r, RunStatus status, Error *err) {
     if (!event_stream_listened(r->events)) return true;
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "status", str_from(status));
+    event_data_str(&data, "status", str_from(run_status_name(status)));
     event_data_int(&data, "turns", run_replies(r));
     event_data_int(&data, "tool_calls", run_calls(r));
     if (r->usage.n) event_data_raw(&data, "usage", r->usage);
@@ -188,11 +197,11 @@ static bool store_counts(Run *r, Error *err) {
     return ok;
 }
 
-bool run_end(Run *r, const char *status, Error *err) {
+bool run_end(Run *r, RunStatus status, Error *err) {
     task_list_free(r);
     bool ok = emit_ended(r, status, err);
     if (r->store) {
-        StoreRun end = { .id = r->id, .status = str_from(status), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
+        StoreRun end = { .id = r->id, .status = str_from(run_status_name(status)), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
                          .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage, .cost = atomic_load(&r->spend) };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }

@@ -104,16 +104,16 @@ bool runtime_abandon(Runtime *rt, int timeout_ms);
 /* Could a change of the project's files be a call's and not a person's? Somebody is at work who could write them, or has spoilt them. */
 bool runtime_suspects(Runtime *rt);
 
-/* One definition that a program or a script makes while running (project_define): `list` is tools, hooks or agents. NULL on
+/* One definition that a program or a script makes while running (project_define). NULL on
  * failure. It must outlive whatever is registered from it; project_free() it. */
-Project *runtime_define(Runtime *rt, const char *list, Str definition, Error *err);
+Project *runtime_define(Runtime *rt, DefinitionKind kind, Str definition, Error *err);
 
-/* For register_agent. `kind` is tool, hook or agent. Is it switched on, within its cap, and do the hooks of meta.KIND_register let it pass? Counts it.
+/* For register_agent. Is it switched on, within its cap, and do the hooks of meta.KIND_register let it pass? Counts it.
  * When it is registered, runtime_meta_made writes it down. runtime_meta_again: a call that is repeated in a resumed run wants to register what was
  * restored already; once for each. */
-bool runtime_meta_allowed(Host *h, const char *kind, Value definition, Error *err);
-bool runtime_meta_made(Host *h, const char *kind, Value definition, Error *err);
-bool runtime_meta_again(Host *h, const char *kind, Value definition);
+bool runtime_meta_allowed(Host *h, DefinitionKind kind, Value definition, Error *err);
+bool runtime_meta_made(Host *h, DefinitionKind kind, Value definition, Error *err);
+bool runtime_meta_again(Host *h, DefinitionKind kind, Value definition);
 Run *runtime_host_run(Host *h);          /* whose call a Host belongs to */
 struct RunLane *runtime_host_lane(Host *h);      /* for calls of an agent that the Host's script starts and waits for: see Call.lane */
 const struct Call *runtime_host_call(Host *h);
@@ -139,9 +139,17 @@ typedef struct RunConfig {
     void *user;                          /* for rooms below */
 } RunConfig;
 
+typedef enum RunStatus {
+    RUN_OPEN,                            /* none yet: it goes on */
+#define RUN_STATUS(id, name) RUN_##id,
+#include "tool/run_statuses.def"
+#undef RUN_STATUS
+} RunStatus;
+const char *run_status_name(RunStatus s);                    /* "" for RUN_OPEN */
+
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 /* Cancels tasks that still run, writes run.ended, frees. False when that could not be written; *err says why. */
-bool run_end(Run *r, const char *status, Error *err);
+bool run_end(Run *r, RunStatus status, Error *err);
 /* Returns when the run's events so far are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
@@ -163,7 +171,7 @@ bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bo
 void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
 /* Registers again what an earlier process of the run has, under the policy of now; nothing is written down. Of an agent only the question
  * whether it may be. */
-bool run_meta_restore(Run *r, const char *kind, Value definition, Error *err);
+bool run_meta_restore(Run *r, DefinitionKind kind, Value definition, Error *err);
 void run_add_usage(Run *r, int64_t tokens, double usd);      /* for limits.max_tokens and max_spend_usd */
 void run_add_calls(Run *r, int64_t calls);                   /* made by an earlier process of the run, for limits.max_tool_calls */
 void run_add_replies(Run *r, int64_t replies);               /* of the model at depth 0: the run's turns */

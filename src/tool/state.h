@@ -117,7 +117,7 @@ struct Run {
     VEC(RunGrant) grants;
     VEC(RunFailure) failures;
     VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
-    int64_t made_tools, made_hooks, made_agents;
+    int64_t defined[DEFINITION_COUNT];   /* how many of each kind the run has registered */
     VEC(Str) restored;                   /* what run_meta_restore registered and no script has since; in `arena` */
     Tasks *tasks;                        /* NULL: none was started */
 };

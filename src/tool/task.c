@@ -8,7 +8,12 @@
 #include "value/json.h"
 
 typedef enum { TASK_QUEUED, TASK_RUNNING, TASK_DONE, TASK_FAILED, TASK_CANCELLED } TaskStatus;
-static const char *const status_names[] = { "queued", "running", "done", "failed", "cancelled" };
+static const char *const status_names[] = {
+    [TASK_QUEUED] = "queued", [TASK_RUNNING] = "running", [TASK_DONE] = "done", [TASK_FAILED] = "failed", [TASK_CANCELLED] = "cancelled",
+};
+bool task_status_running(Str status) {
+    return str_eq(status, str_from(status_names[TASK_RUNNING])) || str_eq(status, str_from(status_names[TASK_QUEUED]));
+}
 
 struct Task {
     Run *run;
@@ -282,14 +287,14 @@ bool pipe_background(Pipe *p) {
     Str id = arena_str(&p->kept.arena, t->id);
     if (!start(t, &err)) {
         if (t->status != TASK_FAILED) task_free(t);
-        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, "limits", STR("cancelled"), REPAIR_NEVER, "%s", err.msg);
+        if (err.kind == ERR_CANCELLED) return pipe_refuse(p, STEP_LIMITS, STR("cancelled"), REPAIR_NEVER, "%s", err.msg);
         if (err.kind == ERR_LIMIT) return pipe_limit(p, "limits.max_tasks", p->f.runtime->limits.max_tasks);
         return pipe_broken(p, &err);
     }
     p->out->task_id = id;
     p->ended = true;
     if (!task_value(p->f.heap, id, task_begun(p->f.run, id), &p->out->value, &err)) return pipe_broken(p, &err);
-    pipe_trace(p, "task", STR_FMT, STR_ARG(id));
+    pipe_trace(p, STEP_TASK, STR_FMT, STR_ARG(id));
     return false;                                          /* nothing more to do on this thread */
 }
 

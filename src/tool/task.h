@@ -13,6 +13,7 @@ bool task_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, 
 bool task_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 /* Tells of each task that has ended since the last call: for the next turn. */
 void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status), void *ctx);
+bool task_status_running(Str status);    /* of a task in the store */
 bool task_any(Run *r);                   /* has this run started one? Then task_* tools are shown */
 
 void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), void *ctx);  /* all of this run's; ids live as long as it does */

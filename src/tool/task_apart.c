@@ -72,17 +72,16 @@ typedef struct Seeking { Str run; bool at_work; } Seeking;
 static bool seek(void *ctx, const StoreRun *run) {
     Seeking *s = ctx;
     if (!str_eq(run->id, s->run)) return true;
-    s->at_work = str_eq(run->status, STR("running"));
+    s->at_work = str_eq(run->status, str_from(run_status_name(RUN_RUNNING)));
     return false;
 }
 
-static bool is_over(Str status) { return !str_eq(status, STR("running")) && !str_eq(status, STR("queued")); }
 
 /* Which process has it is asked first: what that wrote last is then there to be read. */
 static bool read_row(Store *store, Str run, Str id, Buf *status, Buf *result, Error *err) {
     Seeking s = { .run = run };
     if (!store_run_each(store, seek, &s, err) || !store_task_get(store, run, id, status, result, err)) return false;
-    if (s.at_work || is_over(buf_str(status))) return true;
+    if (s.at_work || !task_status_running(buf_str(status))) return true;
     buf_reset(status);
     buf_add(status, STR("failed"));
     buf_reset(result);
@@ -108,7 +107,7 @@ static bool read_task(Run *r, Str id, Heap *heap, Value *out, bool *over, Error 
     bool ok = store_note_get(r->store, RUN_NOTES, id, &run, &found, err) &&
               (found || error_set(err, ERR_VALIDATION, "no task has the id \"" STR_FMT "\"", STR_ARG(id))) &&
               read_row(r->store, buf_str(&run), id, &status, &result, err) && describe(heap, id, buf_str(&status), buf_str(&result), out, err);
-    *over = ok && is_over(buf_str(&status));
+    *over = ok && !task_status_running(buf_str(&status));
     buf_clear(&run);
     buf_clear(&status);
     buf_clear(&result);

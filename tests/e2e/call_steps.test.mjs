@@ -42,6 +42,20 @@ test('1 resolve: by name or alias; unknown names the nearest', t => {
   assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.refused', 'run.ended']);
 });
 
+test('1 resolve: the hint about the list of tools follows what happened, not the words of the message', t => {
+  const hint = /harness tools lists the tools/;
+  const p = caller(t, {
+    '.harness/tools/up.md': up,
+    '.harness/hooks/unknown_tool.md': hook('tool.pre', 'return block("no")'),
+  });
+  assert.match(p.run(['call', 'nothing_like_it']).stderr, hint);
+  assert.match(p.run(['call', 'did you mean']).stderr, hint);
+  assert.doesNotMatch(p.run(['call', 'uq']).stderr, hint);
+  const refused = p.run(['call', 'up', '{"text":"a"}']);
+  assert.match(refused.stdout, /blocked by hook unknown_tool/);
+  assert.doesNotMatch(refused.stderr, hint);
+});
+
 test('1 resolve: a bundle whose condition does not hold', t => {
   const bundle = condition => `---\ncondition: ${condition}\ntools:\n  - name: hi\n    description: d\n    script: |\n      def run(args): return 1\n---\n`;
   assert.equal(caller(t, { '.harness/plugins/b.md': bundle('ctx["depth"] == 0') }).call('hi').value, 1);

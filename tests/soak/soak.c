@@ -73,7 +73,7 @@ static void one_run(Soak *s) {
         return;
     }
     if (!session_say(session, STR("go"), NULL, &reply, &err)) give_up(s, "say", err.msg);
-    else if (strcmp(reply.status, "completed") != 0) give_up(s, "answer", reply.reason);
+    else if (reply.status != RUN_COMPLETED) give_up(s, "answer", reply.reason);
     atomic_fetch_add(&s->calls_done, reply.tool_calls + 2);              /* the sub-agents' own */
     for (long n = reply.tool_calls + 2; n < s->calls_each && !s->failed; n++) one_call(s, session_run(session), kind_of(n));
     session_reply_clear(&reply);

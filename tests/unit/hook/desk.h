@@ -94,7 +94,7 @@ static inline void desk_add(Desk *k, const DeskHook *h) {
 
 static inline void desk_trace(void *ctx, const HookTrace *t) {
     Desk *k = ctx;
-    buf_add_fmt(&k->traced, "%s" STR_FMT "%s=%s%s", k->traced.n ? " " : "", STR_ARG(t->hook), t->again ? "(again)" : "", t->decision, t->failed ? "!" : "");
+    buf_add_fmt(&k->traced, "%s" STR_FMT "%s=%s%s", k->traced.n ? " " : "", STR_ARG(t->hook), t->again ? "(again)" : "", hook_decision_name(t->decision), t->failed ? "!" : "");
 }
 
 static inline void desk_show_json(Desk *k, Value v) {
@@ -113,6 +113,8 @@ static inline const char *desk_show(Desk *k, const HookOutcome *o) {
     case HOOK_DELEGATE:
         buf_add_fmt(&k->text, "delegate " STR_FMT " ", STR_ARG(o->hook));
         desk_show_json(k, o->request);
+        break;
+    default: fail_msg("the outcome of a chain is never %s", hook_decision_name(o->decision));
     }
     return k->text.at;
 }

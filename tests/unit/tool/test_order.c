@@ -157,7 +157,7 @@ static void open_world(World *w) {
 static void close_world(World *w) {
     char command[128];
     Error err = { 0 };
-    assert_true(run_end(w->run, "completed", &err));
+    assert_true(run_end(w->run, RUN_COMPLETED, &err));
     runtime_close(w->rt);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->changed);

@@ -59,7 +59,7 @@ static void open_world(World *w) {
 
 static void end_run(World *w) {
     Error err = { 0 };
-    assert_true(run_end(w->run, "completed", &err));
+    assert_true(run_end(w->run, RUN_COMPLETED, &err));
     w->run = NULL;
 }
 

@@ -64,7 +64,7 @@ static void test_waiting(void **state) {
         if (r.elapsed_ns >= (int64_t)WAIT_MS * 1000000) fail_msg("%s: took %lld ns", names[i], (long long)r.elapsed_ns);
         result_clear(&r);
     }
-    assert_true(run_end(run, "completed", &err));
+    assert_true(run_end(run, RUN_COMPLETED, &err));
     runtime_close(rt);
     problems_clear(&problems);
     snprintf(text, sizeof text, "rm -rf %s", dir);
