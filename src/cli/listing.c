@@ -60,13 +60,11 @@ static void add_summary(Table *t, Str description) {
 
 /* Everybody's, and not hidden. */
 bool listing_shown(const ToolDef *t, const Policy *policy) {
-    return !t->agent.n && (!policy || policy_shows(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .ambiguous = t->ambiguous }));
+    return !t->agent.n && (!policy || policy_shows(policy, t));
 }
 
 Str listing_hidden_by(const ToolDef *t, const Policy *policy) {
-    Str rule = { "", 0 };
-    if (policy) policy_check(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .ambiguous = t->ambiguous }, &rule, NULL);
-    return rule;
+    return policy && !policy_shows(policy, t) ? policy_decide(policy, t, NULL, false).rule : STR("");
 }
 
 void listing_tools(Buf *out, const Project *p, const Policy *policy, size_t indent, bool color) {

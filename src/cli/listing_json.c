@@ -153,7 +153,7 @@ static void add_annotations(Buf *out, const Policy *policy, const ToolDef *t) {
     add_key(out, "annotations");
     buf_add_char(out, '{');
     if (t->title.n) add_text(out, "title", t->title);
-    add_bool(out, "readOnlyHint", policy_hint_read_only(policy, &(PolicyTool){ .name = t->name, .aliases = t->aliases, .safety = &s, .confirm = t->confirm }));
+    add_bool(out, "readOnlyHint", policy_hint_read_only(policy, t, &s));
     add_bool(out, "destructiveHint", s.destructive);
     add_bool(out, "idempotentHint", s.idempotent);
     add_bool(out, "openWorldHint", s.networked);

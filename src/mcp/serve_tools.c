@@ -36,7 +36,7 @@ static void add_flag(Buf *out, const char *key, bool b) { buf_add_fmt(out, ",\"%
 static void add_annotations(Buf *out, const Policy *policy, const ToolEntry *e) {
     size_t start = out->n;
     if (e->def.title.n) add_text(out, "title", e->def.title);
-    add_flag(out, "readOnlyHint", policy_hint_read_only(policy, &(PolicyTool){ .name = e->def.name, .aliases = e->def.aliases, .safety = &e->safety, .confirm = e->def.confirm }));
+    add_flag(out, "readOnlyHint", policy_hint_read_only(policy, &e->def, &e->safety));
     add_flag(out, "destructiveHint", e->safety.destructive);
     add_flag(out, "idempotentHint", e->safety.idempotent);
     add_flag(out, "openWorldHint", e->safety.networked);

@@ -76,67 +76,69 @@ void policy_free(Policy *p) {
 
 /* ---- deciding ---- */
 
-static bool names_match(Str pattern, const PolicyTool *t) {
-    if (policy_name_matches(pattern, t->name)) return true;
-    for (size_t i = 0; i < t->aliases.n; i++)
-        if (policy_name_matches(pattern, t->aliases.at[i])) return true;
+static bool names_match(Str pattern, const ToolDef *def) {
+    if (policy_name_matches(pattern, def->name)) return true;
+    for (size_t i = 0; i < def->aliases.n; i++)
+        if (policy_name_matches(pattern, def->aliases.at[i])) return true;
     return false;
+}
+
+/* An ambiguous name can be denied, but not allowed. */
+static bool name_denied(Str pattern, const ToolDef *def) {
+    return names_match(pattern, def) || (def->ambiguous.n && policy_name_matches(pattern, def->ambiguous));
 }
 
 bool policy_tool_blocked(const Str *patterns, size_t n, const ToolDef *def) {
-    PolicyTool t = { .name = def->name, .aliases = def->aliases };
     for (size_t i = 0; i < n; i++)
-        if (names_match(patterns[i], &t) || (def->ambiguous.n && policy_name_matches(patterns[i], def->ambiguous))) return true;
+        if (name_denied(patterns[i], def)) return true;
     return false;
 }
 
-static const PolicyRule *find_name(const RuleList *list, const PolicyTool *t) {
+static bool listed(const RuleList *list, const ToolDef *def) {
     for (size_t i = 0; i < list->n; i++)
-        if (names_match(list->at[i].word, t)) return &list->at[i];
-    return NULL;
+        if (names_match(list->at[i].word, def)) return true;
+    return false;
 }
 
-static const PolicyRule *find_property(const RuleList *list, const Safety *s) {
+static Str property_rule(const RuleList *list, const Safety *s) {
     for (size_t i = 0; s && i < list->n; i++)
-        if (safety_has(s, list->at[i].word)) return &list->at[i];
-    return NULL;
+        if (safety_has(s, list->at[i].word)) return list->at[i].rule;
+    return STR("");
 }
 
-/* The rule of tools_policy that keeps the tool away; empty: none. */
-static Str name_rule(const Policy *p, const PolicyTool *t) {
-    const PolicyRule *deny = find_name(&p->deny, t);
-    for (size_t i = 0; !deny && t->ambiguous.n && i < p->deny.n; i++)
-        if (policy_name_matches(p->deny.at[i].word, t->ambiguous)) deny = &p->deny.at[i];
-    if (deny) return deny->rule;
-    return p->allow_only && !find_name(&p->allow, t) ? STR("tools_policy.allow") : (Str){ 0 };
+static PolicyDecision deny(PolicyReason reason, Str rule) { return (PolicyDecision){ POLICY_DENY, reason, rule }; }
+
+static PolicyDecision decide_by_name(const Policy *p, const ToolDef *def) {
+    for (size_t i = 0; i < p->deny.n; i++)
+        if (name_denied(p->deny.at[i].word, def)) return deny(POLICY_BY_RULE, p->deny.at[i].rule);
+    if (p->allow_only && !listed(&p->allow, def)) return deny(POLICY_NOT_LISTED, STR("tools_policy.allow"));
+    return (PolicyDecision){ 0 };
 }
 
-bool policy_shows(const Policy *p, const PolicyTool *t) { return name_rule(p, t).n == 0; }
+bool policy_shows(const Policy *p, const ToolDef *def) { return decide_by_name(p, def).verdict == POLICY_ALLOW; }
 
-bool policy_check(const Policy *p, const PolicyTool *t, Str *rule, Error *err) {
-    Str by = name_rule(p, t);
-    const PolicyRule *never = by.n ? NULL : find_property(&p->never, t->safety);
-    if (never) by = never->rule;
-    if (!by.n) return true;
-    if (rule) *rule = by;
-    if (str_eq(by, STR("tools_policy.allow")))
-        return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" is not in tools_policy.allow", STR_ARG(t->name));
-    return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" is denied by " STR_FMT, STR_ARG(t->name), STR_ARG(by));
+PolicyDecision policy_decide(const Policy *p, const ToolDef *def, const Safety *safety, bool changed) {
+    if (changed) return deny(POLICY_CHANGED, STR("mcp: changed"));
+    PolicyDecision by_name = decide_by_name(p, def);
+    if (by_name.verdict == POLICY_DENY) return by_name;
+    Str never = property_rule(&p->never, safety);
+    if (never.n) return deny(POLICY_BY_RULE, never);
+    Str ask = def->confirm ? STR("confirm: true")
+            : safety && safety->requires_confirmation ? STR("safety.requires_confirmation")
+            : property_rule(&p->confirm, safety);
+    return (PolicyDecision){ ask.n ? POLICY_ASK : POLICY_ALLOW, POLICY_BY_RULE, ask };
 }
 
-bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why) {
-    const PolicyRule *rule = find_property(&p->confirm, t->safety);
-    Str reason = { "", 0 };
-    if (t->confirm) reason = STR("confirm: true");
-    else if (t->safety && t->safety->requires_confirmation) reason = STR("safety.requires_confirmation");
-    else if (rule) reason = rule->rule;
-    if (why) *why = reason;
-    return reason.n > 0;
+bool policy_explain(const PolicyDecision *d, Str tool, Error *err) {
+    switch (d->reason) {
+    case POLICY_NOT_LISTED: return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" is not in tools_policy.allow", STR_ARG(tool));
+    case POLICY_CHANGED: return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(tool));
+    default: return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" is denied by " STR_FMT, STR_ARG(tool), STR_ARG(d->rule));
+    }
 }
 
-bool policy_hint_read_only(const Policy *p, const PolicyTool *t) {
-    Str why;
-    return t->safety->read_only && !policy_confirms(p, t, &why);
+bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *safety) {
+    return safety->read_only && policy_decide(p, def, safety, false).verdict != POLICY_ASK;
 }
 
 /* ---- globs ---- */

@@ -4,21 +4,26 @@
 
 typedef struct Policy Policy;
 
-/* `ambiguous`: a name that can be denied, but not allowed (ToolDef). */
-typedef struct PolicyTool { Str name; StrList aliases; Str ambiguous; const Safety *safety; Str agent; int depth; bool confirm; } PolicyTool;
-
 bool policy_new(const Project *p, Policy **out, Error *err);   /* keeps nothing of the project */
 void policy_free(Policy *p);
 
-/* Is the tool advertised? (tools_policy and blockedTools only.) */
-bool policy_shows(const Policy *p, const PolicyTool *t);
-/* May it be called? Else ERR_POLICY with the message, and *rule names the rule: "tools_policy.deny: shell_*", "tools_policy.allow",
- * "blockedTools of agent/config.md: bash", "limits.deny: networked". Rules and reasons live as long as the policy. */
-bool policy_check(const Policy *p, const PolicyTool *t, Str *rule, Error *err);
-/* Must a person agree first? *why: "limits.confirm: destructive", "confirm: true" …; empty and false when not. */
-bool policy_confirms(const Policy *p, const PolicyTool *t, Str *why);
+/* What is to be done with a call. DENY wins over ASK. */
+typedef enum { POLICY_ALLOW, POLICY_ASK, POLICY_DENY } PolicyVerdict;
+typedef enum { POLICY_BY_RULE, POLICY_NOT_LISTED, POLICY_CHANGED } PolicyReason;
+/* `rule` names the rule: "tools_policy.deny: shell_*", "tools_policy.allow", "blockedTools of agent/config.md: bash", "limits.deny: networked",
+ * "mcp: changed"; of ASK "limits.confirm: destructive", "confirm: true", "safety.requires_confirmation". Empty for ALLOW. It lives as long as
+ * the policy. */
+typedef struct PolicyDecision { PolicyVerdict verdict; PolicyReason reason; Str rule; } PolicyDecision;
+
+/* The one place that decides whether a tool may be called. `safety` NULL: only the rules about names hold. `changed`: it differs from what a
+ * person approved (mcp approve). */
+PolicyDecision policy_decide(const Policy *p, const ToolDef *def, const Safety *safety, bool changed);
+/* Why POLICY_DENY, as ERR_POLICY. Always false. */
+bool policy_explain(const PolicyDecision *d, Str tool, Error *err);
+/* Is the tool advertised? Only tools_policy and blockedTools hide one. */
+bool policy_shows(const Policy *p, const ToolDef *def);
 /* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
-bool policy_hint_read_only(const Policy *p, const PolicyTool *t);
+bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *safety);
 
 /* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in command hooks' `tools`. A bracket that is not closed
  * stands for itself. */

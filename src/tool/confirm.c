@@ -116,7 +116,7 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **sour
     if (answer == CONFIRM_TOOL) remember(r, q->tool, (Str){ 0 });
     if (!emit_answered(&a, answer, *source, err) || (asked && !run_settle(r, false, err))) return false;
     if (answer != CONFIRM_NO) return true;
-    if (strcmp(*source, "nobody") != 0)
+    if (q->person->confirm)
         return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" was not confirmed (" STR_FMT "): the answer was no", STR_ARG(q->tool), STR_ARG(q->why));
     error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(q->tool), STR_ARG(q->why));
     return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(q->tool));
@@ -171,27 +171,21 @@ static Str shown(Pipe *p) {
     return buf_str(&p->kept.seen.shown);
 }
 
-static bool must_ask(Pipe *p, Str *why) {
-    const ToolEntry *e = p->f.entry;
-    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
-                     .confirm = e->def.confirm };
-    if (policy_confirms(p->f.runtime->policy, &t, why)) return true;
-    *why = str_from(p->kept.seen.why);
-    return why->n > 0;
-}
+/* Why a person must agree: a rule of policy, or what the tool found in the arguments. Empty: nobody is asked. */
+static Str reason_to_ask(const Pipe *p) { return p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why); }
 
 bool pipe_confirm(Pipe *p) {
     const ToolEntry *e = p->f.entry;
     MEM_UNSET Error err;
     error_none(&err);
-    Str why = { 0 };
     p->kept.seen.why[0] = 0;
     buf_reset(&p->kept.seen.shown);
     buf_reset(&p->kept.seen.path);
-    p->kept.seen.asked = e->inspect && must_ask(p, &why);
+    p->kept.seen.asked = p->policy.verdict == POLICY_ASK;
     if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
         return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
-    if (!must_ask(p, &why)) return true;
+    Str why = reason_to_ask(p);
+    if (why.n == 0) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
     const char *source = "earlier attempt";

@@ -71,19 +71,17 @@ bool pipe_limits(Pipe *p) {
 
 /* ---- policy ---- */
 
+/* Asking a person is left to pipe_confirm, so that hooks have their say first. */
 bool pipe_policy(Pipe *p) {
     const ToolEntry *e = p->f.entry;
-    PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = p->f.call->agent, .depth = p->f.call->depth,
-                     .confirm = e->def.confirm };
-    Str rule = { 0 };
     MEM_UNSET Error err;
     error_none(&err);
     if (!runtime_may_act(p->f.runtime, &err)) return pipe_refuse(p, STEP_POLICY, STR("trust"), REPAIR_NEVER, "%s", err.msg);
-    if (e->held)
-        return pipe_refuse(p, STEP_POLICY, STR("mcp: changed"), REPAIR_NEVER,
-                           "tool \"" STR_FMT "\" changed since it was approved: see harness mcp approve", STR_ARG(e->def.name));
-    if (!policy_check(p->f.runtime->policy, &t, &rule, &err))
-        return pipe_refuse(p, STEP_POLICY, rule, REPAIR_REFUSED, "%s", err.msg);
+    p->policy = policy_decide(p->f.runtime->policy, &e->def, &e->safety, e->held);
+    if (p->policy.verdict == POLICY_DENY) {
+        policy_explain(&p->policy, e->def.name, &err);
+        return pipe_refuse(p, STEP_POLICY, p->policy.rule, p->policy.reason == POLICY_CHANGED ? REPAIR_NEVER : REPAIR_REFUSED, "%s", err.msg);
+    }
     if (!confine_call(p)) return false;
     pipe_trace(p, STEP_POLICY, "allowed");
     return true;

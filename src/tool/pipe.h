@@ -23,6 +23,7 @@ struct Pipe {
     Result *out;
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
+    PolicyDecision policy;               /* of step 5, for step 7 */
     Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args is not what the caller's text says */

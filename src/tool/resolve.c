@@ -153,10 +153,9 @@ size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
-        PolicyTool t = { .name = e->def.name, .aliases = e->def.aliases, .ambiguous = e->def.ambiguous, .safety = &e->safety, .agent = call->agent, .depth = call->depth };
         bool active = true;
         Error err;
-        if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &t) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
+        if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &e->def) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
             (*out)[kept++] = e;
     }
     return kept;

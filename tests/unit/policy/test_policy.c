@@ -49,7 +49,9 @@ static void test_rules(void **state) {
         { "---\nlimits: { deny: [mutating] }\n---\n", "a", "", &netted, false, true, "limits.deny: mutating",
           "tool \"a\" is denied by limits.deny: mutating", "" },
         { "---\nlimits: { deny: [filesystem] }\n---\n", "a", "", &careful, false, true, "limits.deny: filesystem",
-          "tool \"a\" is denied by limits.deny: filesystem", "safety.requires_confirmation" },
+          "tool \"a\" is denied by limits.deny: filesystem", "" },
+        { "---\n---\n", "a", "", &careful, false, true, "", "", "safety.requires_confirmation" },
+        { "---\ntools_policy: { deny: [a] }\n---\n", "a", "", &netted, true, false, "tools_policy.deny: a", "tool \"a\" is denied by tools_policy.deny: a", "" },
         { "---\nlimits: { deny: [mutating], confirm: [destructive] }\n---\n", "a", "", &harmless, false, true, "", "", "" },
         { "---\nlimits: { confirm: [networked, destructive] }\n---\n", "a", "", &netted, false, true, "", "", "limits.confirm: networked" },
         { "---\n---\n", "a", "", &netted, true, true, "", "", "confirm: true" },
@@ -58,17 +60,22 @@ static void test_rules(void **state) {
         char *dir;
         Error err = { 0 };
         Policy *policy;
-        Str rule = STR(""), why, alias = str_from(cases[i].alias);
+        Str alias = str_from(cases[i].alias);
         Project *p = load(cases[i].settings, &dir);
         assert_true(policy_new(p, &policy, &err));
         unload(p, dir);                                   /* the policy keeps nothing of it */
-        PolicyTool t = { .name = str_from(cases[i].tool), .aliases = { &alias, alias.n ? 1 : 0 }, .safety = cases[i].safety, .confirm = cases[i].confirm };
-        bool ok = policy_check(policy, &t, &rule, &err);
-        bool asks = policy_confirms(policy, &t, &why);
-        if (policy_shows(policy, &t) != cases[i].shown || ok != !cases[i].rule[0] || !str_eq(rule, str_from(cases[i].rule)) ||
-            strcmp(err.msg, cases[i].message) != 0 || !str_eq(why, str_from(cases[i].why)) || asks != (why.n > 0))
-            fail_msg("case %zu: shown %d, rule \"%.*s\", message \"%s\", why \"%.*s\"", i, policy_shows(policy, &t), STR_ARG(rule), err.msg, STR_ARG(why));
-        if (!ok) assert_int_equal(err.kind, ERR_POLICY);
+        ToolDef t = { .name = str_from(cases[i].tool), .aliases = { &alias, alias.n ? 1 : 0 }, .confirm = cases[i].confirm };
+        PolicyDecision d = policy_decide(policy, &t, cases[i].safety, false);
+        bool denied = cases[i].rule[0], asks = cases[i].why[0];
+        PolicyVerdict verdict = denied ? POLICY_DENY : asks ? POLICY_ASK : POLICY_ALLOW;
+        if (d.verdict == POLICY_DENY) policy_explain(&d, t.name, &err);
+        if (policy_shows(policy, &t) != cases[i].shown || d.verdict != verdict || !str_eq(d.rule, str_from(denied ? cases[i].rule : cases[i].why)) ||
+            strcmp(err.msg, cases[i].message) != 0)
+            fail_msg("case %zu: shown %d, verdict %d, rule \"%.*s\", message \"%s\"", i, policy_shows(policy, &t), d.verdict, STR_ARG(d.rule), err.msg);
+        if (denied) assert_int_equal(err.kind, ERR_POLICY);
+        d = policy_decide(policy, &t, cases[i].safety, true);             /* what changed since it was approved is denied, whatever the rules say */
+        assert_int_equal(d.verdict, POLICY_DENY);
+        assert_true(str_eq(d.rule, STR("mcp: changed")));
         policy_free(policy);
     }
 }
