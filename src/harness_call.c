@@ -69,7 +69,7 @@ static void take_result(HarnessResult *out, const Result *r) {
     out->text = str_dup(r->text);
     if (!r->is_error) return;
     out->error = str_dup(r->error);
-    if (r->step) out->step = str_dup(str_from(call_step_name(r->step)));
+    if (r->step) out->step = str_dup(str_from(result_step_name(r->step)));
 }
 
 /* An internal fault: a journal that cannot be written, a run that cannot be started. */

@@ -17,20 +17,21 @@ bool frame_spawns(const Frame *f) {
     return true;
 }
 
-static bool offered(const Frame *f, const ToolDef *def) {
-    if (policy_tool_blocked(f->blocked, f->n_blocked, def)) return false;
-    if (def->kind != TOOL_DELEGATE) return true;
-    bool async = str_starts(def->name, STR("delegate_")), start = str_eq(def->name, STR("delegate_async"));
+static bool offered(const Frame *f, const ToolEntry *e) {
+    if (policy_tool_blocked(f->blocked, f->n_blocked, &e->def)) return false;
+    if (!e->delegates) return true;
+    bool start = e->delegates == DELEGATES_IN_BACKGROUND, async = start || e->delegates == DELEGATES_ASKS;
     if (start && !frame_spawns(f)) return false;
     if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;
     if (async && !start && !task_any(f->s->run)) return false;       /* nothing to ask about yet */
     return delegate_allowed(f, STR(""), NULL);
 }
 
-static bool add(const Frame *f, Heap *h, const ToolDef *def, List *list, Error *err) {
+static bool add(const Frame *f, Heap *h, const ToolEntry *e, List *list, Error *err) {
+    const ToolDef *def = &e->def;
     Dict *d = dict_new(h, 3, err);
     Buf words = { 0 };
-    if (def->kind == TOOL_DELEGATE && str_eq(def->name, STR("delegate"))) delegate_describe(f, &words);
+    if (e->delegates == DELEGATES_AND_WAITS) delegate_describe(f, &words);
     else buf_add(&words, def->description);
     bool ok = d && dict_put_text(h, d, "name", provider_name(def), err) && dict_put_text(h, d, "description", buf_str(&words), err)
            && dict_put_str(h, d, STR("parameters"), def->parameters, err) && list_push(h, list, value_from_object(d), err);
@@ -46,7 +47,7 @@ bool frame_tools(Frame *f, Heap *heap, List **out, Error *err) {
     size_t n = tool_visible(f->s->run, &call, &entries);
     bool ok = list != NULL;
     for (size_t i = 0; ok && i < n; i++)
-        if (offered(f, &entries[i]->def)) ok = add(f, heap, &entries[i]->def, list, err);
+        if (offered(f, entries[i])) ok = add(f, heap, entries[i], list, err);
     free(entries);
     if (ok) *out = list;
     return ok;

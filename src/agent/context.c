@@ -6,13 +6,6 @@ enum { BYTES_PER_TOKEN = 4, MESSAGE_TOKENS = 4, SHORTEN_OVER = 512 };
 
 /* ---- measuring ---- */
 
-static ContextRole role_of(Value message) {
-    Str role = value_member_text(message, "role");
-    if (str_eq(role, STR("system"))) return CONTEXT_SYSTEM;
-    if (str_eq(role, STR("assistant"))) return CONTEXT_ASSISTANT;
-    return str_eq(role, STR("tool")) ? CONTEXT_TOOL : CONTEXT_USER;
-}
-
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
 
 int64_t context_message_tokens(Value message) {
@@ -40,9 +33,9 @@ static int64_t least_tokens(Value message, int64_t tokens) {
 }
 
 void history_add(History *h, Value message) {
-    ContextMessage m = { .value = message, .role = role_of(message), .tokens = context_message_tokens(message) };
-    m.least = m.role == CONTEXT_TOOL ? least_tokens(message, m.tokens) : m.tokens;
-    m.asked = m.role == CONTEXT_USER ? (uint32_t)h->n : h->n ? VEC_LAST(h).asked : 0;
+    ContextMessage m = { .value = message, .role = request_role(message), .tokens = context_message_tokens(message) };
+    m.least = m.role == ROLE_TOOL ? least_tokens(message, m.tokens) : m.tokens;
+    m.asked = m.role == ROLE_USER ? (uint32_t)h->n : h->n ? VEC_LAST(h).asked : 0;
     VEC_PUSH(h, m);
 }
 
@@ -58,7 +51,7 @@ typedef struct Fit { const ContextMessage *at; uint32_t n; ContextLimits limits;
 
 /* May what stays begin here? Whole exchanges leave, and in the one that goes on whole rounds. */
 static bool may_begin(const Fit *f, uint32_t i) {
-    return i == 1 || f->at[i].role == (i > f->r.asked ? CONTEXT_ASSISTANT : CONTEXT_USER);
+    return i == 1 || f->at[i].role == (i > f->r.asked ? ROLE_ASSISTANT : ROLE_USER);
 }
 
 /* From the newest message back, as long as it fits. The newest round stays in any case. */

@@ -8,14 +8,13 @@
  * The cost of a fit depends on what stays, not on the length of the conversation. */
 #pragma once
 #include "base/vec.h"
+#include "model/request.h"
 #include "value/list.h"
-
-typedef enum { CONTEXT_SYSTEM, CONTEXT_USER, CONTEXT_ASSISTANT, CONTEXT_TOOL } ContextRole;
 
 /* A message, measured once, when it is added. */
 typedef struct ContextMessage {
     Value value;                         /* {role, content, …} */
-    ContextRole role;
+    Role role;
     uint32_t asked;                      /* the index of the last user message up to this one; 0: none so far */
     int64_t tokens, least;               /* as it is, and shortened */
 } ContextMessage;

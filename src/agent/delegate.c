@@ -122,7 +122,7 @@ static bool post_payload(const Frame *parent, Frame *child, const SessionReply *
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, calls, copy, err)) return false;
-        if (str_eq(value_member_text(m, "role"), STR("tool"))
+        if (child->history.at[i].role == ROLE_TOOL
             && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, results, copy, err))) return false;
     }
     *out = value_from_object(d);

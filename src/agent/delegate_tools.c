@@ -91,17 +91,17 @@ static bool run_await(ToolCallFrame *f, Error *err) {
     return task_await(f->run, task_of(f), value_is_small(ms) ? value_small(ms) : -1, f->cancel, f->heap, &f->value, err);
 }
 
-typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; bool read_only; } Row;
+typedef struct Row { const char *name, *description, *schema; ToolExecute *execute; ToolDelegates delegates; } Row;
 
 #define WORK "{\"type\":\"object\",\"properties\":{\"agent\":{\"type\":\"string\"},\"task\":{\"type\":\"string\"}},\"required\":[\"agent\",\"task\"]}"
 #define TASK "{\"type\":\"object\",\"properties\":{\"task_id\":{\"type\":\"string\"}},\"required\":[\"task_id\"]}"
 #define WAIT "{\"type\":\"object\",\"properties\":{\"task_id\":{\"type\":\"string\"},\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"task_id\"]}"
 static const Row rows[] = {
-    { "delegate", "Give a task to another agent and get its result.", WORK, run_delegate, false },
-    { "delegate_async", "Give a task to another agent and go on; returns a task_id.", WORK, run_async, false },
-    { "delegate_status", "Is a delegated task finished?", TASK, run_status, true },
-    { "delegate_result", "The result of a delegated task, if it is finished.", TASK, run_result, true },
-    { "delegate_await", "Wait for a delegated task.", WAIT, run_await, true },
+    { "delegate", "Give a task to another agent and get its result.", WORK, run_delegate, DELEGATES_AND_WAITS },
+    { "delegate_async", "Give a task to another agent and go on; returns a task_id.", WORK, run_async, DELEGATES_IN_BACKGROUND },
+    { "delegate_status", "Is a delegated task finished?", TASK, run_status, DELEGATES_ASKS },
+    { "delegate_result", "The result of a delegated task, if it is finished.", TASK, run_result, DELEGATES_ASKS },
+    { "delegate_await", "Wait for a delegated task.", WAIT, run_await, DELEGATES_ASKS },
 };
 
 static bool add_row(Agents *a, const Row *row, Error *err) {
@@ -113,9 +113,9 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
     ToolEntry e = { .def = { .name = str_from(row->name), .title = str_from(row->name), .description = str_from(row->description),
                              .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled, .timeout_ms = 0, .output_schema = VALUE_GONE,
                              .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
-                    .execute = row->execute, .data = a };
-    e.safety = (Safety){ .read_only = row->read_only, .idempotent = row->read_only, .networked = !row->read_only, .spends_money = !row->read_only,
-                         .parallel_safe = true };
+                    .execute = row->execute, .delegates = row->delegates, .data = a };
+    bool read_only = row->delegates == DELEGATES_ASKS;
+    e.safety = (Safety){ .read_only = read_only, .idempotent = read_only, .networked = !read_only, .spends_money = !read_only, .parallel_safe = true };
     return registry_add(runtime_registry(a->rt), &e, err);
 }
 
@@ -156,7 +156,7 @@ static bool completion_messages(Value request, Completion *c, Error *err) {
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);
-    if (!d || !l || !dict_put_text(c->heap, d, "role", STR("user"), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
+    if (!d || !l || !dict_put_text(c->heap, d, "role", str_from(request_role_name(ROLE_USER)), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
         || !list_push(c->heap, l, value_from_object(d), err)) return false;
     return c->messages = value_from_object(l), true;
 }

@@ -143,9 +143,9 @@ static bool put_text(Frame *f, Dict *d, const char *key, Str text, Error *err) {
     return s && dict_put_str(f->heap, d, str_from(key), value_from_object(s), err);
 }
 
-static Dict *message(Frame *f, const char *role, Str text, Error *err) {
+static Dict *message(Frame *f, Role role, Str text, Error *err) {
     Dict *d = dict_new(f->heap, 4, err);
-    return d && put_text(f, d, "role", str_from(role), err) && put_text(f, d, "content", text, err) ? d : NULL;
+    return d && put_text(f, d, "role", str_from(request_role_name(role)), err) && put_text(f, d, "content", text, err) ? d : NULL;
 }
 
 static bool push(Frame *f, Dict *message) {
@@ -153,7 +153,7 @@ static bool push(Frame *f, Dict *message) {
     return message != NULL;
 }
 
-bool frame_push(Frame *f, const char *role, Str text, Error *err) {
+bool frame_push(Frame *f, Role role, Str text, Error *err) {
     return push(f, message(f, role, text, err));
 }
 
@@ -181,7 +181,7 @@ static bool copy_calls(Frame *f, Value calls, Value *out, Error *err) {
 }
 
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
-    Dict *d = message(f, "assistant", text, err);
+    Dict *d = message(f, ROLE_ASSISTANT, text, err);
     Value copy;
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
@@ -190,7 +190,7 @@ bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
 }
 
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err) {
-    Dict *d = message(f, "tool", text, err);
+    Dict *d = message(f, ROLE_TOOL, text, err);
     if (!d || !put_text(f, d, "tool_call_id", id, err)) return false;
     if (is_error && !dict_put_str(f->heap, d, STR("is_error"), VALUE_TRUE, err)) return false;
     if (artifact.n && !put_text(f, d, "artifact", artifact, err)) return false;

@@ -89,7 +89,7 @@ Frame *frame_find(Session *s, Str id);   /* one that is at work, counted; NULL: 
 Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found, counted */
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
-bool frame_push(Frame *f, const char *role, Str text, Error *err);          /* a message of text */
+bool frame_push(Frame *f, Role role, Str text, Error *err);          /* a message of text */
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);

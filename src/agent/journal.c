@@ -111,7 +111,7 @@ typedef struct Reading { Journal *j; Error *err; bool ok; } Reading;
 
 static DefinitionKind defined_by(Str type) {
     int k = 0;
-    while (k < DEFINITION_COUNT && !str_eq(type, str_from(definition_info((DefinitionKind)k)->event))) k++;
+    while (k < DEFINITION_COUNT && !str_eq(type, str_from(project_definition((DefinitionKind)k)->event))) k++;
     return (DefinitionKind)k;
 }
 
@@ -194,7 +194,7 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
 
 static bool tell_lost(Session *s, DefinitionKind kind, Str name, const Error *why, Error *err) {
     Buf data = { 0 }, text = { 0 };
-    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", definition_info(kind)->kind, STR_ARG(name), why->msg);
+    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", project_definition(kind)->kind, STR_ARG(name), why->msg);
     redact_text(runtime_redactor(s->agents->rt), &text);
     LOG_WRITE(runtime_log(s->agents->rt), LOG_WARN, STR_FMT, STR_ARG(buf_str(&text)));
     event_data_start(&data);
@@ -275,7 +275,7 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     f->iterations = f->tool_calls = 0;
     f->usage = (ModelUsage){ 0 };
     VEC_PUSH(&f->starts, (uint32_t)f->history.n);
-    return frame_push(f, "user", value_member_text(data, "text"), err);
+    return frame_push(f, ROLE_USER, value_member_text(data, "text"), err);
 }
 
 static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
@@ -298,9 +298,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
             *unfinished = true;
             ok = rebuild_turn(f, e->data, calls, err);
         } else if (e->type == EVENT_TURN_MESSAGE) {
-            char *role = str_dup(value_member_text(e->data, "role"));
-            ok = frame_push(f, role, value_member_text(e->data, "text"), err);
-            free(role);
+            ok = frame_push(f, request_role(e->data), value_member_text(e->data, "text"), err);
         } else if (e->type == EVENT_COMPLETION_COMPLETED) {
             ok = rebuild_answer(f, e->data, calls, err);
         } else if (e->type == EVENT_TURN_ENDED) {

@@ -14,10 +14,10 @@ enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one an
 
 /* ---- what harness itself says ---- */
 
-static bool say(Frame *f, const char *role, Str text, Error *err) {
+static bool say(Frame *f, Role role, Str text, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "role", str_from(role));
+    event_data_str(&data, "role", str_from(request_role_name(role)));
     event_data_str(&data, "text", text);
     event_data_end(&data);
     bool ok = frame_event(f, EVENT_TURN_MESSAGE, &data, err) && frame_push(f, role, text, err);
@@ -33,7 +33,7 @@ static bool announce_tasks(Frame *f, Error *err) {
     if (f->depth > 0) return true;
     Buf news = { 0 };
     task_announce(f->s->run, note_task, &news);
-    bool ok = news.n == 0 || say(f, "user", str_trim(buf_str(&news)), err);
+    bool ok = news.n == 0 || say(f, ROLE_USER, str_trim(buf_str(&news)), err);
     buf_clear(&news);
     return ok;
 }
@@ -47,7 +47,7 @@ static bool system_message(Frame *f, Heap *heap, Value *out, Error *err) {
     *out = VALUE_GONE;
     if (ok && prompt.n) {
         Dict *d = dict_new(heap, 2, err);
-        ok = d && dict_put_text(heap, d, "role", STR("system"), err) && dict_put_text(heap, d, "content", buf_str(&prompt), err);
+        ok = d && dict_put_text(heap, d, "role", str_from(request_role_name(ROLE_SYSTEM)), err) && dict_put_text(heap, d, "content", buf_str(&prompt), err);
         if (ok) *out = value_from_object(d);
     }
     buf_clear(&prompt);
@@ -254,7 +254,7 @@ static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error 
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, *calls, copy, err)) return false;
-        if (str_eq(value_member_text(m, "role"), STR("tool"))
+        if (f->history.at[i].role == ROLE_TOOL
             && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, *results, copy, err))) return false;
     }
     return true;
@@ -286,7 +286,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
         Value error = value_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(value_member_text(o->request, "agent")));
         buf_add(&text, value_is_string(error) ? value_str(error) : value_member_text(result, "response"));
-        ok = say(f, "user", buf_str(&text), err);
+        ok = say(f, ROLE_USER, buf_str(&text), err);
     }
     buf_clear(&text);
     return ok;
@@ -323,7 +323,7 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
     if (!again) return o.failed || end_stop(out, o.reason);          /* a hook that fails blocks once, not for ever */
     f->stops++;
     *more = true;
-    return say(f, "user", str_from(o.reason), err);
+    return say(f, ROLE_USER, str_from(o.reason), err);
 }
 
 bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err) {

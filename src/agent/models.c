@@ -8,7 +8,7 @@ static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
 
 static bool replayed(Agents *a, ModelDef *def) {
     if (!a->config.replay) return false;
-    def->provider = STR("replay");
+    def->provider = PROVIDER_REPLAY;
     def->replay = str_from(a->config.replay);
     return true;
 }
@@ -29,7 +29,7 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
 /* One recording serves every model of a run: then they are all the same one. */
 static Str key_of(const Agents *a, const ModelDef *def, Arena *arena) {
     if (a->config.replay) return STR("replay");
-    return str_from(arena_fmt(arena, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, STR_ARG(def->provider), STR_ARG(def->name),
+    return str_from(arena_fmt(arena, "%s " STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, project_provider_name(def->provider), STR_ARG(def->given), STR_ARG(def->name),
                               STR_ARG(def->base_url), STR_ARG(str_sub(def->script, 0, 200))));
 }
 

@@ -222,21 +222,26 @@ void session_reply_clear(SessionReply *r) {
 
 bool session_tools(Session *s, Heap *heap, List **out, Error *err) { return frame_tools(s->top, heap, out, err); }
 
+const char *session_part_name(SessionPartKind k) {
+    static const char *const names[] = { [PART_SYSTEM] = "system", [PART_TOOL] = "tool", [PART_MESSAGE] = "message" };
+    return names[k];
+}
+
 bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err) {
     Heap *h = heap_new((size_t)256 << 20);
     Buf text = { 0 };
     List *tools;
     bool ok = frame_prompt(s->top, &text, err) && frame_tools(s->top, h, &tools, err);
-    if (ok) each(ctx, &(SessionPart){ .what = STR("system"), .name = s->top->name, .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
+    if (ok) each(ctx, &(SessionPart){ .what = PART_SYSTEM, .name = s->top->name, .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
     for (uint32_t i = 0; ok && i < tools->n; i++) {
         buf_reset(&text);
         ok = json_write(&text, tools->at[i], NULL, err);
-        if (ok) each(ctx, &(SessionPart){ .what = STR("tool"), .name = value_member_text(tools->at[i], "name"),
+        if (ok) each(ctx, &(SessionPart){ .what = PART_TOOL, .name = value_member_text(tools->at[i], "name"),
                                           .tokens = context_tokens(buf_str(&text)), .text = buf_str(&text) });
     }
     for (size_t i = 0; ok && i < s->top->history.n; i++) {
         const ContextMessage *m = &s->top->history.at[i];
-        each(ctx, &(SessionPart){ .what = STR("message"), .name = value_member_text(m->value, "role"), .tokens = m->tokens,
+        each(ctx, &(SessionPart){ .what = PART_MESSAGE, .name = value_member_text(m->value, "role"), .tokens = m->tokens,
                                   .text = value_member_text(m->value, "content") });
     }
     buf_clear(&text);

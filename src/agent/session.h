@@ -74,5 +74,7 @@ void session_reply_clear(SessionReply *r);
 /* The tools of the next request, as the model gets them: [{name, description, parameters}], in `heap`. */
 bool session_tools(Session *s, Heap *heap, List **out, Error *err);
 /* What the model will see, without asking it: for `harness context`. */
-typedef struct SessionPart { Str what, name; int64_t tokens; Str text; } SessionPart;
+typedef enum { PART_SYSTEM, PART_TOOL, PART_MESSAGE } SessionPartKind;
+const char *session_part_name(SessionPartKind k);
+typedef struct SessionPart { SessionPartKind what; Str name; int64_t tokens; Str text; } SessionPart;
 bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err);

@@ -24,9 +24,9 @@ static void gather(const Frame *f, const ContextReport *report, Buf *out) {
         if (context_left(report, i)) add_message(out, f->history.at[i].value);
 }
 
-static Value text_message(Heap *h, const char *role, Str text, Error *err) {
+static Value text_message(Heap *h, Role role, Str text, Error *err) {
     Dict *d = dict_new(h, 2, err);
-    bool ok = d && dict_put_text(h, d, "role", str_from(role), err) && dict_put_text(h, d, "content", text, err);
+    bool ok = d && dict_put_text(h, d, "role", str_from(request_role_name(role)), err) && dict_put_text(h, d, "content", text, err);
     return ok ? value_from_object(d) : VALUE_GONE;
 }
 
@@ -39,7 +39,7 @@ static bool ask(Frame *f, Str model_name, Str text, Cancel *cancel, Buf *out, Er
     buf_add(&prompt, STR("Summarise this part of a conversation in at most 300 words. Keep facts, names, numbers, decisions and what is still to do.\n\n"));
     buf_add(&prompt, text);
     List *messages = list_new(c.heap, 1, err), *none = list_new(c.heap, 0, err);
-    Value message = text_message(c.heap, "user", buf_str(&prompt), err);
+    Value message = text_message(c.heap, ROLE_USER, buf_str(&prompt), err);
     bool ok = messages && none && !value_is_gone(message) && list_push(c.heap, messages, message, err)
            && (model_name.n == 0 || agent_model_of(f->s->agents, model_name, STR(""), &f->model_def, &model, &def, err));
     if (ok) {
@@ -77,8 +77,8 @@ bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fittin
     if (gone == 0 || f->summary.n == 0) return true;
     Buf words = { 0 };
     buf_add_fmt(&words, "[summary of %u earlier messages] " STR_FMT, f->summary_of, STR_ARG(buf_str(&f->summary)));
-    Value message = text_message(heap, "user", buf_str(&words), err);
+    Value message = text_message(heap, ROLE_USER, buf_str(&words), err);
     buf_clear(&words);
-    while (at < fitting->n && !str_eq(value_member_text(fitting->at[at], "role"), STR("user"))) at++;
+    while (at < fitting->n && request_role(fitting->at[at]) != ROLE_USER) at++;
     return !value_is_gone(message) && list_insert(heap, fitting, at < fitting->n ? at + 1 : at, message, err);
 }

@@ -67,13 +67,9 @@ static bool find_file(Running *r, Str path, Str *out) {
 static bool use_file(Running *r, Str path, bool script, Error *err) {
     Str full;
     if (!find_file(r, path, &full)) return error_set(err, ERR_CONFIG, "model: there is no file " STR_FMT, STR_ARG(path));
-    r->model.provider = script ? STR("script") : STR("replay");
+    r->model.provider = script ? PROVIDER_SCRIPT : PROVIDER_REPLAY;
     *(script ? &r->model.script : &r->model.replay) = full;
     return true;
-}
-
-static bool offline(const ModelDef *d) {
-    return str_eq(d->provider, STR("script")) || str_eq(d->provider, STR("replay")) || (d->provider.n == 0 && (d->script.n || d->replay.n));
 }
 
 static const ModelDef *profile(const Project *p, Str name) {
@@ -84,9 +80,9 @@ static const ModelDef *profile(const Project *p, Str name) {
 
 static bool use_profile(Running *r, Str name, Error *err) {
     const ModelDef *d = profile(runtime_project(r->rt), name);
-    if (d && offline(d)) {
+    if (d && project_model_offline(d)) {
         r->model = *d;
-        if (d->provider.n == 0) r->model.provider = d->script.n ? STR("script") : STR("replay");
+        if (!d->provider) r->model.provider = d->script.n ? PROVIDER_SCRIPT : PROVIDER_REPLAY;
         return true;
     }
     if (name.n) error_set(err, ERR_CONFIG, "model: \"" STR_FMT "\" is no script, no recording and no profile of harness.md that works offline", STR_ARG(name));
@@ -95,7 +91,7 @@ static bool use_profile(Running *r, Str name, Error *err) {
 }
 
 static bool inline_script(Running *r, Str text) {
-    r->model.provider = STR("script");
+    r->model.provider = PROVIDER_SCRIPT;
     r->model.script = str_from(arena_fmt(&r->trial->arena, STR_FMT "\n", STR_ARG(text)));       /* a line break: it is not a path */
     return true;
 }
@@ -185,7 +181,7 @@ static bool converse(Running *r, Agents *agents, const RunConfig *rc, Error *err
 /* ---- one call ---- */
 
 static void show_result(Buf *out, const Result *x) {
-    if (x->is_error) buf_add_fmt(out, "an error (%.*s%s%.*s): ", STR_ARG(str_from(call_step_name(x->step))), x->rule.n ? ", " : "", STR_ARG(x->rule));
+    if (x->is_error) buf_add_fmt(out, "an error (%.*s%s%.*s): ", STR_ARG(str_from(result_step_name(x->step))), x->rule.n ? ", " : "", STR_ARG(x->rule));
     if (x->is_error) buf_add(out, str_sub(x->error, 0, 600));
     else trial_show(out, x->value);
 }
@@ -205,7 +201,7 @@ static void check_call(Running *r, const Result *x) {
     show_result(&got, x);
     if (!value_is_gone(t->blocked_by)) {
         Str by = value_is_string(t->blocked_by) ? value_str(t->blocked_by) : STR("");
-        if (!x->is_error || !(str_eq(by, x->rule) || str_eq(by, str_from(call_step_name(x->step))))) trial_fail(r->trial, "blocked_by", by, buf_str(&got));
+        if (!x->is_error || !(str_eq(by, x->rule) || str_eq(by, str_from(result_step_name(x->step))))) trial_fail(r->trial, "blocked_by", by, buf_str(&got));
     }
     check_error(r, x, buf_str(&got));
     if (!value_is_gone(t->result)) {

@@ -101,7 +101,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
         VEC_PUSH(&f->starts, (uint32_t)f->history.n);
-        ok = tell_start(f, text, err) && frame_push(f, "user", text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+        ok = tell_start(f, text, err) && frame_push(f, ROLE_USER, text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     } else if (ok) {
         tell_error(f, out);                                    /* a hook did not let it begin */
     }
@@ -111,7 +111,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
 
 bool frame_go_on(Frame *f, bool unfinished, Value pending, Cancel *cancel, SessionReply *out, Error *err) {
     Value last = f->history.n ? VEC_LAST(&f->history).value : VALUE_GONE;
-    bool answered = str_eq(value_member_text(last, "role"), STR("assistant")) && !request_list(last, "tool_calls");
+    bool answered = !value_is_gone(last) && request_role(last) == ROLE_ASSISTANT && !request_list(last, "tool_calls");
     bool more = true;
     if (f->depth == 0 && !run_turn_start(f->s->run, STR(""), err)) return false;
     if (value_is_list(pending)) {

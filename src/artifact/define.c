@@ -8,7 +8,7 @@ static const DefinitionInfo infos[] = {
 #undef DEFINITION
 };
 
-const DefinitionInfo *definition_info(DefinitionKind kind) { return &infos[kind]; }
+const DefinitionInfo *project_definition(DefinitionKind kind) { return &infos[kind]; }
 
 static void load_items(Loader *l, const Document *d, DefinitionKind kind) {
     const char *list = infos[kind].list;

@@ -32,14 +32,14 @@ static void refer(Loader *l, const LoaderPlace *at, LoaderReferenceKind kind, St
 }
 
 /* An entry is a name, or a definition that only this agent has. Gives the names of both. */
-static StrList read_list(Loader *l, const LoaderPlace *at, const char *key, Value list, Str agent) {
+static StrList read_list(Loader *l, const LoaderPlace *at, DefinitionKind kind, Value list, Str agent) {
     StrList names = { 0 };
     if (!value_is_list(list)) return names;
-    bool tools = key[0] == 't';
+    bool tools = kind == DEFINITION_TOOL;
     names.at = ARENA_ARRAY(l->docs.arena, Str, value_list(list)->n ? value_list(list)->n : 1);
     for (uint32_t i = 0; i < value_list(list)->n; i++) {
         Value v = value_list(list)->at[i];
-        LoaderPlace item = loader_item_place(l, at, key, list, i);
+        LoaderPlace item = loader_item_place(l, at, project_definition(kind)->list, list, i);
         item.agent = agent;
         item.overriding = false;
         item.origin.source = SOURCE_AGENT;
@@ -92,8 +92,8 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         if (a.max_iterations < 0) loader_error(l, at, "max_iterations", "agent \"" STR_FMT "\" max_iterations must be >= 0", STR_ARG(a.name));
         refer_servers(l, at, &a);
         loader_rules(l, at, "blocked_tools", a.blocked_tools);
-        a.tools = read_list(l, at, "tools", in.tools, a.name);
-        a.hooks = read_list(l, at, "hooks", in.hooks, a.name);
+        a.tools = read_list(l, at, DEFINITION_TOOL, in.tools, a.name);
+        a.hooks = read_list(l, at, DEFINITION_HOOK, in.hooks, a.name);
     }
     if (at->overriding || l->guard_errors != guards || !loader_forgive(l, &before)) {   /* a guard is never left out */
         if (a.name.n) VEC_PUSH(&l->agents, a);

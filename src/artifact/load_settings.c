@@ -60,7 +60,7 @@ static bool is_yaml(Str path) { return str_ends(path, STR(".yaml")) || str_ends(
 
 #define IN_MODEL(member) offsetof(ModelDef, member)
 static const Field model_fields[] = {
-    { KEY(model, provider), .type = FIELD_STRING, .offset = IN_MODEL(provider) },
+    { KEY(model, provider), .type = FIELD_STRING, .offset = IN_MODEL(given) },
     { KEY(model, name), .type = FIELD_STRING, .offset = IN_MODEL(name) },
     { KEY(model, base_url), .type = FIELD_STRING, .offset = IN_MODEL(base_url) },
     { KEY(model, api_key_env), .type = FIELD_STRING, .offset = IN_MODEL(api_key_env) },
@@ -98,12 +98,36 @@ static void check_price(Loader *l, const LoaderPlace *at, Value price) {
         if (usd[i] < 0) loader_error(l, &inner, prices[i].name, "%s.%s must be >= 0", inner.path, prices[i].name);
 }
 
+const char *project_provider_name(ModelProvider p) {
+    static const char *const names[] = { "",
+#define PROVIDER(id, name) [PROVIDER_##id] = name,
+#include "artifact/providers.def"
+#undef PROVIDER
+        [PROVIDER_UNKNOWN] = "unknown" };
+    return names[p];
+}
+
+ModelProvider project_provider_find(Str name) {
+    int p = PROVIDER_NONE;
+    while (p < PROVIDER_UNKNOWN && !str_eq(name, str_from(project_provider_name((ModelProvider)p)))) p++;
+    return (ModelProvider)p;
+}
+
+bool project_model_offline(const ModelDef *m) {
+    return m->provider == PROVIDER_SCRIPT || m->provider == PROVIDER_REPLAY || (m->provider == PROVIDER_NONE && (m->script.n || m->replay.n));
+}
+
 static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
-    static const char *const providers[] = { "openai", "anthropic", "copilot", "script", "replay", NULL };
+    static const char *const providers[] = {
+#define PROVIDER(id, name) name,
+#include "artifact/providers.def"
+#undef PROVIDER
+        NULL };
     *m = (ModelDef){ .origin = at->origin, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE, .headers = VALUE_GONE, .price = VALUE_GONE };
     if (!loader_read(l, at, model_fields, sizeof model_fields / sizeof *model_fields, m)) return;
-    loader_choice(l, at, "provider", m->provider, providers);
-    if (str_eq(m->provider, STR("script")) && m->script.n == 0) loader_error(l, at, "provider", "%s.script is required", at->path);
+    loader_choice(l, at, "provider", m->given, providers);
+    m->provider = project_provider_find(m->given);
+    if (m->provider == PROVIDER_SCRIPT && m->script.n == 0) loader_error(l, at, "provider", "%s.script is required", at->path);
     if (m->max_tokens < 0) loader_error(l, at, "max_tokens", "%s.max_tokens must be >= 0", at->path);
     if (m->timeout_ms < 0) loader_error(l, at, "timeout_ms", "%s.timeout_ms must be >= 0", at->path);
     check_number(l, at, "temperature", m->temperature);

@@ -84,7 +84,7 @@ static bool check_checksum(Loader *l, const LoaderPlace *at, const SourceDef *s)
 /* Without a list everything that is pinned may be used; with one, only what is on it. */
 static bool check_trust(Loader *l, const LoaderPlace *at, const SourceDef *s) {
     const Settings *settings = &l->project->settings;
-    bool local = str_eq(s->type, STR("local"));
+    bool local = s->local;
     if (!settings->trusted_sources.at) return true;
     Str where = local ? source_absolute(l->docs.arena, l->project->root, s->path) : s->url;
     if (source_is_trusted(l->docs.arena, where, local, &settings->trusted_sources, l->project->root)) return true;
@@ -97,10 +97,10 @@ static bool read_source(Loader *l, const LoaderPlace *at, SourceDef *s) {
     *s = (SourceDef){ .origin = at->origin };
     bool ok = loader_read(l, at, source_fields, COUNT(source_fields), s);
     if (!s->type.n || !loader_choice(l, at, "type", s->type, types)) return false;
-    bool local = str_eq(s->type, STR("local"));
-    ok = (local ? check_local(l, at, s) : check_git(l, at, s)) && ok;
+    s->local = str_eq(s->type, STR("local"));
+    ok = (s->local ? check_local(l, at, s) : check_git(l, at, s)) && ok;
     ok = check_checksum(l, at, s) && ok;
-    return ((local ? s->path : s->url).n == 0 || check_trust(l, at, s)) && ok;
+    return ((s->local ? s->path : s->url).n == 0 || check_trust(l, at, s)) && ok;
 }
 
 /* ---- content ---- */
@@ -119,7 +119,7 @@ static void close_hooks(Loader *l, size_t from) {
 /* The paths looked at were relative to the source; those of one inside the project are protected like the project's own. */
 static void keep_looked_at(Loader *l, size_t from, const SourceDef *s) {
     Str root = l->project->root, folder = source_absolute(l->docs.arena, root, s->path);
-    bool inside = str_eq(s->type, STR("local")) && str_starts(folder, root) && folder.n > root.n && folder.at[root.n] == '/';
+    bool inside = s->local && str_starts(folder, root) && folder.n > root.n && folder.at[root.n] == '/';
     size_t n = from;
     for (size_t i = from; inside && i < l->looked_at.n; i++)
         l->looked_at.at[n++] = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(str_sub(folder, root.n + 1, folder.n)),

@@ -128,23 +128,34 @@ static bool known_secret(const Loader *l, Str name) {
     return value_is_dict(secrets) && dict_find_str(value_dict(secrets), name);
 }
 
+static const Str injected_names[] = {
+#define INJECTED(id, name) [INJECTED_##id] = { name, sizeof(name) - 1 },
+#include "artifact/injected.def"
+#undef INJECTED
+};
+
+InjectedKind project_injected_find(Str name, Str *secret) {
+    const Str prefix = STR("secrets.");
+    *secret = str_starts(name, prefix) ? str_sub(name, prefix.n, name.n) : STR("");
+    for (int i = 0; i < INJECTED_SECRET; i++)
+        if (str_eq(name, injected_names[i])) return (InjectedKind)i;
+    return secret->n ? INJECTED_SECRET : INJECTED_UNKNOWN;
+}
+
 static bool check_injected(Loader *l, const LoaderPlace *at, const Governance *g) {
-    static const Str known[] = { { "run_id", 6 }, { "thread_id", 9 }, { "agent", 5 }, { "depth", 5 }, { "workspace", 9 },
-                                 { "idempotency_key", 15 } };
-    enum { KNOWN = sizeof known / sizeof *known };
     bool ok = true;
     FieldInput in = loader_input(l, at);
     for (size_t i = 0; i < g->injected.n; i++) {
         Str name = g->injected.at[i];
-        bool secret = str_starts(name, STR("secrets."));
-        bool found = secret && known_secret(l, str_sub(name, 8, name.n));
-        for (size_t k = 0; k < KNOWN; k++) found = found || str_eq(name, known[k]);
-        if (found) continue;
-        Str hint = secret ? STR("add it to secrets: in harness.md") : field_hint(l->docs.arena, name, known, KNOWN);
+        Str secret_name;
+        InjectedKind kind = project_injected_find(name, &secret_name);
+        bool secret = kind == INJECTED_SECRET;
+        if (secret ? known_secret(l, secret_name) : kind != INJECTED_UNKNOWN) continue;
+        Str hint = secret ? STR("add it to secrets: in harness.md") : field_hint(l->docs.arena, name, injected_names, INJECTED_SECRET);
         Value list = *dict_find_str(value_dict(at->map), STR("injected"));
         problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_item_place(at->document, list, i), hint,
                      secret ? "%s[%zu]: secret \"" STR_FMT "\" is not defined" : "%s[%zu]: unknown value \"" STR_FMT "\"",
-                     field_path(&in, "injected"), i, STR_ARG(secret ? str_sub(name, 8, name.n) : name));
+                     field_path(&in, "injected"), i, STR_ARG(secret ? secret_name : name));
         ok = false;
     }
     return ok;

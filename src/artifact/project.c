@@ -364,11 +364,11 @@ const char *project_path(const Project *p, Str path, Arena *arena) {
     return arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(path));
 }
 
-Str project_model_provider(const ModelDef *m) {
-    if (m->provider.n) return m->provider;
-    if (m->script.n) return STR("script");
-    if (m->replay.n) return STR("replay");
-    return str_starts(m->name, STR("claude-")) ? STR("anthropic") : STR("openai");
+ModelProvider project_model_provider(const ModelDef *m) {
+    if (m->provider) return m->provider;
+    if (m->script.n) return PROVIDER_SCRIPT;
+    if (m->replay.n) return PROVIDER_REPLAY;
+    return str_starts(m->name, STR("claude-")) ? PROVIDER_ANTHROPIC : PROVIDER_OPENAI;
 }
 
 const char *tool_kind_name(ToolKind kind) {

@@ -105,9 +105,30 @@ typedef struct ServerDef {
     bool allow_only;             /* tools.allow was given: only what it lists, which may be nothing */
 } ServerDef;
 
-typedef struct ModelDef { Str provider, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
+typedef enum ModelProvider {
+    PROVIDER_NONE,
+#define PROVIDER(id, name) PROVIDER_##id,
+#include "artifact/providers.def"
+#undef PROVIDER
+    PROVIDER_UNKNOWN,            /* an agent of a space may name any */
+} ModelProvider;
+ModelProvider project_provider_find(Str name);             /* empty: PROVIDER_NONE */
+const char *project_provider_name(ModelProvider p);
 
-typedef struct SourceDef { Str type, url, path, ref, checksum; Origin origin; } SourceDef;
+/* `given`: what the file says, for messages. */
+typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
+bool project_model_offline(const ModelDef *m);                /* a script or a recording */
+
+typedef struct SourceDef { bool local; /* else git */ Str type, url, path, ref, checksum; Origin origin; } SourceDef;
+
+typedef enum InjectedKind {
+#define INJECTED(id, name) INJECTED_##id,
+#include "artifact/injected.def"
+#undef INJECTED
+    INJECTED_SECRET,
+    INJECTED_UNKNOWN,
+} InjectedKind;
+InjectedKind project_injected_find(Str name, Str *secret);       /* *secret: the NAME of secrets.NAME */
 
 /* Settings of harness.md, as given: types and ranges are checked, defaults belong to the rooms that use them. */
 typedef struct Settings {
@@ -174,7 +195,7 @@ typedef struct ProjectInput {
  * warnings and hints also on success. */
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
-Str project_model_provider(const ModelDef *m);            /* of a profile without one: from what else it says */
+ModelProvider project_model_provider(const ModelDef *m);            /* of a profile without one: from what else it says */
 /* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
 const char *project_path(const Project *p, Str path, Arena *arena);
 /* Where project_load would look: the real path of the project's folder. False: there is no such folder. */
@@ -187,7 +208,7 @@ typedef enum DefinitionKind {
     DEFINITION_COUNT
 } DefinitionKind;
 typedef struct DefinitionInfo { const char *kind, *list, *event; } DefinitionInfo;
-const DefinitionInfo *definition_info(DefinitionKind kind);
+const DefinitionInfo *project_definition(DefinitionKind kind);
 /* A project of one definition, given as JSON, that a running program makes. The same checks as for one inside harness.md. `in` needs
  * predeclared, hook_predeclared and universe, which outlive it. */
 bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition, Project **out, Problems *problems);

@@ -62,7 +62,7 @@ static int open_local(Arena *arena, Str root, const SourceDef *s, Str *shown, Er
 }
 
 int source_open(Arena *arena, Str state, Str root, const SourceDef *s, Str *shown, Error *err) {
-    if (str_eq(s->type, STR("local"))) return open_local(arena, root, s, shown, err);
+    if (s->local) return open_local(arena, root, s, shown, err);
     Str dir = state.n ? source_cache_dir(arena, state, s) : STR("");
     int fd = -1;
     *shown = str_from(arena_fmt(arena, STR_FMT "/tree", STR_ARG(dir)));

@@ -151,7 +151,7 @@ static bool pull_local(Pull *p, Str root) {
 bool source_pull(Str state, Str root, const SourceDef *s, bool offline, SourcePull *out, Error *err) {
     *out = (SourcePull){ 0 };
     Pull p = { .state = state, .s = s, .out = out, .err = err };
-    bool ok = str_eq(s->type, STR("local")) ? pull_local(&p, root) : pull_git(&p, offline);
+    bool ok = s->local ? pull_local(&p, root) : pull_git(&p, offline);
     arena_clear(&p.arena);
     return ok;
 }

@@ -80,7 +80,7 @@ static bool add_flags_to(Calling *c, Error *err) {
 static void trace(void *ctx, CallStep step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Buf line = { 0 };
-    buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, call_step_name(step));
+    buf_add_fmt(&line, "%10.3f ms  %-9s ", (double)ns / 1e6, result_step_name(step));
     while (detail.n && (detail.at[detail.n - 1] == '\n' || detail.at[detail.n - 1] == ' ')) detail.n--;
     for (Str rest = detail, one; str_next_line(&rest, &one);) {
         if (one.at != detail.at) buf_add_fmt(&line, "\n%25s", "");

@@ -11,7 +11,7 @@ static void show(void *ctx, const SessionPart *p) {
     s->total += p->tokens;
     if (s->cli->json) {
         buf_add(b, s->n++ ? STR(",\n  {\"part\":") : STR("  {\"part\":"));
-        json_write_string(b, p->what, false);
+        json_write_string(b, str_from(session_part_name(p->what)), false);
         buf_add(b, STR(",\"name\":"));
         json_write_string(b, p->name, false);
         buf_add_fmt(b, ",\"tokens\":%lld,\"text\":", (long long)p->tokens);
@@ -20,7 +20,7 @@ static void show(void *ctx, const SessionPart *p) {
         return;
     }
     s->n++;
-    buf_add_fmt(b, "%7lld  " STR_FMT " " STR_FMT "\n", (long long)p->tokens, STR_ARG(p->what), STR_ARG(p->name));
+    buf_add_fmt(b, "%7lld  %s " STR_FMT "\n", (long long)p->tokens, session_part_name(p->what), STR_ARG(p->name));
     if (!log_on(&s->cli->log, LOG_DEBUG)) return;
     cli_escape(b, p->text, true);
     buf_add_char(b, '\n');

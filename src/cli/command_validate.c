@@ -81,7 +81,7 @@ static void list_tools(Buf *out, const Project *p, size_t indent, bool color) { 
 
 /* Only a file can be looked at here; what stands in place is checked when it runs. */
 static void check_script(const Project *p, const ModelDef *m, Problems *problems) {
-    if (!str_eq(m->provider, STR("script")) || m->script.n == 0 || str_find_char(m->script, '\n') >= 0) return;
+    if (m->provider != PROVIDER_SCRIPT || m->script.n == 0 || str_find_char(m->script, '\n') >= 0) return;
     Arena arena = { 0 };
     const char *path = m->script.at[0] == '/' ? arena_str(&arena, m->script).at : arena_fmt(&arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(m->script));
     if (access(path, R_OK) < 0)

@@ -29,7 +29,7 @@ static Str first_line(Str text) {
 
 static void show_tool(void *ctx, const SessionPart *p) {
     Doing *d = ctx;
-    if (!str_eq(p->what, STR("tool"))) return;
+    if (p->what != PART_TOOL) return;
     const ToolEntry *e = registry_find(runtime_registry(run_runtime(session_run(d->t->session))), p->name, NULL, 0);
     buf_add_fmt(&d->out, "  %-20.*s ", STR_ARG(p->name));
     if (e) cli_escape(&d->out, first_line(str_trim(e->def.description)), false);
@@ -46,8 +46,8 @@ typedef struct Sums { Doing *d; int64_t system, tools, messages; size_t n_tools,
 
 static void add_part(void *ctx, const SessionPart *p) {
     Sums *s = ctx;
-    if (str_eq(p->what, STR("tool"))) s->tools += p->tokens, s->n_tools++;
-    else if (str_eq(p->what, STR("message"))) s->messages += p->tokens, s->n_messages++;
+    if (p->what == PART_TOOL) s->tools += p->tokens, s->n_tools++;
+    else if (p->what == PART_MESSAGE) s->messages += p->tokens, s->n_messages++;
     else s->system += p->tokens;
 }
 
@@ -99,13 +99,14 @@ static void add_fenced(Buf *out, Str text) {
 }
 
 static void add_message(Buf *out, Value m) {
-    Str role = value_member_text(m, "role"), text = value_member_text(m, "content");
+    Str text = value_member_text(m, "content");
+    Role role = request_role(m);
     const List *calls = request_list(m, "tool_calls");
-    if (str_eq(role, STR("tool"))) {
+    if (role == ROLE_TOOL) {
         add_fenced(out, text);
         return;
     }
-    if (text.n) buf_add_fmt(out, "## %s\n\n" STR_FMT "\n\n", str_eq(role, STR("user")) ? "You" : "Agent", STR_ARG(text));
+    if (text.n) buf_add_fmt(out, "## %s\n\n" STR_FMT "\n\n", role == ROLE_USER ? "You" : "Agent", STR_ARG(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
         buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(value_member_text(calls->at[i], "name")), STR_ARG(value_member_text(calls->at[i], "arguments")));
 }

@@ -57,29 +57,32 @@ static void write_tool_result(Buf *b, Value message) {
 }
 
 static bool write_blocks(Buf *b, Heap *scratch, Value message, Error *err) {
-    Str role = value_member_text(message, "role"), text = value_member_text(message, "content");
-    if (str_eq(role, STR("assistant"))) return write_assistant(b, scratch, message, err);
-    if (str_eq(role, STR("tool"))) write_tool_result(b, message);
+    Str text = value_member_text(message, "content");
+    Role role = request_role(message);
+    if (role == ROLE_ASSISTANT) return write_assistant(b, scratch, message, err);
+    if (role == ROLE_TOOL) write_tool_result(b, message);
     else write_text_block(b, str_trim(text).n ? text : STR("(empty)"));
     return true;
 }
 
 /* Roles must alternate: results of tools and the user's words between two answers are one message of the user. */
 static bool write_messages(Buf *b, Heap *scratch, const List *messages, Error *err) {
-    const char *open = NULL;
+    bool any = false;
+    Role open = ROLE_SYSTEM;
     request_key(b, "messages");
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < messages->n; i++) {
-        Str role = value_member_text(messages->at[i], "role");
-        if (str_eq(role, STR("system"))) continue;
-        const char *side = str_eq(role, STR("assistant")) ? "assistant" : "user";
-        if (side != open && (!open || strcmp(side, open) != 0)) {
-            buf_add_fmt(b, "%s{\"role\":\"%s\",\"content\":[", open ? "]}," : "", side);
-            open = side;
+        Role role = request_role(messages->at[i]);
+        if (role == ROLE_SYSTEM) continue;
+        if (role == ROLE_TOOL) role = ROLE_USER;
+        if (role != open) {
+            buf_add_fmt(b, "%s{\"role\":\"%s\",\"content\":[", any ? "]}," : "", request_role_name(role));
+            open = role;
+            any = true;
         }
         if (!write_blocks(b, scratch, messages->at[i], err)) return false;
     }
-    buf_add(b, open ? STR("]}]") : STR("]"));
+    buf_add(b, any ? STR("]}]") : STR("]"));
     return true;
 }
 
@@ -87,7 +90,7 @@ static bool write_messages(Buf *b, Heap *scratch, const List *messages, Error *e
 static void write_system(Buf *b, const List *messages) {
     Buf text = { 0 };
     for (uint32_t i = 0; i < messages->n; i++) {
-        if (!str_eq(value_member_text(messages->at[i], "role"), STR("system"))) continue;
+        if (request_role(messages->at[i]) != ROLE_SYSTEM) continue;
         if (text.n) buf_add(&text, STR("\n\n"));
         buf_add(&text, value_member_text(messages->at[i], "content"));
     }

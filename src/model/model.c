@@ -6,13 +6,10 @@
 #include "model/provider.h"
 #include "model/request.h"
 
-static const Provider *find_provider(Str name) {
-    static const Provider *const all[] = { &provider_openai, &provider_anthropic, &provider_script, &provider_replay };
-    if (str_eq(name, STR("copilot"))) return &provider_openai;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (str_eq(name, str_from(all[i]->name))) return all[i];
-    return NULL;
-}
+static const Provider *const providers[] = {
+    [PROVIDER_OPENAI] = &provider_openai, [PROVIDER_ANTHROPIC] = &provider_anthropic, [PROVIDER_COPILOT] = &provider_openai,
+    [PROVIDER_SCRIPT] = &provider_script, [PROVIDER_REPLAY] = &provider_replay, [PROVIDER_UNKNOWN] = NULL,
+};
 
 static int64_t setting(Value retry, const char *key, int64_t otherwise) {
     Value v = value_member(retry, key);
@@ -29,11 +26,11 @@ static void read_retry(Model *m) {
 }
 
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err) {
-    const Provider *provider = find_provider(def->provider);
-    if (!provider) return error_set(err, ERR_CONFIG, "unknown model provider \"" STR_FMT "\"", STR_ARG(def->provider));
+    const Provider *provider = providers[def->provider];
+    if (!provider) return error_set(err, ERR_CONFIG, "unknown model provider \"" STR_FMT "\"", STR_ARG(def->given));
     Model *m = mem_zero(1, sizeof *m);
     *m = (Model){ .provider = provider, .def = *def, .env = *env };
-    Str *text[] = { &m->def.provider, &m->def.name, &m->def.base_url, &m->def.api_key_env, &m->def.script, &m->def.replay };
+    Str *text[] = { &m->def.given, &m->def.name, &m->def.base_url, &m->def.api_key_env, &m->def.script, &m->def.replay };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) *text[i] = arena_str(&m->arena, *text[i]);
     read_retry(m);
     if (!provider->open(m, p, err)) {

@@ -169,7 +169,7 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
 
 static bool open(Model *m, const Project *p, Error *err) {
     (void)p;
-    bool copilot = str_eq(m->def.provider, STR("copilot"));
+    bool copilot = m->def.provider == PROVIDER_COPILOT;
     if (!http_turn_open(m, copilot ? "https://api.githubcopilot.com" : "https://api.openai.com/v1", "/chat/completions",
                             copilot ? "GITHUB_COPILOT_TOKEN" : "OPENAI_API_KEY", err)) return false;
     m->headers[m->n_headers++] = (ClientHeader){ STR("Content-Type"), STR("application/json") };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "model/model.h"
 
-static ModelDef blank(Str provider, Str name) {
+static ModelDef blank(ModelProvider provider, Str name) {
     return (ModelDef){ .provider = provider, .name = name, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE,
                        .headers = VALUE_GONE, .price = VALUE_GONE };
 }
@@ -14,16 +14,16 @@ static const char *variable(const char *name) {
 
 static void complete_profile(ModelDef *d) { d->provider = project_model_provider(d); }
 
-static bool prefix_provider(Str name, Str *out) {
-    if (str_starts(name, STR("claude-"))) return *out = STR("anthropic"), true;
-    if (str_starts(name, STR("gpt-")) || str_starts(name, STR("chatgpt-"))) return *out = STR("openai"), true;
-    if (name.n > 1 && name.at[0] == 'o' && name.at[1] >= '1' && name.at[1] <= '9') return *out = STR("openai"), true;
+static bool prefix_provider(Str name, ModelProvider *out) {
+    if (str_starts(name, STR("claude-"))) return *out = PROVIDER_ANTHROPIC, true;
+    if (str_starts(name, STR("gpt-")) || str_starts(name, STR("chatgpt-"))) return *out = PROVIDER_OPENAI, true;
+    if (name.n > 1 && name.at[0] == 'o' && name.at[1] >= '1' && name.at[1] <= '9') return *out = PROVIDER_OPENAI, true;
     return false;
 }
 
 /* OAI_* are the names agentcli reads. */
 static void compatible_environment(ModelDef *d) {
-    if (!str_eq(d->provider, STR("openai"))) return;
+    if (d->provider != PROVIDER_OPENAI) return;
     if (d->base_url.n == 0 && variable("OAI_BASE_URL")) d->base_url = str_from(variable("OAI_BASE_URL"));
     if (d->api_key_env.n == 0 && variable("OAI_API_KEY")) d->api_key_env = STR("OAI_API_KEY");
 }
@@ -31,17 +31,17 @@ static void compatible_environment(ModelDef *d) {
 static bool from_environment(ModelDef *out, Error *err) {
     const char *oai_model = variable("OAI_MODEL");
     if (variable("OPENAI_API_KEY") || variable("OAI_API_KEY") || variable("OAI_BASE_URL")) {
-        *out = blank(STR("openai"), oai_model ? str_from(oai_model) : STR("gpt-5-mini"));
+        *out = blank(PROVIDER_OPENAI, oai_model ? str_from(oai_model) : STR("gpt-5-mini"));
         compatible_environment(out);
         return true;
     }
-    if (variable("ANTHROPIC_API_KEY")) return *out = blank(STR("anthropic"), STR("claude-sonnet-4-5")), true;
+    if (variable("ANTHROPIC_API_KEY")) return *out = blank(PROVIDER_ANTHROPIC, STR("claude-sonnet-4-5")), true;
     error_set(err, ERR_CONFIG, "no model: harness.md names none, and neither OPENAI_API_KEY nor ANTHROPIC_API_KEY is set");
     return error_hint(err, "set one of them, or `model: {provider: openai, base_url: …}` for a local server, or `provider: script` to work offline");
 }
 
-void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out) {
-    if (parent && str_eq(parent->provider, provider)) {
+static void of_provider(ModelProvider provider, Str name, const ModelDef *parent, ModelDef *out) {
+    if (parent && parent->provider == provider) {
         *out = *parent;
         out->name = name;
         out->price = VALUE_GONE;
@@ -49,6 +49,12 @@ void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef 
     }
     *out = blank(provider, name);
     compatible_environment(out);
+}
+
+void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out) {
+    ModelProvider known = project_provider_find(provider);
+    of_provider(known, name, known == PROVIDER_UNKNOWN ? NULL : parent, out);
+    out->given = provider;
 }
 
 static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef *out, Error *err) {
@@ -59,16 +65,15 @@ static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef
             compatible_environment(out);
             return true;
         }
-    Str provider = { 0 };
+    ModelProvider provider = PROVIDER_NONE;
     bool told = prefix_provider(name, &provider);
-    bool same = parent && (!told || str_eq(parent->provider, provider));
-    if (same && !str_eq(parent->provider, STR("script")) && !str_eq(parent->provider, STR("replay")))
-        return model_of_provider(parent->provider, name, parent, out), true;
+    bool same = parent && (!told || parent->provider == provider);
+    if (same && parent->provider != PROVIDER_SCRIPT && parent->provider != PROVIDER_REPLAY) return of_provider(parent->provider, name, parent, out), true;
     if (!told) {
         error_set(err, ERR_CONFIG, "model \"" STR_FMT "\" is not a profile of harness.md, and its name does not tell its provider", STR_ARG(name));
         return error_hint(err, "add it to `models:` with its provider");
     }
-    return model_of_provider(provider, name, NULL, out), true;
+    return of_provider(provider, name, NULL, out), true;
 }
 
 bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err) {

@@ -1,5 +1,19 @@
 #include "model/request.h"
 
+static const char *const role_names[] = {
+#define ROLE(id, name) [ROLE_##id] = name,
+#include "model/roles.def"
+#undef ROLE
+};
+const char *request_role_name(Role r) { return role_names[r]; }
+
+Role request_role(Value message) {
+    Str role = value_member_text(message, "role");
+    for (size_t r = 0; r < sizeof role_names / sizeof *role_names; r++)
+        if (str_eq(role, str_from(role_names[r]))) return (Role)r;
+    return ROLE_USER;
+}
+
 int64_t request_int(Value dict, const char *key) {
     Value v = value_member(dict, key);
     return value_is_small(v) ? value_small(v) : 0;

@@ -4,6 +4,14 @@
 #include "value/json.h"
 #include "value/list.h"
 
+typedef enum Role {
+#define ROLE(id, name) ROLE_##id,
+#include "model/roles.def"
+#undef ROLE
+} Role;
+const char *request_role_name(Role r);
+Role request_role(Value message);                             /* of a message without a known role: the user's */
+
 int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
 List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
 

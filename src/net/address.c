@@ -140,10 +140,15 @@ static const char *kind_of_v4(const uint8_t *at) {
 }
 
 /* The last four bytes are an IPv4 address: ::/96 and ::ffff:0:0/96 (how the kernel spells IPv4), ::ffff:0:0:0/96 (SIIT). */
+static bool is_loopback_v6(const uint8_t *at) {
+    static const uint8_t zero[15] = { 0 };
+    return memcmp(at, zero, sizeof zero) == 0 && at[15] == 1;
+}
+
 static const char *kind_of_embedded(const uint8_t *at) {
     static const uint8_t zero[V6_BYTES] = { 0 };
     if (memcmp(at, zero, V6_BYTES) == 0) return "unspecified";
-    if (memcmp(at, zero, 15) == 0 && at[15] == 1) return "loopback";
+    if (is_loopback_v6(at)) return "loopback";
     if (memcmp(at, zero, 8) == 0) return "IPv4-mapped";
     return NULL;
 }
@@ -158,10 +163,7 @@ const char *address_kind(const Address *a) {
     return kind;
 }
 
-bool address_is_loopback(const Address *a) {
-    const char *kind = a->v6 ? kind_of_embedded(a->at) : kind_of_v4(a->at);
-    return kind && strcmp(kind, "loopback") == 0;
-}
+bool address_is_loopback(const Address *a) { return a->v6 ? is_loopback_v6(a->at) : a->at[0] == 127; }
 
 bool address_equal(const Address *a, const Address *b) {
     return a->v6 == b->v6 && memcmp(a->at, b->at, a->v6 ? V6_BYTES : V4_BYTES) == 0;

@@ -41,10 +41,12 @@ const NativeDef script_metrics[] = {
 };
 const size_t script_metrics_n = sizeof script_metrics / sizeof *script_metrics;
 
-/* The functions of cache and of ctx are the same; which one it is tells the name. */
+#define IS_OF(def, module) ((def) >= script_##module && (def) < script_##module + script_##module##_n)
+
+/* The functions of cache and of ctx are the same; the table they stand in tells which one it is. */
 static bool shelf_of(Vm *vm, const NativeArgs *a, Shelf **out, Error *err) {
     Host *h = script_host(vm);
-    Shelf *s = !h ? NULL : a->def->name[0] == 'm' ? h->metrics : a->def->name[1] == 'a' ? h->cache : h->ctx;
+    Shelf *s = !h ? NULL : IS_OF(a->def, metrics) ? h->metrics : IS_OF(a->def, cache) ? h->cache : h->ctx;
     if (!s) return error_set(err, ERR_SCRIPT, "not available here");
     return *out = s, true;
 }

@@ -10,7 +10,7 @@ typedef struct BuiltinDef {
     int64_t timeout_ms;
     ToolExecute *execute;
     ToolInspect *inspect;                /* NULL: none */
-    bool service;                        /* always there, but only shown when something needs it */
+    ToolService service;                        /* always there, but only shown when something needs it */
     bool parallel_safe;                  /* changes something, and may still run beside other calls */
 } BuiltinDef;
 

@@ -49,18 +49,18 @@ static bool read_artifact(ToolCallFrame *f, Error *err) {
 const BuiltinDef builtin_services[] = {
     { .name = "task_poll", .title = "Poll a task", .description = "Tells whether a background task has ended, and its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID "},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      .execute = poll_task, .service = true },
+      .execute = poll_task, .service = SERVICE_TASKS },
     { .name = "task_await", .title = "Await a task", .description = "Waits until a background task has ended, and tells its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID ",\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"at most this "
                     "long\"}},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      .execute = await_task, .service = true },
+      .execute = await_task, .service = SERVICE_TASKS },
     { .name = "task_cancel", .title = "Cancel a task", .description = "Ends a background task.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID "},\"required\":[\"task_id\"],\"additionalProperties\":false}",
-      .parallel_safe = true, .execute = cancel_task, .service = true },
+      .parallel_safe = true, .execute = cancel_task, .service = SERVICE_TASKS },
     { .name = "artifact_read", .title = "Read an artifact", .description = "Reads a part of a large result of this run by its key.",
       .parameters = "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,\"default\":0},"
                     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":16000,\"default\":8192}},\"required\":[\"key\"],"
                     "\"additionalProperties\":false}",
-      .execute = read_artifact, .service = true },
+      .execute = read_artifact, .service = SERVICE_ARTIFACTS },
     { 0 },
 };

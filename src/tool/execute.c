@@ -62,17 +62,20 @@ static bool secret_value(const Project *project, Str name, Str *out, Error *err)
     return error_set(err, ERR_CONFIG, "secret \"" STR_FMT "\": environment variable " STR_FMT " is not set", STR_ARG(name), STR_ARG(variable));
 }
 
-static bool hidden_value(Pipe *p, Str name, Value *out, Error *err) {
+static bool hidden_value(Pipe *p, InjectedKind kind, Str secret, Value *out, Error *err) {
     Str text = { 0 };
-    if (str_eq(name, STR("depth"))) return *out = value_from_small(p->f.call->depth), true;
-    if (str_eq(name, STR("run_id"))) text = p->f.run->id;
-    else if (str_eq(name, STR("thread_id"))) text = p->f.run->config.session.n ? p->f.run->config.session : p->f.run->id;
-    else if (str_eq(name, STR("agent"))) text = p->f.call->agent;
-    else if (str_eq(name, STR("workspace"))) text = p->host.workspace;
-    else if (str_eq(name, STR("idempotency_key"))) text = p->f.idempotency_key;
-    else if (str_starts(name, STR("secrets."))) {
-        if (!secret_value(p->f.runtime->project, str_sub(name, 8, name.n), &text, err)) return false;
+    switch (kind) {
+    case INJECTED_DEPTH: return *out = value_from_small(p->f.call->depth), true;
+    case INJECTED_RUN_ID: text = p->f.run->id; break;
+    case INJECTED_THREAD_ID: text = p->f.run->config.session.n ? p->f.run->config.session : p->f.run->id; break;
+    case INJECTED_AGENT: text = p->f.call->agent; break;
+    case INJECTED_WORKSPACE: text = p->host.workspace; break;
+    case INJECTED_IDEMPOTENCY_KEY: text = p->f.idempotency_key; break;
+    case INJECTED_SECRET:
+        if (!secret_value(p->f.runtime->project, secret, &text, err)) return false;
         redact_add_value(p->f.runtime->redactor, text);
+        break;
+    case INJECTED_UNKNOWN: break;                         /* loading has refused it */
     }
     String *s = string_new(p->f.heap, text, err);
     if (!s) return false;
@@ -89,12 +92,13 @@ static bool make_injected(Pipe *p, Error *err) {
     Dict *all = dict_new(h, names->n, err), *secrets = NULL;
     if (!all) return false;
     for (size_t i = 0; i < names->n; i++) {
-        Str name = names->at[i];
+        Str name = names->at[i], secret_name;
         Value v;
-        if (!hidden_value(p, name, &v, err)) return false;
-        bool secret = str_starts(name, STR("secrets."));
+        InjectedKind kind = project_injected_find(name, &secret_name);
+        bool secret = kind == INJECTED_SECRET;
+        if (!hidden_value(p, kind, secret_name, &v, err)) return false;
         if (secret && !secrets && (!(secrets = dict_new(h, 2, err)) || !dict_put_str(h, all, STR("secrets"), value_from_object(secrets), err))) return false;
-        if (!dict_put_str(h, secret ? secrets : all, secret ? str_sub(name, 8, name.n) : name, v, err)) return false;
+        if (!dict_put_str(h, secret ? secrets : all, secret ? secret_name : name, v, err)) return false;
     }
     p->f.injected = value_from_object(all);
     value_freeze(p->f.injected);

@@ -74,13 +74,13 @@ static Str name_in(Value definition) {
 
 /* {kind, name, definition} for the hooks of meta.*, which may block. */
 static bool ask_hooks(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
-    Str event = str_from(definition_info(kind)->event);
+    Str event = str_from(project_definition(kind)->event);
     if (!hook_list_any(run_hooks(p->f.run), HOOK_META, event)) return true;
     Heap *h = heap_new(0);
     HookOutcome out = { .decision = HOOK_BLOCK };
     Value copy;
     Dict *d = dict_new(h, 3, err);
-    String *k = string_new(h, str_from(definition_info(kind)->kind), err), *name = string_new(h, name_in(definition), err);
+    String *k = string_new(h, str_from(project_definition(kind)->kind), err), *name = string_new(h, name_in(definition), err);
     bool ok = d && k && name && value_copy_all_into(h, definition, &copy, err) && dict_put_str(h, d, STR("kind"), value_from_object(k), err) &&
               dict_put_str(h, d, STR("name"), value_from_object(name), err) && dict_put_str(h, d, STR("definition"), copy, err);
     if (ok) pipe_dispatch(p, HOOK_META, event, value_from_object(d), &out);
@@ -95,12 +95,12 @@ static bool emit_made(Pipe *p, DefinitionKind kind, Value definition, Error *err
     if (!pipe_listened(p)) return true;
     Buf data = { 0 };
     event_data_start(&data);
-    event_data_str(&data, "kind", str_from(definition_info(kind)->kind));
+    event_data_str(&data, "kind", str_from(project_definition(kind)->kind));
     event_data_str(&data, "name", name_in(definition));
     event_data_value(&data, "definition", definition);
     if (redact_would(p->f.runtime->redactor, buf_str(&data))) event_data_bool(&data, "redacted", true);
     event_data_end(&data);
-    bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(definition_info(kind)->event), buf_str(&data), err);
+    bool ok = event_emit_custom(p->f.run->events, pipe_place(p), str_from(project_definition(kind)->event), buf_str(&data), err);
     buf_clear(&data);
     return ok;
 }
@@ -114,7 +114,7 @@ static bool take_place(Run *r, DefinitionKind kind, int step, Error *err) {
     bool ok = step < 0 || r->defined[kind] < max;
     if (ok) r->defined[kind] += step;
     pthread_mutex_unlock(&r->lock);
-    return ok || error_set(err, ERR_LIMIT, "meta.max_%s of %lld is reached", definition_info(kind)->list, (long long)max);
+    return ok || error_set(err, ERR_LIMIT, "meta.max_%s of %lld is reached", project_definition(kind)->list, (long long)max);
 }
 
 static bool allowed(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
@@ -214,7 +214,7 @@ bool runtime_meta_hook(Host *h, Value definition, Error *err) {
 static Str print_of(Run *r, DefinitionKind kind, Value definition) {
     Buf text = { 0 };
     Error err;
-    buf_add_fmt(&text, "%s ", definition_info(kind)->kind);
+    buf_add_fmt(&text, "%s ", project_definition(kind)->kind);
     Str out = json_write(&text, definition, &(JsonWrite){ 0 }, &err) ? arena_str(&r->arena, buf_str(&text)) : (Str){ 0 };
     buf_clear(&text);
     return out;

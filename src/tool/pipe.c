@@ -206,7 +206,7 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
     pipe_trace(p, step, "refused: " STR_FMT, STR_ARG(r->error));
     if (!pipe_listened(p)) return false;
     pipe_event_start(p);
-    event_data_str(&p->kept.data, "step", str_from(call_step_name(step)));
+    event_data_str(&p->kept.data, "step", str_from(result_step_name(step)));
     if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
     event_data_str(&p->kept.data, "message", r->error);
     pipe_event_end(p, EVENT_TOOL_REFUSED);

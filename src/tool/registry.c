@@ -183,7 +183,7 @@ static bool in_scope(const ToolEntry *e, const Str *scopes, size_t n) {
 }
 
 bool tool_may_resume(const ToolEntry *e) {
-    return safety_repeatable(&e->safety) || (e->def.kind == TOOL_DELEGATE && str_eq(e->def.name, STR("delegate")));
+    return safety_repeatable(&e->safety) || e->delegates == DELEGATES_AND_WAITS;
 }
 
 const ToolEntry *registry_find(Registry *r, Str name, const Str *scopes, size_t n_scopes) {

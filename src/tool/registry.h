@@ -22,6 +22,11 @@ typedef struct ToolInspection {
 } ToolInspection;
 typedef bool ToolInspect(struct ToolCallFrame *frame, ToolInspection *out, Error *err);
 
+/* What a tool is for that is only shown when something needs it. */
+typedef enum { SERVICE_NONE, SERVICE_TASKS, SERVICE_ARTIFACTS } ToolService;
+/* Which of the delegation tools it is: waits for the other agent, starts it in the background, or asks about one that was started. */
+typedef enum { DELEGATES_NOT, DELEGATES_AND_WAITS, DELEGATES_IN_BACKGROUND, DELEGATES_ASKS } ToolDelegates;
+
 struct ToolEntry {
     ToolDef def;                         /* a copy; its values are in frozen heaps */
     Safety safety;
@@ -31,7 +36,8 @@ struct ToolEntry {
     Redactor *redact;                    /* patterns of safety.redact; NULL: none. The registry's */
     const struct ToolRoot *root;         /* confine.h; NULL: the whole workspace */
     Str scope;                           /* a run's id when registered at run time, an agent's name when private; empty: everybody's */
-    bool service;                        /* shown only when something needs it: tasks, artifacts */
+    ToolService service;
+    ToolDelegates delegates;
     bool fills;                          /* its parameters have defaults; set by the registry */
     bool held;                           /* an MCP tool whose description changed: refused until approved */
     void (*recheck)(void *data);         /* asked about a held one that is called or listed: puts another in its place when it was approved; may be NULL */

@@ -142,7 +142,7 @@ static bool has_agents(Run *r) {
 static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) {
     if (e->def.kind == TOOL_DELEGATE && !has_agents(r)) return false;
     if (!e->service) return true;
-    if (str_eq(e->def.name, STR("artifact_read"))) return atomic_load(&r->has_artifacts);
+    if (e->service == SERVICE_ARTIFACTS) return atomic_load(&r->has_artifacts);
     bool any = task_any(r);
     for (size_t i = 0; i < n && !any; i++) any = all[i]->def.async;
     return any;

@@ -13,7 +13,7 @@ const char *result_class_name(ResultClass c) {
     return names[c];
 }
 
-const char *call_step_name(CallStep s) {
+const char *result_step_name(CallStep s) {
     static const char *const names[] = { "",
 #define STEP(id, name) [STEP_##id] = name,
 #include "tool/steps.def"
@@ -36,7 +36,7 @@ static void add_text(Buf *out, const char *key, Str text) {
 
 static void add_error(Buf *out, const Result *r) {
     buf_add_fmt(out, ",\"error\":{\"class\":\"%s\"", result_class_name(r->cls));
-    if (r->step) add_text(out, "step", str_from(call_step_name(r->step)));
+    if (r->step) add_text(out, "step", str_from(result_step_name(r->step)));
     if (r->rule.n) add_text(out, "rule", r->rule);
     add_text(out, "message", r->error);
     if (r->timed_out) buf_add(out, STR(",\"timed_out\":true"));

@@ -37,7 +37,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
 
 void result_clear(Result *r);
 const char *result_class_name(ResultClass c);            /* "repairable" … */
-const char *call_step_name(CallStep s);                  /* "policy"; "" for STEP_NONE */
+const char *result_step_name(CallStep s);                  /* "policy"; "" for STEP_NONE */
 /* The whole object as JSON: {tool_call_id, name, content, value, artifacts, is_error, error?, provider?, elapsed_ms}. */
 void result_write_json(Buf *out, const Result *r);
 void result_write_value(Buf *out, const Result *r);      /* the value as compact JSON */

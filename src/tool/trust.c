@@ -103,7 +103,7 @@ static void add_providers(Runtime *rt, Grants *g) {
         if (!m->base_url.n && !m->api_key_env.n && !has_variable(m->headers)) continue;
         grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = m->origin.file, .line = m->origin.line,
                                 .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))), 
-                                .value = str_from(arena_fmt(&rt->arena, "\"" STR_FMT "\"", STR_ARG(project_model_provider(m)))),
+                                .value = str_from(arena_fmt(&rt->arena, "\"%s\"", project_provider_name(project_model_provider(m)))),
                                 .words = "speaks to the model's server as to this provider" });
     }
 }

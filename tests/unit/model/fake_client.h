@@ -29,7 +29,7 @@ bool client_send(Client *c, const ClientRequest *request, Cancel *cancel, Client
 /* One attempt of a model of this provider at what `bytes` say. */
 static inline bool fake_complete(Str provider, Str bytes, size_t piece, Heap *heap, ModelReply *reply, Error *err) {
     List *messages = list_new(heap, 1, NULL), *tools = list_new(heap, 1, NULL);
-    ModelDef def = { .provider = provider, .name = STR("m"), .base_url = STR("http://local"), .temperature = VALUE_GONE, .top_p = VALUE_GONE,
+    ModelDef def = { .provider = project_provider_find(provider), .name = STR("m"), .base_url = STR("http://local"), .temperature = VALUE_GONE, .top_p = VALUE_GONE,
                      .retry = VALUE_GONE, .headers = VALUE_GONE, .price = VALUE_GONE };
     Dict *retry = dict_new(heap, 1, NULL);
     dict_put_str(heap, retry, STR("max_attempts"), value_from_small(1), NULL);

@@ -110,7 +110,7 @@ static void test_retry(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Heap *h = heap_new(0);
         Model *m;
-        ModelDef def = { .provider = STR("openai"), .name = STR("m"), .base_url = STR("http://local"), .temperature = VALUE_GONE, .top_p = VALUE_GONE,
+        ModelDef def = { .provider = PROVIDER_OPENAI, .name = STR("m"), .base_url = STR("http://local"), .temperature = VALUE_GONE, .top_p = VALUE_GONE,
                          .headers = VALUE_GONE, .price = VALUE_GONE };
         assert_true(json_read(h, STR("{\"max_attempts\":3,\"initial_backoff_ms\":0}"), NULL, &def.retry, NULL));
         assert_true(model_open(NULL, &def, &(ModelEnv){ 0 }, &m, NULL));
