@@ -27,7 +27,6 @@ typedef enum { HOOK_FAILS_BLOCK, HOOK_FAILS_WITHHOLD, HOOK_FAILS_ONCE, HOOK_FAIL
 
 const char *hook_event_name(HookEvent e);                    /* "tool.pre"; the custom and meta families: "custom.*", "meta.*" */
 bool hook_event_find(Str name, HookEvent *out);              /* "custom.x" and "meta.x" are found as their families */
-HookFailure hook_event_failure(HookEvent e);                 /* what the caller does when the outcome has failed */
 
 typedef enum {
 #define HOOK_DECISION(id, name) HOOK_##id,

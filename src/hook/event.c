@@ -12,7 +12,6 @@ static const HookEventInfo events[] = {
 
 const HookEventInfo *hook_event_info(HookEvent e) { return &events[e]; }
 const char *hook_event_name(HookEvent e) { return events[e].name; }
-HookFailure hook_event_failure(HookEvent e) { return events[e].failure; }
 
 const char *hook_decision_name(HookDecision d) {
     static const char *const names[] = {

@@ -335,7 +335,7 @@ static bool wait_again(Pipe *p) {
     if (p->out->cls != RESULT_RETRYABLE && !exit_listed(p)) return false;
     if (p->attempt >= r.attempts || cancel_expired(p->f.cancel)) return false;
     if (p->once) {
-        pipe_trace(p, "retry", "not repeated: a call inside it must not be made twice");
+        pipe_trace(p, STEP_RETRY, "not repeated: a call inside it must not be made twice");
         return false;
     }
     int64_t ms = backoff_ms(&r, p->attempt);

@@ -113,7 +113,7 @@ def public_names(text):
 
 
 def type_prefixes(headers):
-    """dict for Dict, json_feed for JsonFeed: what the types of a room allow as prefixes."""
+    """dict for Dict, json_keys for JsonKeys: what the types of a room allow as prefixes."""
     for text in headers:
         for name in re.findall(r"(?:\bstruct|\benum|\bunion|\btypedef[^;{]*?|\})\s*\**([A-Z]\w*)\s*[;{]", blank_comments(text)):
             yield re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,8 +1,7 @@
 /* JSON: what is read can be written and read again, with the same bytes and equal values in
- * every style; options never change what a text means; a stream may be split anywhere. */
+ * every style; options never change what a text means. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "json_feed.h"
 #include "value/json.h"
 
 static Heap *heap;
@@ -72,37 +71,6 @@ static void check_options(Str text, bool ok, Str compact) {
     places_free(places);
 }
 
-static void take_all(JsonFeed *f, Str bytes, bool end, Buf *log) {
-    for (;;) {
-        Value v;
-        Error err = { 0 };
-        Feed feed = end ? json_feed_end(f, heap, &v, &err) : json_feed(f, heap, bytes, &v, &err);
-        if (feed == FEED_MORE) return;
-        if (feed == FEED_READY) write_as(log, v, NULL);
-        else check_error(&err), buf_add_fmt(log, "%u:%u %s", err.line, err.column, err.msg);
-        buf_add_char(log, '\n');
-        bytes = STR("");
-    }
-}
-
-static void feed_split(Str text, size_t at, Buf *log) {
-    JsonFeed *f = json_feed_new(NULL);
-    take_all(f, str_sub(text, 0, at), false, log);
-    take_all(f, str_sub(text, at, text.n), false, log);
-    take_all(f, STR(""), true, log);
-    json_feed_free(f);
-}
-
-static void check_feed(Str text, bool ok, Str compact) {
-    Buf whole = { 0 }, halves = { 0 };
-    feed_split(text, text.n, &whole);
-    feed_split(text, text.n / 2, &halves);
-    check(str_eq(buf_str(&whole), buf_str(&halves)), "a split changes nothing");
-    if (ok) check(whole.n == compact.n + 1 && memcmp(whole.at, compact.at, compact.n) == 0, "a stream of one is that one");
-    buf_clear(&whole);
-    buf_clear(&halves);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!heap) heap = heap_new(256 << 20);
     Str text = { (const char *)data, size };
@@ -119,7 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_style(v, &(JsonWrite){ .sort_keys = true, .indent = 1, .html_safe = true }, buf_str(&compact));
     }
     check_options(text, ok, buf_str(&compact));
-    check_feed(text, ok, buf_str(&compact));
     buf_clear(&compact);
     heap_reset(heap);
     return 0;
