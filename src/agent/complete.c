@@ -112,10 +112,13 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
 }
 
 static bool usage_value(Heap *h, const ModelUsage *u, Value *out, Error *err) {
-    Dict *d = dict_new(h, 3, err);
-    if (!d || !dict_put_str(h, d, STR("input"), value_from_small(u->input), err) || !dict_put_str(h, d, STR("output"), value_from_small(u->output), err)
-        || !dict_put_str(h, d, STR("cached"), value_from_small(u->cached), err)) return false;
-    return *out = value_from_object(d), true;
+    const struct { const char *name; int64_t n; } counts[] = { { "input", u->input }, { "output", u->output }, { "cached", u->cached },
+                                                               { "written", u->written }, { "reasoning", u->reasoning } };
+    Dict *d = dict_new(h, 5, err);
+    for (size_t i = 0; d && i < sizeof counts / sizeof *counts; i++)
+        if (!dict_put_str(h, d, str_from(counts[i].name), value_from_small(counts[i].n), err)) return false;
+    if (d) *out = value_from_object(d);
+    return d != NULL;
 }
 
 static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
@@ -141,12 +144,17 @@ static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
 
 /* ---- events ---- */
 
-static bool tell_started(Frame *f, const ModelDef *def, const Completion *c, Error *err) {
+static bool tell_started(Frame *f, const Model *model, const ModelDef *def, const Completion *c, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "model", def->name);
+    event_data_str(&data, "wire", str_from(model_wire(model)));
     event_data_int(&data, "messages", value_list(c->messages)->n);
     event_data_int(&data, "tools", value_list(c->tools)->n);
+    if (!c->quiet && (f->history.from > 1 || f->history.plain > 0)) {
+        event_data_int(&data, "left", f->history.from);
+        event_data_int(&data, "shortened", f->history.plain);
+    }
     event_data_end(&data);
     bool ok = frame_event(f, EVENT_COMPLETION_STARTED, &data, err);
     buf_clear(&data);
@@ -156,8 +164,8 @@ static bool tell_started(Frame *f, const ModelDef *def, const Completion *c, Err
 static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Error *err) {
     const ModelUsage *u = &c->reply.usage;
     Buf data = { 0 }, usage = { 0 };
-    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}", (long long)u->input, (long long)u->output,
-                (long long)u->cached, u->usd);
+    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"written\":%lld,\"reasoning\":%lld,\"usd\":%.6f}", (long long)u->input,
+                (long long)u->output, (long long)u->cached, (long long)u->written, (long long)u->reasoning, u->usd);
     event_data_start(&data);
     event_data_str(&data, "text", buf_str(&c->reply.text));
     event_data_value(&data, "tool_calls", c->reply.tool_calls);
@@ -166,6 +174,11 @@ static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Er
     if (u->priced) {
         event_data_key(&data, STR("cost"));
         buf_add_fmt(&data, "%.6f", u->usd);
+    }
+    if (c->reply.reasoning.n) event_data_str(&data, "reasoning", buf_str(&c->reply.reasoning));
+    if (c->items_hash[0]) {
+        event_data_str(&data, "items", str_from(c->items_hash));
+        event_data_int(&data, "items_bytes", (int64_t)c->reply.items.n);
     }
     event_data_bool(&data, "side", c->quiet);               /* not part of the conversation */
     event_data_ms(&data, "elapsed_ms", elapsed_ns);
@@ -204,7 +217,7 @@ static void hide_in(Frame *f, Error *why) {
 }
 
 /* `secrets` keeps back what may become one, however a model cuts it into pieces. */
-typedef struct Watching { Frame *f; bool shown; RedactFeed secrets; } Watching;
+typedef struct Watching { Frame *f; bool shown; RedactFeed secrets, thoughts; } Watching;
 
 static void show(Watching *w, Buf *safe) {
     const SessionWatch *watch = &w->f->s->config.watch;
@@ -220,8 +233,26 @@ static void on_text(void *ctx, Str piece) {
     show(w, &safe);
 }
 
+static void show_reasoning(Watching *w, Buf *safe) {
+    const SessionWatch *watch = &w->f->s->config.watch;
+    if (safe->n) watch->reasoning(watch->ctx, w->f->name, w->f->depth, buf_str(safe));
+    buf_clear(safe);
+}
+
+static void on_reasoning(void *ctx, Str piece) {
+    Watching *w = ctx;
+    Buf safe = { 0 };
+    if (!w->shown || !w->f->s->config.watch.reasoning) return;
+    redact_feed(&w->thoughts, piece, &safe);
+    show_reasoning(w, &safe);
+}
+
 static void end_text(Watching *w) {
     Buf safe = { 0 };
+    if (w->f->s->config.watch.reasoning) {
+        redact_feed_end(&w->thoughts, &safe);
+        show_reasoning(w, &safe);
+    }
     redact_feed_end(&w->secrets, &safe);
     show(w, &safe);
 }
@@ -246,6 +277,8 @@ static void add_usage(ModelUsage *sum, const ModelUsage *u) {
     sum->input += u->input;
     sum->output += u->output;
     sum->cached += u->cached;
+    sum->written += u->written;
+    sum->reasoning += u->reasoning;
     sum->usd += u->usd;
     sum->priced |= u->priced;
 }
@@ -271,6 +304,42 @@ static bool settle_ids(Frame *f, Completion *c, Error *err) {
     return true;
 }
 
+/* ---- items ---- */
+
+/* The ids before settle_ids changes them; the hash after it, before anything else changes the reply. */
+static void note_ids(Frame *f, Completion *c) {
+    const List *calls = value_list(c->reply.tool_calls);
+    if (c->reply.items.n == 0) return;
+    c->ids = ARENA_ARRAY(&f->arena, Str, calls->n + 1);
+    for (uint32_t i = 0; i < calls->n; i++) c->ids[c->n_ids++] = value_member_text(calls->at[i], "id");
+}
+
+static void note_hash(Completion *c) {
+    if (c->reply.items.n) items_hash(buf_str(&c->reply.text), c->reply.tool_calls, c->items_hash);
+}
+
+/* Into the store before the event that refers to them. They are not redacted, so items that hold a secret are not stored. */
+static bool store_items(Frame *f, const Items *row, Error *err) {
+    Store *store = run_store(f->s->run);
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    if (!store || (!redact_empty(r) && redact_would(r, row->list))) return true;
+    Buf text = { 0 }, scope = { 0 };
+    items_write(row, &text);
+    buf_add_fmt(&scope, "items:" STR_FMT, STR_ARG(run_id(f->s->run)));
+    bool ok = store_note_put(store, buf_str(&scope), str_from(row->hash), buf_str(&text), err);
+    buf_clear(&text);
+    buf_clear(&scope);
+    return ok;
+}
+
+static bool keep_items(Frame *f, const Model *model, const Completion *c, Error *err) {
+    Items row = { .origin = model_origin(model), .list = buf_str(&c->reply.items), .ids = c->ids, .n_ids = c->n_ids };
+    if (c->quiet || !c->items_hash[0]) return true;
+    memcpy(row.hash, c->items_hash, sizeof row.hash);
+    frame_keep_items(f, &row);
+    return store_items(f, &row, err);
+}
+
 static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *err) {
     char text[600];
     hide_in(f, why);
@@ -280,27 +349,71 @@ static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *e
     return true;
 }
 
+static Str effort_of(const Frame *f) {
+    Str asked = f->s->agents->config.effort;
+    return asked.n ? asked : f->def ? f->def->effort : STR("");
+}
+
+/* The next model to ask when one is overloaded or gone. NULL: none is left, or it cannot be opened. */
+static Model *next_model(Frame *f, const ModelDef *first, size_t i, ModelDef *def, const Error *why, Error *err) {
+    Model *model = NULL;
+    Error ignored = { 0 };
+    Buf data = { 0 };
+    if (i >= first->fallback.n || !agent_model_of(f->s->agents, first->fallback.at[i], STR(""), NULL, &model, def, &ignored)) return NULL;
+    event_data_start(&data);
+    event_data_str(&data, "model", first->name);
+    event_data_str(&data, "to", def->name);
+    event_data_str(&data, "error", str_from(why->msg));
+    event_data_end(&data);
+    bool ok = frame_event(f, EVENT_COMPLETION_FALLBACK, &data, err);
+    buf_clear(&data);
+    return ok ? model : NULL;
+}
+
+/* Asks the model, and when it is not available the ones its profile names. *used: the one that answered. */
+static bool ask(Frame *f, Model *model, const ModelDef *first, const ModelRequest *request, Cancel *cancel, ModelReply *out, Model **used, Error *why, Error *err) {
+    ModelDef def = *first;
+    for (size_t i = 0;; i++) {
+        *used = model;
+        if (model_complete(model, request, cancel, out, why)) return true;
+        if (!out->unavailable || cancel_expired(cancel)) return false;
+        hide_in(f, why);
+        model = next_model(f, first, i, &def, why, err);
+        if (!model) return false;
+        *why = (Error){ 0 };
+    }
+}
+
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
     if (!c->quiet) f->iterations++;
     if (!ask_before(f, def, c, cancel, err)) return false;
     if (c->status) return true;
     /* The results that the model gets are on disk before it does. */
-    if (!tell_started(f, def, c, err) || !run_settle(f->s->run, false, err)) return false;
+    if (!tell_started(f, model, def, c, err) || !run_settle(f->s->run, false, err)) return false;
     /* What a completion.post hook may still change is not shown before it has. */
-    Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) } };
-    ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .on_text = on_text, .on_retry = on_retry, .ctx = &w };
+    Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) },
+                   .thoughts = { .r = runtime_redactor(f->s->agents->rt) } };
+    ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .effort = effort_of(f),
+                             .output_schema = !c->quiet && f->def && f->def->output ? &f->def->output_schema : NULL,
+                             .cache_key = run_id(f->s->run), .items = &f->items, .on_text = on_text, .on_reasoning = on_reasoning,
+                             .on_retry = on_retry, .ctx = &w };
     Error why = { 0 };
     int64_t start = clock_mono_ns();
-    bool ok = model_complete(model, &request, cancel, &c->reply, &why);
+    bool ok = ask(f, model, def, &request, cancel, &c->reply, &model, &why, err);
     end_text(&w);
     if (!ok) return failed(f, c, cancel, &why, err);
     count(f, &c->reply.usage);
+    note_ids(f, c);
+    if (!settle_ids(f, c, err)) return false;
+    note_hash(c);
     hide_secrets(f, &c->reply.text);
-    if (!settle_ids(f, c, err) || !ask_after(f, c, cancel, err)) return false;
+    hide_secrets(f, &c->reply.reasoning);
+    if (!ask_after(f, c, cancel, err)) return false;
     hide_secrets(f, &c->reply.text);                         /* a hook may have brought one back */
-    if (!tell_completed(f, c, clock_mono_ns() - start, err)) return false;
+    if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;
+        on_reasoning(&w, buf_str(&c->reply.reasoning));
         on_text(&w, buf_str(&c->reply.text));
         end_text(&w);
     }

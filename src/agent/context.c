@@ -40,30 +40,36 @@ void history_add(History *h, Value message) {
 }
 
 void history_cut(History *h, size_t n) {
-    if (n < h->n) h->n = n;
+    if (n >= h->n) return;
+    h->n = n;
+    if (h->from > n) h->from = 0;                            /* all that was left is forgotten: what comes is cut anew */
+    if (h->plain > n) h->plain = (uint32_t)n;
 }
 
 void history_clear(History *h) { VEC_CLEAR(h); }
 
 /* ---- what stays ---- */
 
-typedef struct Fit { const ContextMessage *at; uint32_t n; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;      /* fixed: tokens beside the history's */
+typedef struct Fit { const ContextMessage *at; uint32_t n, plain; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;   /* fixed: tokens beside the history's */
 
 /* May what stays begin here? Whole exchanges leave, and in the one that goes on whole rounds. */
 static bool may_begin(const Fit *f, uint32_t i) {
     return i == 1 || f->at[i].role == (i > f->r.asked ? ROLE_ASSISTANT : ROLE_USER);
 }
 
-/* From the newest message back, as long as it fits. The newest round stays in any case. */
-static uint32_t begin(const Fit *f) {
+static bool is_over(ContextLimits l, int64_t live, int64_t tokens) {
+    return (l.max_history > 0 && live > l.max_history) || (l.max_tokens > 0 && tokens > l.max_tokens);
+}
+
+/* From the newest message back, as long as it fits when all results are shortened. The newest round stays in any case. */
+static uint32_t begin(const Fit *f, ContextLimits limits) {
     uint32_t from = f->n;
     bool found = false;
     int64_t live = f->n > 0, tokens = f->fixed + (live ? f->at[0].least : 0);
     if (f->r.asked > 0) live++, tokens += f->at[f->r.asked].least;
     for (uint32_t i = f->n; i-- > 1;) {
         if (i != f->r.asked) live++, tokens += f->at[i].least;
-        bool over = (f->limits.max_history > 0 && live > f->limits.max_history) || (f->limits.max_tokens > 0 && tokens > f->limits.max_tokens);
-        if (over && found) break;
+        if (is_over(limits, live, tokens) && found) break;
         if (!may_begin(f, i)) continue;
         from = i;
         found = true;
@@ -83,33 +89,87 @@ static bool shortened(Heap *heap, Value message, Value *out, Error *err) {
     return ok;
 }
 
-static bool keep(Heap *heap, Fit *f, const ContextMessage *m, List *out, Error *err) {
-    Value message = m->value;
-    if (m->least < m->tokens && f->limits.max_tokens > 0 && f->r.tokens + f->fixed > f->limits.max_tokens) {
-        if (!shortened(heap, message, &message, err)) return false;
-        f->r.tokens += m->least - m->tokens;
-        f->r.shortened++;
-    }
-    f->r.kept++;
-    return list_push(heap, out, message, err);
-}
-
 /* Each message that stays, oldest first: the first, the one that is being answered, and the newest. */
 static bool next_kept(const Fit *f, uint32_t *i) {
     while (*i < f->n && context_left(&f->r, *i)) *i = *i < f->r.asked && f->r.asked < f->r.from ? f->r.asked : f->r.from;
     return *i < f->n;
 }
 
-bool context_fit(Heap *heap, Value system, const History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err) {
-    Fit f = { .at = history->at, .n = (uint32_t)history->n, .limits = limits, .fixed = reserved };
+static int64_t cost(const Fit *f, uint32_t i) { return i < f->plain ? f->at[i].least : f->at[i].tokens; }
+
+static void measure(const Fit *f, int64_t *live, int64_t *tokens) {
+    *live = 0;
+    *tokens = f->fixed;
+    for (uint32_t i = 0; next_kept(f, &i); i++) {
+        *tokens += cost(f, i);
+        ++*live;
+    }
+}
+
+/* Shortens results before `end`, oldest first, until the rest fits. */
+static bool shorten(Fit *f, ContextLimits limits, uint32_t end) {
+    int64_t live, tokens;
+    measure(f, &live, &tokens);
+    for (uint32_t i = 0; is_over(limits, live, tokens) && next_kept(f, &i) && i < end; i++) {
+        if (i < f->plain) continue;
+        tokens += f->at[i].least - f->at[i].tokens;
+        f->plain = i + 1;
+    }
+    return !is_over(limits, live, tokens);
+}
+
+/* Half of what the conversation may take, beside the prompt and the tools. */
+static ContextLimits half_of(const Fit *f) {
+    int64_t spare = f->limits.max_tokens - f->fixed;
+    return (ContextLimits){ .max_history = (f->limits.max_history + 1) / 2,
+                            .max_tokens = f->limits.max_tokens > 0 ? f->fixed + (spare > 0 ? spare / 2 : 0) : 0 };
+}
+
+/* Where the round begins whose results the model has not seen yet. */
+static uint32_t newest_round(const Fit *f) {
+    uint32_t i = f->n;
+    while (i > 0 && f->at[i - 1].role == ROLE_TOOL) i--;
+    return i;
+}
+
+static void cut(Fit *f) {
+    int64_t live, tokens;
+    measure(f, &live, &tokens);
+    if (!is_over(f->limits, live, tokens)) return;
+    ContextLimits half = half_of(f);
+    bool too_many = f->limits.max_history > 0 && live > f->limits.max_history;
+    uint32_t plain = f->plain;
+    if (!too_many && shorten(f, half, newest_round(f))) return;
+    uint32_t from = begin(f, half);
+    if (from > f->r.from) f->r.from = from;
+    f->plain = plain;
+    if (!shorten(f, half, newest_round(f))) shorten(f, f->limits, f->n);
+}
+
+static bool keep(Heap *heap, Fit *f, uint32_t i, List *out, Error *err) {
+    Value message = f->at[i].value;
+    f->r.tokens += cost(f, i);
+    f->r.kept++;
+    if (i < f->plain && f->at[i].least < f->at[i].tokens) {
+        if (!shortened(heap, message, &message, err)) return false;
+        f->r.shortened++;
+    }
+    return list_push(heap, out, message, err);
+}
+
+bool context_fit(Heap *heap, Value system, History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err) {
+    Fit f = { .at = history->at, .n = (uint32_t)history->n, .plain = history->plain, .limits = limits, .fixed = reserved };
     int64_t prompt = value_is_gone(system) ? 0 : context_message_tokens(system);
     f.fixed += prompt;
     f.r.asked = f.n ? f.at[f.n - 1].asked : 0;
-    f.r.from = begin(&f);
+    f.r.from = history->from ? history->from : 1;
+    if (f.r.from > f.n) f.r.from = f.n;
+    cut(&f);
+    history->from = f.r.from;
+    history->plain = f.plain;
     List *list = list_new(heap, 8, err);
     bool ok = list && (value_is_gone(system) || list_push(heap, list, system, err));
-    for (uint32_t i = 0; next_kept(&f, &i); i++) f.r.tokens += f.at[i].tokens;
-    for (uint32_t i = 0; ok && next_kept(&f, &i); i++) ok = keep(heap, &f, &f.at[i], list, err);
+    for (uint32_t i = 0; ok && next_kept(&f, &i); i++) ok = keep(heap, &f, i, list, err);
     f.r.dropped = f.n - f.r.kept;
     f.r.kept += !value_is_gone(system);
     f.r.tokens += prompt;

@@ -83,6 +83,7 @@ void frame_release(Frame *f) {
     free(f->starts.at);
     free(f->vetoes.at);
     history_clear(&f->history);
+    VEC_CLEAR(&f->items);
     buf_clear(&f->summary);
     heap_free(f->heap);
     arena_clear(&f->arena);
@@ -187,6 +188,15 @@ bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
     if (value_is_list(calls) && value_list(calls)->n
         && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
     return push(f, d);
+}
+
+void frame_keep_items(Frame *f, const Items *row) {
+    Items kept = *row;
+    kept.origin = arena_str(&f->arena, row->origin);
+    kept.list = arena_str(&f->arena, row->list);
+    kept.ids = ARENA_ARRAY(&f->arena, Str, row->n_ids + 1);
+    for (size_t i = 0; i < row->n_ids; i++) kept.ids[i] = arena_str(&f->arena, row->ids[i]);
+    VEC_PUSH(&f->items, kept);
 }
 
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err) {

@@ -66,6 +66,7 @@ struct Frame {
     ModelDef model_def;
     Heap *heap;                          /* of messages; nothing in it is ever collected */
     History history;                     /* the messages */
+    ItemsTable items;                    /* of the answers among them, in the arena */
     Arena arena;
     int64_t turn;                        /* user messages so far */
     VEC(uint32_t) starts;                /* where in `messages` each of them stands */
@@ -79,6 +80,7 @@ struct Frame {
     int64_t faults;                      /* of the model, likewise */
     VEC(FrameVeto) vetoes;               /* refusals of each tool's last call, likewise */
     int stops;                           /* how often agent.stop sent it on, for the present message */
+    int repairs;                         /* of answers that did not fit output_schema, likewise */
     int hops;                            /* hook delegations, likewise */
 };
 
@@ -91,6 +93,8 @@ bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
 bool frame_push(Frame *f, Role role, Str text, Error *err);          /* a message of text */
 bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
+/* Keeps the items of an answer for the next requests; `row` is copied. */
+void frame_keep_items(Frame *f, const Items *row);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
 bool frame_spawns(const Frame *f);                           /* catalog.c: by canSpawn, here and above */
@@ -126,6 +130,8 @@ typedef struct Completion {
     int64_t max_tokens;
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
+    char items_hash[ITEMS_HASH + 1];     /* of the reply as the model gave it; empty: it has no items */
+    Str *ids; size_t n_ids;              /* of its calls, as the model named them; borrowed from its heap */
     List *removed;                       /* names of tools that a hook took away for this turn; NULL: none */
     RunStatus status;                    /* RUN_OPEN: fine; else how the turn ends */
     char reason[600];
@@ -144,6 +150,10 @@ bool frame_many_calls(Frame *f, size_t n, Cancel *cancel);
 
 /* loop.c: answers what was said last; calls of a resumed run that are not finished come first. */
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);
+/* Says something to the model in the name of `role`, with an event. */
+bool frame_say(Frame *f, Role role, Str text, Error *err);
+/* answer.c: does the last answer fit the agent's output_schema? Once the model is told what is wrong (*more); then the turn fails. */
+bool frame_check_output(Frame *f, SessionReply *out, bool *more, Error *err);
 bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err);    /* asks agent.stop about a last answer */
 /* turn.c: one user message from turn.start to turn.end. */
 bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *err);

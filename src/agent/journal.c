@@ -88,6 +88,8 @@ static void add_usage(ModelUsage *sum, Value data) {
     sum->input += request_int(usage, "input");
     sum->output += request_int(usage, "output");
     sum->cached += request_int(usage, "cached");
+    sum->written += request_int(usage, "written");
+    sum->reasoning += request_int(usage, "reasoning");
     sum->usd += number(value_member(usage, "usd"));
 }
 
@@ -242,12 +244,30 @@ static bool push_known_results(Frame *f, const List *calls, bool *complete, Erro
     return true;
 }
 
+/* Items that were not stored, or are damaged, are not missed: the answer goes out in its neutral form. */
+static bool rebuild_items(Frame *f, Str hash, Error *err) {
+    Store *store = runtime_store(f->s->agents->rt, err);
+    Buf scope = { 0 }, text = { 0 };
+    Arena arena = { 0 };
+    Items row;
+    bool found = false;
+    buf_add_fmt(&scope, "items:" STR_FMT, STR_ARG(run_id(f->s->run)));
+    bool ok = store && store_note_get(store, buf_str(&scope), hash, &text, &found, err);
+    if (ok && found && items_read(buf_str(&text), &arena, &row, NULL)) frame_keep_items(f, &row);
+    arena_clear(&arena);
+    buf_clear(&scope);
+    buf_clear(&text);
+    return ok;
+}
+
 static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     Value side = value_member(data, "side"), calls = value_member(data, "tool_calls");
     bool is_side = value_is_bool(side) && value_bool(side), complete = true;
     add_usage(&f->usage, data);
     if (is_side) return true;
     f->iterations++;
+    Str items = value_member_text(data, "items");
+    if (items.n && !rebuild_items(f, items, err)) return false;
     if (!frame_push_answer(f, value_member_text(data, "text"), calls, err)) return false;
     if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
     if (!push_known_results(f, value_list(calls), &complete, err)) return false;
@@ -286,6 +306,13 @@ static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
     return true;
 }
 
+/* The conversation is cut where it was, so that a resumed run sends what it would have sent. */
+static void rebuild_cut(Frame *f, Value data) {
+    int64_t left = request_int(data, "left"), shortened = request_int(data, "shortened");
+    if (left > 0 && (size_t)left <= f->history.n) f->history.from = (uint32_t)left;
+    if (shortened > 0 && (size_t)shortened <= f->history.n) f->history.plain = (uint32_t)shortened;
+}
+
 bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
     const Journal *j = f->s->journal;
     *unfinished = false;
@@ -299,6 +326,8 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
             ok = rebuild_turn(f, e->data, calls, err);
         } else if (e->type == EVENT_TURN_MESSAGE) {
             ok = frame_push(f, request_role(e->data), value_member_text(e->data, "text"), err);
+        } else if (e->type == EVENT_COMPLETION_STARTED) {
+            rebuild_cut(f, e->data);
         } else if (e->type == EVENT_COMPLETION_COMPLETED) {
             ok = rebuild_answer(f, e->data, calls, err);
         } else if (e->type == EVENT_TURN_ENDED) {

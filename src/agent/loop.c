@@ -14,7 +14,7 @@ enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one an
 
 /* ---- what harness itself says ---- */
 
-static bool say(Frame *f, Role role, Str text, Error *err) {
+bool frame_say(Frame *f, Role role, Str text, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "role", str_from(request_role_name(role)));
@@ -33,7 +33,7 @@ static bool announce_tasks(Frame *f, Error *err) {
     if (f->depth > 0) return true;
     Buf news = { 0 };
     task_announce(f->s->run, note_task, &news);
-    bool ok = news.n == 0 || say(f, ROLE_USER, str_trim(buf_str(&news)), err);
+    bool ok = news.n == 0 || frame_say(f, ROLE_USER, str_trim(buf_str(&news)), err);
     buf_clear(&news);
     return ok;
 }
@@ -286,7 +286,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
         Value error = value_member(result, "error");
         buf_add_fmt(&text, "[hook " STR_FMT " asked agent " STR_FMT "] ", STR_ARG(o->hook), STR_ARG(value_member_text(o->request, "agent")));
         buf_add(&text, value_is_string(error) ? value_str(error) : value_member_text(result, "response"));
-        ok = say(f, ROLE_USER, buf_str(&text), err);
+        ok = frame_say(f, ROLE_USER, buf_str(&text), err);
     }
     buf_clear(&text);
     return ok;
@@ -323,7 +323,7 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
     if (!again) return o.failed || end_stop(out, o.reason);          /* a hook that fails blocks once, not for ever */
     f->stops++;
     *more = true;
-    return say(f, ROLE_USER, str_from(o.reason), err);
+    return frame_say(f, ROLE_USER, str_from(o.reason), err);
 }
 
 bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err) {
@@ -366,7 +366,8 @@ static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *ou
         snprintf(out->reason, sizeof out->reason, "the model stopped in the middle: its max_tokens was reached");
         return told;
     }
-    return ask_stop(f, c, cancel, out, more, err);
+    if (!frame_check_output(f, out, more, err)) return false;
+    return *more || out->status || ask_stop(f, c, cancel, out, more, err);
 }
 
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {

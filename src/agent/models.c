@@ -13,8 +13,15 @@ static bool replayed(Agents *a, ModelDef *def) {
     return true;
 }
 
+/* A limit in dollars means nothing for a model whose price is not known. */
+static bool check_price(Agents *a, const ModelDef *def, Error *err) {
+    if (runtime_limits(a->rt)->max_spend_usd <= 0 || model_priced(def)) return true;
+    error_set(err, ERR_CONFIG, "limits.max_spend_usd is set, but the price of model " STR_FMT " is not known", STR_ARG(def->name));
+    return error_hint(err, "give its profile `price: {input: …, output: …}`, in US dollars for a million tokens; 0 for a local model");
+}
+
 static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) {
-    if (!runtime_may_act(a->rt, err) || !model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
+    if (!check_price(a, def, err) || !runtime_may_act(a->rt, err) || !model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
     if (!a->config.record) return true;
     int fd = open(a->config.record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     Model *inner = *out;
@@ -29,8 +36,8 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
 /* One recording serves every model of a run: then they are all the same one. */
 static Str key_of(const Agents *a, const ModelDef *def, Arena *arena) {
     if (a->config.replay) return STR("replay");
-    return str_from(arena_fmt(arena, "%s " STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT, project_provider_name(def->provider), STR_ARG(def->given), STR_ARG(def->name),
-                              STR_ARG(def->base_url), STR_ARG(str_sub(def->script, 0, 200))));
+    return str_from(arena_fmt(arena, "%s " STR_FMT " " STR_FMT " " STR_FMT " %s " STR_FMT " " STR_FMT, project_provider_name(def->provider), STR_ARG(def->given), STR_ARG(def->name),
+                              STR_ARG(def->base_url), model_route(def).wire, STR_ARG(def->effort), STR_ARG(str_sub(def->script, 0, 200))));
 }
 
 /* A space's agent names its provider beside the model. */
@@ -91,6 +98,24 @@ bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, M
     pthread_mutex_unlock(&a->lock);
     arena_clear(&scratch);
     if (ok) *out = found;
+    return ok;
+}
+
+bool agent_set_try(Agents *a, Str name, Cancel *cancel, Error *err) {
+    enum { LEAST_TOKENS = 16 };                              /* the Responses wire accepts no less */
+    Heap *heap = heap_new((size_t)1 << 20);
+    Model *model = NULL;
+    ModelDef def;
+    ModelReply reply = { 0 };
+    List *messages = list_new(heap, 1, err);
+    Dict *message = dict_new(heap, 2, err);
+    bool ok = messages && message && dict_put_text(heap, message, "role", STR("user"), err)
+           && dict_put_text(heap, message, "content", STR("Say ok."), err) && list_push(heap, messages, value_from_object(message), err)
+           && agent_model_of(a, name, STR(""), NULL, &model, &def, err);
+    ModelRequest request = { .messages = messages ? value_from_object(messages) : VALUE_NONE, .tools = VALUE_NONE, .max_tokens = LEAST_TOKENS };
+    ok = ok && model_complete(model, &request, cancel, &reply, err);
+    model_reply_clear(&reply);
+    heap_free(heap);
     return ok;
 }
 

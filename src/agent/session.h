@@ -16,6 +16,7 @@ typedef struct Session Session;
 
 typedef struct AgentsConfig {            /* the zero value is the default */
     Str model;                           /* --model; empty: the project's */
+    Str effort;                          /* --effort; empty: the agent's, else the profile's */
     const char *record;                  /* --record FILE; NULL: none */
     const char *replay;                  /* --replay FILE; NULL: none */
     const ModelDef *every;               /* whoever names which model: it is this one; borrowed. NULL: none */
@@ -24,6 +25,7 @@ typedef struct AgentsConfig {            /* the zero value is the default */
 /* Registers delegate and its kin, and what scripts may do with agents. Before the runtime's first call. Models are opened
  * when they are first needed, once each. */
 bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error *err);
+bool agent_set_try(Agents *a, Str model, Cancel *cancel, Error *err);      /* asks a model for one word */
 void agent_set_free(Agents *a);          /* after the last session, before the runtime */
 
 /* ---- a conversation ---- */
@@ -31,6 +33,7 @@ void agent_set_free(Agents *a);          /* after the last session, before the r
 /* What a person watches while it goes on. Any may be NULL; calls come from several threads. */
 typedef struct SessionWatch {
     void (*text)(void *ctx, Str agent, int depth, Str piece);
+    void (*reasoning)(void *ctx, Str agent, int depth, Str piece);
     void (*tool_started)(void *ctx, Str agent, int depth, Str id, Str name, Str arguments);
     void (*tool_ended)(void *ctx, Str agent, int depth, const Result *result);
     void (*retry)(void *ctx, int attempt, int64_t wait_ms, const Error *why);

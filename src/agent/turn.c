@@ -93,7 +93,7 @@ static bool finish(Frame *f, const SessionReply *r, Error *err) {
 bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *err) {
     Heap *h = heap_new((size_t)64 << 20);
     f->iterations = f->tool_calls = 0;
-    f->stops = f->hops = 0;
+    f->stops = f->hops = f->repairs = 0;
     atomic_store(&f->more_iterations, 0);
     frame_forget_refusals(f);
     f->usage = (ModelUsage){ 0 };

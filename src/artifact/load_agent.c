@@ -3,8 +3,8 @@
 #include "value/list.h"
 
 typedef struct Agent {
-    Str description, model, system_prompt;
-    Value tools, hooks;
+    Str description, model, effort, system_prompt;
+    Value tools, hooks, output_schema;
     int64_t max_iterations;
     StrList blocked_tools, mcp;
     bool verify;
@@ -14,6 +14,8 @@ typedef struct Agent {
 static const Field fields[] = {
     { KEY(agent, description), .type = FIELD_STRING, .offset = AT(description), .flags = FIELD_DESCRIPTIVE },
     { KEY(agent, model), .type = FIELD_STRING, .offset = AT(model), .flags = FIELD_DESCRIPTIVE },
+    { KEY(agent, effort), .type = FIELD_STRING, .offset = AT(effort), .flags = FIELD_DESCRIPTIVE },
+    { KEY(agent, output_schema), .type = FIELD_MAP, .offset = AT(output_schema), .flags = FIELD_NOT_NULL },
     { KEY(agent, tools), .type = FIELD_LIST, .offset = AT(tools) },
     { KEY(agent, hooks), .type = FIELD_LIST, .offset = AT(hooks) },
     { KEY(agent, max_iterations), .type = FIELD_INT, .offset = AT(max_iterations) },
@@ -68,7 +70,7 @@ static void refer_servers(Loader *l, const LoaderPlace *at, const AgentDef *a) {
 void load_agent(Loader *l, const LoaderPlace *at) {
     Problems before = *l->docs.problems;
     size_t tools = l->tools.n, hooks = l->hooks.n, references = l->references.n, guards = l->guard_errors;
-    Agent in = { .tools = VALUE_GONE, .hooks = VALUE_GONE };
+    Agent in = { .tools = VALUE_GONE, .hooks = VALUE_GONE, .output_schema = VALUE_GONE };
     AgentDef a = { .origin = at->origin, .overriding = at->overriding };
     Field all[FIELDS];
     memcpy(all, fields, sizeof fields);
@@ -81,6 +83,10 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         FieldInput given = loader_input(l, at);
         a.description = in.description;
         a.model = in.model;
+        a.effort = in.effort;
+        loader_choice(l, at, "effort", a.effort, loader_efforts);
+        a.output_schema = in.output_schema;
+        a.output = value_is_gone(in.output_schema) ? NULL : loader_schema(l, at, "output_schema", in.output_schema);
         a.prompt = at->path[0] ? in.system_prompt : arena_str(l->docs.arena, at->document->body);
         a.blocked_tools = in.blocked_tools;
         a.mcp = in.mcp;

@@ -66,6 +66,10 @@ static const Field model_fields[] = {
     { KEY(model, api_key_env), .type = FIELD_STRING, .offset = IN_MODEL(api_key_env) },
     { KEY(model, script), .type = FIELD_STRING, .offset = IN_MODEL(script) },
     { KEY(model, replay), .type = FIELD_STRING, .offset = IN_MODEL(replay) },
+    { KEY(model, wire), .type = FIELD_STRING, .offset = IN_MODEL(wire) },
+    { KEY(model, effort), .type = FIELD_STRING, .offset = IN_MODEL(effort) },
+    { KEY(model, thinking_budget), .type = FIELD_INT, .offset = IN_MODEL(thinking_budget) },
+    { KEY(model, fallback), .type = FIELD_STRINGS, .offset = IN_MODEL(fallback), .flags = FIELD_NOT_NULL },
     { KEY(model, max_tokens), .type = FIELD_INT, .offset = IN_MODEL(max_tokens) },
     { KEY(model, timeout_ms), .type = FIELD_INT, .offset = IN_MODEL(timeout_ms) },
     { KEY(model, temperature), .type = FIELD_ANY, .offset = IN_MODEL(temperature) },
@@ -89,12 +93,13 @@ static void check_price(Loader *l, const LoaderPlace *at, Value price) {
         { KEY(price, input), .type = FIELD_NUMBER, .offset = 0 },
         { KEY(price, output), .type = FIELD_NUMBER, .offset = sizeof(double) },
         { KEY(price, cached), .type = FIELD_NUMBER, .offset = 2 * sizeof(double) },
+        { KEY(price, written), .type = FIELD_NUMBER, .offset = 3 * sizeof(double) },
     };
     if (!value_is_dict(price)) return;
-    double usd[3] = { 0 };
+    double usd[4] = { 0 };
     LoaderPlace inner = settings_check_below(l, at, "price", price);
     if (!loader_read(l, &inner, prices, sizeof prices / sizeof *prices, usd)) return;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         if (usd[i] < 0) loader_error(l, &inner, prices[i].name, "%s.%s must be >= 0", inner.path, prices[i].name);
 }
 
@@ -118,6 +123,7 @@ bool project_model_offline(const ModelDef *m) {
 }
 
 static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
+    static const char *const wires[] = { "responses", "chat", NULL };
     static const char *const providers[] = {
 #define PROVIDER(id, name) name,
 #include "artifact/providers.def"
@@ -126,7 +132,12 @@ static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     *m = (ModelDef){ .origin = at->origin, .temperature = VALUE_GONE, .top_p = VALUE_GONE, .retry = VALUE_GONE, .headers = VALUE_GONE, .price = VALUE_GONE };
     if (!loader_read(l, at, model_fields, sizeof model_fields / sizeof *model_fields, m)) return;
     loader_choice(l, at, "provider", m->given, providers);
+    loader_choice(l, at, "wire", m->wire, wires);
+    loader_choice(l, at, "effort", m->effort, loader_efforts);
     m->provider = project_provider_find(m->given);
+    if (m->wire.n && (m->provider == PROVIDER_ANTHROPIC || project_model_offline(m)))
+        loader_error(l, at, "wire", "%s.wire is for providers that speak OpenAI's protocols", at->path);
+    if (m->thinking_budget < 0) loader_error(l, at, "thinking_budget", "%s.thinking_budget must be >= 0", at->path);
     if (m->provider == PROVIDER_SCRIPT && m->script.n == 0) loader_error(l, at, "provider", "%s.script is required", at->path);
     if (m->max_tokens < 0) loader_error(l, at, "max_tokens", "%s.max_tokens must be >= 0", at->path);
     if (m->timeout_ms < 0) loader_error(l, at, "timeout_ms", "%s.timeout_ms must be >= 0", at->path);
@@ -135,6 +146,26 @@ static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     loader_retry(l, at, m->retry);
     loader_env(l, at, "headers", m->headers, true);
     check_price(l, at, m->price);
+}
+
+static bool is_profile(const Settings *s, Str name) {
+    for (size_t i = 0; i < s->n_models; i++)
+        if (str_eq(s->models[i].name, name)) return true;
+    return false;
+}
+
+/* A name that is no profile would be noticed only on the day when it is needed. */
+static void check_fallbacks(Loader *l, const LoaderPlace *at, const Settings *s) {
+    Str *names = ARENA_ARRAY(l->docs.arena, Str, s->n_models + 1);
+    for (size_t i = 0; i < s->n_models; i++) names[i] = s->models[i].name;
+    for (size_t i = 0; i < s->n_models; i++)
+        for (size_t k = 0; k < s->models[i].fallback.n; k++) {
+            Str name = s->models[i].fallback.at[k], near = str_nearest(name, names, s->n_models);
+            if (str_eq(name, s->models[i].name)) loader_error(l, at, "model", "model " STR_FMT ": fallback names the model itself", STR_ARG(name));
+            else if (is_profile(s, name)) continue;
+            else if (near.n) loader_error(l, at, "model", "model " STR_FMT ": fallback: no profile \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(names[i]), STR_ARG(name), STR_ARG(near));
+            else loader_error(l, at, "model", "model " STR_FMT ": fallback: no profile \"" STR_FMT "\" in models", STR_ARG(names[i]), STR_ARG(name));
+        }
 }
 
 static void read_models(Loader *l, const LoaderPlace *at, Settings *s) {
@@ -157,6 +188,7 @@ static void read_models(Loader *l, const LoaderPlace *at, Settings *s) {
         LoaderPlace item = loader_item_place(l, at, "models", many, i);
         read_model(l, &item, &s->models[s->n_models++]);
     }
+    check_fallbacks(l, at, s);
 }
 
 /* ---- built-in tools ---- */

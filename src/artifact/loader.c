@@ -100,6 +100,8 @@ bool loader_name(Loader *l, const LoaderPlace *at, const char *what, const char 
     return loader_name_ok(l, at, what, name) && (*out = name, true);
 }
 
+const char *const loader_efforts[] = { "none", "minimal", "low", "medium", "high", NULL };
+
 bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known) {
     Buf text = { 0 };
     Str names[16];

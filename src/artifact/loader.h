@@ -89,6 +89,7 @@ void loader_error(Loader *l, const LoaderPlace *at, const char *key, const char 
 void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* "PATH.KEY: expected a, b or c, got "x"" unless `value` is one of `known` (NULL-terminated) or empty. */
+extern const char *const loader_efforts[];             /* how hard a model thinks; NULL ends the list */
 bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known);
 /* Checks a map whose values may hold ${NAME}: names, types, the form of references. GONE is fine. */
 bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers);  /* load_env.c */

@@ -73,12 +73,14 @@ typedef struct HookDef {
 } HookDef;
 
 typedef struct AgentDef {
-    Str name, title, description, model, provider, prompt;
+    Str name, title, description, model, provider, prompt, effort;
     Origin origin;
     StrList tools, hooks;        /* names; inline ones are listed by the name they got */
     StrList blocked_tools, mcp, can_invoke;
     bool has_tools, has_mcp, has_can_invoke, can_spawn, verify, from_space;
     int64_t max_iterations;      /* 0: the depth's budget */
+    Schema *output;              /* its answers must fit; NULL: any text */
+    Value output_schema;         /* of `output` */
     Template *prompt_template;   /* of a space's agent; else NULL */
     bool overriding;
 } AgentDef;
@@ -116,7 +118,7 @@ ModelProvider project_provider_find(Str name);             /* empty: PROVIDER_NO
 const char *project_provider_name(ModelProvider p);
 
 /* `given`: what the file says, for messages. */
-typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay; int64_t max_tokens, timeout_ms; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
+typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
 bool project_model_offline(const ModelDef *m);                /* a script or a recording */
 
 typedef struct SourceDef { bool local; /* else git */ Str type, url, path, ref, checksum; Origin origin; } SourceDef;

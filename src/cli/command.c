@@ -218,6 +218,22 @@ const Command command_table[] = {
         .flags = command_flags_mcp_tools, .run = command_mcp_tools,
     },
     {
+        .name = "models", .operands = "",
+        .summary = "list the models of the project and how each is reached",
+        .about = "Lists the profiles of harness.md, the default one first: provider and wire, server,\n"
+                 "the variable that holds the key and whether it is set (never the key itself), and\n"
+                 "whether a price is known. Without profiles, the model that the environment selects.\n"
+                 "--check asks each model for one word; that costs a few tokens. Exits 1 when one\n"
+                 "does not answer.",
+        .example = "harness models\n"
+                   "harness models --check --json",
+        .json = "[{name, provider, wire, server, key, key_set, priced}]\n"
+                "\n"
+                "server and key are null when there is none. With --check also answers and error,\n"
+                "which is null when the model answered.",
+        .flags = command_flags_models, .run = command_models,
+    },
+    {
         .name = "pull", .operands = "",
         .summary = "fetch pinned artifact sources",
         .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"

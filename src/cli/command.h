@@ -37,6 +37,7 @@ bool command_is_group(const char *word);               /* does a two-word name s
 const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
 
 int command_agents(Cli *cli);
+int command_models(Cli *cli);
 int command_call(Cli *cli);
 int command_completion(Cli *cli);
 int command_context(Cli *cli);

@@ -72,6 +72,7 @@ const Flag command_flags_call[] = {
 const Flag command_flags_run[] = {
     { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
+    { "--effort", NULL, "LEVEL", "none|minimal|low|medium|high", "how hard the model thinks" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
     { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
     { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
@@ -81,6 +82,11 @@ const Flag command_flags_run[] = {
     SESSION_FLAGS,
     { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
+};
+
+const Flag command_flags_models[] = {
+    { "--check", NULL, NULL, NULL, "ask each model for one word" },
     { 0 },
 };
 

@@ -66,7 +66,7 @@ static int open_session(Running *r, Str id, bool resume) {
     Cli *cli = r->cli;
     const Args *a = &cli->args;
     Error err = { 0 };
-    AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
+    AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")), .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
     SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = show_watch(r->show) };
     RunConfig rc = { .id = id, .conversation = !args_has(a, "-p") };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);

@@ -11,6 +11,7 @@ static const struct { const char *names[6], *does; } topics[] = {
     { { "validate" }, "load everything, report all problems" },
     { { "tools", "hooks", "agents", "inspect" }, "what is there, and from which file" },
     { { "context" }, "what the model will see" },
+    { { "models" }, "the models, and how each is reached" },
     { { "call" }, "call one tool, without a model" },
     { { "run" }, "talk to the agent; -p: one job" },
     { { "runs" }, "what was run; show one, resume one" },

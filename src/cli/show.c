@@ -24,7 +24,7 @@ struct Show {
     pthread_mutex_t lock;                /* guards what follows, and writing */
     pthread_cond_t wake;
     pthread_t thread;
-    bool working, paused, drawn, mid_line;
+    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: that is what was written last */
     unsigned tick;
     int64_t since_ns;                    /* the model is asked since then */
     char model[64], progress[120];
@@ -63,7 +63,7 @@ static void finish_text(Show *s) {
     buf_reset(&s->part);
     note_cursor(s, buf_str(&out));
     if (s->mid_line) buf_add_char(&out, '\n');
-    s->mid_line = false;
+    s->mid_line = s->reasoning = false;
     if (out.n) erase(s);
     put(1, buf_str(&out));
     buf_clear(&out);
@@ -181,12 +181,40 @@ static void add_plain(Show *s, Str piece, Buf *out) {
     buf_clear(&all);
 }
 
+/* Dim, so that it is not taken for the answer; without colour it could be, and is not shown. */
+static void on_reasoning(void *ctx, Str agent, int depth, Str piece) {
+    Show *s = ctx;
+    (void)agent;
+    if (depth > 0 || piece.n == 0) return;
+    Buf out = { 0 };
+    pthread_mutex_lock(&s->lock);
+    erase(s);
+    s->reasoning = true;
+    buf_add(&out, STR("\033[2m"));
+    cli_escape_all(&out, piece, true);
+    buf_add(&out, STR("\033[22m"));
+    note_cursor(s, buf_str(&out));
+    put(1, buf_str(&out));
+    s->since_ns = clock_mono_ns();
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&out);
+}
+
+static void end_reasoning(Show *s) {
+    if (!s->reasoning) return;
+    s->reasoning = false;
+    erase(s);
+    put(1, s->mid_line ? STR("\n\n") : STR("\n"));
+    s->mid_line = false;
+}
+
 static void on_text(void *ctx, Str agent, int depth, Str piece) {
     Show *s = ctx;
     (void)agent;
     if (depth > 0 || piece.n == 0) return;                   /* a sub-agent's words are its parent's business */
     Buf out = { 0 };
     pthread_mutex_lock(&s->lock);
+    end_reasoning(s);
     if (s->color) markdown_feed(&s->markdown, piece, &out);
     else add_plain(s, piece, &out);
     if (out.n) erase(s);
@@ -344,6 +372,7 @@ Person show_person(Show *s, Person inner) {
 SessionWatch show_watch(Show *s) {
     SessionWatch w = { .retry = on_retry, .ctx = s };
     if (s->streams) w.text = on_text;
+    if (s->color) w.reasoning = on_reasoning;
     if (s->lines) w.tool_started = on_tool_started, w.tool_ended = on_tool_ended;
     return w;
 }

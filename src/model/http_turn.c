@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "artifact/environment.h"
+#include "model/openai.h"
 #include "net/sse.h"
 #include "value/json.h"
 
-enum { QUOTE_SPARE = 8192 };              /* longer than any key */
+enum { QUOTE_SPARE = 8192 /* longer than any key */, BLOCKS_MAX = 4096 };
 
 /* ---- opening ---- */
 
@@ -20,33 +21,29 @@ static bool add_header(Model *m, Str name, Str text, Error *err) {
     return true;
 }
 
-static bool read_key(Model *m, const char *default_env, Error *err) {
-    Str env = m->def.api_key_env;
-    char *name = env.n ? str_dup(env) : str_dup(str_from(default_env));
+static bool read_key(Model *m, const ModelRoute *route, Error *err) {
+    if (route->key_env.n == 0) return true;
+    char *name = str_dup(route->key_env);
     const char *key = getenv(name);
-    bool named = env.n > 0, own_url = m->def.base_url.n > 0;
-    bool ok = key || (own_url && !named);          /* a local server needs none */
-    if (ok && key) {
+    if (key) {
         m->key = arena_str(&m->arena, str_from(key));
         if (m->env.secret) m->env.secret(m->env.secret_ctx, m->key);
-    }
-    if (!ok) {
+    } else if (route->needs_key) {
         error_set(err, ERR_CONFIG, "model " STR_FMT ": no API key: environment variable %s is not set", STR_ARG(m->def.name), name);
         error_hint(err, "export %s=…, or set model.api_key_env in harness.md", name);
     }
     free(name);
-    return ok;
+    return key || !route->needs_key;
 }
 
-bool http_turn_open(Model *m, const char *default_url, const char *path, const char *default_key_env, Error *err) {
+bool http_turn_open(Model *m, Error *err) {
+    ModelRoute route = model_route(&m->def);
     if (m->env.offline) return error_set(err, ERR_CONFIG, "model " STR_FMT ": HARNESS_OFFLINE is set", STR_ARG(m->def.name));
-    Str base = m->def.base_url.n ? m->def.base_url : str_from(default_url);
-    while (base.n && base.at[base.n - 1] == '/') base.n--;
-    if (!str_starts(base, STR("http://")) && !str_starts(base, STR("https://")))
+    if (!str_starts(route.base, STR("http://")) && !str_starts(route.base, STR("https://")))
         return error_set(err, ERR_CONFIG, "model " STR_FMT ": base_url \"" STR_FMT "\" must start with http:// or https://",
-                         STR_ARG(m->def.name), STR_ARG(base));
-    m->url = str_from(arena_fmt(&m->arena, STR_FMT "%s", STR_ARG(base), path));
-    if (!read_key(m, default_key_env, err)) return false;
+                         STR_ARG(m->def.name), STR_ARG(route.base));
+    m->url = str_from(arena_fmt(&m->arena, STR_FMT "%s", STR_ARG(route.base), route.path));
+    if (!read_key(m, &route, err)) return false;
     size_t n = value_is_dict(m->def.headers) ? value_dict(m->def.headers)->n : 0;
     m->headers = ARENA_ARRAY(&m->arena, ClientHeader, n + 8);
     Entry *e;
@@ -126,11 +123,13 @@ static void error_words(const Model *m, Str body, Buf *out) {
     heap_free(h);
 }
 
-static bool status_error(const Model *m, const ClientResponse *r, Error *err) {
+static bool status_error(const Model *m, const HttpTurnWire *wire, const ClientResponse *r, Error *err) {
     Buf words = { 0 };
     error_words(m, buf_str(&r->body), &words);
     error_set(err, ERR_PROVIDER, "%s answered %d: " STR_FMT, m->provider->name, r->status, STR_ARG(buf_str(&words)));
     if (r->status == 401 || r->status == 403) error_hint(err, "is the API key right?");
+    if (r->status == 400 && wire == &openai_chat_wire && str_find(buf_str(&words), STR("/v1/responses")) >= 0)
+        error_hint(err, "set `wire: responses` in the model's profile, or `effort: none` to stay with Chat Completions");
     if (r->status == 404) error_hint(err, "is the model's name, and base_url, right?");
     buf_clear(&words);
     return false;
@@ -154,7 +153,8 @@ static bool post_request(HttpTurn *x, const HttpTurnWire *wire, Str body, Cancel
     } else if (response.status < 200 || response.status > 299) {
         *retry = is_transient(response.status);
         *wait_ms = retry_after(&response);
-        ok = status_error(m, &response, err);
+        x->draft.reply->unavailable = response.status == 404 || response.status == 410;
+        ok = status_error(m, wire, &response, err);
         if (response.status >= 300 && response.status < 400) error_hint(err, "redirects are not followed with an API key: set base_url to the final address");
     } else if (post.decided && !post.is_sse) {
         ok = wire->on_whole(x, buf_str(&post.whole), err);
@@ -242,6 +242,37 @@ void http_turn_text(HttpTurn *x, Str piece) {
     provider_text(&x->draft, piece);
 }
 
+void http_turn_reasoning(HttpTurn *x, Str piece) { provider_reasoning(&x->draft, piece); }
+
+bool http_turn_item(HttpTurn *x, Value item, Error *err) {
+    Buf *b = &x->draft.reply->items;
+    b->limit = PROVIDER_REPLY_MAX;
+    if (x->n_items++) b->n--;                                /* open the list again */
+    buf_add_char(b, x->n_items > 1 ? ',' : '[');
+    if (!json_write(b, item, NULL, err)) return false;
+    buf_add_char(b, ']');
+    return true;
+}
+
+bool http_turn_told(const HttpTurn *x, int64_t index) {
+    for (size_t i = 0; i < x->told.n; i++)
+        if (x->told.at[i] == index) return true;
+    return false;
+}
+
+void http_turn_tell(HttpTurn *x, int64_t index) {
+    if (!http_turn_told(x, index)) VEC_PUSH(&x->told, index);
+}
+
+HttpBlock *http_turn_block(HttpTurn *x, int64_t index, Str type) {
+    for (size_t i = x->blocks.n; i-- > 0;)
+        if (x->blocks.at[i].index == index) return &x->blocks.at[i];
+    if (type.n == 0 || x->blocks.n == BLOCKS_MAX) return NULL;
+    VEC_PUSH(&x->blocks, (HttpBlock){ .index = index, .text = { .limit = PROVIDER_REPLY_MAX }, .signature = { .limit = PROVIDER_REPLY_MAX } });
+    buf_add(&VEC_LAST(&x->blocks).type, type);
+    return &VEC_LAST(&x->blocks);
+}
+
 ProviderCall *http_turn_call(HttpTurn *x, int64_t index, Error *err) {
     x->started = true;
     return provider_call(&x->draft, index, err);
@@ -256,13 +287,26 @@ void http_turn_finish(HttpTurn *x, Str reason) {
 /* ---- all of it ---- */
 
 /* A stream that is over before the server has said so was cut off. */
-static bool settle(HttpTurn *x, bool *retry, Error *err) {
+static bool settle(HttpTurn *x, const HttpTurnWire *wire, bool *retry, Error *err) {
     if (!x->finished && !x->done) {
         *retry = !x->started;
         return error_set(err, ERR_PROVIDER, "%s: the stream ended in the middle of the answer", x->m->provider->name);
     }
     if (!x->finished) http_turn_finish(x, x->draft.n ? STR("tool_calls") : STR("stop"));
-    return provider_finish(&x->draft, err);
+    return provider_finish(&x->draft, err) && (!wire->on_end || wire->on_end(x, err));
+}
+
+static void clear(HttpTurn *x) {
+    for (size_t i = 0; i < x->blocks.n; i++) {
+        buf_clear(&x->blocks.at[i].type);
+        buf_clear(&x->blocks.at[i].text);
+        buf_clear(&x->blocks.at[i].signature);
+    }
+    VEC_CLEAR(&x->blocks);
+    VEC_CLEAR(&x->told);
+    buf_clear(&x->extra);
+    provider_draft_clear(&x->draft);
+    heap_free(x->heap);
 }
 
 bool http_turn_run(const Model *m, const HttpTurnWire *wire, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry,
@@ -270,9 +314,8 @@ bool http_turn_run(const Model *m, const HttpTurnWire *wire, const ModelRequest 
     HttpTurn x = { .m = m, .draft = { .reply = out, .request = request }, .heap = heap_new((size_t)256 << 20) };
     Buf body = { 0 };
     bool ok = wire->write(m, request, x.heap, &body, err) && post_request(&x, wire, buf_str(&body), cancel, retry, wait_ms, err)
-           && settle(&x, retry, err);
-    provider_draft_clear(&x.draft);
-    heap_free(x.heap);
+           && settle(&x, wire, retry, err);
+    clear(&x);
     buf_clear(&body);
     return ok;
 }

@@ -3,13 +3,22 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/random.h"
+#include "model/openai.h"
 #include "model/provider.h"
 #include "model/request.h"
 
 static const Provider *const providers[] = {
-    [PROVIDER_OPENAI] = &provider_openai, [PROVIDER_ANTHROPIC] = &provider_anthropic, [PROVIDER_COPILOT] = &provider_openai,
-    [PROVIDER_SCRIPT] = &provider_script, [PROVIDER_REPLAY] = &provider_replay, [PROVIDER_UNKNOWN] = NULL,
+    [PROVIDER_OPENAI] = &provider_openai, [PROVIDER_GEMINI] = &provider_openai, [PROVIDER_OLLAMA] = &provider_openai,
+    [PROVIDER_COPILOT] = &provider_openai, [PROVIDER_ANTHROPIC] = &provider_anthropic, [PROVIDER_SCRIPT] = &provider_script,
+    [PROVIDER_REPLAY] = &provider_replay, [PROVIDER_UNKNOWN] = NULL,
 };
+
+ModelRoute model_route(const ModelDef *def) {
+    const Provider *provider = providers[def->provider];
+    ModelRoute out = { .wire = provider ? provider->name : "", .path = "" };
+    if (provider && provider->route) provider->route(def, &out);
+    return out;
+}
 
 static int64_t setting(Value retry, const char *key, int64_t otherwise) {
     Value v = value_member(retry, key);
@@ -25,18 +34,44 @@ static void read_retry(Model *m) {
     m->jitter = !value_is_bool(jitter) || value_bool(jitter);
 }
 
+/* 'd' a digit, anything else itself. */
+static bool ends_like(Str s, const char *shape) {
+    size_t n = strlen(shape);
+    if (s.n <= n) return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = s.at[s.n - n + i];
+        if (shape[i] == 'd' ? c < '0' || c > '9' : c != shape[i]) return false;
+    }
+    return true;
+}
+
+/* A name without the date or "-latest" behind it: versions of one model understand each other's items. */
+static Str model_family(Str name) {
+    static const char *const shapes[] = { "-latest", "-dddddddd", "-dddd-dd-dd" };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (ends_like(name, shapes[i])) return str_sub(name, 0, name.n - strlen(shapes[i]));
+    return name;
+}
+
+Str model_effort(const Model *m, const ModelRequest *r) { return r->effort.n ? r->effort : m->def.effort; }
+
+Str model_origin(const Model *m) { return m->origin; }
+
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err) {
     const Provider *provider = providers[def->provider];
     if (!provider) return error_set(err, ERR_CONFIG, "unknown model provider \"" STR_FMT "\"", STR_ARG(def->given));
     Model *m = mem_zero(1, sizeof *m);
     *m = (Model){ .provider = provider, .def = *def, .env = *env };
-    Str *text[] = { &m->def.given, &m->def.name, &m->def.base_url, &m->def.api_key_env, &m->def.script, &m->def.replay };
+    Str *text[] = { &m->def.given, &m->def.name, &m->def.base_url, &m->def.api_key_env, &m->def.script, &m->def.replay, &m->def.wire,
+                    &m->def.effort };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) *text[i] = arena_str(&m->arena, *text[i]);
     read_retry(m);
     if (!provider->open(m, p, err)) {
         model_free(m);
         return false;
     }
+    Str family = model_family(m->def.name);
+    m->origin = str_from(arena_fmt(&m->arena, "%s " STR_FMT " " STR_FMT, provider->name, STR_ARG(m->url), STR_ARG(family)));
     *out = m;
     return true;
 }
@@ -51,6 +86,8 @@ void model_free(Model *m) {
 void model_reply_clear(ModelReply *r) {
     if (r->heap) heap_free(r->heap);
     buf_clear(&r->text);
+    buf_clear(&r->reasoning);
+    buf_clear(&r->items);
     *r = (ModelReply){ 0 };
 }
 
@@ -67,7 +104,7 @@ static int64_t wait_before(const Model *m, int attempt, int64_t asked_ms) {
 
 /* A count that is none must not lower what limits are compared with. */
 static void tidy(ModelUsage *u) {
-    int64_t *counts[] = { &u->input, &u->output, &u->cached };
+    int64_t *counts[] = { &u->input, &u->output, &u->cached, &u->written, &u->reasoning };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (*counts[i] < 0) *counts[i] = 0;
 }
@@ -82,7 +119,9 @@ bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, Model
             provider_price(m, &out->usage);
             return true;
         }
+        bool unavailable = retry || out->unavailable;
         model_reply_clear(out);
+        out->unavailable = unavailable;
         if (!retry || attempt >= m->attempts || cancel_expired(cancel)) {
             if (attempt > 1) error_wrap(err, "after %d attempts", attempt);
             return false;
@@ -91,6 +130,10 @@ bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, Model
         if (request->on_retry) request->on_retry(request->ctx, attempt, wait, err);
         if (!cancel_sleep(cancel, wait * 1000000, err)) return false;
     }
+}
+
+const char *model_wire(const Model *m) {
+    return model_route(&m->def).wire;
 }
 
 bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err) {

@@ -11,18 +11,25 @@
 #include "artifact/project.h"
 #include "base/cancel.h"
 #include "base/log.h"
+#include "model/items.h"
 #include "net/client.h"
 #include "script/worker.h"
 
 typedef struct Model Model;
 
-typedef struct ModelUsage { int64_t input, output, cached; double usd; bool priced; } ModelUsage;
+/* input includes cached (read from a cache) and written (written to one); output includes reasoning. */
+typedef struct ModelUsage { int64_t input, output, cached, written, reasoning; double usd; bool priced; } ModelUsage;
 
 typedef struct ModelRequest {
     Value messages;                      /* a list */
     Value tools;                         /* a list of {"name", "description", "parameters"}; names are provider-safe aliases */
     int64_t max_tokens;                  /* 0: the profile's */
+    const Value *output_schema;          /* what the answer should be, where the wire can say so; NULL: any text */
+    Str effort;                          /* none, minimal, low, medium, high; empty: the profile's */
+    Str cache_key;                       /* the same for all requests of a conversation; empty: none */
+    const ItemsTable *items;             /* of earlier replies; may be NULL */
     void (*on_text)(void *ctx, Str piece);                   /* each piece of the answer as it comes; may be NULL */
+    void (*on_reasoning)(void *ctx, Str piece);              /* likewise, of the reasoning; an attempt that is repeated repeats it */
     void (*on_retry)(void *ctx, int attempt, int64_t wait_ms, const Error *why);
     void *ctx;
 } ModelRequest;
@@ -30,10 +37,13 @@ typedef struct ModelRequest {
 typedef struct ModelReply {              /* zero-initialise, model_reply_clear at the end */
     Heap *heap;                          /* of tool_calls */
     Buf text;
+    Buf reasoning;                       /* as far as the provider shows it */
+    Buf items;                           /* a JSON array in the provider's terms; empty: the neutral form says it all */
     Value tool_calls;                    /* list of {"id", "name", "arguments"}; empty list: none. Ids are present and distinct */
     char finish_reason[32];              /* stop, tool_calls, length, content_filter, or the provider's own word */
     ModelUsage usage;
     int attempts;
+    bool unavailable;                    /* of a request that failed: the model is overloaded or gone, another one may answer */
     bool truncated;                      /* finish_reason length: the last call's arguments may be cut */
 } ModelReply;
 
@@ -48,6 +58,16 @@ typedef struct ModelEnv {
     bool offline;                        /* HARNESS_OFFLINE: only script and replay */
 } ModelEnv;
 
+/* Where requests go, and with which key. Nothing is opened. */
+typedef struct ModelRoute {
+    const char *wire;                    /* responses, chat, anthropic, script, replay */
+    Str base; const char *path;          /* of the URL; both empty for script and replay */
+    Str key_env;                         /* the variable that holds the key; empty: none */
+    bool needs_key;                      /* it must be set */
+} ModelRoute;
+ModelRoute model_route(const ModelDef *def);
+bool model_priced(const ModelDef *def);  /* is it known what its tokens cost? */
+
 /* A key that is missing is ERR_CONFIG that names the variable; a script that does not load is its own error. */
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err);
 void model_free(Model *m);
@@ -56,6 +76,8 @@ void model_free(Model *m);
  * exponential back-off and jitter. ERR_PROVIDER with the provider's own words; authentication and content filter are final. */
 bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err);
 void model_reply_clear(ModelReply *r);
+const char *model_wire(const Model *m);  /* as in ModelRoute */
+Str model_origin(const Model *m);        /* wire, server and model family: who accepts the items of a reply */
 
 /* The tools of a request as they go over the wire: a JSON list in the terms of `format`, openai or anthropic. */
 bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err);

@@ -1,30 +1,44 @@
-/* Chat Completions: OpenAI and every server that speaks its language. */
+/* Chat Completions: OpenAI and every compatible server. Members of an answer that only its provider understands (signatures of tool
+ * calls, reasoning_content) go back as they came. */
 #include <stdio.h>
-#include "model/http_turn.h"
+#include "model/openai.h"
 #include "model/request.h"
 
 /* ---- the request ---- */
 
-static bool write_calls(Buf *b, const List *calls) {
+/* Gemini refuses the calls of another model without a signature; this one is documented for that case. */
+#define GEMINI_STAND_IN ",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}"
+
+static bool needs_signature(Str model) {
+    return str_starts(model, STR("gemini-")) && !str_starts(model, STR("gemini-1")) && !str_starts(model, STR("gemini-2"));
+}
+
+/* The arguments of a call, its id as the server knows it, and `extra` behind them: ,"name":value or nothing. */
+static void write_call(Buf *b, Str id, Str name, Str arguments, Str extra) {
+    buf_add_char(b, '{');
+    request_string(b, "id", id);
+    request_string(b, "type", STR("function"));
+    request_key(b, "function");
+    buf_add_char(b, '{');
+    request_string(b, "name", name);
+    request_string(b, "arguments", arguments.n ? arguments : STR("{}"));        /* some servers read it as JSON */
+    buf_add_char(b, '}');
+    buf_add(b, extra);
+    buf_add_char(b, '}');
+}
+
+static void write_calls(Buf *b, const List *calls, bool signature) {
     request_key(b, "tool_calls");
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < calls->n; i++) {
         if (i) buf_add_char(b, ',');
-        buf_add_char(b, '{');
-        request_string(b, "id", value_member_text(calls->at[i], "id"));
-        request_string(b, "type", STR("function"));
-        request_key(b, "function");
-        buf_add_char(b, '{');
-        request_string(b, "name", value_member_text(calls->at[i], "name"));
-        Str arguments = value_member_text(calls->at[i], "arguments");
-        request_string(b, "arguments", arguments.n ? arguments : STR("{}"));    /* some servers read it as JSON */
-        buf_add(b, STR("}}"));
+        write_call(b, value_member_text(calls->at[i], "id"), value_member_text(calls->at[i], "name"), value_member_text(calls->at[i], "arguments"),
+                   signature && i == 0 ? STR(GEMINI_STAND_IN) : STR(""));
     }
     buf_add_char(b, ']');
-    return true;
 }
 
-static void write_message(Buf *b, Value message) {
+static void write_message(Buf *b, const ItemsMatch *match, bool signature, Value message) {
     const List *calls = request_list(message, "tool_calls");
     Str text = value_member_text(message, "content");
     buf_add_char(b, '{');
@@ -35,8 +49,9 @@ static void write_message(Buf *b, Value message) {
     } else {
         request_string(b, "content", text);
     }
-    if (calls && calls->n) write_calls(b, calls);
-    if (value_member_text(message, "tool_call_id").n) request_string(b, "tool_call_id", value_member_text(message, "tool_call_id"));
+    if (calls && calls->n) write_calls(b, calls, signature);
+    Str call = value_member_text(message, "tool_call_id");
+    if (call.n) request_string(b, "tool_call_id", items_own_id(match, call));
     buf_add_char(b, '}');
 }
 
@@ -59,26 +74,49 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
     return provider_openai_tools(tools, b, err);
 }
 
-/* The reasoning models refuse max_tokens and know only the newer name. */
+bool openai_reasons(Str model) {
+    static const char *const plain[] = { "gpt-3", "gpt-4", "chatgpt-" };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (str_starts(model, str_from(plain[i]))) return false;
+    return true;
+}
+
+/* OpenAI's reasoning models refuse max_tokens and know only the newer name. */
 static const char *limit_name(Str model) {
-    bool reasoning = (model.n > 1 && model.at[0] == 'o' && model.at[1] >= '1' && model.at[1] <= '9') || str_starts(model, STR("gpt-5"));
+    bool reasoning = (model.n > 1 && model.at[0] == 'o' && model.at[1] >= '1' && model.at[1] <= '9')
+                  || (str_starts(model, STR("gpt-")) && openai_reasons(model));
     return reasoning ? "max_completion_tokens" : "max_tokens";
+}
+
+static void write_messages(Buf *b, const Model *m, const ModelRequest *r) {
+    const List *messages = value_list(r->messages);
+    ItemsMatch match;
+    items_match(r->items, m->origin, messages, &match);
+    request_key(b, "messages");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < messages->n; i++) {
+        if (i) buf_add_char(b, ',');
+        if (match.of[i]) buf_add(b, str_sub(match.of[i]->list, 1, match.of[i]->list.n - 1));
+        else write_message(b, &match, needs_signature(m->def.name), messages->at[i]);
+    }
+    buf_add_char(b, ']');
+    items_match_clear(&match);
 }
 
 static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, Buf *b, Error *err) {
     (void)scratch;
     int64_t limit = r->max_tokens ? r->max_tokens : m->def.max_tokens;
-    const List *messages = value_list(r->messages);
+    Str effort = model_effort(m, r);
     buf_add_char(b, '{');
     request_string(b, "model", m->def.name);
-    request_key(b, "messages");
-    buf_add_char(b, '[');
-    for (uint32_t i = 0; i < messages->n; i++) {
-        if (i) buf_add_char(b, ',');
-        write_message(b, messages->at[i]);
-    }
-    buf_add_char(b, ']');
+    write_messages(b, m, r);
+    if (effort.n) request_string(b, "reasoning_effort", effort);
     if (value_is_list(r->tools) && value_list(r->tools)->n && !write_tools(b, value_list(r->tools), err)) return false;
+    if (r->output_schema) {
+        buf_add(b, STR(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\""));
+        if (!request_value(b, "schema", *r->output_schema, err)) return false;
+        buf_add(b, STR("}}"));
+    }
     if (limit) {
         request_key(b, limit_name(m->def.name));
         buf_add_fmt(b, "%lld", (long long)limit);
@@ -96,6 +134,7 @@ static void read_usage(ModelUsage *u, Value usage) {
     u->input = request_int(usage, "prompt_tokens");
     u->output = request_int(usage, "completion_tokens");
     u->cached = request_int(value_member(usage, "prompt_tokens_details"), "cached_tokens");
+    u->reasoning = request_int(value_member(usage, "completion_tokens_details"), "reasoning_tokens");
 }
 
 /* Some servers send arguments as an object, not as text. */
@@ -114,20 +153,53 @@ static int64_t call_index(HttpTurn *x, Value piece) {
     return x->last;
 }
 
+/* Keeps the members that the wire does not name, the first value of each: ,"name":value. */
+static bool keep_extra(Buf *extra, Value piece, const char *const *named, Error *err) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(piece) && dict_next(value_dict(piece), &i, &e);) {
+        Str name = value_str(e->key);
+        bool known = value_is_none(e->value);
+        for (size_t k = 0; named[k] && !known; k++) known = str_eq(name, str_from(named[k]));
+        if (known) continue;
+        size_t before = extra->n;
+        buf_add_char(extra, ',');
+        json_write_string(extra, name, false);
+        buf_add_char(extra, ':');
+        bool twice = str_find(str_sub(buf_str(extra), 0, before), str_sub(buf_str(extra), before, extra->n)) >= 0;
+        if (twice) extra->n = before;
+        else if (!json_write(extra, e->value, NULL, err)) return false;
+    }
+    return true;
+}
+
 static bool read_call(HttpTurn *x, Value piece, Error *err) {
+    static const char *const named[] = { "index", "id", "type", "function", NULL };
     ProviderCall *c = http_turn_call(x, call_index(x, piece), err);
     if (!c) return false;
     Value function = value_member(piece, "function");
     if (c->id.n == 0) buf_add(&c->id, value_member_text(piece, "id"));
     Str name = value_member_text(function, "name");
     if (!str_eq(buf_str(&c->name), name)) buf_add(&c->name, name);    /* repeated in every piece by some */
-    return add_arguments(&c->arguments, value_member(function, "arguments"), err);
+    return keep_extra(&c->extra, piece, named, err) && add_arguments(&c->arguments, value_member(function, "arguments"), err);
+}
+
+/* Two names of the same thing; only reasoning_content goes back. */
+static void read_reasoning(HttpTurn *x, Value delta) {
+    Str content = value_member_text(delta, "reasoning_content");
+    if (content.n) x->reasoning_back = true;
+    http_turn_reasoning(x, content.n ? content : value_member_text(delta, "reasoning"));
 }
 
 static bool read_choice(HttpTurn *x, Value choice, const char *part, Error *err) {
     Value delta = value_member(choice, part);
     Str reason = value_member_text(choice, "finish_reason");
     const List *calls = request_list(delta, "tool_calls");
+    Value signature = value_member(delta, "extra_content");
+    read_reasoning(x, delta);
+    if (value_is_dict(signature) && x->extra.n == 0) {
+        buf_add(&x->extra, STR(",\"extra_content\":"));
+        if (!json_write(&x->extra, signature, NULL, err)) return false;
+    }
     http_turn_text(x, value_member_text(delta, "content"));
     http_turn_text(x, value_member_text(delta, "refusal"));
     for (uint32_t i = 0; calls && i < calls->n; i++)
@@ -162,16 +234,70 @@ static bool on_event(HttpTurn *x, Str event, Str data, Error *err) {
 
 static bool on_whole(HttpTurn *x, Str body, Error *err) { return read_document(x, body, "message", err); }
 
+static bool has_extra(const HttpTurn *x) {
+    bool found = x->extra.n > 0 || x->reasoning_back;
+    for (size_t i = 0; i < x->draft.n; i++) found = found || x->draft.calls[i].extra.n > 0;
+    return found;
+}
+
+/* The whole message, when it holds more than its neutral form. */
+static bool on_end(HttpTurn *x, Error *err) {
+    (void)err;
+    const ModelReply *r = x->draft.reply;
+    Buf *b = &x->draft.reply->items;
+    if (!has_extra(x)) return true;
+    b->limit = PROVIDER_REPLY_MAX;
+    buf_add(b, STR("[{\"role\":\"assistant\""));
+    if (r->text.n || x->draft.n == 0) request_string(b, "content", buf_str(&r->text));
+    else buf_add(b, STR(",\"content\":null"));
+    if (x->reasoning_back) request_string(b, "reasoning_content", buf_str(&r->reasoning));
+    for (size_t i = 0; i < x->draft.n; i++) {
+        const ProviderCall *c = &x->draft.calls[i];
+        buf_add(b, i ? STR(",") : STR(",\"tool_calls\":["));
+        write_call(b, buf_str(&c->id), buf_str(&c->name), str_trim(buf_str(&c->arguments)), buf_str(&c->extra));
+    }
+    if (x->draft.n) buf_add_char(b, ']');
+    buf_add(b, buf_str(&x->extra));
+    buf_add(b, STR("}]"));
+    return true;
+}
+
+const HttpTurnWire openai_chat_wire = { write_request, on_event, on_whole, on_end };
+
+/* ---- the provider ---- */
+
+typedef struct Preset { const char *url, *key_env; } Preset;
+static const Preset presets[PROVIDER_UNKNOWN] = {
+    [PROVIDER_OPENAI] = { "https://api.openai.com/v1", "OPENAI_API_KEY" },
+    [PROVIDER_GEMINI] = { "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY" },
+    [PROVIDER_OLLAMA] = { "http://localhost:11434/v1", NULL },
+    [PROVIDER_COPILOT] = { "https://api.githubcopilot.com", "GITHUB_COPILOT_TOKEN" },
+};
+
+/* OpenAI's own address speaks Responses; of any other only the profile can know. */
+static bool is_responses(const ModelDef *def) {
+    ModelRoute r = { 0 };
+    if (def->wire.n) return str_eq(def->wire, STR("responses"));
+    provider_route(def, presets[def->provider].url, NULL, &r);
+    return def->provider == PROVIDER_OPENAI && str_eq(r.base, str_from(presets[PROVIDER_OPENAI].url));
+}
+
+static void route(const ModelDef *def, ModelRoute *out) {
+    bool responses = is_responses(def);
+    provider_route(def, presets[def->provider].url, presets[def->provider].key_env, out);
+    out->wire = responses ? "responses" : "chat";
+    out->path = responses ? "/responses" : "/chat/completions";
+}
+
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
-    static const HttpTurnWire wire = { write_request, on_event, on_whole };
-    return http_turn_run(m, &wire, request, cancel, out, retry, wait_ms, err);
+    return http_turn_run(m, m->wire, request, cancel, out, retry, wait_ms, err);
 }
 
 static bool open(Model *m, const Project *p, Error *err) {
     (void)p;
     bool copilot = m->def.provider == PROVIDER_COPILOT;
-    if (!http_turn_open(m, copilot ? "https://api.githubcopilot.com" : "https://api.openai.com/v1", "/chat/completions",
-                            copilot ? "GITHUB_COPILOT_TOKEN" : "OPENAI_API_KEY", err)) return false;
+    m->wire = is_responses(&m->def) ? &openai_responses_wire : &openai_chat_wire;
+    if (!http_turn_open(m, err)) return false;
     m->headers[m->n_headers++] = (ClientHeader){ STR("Content-Type"), STR("application/json") };
     m->headers[m->n_headers++] = (ClientHeader){ STR("Accept"), STR("text/event-stream") };
     if (copilot) m->headers[m->n_headers++] = (ClientHeader){ STR("Copilot-Integration-Id"), STR("vscode-chat") };
@@ -181,4 +307,4 @@ static bool open(Model *m, const Project *p, Error *err) {
     return true;
 }
 
-const Provider provider_openai = { "openai", open, complete, NULL };
+const Provider provider_openai = { "openai", open, route, complete, NULL };

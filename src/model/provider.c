@@ -8,11 +8,26 @@
 
 enum { CALLS_MAX = 1024 };
 
+void provider_route(const ModelDef *def, const char *url, const char *key_env, ModelRoute *out) {
+    Str base = def->base_url.n ? def->base_url : str_from(url);
+    while (base.n && base.at[base.n - 1] == '/') base.n--;
+    out->base = base;
+    out->key_env = def->api_key_env.n ? def->api_key_env : str_from(key_env ? key_env : "");
+    out->needs_key = def->api_key_env.n > 0 || (key_env && def->base_url.n == 0);
+}
+
 void provider_text(ProviderDraft *d, Str piece) {
     if (piece.n == 0) return;
     d->reply->text.limit = PROVIDER_REPLY_MAX;
     buf_add(&d->reply->text, piece);
     if (d->request->on_text) d->request->on_text(d->request->ctx, piece);
+}
+
+void provider_reasoning(ProviderDraft *d, Str piece) {
+    if (piece.n == 0) return;
+    d->reply->reasoning.limit = PROVIDER_REPLY_MAX;
+    buf_add(&d->reply->reasoning, piece);
+    if (d->request->on_reasoning) d->request->on_reasoning(d->request->ctx, piece);
 }
 
 ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
@@ -26,7 +41,8 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
         d->cap = d->cap ? 2 * d->cap : 4;
         d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
     }
-    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = PROVIDER_REPLY_MAX } };
+    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = PROVIDER_REPLY_MAX },
+                                        .extra = { .limit = PROVIDER_REPLY_MAX } };
     return &d->calls[d->n++];
 }
 
@@ -56,7 +72,7 @@ static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool c
 
 bool provider_finish(ProviderDraft *d, Error *err) {
     ModelReply *r = d->reply;
-    if (r->text.full) return error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", PROVIDER_REPLY_MAX);
+    if (r->text.full || r->reasoning.full || r->items.full) return error_set(err, ERR_PROVIDER, "the answer is larger than %zu bytes", PROVIDER_REPLY_MAX);
     if (!r->heap) r->heap = heap_new(2 * PROVIDER_REPLY_MAX);
     List *list = list_new(r->heap, d->n, err);
     if (!list) return false;
@@ -76,6 +92,7 @@ void provider_draft_clear(ProviderDraft *d) {
         buf_clear(&d->calls[i].id);
         buf_clear(&d->calls[i].name);
         buf_clear(&d->calls[i].arguments);
+        buf_clear(&d->calls[i].extra);
     }
     free(d->calls);
 }

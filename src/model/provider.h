@@ -5,6 +5,7 @@
 typedef struct Provider {
     const char *name;
     bool (*open)(Model *m, const Project *p, Error *err);
+    void (*route)(const ModelDef *def, ModelRoute *out);     /* NULL: it is not behind HTTP */
     /* One attempt. *retry: the failure may be tried again (nothing of the reply was used); *wait_ms: what the server asked for, or -1. */
     bool (*complete)(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err);
     void (*close)(Model *m);
@@ -16,13 +17,17 @@ extern const Provider provider_openai, provider_anthropic, provider_script, prov
 bool provider_openai_tools(const List *tools, Buf *b, Error *err);
 bool provider_anthropic_tools(const List *tools, Buf *b, Error *err);
 
+struct HttpTurnWire;
+
 struct Model {
     const Provider *provider;
+    const struct HttpTurnWire *wire;     /* of providers behind HTTP; NULL: none */
     ModelDef def;                        /* strings in arena */
     ModelEnv env;
     Arena arena;
     Str key;                             /* empty: none needed */
-    Str url;                             /* of the endpoint */
+    Str url;                             /* of the endpoint, with its path: each wire has its own */
+    Str origin;                          /* see model_origin */
     ClientHeader *headers;               /* expanded */
     size_t n_headers;
     int64_t attempts, first_ms, max_ms;  /* retry */
@@ -35,12 +40,18 @@ struct Model {
 #define PROVIDER_REPLY_MAX ((size_t)64 << 20)      /* bytes of one reply's text and arguments */
 
 /* Gathers a reply from pieces. Tool calls are keyed by the provider's index. */
-typedef struct ProviderCall { Buf id, name, arguments; int64_t index; bool object; } ProviderCall;     /* object: without text the arguments are {} */
+/* object: without text the arguments are {}. extra: members that only the provider understands, as JSON: ,"name":value */
+typedef struct ProviderCall { Buf id, name, arguments, extra; int64_t index; bool object; } ProviderCall;
 typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; } ProviderDraft;
 void provider_text(ProviderDraft *d, Str piece);
+void provider_reasoning(ProviderDraft *d, Str piece);
 ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* made when new; NULL past 1024 of them */
 /* Checks ids (missing and duplicate ones get new ones) and moves the calls into the reply. */
 bool provider_finish(ProviderDraft *d, Error *err);
 void provider_draft_clear(ProviderDraft *d);
+/* The server and key of a profile, else the given ones (key_env NULL: none). A server of the profile's own needs no key. Leaves wire and path
+ * to the caller. */
+void provider_route(const ModelDef *def, const char *url, const char *key_env, ModelRoute *out);
+Str model_effort(const Model *m, const ModelRequest *r);    /* the request's, else the profile's; empty: the provider's own choice */
 /* A model's usage in money, from prices.def or the profile's own; unknown: priced stays false. */
 void provider_price(const Model *m, ModelUsage *u);

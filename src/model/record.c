@@ -52,13 +52,13 @@ static void close_recorder(Model *m) {
     free(r);
 }
 
-static const Provider provider_record = { "record", NULL, complete, close_recorder };
+static const Provider provider_record = { "record", NULL, NULL, complete, close_recorder };
 
 Model *model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx) {
     Recorder *r = mem_zero(1, sizeof *r);
     *r = (Recorder){ .inner = inner, .fd = fd, .redact = redact, .ctx = ctx };
     pthread_mutex_init(&r->lock, NULL);
     Model *m = mem_zero(1, sizeof *m);
-    *m = (Model){ .provider = &provider_record, .def = inner->def, .env = inner->env, .attempts = 1, .data = r };
+    *m = (Model){ .provider = &provider_record, .def = inner->def, .env = inner->env, .origin = inner->origin, .wire = inner->wire, .attempts = 1, .data = r };
     return m;
 }

@@ -93,6 +93,9 @@ static bool differs(Str got, const Take *expected, Error *err) {
 
 static bool answer(const Take *t, ProviderDraft *d, Error *err) {
     const List *calls = request_list(t->reply, "tool_calls");
+    Value items = value_member(t->reply, "items");
+    provider_reasoning(d, value_member_text(t->reply, "reasoning"));
+    if (value_is_list(items) && !json_write(&d->reply->items, items, NULL, err)) return false;
     provider_text(d, value_member_text(t->reply, "text"));
     for (uint32_t i = 0; calls && i < calls->n; i++) {
         ProviderCall *c = provider_call(d, i, err);
@@ -102,7 +105,8 @@ static bool answer(const Take *t, ProviderDraft *d, Error *err) {
         buf_add(&c->arguments, value_member_text(calls->at[i], "arguments"));
     }
     Value usage = value_member(t->reply, "usage");
-    d->reply->usage = (ModelUsage){ .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached") };
+    d->reply->usage = (ModelUsage){ .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached"),
+                                      .written = request_int(usage, "written"), .reasoning = request_int(usage, "reasoning") };
     snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(value_member_text(t->reply, "finish_reason")));
     return provider_finish(d, err);
 }
@@ -123,4 +127,4 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     return ok;
 }
 
-const Provider provider_replay = { "replay", open, complete, close };
+const Provider provider_replay = { "replay", open, NULL, complete, close };

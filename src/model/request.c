@@ -24,6 +24,15 @@ List *request_list(Value dict, const char *key) {
     return value_is_list(v) ? value_list(v) : NULL;
 }
 
+void request_system(const List *messages, Buf *out) {
+    for (uint32_t i = 0; i < messages->n; i++) {
+        if (request_role(messages->at[i]) != ROLE_SYSTEM) continue;
+        if (out->n) buf_add(out, STR("\n\n"));
+        buf_add(out, value_member_text(messages->at[i], "content"));
+    }
+    if (str_trim(buf_str(out)).n == 0) buf_reset(out);
+}
+
 void request_key(Buf *b, const char *key) {
     if (b->n && b->at[b->n - 1] != '{' && b->at[b->n - 1] != '[') buf_add_char(b, ',');
     buf_add_fmt(b, "\"%s\":", key);

@@ -1,4 +1,4 @@
-/* Looking at messages, and writing JSON piece by piece: what openai.c and anthropic.c share. */
+/* Looking at messages, and writing JSON piece by piece: what the wires share. */
 #pragma once
 #include "value/dict.h"
 #include "value/json.h"
@@ -14,6 +14,8 @@ Role request_role(Value message);                             /* of a message wi
 
 int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
 List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
+
+void request_system(const List *messages, Buf *out);         /* all system messages, with an empty line between them */
 
 void request_key(Buf *b, const char *key);                    /* ,"key": – without the comma after an opening bracket */
 void request_string(Buf *b, const char *key, Str text);

@@ -1,4 +1,5 @@
-/* A model that is a Starlark file: reply(messages, tools) → {"text": …} or {"tool_calls": [{"name", "arguments"}]}. Works
+/* A model that is a Starlark file: reply(messages, tools) → {"text": …} or {"tool_calls": [{"name", "arguments"}]}, with "reasoning" and
+ * "items" (a list of anything) as a real one has them; items come back in the message as long as nothing changes it. Works
  * offline and always answers the same, so it is what `harness init`, the demo and tests use. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,14 @@ static bool take_call(const Model *m, ProviderDraft *d, int64_t i, Value call, E
     return true;
 }
 
+static bool take_items(const Model *m, ProviderDraft *d, Value v, Error *err) {
+    Value items = value_member(v, "items");
+    provider_reasoning(d, value_member_text(v, "reasoning"));
+    if (value_is_gone(items)) return true;
+    if (!value_is_list(items)) return bad(m, err, "returned items that are not a list");
+    return json_write(&d->reply->items, items, NULL, err);
+}
+
 static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     if (value_is_string(v)) {
         provider_text(d, value_str(v));
@@ -96,6 +105,7 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     Value text = value_member(v, "text"), error = value_member(v, "error");
     if (value_is_string(error)) return error_set(err, ERR_PROVIDER, "model " STR_FMT ": " STR_FMT, STR_ARG(m->def.name), STR_ARG(value_str(error)));
     if (!calls && !value_is_string(text)) return bad(m, err, "returned neither text nor tool_calls");
+    if (!take_items(m, d, v, err)) return false;
     if (value_is_string(text)) provider_text(d, value_str(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
         if (!take_call(m, d, i, calls->at[i], err)) return false;
@@ -105,13 +115,33 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     Value usage = value_member(v, "usage");
     d->reply->usage.input = request_int(usage, "input");
     d->reply->usage.output = request_int(usage, "output");
+    d->reply->usage.cached = request_int(usage, "cached");
+    d->reply->usage.written = request_int(usage, "written");
+    d->reply->usage.reasoning = request_int(usage, "reasoning");
     return provider_finish(d, err);
+}
+
+/* As scripts see them: with the items of the answers that have some. */
+static bool copy_messages(const Model *m, Heap *heap, const ModelRequest *request, Value *out, Error *err) {
+    if (!request->items || request->items->n == 0) return value_copy_into(heap, request->messages, out, err);
+    if (!value_copy_all_into(heap, request->messages, out, err)) return false;
+    List *messages = value_list(*out);
+    ItemsMatch match;
+    bool ok = true;
+    items_match(request->items, m->origin, messages, &match);
+    for (uint32_t i = 0; ok && i < messages->n; i++) {
+        Value items;
+        if (!match.of[i]) continue;
+        ok = json_read(heap, match.of[i]->list, NULL, &items, err) && dict_put_str(heap, value_dict(messages->at[i]), STR("items"), items, err);
+    }
+    items_match_clear(&match);
+    return ok;
 }
 
 static bool call(Model *m, Worker *w, const ModelRequest *request, Value *out, Error *err) {
     Scripted *s = m->data;
     Value args[2], tools = value_is_list(request->tools) ? request->tools : VALUE_GONE;
-    if (!value_copy_into(w->heap, request->messages, &args[0], err)) return false;
+    if (!copy_messages(m, w->heap, request, &args[0], err)) return false;
     if (value_is_gone(tools)) {
         List *none = list_new(w->heap, 0, err);
         if (!none) return false;
@@ -143,4 +173,4 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
     return ok;
 }
 
-const Provider provider_script = { "script", open, complete, close };
+const Provider provider_script = { "script", open, NULL, complete, close };

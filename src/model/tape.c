@@ -87,7 +87,12 @@ bool tape_reply(const ModelReply *r, Buf *out, Error *err) {
     request_string(out, "text", buf_str(&r->text));
     if (!request_value(out, "tool_calls", r->tool_calls, err)) return false;
     request_string(out, "finish_reason", str_from(r->finish_reason));
-    buf_add_fmt(out, ",\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld}}", (long long)r->usage.input, (long long)r->usage.output,
-                (long long)r->usage.cached);
+    if (r->reasoning.n) request_string(out, "reasoning", buf_str(&r->reasoning));
+    if (r->items.n) {
+        request_key(out, "items");
+        buf_add(out, buf_str(&r->items));
+    }
+    buf_add_fmt(out, ",\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"written\":%lld,\"reasoning\":%lld}}", (long long)r->usage.input,
+                (long long)r->usage.output, (long long)r->usage.cached, (long long)r->usage.written, (long long)r->usage.reasoning);
     return true;
 }

@@ -213,6 +213,7 @@ bool run_end(Run *r, RunStatus status, Error *err) {
 
 Runtime *run_runtime(Run *r) { return r->rt; }
 Str run_id(const Run *r) { return r->id; }
+Store *run_store(const Run *r) { return r->store; }
 void *run_user(Run *r) { return r->config.user; }
 EventStream *run_events(Run *r) { return r->events; }
 Cancel *run_cancel(Run *r) { return r->cancel; }

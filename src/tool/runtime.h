@@ -155,6 +155,7 @@ bool run_settle(Run *r, bool may_change, Error *err);
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);
+Store *run_store(const Run *r);                              /* NULL: nothing of this run is stored */
 void *run_user(Run *r);
 EventStream *run_events(Run *r);
 Cancel *run_cancel(Run *r);                                  /* fires: the whole run stops */

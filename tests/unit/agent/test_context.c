@@ -78,17 +78,17 @@ static void places(const List *all, const List *kept, Buf *out) {
 static const struct { const char *name, *spec; int64_t history, tokens, reserved; const char *stays; } cases[] = {
     { "nothing is too much", "S U A U A", 0, 0, 0, "0 1 2 3 4" },
     { "all fits", "S40 U40 A40 U40", 50, 1000, 0, "0 1 2 3" },
-    { "the oldest exchange leaves, the first words stay", "S U A U A U A U", 5, 0, 0, "0 1 5 6 7" },
+    { "the oldest exchange leaves, the first words stay", "S U A U A U A U", 6, 0, 0, "0 1 7" },
     { "as many as it takes", "S U A U A U A U", 2, 0, 0, "0 1 7" },
     { "never the first words, the present ones, the system", "S4000 U4000 A U4000", 1, 10, 0, "0 1 3" },
     { "a budget that is far too small", "S400 U400", 1, 1, 100000, "0 1" },
-    { "an exchange leaves with its calls and results", "S U C T A U C T A U", 6, 0, 0, "0 1 5 6 7 8 9" },
+    { "an exchange leaves with its calls and results", "S U C T A U C T A U C T A U", 12, 0, 0, "0 1 9 10 11 12 13" },
     { "tokens count", "S U40 A4000 U40 A40 U40", 0, 200, 0, "0 1 3 4 5" },
-    { "what tools take counts", "S U40 A400 U40 A40 U40", 0, 1000, 900, "0 1 3 4 5" },
+    { "what tools take counts", "S U40 A400 U40 A40 U40", 0, 1000, 880, "0 1 3 4 5" },
     { "large results shrink before anything leaves", "S U B8000 A U C B8000 A", 0, 300, 0, "0 1 2~ 3 4 5 6~ 7" },
-    { "oldest first, and no more than needed", "S U C B8000 C B8000 C T40", 0, 2400, 0, "0 1 2 3~ 4 5 6 7" },
+    { "oldest first, until half of the limit is left", "S U C B8000 C B8000 C B8000 C B8000 C T40", 0, 8000, 0, "0 1 2 3~ 4 5~ 6 7~ 8 9 10 11" },
     { "small results do not shrink", "S U C B100 C T2000", 0, 100, 0, "0 1 4 5" },
-    { "rounds of the present exchange leave whole", "S U C T C T C T", 5, 0, 0, "0 1 4 5 6 7" },
+    { "rounds of the present exchange leave whole", "S U C T C T C T C T", 8, 0, 0, "0 1 8 9" },
     { "the newest round stays, whatever it costs", "S U C T P T4000 T4000", 3, 100, 0, "0 1 4 5 6" },
     { "a parallel round leaves with all its results", "S U P T T C T", 4, 0, 0, "0 1 5 6" },
     { "what has left by its number does not make others shrink", "S U C B8000 C B8000 C B8000", 3, 2100, 0, "0 1 6 7" },
@@ -112,6 +112,35 @@ static void test_fit(void **state) {
         assert_int_equal(report.kept, kept->n);
         assert_int_equal(report.kept + report.dropped, all->n);
         buf_clear(&got);
+        heap_free(h);
+    }
+}
+
+/* A conversation that grows is cut rarely, to half of its limit, and between two cuts each request begins with the one before. */
+static void test_cuts(void **state) {
+    (void)state;
+    static const ContextLimits limits[] = { { .max_history = 40 }, { .max_tokens = 4000 } };
+    for (size_t l = 0; l < 2; l++) {
+        Heap *h = heap_new(0);
+        History history = { 0 };
+        List *before = NULL;
+        int cuts = 0;
+        for (int round = 0; round < 200; round++) {
+            if (round % 10 == 0) history_add(&history, message(h, 'U', 40));
+            history_add(&history, message(h, 'C', 40));
+            history_add(&history, message(h, round % 3 ? 'T' : 'B', round % 3 ? 200 : 800));
+            List *now;
+            ContextReport report;
+            assert_true(context_fit(h, VALUE_GONE, &history, limits[l], 0, &now, &report, NULL));
+            bool same = before && now->n > before->n;
+            for (uint32_t i = 0; same && i < before->n; i++) same = value_same(before->at[i], now->at[i]) || dict_find_str(value_dict(now->at[i]), STR("artifact"));
+            cuts += before && !same;
+            if (limits[l].max_history) assert_true(now->n <= 40);
+            else assert_true(report.tokens <= 4000);
+            before = now;
+        }
+        assert_true(cuts > 2 && cuts < 50);
+        history_clear(&history);
         heap_free(h);
     }
 }
@@ -153,6 +182,6 @@ static void test_tokens(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_fit), cmocka_unit_test(test_pairs), cmocka_unit_test(test_tokens) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_fit), cmocka_unit_test(test_cuts), cmocka_unit_test(test_pairs), cmocka_unit_test(test_tokens) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

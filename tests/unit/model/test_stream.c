@@ -11,6 +11,9 @@
 #define DELTA(i, delta) D("{\"type\":\"content_block_delta\",\"index\":" #i ",\"delta\":" delta "}")
 #define STOP(why) D("{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" why "\"}}") D("{\"type\":\"message_stop\"}")
 
+#define EVENT(type, rest) D("{\"type\":\"response." type "\"," rest "}")
+#define COMPLETED EVENT("completed", "\"response\":{\"status\":\"completed\"}")
+
 /* expected: TEXT | FINISH | name arguments; … — or ! and part of the error. Ids of calls are looked at by themselves. */
 static const struct { const char *provider, *stream, *expected; } cases[] = {
     { "openai", TEXT("a") TEXT("b") END("stop"), "ab|stop|" },
@@ -36,6 +39,16 @@ static const struct { const char *provider, *stream, *expected; } cases[] = {
     { "openai", TEXT("a") D("{\"error\":{\"message\":\"sorry\"}}"), "!openai: sorry" },
     { "openai", TEXT("a") D("{\"error\":\"sorry\"}"), "!openai: sorry" },
     { "openai", TEXT("a") END("content_filter"), "!the provider's content filter" },
+    { "responses", EVENT("output_text.delta", "\"delta\":\"a\"") EVENT("output_text.delta", "\"delta\":\"b\"") COMPLETED, "ab|stop|" },
+    { "responses", EVENT("output_item.added", "\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"i\",\"name\":\"t\"}")
+          EVENT("function_call_arguments.delta", "\"output_index\":0,\"delta\":\"{\"") EVENT("function_call_arguments.delta", "\"output_index\":0,\"delta\":\"}\"") COMPLETED,
+      "|tool_calls|t {};" },
+    { "responses", EVENT("output_item.done", "\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"i\",\"name\":\"t\",\"arguments\":\"{}\"}") COMPLETED,
+      "|tool_calls|t {};" },
+    { "responses", EVENT("output_text.delta", "\"delta\":\"a\""), "!openai: the stream ended" },
+    { "responses", EVENT("failed", "\"response\":{\"status\":\"failed\",\"error\":{\"message\":\"sorry\"}}"), "!openai: sorry" },
+    { "responses", D("{\"type\":\"error\",\"message\":\"sorry\"}"), "!openai: sorry" },
+    { "responses", "{\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"whole\"}]}]}", "whole|stop|" },
     { "anthropic", START(0, "{\"type\":\"text\",\"text\":\"a\"}") DELTA(0, "{\"type\":\"text_delta\",\"text\":\"b\"}") STOP("end_turn"), "ab|stop|" },
     { "anthropic", START(0, "{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"t\",\"input\":{}}") DELTA(0, "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":\"}")
                    DELTA(0, "{\"type\":\"input_json_delta\",\"partial_json\":\"1}\"}") STOP("tool_use"), "|tool_calls|t {\"a\":1};" },
