@@ -91,7 +91,7 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     if (!make_scratch(l, call.scratch, path, &scratch, err)) return false;
     SupervisorJob job = { .request = r, .channel = fds[0], .stream = { fds[1], fds[2], fds[3] }, .base = l->base_fd,
                           .held = l->held.at, .n_held = l->held.n, .scratch = scratch, .scratch_name = call.scratch, .scratch_path = path };
-    UsernsMaps maps;
+    UsernsMaps maps = { { 0 }, { 0 } };
     set_isolation(r->head.isolate, &maps, &job);
     if (!make_ruleset(l, r, &job, err)) return close(scratch), false;
     call.supervisor = clone_supervisor(&job);

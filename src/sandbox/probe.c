@@ -92,7 +92,7 @@ static _Noreturn void run_trial(const UsernsMaps *maps, int report) {
 /* No signal tells of its end: nobody but us knows of it. */
 static void start_trial(void) {
     int ends[2];
-    UsernsMaps maps;
+    UsernsMaps maps = { { 0 }, { 0 } };
     if (pipe2(ends, O_CLOEXEC) < 0) return;
     trial_need = userns_need();
     userns_prepare(&maps);
