@@ -289,6 +289,7 @@ static void a_person_keeps_what_was_shown(void **state) {
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
     assert_true(mark_set(m, false, &err));
     mark_free(m);
+    buf_clear(&told);
 }
 
 static void while_loading_nothing_becomes_busy(void **state) {
