@@ -1,7 +1,6 @@
 /* The values that are redacted from the moment a project is loaded. */
-#include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 #include "artifact/environment.h"
 #include "tool/state.h"
 
@@ -15,15 +14,14 @@ static void add_variable(Runtime *rt, Str name) {
     if (value) add_value(rt, str_from(value));
 }
 
-/* Does a name say that its value is a credential? Literal values of other names ("production") are words that results may hold. */
+/* Does a name say that its value is a credential: does its last word end in one of these? Literal values of other names ("production")
+ * are words that results may hold. */
 static bool is_credential(Str name) {
-    static const char *const words[] = { "auth", "cookie", "credential", "key", "pass", "secret", "session", "token" };
-    char lower[128];
-    size_t n = name.n < sizeof lower - 1 ? name.n : sizeof lower - 1;
-    for (size_t i = 0; i < n; i++) lower[i] = (char)tolower((unsigned char)name.at[i]);
-    lower[n] = 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(lower, words[i])) return true;
+    static const char *const words[] = { "auth", "authorization", "cookie", "credential", "credentials", "key", "pass", "passphrase", "passwd", "password", "secret", "token" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (name.n >= n && strncasecmp(name.at + name.n - n, words[i], n) == 0) return true;
+    }
     return false;
 }
 
@@ -40,7 +38,19 @@ static void add_map(Runtime *rt, Value map) {
     for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
         if (!value_is_string(e->value)) continue;
         environment_values(value_str(e->value), add_value, rt);
-        if (is_credential(value_str(e->key))) add_literal(rt, value_str(e->value));
+        if (is_credential(value_str(e->key)) && str_find(value_str(e->value), STR("${")) < 0) add_literal(rt, value_str(e->value));
+    }
+}
+
+/* Its other keys are addresses and choices (token_auth, idp_token_endpoint). */
+static void add_oauth(Runtime *rt, Value oauth) {
+    static const char *const keys[] = { "client_secret", "private_key", "assertion", "idp_client_secret", "idp_id_token" };
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(oauth) && dict_next(value_dict(oauth), &i, &e);)
+        if (value_is_string(e->value)) environment_values(value_str(e->value), add_value, rt);
+    for (size_t i = 0; value_is_dict(oauth) && i < sizeof keys / sizeof *keys; i++) {
+        Value *v = dict_find_str(value_dict(oauth), str_from(keys[i]));
+        if (v && value_is_string(*v) && str_find(value_str(*v), STR("${")) < 0) add_value(rt, value_str(*v));
     }
 }
 
@@ -64,7 +74,7 @@ void runtime_add_secrets(Runtime *rt) {
     for (size_t i = 0; i < p->n_servers; i++) {
         add_map(rt, p->servers[i].env);
         add_map(rt, p->servers[i].headers);
-        add_map(rt, p->servers[i].oauth);
+        add_oauth(rt, p->servers[i].oauth);
     }
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *t = &p->tools[i];
