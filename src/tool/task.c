@@ -45,6 +45,7 @@ struct Tasks {
     Table ids;
     VEC(Task *) all;
     size_t told;                         /* those before this one are all announced */
+    int64_t starting;                    /* announced, and not in `all` yet */
     bool closing;                        /* the run ends: nothing starts any more */
 };
 
@@ -199,7 +200,7 @@ static const char *begun(const Task *t) { return status_names[t->queued ? TASK_Q
 
 /* Under the list's lock. */
 static bool is_full(const Tasks *list, int64_t max) {
-    int64_t busy = 0;
+    int64_t busy = list->starting;
     for (size_t i = 0; i < list->all.n; i++) busy += list->all.at[i]->status <= TASK_RUNNING;
     return busy >= max;
 }
@@ -223,9 +224,12 @@ static bool start(Task *t, Error *err) {
     if (t->run->rt->limits.max_tasks == 0) return error_set(err, ERR_LIMIT, "limits.max_tasks of 0 is reached");
     pthread_mutex_lock(&list->lock);
     t->queued = is_full(list, t->run->rt->limits.max_tasks);
+    list->starting++;
     pthread_mutex_unlock(&list->lock);
-    if (!announce_start(t, err)) return false;
+    bool told = announce_start(t, err);
     pthread_mutex_lock(&list->lock);
+    list->starting--;
+    if (!told) return pthread_mutex_unlock(&list->lock), false;
     if (list->closing) return pthread_mutex_unlock(&list->lock), error_set(err, ERR_CANCELLED, "the run has ended");
     VEC_PUSH(&list->all, t);
     table_put(&list->ids, t->id, t);
