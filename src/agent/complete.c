@@ -410,7 +410,7 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     hide_secrets(f, &c->reply.reasoning);
     if (!ask_after(f, c, cancel, err)) return false;
     hide_secrets(f, &c->reply.text);                         /* a hook may have brought one back */
-    if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err)) return false;
+    if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err) || !run_settle(f->s->run, false, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;
         on_reasoning(&w, buf_str(&c->reply.reasoning));
