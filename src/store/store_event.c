@@ -5,6 +5,7 @@
  * Any thread may flush: one that must wait for its events does so itself, and a thread of the store does it TICK_NS after the first event
  * that nobody waited for. A flush takes all that is queued, so threads that wait for the store's lock usually find their events written.
  * `writing` is not empty between flushes only when the last one failed; the next one tries again with the same events. */
+#include <sched.h>
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/clock.h"
@@ -15,7 +16,7 @@
 #ifdef HARNESS_HOSTILE
 enum { QUEUE_MAX = 4 << 10 };
 #else
-enum { QUEUE_MAX = 1 << 20 };            /* an emitter that finds more flushes it first */
+enum { QUEUE_MAX = 2 << 20 };            /* an emitter that finds more flushes it first */
 #endif
 enum { TICK_NS = 5000000, AGAIN_NS = 200000000, TEXTS = 5, EVENT_MAX = 900 << 20 };      /* SQLite's limit for a row is 10^9 bytes */
 
@@ -174,6 +175,7 @@ static void put(StoreQueue *q, const Event *e, size_t size) {
 static void *flush_later(void *arg) {
     Store *s = arg;
     StoreQueue *q = &s->queue;
+    (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });   /* this thread does not preempt the emitters */
     pthread_mutex_lock(&q->lock);
     while (!q->over) {
         bool failed = q->failed.kind != ERR_NONE;
