@@ -1,18 +1,17 @@
-/* The syntax tree, in an arena, filled in by the parser and then by the resolver.
+/* The syntax tree, allocated in an arena. The parser builds it; the resolver fills in bindings.
  *
- * Depth. Blocks, brackets, unary operators, lambdas and the `else` of conditional
- * expressions nest at most PARSER_DEPTH_MAX deep, all together; the right operands of binary
- * operators add up to ten levels of precedence to each. So a walk may recurse (at most
- * AST_RECURSION_MAX deep) over every edge of the tree except one: the *left edge* (ast_left), on
- * which `a + b + c …`, `a or b or c …`, `a.b.c …` and `f(x)(y) …` hang one below the other as
- * often as the source is long. A walk must loop down the left edge. `elif` is no nesting: an
- * if statement is a list of arms.
+ * Depth. Blocks, brackets, unary operators, lambdas and the `else` of conditional expressions
+ * together nest at most PARSER_DEPTH_MAX deep; the right operands of binary operators add up to ten
+ * levels of precedence to each. So a walk may recurse (at most AST_RECURSION_MAX deep) over every
+ * edge of the tree except one: the *left edge* (ast_left). Chains such as `a + b + c …`, `a or b or
+ * c …`, `a.b.c …` and `f(x)(y) …` grow along it without limit, so a walk must loop down the left
+ * edge. `elif` does not nest: an if statement is a list of arms.
  *
- * There are no nodes for parentheses; `parens` tells, `start` is where they open.
+ * Parentheses have no node of their own: `parens` is set, and `start` is the opening one.
  *
- * `pos` is the position an error at run time names: of a call its "(", of an index or slice its
+ * `pos` is the position that a runtime error reports: of a call its "(", of an index or slice its
  * "[", of an attribute its ".", of a binary or unary operator the operator, of a conditional
- * expression the "if", of an assignment the "=" or "+="; of all else the first character. */
+ * expression the "if", of an assignment the "=" or "+="; otherwise the first character. */
 #pragma once
 #include "starlark/lexer.h"
 
@@ -27,20 +26,20 @@ typedef struct AstFunction AstFunction;
 typedef enum Scope {
     SCOPE_UNDEFINED,
     SCOPE_LOCAL,               /* a slot of the function */
-    SCOPE_CELL,                /* a slot that holds a cell, because an inner function uses the variable too */
+    SCOPE_CELL,                /* a slot that holds a cell, because an inner function captures the variable */
     SCOPE_FREE,                /* index into the function's `frees` */
     SCOPE_GLOBAL,              /* index into the module's `globals` */
-    SCOPE_PREDECLARED,         /* by name: given by the caller for this module */
+    SCOPE_PREDECLARED,         /* by name: supplied by the caller for this module */
     SCOPE_UNIVERSAL,           /* by name: None, len, … */
 } Scope;
 
-/* What a name means. All uses of one variable in one function share one Binding, which
- * becomes final when the resolver is done (a LOCAL may still turn into a CELL before). */
+/* What a name refers to. All uses of one variable in one function share one Binding. It is final
+ * once the resolver is done; until then a LOCAL may still become a CELL. */
 typedef struct Binding {
     Scope scope;
     uint32_t index;
     String *name;
-    Pos first;                 /* of the first use that binds it; line 0: none */
+    Pos first;                 /* position of the first binding use; line 0: none */
 } Binding;
 
 /* ------------------------------------------------------------------ expressions */
@@ -124,12 +123,12 @@ typedef enum ParamKind { PARAM_PLAIN, PARAM_STAR, PARAM_STARSTAR } ParamKind;
 /* In source order. PLAIN: `name` or `name=fallback`. STAR: `*name`, or `*` alone (name is NULL). */
 typedef struct AstParam { ParamKind kind; Pos pos; Expr *name, *fallback; } AstParam;
 
-/* Slots come in this order: parameters that may be positional, keyword-only parameters, *args,
- * **kwargs, then the other variables, then the variables of comprehensions. Comprehensions that cannot
- * be active together may share slots, hence `name` is of the first user; a cell is never shared. */
+/* Slot order: parameters that may be positional, keyword-only parameters, *args, **kwargs, other
+ * variables, variables of comprehensions. Comprehensions that are never active together may share
+ * slots, so `name` is that of the first user. A cell is never shared. */
 typedef struct AstLocal { String *name; bool is_cell; } AstLocal;
 
-/* A def, a lambda, or the top level of a module (its body; of an expression: its result). */
+/* A def, a lambda, or the top level of a module (a body) or of an expression (a result). */
 struct AstFunction {
     String *name;              /* "lambda"; "<toplevel>" */
     Pos pos;
@@ -137,12 +136,12 @@ struct AstFunction {
     uint32_t n_declared;       /* entries of params, a bare * included */
     AstBody body;              /* empty when there is a result */
     Expr *result;              /* the expression of a lambda, or NULL */
-    String *doc;               /* text of a leading string literal, or NULL; the statement is in the body all the same */
+    String *doc;               /* text of a leading string literal, or NULL; the statement stays in the body */
 
-    /* By the resolver: */
+    /* Set by the resolver: */
     AstLocal *locals;          /* all slots */
     uint32_t n_locals;
-    Binding **frees;           /* what the enclosing function puts into a closure: each a CELL or FREE of *that* function */
+    Binding **frees;           /* variables to capture: each a CELL or FREE of the *enclosing* function */
     uint32_t n_frees;
     uint32_t n_params;         /* slots that are parameters, *args and **kwargs included */
     uint32_t n_kwonly;         /* of those, keyword-only */
@@ -152,6 +151,6 @@ struct AstFunction {
 typedef struct AstModule {
     const Source *source;
     AstFunction *toplevel;
-    String **globals;          /* by the resolver */
+    String **globals;          /* set by the resolver */
     uint32_t n_globals;
 } AstModule;

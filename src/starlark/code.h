@@ -1,4 +1,4 @@
-/* Compiled functions. Made by the compiler, immutable afterwards, shared by all threads. */
+/* Compiled functions. Created by the compiler, immutable afterwards, shared by all threads. */
 #pragma once
 #include "base/arena.h"
 #include "starlark/ast.h"
@@ -11,8 +11,8 @@ typedef enum {
     OP_COUNT
 } Op;
 
-/* Eight bytes each. Wide enough that no real function meets a limit, and every field is
- * read with one load. */
+/* Eight bytes each. The fields are wide enough for any realistic function, and each is read with
+ * one load. */
 typedef struct Insn {
     uint8_t op, x;
     uint16_t a;
@@ -25,12 +25,13 @@ typedef struct Insn {
 typedef struct Code Code;
 typedef struct Module Module;
 
-/* How one call passes its arguments: positional ones, then the values of the named ones,
- * then *args and **kwargs, in consecutive registers. */
+/* Argument layout of one call: positional arguments, values of named arguments, *args and **kwargs,
+ * in consecutive registers. */
 typedef struct CodeShape { uint16_t n_pos, n_named; bool star, starstar; String **names; } CodeShape;
-typedef struct CodeCapture { String *name; bool from_free; uint16_t index; } CodeCapture; /* cell register, or captured cell, of the maker */
-typedef struct CodePos { uint32_t pc; Pos pos; } CodePos;                     /* holds from pc up to the next entry */
-typedef struct CodeLoop { uint32_t from, to; uint16_t reg; } CodeLoop;        /* an iteration is under way in [from, to) */
+/* A captured variable: cell register or capture index of the enclosing function. */
+typedef struct CodeCapture { String *name; bool from_free; uint16_t index; } CodeCapture;
+typedef struct CodePos { uint32_t pc; Pos pos; } CodePos;                     /* applies from pc to the next entry */
+typedef struct CodeLoop { uint32_t from, to; uint16_t reg; } CodeLoop;        /* an iteration is active in [from, to) */
 
 struct Code {
     String *name;

@@ -1,9 +1,9 @@
-/* Calls. The callee (or the receiver) stands in the top register, the arguments follow. */
+/* Calls. The callee (or the receiver) is in the top register; the arguments follow it. */
 #include "starlark/compile.h"
 
 #include "starlark/universe.h"
 
-enum { ARGS_MAX = 255 };                                 /* an operand's 8 bits; more go through a shape */
+enum { ARGS_MAX = 255 };                                 /* an operand has 8 bits; longer calls use a shape */
 
 static bool all_positional(const Expr *call) {
     for (uint32_t i = 0; i < call->call.n; i++)
@@ -40,7 +40,7 @@ void compile_call(Fn *f, const Expr *call, uint16_t at, uint16_t dst) {
     compile_emit(f, OP_CALL, call->call.n, at, 0, dst);
 }
 
-/* Can evaluating this neither fail nor be seen from outside? */
+/* True if the expression is pure: it cannot fail and has no side effects. */
 static bool is_quiet(const Expr *e) {
     return e->kind == EXPR_CONST || (e->kind == EXPR_NAME && e->name.bind->scope != SCOPE_GLOBAL);
 }

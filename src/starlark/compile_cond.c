@@ -1,4 +1,4 @@
-/* Conditions: tests that end in a jump, without making a bool first. */
+/* Conditions: compile a test directly to a jump, without materializing a bool. */
 #include "starlark/compile.h"
 
 /* The operands of a chain `a and b and c` of one operator, left to right. */
@@ -17,7 +17,7 @@ static void flatten(const Expr *e, Token op, Chain *out) {
     }
 }
 
-/* `and` is decided by the first false operand, `or` by the first true one. */
+/* The first false operand decides `and`, the first true one `or`. */
 static void logic(Fn *f, const Expr *e, bool sense, JumpList *to) {
     bool decides = e->op == TOKEN_OR;
     Chain chain = { 0 };

@@ -1,4 +1,4 @@
-/* Instructions, registers, constants, jumps: what the rest of the compiler writes with. */
+/* Emits instructions and manages registers, constants and jumps for the rest of the compiler. */
 #include "starlark/compile.h"
 
 #include <stdio.h>
@@ -87,7 +87,7 @@ void compile_jump_if(Fn *f, bool sense, uint16_t reg, JumpList *to) {
 
 void compile_jump_compare(Fn *f, Op op, bool sense, uint32_t a, uint32_t b, JumpList *to) {
     if (!f->far) { VEC_PUSH(to, compile_emit(f, op, sense, a, b, 0)); return; }
-    compile_emit(f, op, !sense, a, b, 1);                /* over the long jump */
+    compile_emit(f, op, !sense, a, b, 1);                /* skip the long jump */
     compile_jump(f, to);
 }
 
@@ -104,7 +104,7 @@ void compile_patch(Fn *f, JumpList *list, uint32_t target) {
     VEC_CLEAR(list);
 }
 
-/* ---- which locals are surely assigned ---- */
+/* ---- definite assignment ---- */
 
 bool compile_is_assigned(const Fn *f, uint32_t local) { return f->assigned[local / 64] >> (local % 64) & 1; }
 

@@ -3,7 +3,7 @@
 
 #include "value/int.h"
 
-/* Displays with more items than this are built piece by piece, to bound the registers. */
+/* Longer displays are built in pieces, to bound the number of registers. */
 enum { DISPLAY_MAX = 32 };
 
 /* ---- constants ---- */
@@ -84,7 +84,7 @@ static void load_name(Fn *f, const Expr *e, uint16_t dst) {
 uint16_t compile_operand(Fn *f, const Expr *e) {
     if (e->kind == EXPR_NAME && e->name.bind->scope == SCOPE_LOCAL) {
         uint16_t reg = (uint16_t)e->name.bind->index;
-        load_name(f, e, reg);                            /* at most a check */
+        load_name(f, e, reg);                            /* emits at most a check */
         return reg;
     }
     uint16_t t = compile_temp(f);
@@ -253,7 +253,7 @@ static void index_into(Fn *f, const Expr *e, uint16_t dst, uint16_t x) {
     }
 }
 
-/* Names of attributes are constants with a 16-bit index; a function with more distinct ones is refused. */
+/* Attribute names are constants with a 16-bit index; a function with more distinct names is rejected. */
 static uint32_t name_constant(Fn *f, const Expr *e, String *name) {
     uint32_t k = compile_string(f, name);
     if (k > UINT16_MAX) compile_fail(f, e->pos, "function has too many constants (limit %d)", UINT16_MAX);
@@ -262,9 +262,9 @@ static uint32_t name_constant(Fn *f, const Expr *e, String *name) {
 
 /* ---- the left edge ----
  *
- * a + b + c, a.b.c and f(x)(y) hang below one another on the left, as often as the source
- * is long; so they are compiled by a loop, from the innermost out. Between two steps the
- * value so far is in `cur`: the accumulator `t`, or the register of a local. */
+ * Chains such as a + b + c, a.b.c and f(x)(y) nest on the left without limit, so a loop compiles
+ * them from the innermost outwards. Between two steps the intermediate value is in `cur`: the
+ * accumulator `t`, or the register of a local. */
 typedef struct { Fn *f; uint16_t t, cur; } Spine;
 
 static void spine_logic(Spine *s, const Expr *e, uint16_t dst) {
@@ -316,7 +316,7 @@ static void no_member(Fn *f, const Expr *dot, const NativeModule *m) {
     else compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT, STR_ARG(module), STR_ARG(name));
 }
 
-/* The constant behind `json` or `json.encode`, when the module and its member are known now. */
+/* The value of `json` or `json.encode`, if both the module and its member are constant. */
 static bool known_member(Fn *f, const Expr *dot, Value *out) {
     Value m;
     if (dot->dot.x->kind != EXPR_NAME || !compile_const_value(f, dot->dot.x, &m) || !value_is(m, OBJECT_MODULE)) return false;
@@ -325,9 +325,9 @@ static bool known_member(Fn *f, const Expr *dot, Value *out) {
     return found && (*out = *found, true);
 }
 
-/* The innermost steps at once, where they are a call of a known native: len(x), json.encode(x). Returns how many nodes of the
- * edge that took. A known member is a constant also where it is not called like that, so that a module is a constant only
- * where the script gets hold of the whole of it (module_each_reached). */
+/* Compiles innermost calls of a known native, such as len(x) or json.encode(x), in one step. Returns the number of
+ * nodes of the edge that it consumed. A known member is a constant even where it is not called, so a module itself
+ * becomes a constant only where the script uses it as a whole (module_each_reached). */
 static size_t spine_native(Spine *s, Expr *const *edge, size_t n, const Expr *base, const Expr *whole, uint16_t dst) {
     Value native;
     const Expr *call = NULL, *dot = edge[n - 1]->kind == EXPR_DOT && known_member(s->f, edge[n - 1], &native) ? edge[n - 1] : NULL;
@@ -364,7 +364,7 @@ static void spine(Fn *f, const Expr *e, uint16_t dst) {
         const Expr *node = edge.at[i];
         f->top = s.t + 1u;
         bool method = node->kind == EXPR_DOT && i > 0 && edge.at[i - 1]->kind == EXPR_CALL && compile_call_simple(edge.at[i - 1]);
-        if (method) {                                    /* x.name(…): no bound method is made */
+        if (method) {                                    /* x.name(…): skip the bound method */
             const Expr *call = edge.at[--i];
             spine_into_t(&s);
             uint16_t to = call == e ? dst : s.t;

@@ -5,10 +5,10 @@
  * body:   …
  * test:   NEXT it, item -> body
  *
- * One instruction a round decides, fetches and jumps. */
+ * NEXT tests, fetches the item and jumps in one instruction per iteration. */
 #include "starlark/compile.h"
 
-/* Registers of an iteration: up to three of state, and one for an item that must be unpacked. */
+/* Registers of an iteration: up to three for its state, and one for an item to unpack. */
 enum { ITER_ITEM = 3, ITER_REGS = 4 };
 
 typedef struct Iter { uint16_t reg; bool range; uint32_t body; JumpList test; } Iter;
@@ -61,7 +61,7 @@ void compile_for(Fn *f, const Stmt *s) {
     Iter it;
     Pos pos = s->pos;
     CompileLoop loop = { .outer = f->loop };
-    uint64_t *before = compile_save_assigned(f);          /* there may be no round at all */
+    uint64_t *before = compile_save_assigned(f);          /* the body may never run */
     iter_begin(f, &it, s->loop.x, s->loop.vars, pos);
     loop.iterates = !it.range;
     loop.reg = it.reg;
@@ -101,8 +101,8 @@ void compile_while(Fn *f, const Stmt *s) {
 
 typedef struct { const AstClause *clause; Iter it; } OpenFor;
 
-/* Variables of later clauses could be read before their own `for` binds them; their slots
- * may hold something from an earlier comprehension. */
+/* A later clause's variable could be read before its own `for` binds it, and its slot may still
+ * hold a value from an earlier comprehension. */
 static void clear_vars(Fn *f, const Expr *vars) {
     if (vars->kind == EXPR_NAME) {
         if (vars->name.bind->scope != SCOPE_LOCAL) return;
@@ -117,7 +117,7 @@ static void emit_item(Fn *f, const Expr *e, uint16_t acc) {
     uint16_t item = compile_operand(f, e->comp.body);
     if (e->comp.value) {
         uint16_t value = compile_operand(f, e->comp.value);
-        f->pos = e->comp.body->pos;                      /* an unhashable key is reported where it stands */
+        f->pos = e->comp.body->pos;                      /* report an unhashable key at its own position */
         compile_emit(f, OP_DICT_PUT, 0, acc, item, value);
     } else
         compile_emit(f, OP_APPEND, 0, acc, item, 0);

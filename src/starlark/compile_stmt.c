@@ -18,7 +18,7 @@ static void assign_name(Fn *f, const Expr *target, uint16_t value) {
 static void assign_sequence(Fn *f, const Expr *target, uint16_t value) {
     uint32_t save = f->top;
     uint16_t first = compile_temps(f, target->list.n);
-    Pos pos = f->pos;                                    /* of the "=" or "for", also for what is nested */
+    Pos pos = f->pos;                                    /* position of the "=" or "for", for nested targets too */
     compile_emit(f, OP_UNPACK, 0, first, value, target->list.n);
     for (uint32_t i = 0; i < target->list.n; i++) {
         f->pos = pos;
@@ -49,7 +49,7 @@ void compile_assign(Fn *f, const Expr *target, uint16_t value) {
 
 static bool is_display(const Expr *e) { return e->kind == EXPR_TUPLE || e->kind == EXPR_LIST; }
 
-/* a, b = x, y needs no tuple: all values first, then all targets. */
+/* a, b = x, y needs no tuple: evaluate all values, then assign all targets. */
 static bool assign_pairwise(Fn *f, const Expr *target, const Expr *value, Pos pos) {
     enum { PAIRS_MAX = 32 };
     if (!is_display(target) || !is_display(value) || target->list.n != value->list.n || value->list.n > PAIRS_MAX) return false;
@@ -79,7 +79,7 @@ static void assign(Fn *f, const Stmt *s) {
     f->top = save;
 }
 
-/* The operators that may change their left side itself: a list, a dict, a set. */
+/* The operators that may modify their left operand in place: a list, a dict, a set. */
 static bool op_in_place(Token t, Op *op) {
     switch (t) {
     case TOKEN_PLUS: return *op = OP_IADD, true;
@@ -138,7 +138,7 @@ static void assign_augmented(Fn *f, const Stmt *s) {
 
 /* ---- control ---- */
 
-/* What is assigned after an if: what every arm that reaches its end has assigned. */
+/* After an if, a variable is assigned when every arm that reaches its end assigns it. */
 static void branch(Fn *f, const Stmt *s) {
     JumpList done = { 0 }, next = { 0 };
     uint64_t *met = NULL;
@@ -231,8 +231,8 @@ static void statement(Fn *f, const Stmt *s) {
     }
 }
 
-/* Code behind a return, break or continue is compiled too: it costs nothing and keeps the
- * compiler simple. But what it assigns must not count. */
+/* Compiles unreachable code after return, break or continue too, which keeps the compiler simple.
+ * Its assignments must not count. */
 void compile_body(Fn *f, const AstBody *body) {
     bool ended = false;
     for (uint32_t i = 0; i < body->n && !f->unit->failed; i++) {

@@ -22,7 +22,7 @@ static void drop(Fn *f) {
     free(f->assigned);
 }
 
-/* Moves what was written into the Code, which lives as long as the module. */
+/* Copies the emitted code into the Code, which lives as long as the module. */
 static void finish(Fn *f) {
     Arena *arena = f->unit->in->arena;
     Code *c = f->code;
@@ -84,7 +84,7 @@ static void write_function(Fn *f) {
     }
 }
 
-/* A function whose jumps turn out too far for 16 bits is written a second time. */
+/* Compiles a function a second time with long jumps if its jumps do not fit 16 bits. */
 static Code *compile_code(CompileUnit *unit, Fn *outer, AstFunction *ast, uint16_t n_defaults) {
     Code *code = ARENA_NEW(unit->in->arena, Code);
     bool far = false;
@@ -101,8 +101,9 @@ static Code *compile_code(CompileUnit *unit, Fn *outer, AstFunction *ast, uint16
     }
 }
 
-/* Evaluates the defaults into consecutive registers, in the order of the parameters' slots: plain ones
- * from the first that has a default, then keyword-only ones, where one without is left gone. */
+/* Evaluates the defaults into consecutive registers in slot order: plain parameters from the first one
+ * with a default, then keyword-only parameters. A keyword-only parameter without a default leaves its
+ * register GONE. */
 static uint16_t push_defaults(Fn *f, const AstFunction *ast) {
     uint16_t n = 0;
     bool keyword_only = false, started = false;

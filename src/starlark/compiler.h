@@ -4,13 +4,13 @@
 
 typedef struct CompilerInput {
     const AstModule *ast;                /* resolved */
-    Module *module;                      /* owner of the code */
-    Arena *arena;                        /* where code goes */
-    Heap *heap;                          /* where constants go */
+    Module *module;                      /* owns the code */
+    Arena *arena;                        /* for the code */
+    Heap *heap;                          /* for constants */
     Value (*lookup)(void *ctx, Scope scope, String *name);   /* value of a predeclared or universal name */
     void *ctx;
-    bool check_members;                  /* json.nosuch is an error now, not when it is reached */
+    bool check_members;                  /* report json.nosuch at compile time */
 } CompilerInput;
 
-/* The function of the top level; others are its inner ones. */
+/* Compiles the top level; the other functions are its inner functions. */
 bool compiler_module(const CompilerInput *in, Code **out, Error *err);

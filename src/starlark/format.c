@@ -10,7 +10,7 @@
 
 enum { ROOM_AT_FIRST = 64 };
 
-/* What is being filled in: the template still to come, and the text so far. */
+/* A template being expanded: the part still to read, and the output so far. */
 typedef struct { Work work; Str rest; Buf out; } Template;
 
 static void begin(Template *t, Vm *vm, String *format) {
@@ -126,7 +126,7 @@ static bool add_converted(Template *t, Value v, unsigned char verb, Error *err) 
     }
 }
 
-/* The arguments of one use of %: a tuple's items in turn, or the one value. */
+/* The arguments of one % expression: the items of a tuple in order, or a single value. */
 typedef struct { Value given; const Value *at; size_t n, used; } Percent;
 
 static bool keyed_argument(Template *t, const Percent *p, Value *out, Error *err) {
@@ -185,7 +185,7 @@ bool format_percent(Vm *vm, String *format, Value args, Value *out, Error *err) 
 typedef struct { Str name, conversion, spec; } Field;
 typedef struct { const NativeArgs *a; size_t next; bool numbered, automatic; } Slots;
 
-static Str cut(Str *s, char at) {                     /* what follows the first `at`, which s then ends before */
+static Str cut(Str *s, char at) {                     /* cuts s at the first `at` and returns the text after it */
     ptrdiff_t i = str_find_char(*s, at);
     if (i < 0) return (Str){ NULL, 0 };
     Str tail = str_sub(*s, (size_t)i + 1, s->n);
@@ -258,7 +258,7 @@ static bool add_field(Template *t, Slots *slots, Str text, Error *err) {
     return unknown_conversion(f.conversion, err);
 }
 
-/* Text outside of fields, in which "}}" stands for '}'. */
+/* Literal text outside of fields, where "}}" means '}'. */
 static bool add_plain(Template *t, Str s, Error *err) {
     for (ptrdiff_t at;;) {
         if (!find(t, s, '}', &at, err)) return false;

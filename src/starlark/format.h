@@ -1,4 +1,4 @@
-/* The two ways to fill in a template: `format % args` and format.format(…). */
+/* String formatting: `format % args` and format.format(…). */
 #pragma once
 #include "starlark/native.h"
 
@@ -6,5 +6,6 @@
  * specification. */
 bool format_percent(Vm *vm, String *format, Value args, Value *out, Error *err);
 
-/* str.format: {} {0} {name}, !s and !r, {{ and }}. A method of a->self; positional and named arguments as they come. */
+/* str.format: {} {0} {name}, !s and !r, {{ and }}. Called as a method of a->self; takes any positional and named
+ * arguments. */
 bool format_method(Vm *vm, const NativeArgs *a, Value *out, Error *err);

@@ -1,8 +1,9 @@
-/* Function values (closures) and the cells they share variables through. */
+/* Function values (closures) and the cells through which they share variables. */
 #pragma once
 #include "starlark/code.h"
 
-/* defaults: n_defaults values, GONE for a keyword-only parameter without one; then the captured cells. */
+/* slot: n_defaults default values (GONE for a keyword-only parameter without one), then the captured
+ * cells. */
 typedef struct Function { Classed c; const Code *code; Value slot[]; } Function;
 typedef struct Cell { Classed c; Value value; } Cell;
 

@@ -4,7 +4,7 @@
 #include "value/int.h"
 #include "value/range.h"
 
-enum { BATCH = 1024 };           /* items between two looks at the clock */
+enum { BATCH = 1024 };           /* items between two checks of the limits */
 
 static const NativeClass *class_of(const Object *o) { return (const NativeClass *)((const Classed *)o)->cls; }
 
@@ -32,11 +32,11 @@ ptrdiff_t iter_length(Value v) {
     }
 }
 
-/* ---- one by one ---- */
+/* ---- item by item ---- */
 
-/* The counter that forbids changes; NULL when the object cannot change anyway. */
+/* The counter that blocks mutation; NULL when the object is immutable. */
 static uint32_t *busy_of(Object *o) {
-    if (object_frozen(o)) return NULL;                  /* maybe shared with other threads: hands off */
+    if (object_frozen(o)) return NULL;                  /* may be shared with other threads: do not write */
     if (o->type == OBJECT_LIST) return &((List *)o)->busy;
     if (o->type == OBJECT_DICT || o->type == OBJECT_SET) return &((Dict *)o)->busy;
     return NULL;
@@ -85,11 +85,11 @@ bool iter_next(Iter *it, Value *out) {
 
 bool iter_end(Iter *it) {
     uint32_t *busy = busy_of(it->of);
-    if (busy && *busy) --*busy;                         /* a callback may have frozen it meanwhile; never below 0 */
+    if (busy && *busy) --*busy;                         /* a callback may have frozen it in between; never below 0 */
     return !it->failed;
 }
 
-/* ---- all at once ---- */
+/* ---- all items ---- */
 
 static bool fill_from_range(Vm *vm, List *l, const Range *r, Error *err) {
     for (int64_t i = 0; i < r->n; i++) {
@@ -117,7 +117,7 @@ bool iter_to_list(Vm *vm, Value v, List **out, Error *err) {
     if (o->type == OBJECT_CLASSED) {
         List *items = NULL;
         if (!class_of(o)->items(vm, v, &items, err)) return false;
-        o = &items->obj;                                /* copied below: it may be the object's own */
+        o = &items->obj;                                /* copied below: it may be the object's own list */
     }
     size_t n = (size_t)iter_length(value_from_object(o));
     List *l = list_new(vm_heap(vm), n, err);

@@ -29,7 +29,7 @@ const char *token_quoted(Token t) {
 
 #define END_OF_TEXT UINT32_MAX
 
-/* The next character, not consumed; any newline is '\n'. */
+/* Returns the next character without consuming it; any newline is '\n'. */
 static uint32_t peek(const Lexer *lx) {
     if (lx->at == lx->end) return END_OF_TEXT;
     unsigned char c = (unsigned char)*lx->at;
@@ -59,7 +59,7 @@ static void skip(Lexer *lx) {
     lx->pos.col++;
 }
 
-/* For bytes known to be ASCII and no newline. */
+/* For bytes known to be ASCII and not a newline. */
 static void skip_ascii(Lexer *lx, size_t n) {
     lx->at += n;
     lx->pos.col += (uint32_t)n;
@@ -88,7 +88,7 @@ static bool fail_character(Lexer *lx, Error *err, uint32_t c) {
     return source_error(lx->source, err, lx->pos, "unexpected input character '%s'", shown);
 }
 
-/* ------------------------------------------------------------------ set-up */
+/* ------------------------------------------------------------------ initialization */
 
 static Pos pos_of(Str text, size_t offset) {
     Lexer lx = { .at = text.at, .end = text.at + offset, .pos = { 1, 1 } };
@@ -113,7 +113,7 @@ void lexer_clear(Lexer *lx) { buf_clear(&lx->scratch); }
 
 /* ------------------------------------------------------------------ lines */
 
-/* Measures the white space at the start of a line. A tab goes to the next multiple of 8. */
+/* Measures the white space at the start of a line. A tab advances to the next multiple of 8. */
 static uint32_t skip_indentation(Lexer *lx) {
     uint32_t col = 0;
     for (;; skip_ascii(lx, 1)) {
@@ -182,7 +182,8 @@ static bool scan_name(Lexer *lx, Lexeme *out, Error *err) {
     return true;
 }
 
-/* Length of a string prefix (r, b, rb, br) that is followed by a quote; -1: no string starts here. */
+/* Length of a string prefix (r, b, rb, br) that is followed by a quote; -1 if no string starts
+ * here. */
 static int string_prefix(const Lexer *lx, LiteralForm *form) {
     *form = (LiteralForm){ 0 };
     for (int i = 0; lx->at + i < lx->end; i++) {
@@ -195,7 +196,8 @@ static int string_prefix(const Lexer *lx, LiteralForm *form) {
     return -1;
 }
 
-/* Moves behind the closing quote. *body is the text between the quotes; *plain: no escape, no "\r". */
+/* Skips past the closing quote. *body is the text between the quotes; *plain is set if it has no
+ * escape and no "\r". */
 static bool skip_string(Lexer *lx, Pos start, Str *body, bool *plain, Error *err) {
     char quote = *lx->at;
     bool triple = lx->end - lx->at >= 3 && lx->at[1] == quote && lx->at[2] == quote;
@@ -273,7 +275,7 @@ static Token bracket(Lexer *lx, uint32_t c) {
     }
 }
 
-/* `c` is consumed already. */
+/* `c` has been consumed. */
 static Token operator(Lexer *lx, uint32_t c) {
     switch (c) {
     case ',': return TOKEN_COMMA;
@@ -326,10 +328,10 @@ static bool scan_any(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
 
 static bool scan_token(Lexer *lx, Lexeme *out, uint32_t c, Error *err) {
     if (scan_any(lx, out, c, err)) return true;
-    return err && err->line == 0 && source_locate(lx->source, err, out->pos);   /* the heap does not know where */
+    return err && err->line == 0 && source_locate(lx->source, err, out->pos);   /* the heap has no position */
 }
 
-/* At the end open blocks are closed, after a NEWLINE if the last line had none. */
+/* At the end, closes open blocks, after a NEWLINE if the last line has none. */
 static bool scan_end(Lexer *lx, Lexeme *out, bool at_line_start) {
     if (lx->levels == 1) return give(lx, out, TOKEN_EOF);
     lx->line_start = true;

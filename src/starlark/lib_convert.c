@@ -1,4 +1,4 @@
-/* bool, bytes, dict, float, int, list, set, str, tuple: values made from other values. */
+/* Conversions: bool, bytes, dict, float, int, list, set, str, tuple. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ bool lib_convert_set(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 /* ---- text ---- */
 
-/* The text with every byte that is no part of a valid character replaced by U+FFFD. */
+/* Appends s with every byte that is not part of a valid character replaced by U+FFFD. */
 static void add_valid(Buf *b, Str s) {
     while (s.n) {
         size_t n = utf8_valid_prefix(s);
@@ -60,7 +60,8 @@ static void add_valid(Buf *b, Str s) {
     }
 }
 
-/* Piece by piece, so that it can be interrupted; a character cut by the end of a piece is looked at again with the next. */
+/* Checks in chunks, so that it can be interrupted. A character cut at the end of a chunk is checked again with the next
+ * one. */
 static bool check_utf8(Vm *vm, Str s, bool *valid, Error *err) {
     for (size_t at = 0, n; at < s.n; at += n) {
         Str piece = str_sub(s, at, at + WORK_CHUNK);
@@ -71,7 +72,7 @@ static bool check_utf8(Vm *vm, Str s, bool *valid, Error *err) {
     return *valid = true, true;
 }
 
-/* The same bytes, but valid UTF-8, as a string or as bytes. */
+/* Converts to valid UTF-8, as a string or as bytes. */
 static bool transcode(Vm *vm, Str s, bool to_bytes, Value *out, Error *err) {
     Buf b = { .limit = STRING_MAX };
     bool valid;
@@ -139,7 +140,7 @@ bool lib_convert_bytes(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 /* ---- int ---- */
 
-/* Takes "0x" and the like off the front. With base 0 it decides the base; else it must agree with it. */
+/* Strips a prefix such as "0x". It sets base 0 to its own base; otherwise it must match the base. */
 static Str cut_prefix(Str s, int *base) {
     if (s.n <= 2 || s.at[0] != '0') return s;
     int c = s.at[1] | 0x20, prefix = c == 'o' ? 8 : c == 'x' ? 16 : c == 'b' ? 2 : 0;
@@ -158,7 +159,7 @@ static bool bad_literal(Str s, int base, Error *err) {
     return error_set(err, ERR_SCRIPT, "invalid literal with base %d: " STR_FMT, base, STR_ARG(s));
 }
 
-/* Zeros in front of a very long number, where they would cost time without a look at the clock. */
+/* Skips leading zeros of a very long number in an interruptible loop. */
 static bool skip_zeros(Vm *vm, Str *s, Error *err) {
     enum { STRETCH = 1 << 16 };
     while (s->n > STRETCH && all_zeros(str_sub(*s, 0, STRETCH))) {
@@ -218,7 +219,8 @@ static size_t count_digits(Str s, size_t from, bool hex) {
     return n - from;
 }
 
-/* Checks the shape digits [. digits] [e|p [sign] digits] and tells where point and exponent stand. */
+/* Checks the form digits [. digits] [e|p [sign] digits] and returns the offsets of point and
+ * exponent. */
 typedef struct { size_t whole, fraction, exponent; bool ok; } Shape;
 static Shape shape_of(Str s, bool hex) {
     Shape p = { 0 };
@@ -227,7 +229,7 @@ static Shape shape_of(Str s, bool hex) {
     if (at < s.n && s.at[at] == '.') at += 1 + (p.fraction = count_digits(s, at + 1, hex));
     p.exponent = at;
     if (p.whole + p.fraction == 0) return p;
-    if (at == s.n) return p.ok = !hex, p;               /* the exponent of a hexadecimal number is not optional */
+    if (at == s.n) return p.ok = !hex, p;               /* a hexadecimal number requires an exponent */
     if ((s.at[at++] | 0x20) != (hex ? 'p' : 'e')) return p;
     if (at < s.n && (s.at[at] == '+' || s.at[at] == '-')) at++;
     p.ok = at < s.n && at + count_digits(s, at, false) == s.n;
@@ -236,7 +238,7 @@ static Shape shape_of(Str s, bool hex) {
 
 static int hex_digit(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
-/* 60 bits and a last one that remembers whether any bit was cut: then one rounding, at the very end. */
+/* Keeps 60 bits plus a sticky bit for the bits dropped, and rounds once at the end. */
 static double read_hex(Str s, const Shape *p) {
     uint64_t mantissa = 0;
     int64_t exponent = 0, e = 0;
@@ -259,7 +261,7 @@ static double read_hex(Str s, const Shape *p) {
     return (double)ldexpl((long double)mantissa, (int)exponent);
 }
 
-/* May underscores stand where they do, between two digits or behind a prefix? */
+/* True if every underscore is between two digits or after a prefix. */
 static bool underscores_ok(Str s, bool hex) {
     bool digit = hex;
     for (size_t i = 0; i < s.n; i++) {
@@ -277,7 +279,8 @@ static bool read_unsigned(Str s, bool hex, double *out) {
     return true;
 }
 
-/* What Go's ParseFloat accepts: signs, hexadecimal with exponent, underscores between digits. */
+/* Accepts what Go's ParseFloat accepts: signs, hexadecimal with exponent, underscores between
+ * digits. */
 static bool read_float(Str s, double *out) {
     bool negative = s.n && s.at[0] == '-';
     if (s.n && (negative || s.at[0] == '+')) s = str_sub(s, 1, s.n);
@@ -296,7 +299,7 @@ static bool read_float(Str s, double *out) {
 }
 
 static bool float_of_text(Str s, double *out, Error *err) {
-    enum { TEXT_MAX = 1 << 20 };                         /* reading is not interruptible */
+    enum { TEXT_MAX = 1 << 20 };                         /* parsing is not interruptible */
     if (s.n == 0) return error_set(err, ERR_SCRIPT, "float: empty string");
     if (s.n > TEXT_MAX) return error_set(err, ERR_LIMIT, "float: literal of %zu bytes is too long", s.n);
     bool sign = s.at[0] == '+' || s.at[0] == '-', negative = s.at[0] == '-';

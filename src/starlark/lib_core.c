@@ -1,4 +1,4 @@
-/* Functions every script has. Those that convert are in lib_convert.c, those that order in lib_sort.c. */
+/* Core functions of the language. Conversions are in lib_convert.c, sorted, min and max in lib_sort.c. */
 #include <math.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -61,7 +61,7 @@ static uint32_t hash_data(Str s) {                      /* FNV-1a */
     return h;
 }
 
-/* Unlike the hash of dicts it is the same in every process. */
+/* Unlike the hash that dicts use, this one is the same in every process. */
 static bool core_hash(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value x = a->at[0];
     if (!value_is_string(x) && !value_is_bytes(x))
@@ -78,7 +78,7 @@ static bool core_chr(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     if (!native_i32(a->at[0], &i, err)) return false;
     if (i < 0) return error_set(err, ERR_SCRIPT, "Unicode code point %d out of range (<0)", i);
     if (i > 0x10ffff) return error_set(err, ERR_SCRIPT, "Unicode code point U+%X out of range (>0x10FFFF)", (unsigned)i);
-    if (i >= 0xd800 && i <= 0xdfff) i = 0xfffd;         /* half of a pair is no character */
+    if (i >= 0xd800 && i <= 0xdfff) i = 0xfffd;         /* a surrogate is not a character */
     char text[4];
     return string_out(vm, (Str){ text, utf8_encode((uint32_t)i, text) }, out, err);
 }
@@ -112,7 +112,7 @@ static bool core_type(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return string_out(vm, str_from(value_type_name(a->at[0])), out, err);
 }
 
-/* The arguments of print() and fail(), side by side. The keyword `sep` is all the two know. */
+/* Concatenates the arguments of print() and fail(). The only keyword accepted is `sep`. */
 static bool join_args(Vm *vm, const NativeArgs *a, bool raw_bytes, Buf *b, Error *err) {
     static const NativeParam params[] = { { "sep", NATIVE_STRING } };
     NativeDef keywords = { .name = a->def->name, .params = params, .n_params = 1 };
@@ -149,7 +149,7 @@ static bool core_fail(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static const NativeClass *class_of(Value v) { return (const NativeClass *)((const Classed *)value_object(v))->cls; }
 static bool is_classed(Value v) { return value_is_object(v) && value_object(v)->type >= OBJECT_CLASSED; }
 
-/* *out stays GONE when there is no such attribute. */
+/* Leaves *out GONE if there is no such attribute. */
 static bool find_attr(Vm *vm, Value x, String *name, Value *out, Error *err) {
     *out = VALUE_GONE;
     if (is_classed(x)) return !class_of(x)->attr || class_of(x)->attr(vm, x, name, out, err);
@@ -163,7 +163,7 @@ static bool core_getattr(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value found;
     Error why = { 0 };
     if (!find_attr(vm, a->at[0], value_string(a->at[1]), &found, &why)) {
-        if (native_given(a, 2) && why.kind == ERR_SCRIPT) return *out = a->at[2], true;   /* a limit stays a limit */
+        if (native_given(a, 2) && why.kind == ERR_SCRIPT) return *out = a->at[2], true;   /* but not after a limit error */
         if (err) *err = why;
         return false;
     }
@@ -187,7 +187,7 @@ static bool core_hasattr(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
         if (err) *err = why;
         return false;
     }
-    NameSearch s = { .name = value_str(a->at[1]) };     /* it failed: is it there but cannot be computed? */
+    NameSearch s = { .name = value_str(a->at[1]) };     /* distinguish an attribute that exists but fails */
     if (is_classed(a->at[0]) && class_of(a->at[0])->attr_names) class_of(a->at[0])->attr_names(a->at[0], match_name, &s);
     return *out = value_from_bool(s.found), true;
 }
@@ -224,7 +224,7 @@ static bool core_len(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return int_make(vm_heap(vm), n, out, err);
 }
 
-/* Is there an item whose truth is `wanted`? */
+/* True if some item has the truth value `wanted`. */
 static bool has_truth(Vm *vm, Value v, bool wanted, bool *out, Error *err) {
     Iter it;
     Value item;
@@ -287,7 +287,7 @@ static bool core_enumerate(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
     return iter_end(&it) && ok && (*out = value_from_object(l), true);
 }
 
-/* Begins a walk over each argument; *begun tells how many have to be ended. */
+/* Begins an iteration over each argument; *begun is how many the caller must end. */
 static bool zip_begin(Vm *vm, const NativeArgs *a, Iter *its, uint32_t *begun, Error *err) {
     for (uint32_t i = 0; i < a->n; i++) {
         if (!iter_is_iterable(a->at[i]))

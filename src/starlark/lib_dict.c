@@ -40,7 +40,7 @@ static bool fill_from(Vm *vm, Dict *d, Value from, Error *err) {
     return iter_end(&it) && ok;
 }
 
-/* A keyword may come twice: f(a=1, **{"a": 2}). */
+/* A keyword may occur twice: f(a=1, **{"a": 2}). */
 static bool keywords_differ(Vm *vm, const NativeArgs *a, Error *err) {
     Dict *seen = set_new(vm_heap(vm), a->n_named, err);
     for (uint32_t i = 0; i < a->n_named; i++) {
@@ -58,7 +58,7 @@ bool lib_dict_fill(Vm *vm, Dict *d, const NativeArgs *a, Error *err) {
     uint32_t before = d->n;
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!dict_put(vm_heap(vm), d, value_from_object(a->named[i].name), a->named[i].value, err)) return false;
-    return d->n == before + a->n_named || keywords_differ(vm, a, err);   /* as a rule, each of them is a new key */
+    return d->n == before + a->n_named || keywords_differ(vm, a, err);   /* usually each keyword is a new key */
 }
 
 /* ---- methods ---- */
@@ -120,7 +120,7 @@ static bool method_pop(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static bool method_popitem(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Dict *d = self(a);
     Entry *e;
-    uint32_t i = d->first;                              /* the oldest entry goes first */
+    uint32_t i = d->first;                              /* the oldest entry */
     if (d->n == 0 || !dict_next(d, &i, &e)) return error_set(err, ERR_SCRIPT, "empty dict");
     if (!dict_check_mutable(d, "delete from", err)) return false;
     Tuple *pair = tuple_new(vm_heap(vm), 2, err);
@@ -133,7 +133,7 @@ static bool method_setdefault(Vm *vm, const NativeArgs *a, Value *out, Error *er
     Dict *d = self(a);
     Value v = native_given(a, 1) ? a->at[1] : VALUE_NONE, *at;
     bool fresh;
-    if (object_frozen(&d->obj) || d->busy) {            /* then it is fine as long as nothing has to change */
+    if (object_frozen(&d->obj) || d->busy) {            /* allowed as long as nothing changes */
         if (!dict_get(d, a->at[0], &at, err)) return false;
         return at ? (*out = *at, true) : dict_check_mutable(d, "insert into", err);
     }

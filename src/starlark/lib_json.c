@@ -45,7 +45,7 @@ static bool json_decode(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return false;
 }
 
-/* One value by position; prefix and indent by name only. layout[0] and [1] are set when they are given. */
+/* Binds one positional value and the keyword-only parameters prefix and indent, if given. */
 static bool bind_layout(const NativeArgs *a, uint32_t type, Str *prefix, Str *indent, Error *err) {
     static const NativeParam names[] = { { "prefix", NATIVE_STRING }, { "indent", NATIVE_STRING } };
     NativeParam x = { "x", type };

@@ -1,8 +1,8 @@
-/* json.decode. It accepts what starlark-go accepts, which is a little more than RFC 8259 allows
- * (control characters in plain strings, "1."), and its messages are the same.
+/* json.decode. Accepts what starlark-go accepts, which is slightly more than RFC 8259 (control
+ * characters in strings, "1."), and reports errors with the same messages.
  *
- * Values that are complete wait on a stack until their container closes; then the list or dict
- * is made in its final size. Containers that are open are a stack too: nesting costs no C stack. */
+ * Complete values wait on a stack until their container closes; the list or dict is then created at
+ * its final size. Open containers are on a stack too, so nesting uses no C stack. */
 #include <math.h>
 #include "base/number.h"
 #include "base/utf8.h"
@@ -10,7 +10,7 @@
 #include "starlark/lib_json.h"
 #include "value/int.h"
 
-enum { KEYS = 256 };             /* recent keys, to share one String among equal ones */
+enum { KEYS = 256 };             /* cache of recent keys, so that equal keys share one String */
 
 typedef struct { bool is_dict; size_t base; } Open;
 
@@ -48,7 +48,7 @@ static inline void skip_space(Reader *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r')) r->at++;
 }
 
-/* The next character that is no space, without taking it. */
+/* Returns the next character that is not a space, without consuming it. */
 static inline bool peek(Reader *r, char *c) {
     skip_space(r);
     if (r->at == r->end) return bad(r, "unexpected end of file");
@@ -63,7 +63,7 @@ static int hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Four hexadecimal digits. On failure *wrong is the character that is none. */
+/* Reads four hexadecimal digits. On failure *wrong is the first character that is not one. */
 static bool hex4(const char *at, uint32_t *out, char *wrong) {
     *out = 0;
     for (int i = 0; i < 4; i++) {
@@ -74,7 +74,7 @@ static bool hex4(const char *at, uint32_t *out, char *wrong) {
     return true;
 }
 
-/* \uXXXX at `at`, a pair of them for characters beyond 16 bits. Half a pair is U+FFFD. */
+/* Decodes \uXXXX at `at`, or a surrogate pair of them. A lone surrogate becomes U+FFFD. */
 static bool unescape_u(Reader *r, const char **at, const char *end, Buf *b) {
     uint32_t c, low;
     char wrong;
@@ -100,7 +100,7 @@ static bool unescape(Reader *r, const char **at, const char *end, Buf *b) {
     return true;
 }
 
-/* The text between the quotes, with escapes and maybe invalid UTF-8. */
+/* Decodes the text between the quotes: escapes, possibly invalid UTF-8. */
 static bool add_unescaped(Reader *r, const char *at, const char *end, Buf *b) {
     while (at < end) {
         unsigned char c = (unsigned char)*at;
@@ -117,7 +117,7 @@ static bool add_unescaped(Reader *r, const char *at, const char *end, Buf *b) {
     return true;
 }
 
-/* Finds the closing quote; *plain is true if nothing between needs a second look. */
+/* Finds the closing quote; *plain is true if nothing before it needs decoding. */
 static const char *find_quote(const char *at, const char *end, bool *plain) {
     *plain = true;
     for (;;) {
@@ -125,7 +125,7 @@ static const char *find_quote(const char *at, const char *end, bool *plain) {
             memcpy(&w, at, 8);
             if (lib_json_special(w)) break;
         }
-        for (int i = 0; i < 8 || end - at < 8; i++) {    /* the next eight by hand, then by word again */
+        for (int i = 0; i < 8 || end - at < 8; i++) {    /* the next eight by byte, then by word again */
             if (at >= end) return NULL;
             if (*at == '"') return at;
             if (*at == '\\') { *plain = false; at++; if (at >= end) return NULL; }
@@ -171,7 +171,7 @@ static bool bad_number(Reader *r, Str s) {
     return bad(r, "invalid number: " STR_FMT, STR_ARG(s));
 }
 
-/* digits [. digits] [e [sign] digits] with at least one digit before the exponent. */
+/* Checks for digits [. digits] [e [sign] digits] with at least one digit before the exponent. */
 static bool float_shape(Str s) {
     size_t i = s.at[0] == '-', digits = 0;
     for (; i < s.n && is_digit(s.at[i]); i++) digits++;
@@ -244,7 +244,7 @@ static bool read_scalar(Reader *r, char c, Value *out) {
 
 /* ---- containers ---- */
 
-/* The innermost container is complete: it takes its values off the stack and joins them. */
+/* Closes the innermost container: pops its values off the stack and pushes the container. */
 static bool close_container(Reader *r) {
     Open o = VEC_POP(&r->open);
     size_t n = r->values.n - o.base;
@@ -268,7 +268,7 @@ static bool close_container(Reader *r) {
     return true;
 }
 
-/* Takes "[" or "{". An empty container is closed at once: *complete. */
+/* Consumes "[" or "{". Closes an empty container at once: *complete. */
 static bool open_container(Reader *r, char c, bool *complete) {
     if (r->open.n == LIB_JSON_DEPTH) return bad(r, "nested too deeply (limit %d)", LIB_JSON_DEPTH);
     VEC_PUSH(&r->open, (Open){ c == '{', r->values.n });
@@ -279,7 +279,7 @@ static bool open_container(Reader *r, char c, bool *complete) {
     return !*complete || close_container(r);
 }
 
-/* After a value in a container: what follows it? *more is true when another value has to. */
+/* Reads what follows a value in a container. *more is true if another value must follow. */
 static bool after_value(Reader *r, bool *more) {
     Open o = r->open.at[r->open.n - 1];
     bool is_key = o.is_dict && (r->values.n - o.base) % 2 == 1;

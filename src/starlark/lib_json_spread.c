@@ -1,5 +1,5 @@
-/* json.indent: checks a JSON text strictly and copies it, spread over lines. The messages are those of
- * Go's encoding/json, on which starlark-go relies here. */
+/* json.indent: validates a JSON text strictly and copies it indented. The messages are those of Go's
+ * encoding/json, which starlark-go uses here. */
 #include "base/vec.h"
 #include "starlark/lib_json.h"
 
@@ -8,7 +8,7 @@ typedef struct Spread {
     Buf *out;
     const char *at, *end;
     Str prefix, indent;
-    VEC(char) open;              /* '[' or '{' of each container we are in */
+    VEC(char) open;              /* '[' or '{' of each open container */
     size_t next_check;
     Error *err;
 } Spread;
@@ -37,7 +37,7 @@ static bool new_line(Spread *s) {
     return lib_json_room(s->vm, s->out, &s->next_check, s->err);
 }
 
-/* ---- scalars: checked, then copied as they are ---- */
+/* ---- scalars: validate, then copy unchanged ---- */
 
 static bool skip_escape(Spread *s) {
     s->at++;
@@ -114,7 +114,7 @@ static bool copy_scalar(Spread *s) {
 
 /* ---- containers ---- */
 
-/* A key and its colon, if the innermost container has keys. */
+/* Copies a key and its colon, if the innermost container is an object. */
 static bool copy_key(Spread *s) {
     if (s->open.n == 0 || VEC_LAST(&s->open) != '{') return true;
     skip_space(s);
@@ -133,7 +133,7 @@ static bool close_container(Spread *s) {
     return buf_add_char(s->out, c), true;
 }
 
-/* Takes "[" or "{"; *complete if it is closed at once. */
+/* Consumes "[" or "{"; sets *complete if the container is empty. */
 static bool open_container(Spread *s, bool *complete) {
     char c = *s->at++;
     if (s->open.n == LIB_JSON_DEPTH) return error_set(s->err, ERR_SCRIPT, "exceeded max depth");
@@ -144,7 +144,7 @@ static bool open_container(Spread *s, bool *complete) {
     return *complete ? close_container(s) : new_line(s) && copy_key(s);
 }
 
-/* After a value in a container; *more is true when another one has to follow. */
+/* Reads what follows a value in a container; *more is true if another value must follow. */
 static bool after_value(Spread *s, bool *more) {
     bool object = VEC_LAST(&s->open) == '{';
     skip_space(s);
@@ -155,7 +155,7 @@ static bool after_value(Spread *s, bool *more) {
         return new_line(s) && copy_key(s);
     }
     if (!at_char(s, object ? '}' : ']')) return bad(s, object ? "after object key:value pair" : "after array element");
-    s->open.n--;                                        /* the closing bracket stands one level further out */
+    s->open.n--;                                        /* the closing bracket is indented one level less */
     bool ok = new_line(s);
     buf_add_char(s->out, *s->at++);
     return ok;
@@ -177,7 +177,7 @@ static bool copy_all(Spread *s) {
     const char *rest = s->at;
     skip_space(s);
     if (s->at < s->end) return bad(s, "after top-level value");
-    buf_add(s->out, (Str){ rest, (size_t)(s->at - rest) });   /* space at the end stays, as in Go */
+    buf_add(s->out, (Str){ rest, (size_t)(s->at - rest) });   /* keeps trailing space, as Go does */
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* json.encode. Containers that are open stand on a stack of their own, so nesting costs no C
- * stack; a cycle is looked for when the nesting gets suspiciously deep. */
+/* json.encode. Open containers are on an explicit stack, so nesting uses no C stack. The stack is
+ * searched for cycles only when it gets deep. */
 #include <math.h>
 #include <stdlib.h>
 #include "base/number.h"
@@ -12,7 +12,7 @@
 
 typedef enum { WALK_ITEMS, WALK_KEYS, WALK_FIELDS } Walk;
 
-/* An open container. Keys and fields lie in `pairs`, sorted, from `base` on. */
+/* An open container. Its keys and fields are in `pairs`, sorted, starting at `base`. */
 typedef struct { Value of; Walk walk; Iter it; size_t base; uint32_t at, n; } Frame;
 
 typedef struct Writer {
@@ -45,7 +45,7 @@ static void add_control(Buf *out, unsigned char c) {
     }
 }
 
-/* As Go's json.Marshal: what HTML or JavaScript could misread is escaped too. */
+/* Like Go's json.Marshal, also escapes characters that HTML or JavaScript could misinterpret. */
 static void add_careful(Buf *out, Str s) {
     for (size_t i = 0, n = 1; i < s.n; i += n) {
         unsigned char c = (unsigned char)s.at[i];
@@ -89,9 +89,9 @@ static void add_plain(Buf *out, Str s) {
     buf_commit(out, s.n + 2);
 }
 
-enum { PIECE = 1 << 16 };        /* of a long string, between two looks at the clock */
+enum { PIECE = 1 << 16 };        /* bytes of a long string between two checks of the limits */
 
-/* The first piece of s; characters stay whole. */
+/* The first piece of s, cut between characters. */
 static Str first_piece(Str s) {
     size_t n = s.n < PIECE ? s.n : PIECE;
     for (int back = 0; n < s.n && back < 3 && ((unsigned char)s.at[n] & 0xC0) == 0x80; back++) n--;
@@ -130,7 +130,7 @@ static void sort_pairs(Entry *e, size_t n) {
         qsort(e, n, sizeof *e, compare_keys);
         return;
     }
-    for (size_t i = 1; i < n; i++) {                    /* most are short, and many sorted already */
+    for (size_t i = 1; i < n; i++) {                    /* insertion sort: most are short, and many sorted already */
         Entry x = e[i];
         size_t j = i;
         for (; j && compare_keys(&x, &e[j - 1]) < 0; j--) e[j] = e[j - 1];
@@ -176,7 +176,7 @@ static void collect_name(void *ctx, Str name) {
     if (s) VEC_PUSH(&c->w->pairs, (Entry){ value_from_object(s), VALUE_NONE });
 }
 
-/* A host value without items but with attributes is written as an object of them. */
+/* Writes a host value that has attributes but no items as an object of its attributes. */
 static bool open_fields(Writer *w, Value v, const NativeClass *cls) {
     size_t base = w->pairs.n;
     NameCollector c = { w, true };
@@ -196,7 +196,7 @@ static bool open_fields(Writer *w, Value v, const NativeClass *cls) {
 
 /* ---- cycles ---- */
 
-/* If a container stands on the stack twice, closes everything from its second appearance on. */
+/* If a container is on the stack twice, closes everything from its second occurrence on. */
 static bool cut_cycle(Writer *w) {
     for (size_t j = 1; j < w->frames.n; j++)
         for (size_t i = 0; i < j; i++)
@@ -212,7 +212,7 @@ static bool cut_cycle(Writer *w) {
 
 static bool check_depth(Writer *w) {
     size_t depth = w->frames.n;
-    if (depth < 64 || (depth & (depth - 1))) {           /* look at 64, 128, 256 … */
+    if (depth < 64 || (depth & (depth - 1))) {           /* check at depth 64, 128, 256 … */
         if (depth <= LIB_JSON_DEPTH) return true;
     }
     if (cut_cycle(w)) return error_set(w->err, ERR_SCRIPT, "cycle in JSON structure");
@@ -257,7 +257,8 @@ static bool add_value(Writer *w, Value v) {
     return true;
 }
 
-/* Writes up to the next value of the innermost container; *more is false at its end, which is written too. */
+/* Writes up to the next value of the innermost container. At the end, writes the closing bracket and sets
+ * *more to false. */
 static bool next_value(Writer *w, Value *v, bool *more) {
     Frame *f = &w->frames.at[w->frames.n - 1];
     if (f->walk == WALK_ITEMS) {
@@ -296,11 +297,11 @@ static bool write_all(Writer *w, Value v) {
     return true;
 }
 
-/* Says where in the value it went wrong, from the inside out. */
+/* Adds the path of the failing value to the error, from the inside out. */
 static void explain(Writer *w) {
     for (size_t i = w->frames.n; i-- > 0;) {
         const Frame *f = &w->frames.at[i];
-        if (f->at == 0) continue;                       /* opened, but nothing of it begun */
+        if (f->at == 0) continue;                       /* opened, but no item begun */
         if (f->walk == WALK_ITEMS) {
             error_wrap(w->err, "at %s index %u", value_type_name(f->of), f->at - 1);
             continue;

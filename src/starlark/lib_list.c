@@ -16,7 +16,8 @@ static bool method_clear(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return list_clear(self(a), err);
 }
 
-/* All at once where the items lie side by side. They may be the list's own: its memory may move meanwhile. */
+/* Copies the items of a contiguous sequence in one step. They may be the list's own, whose storage may
+ * move. */
 static bool extend_block(Vm *vm, List *l, Object *from, Error *err) {
     uint32_t n = from->type == OBJECT_LIST ? ((List *)from)->n : ((Tuple *)from)->n;
     if (n == 0) return true;
@@ -36,7 +37,7 @@ static bool method_extend(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return iter_to_list(vm, from, &items, err) && extend_block(vm, l, &items->obj, err);
 }
 
-/* Index of the first item that equals v; n when there is none. */
+/* Index of the first item that equals v; n if there is none. */
 static bool find(Vm *vm, const List *l, Value v, size_t from, size_t to, size_t *out, Error *err) {
     Work w = { .vm = vm };
     size_t each = lib_compare_cost(v);
@@ -96,7 +97,7 @@ const NativeDef lib_list[] = {
     { "append", method_append, x, 1, 1, NATIVE_POSITIONAL, "Adds an item at the end." },
     { "clear", method_clear, NULL, 0, 0, NATIVE_POSITIONAL, "Removes all items." },
     { "extend", method_extend, iterable, 1, 1, NATIVE_POSITIONAL, "Adds all items of an iterable at the end." },
-    { "index", method_index, index_params, 3, 1, NATIVE_POSITIONAL, "Where the first equal item stands." },
+    { "index", method_index, index_params, 3, 1, NATIVE_POSITIONAL, "The index of the first equal item." },
     { "insert", method_insert, insert_params, 2, 2, NATIVE_POSITIONAL, "Puts an item before the one at the index." },
     { "pop", method_pop, pop_params, 1, 0, NATIVE_POSITIONAL, "Removes and returns the item at the index, or the last one." },
     { "remove", method_remove, x, 1, 1, NATIVE_POSITIONAL, "Removes the first equal item." },

@@ -25,7 +25,7 @@ static bool math_floor(Vm *vm, const NativeArgs *a, Value *out, Error *err) { re
 static double to_degrees(double x) { return 360 * x / (2 * M_PI); }
 static double to_radians(double x) { return 2 * M_PI * x / 360; }
 
-/* The C library says -inf or an error for whole numbers below zero; there the function has no value. */
+/* For negative integers the C library returns -inf or an error; the function is undefined there. */
 static double gamma_of(double x) {
     if (x < 0 && (isinf(x) || x == floor(x))) return (double)NAN;
     return tgamma(x);

@@ -1,5 +1,5 @@
-/* Methods of sets. Those that take another collection take any iterable, and, as in the specification, any
- * number of them where that makes sense; the operators (setops.h) take sets only. */
+/* Methods of sets. Those that take another collection accept any iterable, and any number of them where
+ * the specification allows it; the operators (setops.h) accept sets only. */
 #include "starlark/iter.h"
 #include "starlark/lib.h"
 #include "starlark/setops.h"
@@ -61,7 +61,7 @@ static bool no_keywords(const NativeArgs *a, Error *err) {
     return a->n_named == 0 || error_set(err, ERR_SCRIPT, "unexpected keyword arguments");
 }
 
-/* A set that can be looked into: the argument itself, or a set of its items. */
+/* Returns a set for lookups: the argument itself, or a set of its items. */
 static bool as_set(Vm *vm, Value v, Dict **out, Error *err) {
     if (value_is_set(v)) return *out = value_set(v), true;
     *out = set_new(vm_heap(vm), 0, err);
@@ -90,7 +90,7 @@ static bool combine_new(Vm *vm, const NativeArgs *a, SetOp *op, Value *out, Erro
     return combine(vm, a, op, &s, err) && (*out = value_from_object(s), true);
 }
 
-/* The same, but the result replaces what the set held. */
+/* The same, but replaces the contents of the set with the result. */
 static bool combine_here(Vm *vm, const NativeArgs *a, SetOp *op, const char *verb, Error *err) {
     Dict *s;
     if (!dict_check_mutable(self(a), verb, err) || !combine(vm, a, op, &s, err) || !dict_clear(self(a), err)) return false;
@@ -144,9 +144,9 @@ static bool method_update(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return fill_from_all(vm, self(a), a, err);
 }
 
-/* ---- questions ---- */
+/* ---- tests ---- */
 
-/* Is there an item of the argument that is (or is not) in the set? */
+/* True if some item of the argument is (or is not) in the set. */
 static bool has_item(Vm *vm, const NativeArgs *a, bool member, bool *out, Error *err) {
     Iter it;
     Value item, *at = NULL;

@@ -1,16 +1,16 @@
 /* sorted, min, max.
  *
- * Keys are looked at once, to find the cheapest way that orders them right:
+ * One pass over the keys chooses the cheapest algorithm that orders them correctly:
  *
- *   numbers without key function   radix sort of plain words; the values are made from them again
+ *   numbers without key function   radix sort of plain words; the values are rebuilt from them
  *   numbers                        merge sort; a 64-bit rank that orders as the numbers do
- *   strings                        merge sort; the rank is the first eight bytes, the rest decides ties
+ *   strings                        merge sort; the rank is the first eight bytes, the rest breaks ties
  *   anything else                  merge sort with value_compare
  *
- * The merge sort is stable and finds runs that are in order already; runs are merged by
- * the "power" of the border between them (Munro and Wild), which keeps the merges
- * balanced. It sorts pairs of rank and index, so that items move once, at the end.
- * A descending order is an ascending one of the items backwards, turned around: stable too. */
+ * The merge sort is stable and detects runs that are already in order. It merges runs by the "power" of
+ * the border between them (Munro and Wild), which keeps the merges balanced. It sorts pairs of rank and
+ * index, so that items move once, at the end. A descending sort reverses the items, sorts them
+ * ascending and reverses the result, which is stable too. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "starlark/iter.h"
@@ -26,10 +26,10 @@ typedef struct Sort {
     const Value *key;            /* by index */
     Item *at, *spare;            /* n and n / 2 + 1 of them */
     size_t n;
-    ptrdiff_t budget;            /* work until the next look at the clock */
+    ptrdiff_t budget;            /* work until the next check of the limits */
     Error *err;
-    bool failed;                 /* some pair could not be compared: the last such error counts, as in starlark-go */
-    bool stopped;                /* out of time */
+    bool failed;                 /* some pair could not be compared: the last error is reported, as in starlark-go */
+    bool stopped;                /* deadline passed or cancelled */
 } Sort;
 
 enum { BUDGET = 50000, RUN_MIN = 24, RADIX_MIN = 64 };
@@ -49,7 +49,7 @@ static size_t cost_of(Value v) {
     return value_is_tuple(v) ? value_tuple(v)->n : 0;
 }
 
-/* What cannot be compared counts as equal. Once time is up everything does: what is still under way ends soon. */
+/* Values that cannot be compared count as equal. After the deadline all values do, so that the sort ends soon. */
 static __attribute__((noinline)) bool less_value(Sort *s, Value a, Value b) {
     int order = 0;
     spend(s, 4 + cost_of(a));
@@ -74,7 +74,7 @@ INLINE bool less(Sort *s, Order order, Item a, Item b) {
 
 /* ---- merging ---- */
 
-/* Where x belongs in a sorted stretch of n: behind all that are not greater. */
+/* Insertion point of x in a sorted array of n: after all items that are not greater. */
 INLINE size_t place_behind(Sort *s, Order order, const Item *a, size_t n, Item x) {
     size_t low = 0;
     while (low < n) {
@@ -85,7 +85,7 @@ INLINE size_t place_behind(Sort *s, Order order, const Item *a, size_t n, Item x
     return low;
 }
 
-/* Before all that are not less. */
+/* Insertion point before all items that are not less. */
 INLINE size_t place_before(Sort *s, Order order, const Item *a, size_t n, Item x) {
     size_t low = 0;
     while (low < n) {
@@ -96,12 +96,12 @@ INLINE size_t place_before(Sort *s, Order order, const Item *a, size_t n, Item x
     return low;
 }
 
-/* The left part is the shorter one: it moves aside, and both are merged from the front. */
+/* The left part is the shorter one: copy it aside and merge from the front. */
 INLINE void merge_up(Sort *s, Order order, Item *a, size_t left, size_t right) {
     memcpy(s->spare, a, left * sizeof *a);
     const Item *x = s->spare, *x_end = x + left, *y = a + left, *y_end = y + right;
     while (x < x_end && y < y_end) {
-        bool take = less(s, order, *y, *x);             /* equal: the left one first */
+        bool take = less(s, order, *y, *x);             /* if equal, the left item first */
         *a++ = take ? *y : *x;
         y += take;
         x += !take;
@@ -111,12 +111,12 @@ INLINE void merge_up(Sort *s, Order order, Item *a, size_t left, size_t right) {
 
 static void merge_down_rest(Item *to, const Item *spare, size_t n) { memcpy(to, spare, n * sizeof *to); }
 
-/* The right part is the shorter one: merged from the back. */
+/* The right part is the shorter one: merge from the back. */
 INLINE void merge_down(Sort *s, Order order, Item *a, size_t left, size_t right) {
     memcpy(s->spare, a + left, right * sizeof *a);
     Item *to = a + left + right;
     while (left && right) {
-        bool take = less(s, order, s->spare[right - 1], a[left - 1]);   /* equal: the right one last */
+        bool take = less(s, order, s->spare[right - 1], a[left - 1]);   /* if equal, the right item last */
         *--to = take ? a[left - 1] : s->spare[right - 1];
         left -= take;
         right -= !take;
@@ -125,7 +125,7 @@ INLINE void merge_down(Sort *s, Order order, Item *a, size_t left, size_t right)
 }
 
 INLINE void merge(Sort *s, Order order, Item *a, size_t left, size_t right) {
-    size_t skip = place_behind(s, order, a, left, a[left]);          /* those are in place already */
+    size_t skip = place_behind(s, order, a, left, a[left]);          /* already in place */
     a += skip;
     left -= skip;
     if (left == 0) return;
@@ -155,11 +155,11 @@ static void turn(Item *a, size_t n) {
     }
 }
 
-/* Length of the run at the start of a, which is sorted then: found, turned around, or made by insertion. */
+/* Returns the length of a sorted run at the start of a: found, reversed, or built by insertion. */
 INLINE size_t make_run(Sort *s, Order order, Item *a, size_t n) {
     if (n < 2) return n;
     size_t run = 2;
-    if (less(s, order, a[1], a[0])) {                    /* strictly falling: turning it keeps it stable */
+    if (less(s, order, a[1], a[0])) {                    /* strictly descending: reversing it stays stable */
         while (run < n && less(s, order, a[run], a[run - 1])) run++;
         turn(a, run);
     } else
@@ -173,18 +173,18 @@ INLINE size_t make_run(Sort *s, Order order, Item *a, size_t n) {
     return run;
 }
 
-/* The level of the border between two neighbouring runs in a nearly balanced tree over all n. */
+/* The level of the border between two adjacent runs in a nearly balanced tree over all n. */
 static unsigned border_power(size_t start, size_t left, size_t right, size_t n) {
     uint64_t a = ((uint64_t)start * 2 + left) << 30, b = ((uint64_t)start * 2 + left * 2 + right) << 30;
     a /= n;
-    b /= n;                                              /* both are twice the middles, scaled to 31 bits */
+    b /= n;                                              /* both are twice the midpoints, scaled to 31 bits */
     return a == b ? 32 : (unsigned)__builtin_clz((uint32_t)(a ^ b));
 }
 
 typedef struct { size_t start, n; unsigned power; } Run;
 
 INLINE void sort_items(Sort *s, Order order) {
-    Run stack[40];                                      /* powers rise along the stack, and there are few of them */
+    Run stack[40];                                      /* powers increase along the stack, which bounds its depth */
     size_t depth = 0;
     Run now = { 0, make_run(s, order, s->at, s->n), 0 };
     while (now.start + now.n < s->n && !s->stopped) {
@@ -215,7 +215,7 @@ static void sort_by_value(Sort *s) { sort_items(s, BY_VALUE); }
 
 static uint64_t rank_int(Value v) { return (uint64_t)value_small(v) ^ (uint64_t)1 << 63; }
 
-/* Orders as the doubles do: NaN above everything, -0.0 like 0.0. */
+/* Orders as the doubles do: NaN above everything, -0.0 equal to 0.0. */
 static uint64_t rank_double(double d) {
     uint64_t bits;
     d += 0.0;                                            /* -0.0 becomes 0.0 */
@@ -239,7 +239,7 @@ static uint64_t rank_string(Value v) {
     return __builtin_bswap64(rank);
 }
 
-/* What the keys have in common. */
+/* Properties that all keys share. */
 typedef struct { bool ints, floats, numbers, strings; } Kind;
 
 static Kind kind_of(const Value *key, size_t n) {
@@ -272,7 +272,7 @@ static bool in_order(const uint64_t *a, size_t n) {
     return true;
 }
 
-enum { STRETCH = 1 << 16 };      /* words between two looks at the clock */
+enum { STRETCH = 1 << 16 };      /* words between two checks of the limits */
 
 static bool radix_count(Vm *vm, const uint64_t *a, size_t n, unsigned shift, size_t count[256], Error *err) {
     for (size_t i = 0; i < n;) {
@@ -292,7 +292,7 @@ static bool radix_pass(Vm *vm, const uint64_t *from, uint64_t *to, size_t n, uns
     return true;
 }
 
-/* Byte by byte from the lowest; bytes that are the same everywhere cost nothing. */
+/* Sorts byte by byte from the lowest; skips bytes that are equal in all words. */
 static bool radix_sort(Vm *vm, uint64_t *a, uint64_t *spare, size_t n, Error *err) {
     uint64_t *from = a, *to = spare;
     for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -325,7 +325,7 @@ static void turn_values(Value *v, size_t n) {
     }
 }
 
-/* Room outside the heap, but within its limit. */
+/* Memory outside the heap, but within the heap's limit. */
 static void *scratch(Vm *vm, size_t size, Error *err) {
     return heap_can_take(vm_heap(vm), size, err) ? mem_alloc(size) : NULL;
 }
@@ -359,17 +359,17 @@ static void sort_indices(Sort *s, const Kind *k) {
     else sort_by_value(s);
 }
 
-/* The items in their new order go through the spare room, which is not needed any more. */
+/* Reorders the items through the spare array, which is no longer needed. */
 static void place_items(Sort *s, List *l) {
-    Value *to = (Value *)(void *)s->spare;              /* half as many, twice as large: one Value each */
+    Value *to = (Value *)(void *)s->spare;              /* half as many entries of twice the size: one Value each */
     for (size_t i = 0; i < s->n; i++) to[i] = l->at[s->at[i].index];
     memcpy(l->at, to, s->n * sizeof *to);
 }
 
-/* Which pair is met first that cannot be ordered depends on how one sorts. So that the message does not, it
- * names the last two neighbours of that sort; only if all neighbours can be ordered, the pair that was met. */
+/* The first pair found to be incomparable depends on the sorting algorithm. To make the message independent of
+ * it, report the last two incomparable neighbours of the input; if there are none, the pair that was met. */
 static void blame_neighbours(Sort *s, bool reversed) {
-    if (s->err && s->err->kind != ERR_SCRIPT) return;    /* a limit, no comparison */
+    if (s->err && s->err->kind != ERR_SCRIPT) return;    /* a limit, not a comparison */
     s->failed = false;
     for (size_t i = 1; i < s->n && !s->failed; i++) {
         size_t at = reversed ? i : s->n - i;
@@ -402,11 +402,11 @@ static bool sort_list(Vm *vm, List *l, List *keys, bool reverse, Error *err) {
     return ok;
 }
 
-/* key(item) for each, once. The calls may collect, so both lists are pinned; and they may
- * not change what is being sorted. */
+/* Computes key(item) once for each item. The calls may collect, so both lists are pinned, and must
+ * not change the list being sorted. */
 static bool compute_keys(Vm *vm, const NativeArgs *a, const List *l, List *keys, Error *err) {
     Iter walk;
-    bool ok = true, guard = value_object(a->at[0])->type != OBJECT_CLASSED;   /* a host type's items were copied */
+    bool ok = true, guard = value_object(a->at[0])->type != OBJECT_CLASSED;   /* the items of a host type were copied */
     if (guard && !iter_begin(vm, &walk, a->at[0], err)) return false;
     Value held[] = { value_from_object(l), value_from_object(keys) };
     size_t pin = heap_pin(vm_heap(vm), held, 2);
@@ -433,7 +433,7 @@ bool lib_sort_sorted(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 /* ---- min, max ---- */
 
-/* best[0] is the best item so far, best[1] its key, best[2] keeps the iterator's items alive. */
+/* best[0] is the best item so far, best[1] its key; best[2] keeps the iterator's items alive. */
 typedef struct { Vm *vm; Value fn; const char *name, *op; Value best[3]; } Extreme;
 
 static bool key_of(Extreme *x, Value item, Value *key, Error *err) {

@@ -1,4 +1,4 @@
-/* Methods of strings: the table, and those that search, test and put together. Offsets are in bytes. */
+/* String methods: the table, and the methods that search, test and join. Offsets are in bytes. */
 #include "starlark/lib_string.h"
 
 #include "base/utf8.h"
@@ -27,7 +27,7 @@ static bool bound(Value v, const char *which, int64_t n, int64_t *out, Error *er
     return *out = i < 0 ? 0 : i > n ? n : i, true;
 }
 
-/* The part of the string that arguments `at` and `at` + 1 name, and where it starts. */
+/* The substring that arguments `at` and `at` + 1 select, and its offset. */
 static bool part(const NativeArgs *a, uint32_t at, Str *out, size_t *start, Error *err) {
     Str s = value_str(a->self);
     int64_t from = 0, to = (int64_t)s.n;
@@ -66,7 +66,7 @@ static bool count(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return *out = value_from_small((int64_t)n), true;
 }
 
-/* ---- beginnings and ends ---- */
+/* ---- prefixes and suffixes ---- */
 
 typedef bool Has(Str s, Str affix);
 
@@ -104,7 +104,7 @@ static bool removesuffix(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return work_slice(&(Work){ .vm = vm }, s, 0, s->n - (str_ends(string_str(s), fix) ? fix.n : 0), out, err);
 }
 
-/* ---- putting together ---- */
+/* ---- joining and replacing ---- */
 
 static bool joined_length(Work *w, const Value *at, size_t n, size_t separator, size_t *out, Error *err) {
     size_t total = n ? separator * (n - 1) : 0;
@@ -144,7 +144,7 @@ static bool join(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return join_values(vm, separator, list->at, list->n, out, err);
 }
 
-/* Copies s with `fresh` in place of the first n occurrences of `old`; n is known to be right. */
+/* Copies s with the first n occurrences of `old` replaced by `fresh`. There are at least n. */
 static bool replace_into(Work *w, char *to, Str s, Str old, Str fresh, size_t n, Error *err) {
     for (; n; n--) {
         ptrdiff_t at;
@@ -158,7 +158,7 @@ static bool replace_into(Work *w, char *to, Str s, Str old, Str fresh, size_t n,
     return work_copy(w, to, s, err);
 }
 
-/* An empty `old` stands before each character, and at the end. */
+/* An empty `old` matches before each character and at the end. */
 static bool replace_empty_into(Work *w, char *to, Str s, Str fresh, size_t n, Error *err) {
     for (size_t length; n; n--) {
         if (!work_copy(w, to, fresh, err)) return false;

@@ -1,4 +1,4 @@
-/* Methods of strings whose table is in lib_string.c and whose code is elsewhere. */
+/* String methods that lib_string.c lists in its table and other files implement. */
 #pragma once
 #include "starlark/native.h"
 

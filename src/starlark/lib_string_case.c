@@ -1,5 +1,5 @@
-/* Methods of strings about upper and lower case, and about what kinds of characters they hold. Characters are
- * code points; an invalid byte counts as U+FFFD, and is one in the result of a case mapping. */
+/* String methods that change or test case and test character classes. Characters are code points. An invalid
+ * byte counts as U+FFFD, and case mappings write it as U+FFFD. */
 #include "starlark/lib_string.h"
 
 #include "base/unicode.h"
@@ -126,7 +126,8 @@ bool lib_string_isalpha(Vm *vm, const NativeArgs *a, Value *out, Error *err) { r
 bool lib_string_isdigit(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return all_are(vm, a, unicode_is_digit, out, err); }
 bool lib_string_isspace(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return all_are(vm, a, unicode_is_space, out, err); }
 
-/* Some character is cased, and the mapping would change nothing (as it would an invalid byte). */
+/* True if some character is cased and the mapping would change nothing (it changes an invalid
+ * byte). */
 static bool is_mapped(Vm *vm, const NativeArgs *a, Mapping how, Value *out, Error *err) {
     Str s = value_str(a->self);
     Work w = { .vm = vm };
@@ -143,8 +144,8 @@ static bool is_mapped(Vm *vm, const NativeArgs *a, Mapping how, Value *out, Erro
 bool lib_string_islower(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return is_mapped(vm, a, LOWER, out, err); }
 bool lib_string_isupper(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return is_mapped(vm, a, UPPER, out, err); }
 
-/* Capitals only where no cased letter stands before, small letters only where one does. Capitals are those of
- * ASCII and title-case letters: as in the Go implementation, another upper-case letter is never right. */
+/* Capitals only after an uncased character, small letters only after a cased one. Capitals are the ASCII ones
+ * and title-case letters: as in the Go implementation, any other upper-case letter makes it false. */
 bool lib_string_istitle(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Str s = value_str(a->self);
     Work w = { .vm = vm };

@@ -1,11 +1,11 @@
-/* Methods of strings that take them apart. */
+/* String methods that split. */
 #include "starlark/lib_string.h"
 
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "starlark/search.h"
 
-/* Parts go straight into a list that has room for all of them: they are counted first. */
+/* The parts are counted first, so the list is allocated at its final size. */
 typedef struct { Work work; Heap *heap; List *list; } Parts;
 
 static bool begin(Parts *p, Vm *vm, size_t room, Error *err) {
@@ -23,7 +23,8 @@ static bool finish(Parts *p, Value *out) { return *out = value_from_object(p->li
 
 /* ---- by a separator ---- */
 
-/* Cuts at `cuts` occurrences of sep, after leaving out the first `skip`; there are that many. */
+/* Skips the first `skip` occurrences of sep and cuts at the next `cuts`; the caller has counted
+ * them. */
 static bool cut(Parts *p, Str s, Str sep, size_t skip, size_t cuts, bool keep, Error *err) {
     const char *start = s.at;
     for (size_t i = 0; i < skip + cuts; i++) {
@@ -38,7 +39,7 @@ static bool cut(Parts *p, Str s, Str sep, size_t skip, size_t cuts, bool keep, E
     return s.at + s.n == start && keep ? true : add(p, start, s.at + s.n, err);
 }
 
-/* Occurrences are told from left to right also when the last `most` of them are wanted. */
+/* Finds occurrences from left to right even when it cuts at the last `most` of them. */
 static bool split_at(Vm *vm, Str s, Str sep, int64_t most, bool right, Value *out, Error *err) {
     if (sep.n == 0) return error_set(err, ERR_SCRIPT, "empty separator");
     size_t n;
@@ -50,14 +51,14 @@ static bool split_at(Vm *vm, Str s, Str sep, int64_t most, bool right, Value *ou
 
 /* ---- by white space ---- */
 
-/* Of a byte: 0 plain, 1 white space, 2 part of a longer character. */
+/* Class of a byte: 0 plain, 1 white space, 2 part of a longer character. */
 static inline unsigned byte_kind(char c) { return c & 0x80 ? 2 : c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* A walk from word to word; [from, to) is the present one. `failed`: the walk was interrupted, err says why. */
+/* An iteration over words; [from, to) is the current one. `failed`: interrupted, err has the reason. */
 typedef struct { Str s; size_t from, to; Work work; Error *err; bool failed; } Words;
 enum { STRIDE = 1 << 14 };
 
-/* Moves over white space (or over all else) from offset i; gives where that ends. */
+/* Skips white space (or everything else) from offset i; returns the offset after it. */
 static inline size_t skip(Words *w, size_t i, bool space) {
     for (;;) {
         size_t pause = w->s.n - i < STRIDE ? w->s.n : i + STRIDE, length = 1;
@@ -72,7 +73,7 @@ static inline size_t skip(Words *w, size_t i, bool space) {
     }
 }
 
-static inline bool next_word(Words *w) {                 /* false: there is none, or the walk failed */
+static inline bool next_word(Words *w) {                 /* false: no more words, or interrupted */
     w->from = skip(w, w->to, true);
     w->to = skip(w, w->from, false);
     if (w->to == w->from || w->failed) return false;
@@ -85,7 +86,7 @@ static bool count_words(Words w, size_t *n) {
     return !w.failed;
 }
 
-/* The usual case: counting first would take as long as the splitting does. */
+/* The common case: counting first would take as long as splitting. */
 static bool split_all_words(Vm *vm, Str s, Value *out, Error *err) {
     Parts p;
     Words w = { .s = s, .work = { .vm = vm }, .err = err };
@@ -97,7 +98,7 @@ static bool split_all_words(Vm *vm, Str s, Value *out, Error *err) {
     return !w.failed && finish(&p, out);
 }
 
-/* `most` words from one side by themselves; what is left is one more part, inner white space and all. */
+/* Splits off `most` words from one side; the rest is one more part, including its inner white space. */
 static bool split_words(Vm *vm, Str s, int64_t most, bool right, Value *out, Error *err) {
     if (most < 0) return split_all_words(vm, s, out, err);
     Parts p;
@@ -140,7 +141,7 @@ bool lib_string_splitlines(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
     Parts p;
     if (!begin(&p, vm, n + 1, err)) return false;
     if (s.n && !cut(&p, s, STR("\n"), 0, n, keep, err)) return false;
-    if (s.n && !keep && s.at[s.n - 1] == '\n') p.list->n--;   /* nothing follows the last line's end */
+    if (s.n && !keep && s.at[s.n - 1] == '\n') p.list->n--;   /* no line after the final newline */
     return finish(&p, out);
 }
 

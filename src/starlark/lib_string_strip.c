@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "starlark/work.h"
 
-/* The characters to take off: white space, or those of a string. ASCII by bit; a few others in
- * an array; many others by bit too, so that a long set costs no more than a short one. */
+/* The characters to strip: white space, or those of a string. ASCII in a bitmap; a few others in an
+ * array; many others in a bitmap too, so that a long set costs no more than a short one. */
 enum { FEW = 16, BITMAP_BYTES = (0x10ffff + 1) / 8 };
 typedef struct { bool space; uint64_t ascii[2]; uint32_t few[FEW]; size_t n_few; uint8_t *many; } Cutset;
 
@@ -35,7 +35,7 @@ static bool cutset_fill(Cutset *c, Work *w, Str s, Error *err) {
     return true;
 }
 
-/* The last character; an invalid byte is one, U+FFFD. */
+/* Decodes the last character; an invalid byte counts as U+FFFD. */
 static uint32_t decode_last(Str s, size_t *length) {
     size_t most = s.n < 4 ? s.n : 4;
     for (size_t back = 1; back <= most; back++) {
@@ -60,7 +60,7 @@ static bool strip_right(const Cutset *c, Work *w, Str *s, Error *err) {
     return true;
 }
 
-/* What most calls are about. Stops before any character that is not ASCII: the sets above see to it. */
+/* The common case. Stops at any character that is not ASCII, which the sets above handle. */
 static Str strip_ascii_space(Str s, bool left, bool right) {
     while (left && s.n && (*s.at == ' ' || (*s.at >= '\t' && *s.at <= '\r'))) s.at++, s.n--;
     while (right && s.n && (s.at[s.n - 1] == ' ' || (s.at[s.n - 1] >= '\t' && s.at[s.n - 1] <= '\r'))) s.n--;

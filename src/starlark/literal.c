@@ -12,7 +12,7 @@ static int digit_value(char c) {
     return 99;
 }
 
-/* What is shown of a bad escape: whole characters only, and not a page of them. */
+/* The part of a bad escape to show: whole characters, at most 40 bytes. */
 static Str shown(Str s, size_t n) {
     Str cut = str_sub(s, 0, n < 40 ? n : 40);
     cut.n = utf8_valid_prefix(cut);
@@ -24,8 +24,8 @@ static size_t fail(char why[LITERAL_WHY_SIZE], const char *what, Str s, size_t n
     return 0;
 }
 
-/* Each of these reads one escape at the start of s, which starts with a backslash, and
- * returns its length, or 0 with the reason in `why`. */
+/* Each of these decodes one escape at the start of s, which starts with a backslash. It returns the
+ * length of the escape, or 0 with the reason in `why`. */
 
 static size_t octal_escape(Str s, LiteralForm form, Buf *out, char why[LITERAL_WHY_SIZE]) {
     unsigned n = 0;
@@ -84,7 +84,7 @@ static size_t escape(Str s, LiteralForm form, Buf *out, char why[LITERAL_WHY_SIZ
     static const char letters[] = "abfnrtv\\'\"", meant[] = "\a\b\f\n\r\t\v\\'\"";
     if (s.n < 2) return fail(why, "truncated", s, s.n);
     char c = s.at[1];
-    if (c == '\n') return 2;                         /* the line goes on */
+    if (c == '\n') return 2;                         /* line continuation */
     if (c == '\r') return s.n > 2 && s.at[2] == '\n' ? 3 : 2;
     if (c >= '0' && c <= '7') return octal_escape(s, form, out, why);
     if (c == 'x') return hex_escape(s, form, out, why);
@@ -129,7 +129,7 @@ static LiteralNumber based(Str s, int base, const char *error, bool error_at_end
     return num;
 }
 
-/* "0755" and "08": digits behind a zero that are neither all zeros nor part of a float. */
+/* "0755" and "08": a leading zero followed by digits that are not all zeros, outside of a float. */
 static void check_leading_zero(Str s, LiteralNumber *num) {
     bool zeros = true, octal = true;
     for (size_t i = 0; i < num->length; i++) {

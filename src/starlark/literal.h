@@ -1,16 +1,16 @@
-/* The inside of string and number literals. */
+/* The contents of string and number literals. */
 #pragma once
 #include "base/str.h"
 
 typedef struct LiteralForm { bool raw, bytes; } LiteralForm;
 enum { LITERAL_WHY_SIZE = 160 };
 
-/* Appends what the text between the quotes stands for; on failure says why in the words of
- * the error message. */
+/* Appends the value of the text between the quotes; on failure writes the error message to
+ * `why`. */
 bool literal_unescape(Str body, LiteralForm form, Buf *out, char why[LITERAL_WHY_SIZE]);
 
-/* The number at the start of s, which starts with a digit, or with "." and a digit. `error`, if not NULL, is
- * about its end or its start (at_end). */
+/* The number at the start of s, which starts with a digit, or with "." and a digit. `error`, if not NULL,
+ * refers to its end (at_end) or its start. */
 typedef struct LiteralNumber {
     size_t length;
     int base;
@@ -19,6 +19,6 @@ typedef struct LiteralNumber {
 } LiteralNumber;
 LiteralNumber literal_scan_number(Str s);
 
-/* The value of float text as scanned above; false when it is out of range or its exponent
- * has no digits. */
+/* Converts float text scanned by the above; false if it is out of range or its exponent has no
+ * digits. */
 bool literal_float(Str s, Buf *scratch, double *out);

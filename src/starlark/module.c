@@ -23,7 +23,7 @@ static bool is_universal(void *ctx, Str name) {
     return !value_is_gone(universe_get(o->universe, name));
 }
 
-/* Every name a typo may have meant. */
+/* Collects every name that a misspelled one could have meant. */
 static Str *known_names(Arena *arena, const ModuleOptions *o, size_t *n) {
     size_t most = o->universe->names->n + (o->predeclared ? o->predeclared->n : 0);
     Str *names = ARENA_ARRAY(arena, Str, most ? most : 1);
@@ -67,7 +67,7 @@ static bool parse(const ParserInput *in, const ModuleOptions *o, AstModule **out
 }
 
 bool module_check(const Source *source, const ModuleOptions *o, ResolverErrors *all, Error *err) {
-    Heap *own = o->after ? NULL : heap_new(0);           /* names are compared by identity: those known must be the same */
+    Heap *own = o->after ? NULL : heap_new(0);           /* names are compared by identity: share the heap of known ones */
     Heap *heap = own ? own : o->after->heap;
     Arena arena = { 0 };
     AstModule *ast;
@@ -156,8 +156,8 @@ bool module_load(Vm *vm, Module *m, Value *result, Error *err) {
     return ok;
 }
 
-/* Is nothing mutable reachable from v? Asked of frozen values, so the answer stays. Cycles pass
- * through something mutable or are very deep: both count as "no", which costs a copy and nothing else. */
+/* True if nothing mutable is reachable from the frozen value v. A cycle passes through a mutable object
+ * or exceeds the depth limit; both return false, which only costs a copy. */
 static bool pure(Value v, int depth) {
     if (!value_is_object(v)) return true;
     Object *o = value_object(v);
@@ -190,7 +190,7 @@ void module_seal(Module *m) {
     m->sealed = true;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static ptrdiff_t global_index(const Module *m, Str name) {
     for (uint32_t i = 0; i < m->n_globals; i++)
@@ -211,11 +211,12 @@ uint32_t module_globals(const Module *m, String *const **names, const Value **va
 
 const Source *module_source(const Module *m) { return &m->source; }
 
-/* ---- what a script can reach ---- */
+/* ---- reachable names ---- */
 
 typedef struct { const Module *module; void (*each)(void *ctx, Str name, Str member); void *ctx; } Reach;
 
-/* Names the object as the script does: fs, or fs.write. One that several names share is told by each of them. */
+/* Reports the object under the name the script uses: fs, or fs.write. Reports an object that has several names
+ * under each. */
 static void reach_object(const Reach *r, Value v) {
     Entry *e, *inner;
     for (uint32_t i = 0; dict_next(r->module->predeclared, &i, &e);) {
@@ -230,7 +231,7 @@ static void reach_value(const Reach *r, Value v) {
     if (!value_is_object(v)) return;
     switch ((ObjectType)value_object(v)->type) {
     case OBJECT_STRING: case OBJECT_BYTES: case OBJECT_INT: return;
-    case OBJECT_TUPLE:                                   /* a display of constants; as deep as the source was */
+    case OBJECT_TUPLE:                                   /* a tuple of constants; as deep as the source was */
         for (uint32_t i = 0; i < ((Tuple *)value_object(v))->n; i++) reach_value(r, ((Tuple *)value_object(v))->at[i]);
         return;
     default: reach_object(r, v);
@@ -247,7 +248,7 @@ void module_each_reached(const Module *m, void (*each)(void *ctx, Str name, Str 
 }
 
 bool module_call_expression(Vm *vm, Module *m, const Value *args, uint32_t n, Value *out, Error *err) {
-    return vm_call(vm, m->result, args, n, out, err);    /* a lambda without defaults or captured variables: nothing to copy */
+    return vm_call(vm, m->result, args, n, out, err);    /* a lambda without defaults or captures: nothing to copy */
 }
 
 bool module_call(Vm *vm, Module *m, Str name, const Value *args, uint32_t n, Value *out, Error *err) {

@@ -53,7 +53,7 @@ static NativeModule *module_of(Value v) { return (NativeModule *)value_object(v)
 static void module_trace(Tracer *t, Classed *o) {
     NativeModule *m = (NativeModule *)o;
     tracer_value(t, value_from_object(m->name));
-    if (m->members) tracer_value(t, value_from_object(m->members));   /* NULL while it is being made */
+    if (m->members) tracer_value(t, value_from_object(m->members));   /* NULL during construction */
     tracer_value(t, m->call);
 }
 
@@ -160,7 +160,7 @@ const NativeDef *native_method_table(ObjectType type, size_t *n) {
     }
 }
 
-/* The first letter tells most apart. */
+/* Compares the first letter first, which decides most cases. */
 static int compare_name(const void *key, const void *def) {
     const Str *name = key;
     const char *other = ((const NativeDef *)def)->name;
@@ -176,7 +176,7 @@ const NativeDef *native_method(ObjectType type, Str name) {
 
 /* ---- types of arguments ---- */
 
-/* The order is that of the words in "want float or int". */
+/* In the order that messages list them: "want float or int". */
 static const struct { uint32_t type; const char *name; } type_words[] = {
     { NATIVE_STRING, "string" }, { NATIVE_BYTES, "bytes" }, { NATIVE_FLOAT, "float" }, { NATIVE_INT, "int" },
     { NATIVE_BOOL, "bool" }, { NATIVE_LIST, "list" }, { NATIVE_TUPLE, "tuple" }, { NATIVE_DICT, "dict" },
@@ -224,7 +224,7 @@ static bool wrong_type(const NativeDef *def, uint32_t i, Value v, bool named, Er
     }
     if (def->flags & NATIVE_POSITIONAL)
         return error_set(err, ERR_SCRIPT, "%s: for parameter %u: got %s, want %s", def->name, i + 1, value_type_name(v), want);
-    const char *quote = named ? "\"" : "";               /* a name the caller wrote is quoted */
+    const char *quote = named ? "\"" : "";               /* quote names written by the caller */
     return error_set(err, ERR_SCRIPT, "%s: for parameter %s%s%s: got %s, want %s", def->name, quote, def->params[i].name, quote,
                      value_type_name(v), want);
 }

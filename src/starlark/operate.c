@@ -63,7 +63,7 @@ static bool float_op(Op op, Value a, Value b, Value *out, Error *err) {
 }
 
 static bool shift(Vm *vm, Op op, Value x, Value y, Value *out, Error *err) {
-    enum { SHIFT_MAX = 512 };                            /* as in every implementation of the language */
+    enum { SHIFT_MAX = 512 };                            /* same limit as other implementations */
     int by;
     if (!native_i32(y, &by, err)) return false;
     if (op == OP_SHL && by >= SHIFT_MAX) return error_set(err, ERR_SCRIPT, "shift count too large: %d", by);
@@ -175,7 +175,7 @@ static bool concat_tuples(Vm *vm, const Tuple *a, const Tuple *b, Value *out, Er
     return *out = value_from_object(t), true;
 }
 
-/* Short texts, and those that grow piece by piece, are quick; only copying two long ones must be interruptible. */
+/* Short texts and incremental appends are fast; only copying two long texts must be interruptible. */
 static bool concat_text(Vm *vm, String *a, String *b, Value *out, Error *err) {
     enum { LONG = 4 << 20 };
     Work w = { .vm = vm };
@@ -332,7 +332,7 @@ bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
         Value *found;
         Error unhashable;
         bool ok = dict_get((Dict *)o, x, &found, o->type == OBJECT_SET ? err : &unhashable);
-        if (!ok) return o->type == OBJECT_DICT ? (*out = false, true) : false;   /* an unhashable key is in no dict */
+        if (!ok) return o->type == OBJECT_DICT ? (*out = false, true) : false;   /* no dict contains an unhashable key */
         return *out = found != NULL, true;
     }
     case OBJECT_LIST: return in_items(vm, x, ((List *)o)->at, ((List *)o)->n, out, err);

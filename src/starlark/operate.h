@@ -1,4 +1,4 @@
-/* Operators on values: what the virtual machine does when the fast path does not apply. */
+/* Operators on values: the slow paths of the virtual machine. */
 #pragma once
 #include "starlark/code.h"
 #include "starlark/vm.h"

@@ -6,7 +6,7 @@
 #include "value/int.h"
 #include "value/range.h"
 
-enum { STRETCH = 1 << 14 };          /* items copied between two looks at the clock */
+enum { STRETCH = 1 << 14 };          /* items copied between two checks of the limits */
 
 static ptrdiff_t length(Value x) {
     if (!value_is_object(x)) return -1;
@@ -81,7 +81,8 @@ bool operate_set_index(Vm *vm, Value x, Value key, Value v, Error *err) {
 
 /* ---- slices ---- */
 
-/* An end of a slice: *at keeps its default when the part is None; negative ones count from the end. */
+/* One end of a slice. Leaves *at at its default if the part is None; a negative index counts from the
+ * end. */
 static bool slice_end(Value part, int64_t n, int64_t *at, const char *what, Error *err) {
     int i;
     if (value_is_none(part)) return true;
@@ -108,7 +109,7 @@ static bool slice_bounds(const Value part[4], int64_t n, int64_t *start, int64_t
     } else {
         *start = clamp(*start, INT64_MIN, n - 1);
         *end = clamp(*end, -1, INT64_MAX);
-        if (*start < *end) *start = *end;                /* nothing; of a range this shows where */
+        if (*start < *end) *start = *end;                /* empty; the start is visible for a range */
     }
     return true;
 }
@@ -146,7 +147,7 @@ static bool slice_items(Vm *vm, Value x, int64_t start, int64_t step, int64_t n,
         *out = value_from_object(t);
     }
     Work w = { .vm = vm };
-    if (n == 0) return true;                             /* an empty list has no items to point at */
+    if (n == 0) return true;                             /* an empty list has no storage */
     if (step == 1) return work_copy_values(&w, to, from + start, (size_t)n, err);
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[start + i * step];

@@ -1,5 +1,5 @@
-/* Expressions. Binary operators by precedence climbing: one loop builds the left edge of the tree,
- * only right operands recurse. */
+/* Expressions. Binary operators use precedence climbing: one loop builds the left edge of the tree,
+ * and only right operands recurse. */
 #include "starlark/parse.h"
 
 enum { PREC_NONE = -1, PREC_LOWEST, PREC_OR = 0, PREC_AND, PREC_NOT, PREC_COMPARE, PREC_PIPE, PREC_CARET, PREC_AMP,
@@ -24,7 +24,7 @@ static int precedence(Token t) {
 static Expr *parse_suffixed(Parser *p);
 static Expr *parse_operators(Parser *p, int lowest);
 
-/* Token after the last item of a list in which a comma may trail. */
+/* True for a token that may follow a trailing comma. */
 static bool ends_list(Token t) {
     return t == TOKEN_EOF || t == TOKEN_NEWLINE || t == TOKEN_EQ || t == TOKEN_RBRACE || t == TOKEN_RBRACK ||
            t == TOKEN_RPAREN || t == TOKEN_SEMI;
@@ -38,7 +38,7 @@ static Expr *finish_items(Parser *p, ExprKind kind, Pos pos, size_t mark) {
     return e;
 }
 
-/* More items, each behind a comma, onto the list stack. */
+/* Parses more items, each after a comma, onto the list stack. */
 static bool parse_more(Parser *p, bool trailing_comma) {
     while (p->tok.kind == TOKEN_COMMA) {
         Pos comma;
@@ -61,7 +61,7 @@ Expr *parse_expr(Parser *p, bool trailing_comma) {
 }
 
 Expr *parse_loop_vars(Parser *p) {
-    Expr *x = parse_suffixed(p);                     /* not a test: that would take the `in` */
+    Expr *x = parse_suffixed(p);                     /* not a test, which would consume the `in` */
     if (!x || p->tok.kind != TOKEN_COMMA) return x;
     Pos start = x->start;
     size_t mark = p->stack.n;
@@ -89,7 +89,7 @@ static bool parse_if_clause(Parser *p, AstClause *c) {
     return c->x != NULL;
 }
 
-/* The clauses and the closing bracket. `value` is NULL for a list. */
+/* Parses the clauses and the closing bracket. `value` is NULL for a list. */
 static Expr *parse_comprehension(Parser *p, Pos open, Expr *body, Expr *value, Token close) {
     size_t mark = p->stack.n;
     while (p->tok.kind != close) {
@@ -176,7 +176,7 @@ static Expr *parse_constant(Parser *p) {
     return parse_advance(p, NULL) ? e : NULL;
 }
 
-/* `operand` parses what stands behind the operator. */
+/* `operand` parses the operand of the operator. */
 static Expr *parse_unary(Parser *p, Expr *(*operand)(Parser *)) {
     Pos pos;
     Token op = p->tok.kind;
@@ -218,7 +218,7 @@ static Expr *parse_dot(Parser *p, Expr *x) {
 
 static bool at_slice_part(const Parser *p) { return p->tok.kind != TOKEN_COLON && p->tok.kind != TOKEN_RBRACK; }
 
-/* ":" and what may follow it. */
+/* Parses ":" and the optional expression after it. */
 static bool parse_slice_part(Parser *p, Expr **out) {
     if (p->tok.kind != TOKEN_COLON) return true;
     return parse_advance(p, NULL) && (!at_slice_part(p) || (*out = parse_test(p)));
@@ -279,9 +279,9 @@ static Expr *parse_call(Parser *p, Expr *fn) {
     return e;
 }
 
-/* A primary and everything that hangs on it: .name, [index], (arguments). */
+/* A primary and its suffixes: .name, [index], (arguments). */
 static Expr *parse_suffixed(Parser *p) {
-    if (!parse_enter(p)) return NULL;                /* every bracket and every sign comes through here */
+    if (!parse_enter(p)) return NULL;                /* every bracket and every sign passes here */
     Expr *x = parse_primary(p);
     while (x) {
         if (p->tok.kind == TOKEN_DOT) x = parse_dot(p, x);
@@ -302,17 +302,17 @@ static Expr *parse_not_operand(Parser *p) {
     return x;
 }
 
-/* `not in` is two tokens; in an operator's place nothing else may start with `not`. */
+/* `not in` is two tokens; in operator position nothing else starts with `not`. */
 static bool join_not_in(Parser *p) {
     if (!parse_advance(p, NULL)) return false;
     if (p->tok.kind != TOKEN_IN) return parse_fail_token(p, "in");
-    p->tok.kind = TOKEN_NOT_IN;                      /* its place is that of `in`, as in the reference implementation */
+    p->tok.kind = TOKEN_NOT_IN;                      /* report the position of `in`, like the reference implementation */
     return true;
 }
 
 static Expr *parse_operators(Parser *p, int lowest) {
     Expr *x = p->tok.kind == TOKEN_NOT && lowest <= PREC_NOT ? parse_unary(p, parse_not_operand) : parse_suffixed(p);
-    bool compared = false;                           /* x is a comparison made by this loop? */
+    bool compared = false;                           /* is x a comparison made by this loop? */
     while (x) {
         if (p->tok.kind == TOKEN_NOT && !join_not_in(p)) return NULL;
         Token op = p->tok.kind;
@@ -336,7 +336,7 @@ static Expr *parse_operators(Parser *p, int lowest) {
     return NULL;
 }
 
-/* Without `conditional` the body ends before an `if`, which belongs to a comprehension then. */
+/* Without `conditional`, an `if` ends the body, because it belongs to a comprehension. */
 static Expr *parse_lambda(Parser *p, bool conditional) {
     Pos pos;
     if (!parse_enter(p) || !parse_advance(p, &pos)) return NULL;

@@ -32,7 +32,7 @@ bool parse_params(Parser *p, AstFunction *fn) {
     while (!ends_params(p->tok.kind)) {
         AstParam param;
         if (p->stack.n > mark && !parse_expect(p, TOKEN_COMMA, NULL)) return false;
-        if (p->tok.kind == TOKEN_RPAREN) break;      /* a comma may trail, but not in a lambda */
+        if (p->tok.kind == TOKEN_RPAREN) break;      /* trailing comma, not allowed in a lambda */
         if (!parse_param(p, &param)) return false;
         parse_push(p, &param, sizeof param);
     }
@@ -105,7 +105,7 @@ static Expr *load_name(Parser *p, String *name, Pos pos) {
     return e;
 }
 
-/* The name in a string literal, which starts behind the quote. */
+/* Reads a name from a string literal; its position is that of the character after the quote. */
 static bool load_string(Parser *p, String **name, Pos *pos) {
     *name = value_string(p->tok.value);
     if (!parse_advance(p, pos)) return false;
@@ -199,7 +199,7 @@ static Stmt *parse_small(Parser *p) {
     }
 }
 
-/* a; b; c and a newline, onto the list stack. */
+/* Parses `a; b; c` and a newline onto the list stack. */
 static bool parse_simple_line(Parser *p) {
     for (;;) {
         Stmt *s = parse_small(p);

@@ -32,7 +32,7 @@ bool parse_fail_token(Parser *p, const char *want) {
     return false;
 }
 
-bool parse_enter(Parser *p) {                        /* > not >=: what stands innermost nests nothing */
+bool parse_enter(Parser *p) {                        /* > not >=: the innermost level nests nothing */
     if (p->depth > PARSER_DEPTH_MAX) return parse_fail(p, p->tok.pos, "nested too deeply");
     p->depth++;
     return true;
@@ -50,7 +50,7 @@ uint32_t parse_list(Parser *p, size_t mark, size_t size, void *at) {
         memcpy(items, p->stack.at + mark, bytes);
         p->stack.n = mark;
     }
-    memcpy(at, &items, sizeof items);                /* `at` is the address of a pointer to any type */
+    memcpy(at, &items, sizeof items);                /* `at` points to a pointer of any object type */
     return (uint32_t)(bytes / size);
 }
 
@@ -110,7 +110,7 @@ bool parser_expression(const ParserInput *in, AstModule **out, Error *err) {
     return run(in, parse_one_expression, out, err);
 }
 
-/* ------------------------------------------------------------------ for a prompt */
+/* ------------------------------------------------------------------ interactive input */
 
 static bool ends_in_blank_line(Str text) {
     if (str_ends(text, STR("\n"))) text.n--;
@@ -128,9 +128,9 @@ static bool is_compound(const AstBody *body) {
 static bool wants_more(Parser *p, bool ok, const AstBody *body) {
     if (ok) return is_compound(body) && !ends_in_blank_line(p->in->source->text);
     if (p->lexer.unfinished) return true;
-    if (p->lexer.at < p->lexer.end) return false;    /* wrong before the end: more cannot help */
+    if (p->lexer.at < p->lexer.end) return false;    /* an error before the end: more lines cannot help */
     if (p->lexer.depth > 0) return p->tok.kind == TOKEN_EOF;
-    bool ended = p->tok.kind == TOKEN_EOF || p->tok.kind == TOKEN_OUTDENT;   /* where a block was to follow */
+    bool ended = p->tok.kind == TOKEN_EOF || p->tok.kind == TOKEN_OUTDENT;   /* a block is expected here */
     return ended && !ends_in_blank_line(p->in->source->text);
 }
 
@@ -138,7 +138,7 @@ bool parser_wants_more(Str text) {
     Arena arena = { 0 };
     Error err = { 0 };
     Heap *heap = heap_new(0);
-    Buf lines = { 0 };                               /* the newline that ended the last line may be missing */
+    Buf lines = { 0 };                               /* the last line may lack its newline */
     buf_add(&lines, text);
     if (!str_ends(text, STR("\n"))) buf_add_char(&lines, '\n');
     Source source = { .text = buf_str(&lines) };

@@ -19,14 +19,14 @@ enum { DEPTH_MAX = 10000, QUOTE_CHUNK = 1 << 16 };
 static bool is_plain(unsigned char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; }
 
 static void add_escaped(Buf *out, uint32_t c) {
-    static const char letters[] = "abtnvfr";              /* of '\a' … '\r' */
+    static const char letters[] = "abtnvfr";              /* for '\a' … '\r' */
     if (c == '"' || c == '\\') buf_add(out, (Str){ (char[]){ '\\', (char)c }, 2 });
     else if (c >= '\a' && c <= '\r') buf_add(out, (Str){ (char[]){ '\\', letters[c - '\a'] }, 2 });
     else if (c < 0x80) buf_add_fmt(out, "\\x%02x", (unsigned)c);
     else buf_add_fmt(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
 }
 
-/* Quoted text of s from offset i on, until at least offset `until`; gives where it stopped. */
+/* Quotes s from offset i to at least offset `until`; returns the offset where it stopped. */
 static size_t quote_part(Buf *out, Str s, size_t i, size_t until) {
     while (i < until) {
         size_t from = i, length;
@@ -59,8 +59,8 @@ static bool add_not_finite(Buf *out, double d) {
     return true;
 }
 
-/* The shortest digits that read back: plainly from 1e-4 up to 1e6, else with an exponent. Always
- * shows a '.' or an exponent, so that it cannot be taken for an int. */
+/* The shortest digits that read back exactly: without exponent from 1e-4 up to 1e6, else with one.
+ * Always has a '.' or an exponent, to differ from an int. */
 static void add_shortest(Buf *out, double d, char e) {
     char digits[NUMBER_TEXT_SIZE], text[2 * NUMBER_TEXT_SIZE], *p = text;
     int point, n = (int)number_digits(fabs(d), digits, &point);
@@ -84,7 +84,7 @@ static void add_shortest(Buf *out, double d, char e) {
     buf_add(out, (Str){ text, (size_t)(p - text) });
 }
 
-/* d with six decimals, exactly rounded, if it and 2^64 millionths allow; d = m × 2^e. */
+/* Writes d with six decimals, exactly rounded, if it fits in 2^64 millionths; d = m × 2^e. */
 static bool add_fixed(Buf *out, double d) {
     int e;
     double fraction = frexp(fabs(d), &e);
@@ -121,9 +121,9 @@ void repr_float(Buf *out, double d) { repr_format_float(out, 'g', d); }
 
 /* ---- any value ---- */
 
-/* The containers that are being written, outermost first: an explicit stack, so that depth
- * costs no C stack. `i` counts the items written; in a dict it steps through used entries,
- * and `value` says that the entry's key is out and its value is next. */
+/* The containers being written, outermost first, on an explicit stack instead of the C stack. `i`
+ * counts the items written; in a dict it indexes entries, and `value` means that the key has been
+ * written and the value is next. */
 typedef struct { Object *of; uint32_t i; bool value, some; } Level;
 typedef struct { Work work; Buf *out; Level *level, first[8]; size_t n, cap; } Printer;
 
@@ -139,7 +139,7 @@ static bool add_quoted(Printer *p, String *s, Error *err) {
     return true;
 }
 
-/* Lists and dicts can contain themselves; other containers cannot, but through those. */
+/* Only lists and dicts can contain themselves; other containers only through one of those. */
 static bool is_open(Printer *p, const Object *o) {
     for (size_t i = p->n; i-- > 0;)
         if (p->level[i].of == o) return true;
@@ -157,7 +157,7 @@ static bool push(Printer *p, Object *o, Error *err) {
         p->cap = cap;
     }
     p->level[p->n++] = (Level){ .of = o };
-    return work_add(&p->work, 1 + p->n / 16, err);        /* what is_open() costs */
+    return work_add(&p->work, 1 + p->n / 16, err);        /* the cost of is_open() */
 }
 
 static bool open_container(Printer *p, Object *o, Error *err) {
@@ -229,7 +229,7 @@ static bool add_value(Printer *p, Value v, Error *err) {
     return true;
 }
 
-/* The next item of the innermost container, after whatever stands in front of it; false at its end. */
+/* Writes the separator and returns the next item of the innermost container; false at its end. */
 static bool next_item(Buf *out, Level *l, Value *item) {
     if (l->of->type == OBJECT_DICT && l->value) {
         buf_add(out, STR(": "));

@@ -65,8 +65,8 @@ void resolve_open_fn(Resolver *r, ResolveFn *f, ResolveBlock *b, AstFunction *fn
     resolve_open(r, b, false);
 }
 
-/* Variables of comprehensions that are not open at the same time share slots, except cells (an
- * inner function may outlive the comprehension) and those read before they are bound. */
+/* Variables of comprehensions that are never open together share slots, except cells (an inner
+ * function may outlive the comprehension) and those read before they are bound. */
 static void place_comp_vars(Resolver *r, ResolveFn *f) {
     uint32_t n = f->vars.n, *slot = ARENA_ARRAY(r->arena, uint32_t, f->comp_max);   /* place → slot + 1 */
     for (ResolveVar *v = f->comp_vars.first; v; v = v->next) {
@@ -112,8 +112,8 @@ static ResolveVar *new_var(Resolver *r, ResolveBlock *b, ResolveName *name, Scop
     return v;
 }
 
-/* Is v, the innermost of its name, one of block b's own? Free variables are listed in their
- * function's block, but there they can only appear after all declarations. */
+/* True if v, the innermost variable of its name, belongs to block b itself. Free variables are
+ * listed in their function's block too, but only after all declarations. */
 static bool is_own(const ResolveBlock *b, const ResolveVar *v) {
     if (!v) return false;
     if (b->parent == NULL) return true;
@@ -183,10 +183,10 @@ void resolve_bind(Resolver *r, Expr *e) {
     e->name.bind = &v->bind;
 }
 
-/* ------------------------------------------------------------------ using */
+/* ------------------------------------------------------------------ uses */
 
-/* The variable as function f sees it: its own, or free, handed down from function to
- * function. Outer ones are pushed onto the chain first, so it stays in order. */
+/* Returns the variable as function f sees it: its own, or a free variable captured through the
+ * enclosing functions. Pushes outer ones onto the chain first, which keeps the chain in order. */
 static ResolveVar *capture(Resolver *r, ResolveFn *f, ResolveVar *v) {
     if (v->owner == f) return v;
     ResolveVar *up = capture(r, f->parent, v);
@@ -200,7 +200,7 @@ static ResolveVar *capture(Resolver *r, ResolveFn *f, ResolveVar *v) {
     return own;
 }
 
-/* A suggestion for the first few undefined names only: each looks at every name there is. */
+/* Suggests for the first few undefined names only: each search scans all names. */
 static Str suggestion(Resolver *r, const String *word) {
     if (r->hints++ >= RESOLVER_ERRORS_MAX) return (Str){ 0 };
     VEC(Str) names = { 0 };
@@ -218,7 +218,7 @@ static void fail_undefined(Resolver *r, const Expr *e) {
     else resolve_error(r, e->pos, "undefined: " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(word), STR_ARG(best));
 }
 
-/* What a name means that no block binds. */
+/* The binding of a name that no block binds. */
 static Binding *outside(Resolver *r, ResolveName *name) {
     if (name->outside) return name->outside;
     const ResolverOptions *o = r->options;
@@ -233,8 +233,8 @@ static Binding *outside(Resolver *r, ResolveName *name) {
 void resolve_use(Resolver *r, Expr *e) {
     ResolveName *name = resolve_name(r, e->name.name);
     ResolveVar *v = name->top;
-    /* Where globals may be rebound, the top level reads like a script: a name bound only further
-     * down still has its outside meaning here. */
+    /* Where globals may be rebound, the top level executes in order: a name bound only further down
+     * still has its outer meaning here. */
     if (v && !v->reached && r->options->allow_toplevel && !r->block->parent) v = NULL;
     if (!v) {
         e->name.bind = outside(r, name);

@@ -15,7 +15,7 @@ static bool is_before(SourcePlace a, const Error *b) {
     return a.line != b->line ? a.line < b->line : a.column < b->column;
 }
 
-/* Keeps the first ones by position; those at the same position in the order they were found. */
+/* Keeps the first errors by position; errors at the same position stay in the order found. */
 void resolve_error(Resolver *r, Pos pos, const char *fmt, ...) {
     ResolverErrors *list = r->errors;
     SourcePlace place = source_place(r->module->source, pos);
@@ -52,7 +52,8 @@ static void declare_load(Resolver *r, const Stmt *s) {
     }
 }
 
-/* All names that the statements of a function's (or the module's) body bind, blocks included. */
+/* Declares all names bound by the statements of a function or module body, including nested
+ * blocks. */
 static void declare_body(Resolver *r, const AstBody *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         const Stmt *s = body->at[i];
@@ -152,7 +153,7 @@ static void walk_args(Resolver *r, const Expr *call) {
 
 static void walk_comprehension(Resolver *r, Expr *e) {
     AstClause *clauses = e->comp.clauses;
-    walk_expr(r, clauses[0].x);                      /* outside: consider [x for x in x] */
+    walk_expr(r, clauses[0].x);                      /* in the enclosing scope: consider [x for x in x] */
     ResolveBlock block;
     resolve_open(r, &block, true);
     for (uint32_t i = 0; i < e->comp.n; i++)
@@ -170,7 +171,7 @@ static void walk_if_any(Resolver *r, Expr *e) {
     if (e) walk_expr(r, e);
 }
 
-/* Everything below e but its child on the left edge. */
+/* Walks the children of e except the one on the left edge. */
 static void walk_parts(Resolver *r, Expr *e) {
     switch (e->kind) {
     case EXPR_NAME: resolve_use(r, e); break;
@@ -192,8 +193,8 @@ static void walk_parts(Resolver *r, Expr *e) {
     }
 }
 
-/* Down the left edge, then up again, so that names are met in source order: of many errors the
- * first ones are found first. */
+/* Goes down the left edge, then up again, so that names are resolved and errors found in source
+ * order. */
 static void walk_expr(Resolver *r, Expr *e) {
     size_t mark = r->edge.n;
     for (Expr *left; (left = ast_left(e)); e = left) VEC_PUSH(&r->edge, e);
@@ -233,7 +234,8 @@ static void check_star_param(Resolver *r, const AstParam *param, ParamsSeen *see
     else seen->star = param;
 }
 
-/* *args and **kwargs are declared last, so that the others have the first slots without a gap. */
+/* Declares *args and **kwargs last, so that the other parameters have the first slots without a
+ * gap. */
 static void walk_params(Resolver *r, AstFunction *fn) {
     ParamsSeen seen = { 0 };
     for (uint32_t i = 0; i < fn->n_declared; i++) {

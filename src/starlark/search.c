@@ -7,7 +7,7 @@
 #ifdef HARNESS_HOSTILE
 enum { WINDOW = 32, WINDOW_BACK = 32, NEEDLE_MAX = 8 };
 #else
-enum { WINDOW = WORK_CHUNK, WINDOW_BACK = 4096, NEEDLE_MAX = 1 << 16 };  /* memmem takes a needle up to this, and a window at a time */
+enum { WINDOW = WORK_CHUNK, WINDOW_BACK = 4096, NEEDLE_MAX = 1 << 16 };  /* limits for memmem: length of the needle, bytes per call */
 #endif
 
 /* ---- any needle, either direction: Knuth, Morris, Pratt ---- */
@@ -20,7 +20,7 @@ static Reader reader(Str s, bool backwards) {
 }
 static inline char read_at(Reader r, size_t i) { return r.first[(ptrdiff_t)i * r.step]; }
 
-/* border[i]: length of the longest proper prefix of needle[0…i] that also ends it. */
+/* border[i]: length of the longest proper prefix of needle[0…i] that is also its suffix. */
 static bool fill_borders(Work *w, Reader needle, size_t n, uint32_t *border, Error *err) {
     uint32_t k = 0;
     border[0] = 0;
@@ -60,8 +60,8 @@ static bool search_any(Work *w, Str hay, Str needle, bool backwards, ptrdiff_t *
 
 /* ---- forwards: the C library, a window at a time ---- */
 
-/* memmem prepares a table first, which costs more than a short way to the next match. So hop from one first
- * byte to the next, and give up when too many of them lead nowhere. */
+/* memmem first builds a table, which costs more than a short scan to the next match. So scan for the first
+ * byte of the needle, and fall back after too many false candidates. */
 static const char *find_in(const char *p, size_t n, Str needle) {
     if (needle.n == 1) return memchr(p, needle.at[0], n);
     const char *end = p + n, *last = end - needle.n;
@@ -83,12 +83,12 @@ bool search_first(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err) {
         if (hit) { *at = hit - hay.at; return work_add(w, 1 + (size_t)(hit - hay.at - (ptrdiff_t)from) / 32, err); }
         if (!work_add(w, 1 + window / 32, err)) return false;
         if (from + window == hay.n) break;
-        from += window - (needle.n - 1);              /* a match may stand across the seam */
+        from += window - (needle.n - 1);              /* a match may cross the border */
     }
     return true;
 }
 
-/* ---- backwards: by last byte, as long as that goes well ---- */
+/* ---- backwards: scan for the last byte, with a fallback ---- */
 
 bool search_last(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err) {
     *at = needle.n ? -1 : (ptrdiff_t)hay.n;
@@ -103,7 +103,7 @@ bool search_last(Work *w, Str hay, Str needle, ptrdiff_t *at, Error *err) {
         if (!last) continue;
         if (memcmp(last - head, needle.at, head) == 0) { *at = last - head - hay.at; return true; }
         wasted += head;
-        if (wasted > 1024 + 4 * (hay.n - n))          /* an awkward text */
+        if (wasted > 1024 + 4 * (hay.n - n))          /* too many false candidates */
             return search_any(w, (Str){ hay.at, n }, needle, true, at, err);
     }
     return true;
@@ -117,7 +117,7 @@ static size_t count_byte(const char *p, size_t n, char c) {
     for (; n - i >= 8; i += 8) {
         uint64_t x;
         memcpy(&x, p + i, 8);
-        x ^= pattern;                                 /* bytes that are equal are now 0 */
+        x ^= pattern;                                 /* equal bytes are now 0 */
         uint64_t equal = ~(((x & low) + low) | x | low);
         count += ((equal >> 7) * ones) >> 56;
     }
@@ -146,10 +146,10 @@ bool search_characters(Work *w, Str s, size_t *count, Error *err) {
     *count = 0;
     while (s.n) {
         size_t n = s.n;
-        if (n > WINDOW_BACK) {                        /* cut in front of a character, not within one */
+        if (n > WINDOW_BACK) {                        /* cut before a character, not inside one */
             n = WINDOW_BACK;
             for (int back = 0; back < 3 && (s.at[n] & 0xc0) == 0x80; back++) n--;
-            if ((s.at[n] & 0xc0) == 0x80) n = WINDOW_BACK;   /* no character is that long */
+            if ((s.at[n] & 0xc0) == 0x80) n = WINDOW_BACK;   /* invalid: no character is that long */
         }
         *count += utf8_count((Str){ s.at, n });
         if (!work_add(w, 1 + n / 8, err)) return false;

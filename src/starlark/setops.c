@@ -20,7 +20,7 @@ bool setops_union(Vm *vm, const Dict *a, const Dict *b, Dict **out, Error *err) 
     return copy(vm, a, &s, err) && add_all(vm, s, b, err) && (*out = s, true);
 }
 
-/* Those members of `from` whose being in `other` is as wanted. */
+/* Copies the members of `from` whose membership in `other` equals `wanted`. */
 static bool pick(Vm *vm, const Dict *from, const Dict *other, bool wanted, Dict *to, Error *err) {
     Entry *e;
     for (uint32_t i = 0; dict_next(from, &i, &e);) {
@@ -77,7 +77,7 @@ bool setops_update(Vm *vm, char op, Dict *s, const Dict *t, Error *err) {
 
 bool setops_dict_update(Vm *vm, Dict *d, const Dict *from, Error *err) {
     Entry *e;
-    for (uint32_t i = 0; dict_next(from, &i, &e);)        /* if `from` is d itself, no entry is new: nothing moves */
+    for (uint32_t i = 0; dict_next(from, &i, &e);)        /* if `from` is d itself, no entry is new and nothing moves */
         if (!dict_put(vm_heap(vm), d, e->key, e->value, err) || !lib_tick(vm, i, err)) return false;
     return true;
 }

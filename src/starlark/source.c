@@ -24,7 +24,7 @@ bool source_error(const Source *s, Error *err, Pos pos, const char *fmt, ...) {
     return source_locate(s, err, pos);
 }
 
-/* Cuts one line off the front; all three newline conventions end one, as in the lexer. */
+/* Removes one line from the front; all three newline conventions end a line, as in the lexer. */
 static Str cut_line(Str *rest) {
     size_t n = 0;
     while (n < rest->n && rest->at[n] != '\n' && rest->at[n] != '\r') n++;
@@ -81,7 +81,7 @@ void source_excerpt(const Source *s, uint32_t line, uint32_t column, Buf *out) {
     size_t caret = column > s->indent ? column - s->indent - 1 : 0;
     size_t caret_at = char_offset(text, caret);
     size_t from = caret > BEFORE ? char_offset(text, caret - BEFORE) : 0;
-    if (from == text.n && from > 0) from = 0;        /* a column far beyond the end */
+    if (from == text.n && from > 0) from = 0;        /* column is far beyond the end */
     size_t to = from + char_offset(str_sub(text, from, text.n), WIDTH);
     if (from > 0) buf_add(out, STR("…"));
     add_printable(out, str_sub(text, from, to));

@@ -31,7 +31,7 @@ bool universe_add_modules(Heap *h, Dict *to, Error *err) {
 
 Universe *universe_new(void) {
     Universe *u = mem_zero(1, sizeof *u);
-    u->heap = heap_new(0);                              /* no limit: nothing below can fail in earnest */
+    u->heap = heap_new(0);                              /* no limit, so nothing below can fail */
     u->names = dict_new(u->heap, lib_core_n + 3, NULL);
     u->json_math = u->names ? dict_new(u->heap, 2, NULL) : NULL;
     if (!u->json_math || !add_core(u, NULL) || !universe_add_modules(u->heap, u->json_math, NULL)) {

@@ -1,15 +1,15 @@
-/* The names every script has: None, True, False, len, sorted, … and the modules json and
- * math. Built once, in a heap that is then frozen and shared by all threads. */
+/* The names that every script has: None, True, False, len, sorted, … and the modules json and math.
+ * Built once, in a heap that is then frozen and shared by all threads. */
 #pragma once
 #include "starlark/native.h"
 
 typedef struct Universe { Heap *heap; Dict *names; Dict *json_math; } Universe;   /* name → Value */
 Universe *universe_new(void);
 void universe_free(Universe *u);
-Value universe_get(const Universe *u, Str name);           /* GONE when there is none; json and math are not among them: see below */
+Value universe_get(const Universe *u, Str name);           /* GONE if undefined; json and math are separate, see below */
 Value universe_module(const Universe *u, Str name);        /* "json", "math" */
 
-bool universe_add_modules(Heap *h, Dict *to, Error *err);  /* puts fresh modules json and math into `to` */
+bool universe_add_modules(Heap *h, Dict *to, Error *err);  /* adds new modules json and math to `to` */
 
 /* Tables of the library, one file each (lib_*.c). */
 extern const NativeDef lib_core[];      /* len, range, sorted, … */

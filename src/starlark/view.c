@@ -4,7 +4,7 @@
 #include "starlark/repr.h"
 #include "starlark/search.h"
 
-/* A class per kind of view; those that have a length can also be indexed. */
+/* One class per kind of view; those with a length can also be indexed. */
 typedef struct { NativeClass native; Str suffix; bool points, ords; } ViewClass;
 typedef struct { Classed c; Value of; } View;
 
@@ -13,7 +13,7 @@ static String *text_of(Value v) { return value_string(((View *)value_object(v))-
 
 /* ---- items ---- */
 
-/* One String per distinct character is enough for a whole list: bytes by value, others as they come by. */
+/* Caches one String per distinct character of a list: bytes by value, other characters the most recent. */
 typedef struct { Heap *heap; String *byte[256]; struct { uint32_t point; String *s; } recent[64]; } Letters;
 
 static String *letter_byte(Letters *l, unsigned char c, Error *err) {
@@ -34,7 +34,7 @@ static String *letter_point(Letters *l, uint32_t point, Error *err) {
     return l->recent[i].s;
 }
 
-/* The item at the start of s; *length is how much of s it takes. */
+/* The item at the start of s; *length is its length in bytes. */
 static bool item(Letters *l, const ViewClass *cls, Str s, size_t *length, Value *out, Error *err) {
     *length = 1;
     uint32_t c = cls->points ? utf8_decode(s, length) : (unsigned char)s.at[0];

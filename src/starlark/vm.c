@@ -6,7 +6,7 @@
 
 enum { DEPTH_DEFAULT = 200, OUTPUT_DEFAULT = 1 << 20 };
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void trace_roots(Tracer *t, void *ctx) {
     Vm *vm = ctx;
@@ -81,7 +81,7 @@ void vm_set_call_value(Vm *vm, Value v) { vm->call_value = v; }
 
 bool vm_call_value(Vm *vm, Value slot, Value *out, Error *err) {
     const NativeSlot *s = (const NativeSlot *)value_object(slot);
-    if (vm->loading)                                     /* else what one process saw would stay for all calls */
+    if (vm->loading)                                     /* the value would be shared by all later calls */
         return error_set(err, ERR_SCRIPT, STR_FMT " is not available at load time", STR_ARG(string_str(s->name)));
     *out = value_is_gone(vm->call_value) ? s->fallback : vm->call_value;
     return true;
@@ -175,7 +175,7 @@ static void format_place(const VmPlace *p, Buf *out) {
 }
 
 void vm_format_failure(const Vm *vm, const Error *err, Buf *out) {
-    size_t first = vm->trace.n && vm->trace.at[0].line == 0;  /* a native that failed itself: its name is in the message */
+    size_t first = vm->trace.n && vm->trace.at[0].line == 0;  /* the message names a native that failed itself */
     if (vm->trace.n > first) buf_add(out, STR("Traceback (most recent call last):\n"));
     for (size_t i = vm->trace.n; i-- > first;) format_place(&vm->trace.at[i], out);
     buf_add_fmt(out, "Error: %s\n", err->msg);

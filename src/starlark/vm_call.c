@@ -1,4 +1,4 @@
-/* Calls: frames, the binding of arguments to parameters, natives. */
+/* Calls: frames, binding of arguments to parameters, natives. */
 #include "base/mem.h"
 #include "starlark/iter.h"
 #include "starlark/machine.h"
@@ -30,7 +30,7 @@ static bool check_depth(Vm *vm, const Code *code, Error *err) {
     if (vm->frames.n >= vm->config.max_depth)
         return error_set(err, ERR_LIMIT, "Starlark stack overflow: call depth limit of %u reached", vm->config.max_depth);
     if (vm->config.allow_recursion) return true;
-    for (size_t i = vm->frames.n; i-- > 0;)              /* by code, not by value: closures may not hide it */
+    for (size_t i = vm->frames.n; i-- > 0;)              /* compare code, not values: another closure of it is recursion too */
         if (vm->frames.at[i].code == code)
             return error_set(err, ERR_SCRIPT, "function " STR_FMT " called recursively", STR_ARG(string_str(code->name)));
     return true;
@@ -49,7 +49,7 @@ bool vm_push(Vm *vm, Function *fn, Value *base, Value *ret, Error *err) {
 
 void vm_pop(Vm *vm) {
     vm->frames.n--;
-    while (vm->segment->prev) {                          /* does the frame below live in an older segment? */
+    while (vm->segment->prev) {                          /* is the frame below in an older segment? */
         const Value *top = vm->frames.n ? VEC_LAST(&vm->frames).base : NULL;
         Segment *s = vm->segment;
         if (top && top >= s->at && top < s->end) break;
@@ -76,7 +76,7 @@ static ptrdiff_t find_param(const Code *c, const String *name) {
     return -1;
 }
 
-/* `got`: what is wrong with keyword argument `name`, which the message shows quoted. */
+/* `got` says what is wrong with keyword argument `name`, which the message quotes. */
 static bool bad_keyword(const Code *c, const char *got, const String *name, Error *err) {
     Buf text = { 0 };
     repr_string(&text, string_str(name));
@@ -157,7 +157,7 @@ bool vm_push_bound(Vm *vm, Function *fn, const Value *at, uint32_t n, const Nati
     if (!check_depth(vm, fn->code, err)) return false;
     vm_room(vm, &base, 0, fn->code->n_regs);
     if (bind(vm, fn, base, at, n, named, n_named, err) && vm_push(vm, fn, base, ret, err)) return true;
-    if (vm->segment != before) {                         /* made for a frame that does not come */
+    if (vm->segment != before) {                         /* allocated for a frame that was not pushed */
         Segment *s = vm->segment;
         vm->segment = s->prev;
         free(s);
@@ -172,23 +172,24 @@ static bool wrap_native(const NativeDef *def, Error *err) {
     return error_wrap(err, "%s", def->name);
 }
 
-/* What reaches outside may take long, and counts as this many steps. */
+/* A host call may take long; it counts as this many steps. */
 enum { HOST_WORK = 256 };
 
-/* No host function has an effect after the deadline: this is the one place that every call of one passes. */
+/* Prevents host functions from having effects after the deadline. Every call of a host function passes
+ * here. */
 static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
     if (!(def->flags & NATIVE_HOST)) return true;
     if (!vm->loading) return vm_work(vm, HOST_WORK, err) && cancel_check(vm->config.cancel, err);
     return error_set(err, ERR_SCRIPT, "%s: host functions are not available at load time", def->name);
 }
 
-/* A host function that used up the time ends the script, also when it returned normally. */
+/* A host function that ran past the deadline ends the script, even if it succeeded. */
 static bool in_time(Vm *vm, const NativeDef *def, Error *err) { return !(def->flags & NATIVE_HOST) || cancel_check(vm->config.cancel, err); }
 
 static bool run_native(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value result = VALUE_NONE;
     if (!a->def->fn(vm, a, &result, err) || !in_time(vm, a->def, err)) return wrap_native(a->def, err);
-    vm->trace.n = 0;                                     /* a failure it got over is no part of a later one */
+    vm->trace.n = 0;                                     /* drop the trace of a failure that it handled */
     return *out = result, true;
 }
 
@@ -200,7 +201,7 @@ static bool call_declared(Vm *vm, const NativeDef *def, Value self, const Value 
     return run_native(vm, &a, out, err);
 }
 
-/* Positional arguments of a count that fits need no copy when they are all there. */
+/* Passes positional arguments without a copy if all parameters are given. */
 static bool call_positional(Vm *vm, const NativeDef *def, Value self, const Value *at, uint32_t n, Value *out, Error *err) {
     if (!allowed_now(vm, def, err)) return false;
     if (!(def->flags & NATIVE_VARIADIC) && n != def->n_params) return call_declared(vm, def, self, at, n, NULL, 0, out, err);
@@ -212,7 +213,7 @@ static bool call_positional(Vm *vm, const NativeDef *def, Value self, const Valu
     return run_native(vm, &a, out, err);
 }
 
-/* A native's place in the traceback. What it called has left its own already. */
+/* Adds a native to the traceback, after the frames that it called. */
 bool vm_failed_native(Vm *vm, const char *name) {
     VEC_PUSH(&vm->trace, (VmPlace){ .name = str_from(name), .file = STR("<builtin>") });
     return false;

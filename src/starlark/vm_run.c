@@ -1,7 +1,7 @@
-/* The loop. Hot state (pc, registers, constants) is in locals; what may fail, allocate,
- * collect or call goes through code that first saves pc in the frame. Fast paths are here,
- * everything else is in operate.c. One function, long on purpose: the compiler then keeps
- * the state in machine registers across all instructions. */
+/* The interpreter loop. Hot state (pc, registers, constants) is in locals; code that may fail,
+ * allocate, collect or call first saves pc in the frame. Fast paths are here, slow paths in
+ * operate.c. It is one long function so that the compiler keeps the state in machine registers
+ * across all instructions. */
 #include <stdio.h>
 #include "base/mem.h"
 #include "starlark/iter.h"
@@ -22,7 +22,7 @@ static void end_iteration(Value v) {
     else if (o->type == OBJECT_DICT || o->type == OBJECT_SET) ((Dict *)o)->busy--;
 }
 
-/* Ends the iterations that are under way at pc, so that the lists can be changed again. */
+/* Ends the iterations that are active at pc, so that their lists can be modified again. */
 static void end_iterations(const Frame *f, uint32_t pc) {
     for (uint32_t i = 0; i < f->code->n_loops; i++) {
         const CodeLoop *l = &f->code->loops[i];
@@ -30,7 +30,7 @@ static void end_iterations(const Frame *f, uint32_t pc) {
     }
 }
 
-static uint32_t pc_of(const Frame *f) { return (uint32_t)(f->pc - f->code->insn) - 1; }  /* f->pc is already past it */
+static uint32_t pc_of(const Frame *f) { return (uint32_t)(f->pc - f->code->insn) - 1; }  /* f->pc points to the next one */
 
 static bool unwind(Vm *vm, size_t until, Error *err) {
     while (vm->frames.n > until) {
@@ -49,7 +49,7 @@ static bool unwind(Vm *vm, size_t until, Error *err) {
     return false;
 }
 
-/* ---- pieces of instructions ---- */
+/* ---- helpers of instructions ---- */
 
 static bool make_function(Vm *vm, const Frame *f, const Code *code, const Value *defaults, Value *out, Error *err) {
     Function *fn = function_new(vm->heap, code, err);
@@ -87,7 +87,7 @@ static bool begin_iteration(Vm *vm, Value *state, Error *err) {
     return error_set(err, ERR_SCRIPT, "%s value is not iterable", value_type_name(v));
 }
 
-/* Next item of what begin_iteration set up. Ints beyond 50 bits come from the heap, so even this may fail. */
+/* Next item of an iteration. Allocates for ints beyond 50 bits, so even this may fail. */
 typedef enum { ITEM_GOT, ITEM_END, ITEM_FAILED } Item;
 
 static Item next_item(Vm *vm, Value *state, Value *out, Error *err) {
@@ -122,8 +122,8 @@ static bool range_argument(Value v, uint32_t i, int64_t *out, Error *err) {
     return native_i64(v, out, err) || error_wrap(err, "range: for parameter %u", i + 1);
 }
 
-/* A walk over range(…): current, rounds left and step as small ints; or, where one of them
- * does not fit, a range object and the usual state. */
+/* Begins an iteration over range(…). Its state is the current value, iterations left and step as
+ * small ints; if one of them does not fit, a range object and the usual state. */
 static bool begin_range(Vm *vm, Value *state, uint32_t n, Error *err) {
     int64_t v[3] = { 0, 0, 1 }, first, last;
     for (uint32_t i = 0; i < n; i++)
@@ -135,7 +135,7 @@ static bool begin_range(Vm *vm, Value *state, uint32_t n, Error *err) {
     int64_t count = value_range(r)->n;
     bool small = count <= VALUE_INT_MAX && value_small_fits(v[0]) && value_small_fits(v[2]) &&
                  !__builtin_mul_overflow(count, v[2], &last) && !__builtin_add_overflow(v[0], last, &first) &&
-                 value_small_fits(first);                /* the value after the last one fits too */
+                 value_small_fits(first);                /* the value after the last one must fit too */
     if (!small) {
         state[0] = r;
         state[1] = value_from_small(0);
@@ -169,7 +169,7 @@ static bool new_key(Vm *vm, Dict *d, Value key, Value v, Error *err) {
     return false;
 }
 
-/* ---- small ints: arithmetic on the word as it is, shifted so that the tag falls off ---- */
+/* ---- small ints: arithmetic on the tagged word, shifted to drop the tag ---- */
 
 static inline int64_t high(Value v) { return (int64_t)(v.bits << 14); }
 static inline Value from_high(int64_t i) { return (Value){ VALUE_INT_TAG | (uint64_t)i >> 14 }; }
@@ -203,7 +203,7 @@ static inline bool is_list(Value v) { return value_is(v, OBJECT_LIST); }
     } while (0)
 #define S16(field) ((int16_t)(field))
 
-/* x marks an augmented assignment: sets are changed in place. */
+/* x marks an augmented assignment, which modifies sets in place. */
 #define OPERATE(op, x, y) ((i.x ? operate_in_place : operate_binary)(vm, op, x, y, &R(i.a), err))
 
 #define ARITHMETIC(name, overflow, y_operand, float_op) \
@@ -217,7 +217,7 @@ static inline bool is_list(Value v) { return value_is(v, OBJECT_LIST); }
         if (value_is_small(x) && (expression)) { R(i.a) = from_high(r); NEXT(); } \
         TRY(operate_binary(vm, OP_##general, x, value_from_small(y), &R(i.a), err)); NEXT(); }
 
-/* NaN is ordered here, so C's comparison of doubles will not do for it. */
+/* NaN has a place in Starlark's order, so C's comparison of doubles does not apply to it. */
 #define BOTH_ORDERED(x, y) (value_is_float(x) && value_is_float(y) && value_float(x) == value_float(x) && value_float(y) == value_float(y))
 
 #define COMPARE(name, op) \
@@ -584,7 +584,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
         } else
             got = next_item(vm, state, &R(i.b), err);
         if (got == ITEM_GOT) {
-            SAFEPOINT();                                 /* before the jump: the iteration is still known here, should it fail */
+            SAFEPOINT();                                 /* before the jump, so that a failure here still ends the iteration */
             pc += S16(i.c);
             NEXT();
         }
@@ -609,7 +609,7 @@ bool vm_run(Vm *vm, size_t until, Error *err) {
         Value *state = &R(i.a);
         Item got = ITEM_GOT;
         if (__builtin_expect(value_is_small(state[0]), 1)) {
-            if (state[1].bits == VALUE_INT_TAG) NEXT();  /* no rounds left */
+            if (state[1].bits == VALUE_INT_TAG) NEXT();  /* no iterations left */
             R(i.b) = state[0];
             state[1].bits--;
             state[0] = from_high((int64_t)((uint64_t)high(state[0]) + (uint64_t)high(state[2])));
@@ -683,7 +683,7 @@ leave:
 entered:
     LOAD_FRAME();
     if (__builtin_expect(heap_wants_collection(vm->heap) || --vm->fuel < 0, 0) && !vm_safepoint(vm, err)) {
-        frame->pc++;                                     /* as if its first instruction had failed */
+        frame->pc++;                                     /* report the failure at the first instruction */
         goto failed;
     }
     NEXT();

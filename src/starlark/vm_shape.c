@@ -1,13 +1,12 @@
-/* Calls that are more than positional arguments to a known function: names, *args,
- * **kwargs, methods. */
+/* Calls with more than positional arguments: names, *args, **kwargs, methods. */
 #include "base/mem.h"
 #include "starlark/iter.h"
 #include "starlark/machine.h"
 #include "starlark/work.h"
 
-/* The arguments of one call, gathered. Registers keep all of it rooted: `at` is the registers
- * themselves, or a tuple that took the place of *args; values out of **kwargs are also in a tuple that
- * took its place, because a callback may change the dict. */
+/* The collected arguments of one call. Registers root all of it: `at` points to the registers
+ * themselves, or into a tuple that replaced *args; values from **kwargs are also in a tuple that
+ * replaced it, because a callback may change the dict. */
 enum { NAMED_FEW = 8 };
 typedef struct { const Value *at; uint32_t n; NativeNamed *named; uint32_t n_named; NativeNamed few[NAMED_FEW]; } Gathered;
 
@@ -57,7 +56,7 @@ static bool gather(Vm *vm, Gathered *g, const CodeShape *shape, Value *args, Err
     return !shape->star || gather_star(vm, g, args, shape->n_pos, star, err);
 }
 
-/* Calls whatever fn is; a script function only gets its frame. */
+/* Calls any callable fn; for a script function, only pushes a frame. */
 static bool call_any(Vm *vm, Value fn, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named, Value *ret,
                      Error *err) {
     if (value_is_function(fn)) return vm_push_bound(vm, value_function(fn), at, n, named, n_named, ret, err);

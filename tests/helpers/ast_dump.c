@@ -102,7 +102,7 @@ static void dump_clauses(Dump *d, const Expr *e) {
     }
 }
 
-/* What comes before the child on the left edge. */
+/* Writes the part before the child on the left edge. */
 static void dump_opening(Dump *d, const Expr *e) {
     switch (e->kind) {
     case EXPR_BINARY: buf_add_fmt(d->out, "(%s ", e->op == TOKEN_NOT_IN ? "not-in" : token_text(e->op)); break;
