@@ -4,8 +4,8 @@
 #include "value/list.h"
 #include "value/range.h"
 
-/* What one comparison hands down: how much it may look at until the next stretch begins, how much there is for further
- * ones, who wants to hear of them, and where to complain. */
+/* State of one comparison: work left until the next report to the meter, work allowed after that, the meter, and the
+ * error. */
 typedef struct { size_t left, later; const ValueMeter *meter; Error *err; } Look;
 enum { STRETCH = 1 << 14 };
 #define LOOK(m, e) (&(Look){ .left = STRETCH, .later = VALUE_WORK_MAX - STRETCH, .meter = (m), .err = (e) })
@@ -54,7 +54,7 @@ static bool equal_items(const Value *a, const Value *b, size_t n, int depth, boo
     return true;
 }
 
-/* Looking a key up hashes all of it. It is in a dict, so it is not too deep. */
+/* A key lookup hashes the whole key. It is already in a dict, so it is not nested too deeply. */
 static bool spend_key(Look *look, Value key) {
     if (!spend(look, key)) return false;
     if (!value_is_tuple(key)) return true;
@@ -127,7 +127,7 @@ static bool compare(Value a, Value b, const char *op, int depth, int *out, Look 
 static bool compare_items(const Value *a, size_t an, const Value *b, size_t bn, const char *op, int depth, int *out,
                           Look *look) {
     if (depth >= VALUE_DEPTH_MAX) return too_deep(look);
-    for (size_t i = 0; i < an && i < bn; i++) {          /* the first pair that differs decides */
+    for (size_t i = 0; i < an && i < bn; i++) {          /* the first different pair decides */
         bool same;
         if (!equal(a[i], b[i], depth + 1, &same, look)) return false;
         if (!same) return compare(a[i], b[i], op, depth + 1, out, look);

@@ -1,6 +1,6 @@
-/* Deep copies between heaps. Work is queued, not recursed, so any depth is fine: each
- * source object gets an empty or byte-for-byte twin at once, and the twin's references are
- * replaced when its turn in the queue comes. */
+/* Deep copies between heaps. Uses a queue instead of recursion, so any depth works: each source
+ * object gets an empty or byte-for-byte copy at once, and the references of the copy are replaced
+ * when the queue reaches it. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -11,13 +11,13 @@
 
 typedef struct { const Object *from; Object *to; } Pair;
 
-/* `pairs` is the queue and, through `slot` (open addressing on the source address, index + 1),
- * the memory of what has been copied. */
+/* `pairs` is the queue. Through `slot` (open addressing on the source address, index + 1) it is
+ * also the table of objects that have been copied. */
 struct Copier {
     Heap *heap;
     CopierMode mode;
     VEC(Pair) pairs;
-    size_t done;                                        /* pairs whose references are replaced */
+    size_t done;                                        /* pairs whose references have been replaced */
     uint32_t *slot;
     size_t slots;
 };
@@ -55,7 +55,7 @@ static void remember(Copier *c, const Object *from, Object *to) {
     for (size_t i = 0; i < c->pairs.n; i++) *slot_for(c, c->pairs.at[i].from) = (uint32_t)i + 1;
 }
 
-/* ---- twins ---- */
+/* ---- empty copies ---- */
 
 static Object *twin_dict(Copier *c, const Dict *from, Error *err) {
     Dict *to;
@@ -118,8 +118,8 @@ static bool replace(Copier *c, Value *v, size_t n, Error *err) {
     return true;
 }
 
-/* Copied keys hash as their sources did, except objects that hash by identity; so a
- * dict with other keys than strings and numbers is built anew once all parts are in place. */
+/* A copied key has the same hash as its source, except objects that hash by identity. So a dict
+ * with keys other than strings and numbers is rebuilt after all parts are in place. */
 static bool replace_dict(Copier *c, Dict *d, Error *err) {
     for (uint32_t i = 0; i < d->used; i++)
         if (!copier_value(c, d->entry[i].key, &d->entry[i].key, err) ||
@@ -153,7 +153,7 @@ static void rehash(Dict *d) {
 
 bool copier_finish(Copier *c, Error *err) {
     size_t from = c->done;
-    for (; c->done < c->pairs.n; c->done++)             /* the queue grows while we go */
+    for (; c->done < c->pairs.n; c->done++)             /* the queue grows during the loop */
         if (!replace_in(c, c->pairs.at[c->done].from, c->pairs.at[c->done].to, err)) return false;
     for (size_t i = from; i < c->pairs.n; i++) {
         Object *to = c->pairs.at[i].to;
@@ -175,10 +175,10 @@ static bool copy_value(Heap *h, Value v, CopierMode mode, Value *out, Error *err
 bool value_copy_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_UNSHARED, out, err); }
 bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err) { return copy_value(h, v, COPIER_ALL, out, err); }
 
-/* ---- what was read from JSON ---- */
+/* ---- values read from JSON ---- */
 
-/* Only keys have several owners there, and there are JSON_DEPTH_MAX levels at most: so nothing has to be remembered, and recursion ends. A small
- * dict has no slots: its entries are all there is. */
+/* Only keys are shared in such values, and they nest at most JSON_DEPTH_MAX deep, so recursion is bounded and no table
+ * of copies is needed. A small dict has no slots: copying its entries is enough. */
 static bool copy_json_dict(Heap *h, const Dict *from, Value *out, Error *err) {
     Dict *to = dict_new(h, from->n, err);
     if (!to) return false;

@@ -10,14 +10,15 @@ enum { DICT_START = 4 };
 
 static Dict *fresh(Heap *h, ObjectType type, size_t room, Error *err);
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
 static bool hash_of(Value key, uint32_t *out, Error *err) {
     if (value_is_string(key)) return *out = string_hash(value_string(key)), true;
     return value_hash(key, out, err);
 }
 
-/* Are these two the same key? Both have been hashed, which takes as much depth and work, so comparing cannot fail. */
+/* True if both are the same key. Both have been hashed, which takes at least as much depth and work, so the
+ * comparison cannot fail. */
 static bool same_key(Value a, Value b) {
     if (value_same(a, b)) return true;
     if (value_is_gone(a) || value_both_small(a, b)) return false;
@@ -117,7 +118,7 @@ void dict_relink(Dict *d) {
     memset(d->slot, 0, d->slots * sizeof *d->slot);
     for (uint32_t i = 0; i < d->used; i++) {
         uint32_t hash = 0;
-        hash_of(d->entry[i].key, &hash, NULL);          /* was hashed when it came in */
+        hash_of(d->entry[i].key, &hash, NULL);          /* cannot fail: the key was hashed on insertion */
         link_slot(d, i, hash);
     }
 }
@@ -128,7 +129,7 @@ static uint32_t slots_for(size_t cap) {
     return slots;
 }
 
-/* Room for `cap` entries; live entries are compacted on the way. */
+/* Makes room for `cap` entries and compacts the live ones. */
 static bool rebuild(Heap *h, Dict *d, size_t cap, Error *err) {
     if (cap > DICT_MAX) return error_set(err, ERR_LIMIT, "too many entries (limit %zu)", DICT_MAX);
     uint32_t *slot = d->slot, slots = 0;
@@ -151,12 +152,12 @@ static bool rebuild(Heap *h, Dict *d, size_t cap, Error *err) {
 }
 
 static bool grow(Heap *h, Dict *d, Error *err) {
-    if (d->n < d->used / 4 * 3) return rebuild(h, d, d->cap, err);  /* mostly removed entries: tidying is enough */
+    if (d->n < d->used / 4 * 3) return rebuild(h, d, d->cap, err);  /* mostly removed entries: compacting is enough */
     size_t cap = d->cap ? (size_t)d->cap * 2 : DICT_START;
     return rebuild(h, d, cap > DICT_MAX && d->cap < DICT_MAX ? DICT_MAX : cap, err);
 }
 
-/* Most are small, and every call makes some. */
+/* Most dicts are small, and every call creates some. */
 static Dict *fresh(Heap *h, ObjectType type, size_t room, Error *err) {
     Dict *d = heap_alloc_quick(h, type, sizeof *d, err);
     if (!d) return NULL;
@@ -169,7 +170,7 @@ static Dict *fresh(Heap *h, ObjectType type, size_t room, Error *err) {
 Dict *dict_new(Heap *h, size_t room, Error *err) { return fresh(h, OBJECT_DICT, room, err); }
 Dict *set_new(Heap *h, size_t room, Error *err) { return fresh(h, OBJECT_SET, room, err); }
 
-/* ---- changing ---- */
+/* ---- mutation ---- */
 
 bool dict_check_mutable(const Dict *d, const char *verb, Error *err) {
     if (object_frozen(&d->obj)) return error_set(err, ERR_SCRIPT, "cannot %s frozen hash table", verb);
@@ -226,7 +227,7 @@ bool dict_remove(Dict *d, Value key, Value *out, Error *err) {
 
 bool dict_clear(Dict *d, Error *err) {
     if (!dict_check_mutable(d, "clear", err)) return false;
-    if (d->used < d->slots / 16) {                      /* wiping a large table would cost more than its few entries did */
+    if (d->used < d->slots / 16) {                      /* clearing a large, sparse table costs more than a new one */
         d->entry = NULL;
         d->slot = NULL;
         d->cap = d->slots = 0;

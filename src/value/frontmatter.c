@@ -1,6 +1,6 @@
 #include "value/frontmatter.h"
 
-/* Is this line three dashes, with nothing but blanks behind them? */
+/* True for three dashes followed only by blanks. */
 static bool is_delimiter(Str line) {
     if (!str_starts(line, STR("---"))) return false;
     for (size_t i = 3; i < line.n; i++)

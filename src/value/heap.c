@@ -5,17 +5,17 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* In a hostile build every object is a block of its own, so that a sanitizer sees the
- * slightest use of a dead or neighbouring one; the other builds test the chunks. */
+/* In a hostile build every object is a separate block, so that a sanitizer detects any use of a
+ * dead or neighbouring one. The other builds test the chunks. */
 #ifdef HARNESS_HOSTILE
 enum { CHUNK_FIRST = 256, CHUNK_MAX = 1024, BUDGET_MIN = 0 };
 #else
 enum { CHUNK_FIRST = 16 << 10, CHUNK_MAX = 96 << 10, BUDGET_MIN = 2 << 20 };
 #endif
-enum { UNIT = HEAP_UNIT, LARGE_MIN = HEAP_LARGE_MIN, SPAN_MIN = 64 };   /* smaller gaps are not worth visiting */
-#define SIZE_LARGEST ((size_t)UINT32_MAX * UNIT)   /* what Object.units can tell */
+enum { UNIT = HEAP_UNIT, LARGE_MIN = HEAP_LARGE_MIN, SPAN_MIN = 64 };   /* smaller gaps are not reused */
+#define SIZE_LARGEST ((size_t)UINT32_MAX * UNIT)   /* the largest size that Object.units can hold */
 
-/* A chunk's data is tiled with objects; room that is not taken is an OBJECT_FREE, save for the room at `bump`. */
+/* A chunk's data is tiled with objects; unused space is an OBJECT_FREE, except for the room at `bump`. */
 typedef struct Chunk { struct Chunk *next; size_t size; char data[]; } Chunk;
 typedef struct Large { struct Large *next, *prev; size_t size; Object obj[]; } Large;
 typedef struct Span { Object obj; struct Span *next; } Span;   /* an OBJECT_FREE of at least SPAN_MIN bytes */
@@ -23,19 +23,19 @@ typedef struct { HeapRoots *fn; void *ctx; } Root;
 typedef struct { const Value *v; size_t n; } Pin;
 
 struct Heap {
-    HeapRoom room;               /* first: heap_alloc_quick knows no more of a heap */
+    HeapRoom room;               /* must be first: heap_alloc_quick uses only this part */
     Span *spans;                 /* more room, found by the last collection */
     Chunk *chunks;               /* newest first */
     Large *large;
     size_t used;                 /* bytes of chunks and large blocks */
     size_t limit;
-    size_t given;                /* bytes handed out since the last collection … */
-    size_t budget;               /* … and how many may be before the next one */
+    size_t given;                /* bytes allocated since the last collection … */
+    size_t budget;               /* … and the maximum before the next one */
     size_t live, peak, collections, next_chunk;
     bool frozen;
     VEC(Root) roots;
     VEC(Pin) pins;
-    VEC(Object *) gray;          /* kept between collections: the tracer's stack */
+    VEC(Object *) gray;          /* the tracer's stack, kept between collections */
 };
 
 typedef enum { TRACE_MARK, TRACE_FREEZE } TraceMode;
@@ -73,7 +73,7 @@ void heap_reset(Heap *h) {
     free_large(h);
     Chunk *keep = h->chunks;
     if (keep) {
-        while (keep->next) {                            /* the oldest chunk is the small one */
+        while (keep->next) {                            /* the oldest chunk is the smallest */
             Chunk *next = keep->next;
             free(keep);
             keep = next;
@@ -96,7 +96,7 @@ void heap_set_limit(Heap *h, size_t limit) {
     h->budget = h->live > BUDGET_MIN ? h->live : BUDGET_MIN;
     size_t room = h->limit > h->live ? h->limit - h->live : 0;
     if (h->budget <= room / 2) return;
-    h->budget = room / 2;                               /* the other half is for what one step may need at once … */
+    h->budget = room / 2;                               /* the other half is for what one step may allocate … */
     if (h->budget < h->limit / 64) h->budget = h->limit / 64;  /* … but a nearly full heap must not collect all the time */
 }
 
@@ -179,7 +179,7 @@ static size_t in_units(size_t size) { return (size + (UNIT - 1)) & ~(size_t)(UNI
 void *heap_alloc_raw(Heap *h, ObjectType type, size_t size, Error *err) {
     Object *o;
     if (__builtin_expect(size >= LARGE_MIN, 0)) {
-        if (size > SIZE_LARGEST) return too_large(err); /* before rounding up, which could overflow */
+        if (size > SIZE_LARGEST) return too_large(err); /* check before rounding up, which could overflow */
         size = in_units(size);
         o = alloc_large(h, size, err);
         if (!o) return NULL;
@@ -239,7 +239,7 @@ void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *e
     if (whole <= had) return buffer;
     if (o->flags & OBJECT_LARGE) return grow_large(h, o, whole, err);
     if ((char *)o + had == h->room.bump && whole < LARGE_MIN && (size_t)(h->room.end - (char *)o) >= whole) {
-        h->room.bump = (char *)o + whole;               /* last one laid: just move the pointer */
+        h->room.bump = (char *)o + whole;               /* it was the last allocation: just move the pointer */
         o->units = (uint32_t)(whole / UNIT);
         return buffer;
     }
@@ -325,7 +325,7 @@ bool heap_wants_collection(const Heap *h) {
 #ifdef HARNESS_HOSTILE
     return !h->frozen;
 #else
-    return h->given > h->budget + (size_t)(h->room.end - h->room.bump);   /* a span counts as it is used up */
+    return h->given > h->budget + (size_t)(h->room.end - h->room.bump);   /* unused room of a span does not count */
 #endif
 }
 
@@ -339,7 +339,7 @@ static void mark(Heap *h, Tracer *t) {
 static bool marked(const char *at) { return ((const Object *)(const void *)at)->flags & OBJECT_MARKED; }
 static char *after(char *at) { return at + (size_t)((Object *)(void *)at)->units * UNIT; }
 
-/* Joins neighbouring dead objects into spans and lists those worth visiting. */
+/* Joins adjacent dead objects into spans and lists those large enough to reuse. */
 static void sweep_chunk(Chunk *c, Span ***tail) {
     char *at = c->data, *end = c->data + c->size;
     while (at < end) {
@@ -363,7 +363,7 @@ static bool chunk_empty(const Chunk *c) {
     return o->type == OBJECT_FREE && (size_t)o->units * UNIT == c->size;
 }
 
-/* Empty chunks go back to the system once the heap holds more than twice what lives. */
+/* Returns empty chunks to the system once the heap holds more than twice the live data. */
 static void sweep_chunks(Heap *h) {
     size_t keep = h->live * 2 + 4 * (size_t)CHUNK_MAX;
     Span **tail = &h->spans;
@@ -403,7 +403,7 @@ void heap_collect(Heap *h) {
     t.todo.at = h->gray.at;
     t.todo.cap = h->gray.cap;
     mark(h, &t);
-    h->gray.at = t.todo.at;                             /* keep the stack for the next time */
+    h->gray.at = t.todo.at;                             /* keep the stack for the next collection */
     h->gray.cap = t.todo.cap;
     h->live = t.live;
     sweep(h);
@@ -417,7 +417,7 @@ void heap_freeze_all(Heap *h) {
     h->room.bump = h->room.end = NULL;
     h->spans = NULL;
     h->frozen = true;
-    h->limit = h->used;                                 /* nothing more can be taken */
+    h->limit = h->used;                                 /* no more allocations */
     for (Chunk *c = h->chunks; c; c = c->next)
         for (char *at = c->data; at < c->data + c->size; at = after(at))
             ((Object *)(void *)at)->flags |= OBJECT_FROZEN | OBJECT_SHARED;

@@ -5,9 +5,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Every operation sees its operands as sign and limbs; a small int gets its one limb from
- * a word on the stack. Add, subtract, multiply and the comparisons work on limbs straight
- * in the result object; the rarer ones go through mpz. */
+/* Every operation takes its operands as sign and limbs; a small int gets its one limb from a word
+ * on the stack. Addition, subtraction, multiplication and comparison work on limbs, directly in the
+ * result object; the rarer operations use mpz. */
 typedef struct { const mp_limb_t *limb; size_t n; bool negative; mp_limb_t word; } Num;
 
 static void num_load(Num *x, Value v) {
@@ -30,7 +30,7 @@ static BigInt *big_room(Heap *h, size_t limbs, Error *err) {
     return heap_alloc_raw(h, OBJECT_INT, sizeof(BigInt) + limbs * sizeof(mp_limb_t), err);
 }
 
-/* The small int of these limbs, if they fit one; n counts no leading zeros. */
+/* Converts limbs to a small int if they fit; n excludes leading zeros. */
 static bool fits_small(const mp_limb_t *limb, size_t n, bool negative, Value *out) {
     if (n > 1) return false;
     uint64_t w = n ? limb[0] : 0;
@@ -38,7 +38,7 @@ static bool fits_small(const mp_limb_t *limb, size_t n, bool negative, Value *ou
     return *out = value_from_small(negative ? -(int64_t)w : (int64_t)w), true;
 }
 
-/* Drops leading zero limbs and turns what fits into a small int. */
+/* Drops leading zero limbs and converts to a small int if possible. */
 static bool big_done(BigInt *b, size_t n, bool negative, Value *out, Error *err) {
     while (n && b->limb[n - 1] == 0) n--;
     if (fits_small(b->limb, n, negative, out)) return true;
@@ -60,12 +60,12 @@ static bool from_mpz(Heap *h, mpz_srcptr z, Value *out, Error *err) {
     return from_limbs(h, mpz_limbs_read(z), mpz_size(z), mpz_sgn(z) < 0, out, err);
 }
 
-/* A read-only mpz over a Num's limbs: nothing to free. */
+/* A read-only mpz over a Num's limbs; needs no mpz_clear. */
 static mpz_srcptr num_mpz(mpz_ptr z, const Num *x) {
     return mpz_roinit_n(z, x->limb, x->negative ? -(mp_size_t)x->n : (mp_size_t)x->n);
 }
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 bool int_make(Heap *h, int64_t i, Value *out, Error *err) {
     if (value_small_fits(i)) return *out = value_from_small(i), true;
@@ -135,7 +135,7 @@ bool int_parse(Heap *h, Str s, int base, Value *out, Error *err) {
     if (fits) return *out = value_from_small(negative ? -small : small), true;
     while (digits.n && digits.at[0] == '0') digits = str_sub(digits, 1, digits.n);
     if (digits.n && (double)(digits.n - 1) * log2(base) > INT_BITS_MAX) return error_set(err, ERR_LIMIT, "int too large");
-    /* mpn wants digit values and writes no more limbs than bits per digit allow. */
+    /* mpn takes digit values and writes no more limbs than bits per digit allow. */
     size_t limbs = (size_t)((double)digits.n * log2(base) / 64) + 2;
     unsigned char *values = mem_alloc(digits.n);
     mp_limb_t *limb = mem_alloc(limbs * sizeof *limb);
@@ -147,7 +147,7 @@ bool int_parse(Heap *h, Str s, int base, Value *out, Error *err) {
     return ok;
 }
 
-/* ---- sums and products ---- */
+/* ---- addition, subtraction, multiplication ---- */
 
 static bool add_magnitudes(Heap *h, const Num *x, const Num *y, bool negative, Value *out, Error *err) {
     if (x->n < y->n) { const Num *t = x; x = y; y = t; }
@@ -302,7 +302,7 @@ bool int_xor(Heap *h, Value a, Value b, Value *out, Error *err) {
     return mpz_op(h, mpz_xor, a, b, out, err);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int int_sign(Value v) {
     if (value_is_small(v)) return (value_small(v) > 0) - (value_small(v) < 0);
@@ -331,10 +331,10 @@ int int_compare_double(Value a, double d) {
     num_load(&x, a);
     y.n = double_limbs(d, limb);
     while (y.n && limb[y.n - 1] == 0) y.n--;
-    if (y.n == 0) y.negative = false;                   /* -0.5 truncates to plain 0 */
+    if (y.n == 0) y.negative = false;                   /* -0.5 truncates to 0, which has no sign */
     int order = compare_signed(&x, &y);
     if (order) return order;
-    double fraction = d - trunc(d);                     /* equal so far: the fraction decides */
+    double fraction = d - trunc(d);                     /* integer parts are equal: the fraction decides */
     return (fraction < 0) - (fraction > 0);
 }
 
@@ -363,7 +363,7 @@ double int_to_double(Value v) {
         for (size_t i = 0; i + 2 < b->n; i++) rest |= b->limb[i];
         sticky = rest != 0;
     }
-    if (sticky) top |= 1;                               /* bit 0 is far below the rounding place */
+    if (sticky) top |= 1;                               /* bit 0 is far below the rounding position */
     double d = ldexp((double)top, (int)bits - 64);
     return b->negative ? -d : d;
 }

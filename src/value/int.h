@@ -1,7 +1,7 @@
-/* Integers of any size. What fits 50 bits is in the Value word itself; the rest is an
- * object with GMP limbs behind it. Every result is normalised: an int has one form.
- * Functions named int_* take any mix of both. An int may have up to INT_BITS_MAX bits;
- * beyond that, ERR_LIMIT "int too large". */
+/* Integers of any size. A value of up to 50 bits is in the Value word itself; a larger one is an
+ * object with GMP limbs. Results are normalized, so each int has one representation. The int_*
+ * functions accept both. An int has at most INT_BITS_MAX bits; more fails with ERR_LIMIT "int too
+ * large". */
 #pragma once
 #include <gmp.h>
 #include "value/heap.h"
@@ -16,7 +16,8 @@ static inline BigInt *value_bigint(Value v) { assert(value_is(v, OBJECT_INT)); r
 bool int_make(Heap *h, int64_t i, Value *out, Error *err);
 bool int_make_u64(Heap *h, uint64_t i, Value *out, Error *err);
 bool int_from_double(Heap *h, double d, Value *out, Error *err);        /* truncates; d must be finite */
-bool int_parse(Heap *h, Str digits, int base, Value *out, Error *err);  /* optional '-' or '+', then digits of base 2…36 and nothing else; false: malformed or too large */
+/* Optional sign, then digits of base 2…36 only. Fails if malformed or too large. */
+bool int_parse(Heap *h, Str digits, int base, Value *out, Error *err);
 
 bool int_add(Heap *h, Value a, Value b, Value *out, Error *err);
 bool int_sub(Heap *h, Value a, Value b, Value *out, Error *err);
@@ -37,6 +38,6 @@ int int_compare_double(Value a, double d);                              /* exact
 bool int_to_i64(Value v, int64_t *out);                                 /* false: does not fit */
 double int_to_double(Value v);                                          /* nearest; ±infinity when out of range */
 uint32_t int_hash(const BigInt *b);
-uint32_t int_hash_double(double d);                                     /* of the big int that equals the whole number d */
+uint32_t int_hash_double(double d);                                     /* hash of the big int equal to the integral d */
 size_t int_bits(Value v);                                               /* of the magnitude */
 void int_text(Buf *out, Value v, int base);                             /* appends; lower case digits, '-' in front */

@@ -11,12 +11,12 @@
 #include "value/json_scan.h"
 #include "value/list.h"
 
-/* No recursion: values wait on `stack` until their container closes, which then gets exactly
- * the room it needs. A dict's part of the stack is key, value, key, value, …
+/* No recursion: values wait on `stack` until their container closes, which is then allocated at its
+ * final size. A dict's part of the stack is key, value, key, value, …
  *
- * Functions that read take the place to read from and return the place behind it, or NULL
- * after setting the error. Lines and columns are worked out only for an error, or when
- * `track` is set: then `place` runs beside `stack`. */
+ * Functions that read take a position and return the position after what they read, or NULL after
+ * setting the error. Lines and columns are computed only for an error, or when `track` is set: then
+ * `place` runs parallel to `stack`. */
 typedef struct { size_t base; Place place; bool dict; } Frame;
 
 #ifdef HARNESS_HOSTILE
@@ -29,17 +29,17 @@ enum { KEYS = 256, KEYS_FEW = 16, FEW_BYTES = 1024, KEY_MAX = 64, WORD_MAX = 24 
 typedef struct Reader {
     Heap *h;
     const char *begin, *end;
-    Value *stack, *first_stack;     /* the first ones of both need no memory of their own */
+    Value *stack, *first_stack;     /* first_stack is preallocated */
     size_t n, cap;
     Place *place;
     Frame *frame, *first_frame;
     size_t n_frames, cap_frames;
     unsigned max_depth, ticks;
     bool track;
-    bool duplicate;                 /* a key came twice and its place is not known: to be read again with `track` */
-    Place here, start;              /* of the token being read; of the first byte */
-    const char *seen;               /* `here` is known up to this byte */
-    Buf scratch;                    /* strings with escapes are decoded here */
+    bool duplicate;                 /* duplicate key at an unknown position: read again with `track` */
+    Place here, start;              /* position of the current token; of the first byte */
+    const char *seen;               /* `here` is valid up to this byte */
+    Buf scratch;                    /* for decoding strings with escapes */
     const JsonRead *options;
     Error *err;
     String **key;                   /* recent keys, so that repeated ones are one String with one hash; */
@@ -69,7 +69,7 @@ static const char *fail(Reader *r, const char *p, ErrorKind kind, const char *fm
     return NULL;
 }
 
-/* The heap said no: its message stays, with the place in front. */
+/* Adds the position to the heap's error message. */
 __attribute__((cold)) static const char *fail_heap(Reader *r, const char *p) {
     Place at = place_of(r, p);
     error_wrap(r->err, "json: line %u", at.line);
@@ -79,7 +79,7 @@ __attribute__((cold)) static const char *fail_heap(Reader *r, const char *p) {
 
 static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-/* What stands at p, in words that are safe to print. */
+/* Describes the character at p, safe to print. */
 typedef struct { char text[WORD_MAX * 2]; } Got;
 static Got got(const Reader *r, const char *p) {
     Got g;
@@ -102,9 +102,9 @@ __attribute__((cold)) static const char *fail_expected(Reader *r, const char *p,
     return fail(r, p, ERR_PARSE, "expected %s, got %s", what, got(r, p).text);
 }
 
-/* ---- the stack ---- */
+/* ---- stack ---- */
 
-/* Twice the room; `first` is not to be freed. */
+/* Doubles the capacity. `first` is preallocated and must not be freed. */
 static void grow(void **at, size_t *cap, size_t size, const void *first) {
     if (*at != first) {
         vec_grow(at, cap, size);
@@ -115,7 +115,7 @@ static void grow(void **at, size_t *cap, size_t size, const void *first) {
     *cap *= 2;
 }
 
-/* All that waits on the stack will need as much room in the heap, so ask before growing. */
+/* The values on the stack will need as much room in the heap, so check the limit before growing. */
 static bool stack_grow(Reader *r, const char *p) {
     if (!heap_can_take(r->h, r->n * sizeof(Value), r->err)) return fail_heap(r, p);
     grow((void **)&r->stack, &r->cap, sizeof *r->stack, r->first_stack);
@@ -134,7 +134,7 @@ static inline bool push(Reader *r, const char *p, Value v) {
     return true;
 }
 
-/* Moves `here` on to p. Everything before p is valid UTF-8. */
+/* Advances `here` to p. Everything before p is valid UTF-8. */
 static void track(Reader *r, const char *p) {
     for (; r->seen < p; r->seen++) {
         if (*r->seen == '\n') r->here = (Place){ r->here.line + 1, 1 };
@@ -175,7 +175,7 @@ __attribute__((cold)) static bool fail_duplicate(Reader *r, size_t i) {
     return false;
 }
 
-/* The place of a key that was put is known only after the fact: a repeated key keeps its first index. */
+/* Records the key's place after insertion, because a repeated key keeps its first index. */
 static bool put_field(Reader *r, Dict *d, size_t i) {
     Value *at;
     bool fresh;
@@ -199,7 +199,8 @@ static inline size_t key_slot(Str s) {
     return (w * 0x9e3779b97f4a7c15u) >> 56;
 }
 
-/* Is the key at i among those from base on, which are few? `seen` has a bit for each of their slots, so most need no look. */
+/* True if the key at i is among the few from base on. `seen` has a bit per hash slot, so most keys need no
+ * comparison. */
 static bool seen_before(const Reader *r, size_t base, size_t i, uint64_t *seen) {
     String *key = value_string(r->stack[i]);
     uint64_t bit = (uint64_t)1 << (key_slot(string_str(key)) & 63);
@@ -209,7 +210,7 @@ static bool seen_before(const Reader *r, size_t base, size_t i, uint64_t *seen) 
     return false;
 }
 
-/* A small dict of distinct keys has no slots, so its entries are all there is to fill in. */
+/* A small dict of distinct keys has no slots: filling in the entries is enough. */
 static bool fill_small(const Reader *r, Dict *d, size_t base) {
     uint64_t seen = 0;
     uint32_t n = 0;
@@ -232,7 +233,7 @@ static bool close_dict(Reader *r, size_t base, Value *out) {
     return true;
 }
 
-/* Replaces the topmost frame's values by their container. */
+/* Replaces the values of the topmost frame by their container. */
 static bool close_frame(Reader *r, const char *p) {
     Frame f = r->frame[--r->n_frames];
     Value v;
@@ -264,7 +265,7 @@ static int hex4(const char *p, const char *end) {
     return value;
 }
 
-/* Decodes "\uXXXX" or a pair of them at p; end is the closing quote. */
+/* Decodes "\uXXXX" or a surrogate pair at p; end is the closing quote. */
 static const char *read_unicode(Reader *r, const char *p, const char *end, char **to) {
     int c = hex4(p + 2, end);
     if (c < 0) return fail(r, p, ERR_PARSE, "expected four hex digits after \\u");
@@ -300,7 +301,7 @@ static const char *read_escape(Reader *r, const char *p, const char *end, char *
     return p + 2;
 }
 
-/* Decoding only ever shortens, so room for the raw text is enough. */
+/* Decoding never lengthens the text, so its raw length is enough. */
 static bool decode_string(Reader *r, const char *p, const char *end, Str *out) {
     buf_reset(&r->scratch);
     char *from = buf_room(&r->scratch, (size_t)(end - p)), *to = from;
@@ -321,7 +322,7 @@ static bool check_utf8(Reader *r, const char *p, const char *end) {
     return p + n == end || fail(r, p + n, ERR_PARSE, "invalid UTF-8: byte 0x%02x", (unsigned char)p[n]);
 }
 
-/* A string with escapes, non-ASCII or a fault; q is where plain text ended. */
+/* Reads a string with escapes, non-ASCII or an error; q is the end of the plain part. */
 static const char *read_hard_string(Reader *r, const char *p, const char *q, Str *out) {
     bool escaped = false;
     for (;;) {
@@ -331,14 +332,14 @@ static const char *read_hard_string(Reader *r, const char *p, const char *q, Str
         q += r->end - q > 1 ? 2 : 1;
     }
     if (!check_utf8(r, p, q)) return NULL;
-    if (q == r->end) return !escaped || decode_string(r, p, q, out) ? fail_unclosed(r) : NULL;   /* a bad escape comes first */
+    if (q == r->end) return !escaped || decode_string(r, p, q, out) ? fail_unclosed(r) : NULL;   /* report a bad escape first */
     if (*q != '"')
         return fail(r, q, ERR_PARSE, "control character U+%04X in a string must be escaped", (unsigned char)*q);
     *out = (Str){ p, (size_t)(q - p) };
     return escaped && !decode_string(r, p, q, out) ? NULL : q + 1;
 }
 
-/* p is behind the opening quote. *out is a part of the text, or of the scratch buffer. */
+/* p is after the opening quote. *out points into the text or the scratch buffer. */
 static inline const char *read_text(Reader *r, const char *p, Str *out) {
     const char *q = json_scan(p, r->end, true);
     if (__builtin_expect(q == r->end || *q != '"', 0)) return read_hard_string(r, p, q, out);
@@ -400,7 +401,7 @@ static inline String *key_string(Reader *r, Str s) {
 
 static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-/* m × 10^e, where both steps are exact; else the slow, always correct way. */
+/* m × 10^e if both steps are exact; otherwise the slow path, which is always correct. */
 static double float_value(Str text, uint64_t m, size_t digits, int e) {
     static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
@@ -409,7 +410,7 @@ static double float_value(Str text, uint64_t m, size_t digits, int e) {
     return text.at[0] == '-' ? -d : d;
 }
 
-/* The rest of a float from '.' or 'e' on; m holds the `digits` digits before it. */
+/* Reads the rest of a float from '.' or 'e' on; m holds the `digits` digits before it. */
 static const char *read_float(Reader *r, const char *start, const char *p, uint64_t m, size_t digits, Value *out) {
     const char *end = r->end, *fraction = p;
     int exponent = 0, shift = 0;
@@ -446,14 +447,14 @@ static inline const char *read_number(Reader *r, const char *start, Value *out) 
     size_t digits = (size_t)(p - first);
     if (*first == '0' && digits > 1) return fail(r, first, ERR_PARSE, "a number must not start with 0");
     if (p < end && (*p == '.' || (*p | 0x20) == 'e')) return read_float(r, start, p, m, digits, out);
-    int64_t i = (int64_t)(*start == '-' ? -m : m);       /* means something only up to 18 digits */
+    int64_t i = (int64_t)(*start == '-' ? -m : m);       /* meaningful only up to 18 digits */
     if (digits <= 15 && value_small_fits(i)) return *out = value_from_small(i), p;
     bool ok = digits <= 18 ? int_make(r->h, i, out, r->err)
                            : int_parse(r->h, (Str){ start, (size_t)(p - start) }, 10, out, r->err);
     return ok ? p : fail_heap(r, start);
 }
 
-/* ---- the document ---- */
+/* ---- document ---- */
 
 static const char *read_literal(Reader *r, const char *p, Value *out) {
     static const struct { Str text; Value value; } literals[] = {
@@ -482,7 +483,7 @@ static inline const char *read_scalar(Reader *r, const char *p) {
     return next && push(r, p, v) ? next : NULL;
 }
 
-/* `"key" :` with the space around it; `after` is what a missing key is reported to be missing after. */
+/* Reads `"key" :` and the space around it; `what` is the expected token for the message. */
 static inline const char *read_key(Reader *r, const char *p, const char *what) {
     p = skip_space(r, p);
     if (!next_is(r, p, '"')) return fail_expected(r, p, what);
@@ -510,7 +511,7 @@ static inline const char *read_after(Reader *r, const char *p) {
     return p;
 }
 
-/* One document from p on. */
+/* Reads one document from p on. */
 static const char *read_document(Reader *r, const char *p) {
     do {
         p = skip_space(r, p);
@@ -547,7 +548,7 @@ static bool read_all(Reader *r) {
     return p == r->end || fail_expected(r, p, "the end of the text after the value");
 }
 
-/* Places take as long as all the rest: they are followed only where they are asked for, or are part of an error. */
+/* Tracking places doubles the time, so it is done only on request or after an error. */
 static bool read_once(Heap *h, Str text, const JsonRead *options, bool track, bool *duplicate, Value *out, Error *err) {
     Place start = options->start.line ? options->start : (Place){ 1, 1 };
     MEM_UNSET Value stack[STACK_START];

@@ -1,4 +1,4 @@
-/* Scanning the inside of JSON strings, many bytes a step. Private to the json_*.c files. */
+/* Scans the contents of JSON strings, many bytes per step. Private to the json_*.c files. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static inline uint32_t json_scan_load4(const char *p) {
     return w;
 }
 
-/* Has one of the eight bytes to be looked at: '"', '\\', a control character, or (ascii) a non-ASCII byte? */
+/* True if one of the eight bytes is special: '"', '\\', a control character, or (ascii) a non-ASCII byte. */
 static inline bool json_scan_word(uint64_t w, bool ascii) {
     const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
     uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
@@ -32,7 +32,7 @@ static inline bool json_scan_byte(unsigned char c, bool ascii) {
     return c == '"' || c == '\\' || c < 0x20 || (ascii && c >= 0x80);
 }
 
-/* The first byte of [p, end) that cannot stand in a string as it is, or end. `ascii` stops at non-ASCII too. */
+/* The first byte of [p, end) that needs an escape, or end. `ascii` stops at non-ASCII too. */
 static inline const char *json_scan_tail(const char *p, const char *end, bool ascii) {
     for (; end - p >= 8; p += 8)
         if (json_scan_word(json_scan_load8(p), ascii)) break;
@@ -45,7 +45,7 @@ static inline const char *json_scan(const char *p, const char *end, bool ascii) 
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), last = _mm_set1_epi8(0x1f);
     for (; end - p >= 16; p += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i low = ascii ? _mm_cmplt_epi8(v, _mm_set1_epi8(0x20))          /* signed: also what is >= 0x80 */
+        __m128i low = ascii ? _mm_cmplt_epi8(v, _mm_set1_epi8(0x20))          /* signed: includes bytes >= 0x80 */
                             : _mm_cmpeq_epi8(_mm_min_epu8(v, last), v);
         __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)), low);
         int mask = _mm_movemask_epi8(hit);
@@ -55,8 +55,8 @@ static inline const char *json_scan(const char *p, const char *end, bool ascii) 
     return json_scan_tail(p, end, ascii);
 }
 
-/* Copies 16 bytes and tells how many of them come before the first that needs an escape; *high gets set when there
- * are non-ASCII bytes. */
+/* Copies 16 bytes and returns how many precede the first one that needs an escape. Sets *high if there are
+ * non-ASCII bytes. */
 static inline unsigned json_scan_copy16(char *to, const char *from, bool *high) {
 #ifdef __SSE2__
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
@@ -76,8 +76,8 @@ static inline unsigned json_scan_copy16(char *to, const char *from, bool *high) 
 #endif
 }
 
-/* Copies n < 16 bytes and tells whether all of them are plain ASCII that needs no escape; if not, what was copied is
- * of no use. Two overlapping loads do for most. */
+/* Copies n < 16 bytes. True if all of them are ASCII and need no escape; otherwise the copy is unusable. Two
+ * overlapping loads cover most lengths. */
 static inline bool json_scan_copy_short(char *to, const char *from, size_t n) {
     if (n >= 8) {
         uint64_t a = json_scan_load8(from), b = json_scan_load8(from + n - 8);

@@ -10,17 +10,17 @@
 #include "value/list.h"
 #include "value/range.h"
 
-/* No recursion: a frame for each open container, so a cycle ends at the depth limit and the
- * path to a fault can be told from the frames.
+/* No recursion: each open container has a frame, so a cycle ends at the depth limit, and the frames
+ * give the path of an error.
  *
- * Bytes go straight to `at`; room() is asked before, for as much as is certain to be needed.
- * The buffer's own limit is set aside meanwhile and checked, like max_bytes, when it grows. */
+ * Bytes are written directly to `at`, after room() reserved the space. While writing, the buffer's
+ * own limit is disabled; it is checked, like max_bytes, when the buffer grows. */
 typedef struct {
-    int64_t i, n;                   /* next item; how many (for a dict: entries taken, gone ones included) */
+    int64_t i, n;                   /* next item; number of items (for a dict: entries, including removed ones) */
     const Value *items;             /* of a list or tuple */
     const Entry *entries;           /* of a dict */
-    const Range *range;             /* whose items are no Values */
-    const Entry **sorted;           /* a dict's entries in order of their keys, when that was asked for */
+    const Range *range;             /* its items are not stored as Values */
+    const Entry **sorted;           /* a dict's entries sorted by key, if requested */
     const Entry *entry;             /* the dict entry being written */
 } Frame;
 
@@ -34,21 +34,21 @@ enum { PATH_MAX_BYTES = 400, PATH_KEY_MAX = 40, INDENT_MAX = 64, AHEAD = 1024, B
 typedef struct Writer {
     Buf *out;
     char *at, *end;
-    size_t begin, max;              /* where this text began; its limit */
+    size_t begin, max;              /* start of this text in the buffer; its limit */
     const JsonWrite *options;
-    Frame *frame, *first;           /* the open ones; FRAMES that need no memory of their own */
+    Frame *frame, *first;           /* the open frames; `first` is preallocated */
     size_t depth, cap;
     unsigned ticks;
     Error *err;
 } Writer;
 
-/* ---- bytes ---- */
+/* ---- output ---- */
 
 static void sync_out(Writer *w) { if (w->out->at) buf_commit(w->out, (size_t)(w->at - w->out->at) - w->out->n); }
 
 static void start_out(Writer *w) {
     w->at = w->end = w->out->at ? w->out->at + w->out->n : NULL;
-    if (ROOM_MIN > 0 && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* all there is, but for the NUL; a hostile build asks each time */
+    if (ROOM_MIN > 0 && w->out->cap) w->end = w->out->at + w->out->cap - 1;                 /* all but the NUL; a hostile build reserves each time */
 }
 
 static bool over_limit(Writer *w) { return w->out->n - w->begin > w->max; }
@@ -63,7 +63,7 @@ static __attribute__((noinline)) bool room_grow(Writer *w, size_t n) {
     size_t more = n + ROOM_MIN;
     w->at = buf_room(w->out, more);
     w->end = w->at + more;
-    if (w->out->at + w->out->cap > w->end + 1) w->end = w->out->at + w->out->cap - 1;   /* all there is, but for the NUL */
+    if (w->out->at + w->out->cap > w->end + 1) w->end = w->out->at + w->out->cap - 1;   /* all but the NUL */
     return true;
 }
 
@@ -78,8 +78,8 @@ static inline void put_char(Writer *w, char c) { *w->at++ = c; }
 
 /* ---- strings ---- */
 
-/* What a byte needs inside a string: 0 nothing, 'u' a \u00XX, else the letter of its escape.
- * In html mode also < > &; U+2028 and U+2029 start with 0xe2, marked '?'. */
+/* The escape of a byte in a string: 0 none, 'u' a \u00XX, else the letter of its escape. In html
+ * mode also < > &; U+2028 and U+2029 start with 0xe2, marked '?'. */
 #define CONTROLS \
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', \
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u'
@@ -91,7 +91,7 @@ static void put_unicode(Writer *w, unsigned c) {
     put(w, (char[]){ '\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15] }, 6);
 }
 
-/* Writes the one thing at p that needs an escape; returns the place behind it. There is room for 6 bytes. */
+/* Writes the escaped character at p; returns the position after it. There is room for 6 bytes. */
 static const char *put_escape(Writer *w, const char *p, const char *end, bool html) {
     unsigned char c = (unsigned char)*p;
     char how = (html ? escape_html : escape_plain)[c];
@@ -106,7 +106,7 @@ static const char *put_escape(Writer *w, const char *p, const char *end, bool ht
     return p + 1;
 }
 
-/* Without the quotes. Blocks of 16 are copied whole, so there is always room for one more behind what is needed. */
+/* Writes without the quotes. Copies whole blocks of 16, so it reserves one block more than needed. */
 static bool put_plain_escaped(Writer *w, Str s, bool *high) {
     const char *p = s.at, *end = s.at + s.n;
     if (!room(w, s.n + BLOCK + 8)) return false;
@@ -126,7 +126,7 @@ static bool put_plain_escaped(Writer *w, Str s, bool *high) {
     return true;
 }
 
-/* The same byte by byte, for what needs more care. */
+/* Same, byte by byte, for html mode. */
 static bool put_html_escaped(Writer *w, Str s) {
     const char *p = s.at, *end = s.at + s.n;
     while (p < end) {
@@ -139,13 +139,14 @@ static bool put_html_escaped(Writer *w, Str s) {
     return true;
 }
 
-/* Valid UTF-8, without the quotes. */
+/* Writes valid UTF-8, without the quotes. */
 static bool put_escaped(Writer *w, Str s, bool html) {
     bool high = false;
     return html ? put_html_escaped(w, s) : put_plain_escaped(w, s, &high);
 }
 
-/* Text that may hold anything: each invalid byte becomes U+FFFD. Only the limit can fail. Nearly all text is valid: that is tried first. */
+/* Writes any bytes; each invalid byte becomes U+FFFD. Fails only on the limit. Tries the common case, valid text,
+ * first. */
 static bool put_any(Writer *w, Str s, bool html) {
     if (!room(w, 8)) return false;
     put_char(w, '"');
@@ -169,7 +170,7 @@ static bool put_any(Writer *w, Str s, bool html) {
     return true;
 }
 
-/* Nothing to escape: the most there is. */
+/* Fast path: a string without escapes. */
 static bool write_plain_string(Buf *out, Str s) {
     if (s.n && json_scan(s.at, s.at + s.n, true) != s.at + s.n) return false;
     char *at = buf_room_quick(out, s.n + 2);
@@ -223,7 +224,7 @@ static void add_step(Buf *path, const Frame *f) {
     buf_add_char(path, ']');
 }
 
-/* "at PATH: ", of which a deep one keeps only its last steps. Empty at the root. */
+/* Writes "at PATH: ", of a deep path only the last steps. Empty at the root. */
 static void add_path(Buf *path, const Writer *w, size_t depth) {
     if (depth == 0) return;
     Buf step = { 0 };
@@ -261,7 +262,7 @@ static __attribute__((noinline)) bool put_long_string(Writer *w, Str s) {
     return true;
 }
 
-/* Most strings, and nearly all keys, are short and plain: checked and copied at once. */
+/* Most strings and nearly all keys are short and plain: check and copy them in one step. */
 static inline bool put_string(Writer *w, Str s) {
     if (s.n >= BLOCK || w->options->html_safe) return put_long_string(w, s);
     if (!room(w, BLOCK + 8)) return false;
@@ -332,7 +333,7 @@ static __attribute__((noinline)) void frames_grow(Writer *w) {
     w->cap = cap;
 }
 
-/* Opens a container of n items, given as one of the three; an empty one is written at once. */
+/* Opens a container of n items, given as one of the three; writes an empty one at once. */
 static bool open_frame(Writer *w, int64_t n, const Value *items, const Range *range, const Dict *dict) {
     if (w->depth == JSON_DEPTH_MAX) return fail(w, w->depth, "nested deeper than %d levels, or in a cycle", JSON_DEPTH_MAX);
     put_char(w, dict ? '{' : '[');
@@ -349,9 +350,9 @@ static bool open_frame(Writer *w, int64_t n, const Value *items, const Range *ra
     return !dict || !w->options->sort_keys || sort_frame(w, f, dict);
 }
 
-/* A scalar, or the start of a container. */
+/* Writes a scalar, or the start of a container. */
 static bool put_object(Writer *w, Value v) {
-    __builtin_prefetch((const char *)value_object(v) + AHEAD);   /* mostly waits for memory; what was read next lies behind it */
+    __builtin_prefetch((const char *)value_object(v) + AHEAD);   /* hides memory latency; objects read in sequence are adjacent */
     switch (value_object(v)->type) {
     case OBJECT_STRING: return put_string(w, value_str(v));
     case OBJECT_INT: return put_int(w, v);
@@ -378,7 +379,7 @@ static inline bool put_value(Writer *w, Value v) {
     return true;
 }
 
-/* The container's next item (GONE stands for a range's), or false at its end. Sets f->entry in a dict. */
+/* Returns the container's next item (GONE for a range), or false at its end. Sets f->entry in a dict. */
 static inline bool next_item(Frame *f, Value *out) {
     if (f->i == f->n) return false;
     int64_t i = f->i++;

@@ -30,7 +30,7 @@ bool list_reserve(Heap *h, List *l, size_t more, Error *err) {
     if (more > LIST_MAX - l->n) return error_set(err, ERR_LIMIT, "too many items in a list (limit %zu)", LIST_MAX);
     size_t need = l->n + more;
     if (need <= l->cap) return true;
-    size_t cap = l->cap ? l->cap + (size_t)l->cap / 2 : LIST_START;  /* half as much again: never past what is needed by more */
+    size_t cap = l->cap ? l->cap + (size_t)l->cap / 2 : LIST_START;  /* grow by half, which bounds the unused part */
     if (cap < need) cap = need;
     Value *at = heap_buffer_grow(h, l->at, l->n * sizeof *at, cap * sizeof *at, err);
     if (!at) return false;

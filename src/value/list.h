@@ -1,5 +1,5 @@
-/* Lists grow and change; tuples are fixed. A list that is being iterated (busy > 0) or is frozen refuses changes
- * with starlark's words: "cannot append to frozen list", "cannot insert into list during iteration". */
+/* Lists are mutable; tuples are not. A list that is being iterated (busy > 0) or frozen rejects changes with
+ * starlark-go's messages: "cannot append to frozen list", "cannot insert into list during iteration". */
 #pragma once
 #include "value/heap.h"
 
@@ -16,7 +16,7 @@ bool list_insert(Heap *h, List *l, size_t i, Value v, Error *err);      /* i <= 
 bool list_remove_at(List *l, size_t i, Value *out, Error *err);         /* i < n; out may be NULL */
 bool list_clear(List *l, Error *err);
 
-Tuple *tuple_room(Heap *h, size_t n, Error *err);                       /* the caller fills it in before anything can collect */
+Tuple *tuple_room(Heap *h, size_t n, Error *err);                       /* the caller must fill it before the next collection */
 Tuple *tuple_new(Heap *h, size_t n, Error *err);                        /* filled with None */
 Tuple *tuple_from(Heap *h, const Value *v, size_t n, Error *err);
 

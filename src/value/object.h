@@ -1,4 +1,4 @@
-/* What stands behind a pointer Value: an 8-byte header, then the type's own fields. */
+/* The target of a pointer Value: an 8-byte header, then the fields of the type. */
 #pragma once
 #include "value/value.h"
 
@@ -17,28 +17,29 @@ typedef enum {
 } ObjectType;
 
 enum {
-    OBJECT_MARKED = 1,    /* reached in the collection under way */
+    OBJECT_MARKED = 1,    /* reached in the current collection */
     OBJECT_FROZEN = 2,    /* immutable */
     OBJECT_SHARED = 4,    /* belongs to a frozen heap: never marked, never freed by another heap, read by many threads */
-    OBJECT_LARGE = 8,     /* has a block of its own */
-    OBJECT_PURE = 16,     /* nothing mutable can be reached from it: needs no copy, ever */
+    OBJECT_LARGE = 8,     /* allocated as a separate block */
+    OBJECT_PURE = 16,     /* nothing mutable is reachable from it: never needs a copy */
 };
 
-/* `units` is the whole size in 8-byte units, so a chunk can be walked from object to object. */
+/* `units` is the total size in 8-byte units, so that a chunk can be walked from object to
+ * object. */
 struct Object { uint8_t type, flags; uint16_t aux; uint32_t units; };
 
-/* A BUFFER is raw memory that one other object owns and traces (a list's items, a dict's
- * tables, the bytes of a growing string). OBJECT_FREE marks unused room between objects. */
+/* A BUFFER is raw memory that one other object owns and traces (a list's items, a dict's tables,
+ * the bytes of a growing string). OBJECT_FREE marks unused space between objects. */
 
-/* Types of the rooms above: functions, modules, opaque host values. */
+/* Types defined by the rooms above: functions, modules, opaque host values. */
 typedef struct Tracer Tracer;
 typedef struct Copier Copier;
 typedef struct Classed Classed;
 typedef struct ObjectClass {
-    const char *name;                                     /* as type() shows it */
-    void (*trace)(Tracer *t, Classed *o);                 /* calls tracer_value / tracer_buffer for all it holds; NULL: holds nothing */
-    bool (*copy)(Copier *c, const Classed *from, Classed *to, Error *err); /* `to` is a byte copy of `from`: replace what it
-                                                              refers to through copier_value; NULL: cannot be copied */
+    const char *name;                                     /* as shown by type() */
+    void (*trace)(Tracer *t, Classed *o);                 /* calls tracer_value / tracer_buffer for every reference; NULL: has none */
+    bool (*copy)(Copier *c, const Classed *from, Classed *to, Error *err); /* `to` is a byte copy of `from`: replace
+                                                              its references using copier_value; NULL: not copyable */
     bool (*equal)(const Classed *a, const Classed *b);    /* same class; NULL: identity */
     bool (*truth)(const Classed *o);                      /* NULL: always true */
     bool hashable;                                        /* by identity */
@@ -46,7 +47,7 @@ typedef struct ObjectClass {
 struct Classed { Object obj; const ObjectClass *cls; };
 
 static inline bool value_is(Value v, ObjectType type) { return value_is_object(v) && value_object(v)->type == type; }
-/* Identity that proves equality: not of lists, tuples and dicts, since to compare one that contains itself is an error. */
+/* Identity that implies equality. Not for lists, tuples and dicts: comparing one that contains itself is an error. */
 static inline bool value_same_leaf(Value a, Value b) {
     if (!value_same(a, b)) return false;
     if (!value_is_object(a)) return true;

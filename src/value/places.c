@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "value/dict.h"
 
-/* One open-addressing table for all containers; a spot whose container is GONE is empty. */
+/* One open-addressing table for all containers; an entry whose container is GONE is empty. */
 typedef struct { Value container; uint32_t index; Place key, value; } Spot;
 struct Places { Spot *spot; size_t n, cap; Place root; };
 enum { PLACES_START = 64 };
@@ -17,7 +17,7 @@ void places_free(Places *p) {
     free(p);
 }
 
-/* The spot of (container, index), or the empty one where it belongs. cap must not be 0. */
+/* The entry of (container, index), or the empty one for it. cap must not be 0. */
 static Spot *spot_find(Spot *spot, size_t cap, Value container, uint32_t index) {
     size_t i = hash_word(container.bits ^ ((uint64_t)index << 32) ^ index) & (cap - 1);
     while (!value_is_gone(spot[i].container) && !(value_same(spot[i].container, container) && spot[i].index == index))
@@ -54,7 +54,7 @@ static const Spot *places_spot(const Places *p, Value container, uint32_t index)
 
 bool places_key(const Places *p, Value container, uint32_t index, Place *out) {
     const Spot *s = places_spot(p, container, index);
-    if (!s || s->key.line == 0) return false;          /* unknown, or a list's item? */
+    if (!s || s->key.line == 0) return false;          /* unknown, or an item of a list? */
     *out = s->key;
     return true;
 }

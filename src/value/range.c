@@ -1,6 +1,6 @@
 #include "value/range.h"
 
-/* How many steps lead from start to stop, without overflow at either end. */
+/* Number of steps from start to stop, without overflow at either end. */
 static uint64_t length(int64_t start, int64_t stop, int64_t step) {
     if (step > 0 ? start >= stop : start <= stop) return 0;
     uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;

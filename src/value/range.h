@@ -2,7 +2,7 @@
 #pragma once
 #include "value/heap.h"
 
-typedef struct Range { Object obj; int64_t start, stop, step, n; } Range;   /* n is INT64_MAX for longer ones */
+typedef struct Range { Object obj; int64_t start, stop, step, n; } Range;   /* n is INT64_MAX for longer ranges */
 
 bool range_new(Heap *h, int64_t start, int64_t stop, int64_t step, Value *out, Error *err); /* step != 0 */
 static inline bool value_is_range(Value v) { return value_is(v, OBJECT_RANGE); }

@@ -11,7 +11,7 @@ struct StringBuffer { size_t used, cap; char bytes[]; };
 #ifdef HARNESS_HOSTILE
 enum { SHARE_MIN = 4 };
 #else
-enum { SHARE_MIN = 256 };        /* shorter results are simply copied */
+enum { SHARE_MIN = 256 };        /* shorter results are copied */
 #endif
 
 static String *too_long(ObjectType type, size_t n, Error *err) {
@@ -22,7 +22,7 @@ static inline String *room(Heap *h, ObjectType type, size_t n, char **at, Error 
     if (__builtin_expect(n > STRING_MAX, 0)) return too_long(type, n, err);
     String *s = heap_alloc_quick(h, type, offsetof(String, shared) + n + 1, err);
     if (!s) return NULL;
-    char *bytes = (char *)s + offsetof(String, shared); /* an inline string's bytes start where `shared` would stand */
+    char *bytes = (char *)s + offsetof(String, shared); /* an inline string's bytes start at the offset of `shared` */
     s->hash = 0;
     s->n = (uint32_t)n;
     s->at = bytes;
@@ -66,7 +66,7 @@ static String *view(Heap *h, ObjectType type, StringBuffer *b, const char *at, s
     return s;
 }
 
-/* A string whose bytes are a+b in a buffer with room to grow. */
+/* Creates a string whose bytes are a+b in a buffer with room to grow. */
 static String *concat_into_buffer(Heap *h, String *a, String *b, Error *err) {
     size_t n = (size_t)a->n + b->n;
     if (n > STRING_MAX) return too_long((ObjectType)a->obj.type, n, err);
@@ -93,7 +93,7 @@ String *string_concat(Heap *h, String *a, String *b, Error *err) {
     if (string_can_append(a, b->n) && n <= STRING_MAX) {
         String *s = view(h, (ObjectType)a->obj.type, a->shared, a->at, n, err);
         if (!s) return NULL;
-        memcpy(a->shared->bytes + a->shared->used, b->at, b->n);  /* if b lies in this buffer, then before `used` */
+        memcpy(a->shared->bytes + a->shared->used, b->at, b->n);  /* if b is in this buffer, it ends before `used` */
         a->shared->used += b->n;
         return s;
     }

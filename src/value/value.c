@@ -22,7 +22,7 @@ static bool object_truth(const Object *o) {
     case OBJECT_TUPLE: return ((const Tuple *)o)->n > 0;
     case OBJECT_DICT: case OBJECT_SET: return ((const Dict *)o)->n > 0;
     case OBJECT_RANGE: return ((const Range *)o)->n > 0;
-    case OBJECT_INT: return true;                       /* zero is never an object */
+    case OBJECT_INT: return true;                       /* zero is always a small int */
     default: {
         const Classed *c = (const Classed *)o;
         return o->type < OBJECT_CLASSED || !c->cls->truth || c->cls->truth(c);
@@ -57,7 +57,8 @@ static bool hash_float(double d, uint32_t *out) {
     return *out = hash_word(value_from_float(d).bits), true;
 }
 
-/* Tables hash a key whenever they look for it and cannot be interrupted, so keys are not as large as other values. */
+/* Limits the size of keys below that of other values: a table hashes a key on every lookup, which cannot be
+ * interrupted. */
 #define HASH_WORK_MAX (VALUE_WORK_MAX < (size_t)1 << 21 ? VALUE_WORK_MAX : (size_t)1 << 21)
 
 static bool hash_tuple(const Tuple *t, int depth, size_t *left, uint32_t *out, Error *err) {
@@ -66,7 +67,7 @@ static bool hash_tuple(const Tuple *t, int depth, size_t *left, uint32_t *out, E
     for (uint32_t i = 0; i < t->n; i++) {
         uint32_t h;
         if (!hash_value(t->at[i], depth + 1, left, &h, err)) return false;
-        mix = (uint64_t)hash_word(mix) << 32 | h;        /* chained through the keyed hash: order counts */
+        mix = (uint64_t)hash_word(mix) << 32 | h;        /* chained through the keyed hash: order matters */
     }
     return *out = hash_word(mix), true;
 }

@@ -1,5 +1,5 @@
-/* Value: the one type of all data. JSON text, YAML frontmatter, tool arguments, schemas
- * and Starlark data are all this; nothing converts between document models.
+/* Value: the one type for all data: JSON text, YAML frontmatter, tool arguments, schemas and
+ * Starlark data. Nothing converts between document models.
  *
  * One 64-bit word:
  *
@@ -9,9 +9,9 @@
  *   0x0002'0000'0000'0000 … 0xfff2'0000'0000'0000   double, its bits + 2^49
  *   0xfffc'0000'0000'0000 … 0xffff'ffff'ffff'ffff   small int, 50 bits two's complement
  *
- * Pointers are plain, so following one costs nothing; an int test is one compare, and for
- * two ints one `and` and one compare; doubles need an add. There is one NaN.
- * An int outside 50 bits is an object (value/int.h); int_make() picks. */
+ * Pointers need no decoding; an int test is one compare, and for two ints one `and` and one
+ * compare; doubles need an add. There is one NaN. An int outside 50 bits is an object
+ * (value/int.h); int_make() chooses the representation. */
 #pragma once
 #include <assert.h>
 #include <stdbool.h>
@@ -74,57 +74,58 @@ static inline Object *value_object(Value v) { assert(value_is_object(v)); return
 /* Starlark's name of the type: "NoneType", "bool", "int", "float", "string", "bytes", "list",
  * "tuple", "dict", "set", "range", or the class's own. */
 const char *value_type_name(Value v);
-bool value_truth(Value v);                                /* false: None, False, 0, 0.0, and what is empty */
+bool value_truth(Value v);                                /* false: None, False, 0, 0.0 and empty values */
 
-/* Depth of nesting up to which equality, ordering and hashing look; deeper (or cyclic) is an error. */
+/* Maximum nesting depth for equality, ordering and hashing; deeper (or cyclic) values are an error. */
 enum { VALUE_DEPTH_MAX = 200 };
 
-/* How much they look at, as the sum of value_weight over all parts; more is an error. Parts that are shared count
- * wherever they stand: a hundred lists that each hold the next one twice unfold into 2^100. */
+/* Maximum work of these, as the sum of value_weight over all parts; more is an error. A shared part counts each
+ * time it occurs: a hundred lists that each hold the next one twice expand to 2^100. */
 #ifdef HARNESS_HOSTILE
 #define VALUE_WORK_MAX ((size_t)1 << 20)
 #else
 #define VALUE_WORK_MAX ((size_t)1 << 24)
 #endif
-size_t value_weight(Value v);                             /* of v without its parts: 1, and 1 for each 256 bytes of text or int */
+size_t value_weight(Value v);                             /* of v without its parts: 1, plus 1 per 256 bytes of text or int */
 
-/* Equality as Starlark's ==: 1 == 1.0, NaN == NaN, True != 1; lists and tuples by element, dicts and
- * sets regardless of order; functions and other objects by identity unless their class says otherwise. */
+/* Starlark's ==: 1 == 1.0, NaN == NaN, True != 1; lists and tuples by element, dicts and sets regardless
+ * of order; functions and other objects by identity unless their class defines equality. */
 bool value_equal(Value a, Value b, bool *out, Error *err);
 
-/* Ordering as Starlark's <: numbers exactly (int against float too; NaN above everything), strings and bytes
- * by byte, lists and tuples by element, False < True. *out is <0, 0 or >0. Others: "int < string not implemented"
+/* Starlark's <: numbers exactly (also int and float; NaN is above everything), strings and bytes by byte, lists
+ * and tuples by element, False < True. *out is <0, 0 or >0. Other types fail with "int < string not implemented",
  * with `op` ("<", "<=", ">", ">=") in the text. */
 bool value_compare(Value a, Value b, const char *op, int *out, Error *err);
 
-/* The same for values that may be large: the meter hears of each further stretch of work before it is done, and can end it. */
+/* The same for values that may be large: calls the meter before each further portion of work; the meter can stop it. */
 typedef struct ValueMeter { bool (*work)(void *ctx, size_t units, Error *err); void *ctx; } ValueMeter;
 bool value_equal_metered(Value a, Value b, const ValueMeter *m, bool *out, Error *err);
 bool value_compare_metered(Value a, Value b, const char *op, const ValueMeter *m, int *out, Error *err);
 
-/* Equal values hash alike (1 and 1.0). Keyed per process. Fails with "unhashable type: list". */
+/* Equal values have equal hashes (1 and 1.0). Keyed per process. Fails with "unhashable type:
+ * list". */
 bool value_hash(Value v, uint32_t *out, Error *err);
 
 /* Makes v and everything reachable from it immutable. Never fails; no recursion. */
 void value_freeze(Value v);
 
-/* Deep copy into `h`, preserving sharing and cycles. Objects of a frozen heap (heap_freeze_all) are shared, not
- * copied: they must outlive `h`. The copy is mutable even where the source was frozen. */
+/* Deep copy into `h`, preserving sharing and cycles. References objects of a frozen heap (heap_freeze_all)
+ * instead of copying them, so they must outlive `h`. The copy is mutable even where the source was frozen. */
 bool value_copy_into(Heap *h, Value v, Value *out, Error *err);
-bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err);  /* the same, but copies those too */
-bool value_copy_json_into(Heap *h, Value v, Value *out, Error *err); /* the same for what json_read made and nobody has changed: much quicker */
+bool value_copy_all_into(Heap *h, Value v, Value *out, Error *err);  /* same, but copies those too */
+bool value_copy_json_into(Heap *h, Value v, Value *out, Error *err); /* fast path for an unmodified result of json_read */
 
-/* For several values that share parts, and for the copy function of a class: a Copier
- * remembers what it has copied. copier_value gives the copy of `v`, whose own parts may be
- * filled in only when copier_finish runs. */
+/* For several values that share parts, and for the copy function of a class: a Copier keeps a table
+ * of copied objects. copier_value returns the copy of `v`; its parts may stay unset until
+ * copier_finish runs. */
 typedef struct Copier Copier;
 typedef enum {
-    COPIER_UNSHARED,   /* objects of frozen heaps stay where they are */
-    COPIER_ALL,        /* everything is copied */
-    COPIER_THAW,       /* as ALL, but what is deeply immutable (OBJECT_PURE, strings, ints, natives, modules, classes without copy) stays */
+    COPIER_UNSHARED,   /* reference objects of frozen heaps */
+    COPIER_ALL,        /* copy everything */
+    COPIER_THAW,       /* like ALL, but reference what is deeply immutable (OBJECT_PURE, strings, ints, natives, modules) or has no copy */
 } CopierMode;
 Copier *copier_new(Heap *to, CopierMode mode);
 bool copier_value(Copier *c, Value v, Value *out, Error *err);
-bool copier_finish(Copier *c, Error *err);                /* fills everything asked for so far; may be called again later */
+bool copier_finish(Copier *c, Error *err);                /* completes all copies requested so far; may be called again later */
 void copier_trace(Copier *c, Tracer *t);                  /* a copier that outlives a collection must be a root */
 void copier_free(Copier *c);

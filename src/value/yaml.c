@@ -10,25 +10,25 @@
 #include "value/yaml_scalar.h"
 #include "value/yaml_text.h"
 
-/* Copying an alias recurses, and deeper values could not even be compared. */
+/* Copying an alias recurses, and deeper values could not be compared anyway. */
 enum { DEPTH_CEILING = 1000, BYTES_DEFAULT = 1 << 20 };
 
-/* A container that is being filled. It already hangs in its parent, so closing it is popping the frame. */
+/* A container being filled. Its parent already references it, so closing it only pops the frame. */
 typedef struct {
     Value container;
-    Value key;              /* of the entry being read; GONE: a key comes next */
+    Value key;              /* key of the current entry; GONE: a key comes next */
     Place key_place;
-    size_t lines;           /* where this map's part of Reader.key_lines starts */
+    size_t lines;           /* start of this map's part of Reader.key_lines */
     size_t anchor;          /* index + 1; 0: none */
-    size_t nodes;           /* how many there were before it */
-    unsigned height;        /* levels of containers from here down, this one included */
+    size_t nodes;           /* number of nodes before it */
+    unsigned height;        /* levels of containers from here down, including this one */
 } Frame;
 
-/* What an alias stands for. Text and scalars are immutable and shared; containers are copied, and since `nodes` and
- * `height` are known before the copy, a bomb is refused without being unpacked. */
+/* Target of an alias. Text and scalars are immutable and shared; containers are copied. `nodes` and `height` are
+ * known before the copy, so an alias bomb is rejected without expanding it. */
 typedef struct {
     Value value;
-    Value key;              /* as a key: the text; GONE for a container */
+    Value key;              /* text for use as a key; GONE for a container */
     size_t nodes;
     unsigned height;
     bool open;              /* still being filled: an alias to it would contain itself */
@@ -43,11 +43,11 @@ typedef struct {
     Value root;
     size_t nodes;
     VEC(Frame) stack;
-    VEC(uint32_t) key_lines; /* of every key of every open map, in order, for duplicate-key errors */
+    VEC(uint32_t) key_lines; /* lines of the keys of all open maps, for duplicate-key errors */
     VEC(Anchor) anchors;
     Table anchor_names;      /* the value is index + 1 */
     Arena names;
-    size_t cursor, cursor_index;   /* byte offset and character index of the same place, moving forward only */
+    size_t cursor, cursor_index;   /* byte offset and character index of the same position; only moves forward */
     Error *err;
 } Reader;
 
@@ -55,7 +55,7 @@ static Place place_at(const Reader *r, yaml_mark_t mark) {
     return (Place){ (uint32_t)mark.line + r->opt.first_line, (uint32_t)mark.column + 1 };
 }
 
-/* Puts the prefix and the place on a message that is already in r->err. */
+/* Adds the prefix and the place to the message in r->err. */
 static bool located(Reader *r, Place at) {
     error_wrap(r->err, "yaml: line %u", (unsigned)at.line);
     if (r->err) r->err->line = at.line, r->err->column = at.column;
@@ -71,9 +71,10 @@ static bool fail(Reader *r, yaml_mark_t mark, ErrorKind kind, const char *fmt, .
     return located(r, place_at(r, mark));
 }
 
-/* --- libyaml's own complaints ----------------------------------------------------------------------------------- */
+/* --- libyaml's own errors
+ * ----------------------------------------------------------------------------------------- */
 
-/* The offset of a mark. Only for errors: it walks from the start. */
+/* Byte offset of a mark. Scans from the start, so for errors only. */
 static size_t offset_of(Str text, yaml_mark_t mark) {
     size_t i = 0, length;
     for (size_t n = 0; n < mark.index && i < text.n; n++, i += length) utf8_decode(str_sub(text, i, text.n), &length);
@@ -83,7 +84,7 @@ static size_t offset_of(Str text, yaml_mark_t mark) {
 static bool fail_parser(Reader *r) {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR) return fail(r, p->mark, ERR_LIMIT, "out of memory");
-    if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)   /* the text was checked before */
+    if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)   /* the text was validated before */
         return fail(r, p->mark, ERR_INTERNAL, "%s", p->problem ? p->problem : "cannot be read");
 
     Str text = r->text.text;
@@ -91,7 +92,7 @@ static bool fail_parser(Reader *r) {
     YamlProblem said = yaml_problem_explain(p->problem, p->context, offset < text.n ? text.at[offset] : 0);
     Place inside = place_at(r, p->context_mark), at = place_at(r, p->problem_mark);
     if (said.where == PROBLEM_AT_START && p->context) at = inside;
-    else if (offset == text.n) {   /* libyaml takes the end for one line more */
+    else if (offset == text.n) {   /* libyaml counts the end as one more line */
         at = yaml_text_place(text, offset);
         at.line += r->opt.first_line - 1;
     }
@@ -102,7 +103,8 @@ static bool fail_parser(Reader *r) {
     return located(r, at);
 }
 
-/* --- putting nodes where they belong ---------------------------------------------------------------------------- */
+/* --- inserting nodes
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool count_nodes(Reader *r, size_t n, yaml_mark_t mark) {
     if (n > r->opt.max_nodes - r->nodes)
@@ -130,7 +132,7 @@ static bool put_key(Reader *r, Value key, yaml_mark_t mark) {
     return true;
 }
 
-/* Adds a value to the container being filled, or makes it the root. */
+/* Adds a value to the innermost container, or makes it the root. */
 static bool put_value(Reader *r, Value v, unsigned height, yaml_mark_t mark) {
     Place at = place_at(r, mark);
     if (r->stack.n == 0) {
@@ -156,7 +158,7 @@ static bool put_value(Reader *r, Value v, unsigned height, yaml_mark_t mark) {
 
 /* --- anchors and aliases ---------------------------------------------------------------------------------------- */
 
-/* Remembers an anchor; a later one of the same name takes over. Returns index + 1, or 0 without an anchor. */
+/* Records an anchor, replacing an earlier one of the same name. Returns index + 1, or 0 without an anchor. */
 static size_t add_anchor(Reader *r, const yaml_char_t *name, Anchor a) {
     if (!name) return 0;
     VEC_PUSH(&r->anchors, a);
@@ -215,7 +217,7 @@ static bool on_alias(Reader *r, const yaml_event_t *e) {
     yaml_problem_show(str_from(name), shown);
     if (!found) return fail(r, e->start_mark, ERR_PARSE, "alias %s has no anchor before it", shown);
     const Anchor *a = &r->anchors.at[found - 1];
-    if (a->open) return fail(r, e->start_mark, ERR_PARSE, "alias %s stands inside what it refers to", shown);
+    if (a->open) return fail(r, e->start_mark, ERR_PARSE, "alias %s refers to a value that contains it", shown);
     if (!count_nodes(r, a->nodes, e->start_mark)) return false;
     if (r->stack.n + a->height > r->opt.max_depth)
         return fail(r, e->start_mark, ERR_LIMIT, "nested deeper than %u levels", r->opt.max_depth);
@@ -230,7 +232,7 @@ static bool on_alias(Reader *r, const yaml_event_t *e) {
 
 /* --- scalars ---------------------------------------------------------------------------------------------------- */
 
-/* libyaml drops the tag "!" of a scalar. Does one stand in the text, perhaps behind an anchor? */
+/* libyaml drops the tag "!" of a scalar. True if the text has one, possibly after an anchor. */
 static bool has_bare_tag(Reader *r, const yaml_event_t *e) {
     Str s = r->text.text;
     size_t length;
@@ -319,7 +321,8 @@ static bool on_document(Reader *r, const yaml_event_t *e) {
     return r->seen_document = true;
 }
 
-/* An empty root is an empty map where a map is expected; any other scalar there is wrong. */
+/* An empty root becomes an empty map where a map is expected; any other scalar is an error
+ * there. */
 static bool on_root_scalar(Reader *r, const yaml_event_t *e) {
     bool empty = e->type == YAML_SCALAR_EVENT && e->data.scalar.length == 0 && !e->data.scalar.tag &&
                  e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -341,7 +344,8 @@ static bool on_event(Reader *r, const yaml_event_t *e) {
     }
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- entry point
+ * -------------------------------------------------------------------------------------------------- */
 
 static bool read_events(Reader *r) {
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);

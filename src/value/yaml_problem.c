@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "base/utf8.h"
 
-/* Matched by how the problem starts; the first that fits counts. `context` narrows it when not NULL. */
+/* Matches the start of the problem; the first match counts. `context`, if not NULL, must match too. */
 static const struct { const char *problem, *context; YamlProblem means; } known[] = {
     { "found a tab character", NULL, { "tabs may not be used for indentation", PROBLEM_ALONE } },
     { "found unexpected end of stream", "while scanning a quoted scalar", { "quoted text is not closed", PROBLEM_AT_START } },
@@ -40,7 +40,7 @@ YamlProblem yaml_problem_explain(const char *problem, const char *context, char 
 }
 
 void yaml_problem_show(Str s, char out[YAML_SHOW_SIZE]) {
-    enum { ROOM = 16 };   /* an escape, the ellipsis, the quote and the NUL */
+    enum { ROOM = 16 };   /* for an escape, the ellipsis, the quote and the NUL */
     size_t n = 0, i = 0, length;
     out[n++] = '"';
     for (; i < s.n && n + ROOM < YAML_SHOW_SIZE && i < 80; i += length) {

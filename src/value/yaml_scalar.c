@@ -47,7 +47,7 @@ static bool is_float(Str s) {
     size_t start = skip_sign(s, 0), whole = skip_digits(s, start, 10), end = whole;
     if (end < s.n && s.at[end] == '.') {
         end = skip_digits(s, end + 1, 10);
-        if (whole == start && end == whole + 1) return false;   /* a lone dot */
+        if (whole == start && end == whole + 1) return false;   /* a dot alone */
     } else if (whole == start) {
         return false;
     }
@@ -59,7 +59,7 @@ static bool is_float(Str s) {
     return end == s.n;
 }
 
-/* of a plain scalar without a tag; SCALAR_ENDLESS is .inf and .nan */
+/* Type of a plain scalar without a tag; SCALAR_ENDLESS is .inf and .nan. */
 static YamlScalar type_of(Str text) {
     if (text.n == 0) return SCALAR_NULL;
     if (text.n <= WORD_MAX)
@@ -74,7 +74,7 @@ static bool read_int(Heap *h, Str s, Value *out, Error *err) {
     return int_parse(h, base == 10 ? s : str_sub(s, 2, s.n), base, out, err);
 }
 
-/* YAML allows "+1", ".5" and "5."; number_read_double wants a digit on both sides and no plus. */
+/* YAML allows "+1", ".5" and "5."; number_read_double requires digits on both sides and no plus. */
 static bool read_float(Str s, Value *out, Error *err) {
     Buf plain = { 0 };
     bool negative = s.at[0] == '-';

@@ -30,7 +30,7 @@ static int swap_index(const uint32_t set[YAML_SWAPS], uint32_t c) {
     return -1;
 }
 
-/* Finds the first thing that may not be there, and whether anything needs swapping. */
+/* Finds the first forbidden character, and whether any character must be replaced. */
 static bool check(Str text, bool *swap, Place *at, Error *err) {
     size_t valid = utf8_valid_prefix(text);
     for (size_t i = 0, length = 1; i < valid; i += length) {
@@ -77,7 +77,7 @@ bool yaml_text_prepare(YamlText *t, Str raw, Place *at, Error *err) {
     if (!swap) return true;
     *at = (Place){ 1, 1 };
     if (!choose_stand_ins(t))
-        return error_set(err, ERR_PARSE, "line separators beside every private-use character there is");
+        return error_set(err, ERR_PARSE, "the text has line separators and every private-use character");
     copy_swapping(&t->copy, raw, swapped, t->stand_in);
     t->text = buf_str(&t->copy);
     return true;

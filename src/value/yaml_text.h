@@ -1,7 +1,7 @@
-/* The text as libyaml should see it. Checked: valid UTF-8, no control characters. And
- * U+0085, U+2028 and U+2029, which libyaml breaks lines at (YAML 1.1) while YAML 1.2 takes
- * them for ordinary characters, are swapped for private-use characters that the text does
- * not use; yaml_text_restore() swaps them back in each scalar. */
+/* Prepares text for libyaml. Checks that it is valid UTF-8 without control characters. Replaces
+ * U+0085, U+2028 and U+2029, which libyaml treats as line breaks (YAML 1.1) but YAML 1.2 as
+ * ordinary characters, with private-use characters that the text does not contain;
+ * yaml_text_restore() reverses that in each scalar. */
 #pragma once
 #include "value/places.h"
 
@@ -9,12 +9,13 @@ enum { YAML_SWAPS = 3 };
 typedef struct YamlText {
     Str text;                       /* without a byte-order mark; the caller's bytes, or those of `copy` */
     Buf copy, scratch;
-    uint32_t stand_in[YAML_SWAPS];  /* 0: nothing was swapped */
+    uint32_t stand_in[YAML_SWAPS];  /* 0: nothing was replaced */
 } YamlText;
 
-/* `t` must be zeroed; yaml_text_clear() it also after a failure. Messages have no prefix; `*at` is where. */
+/* `t` must be zeroed; call yaml_text_clear() even after a failure. Messages have no prefix; `*at` is the
+ * position. */
 bool yaml_text_prepare(YamlText *t, Str raw, Place *at, Error *err);
-Str yaml_text_restore(YamlText *t, Str scalar);   /* as it stood in the file; good until the next call */
+Str yaml_text_restore(YamlText *t, Str scalar);   /* the original text; valid until the next call */
 void yaml_text_clear(YamlText *t);
 
 /* Line and column, both from 1, of a byte offset. */

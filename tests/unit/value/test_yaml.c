@@ -206,8 +206,8 @@ static void test_refused(void **state) {
         { "a\n---\nb\n", 2, 1, "only one document is allowed" },
         { "---\na: 1\n...\n---\nb: 1\n", 4, 1, "only one document is allowed" },
         { "a: *x\n", 1, 4, "alias \"x\" has no anchor before it" },
-        { "&x [*x]", 1, 5, "alias \"x\" stands inside what it refers to" },
-        { "a: &x\n  b:\n    c: *x\n", 3, 8, "alias \"x\" stands inside what it refers to" },
+        { "&x [*x]", 1, 5, "alias \"x\" refers to a value that contains it" },
+        { "a: &x\n  b:\n    c: *x\n", 3, 8, "alias \"x\" refers to a value that contains it" },
     };
     CHECK_BAD_ALL(table);
 }
