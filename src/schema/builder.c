@@ -8,7 +8,7 @@
 
 #define DRAFT_2020 "https://json-schema.org/draft/2020-12/"
 
-/* ---- where things are ---- */
+/* ---- locations ---- */
 
 static void add_escaped(Buf *out, Str s) {
     for (size_t i = 0; i < s.n; i++) {
@@ -110,14 +110,14 @@ static bool read_vocabularies(Builder *c, const Node *n, Str uri, const Dict *d,
             return builder_fail(c, n, "$schema", "\"" STR_FMT "\": $vocabulary must map URIs to booleans", STR_ARG(uri));
         unsigned bit = vocabulary_bit(value_str(e->key));
         if (!bit && value_bool(e->value))
-            return builder_fail(c, n, "$schema", "\"" STR_FMT "\" needs the vocabulary \"" STR_FMT "\", which is not known",
+            return builder_fail(c, n, "$schema", "\"" STR_FMT "\" requires the unknown vocabulary \"" STR_FMT "\"",
                                 STR_ARG(uri), STR_ARG(value_str(e->key)));
         bits |= bit;
     }
     return *out = bits, true;
 }
 
-/* What $schema means for this resource. */
+/* Sets the dialect of a resource from its $schema. */
 static bool read_dialect(Builder *c, const Node *n, Str uri, Resource *r) {
     static const struct { const char *uri; int draft; } known[] = {
         { DRAFT_2020 "schema", 2020 }, { "https://json-schema.org/schema", 2020 }, { "http://json-schema.org/schema", 2020 },
@@ -133,7 +133,7 @@ static bool read_dialect(Builder *c, const Node *n, Str uri, Resource *r) {
     Value document;
     if (!load(c, uri, &document)) return false;
     if (!value_is_dict(document))
-        return builder_fail(c, n, "$schema", "the meta-schema \"" STR_FMT "\" is not known", STR_ARG(uri));
+        return builder_fail(c, n, "$schema", "unknown meta-schema \"" STR_FMT "\"", STR_ARG(uri));
     Value *list = dict_find_str(value_dict(document), STR("$vocabulary"));
     return !list || !value_is_dict(*list) || read_vocabularies(c, n, uri, value_dict(*list), &r->vocabularies);
 }
@@ -156,7 +156,7 @@ static bool text_of(Builder *c, const Node *n, const Dict *d, const char *keywor
     return *out = value_str(*v), true;
 }
 
-/* Handles $schema and $id, which decide what everything else in the object means. */
+/* Reads $schema and $id, which determine how the rest of the object is interpreted. */
 static bool enter_resource(Builder *c, Node *n, const Dict *d, Resource **r) {
     Str dialect, id, document, fragment;
     Resource *outer = *r;
@@ -166,7 +166,7 @@ static bool enter_resource(Builder *c, Node *n, const Dict *d, Resource **r) {
     if (!root && !id.at) return true;
     if (root && dialect.at && !read_dialect(c, n, dialect, outer)) return false;
     if (!id.at) return true;
-    if (outer->draft <= 7 && dict_find_str(d, STR("$ref"))) return true;      /* there $ref stands alone */
+    if (outer->draft <= 7 && dict_find_str(d, STR("$ref"))) return true;      /* in these drafts $ref ignores its siblings */
     Str uri = uri_resolve(outer->uri, id, c->s->arena);
     uri_split(uri, &document, &fragment);
     if (fragment.n && outer->draft <= 7 && id.at[0] == '#') return builder_anchor(c, n, outer, fragment, false);
@@ -223,7 +223,7 @@ bool builder_schema(Builder *c, Value v, BuilderPlace place, Resource *outer, co
 
 /* ---- documents ---- */
 
-/* The value of the document at `uri`: GONE when nobody has it. */
+/* Loads the document at `uri`; GONE if it does not exist. */
 static bool load(Builder *c, Str uri, Value *out) {
     *out = VALUE_GONE;
     const Resource *known = table_get(&c->resources, uri);
@@ -287,7 +287,7 @@ static Str unescape(Str token, Arena *arena) {
     return (Str){ out, n };
 }
 
-/* Follows a JSON pointer from the root of *r; *r becomes the resource that what is found belongs to. */
+/* Follows a JSON pointer from the root of *r; sets *r to the resource that contains the target. */
 static bool follow(Builder *c, Str pointer, Resource **r, Value *out) {
     Value v = (*r)->root;
     for (size_t at = 0; at < pointer.n;) {
@@ -318,7 +318,7 @@ static bool find_target(Builder *c, const BuilderRef *ref, const char *keyword, 
     Value v;
     Resource *inner = r;
     if (!follow(c, name, &inner, &v))
-        return builder_fail(c, ref->node, keyword, "\"" STR_FMT "\" points at nothing", STR_ARG(ref->reference));
+        return builder_fail(c, ref->node, keyword, "\"" STR_FMT "\" does not exist", STR_ARG(ref->reference));
     Node *known = value_is_dict(v) ? node_of(c, value_dict(v)) : NULL;
     if (known) return *out = known, true;
     return builder_schema(c, v, (BuilderPlace){ .up = r->node, .name = name }, inner, out);

@@ -1,5 +1,5 @@
-/* What the two halves of schema_compile share: builder.c knows documents, resources and
- * references; keywords.c knows what each keyword means. */
+/* Shared by the two parts of schema_compile: builder.c handles documents, resources and references;
+ * keywords.c handles the keywords. */
 #pragma once
 #include "schema/node.h"
 
@@ -24,7 +24,7 @@ typedef struct Builder {
     Error *err;
 } Builder;
 
-/* Where a subschema stands; see Node. */
+/* Location of a subschema; see Node. */
 typedef struct { const Node *up; const char *keyword; Str name; uint32_t index; bool listed; } BuilderPlace;
 
 bool builder_schema(Builder *c, Value v, BuilderPlace place, Resource *outer, const Node **out);
@@ -32,6 +32,6 @@ bool builder_keywords(Builder *c, Node *n, const Dict *d, Resource *r);  /* all 
 bool builder_later(Builder *c, Node *n, InPlaceRules *rules, Str reference, bool dynamic);
 bool builder_anchor(Builder *c, Node *n, Resource *r, Str name, bool dynamic);
 
-/* Fails with the place in front: "/properties/x/type: …". keyword may be NULL. */
+/* Fails with the location in front: "/properties/x/type: …". keyword may be NULL. */
 bool builder_fail(Builder *c, const Node *n, const char *keyword, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

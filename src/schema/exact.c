@@ -1,4 +1,4 @@
-/* What must be exact: multiples of decimals, and whether items are all different. */
+/* Exact arithmetic: multiples of decimals, and whether all items are different. */
 #include "schema/run.h"
 
 #include <gmp.h>
@@ -12,8 +12,8 @@
 
 /* ---- multiples ---- */
 
-/* A number as digits × 10^exponent. A float means the decimal it is written as: 0.0075, not the binary fraction next
- * to it. Digits of a float fit a word; those of a big int are its own. */
+/* A number as digits × 10^exponent. A float stands for its shortest decimal form: 0.0075, not the nearest binary
+ * fraction. The digits of a float fit in a word; a big int uses its own limbs. */
 typedef struct { uint64_t digits; int exponent; const BigInt *big; } Decimal;
 
 static Decimal decimal(Value v) {
@@ -55,7 +55,7 @@ bool run_is_multiple(Value v, Value of) {
     if (a.big || b.big) return multiple_big(&a, &b);
     if (a.digits == 0) return true;
     int by = a.exponent - b.exponent;
-    for (; by < 0; by++) {                               /* a must have the powers of ten that b has more */
+    for (; by < 0; by++) {                               /* a must have the additional powers of ten of b */
         if (a.digits % 10) return false;
         a.digits /= 10;
     }
@@ -64,7 +64,7 @@ bool run_is_multiple(Value v, Value of) {
     return rest == 0;
 }
 
-/* ---- items that are all different ---- */
+/* ---- unique items ---- */
 
 enum { FEW = 32, HASH_DEPTH = VALUE_DEPTH_MAX };
 
@@ -76,8 +76,8 @@ static uint32_t hash_items(Run *r, const Value *at, uint32_t n, unsigned depth) 
     return (uint32_t)sum;
 }
 
-/* Equal values hash alike, in whatever order their keys stand. What lies too deep counts as equal: comparing will say.
- * Parts that are shared count wherever they stand, so each is a step. */
+/* Equal values have equal hashes, whatever the order of their keys. Ignores parts that are nested too deeply; the
+ * comparison decides about those. A shared part counts as a step each time it occurs. */
 static uint32_t hash_of(Run *r, Value v, unsigned depth) {
     uint32_t out = 7;
     if (depth > HASH_DEPTH || r->broken) return out;

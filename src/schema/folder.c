@@ -10,7 +10,7 @@
 
 #define FILE_MAX ((size_t)64 << 20)
 
-/* `known` maps a URI to its document, so that all schemas share one reading of a file. */
+/* `known` maps a URI to its document, so that all schemas share one parse of a file. */
 struct SchemaFolder { char *prefix, *dir; Heap *heap; Arena arena; Table known; };
 
 SchemaFolder *schema_folder_new(Str prefix, const char *dir) {
@@ -31,7 +31,7 @@ void schema_folder_free(SchemaFolder *f) {
     free(f);
 }
 
-/* Plain segments only: nothing that the file system could take for a way out. */
+/* Accepts plain path segments only, so that a path cannot leave the folder. */
 static bool path_ok(Str rest) {
     if (rest.n == 0 || memchr(rest.at, 0, rest.n)) return false;
     for (size_t at = 0; at <= rest.n;) {

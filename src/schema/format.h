@@ -1,11 +1,11 @@
-/* Formats: text that must look like something. Each check takes valid or invalid UTF-8 and
- * says yes or no; none allocates more than a label's worth. */
+/* Checks for the `format` keyword. Each check accepts any bytes, including invalid UTF-8, and
+ * returns true or false. None allocates more than one label. */
 #pragma once
 #include "base/str.h"
 
 typedef struct Format { const char *name; bool (*ok)(Str text); } Format;
 
-const Format *format_find(Str name);     /* NULL: not one that is known */
+const Format *format_find(Str name);     /* NULL if unknown */
 
 bool format_date(Str s);
 bool format_time(Str s);

@@ -45,7 +45,8 @@ bool format_ipv6(Str s) {
     return gap ? groups < 8 : groups == 8;
 }
 
-/* The length of a label separator at s: a dot or, in names beyond ASCII, one of three more. */
+/* The length of a label separator at s: a dot or, in internationalized names, one of three more
+ * characters. */
 static size_t separator(Str s, size_t at, bool unicode) {
     if (s.at[at] == '.') return 1;
     Str rest = str_sub(s, at, s.n);
@@ -107,7 +108,7 @@ static bool literal_ok(Str s) {
     return format_ipv4(s);
 }
 
-/* Labels of a mail address beyond ASCII are taken as they are: only the shape counts. */
+/* Non-ASCII labels of a mail address are not checked against IDNA: only the form counts. */
 static bool domain_ok(Str s, bool unicode) {
     if (s.n > 2 && s.at[0] == '[' && s.at[s.n - 1] == ']') return literal_ok(str_sub(s, 1, s.n - 1));
     if (!unicode || utf8_count(s) == s.n) return host(s, false);

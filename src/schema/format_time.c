@@ -3,7 +3,7 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* n digits at *at; moves on. */
+/* Reads n digits at *at and advances. */
 static bool number(Str s, size_t *at, size_t n, int *out) {
     int value = 0;
     if (s.n - *at < n) return false;
@@ -29,7 +29,7 @@ bool format_date(Str s) {
            number(s, &at, 2, &day) && at == s.n && month >= 1 && month <= 12 && day >= 1 && day <= days_in(year, month);
 }
 
-/* Z or +hh:mm at *at, to the end; *minutes east of Greenwich. */
+/* Reads Z or +hh:mm at *at, to the end; *minutes is the offset east of UTC. */
 static bool zone(Str s, size_t at, int *minutes) {
     *minutes = 0;
     if (at >= s.n) return false;
@@ -56,14 +56,14 @@ bool format_time(Str s) {
     }
     if (!zone(s, at, &offset) || hour > 23 || minute > 59 || second > 60) return false;
     int utc = ((hour * 60 + minute - offset) % DAY + DAY) % DAY;
-    return second < 60 || utc == DAY - 1;                /* a leap second is the last of a day in UTC */
+    return second < 60 || utc == DAY - 1;                /* a leap second is the last second of a UTC day */
 }
 
 bool format_date_time(Str s) {
     return s.n > 11 && (s.at[10] | 32) == 't' && format_date(str_sub(s, 0, 10)) && format_time(str_sub(s, 11, s.n));
 }
 
-/* Numbers with units out of `units`, neighbours in that order, at least one; moves on. */
+/* Reads numbers with units from `units`, consecutive and in that order, at least one; advances. */
 static bool elements(Str s, size_t *at, const char *units) {
     size_t last = 0;
     bool any = false;

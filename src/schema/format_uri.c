@@ -19,7 +19,8 @@ static bool is_iri_char(uint32_t c, bool private_too) {
            !(c >= 0xE0000 && c <= 0xE0FFF);
 }
 
-/* Only unreserved characters, codes, sub-delimiters and those of `more`. */
+/* True if s has only unreserved characters, percent-encoded ones, sub-delimiters and those in
+ * `more`. */
 static bool all_of(Str s, const char *more, bool iri, bool private_too) {
     for (size_t at = 0, length = 1; at < s.n; at += length) {
         length = 1;
@@ -36,7 +37,7 @@ static bool all_of(Str s, const char *more, bool iri, bool private_too) {
     return true;
 }
 
-static bool literal_ok(Str s) {                          /* what stands in [ ] */
+static bool literal_ok(Str s) {                          /* contents of [ ] */
     if (s.n && (s.at[0] | 32) == 'v') {
         size_t at = 1;
         while (at < s.n && is_hex(s.at[at])) at++;
@@ -108,7 +109,7 @@ bool format_iri_reference(Str s) { return reference(s, false, true); }
 
 static bool variable_ok(Str s) {                         /* name, then :123 or * */
     size_t at = 0, length = 0;
-    bool dot = true;                                     /* a dot may not stand here */
+    bool dot = true;                                     /* a dot is not allowed here */
     for (; at < s.n && s.at[at] != ':' && s.at[at] != '*'; at += length) {
         length = 1;
         if (is_code(s, at)) length = 3;

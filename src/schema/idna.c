@@ -127,7 +127,8 @@ static bool is_kana_or_han(uint32_t c) {
            (c >= 0x20000 && c <= 0x3134F);
 }
 
-/* How Arabic letters join their neighbours: 'D' on both sides, 'R' only to what stands before, 'T' not seen, 'U' not at all. */
+/* Joining type of Arabic letters: 'D' on both sides, 'R' only to the preceding one, 'T' transparent, 'U'
+ * non-joining. */
 static char joining(uint32_t c) {
     static const IdnaRange right[] = {
         { 0x622, 0x625 }, { 0x627, 0x627 }, { 0x629, 0x629 }, { 0x62F, 0x632 }, { 0x648, 0x648 }, { 0x671, 0x673 },
@@ -274,7 +275,8 @@ bool idna_label_ok(Str s, bool unicode, bool *right_to_left, bool *bidi_ok) {
     return true;
 }
 
-/* What names in use have, more than the rules allow: '_' anywhere, '-' at either end, "--" in third place. */
+/* More permissive than the rules, like real host names: '_' anywhere, '-' at either end, "--" in third
+ * place. */
 static bool ascii_encode(Str s, Buf *out) {
     if (s.n == 0 || s.n > IDNA_LABEL_MAX) return false;
     for (size_t i = 0; i < s.n; i++)
@@ -293,7 +295,7 @@ bool idna_label_encode(Str s, Buf *out) {
         p.at[p.n++] = unicode_to_lower(c);
     }
     if (ascii) return ascii_encode(s, out);
-    if (!has_between(&p, 128, 0x10FFFF)) return false;         /* only its capitals were not ASCII, as the Kelvin sign */
+    if (!has_between(&p, 128, 0x10FFFF)) return false;         /* ASCII after lower-casing, as the Kelvin sign */
     if (!points_ok(&p) || !short_enough(&p) || (!directions_ok(&p, &ignored) && ignored)) return false;
     buf_add(out, STR("xn--"));
     Buf text = { 0 };

@@ -7,13 +7,13 @@
 #include "value/int.h"
 #include "value/list.h"
 
-/* One schema object while it is being read. The rules are made when first needed. */
+/* State while reading one schema object. Rules are allocated when first needed. */
 typedef struct Reading {
     Builder *c;
     Node *n;
     Resource *r;
     const Dict *d;
-    const char *keyword;                 /* the one at hand */
+    const char *keyword;                 /* current keyword */
     ValueRules *values;
     InPlaceRules *in_place;
     NumberRules *numbers;
@@ -64,7 +64,7 @@ static ObjectRules *objects(Reading *b) {
     return b->objects;
 }
 
-/* ---- shapes ---- */
+/* ---- types of keyword values ---- */
 
 #define BAD(b, ...) builder_fail((b)->c, (b)->n, (b)->keyword, __VA_ARGS__)
 
@@ -198,7 +198,7 @@ static bool read_items(Reading *b, Value v) {
     return one(b, v, &arrays(b)->items);
 }
 
-static bool read_additional_items(Reading *b, Value v) {   /* counts only beside a list of items */
+static bool read_additional_items(Reading *b, Value v) {   /* applies only beside an array of items */
     const Value *items = dict_find_str(b->d, STR("items"));
     const Node *unused;
     return one(b, v, items && value_is_list(*items) ? &arrays(b)->items : &unused);
@@ -208,7 +208,7 @@ static bool read_properties(Reading *b, Value v) {
     if (!want_object(b, v)) return false;
     objects(b);
     b->properties = value_dict(v);
-    return true;                                         /* the rest when `required` is known too */
+    return true;                                         /* handled later, when `required` is known too */
 }
 
 static bool read_pattern_properties(Reading *b, Value v) {
@@ -351,9 +351,9 @@ static bool read_format(Reading *b, Value v) {
 
 static bool read_text(Reading *b, Value v) { return want_string(b, v); }
 
-/* ---- the table ---- */
+/* ---- keyword table ---- */
 
-/* Sorted by name. A keyword counts when the vocabulary does and the draft is in range. */
+/* Sorted by name. A keyword applies when its vocabulary is enabled and the draft is in range. */
 typedef struct { const char *name; Reader *read; unsigned vocabulary; int from, to; } Keyword;
 enum { LAST = 9999, FORMATS = VOCAB_FORMAT | VOCAB_FORMAT_ASSERTION };
 static const Keyword keywords[] = {
@@ -422,7 +422,7 @@ static const Keyword *keyword_find(Str name) {
     return NULL;
 }
 
-/* ---- putting a node together ---- */
+/* ---- completing a node ---- */
 
 static bool require(Table *extra, const Names *known, PropertyRule *rule, Str name, uint32_t *n) {
     ptrdiff_t i = names_find(known, name);
@@ -430,7 +430,7 @@ static bool require(Table *extra, const Names *known, PropertyRule *rule, Str na
     return !table_has(extra, name) && (table_put(extra, name, rule), true);
 }
 
-/* One table for the names of `properties` and `required`. */
+/* Builds one table for the names of `properties` and `required`. */
 static bool finish_names(Reading *b) {
     ObjectRules *o = b->objects;
     uint32_t n = b->properties ? b->properties->n : 0, most = n + (b->required ? b->required->n : 0);
@@ -487,7 +487,7 @@ bool builder_keywords(Builder *c, Node *n, const Dict *d, Resource *r) {
     Reading b = { .c = c, .n = n, .r = r, .d = d };
     const Value *ref = r->draft <= 7 ? dict_find_str(d, STR("$ref")) : NULL;
     Entry *e;
-    if (ref) {                                           /* older drafts: nothing beside $ref counts, definitions aside */
+    if (ref) {                                           /* older drafts ignore everything beside $ref except definitions */
         const Value *definitions = dict_find_str(d, STR("definitions"));
         if (!read_keyword(&b, STR("$ref"), *ref) || (definitions && !read_keyword(&b, STR("definitions"), *definitions)))
             return false;

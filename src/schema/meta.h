@@ -2,4 +2,4 @@
 #pragma once
 #include "base/str.h"
 
-Str meta_document(Str uri);              /* .at is NULL when it is none of them */
+Str meta_document(Str uri);              /* .at is NULL if the URI is unknown */

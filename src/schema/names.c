@@ -29,7 +29,7 @@ void names_init(Names *t, const Str *name, size_t n, Arena *arena) {
     uint32_t bits = 1;
     while (((size_t)1 << bits) < n * 2) bits++;
     uint64_t seed = 0x9E3779B97F4A7C15;
-    bool small = n <= 64;                                /* larger sets need a table of their square to be free of clashes */
+    bool small = n <= 64;                                /* a larger set would need a table of quadratic size to avoid collisions */
     for (uint32_t grow = 0; small && grow < 4; grow++, bits++) {
         t->mask = ((uint32_t)1 << bits) - 1;
         t->shift = 64 - bits;

@@ -1,31 +1,30 @@
-/* A fixed set of strings with the fastest possible answer to "which one is this?".
+/* A fixed set of strings with fast lookup, for names that are known when a schema is compiled.
  *
- * Made for names that are known when a schema is compiled. The hash looks at the length
- * and at no more than 16 bytes; a multiplier is chosen so that no two names share a slot,
- * so a look-up is one multiplication, one load and one comparison. Names that such a hash
- * cannot keep apart go into a table under the process's keyed hash instead, so a look-up
- * stays cheap whatever names a schema has and whatever keys an instance brings. */
+ * The hash uses the length and at most 16 bytes. The multiplier is chosen so that no two names
+ * share a slot, so a lookup is one multiplication, one load and one comparison. A set for which no
+ * multiplier works uses a table with the keyed hash of the process instead, so lookups stay fast
+ * for any names in a schema and any keys in an instance. */
 #pragma once
 #include "base/arena.h"
 
 typedef struct Names {
-    const Str *name;                      /* n of them, borrowed */
+    const Str *name;                      /* n names, borrowed */
     uint32_t n, mask, shift;
-    uint64_t seed;                        /* 0: by keyed hash, with probing */
+    uint64_t seed;                        /* 0: keyed hash with probing */
     const uint32_t *slot;                 /* index + 1, or 0 */
 } Names;
 
-void names_init(Names *t, const Str *name, size_t n, Arena *arena);   /* names must differ */
+void names_init(Names *t, const Str *name, size_t n, Arena *arena);   /* names must be distinct */
 static inline ptrdiff_t names_find(const Names *t, Str s);            /* index, or -1 */
 
-/* ---- behind names_find, which is worth inlining ---- */
+/* ---- implementation of names_find, inlined for speed ---- */
 
 ptrdiff_t names_find_keyed(const Names *t, Str s);
 
 static inline uint64_t names_load8(const char *p) { uint64_t w; memcpy(&w, p, 8); return w; }
 static inline uint64_t names_load4(const char *p) { uint32_t w; memcpy(&w, p, 4); return w; }
 
-/* Length and up to 16 bytes in one word; never touches a byte outside. */
+/* Combines the length and up to 16 bytes in one word; reads no byte outside of s. */
 static inline uint64_t names_gist(Str s) {
     uint64_t a = 0, b = 0;
     if (s.n >= 8) a = names_load8(s.at), b = names_load8(s.at + s.n - 8);

@@ -1,10 +1,9 @@
 /* The compiled form of a schema: a graph of Nodes, one for each subschema.
  *
- * A Node holds at once what every value needs (the types it may have) and points at one
- * block of rules for each kind of value, so that a string never looks at rules for objects.
- * Everything is in the Schema's arena and never changes after compiling. Names of
- * properties stand in one table (schema/names.h) that also knows which of them are
- * required: one look-up per property of the instance answers all questions about it. */
+ * A Node itself holds what every value needs (the permitted types) and points to one block of rules
+ * for each kind of value, so that a string never touches rules for objects. Everything is in the
+ * Schema's arena and immutable after compiling. Property names are in one table (schema/names.h)
+ * that also records which are required: one lookup per property of the instance is enough. */
 #pragma once
 #include "base/regex.h"
 #include "base/table.h"
@@ -17,7 +16,7 @@ typedef struct Resource Resource;
 
 enum {
     TYPE_NULL = 1, TYPE_BOOLEAN = 2, TYPE_INTEGER = 4, TYPE_FRACTION = 8, TYPE_STRING = 16, TYPE_ARRAY = 32, TYPE_OBJECT = 64,
-    TYPE_OTHER = 128,                     /* what JSON does not have */
+    TYPE_OTHER = 128,                     /* not a JSON type */
     TYPE_NUMBER = TYPE_INTEGER | TYPE_FRACTION,
     TYPE_ALL = 255,
 };
@@ -25,16 +24,16 @@ enum {
 typedef struct { const Node **at; uint32_t n; } NodeList;
 
 typedef struct NumberRules {
-    Value minimum, maximum, above, below; /* inclusive, exclusive; GONE: none */
+    Value minimum, maximum, above, below; /* inclusive, exclusive; GONE: no limit */
     Value multiple_of;
 } NumberRules;
 
 typedef struct SchemaPattern { Regex *regex; Str text; } SchemaPattern;
 
 typedef struct StringRules {
-    size_t min_length, max_length;        /* in code points; SIZE_MAX: none */
+    size_t min_length, max_length;        /* in code points; SIZE_MAX: no limit */
     const SchemaPattern *pattern;         /* or NULL */
-    const struct Format *format;          /* only when asserted; or NULL */
+    const struct Format *format;          /* only if asserted; or NULL */
 } StringRules;
 
 typedef struct ArrayRules {
@@ -44,7 +43,7 @@ typedef struct ArrayRules {
     bool unique;
 } ArrayRules;
 
-/* What is known about one name. `node`, if any, applies to the property's value. */
+/* Rules for one property name. `node`, if set, applies to the property's value. */
 typedef struct PropertyRule {
     Str name;
     const Node *node;
@@ -52,7 +51,7 @@ typedef struct PropertyRule {
 } PropertyRule;
 
 typedef struct { const SchemaPattern *pattern; const Node *node; } PatternRule;
-typedef struct { Str name; Str *needs; uint32_t n; const Node *node; bool old; } DependentRule; /* needs, or node; old: from `dependencies` */
+typedef struct { Str name; Str *needs; uint32_t n; const Node *node; bool old; } DependentRule; /* needs or node; old: `dependencies` */
 
 typedef struct ObjectRules {
     size_t min_properties, max_properties;
@@ -65,11 +64,11 @@ typedef struct ObjectRules {
     const Node *additional, *property_names;
 } ObjectRules;
 
-/* Applicators that look at the same place of the instance. */
+/* Applicators to the same location of the instance. */
 typedef struct InPlaceRules {
     const Node *ref;
-    const Node *dynamic_ref;              /* where it points at first */
-    Str dynamic_anchor;                   /* set: look through the dynamic scope for it */
+    const Node *dynamic_ref;              /* its initial target */
+    Str dynamic_anchor;                   /* if set, search the dynamic scope for it */
     NodeList all_of, any_of, one_of;
     const Node *not_, *if_, *then_, *else_;
 } InPlaceRules;
@@ -84,7 +83,7 @@ typedef struct ValueRules {               /* enum and const */
 
 struct Node {
     uint8_t types;                        /* TYPE_ bits */
-    uint8_t needs;                        /* TYPE_ bits for which there is more to check than the type */
+    uint8_t needs;                        /* TYPE_ bits whose values need more checks than the type */
     bool never;                           /* the schema `false` */
     bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
     uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
@@ -97,9 +96,9 @@ struct Node {
     const Node *unevaluated_items, *unevaluated_properties;
     const Resource *resource;
 
-    /* Where it stands: under `keyword` of `up`, and there under `name` or `index`. */
+    /* Location: under `keyword` of `up`, and there under `name` or `index`. */
     const Node *up;
-    const char *keyword;                  /* NULL: a root, or `name` is the whole pointer from the resource's root */
+    const char *keyword;                  /* NULL: a root, or `name` is the full pointer from the resource's root */
     Str name;
     bool listed;
 };
@@ -113,19 +112,19 @@ struct Resource {
     Table anchors, dynamic_anchors;       /* name to Node */
     unsigned vocabularies;                /* VOCAB_ bits */
     int draft;                            /* 2020, 2019, 7 or 6 */
-    bool foreign;                         /* a document's root, and not the schema's own document */
+    bool foreign;                         /* root of a document other than the schema's own */
 };
 
 struct Schema {
     Arena *arena, own;                    /* see SchemaInput */
-    Heap *heap;                           /* the built-in documents that were asked for; or NULL */
+    Heap *heap;                           /* built-in documents that were requested; or NULL */
     VEC(Regex *) regexes;
     VEC(Resource *) resources;
     const Node *root;
-    bool dynamic;                         /* there is a $dynamicRef: scopes must be tracked */
+    bool dynamic;                         /* has a $dynamicRef: track scopes */
     size_t max_steps;
 };
 
-/* Where a node stands: "/properties/x" in the schema's own document, "http://host/a.json#/items" in another;
- * then "/keyword" when that is not NULL. */
+/* Appends the location of a node: "/properties/x" in the schema's own document, "http://host/a.json#/items"
+ * in another; then "/keyword" if that is not NULL. */
 void node_where(const Node *n, const char *keyword, Buf *out);

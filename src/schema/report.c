@@ -1,4 +1,4 @@
-/* Problems in words. */
+/* Messages for validation problems. */
 #include "schema/run.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void add_path(Buf *b, const Path *path) {
     VEC_CLEAR(&way);
 }
 
-/* NULL when there are enough already. */
+/* NULL if the limit is reached. */
 static SchemaProblem *problem_new(SchemaProblems *out) {
     size_t limit = out->limit ? out->limit : SCHEMA_PROBLEMS_MAX;
     if (out->n >= limit) return out->more = true, NULL;
@@ -58,7 +58,7 @@ static Str keep(SchemaProblems *out, Buf *b) {
 
 enum { MESSAGE_MAX = 1000 };
 
-/* Names and patterns can be as long as they like; a message cannot. */
+/* Truncates the message: names and patterns may be of any length. */
 static void cut(Buf *b) {
     if (b->n <= MESSAGE_MAX) return;
     size_t n = MESSAGE_MAX;
@@ -69,7 +69,7 @@ static void cut(Buf *b) {
 
 bool run_bad(Run *r, const Node *n, const char *keyword, const Path *path, const char *fmt, ...) {
     SchemaProblem *p = r->out ? problem_new(r->out) : NULL;
-    if (!p) return r->out = NULL, false;                 /* enough of them: no need to go on */
+    if (!p) return r->out = NULL, false;                 /* limit reached: stop collecting */
     Buf where = { 0 }, pointer = { 0 }, message = { 0 };
     va_list ap;
     va_start(ap, fmt);
@@ -103,7 +103,7 @@ static const char *type_name(unsigned type) {
     case TYPE_STRING: return "string";
     case TYPE_ARRAY: return "array";
     case TYPE_OBJECT: return "object";
-    default: return "a value that JSON does not have";
+    default: return "a value without a JSON form";
     }
 }
 

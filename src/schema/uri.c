@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-typedef struct { Str scheme, authority, path, query, fragment; } Parts;    /* .at is NULL when absent; delimiters left out */
+typedef struct { Str scheme, authority, path, query, fragment; } Parts;    /* .at is NULL if absent; without delimiters */
 
 static size_t span(Str s, size_t from, const char *stops) {
     while (from < s.n && (s.at[from] == 0 || !strchr(stops, s.at[from]))) from++;
@@ -36,7 +36,7 @@ static Parts take_apart(Str s) {
     return p;
 }
 
-/* Appends `path` without its "." and ".." segments; `floor` is where the path starts in b. */
+/* Appends `path` without "." and ".." segments; `floor` is the offset of the path in b. */
 static void add_path(Buf *b, Str path, size_t floor) {
     for (size_t at = 0; at < path.n;) {
         size_t end = span(path, at + (path.at[at] == '/'), "/");
@@ -47,7 +47,7 @@ static void add_path(Buf *b, Str path, size_t floor) {
             while (b->n > floor && b->at[b->n - 1] != '/') b->n--;
             if (b->n > floor) b->n--;
         }
-        if (!dot && !dots) buf_add(b, b->n == floor && path.at[0] != '/' ? name : piece);   /* a relative path stays one */
+        if (!dot && !dots) buf_add(b, b->n == floor && path.at[0] != '/' ? name : piece);   /* a relative path stays relative */
         else if (end == path.n && (piece.n != name.n || b->n > floor)) buf_add_char(b, '/');
         at = end;
     }

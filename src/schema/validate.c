@@ -13,12 +13,12 @@
 static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
 static bool check_rules(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks);
 
-/* Keeps the frames of what calls it small: they nest. */
+/* Keeps the stack frames of recursive callers small. */
 #define NOINLINE __attribute__((noinline))
 
 static inline bool is_whole(double d) {
     if (fabs(d) < 0x1p52) return (double)(int64_t)d == d;
-    return isfinite(d);                                  /* has no room for a fraction */
+    return isfinite(d);                                  /* too large to have a fraction */
 }
 
 static inline unsigned type_of(Value v) {
@@ -76,7 +76,7 @@ static void marks_close(Marks *m, const uint64_t room[MARK_WORDS], Marks *into) 
     if (m->bits != room) free(m->bits);
 }
 
-/* A schema whose marks count only if it fits: a branch of anyOf, oneOf or if. */
+/* Applies a branch of anyOf, oneOf or if; keeps its marks only if it matches. */
 static bool try_branch(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     if (!marks) return quietly(r, n, v, path, NULL);
     uint64_t room[MARK_WORDS];
@@ -96,7 +96,7 @@ static inline int compare(Value a, Value b) {
         return (x > y) - (x < y) + (x != x);
     }
     int order = 0;
-    value_compare(a, b, "<", &order, NULL);              /* two numbers: cannot fail */
+    value_compare(a, b, "<", &order, NULL);              /* cannot fail for two numbers */
     return order;
 }
 
@@ -112,7 +112,8 @@ static bool NOINLINE check_number(Run *r, const Node *n, Value v, const Path *pa
     return ok;
 }
 
-/* Again, to hear why. Text that is not UTF-8 matches nothing; a pattern that goes on for too long ends it all. */
+/* Matches again to get the reason. Invalid UTF-8 matches nothing; a pattern that exceeds its limit ends the
+ * validation. */
 static bool NOINLINE cannot_match(Run *r, const SchemaPattern *p, Str text) {
     bool found;
     Error err = { 0 };
@@ -236,7 +237,7 @@ static bool check_name(Run *r, const Node *n, Value name, const Path *path) {
     return false;
 }
 
-/* Everything about one property of the instance except its rule by name. */
+/* Checks all rules for one property except the rule for its name. */
 static bool check_other_rules(Run *r, const Node *n, const Entry *e, bool *known, const Path *path) {
     const ObjectRules *k = n->objects;
     Str name = value_str(e->key);
@@ -314,7 +315,7 @@ static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *pa
     return ok;
 }
 
-/* ---- the same place again ---- */
+/* ---- in-place applicators ---- */
 
 static inline bool equals(Run *r, Value a, Value b) {
     bool same = false;
@@ -338,7 +339,7 @@ static bool check_values(Run *r, const Node *n, Value v, const Path *path) {
     return ok;
 }
 
-/* The outermost resource on the way here that has the anchor. */
+/* The outermost resource in the dynamic scope that has the anchor. */
 static const Node *dynamic_target(const Run *r, const InPlaceRules *k) {
     const Node *target = k->dynamic_ref;
     if (!k->dynamic_anchor.n) return target;
@@ -351,7 +352,8 @@ static const Node *dynamic_target(const Run *r, const InPlaceRules *k) {
 
 enum { REASONS_MAX = 3 };
 
-/* Why no branch fits. When only one has the right type, its problems are the ones that help. */
+/* Reports why no branch matches. If only one branch permits the type, reports the problems of that
+ * branch. */
 static bool explain_branches(Run *r, const Node *n, const char *keyword, const NodeList *list, Value v, const Path *path) {
     if (!r->out || r->broken) return false;
     const Node *fits = NULL;
@@ -433,7 +435,7 @@ static bool check_rest(Run *r, const Node *n, Value v, unsigned type, const Path
     return ok;
 }
 
-/* Every rule of a node but unevaluated*. */
+/* Checks every rule of a node except unevaluated*. */
 static bool check_rules(Run *r, const Node *n, Value v, unsigned type, const Path *path, Marks *marks) {
     bool ok = true;
     if (!(n->types & type) || n->never) return run_bad_type(r, n, path, type);
