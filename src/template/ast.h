@@ -1,4 +1,4 @@
-/* The parsed form of a template, inside this room only. Everything lives in the template's arena; texts are slices of
+/* The parsed form of a template; private to src/template/. Everything is in the template's arena; texts are slices of
  * the template's own copy of its source. */
 #pragma once
 #include "base/arena.h"
@@ -11,7 +11,7 @@ typedef struct AstPath {
     Str *part;
     uint32_t n, depth;
     bool data;                          /* starts with @ */
-    bool plain;                         /* one bare name, which Handlebars would first look for among its helpers */
+    bool plain;                         /* a single name, which Handlebars would first look up among its helpers */
 } AstPath;
 
 typedef struct { bool open, close; } AstStrip;            /* the ~ on either side of a tag */
@@ -27,22 +27,22 @@ typedef struct AstNode {
     AstStrip strip;                     /* of a value or comment; of a block's opening tag */
     AstPath path;                       /* of a value or block */
 
-    Str text, original;                 /* AST_TEXT: what is left after trimming, and before */
+    Str text, original;                 /* AST_TEXT: the text after trimming, and before */
     bool left_stripped, right_stripped;
 
     AstBody *main, *other;              /* of a block; `other` may be NULL */
     bool chained;                       /* `other` is one block, from {{else if}} */
     AstStrip middle, end;               /* of {{else}} and of the closing tag */
 
-    /* What the shell scanner found out, for commands. */
+    /* Set by the shell scanner, for commands. */
     AstQuote quote;                     /* AST_VALUE */
-    bool must_quote;                    /* also plain words: the text around gives plain characters a meaning */
+    bool must_quote;                    /* quote plain words too: the surrounding text would change their meaning */
     bool dash_ok;                       /* may begin a word with '-' */
-    bool spread;                        /* an array may become several words here */
-    bool may_drop;                      /* may be missing; then nothing is written */
-    bool own_quotes;                    /* the quotes around it, already cut from the texts, go with it when it is missing */
-    AstLead lead;                       /* AST_TEXT: what it means for "nothing of the word is there yet" */
-    int32_t param;                      /* index of the parameter that the path starts at, or -1 */
+    bool spread;                        /* an array may expand to several words here */
+    bool may_drop;                      /* may be missing; then writes nothing */
+    bool own_quotes;                    /* its quotes, already removed from the texts, are dropped with it if it is missing */
+    AstLead lead;                       /* AST_TEXT: effect on Render.lead */
+    int32_t param;                      /* index of the parameter at the start of the path, or -1 */
 } AstNode;
 
 struct AstBody { AstNode *node; size_t n; };
@@ -60,10 +60,10 @@ struct Template {
 /* Line and column, from 1, of an offset; columns count characters. */
 void ast_place(Str text, size_t at, uint32_t *line, uint32_t *column);
 bool ast_error(Error *err, ErrorKind kind, Str text, size_t at, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-void ast_path_text(Buf *out, const AstPath *path);        /* as it was written, more or less */
+void ast_path_text(Buf *out, const AstPath *path);        /* approximately as it was written */
 
 bool ast_parse(Template *t, Error *err);                  /* t->text → t->body */
 void ast_trim(AstBody *root);                             /* Handlebars' white-space rules: ~ and tags alone on a line */
 
-/* Length of the white-space character (JavaScript's \s) at the start of s; 0: there is none. */
+/* Length of the white-space character (JavaScript's \s) at the start of s; 0 if there is none. */
 size_t ast_space(Str s);

@@ -1,9 +1,9 @@
-/* Compiling a command: every path through its blocks is scanned, and each {{x}} must be safe on all of them.
+/* Compiles a command: scans every path through its blocks; each {{x}} must be safe on all of them.
  *
- * A set of scanner states stands for all the ways to get to a point. A block's branches start from copies of the set and
- * their results are joined; the body of {{#each}} is scanned until nothing new comes out of it. What is quoted where must
- * not depend on the way; everything else (is this still the first word? has there been a --?) may, and counts in the
- * strictest sense. */
+ * A set of scanner states represents all paths to a point. The branches of a block start from copies of the set and
+ * their results are merged; the body of {{#each}} is scanned until it yields no new state. The quoting of a value must
+ * not depend on the path; other facts (is this still the first word? has there been a --?) may, and the strictest one
+ * applies. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/vec.h"
@@ -16,10 +16,10 @@ typedef VEC(ShellState) States;
 typedef struct {
     Template *t;
     const TemplateCommand *command;
-    VEC(uint32_t) scopes;               /* ids of the contexts around, the root's (0) first */
-    VEC(Str) guards;                    /* paths that are known to be there */
+    VEC(uint32_t) scopes;               /* ids of the enclosing contexts, the root's (0) first */
+    VEC(Str) guards;                    /* paths known to be present */
     uint32_t next_scope;
-    unsigned eaches;                    /* {{#each}} around */
+    unsigned eaches;                    /* number of enclosing {{#each}} */
     size_t work;
     Error *err;
 } Scan;
@@ -51,7 +51,7 @@ static bool fail_value(Scan *c, const AstNode *n, ShellRefusal why, const char *
 
 /* ---- names ---- */
 
-/* What is known about a path. `key` is the same for every way to write the same place. */
+/* Properties of a path. `key` is the same for every spelling of the same location. */
 typedef struct { bool whole, item, absent; int32_t param; Str key; } Resolved;
 
 static const TemplateParam *find_param(Scan *c, Str name, int32_t *index) {
@@ -88,14 +88,14 @@ static bool is_guarded(const Scan *c, Str key) {
     return false;
 }
 
-/* @index, @key, @first, @last: always there inside an each. */
+/* @index, @key, @first, @last: always present inside an each. */
 static bool resolve_data(Scan *c, const AstNode *n, Resolved *out) {
     static const Str known[] = { STR("index"), STR("key"), STR("first"), STR("last") };
     bool ok = false;
     for (size_t i = 0; i < 4; i++) ok |= n->path.n == 1 && str_eq(n->path.part[0], known[i]);
     if (!ok || n->path.depth >= c->eaches) {
-        ast_error(c->err, ERR_CONFIG, c->t->text, n->at, "there is no such @ value here");
-        return error_hint(c->err, "@index, @key, @first and @last stand inside {{#each}}");
+        ast_error(c->err, ERR_CONFIG, c->t->text, n->at, "unknown @ value");
+        return error_hint(c->err, "@index, @key, @first and @last exist only inside {{#each}}");
     }
     *out = (Resolved){ .whole = true, .param = -1, .key = STR("@") };
     return true;
@@ -129,7 +129,7 @@ static bool set_has(const States *set, const ShellState *s) {
 
 static bool set_add(Scan *c, States *set, const ShellState *s, size_t at) {
     if (set_has(set, s)) return true;
-    if (set->n == STATES_MAX) return fail(c, at, SHELL_COMPLEX, "too many ways lead through these blocks");
+    if (set->n == STATES_MAX) return fail(c, at, SHELL_COMPLEX, "there are too many paths through these blocks");
     VEC_PUSH(set, *s);
     return true;
 }
@@ -157,7 +157,7 @@ static void set_unique(States *set) {
 
 /* ---- text and values ---- */
 
-/* A refusal that text causes is about the parameter in front of it, or in its word. */
+/* Reports an error caused by text for the preceding parameter, or the one in the same word. */
 static bool fail_text(Scan *c, const AstNode *text, size_t at, ShellRefusal why, const ShellState *s, const AstNode *last) {
     const AstNode *n = s->word.only ? s->word.only : last;
     if (n) return fail_value(c, n, why, "");
@@ -181,7 +181,8 @@ static bool scan_text(Scan *c, AstNode *n, States *set, const AstNode *last) {
     return true;
 }
 
-/* Is node i of the body directly between two quotes, "…{{x}}…", of the same text nodes? */
+/* True if node i of the body is directly between two quotes, "…{{x}}…", of its neighbouring text
+ * nodes. */
 static bool between_quotes(const AstBody *b, size_t i) {
     if (i == 0 || i + 1 >= b->n || b->node[i - 1].kind != AST_TEXT || b->node[i + 1].kind != AST_TEXT) return false;
     Str before = b->node[i - 1].text, after = b->node[i + 1].text;
@@ -227,7 +228,7 @@ static bool check_quoting(Scan *c, const AstNode *n, const States *before, const
     return true;
 }
 
-/* One branch, from a copy of the set. */
+/* Scans one branch, from a copy of the set. */
 static bool scan_branch(Scan *c, const AstNode *n, AstBody *b, const States *from, States *out) {
     *out = set_copy(from);
     return !b || (scan_body(c, b, out) && check_quoting(c, n, from, out));
@@ -253,7 +254,7 @@ static bool scan_if(Scan *c, AstNode *n, const Resolved *r, States *set) {
     return ok;
 }
 
-/* Scans the body of an each again and again, from what came out of it last, until that is nothing new. */
+/* Scans the body of an each repeatedly, starting from the last results, until there are no new states. */
 static bool scan_rounds(Scan *c, AstNode *n, const States *set, States *seen) {
     States from = set_copy(set), out = { 0 };
     bool ok = true;
@@ -298,7 +299,7 @@ static bool scan_block(Scan *c, AstNode *n, States *set) {
 }
 
 static bool scan_body(Scan *c, AstBody *b, States *set) {
-    const AstNode *last = NULL;                            /* the parameter read last */
+    const AstNode *last = NULL;                            /* the most recent parameter */
     for (size_t i = 0; i < b->n; i++) {
         AstNode *n = &b->node[i];
         bool ok = true;
@@ -310,19 +311,19 @@ static bool scan_body(Scan *c, AstBody *b, States *set) {
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 static bool scan_end(Scan *c, States *set) {
     for (size_t i = 0; i < set->n; i++) {
         ShellState *s = &set->at[i];
-        if (shell_end(s) == SHELL_UNCLOSED) return fail(c, s->opened, SHELL_UNCLOSED, "what is opened here is never closed");
+        if (shell_end(s) == SHELL_UNCLOSED) return fail(c, s->opened, SHELL_UNCLOSED, "the quote or bracket opened here is never closed");
         if (s->flows && s->used) return fail(c, 0, SHELL_PIPED, "a parameter %s", shell_refusal_text(SHELL_PIPED));
         if (s->integer && s->assigned && s->used) return fail(c, 0, SHELL_INTEGER, "a parameter %s", shell_refusal_text(SHELL_INTEGER));
     }
     return true;
 }
 
-/* Quotes that belong to a value leave the texts around it. */
+/* Removes the quotes that belong to a value from the texts around it. */
 static void cut_quotes(AstBody *b) {
     for (size_t i = 0; i < b->n; i++) {
         AstNode *n = &b->node[i];
@@ -336,7 +337,7 @@ static void cut_quotes(AstBody *b) {
 
 static void start_flags(AstBody *b) {
     for (size_t i = 0; i < b->n; i++) {
-        b->node[i].dash_ok = true;                         /* until a state says otherwise */
+        b->node[i].dash_ok = true;                         /* until a state clears it */
         if (b->node[i].main) start_flags(b->node[i].main);
         if (b->node[i].other) start_flags(b->node[i].other);
     }

@@ -1,4 +1,4 @@
-/* Text → nodes. The tag syntax follows Handlebars' lexer; what the subset leaves out gets a message of its own. */
+/* Text → nodes. The tag syntax follows Handlebars' lexer; unsupported features have their own messages. */
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "template/ast.h"
@@ -6,7 +6,7 @@
 typedef VEC(AstNode) Nodes;
 typedef struct { Template *t; Str text; size_t at; unsigned depth; Error *err; } Parser;
 
-/* What stands between {{ and }}. */
+/* The kinds of tags. */
 typedef enum { TAG_VALUE, TAG_COMMENT, TAG_OPEN, TAG_CLOSE, TAG_ELSE, TAG_ELSE_BLOCK, TAG_END } TagKind;
 typedef struct {
     TagKind kind;
@@ -151,21 +151,21 @@ static bool is_close_next(const Parser *p) {
     return looking_at(p, STR("}}")) || looking_at(p, STR("~}}")) || looking_at(p, STR("}~}}"));
 }
 
-/* The end of a tag that was opened with "{{" or, if raw3, with "{{{". */
+/* Parses the end of a tag that was opened with "{{" or, if raw3, with "{{{". */
 static bool take_close(Parser *p, Tag *tag, bool raw3) {
     skip_spaces(p);
     bool three = looking_at(p, STR("}}}")) || looking_at(p, STR("}~}}"));
     if (three != raw3 && is_close_next(p))
-        return FAIL(p, p->at, raw3 ? "{{{ must end in }}}" : "one } too many behind the tag");
+        return FAIL(p, p->at, raw3 ? "{{{ must end in }}}" : "one } too many after the tag");
     if (three) p->at++;
     tag->strip.close = skip(p, STR("~"));
     if (skip(p, STR("}}"))) return true;
     if (p->at >= p->text.n) return FAIL(p, tag->at, "{{ without }}");
     if (looking_at(p, STR("as ")) || peek(p) == '|') return FAIL(p, p->at, "block parameters (as |x|) are not supported");
-    return FAIL(p, p->at, "only one name may stand here: helpers with arguments are not supported");
+    return FAIL(p, p->at, "only one name is allowed here: helpers with arguments are not supported");
 }
 
-/* The end of {{else}}, whose lexeme is all of it: a } behind it is text. */
+/* Parses the end of {{else}}. As in Handlebars, a further } is text. */
 static bool take_else_close(Parser *p, Tag *tag) {
     skip_spaces(p);
     tag->strip.close = skip(p, STR("~"));
@@ -200,7 +200,8 @@ static bool parse_open(Parser *p, Tag *tag) {
     return parse_path(p, &tag->path, p->err) && take_close(p, tag, false);
 }
 
-/* A helper's name alone would call that helper. A command has parameters, and they win over the less usual ones. */
+/* A helper's name alone would call that helper. In a command, parameters take precedence over the less common
+ * helpers. */
 static bool check_name(Parser *p, const Tag *tag) {
     static const Str helpers[] = { STR("if"), STR("unless"), STR("each"), STR("with"), STR("log"), STR("lookup") };
     for (size_t i = 0; tag->path.plain && i < (p->t->command ? 4 : 6); i++)
@@ -237,7 +238,7 @@ static bool parse_comment(Parser *p, Tag *tag) {
     }
 }
 
-/* {{else}} and {{else if x}}; false with no error: it is neither. */
+/* Parses {{else}} and {{else if x}}; returns false without an error if it is neither. */
 static bool parse_else(Parser *p, Tag *tag, bool *is_else) {
     size_t start = p->at;
     skip_spaces(p);
@@ -284,7 +285,8 @@ static void add_text(Nodes *out, Str s, Str whole) {
     if (s.n) VEC_PUSH(out, (AstNode){ .kind = AST_TEXT, .text = s, .original = s, .at = (uint32_t)(s.at - whole.at), .param = -1 });
 }
 
-/* The text up to the next tag. \{{ is a literal {{ that ends its text there, \\{{ a backslash and a tag. */
+/* Adds the text up to the next tag. \{{ is a literal {{ that starts a new text, \\{{ a backslash and a
+ * tag. */
 static void take_text(Parser *p, Nodes *out) {
     for (;;) {
         Str s = rest(p);
@@ -306,13 +308,13 @@ static void take_text(Parser *p, Nodes *out) {
 static bool parse_body(Parser *p, AstBody *out, Tag *stop);
 static bool parse_block(Parser *p, const Tag *open, AstNode *out, Tag *end);
 
-/* What follows {{else}} or {{else if x}}, up to the closing tag. */
+/* Parses the part after {{else}} or {{else if x}}, up to the closing tag. */
 static bool parse_other(Parser *p, const Tag *middle, AstNode *block, Tag *end) {
     block->middle = middle->strip;
     block->other = ARENA_NEW(&p->t->arena, AstBody);
     if (middle->kind == TAG_ELSE) {
         if (!parse_body(p, block->other, end)) return false;
-        return end->kind == TAG_CLOSE || end->kind == TAG_END || FAIL(p, end->at, "only one {{else}} may stand in a block, as its last part");
+        return end->kind == TAG_CLOSE || end->kind == TAG_END || FAIL(p, end->at, "a block may have only one {{else}}, as its last part");
     }
     AstNode *inner = ARENA_NEW(&p->t->arena, AstNode);
     block->chained = true;
@@ -320,7 +322,8 @@ static bool parse_other(Parser *p, const Tag *middle, AstNode *block, Tag *end) 
     return parse_block(p, middle, inner, end);
 }
 
-/* One block behind its opening tag. `end` is the closing tag, which an else-if shares with the block it continues. */
+/* Parses one block after its opening tag. `end` is the closing tag, which an else-if shares with the block it
+ * continues. */
 static bool parse_block(Parser *p, const Tag *open, AstNode *out, Tag *end) {
     if (++p->depth > TEMPLATE_DEPTH_MAX)
         return ast_error(p->err, ERR_LIMIT, p->text, open->at, "blocks nested more than %d deep", TEMPLATE_DEPTH_MAX);
@@ -331,7 +334,7 @@ static bool parse_block(Parser *p, const Tag *open, AstNode *out, Tag *end) {
     if ((middle.kind == TAG_ELSE || middle.kind == TAG_ELSE_BLOCK) && !parse_other(p, &middle, out, end)) return false;
     if (end->kind == TAG_END) return FAIL(p, open->at, "{{#%s}} is never closed", block_name(open->block));
     out->end = end->strip;
-    if (out->chained && out->other->node[0].chained)       /* Handlebars: from the third link on, a link's own strip */
+    if (out->chained && out->other->node[0].chained)       /* as in Handlebars: from the third link on, its own strip flags */
         out->other->node[0].other->node[0].end = out->other->node[0].other->node[0].strip;
     p->depth--;
     return true;

@@ -1,13 +1,14 @@
-/* Which values of a template no context can have, by name alone: a misspelled path would render as nothing. */
+/* Finds paths of a template that no context can have, because a misspelled path would silently render as
+ * nothing. */
 #include <stdlib.h>
 #include "template/ast.h"
 
-/* The path that "this" stands for: "" is the root, "a.list[]" an item of a list. `known` is false below a path that was
- * reported already, or whose members are not known. */
+/* The path of "this": "" is the root, "a.list[]" an item of a list. `known` is false below a path that has been
+ * reported, or whose members are unknown. */
 typedef struct PathScope { Str path; bool known; const struct PathScope *up; } PathScope;
 typedef struct PathCheck { const Template *t; const char *const *known; TemplatePathReport *report; void *ctx; Arena arena; } PathCheck;
 
-/* Is `path` the start of `known`, up to a whole part of it? */
+/* True if `path` is a prefix of `known` that ends between two parts. */
 static bool leads_to(Str path, Str known) {
     if (str_ends(known, STR(".*"))) {
         known.n -= 2;
@@ -46,7 +47,7 @@ static void report(PathCheck *c, const AstNode *n) {
     buf_clear(&text);
 }
 
-/* What the path of a node stands for, seen from `scope`. Reports a path that is not known. */
+/* Resolves the path of a node in `scope`. Reports an unknown path. */
 static PathScope resolve(PathCheck *c, const AstNode *n, const PathScope *scope) {
     PathScope out = { .up = scope };
     const AstPath *path = &n->path;
@@ -75,7 +76,7 @@ static void check_node(PathCheck *c, const AstNode *n, const PathScope *scope) {
     PathScope inner = resolve(c, n, scope);
     if (n->kind == AST_VALUE) return;
     if (n->kind == AST_EACH) {
-        inner.known = inner.known && is_list(c, inner.path);     /* the members of a map have names that are not known here */
+        inner.known = inner.known && is_list(c, inner.path);     /* the member names of a map are unknown */
         if (inner.known) inner.path = str_from(arena_fmt(&c->arena, STR_FMT "[]", STR_ARG(inner.path)));
     }
     bool enters = n->kind == AST_EACH || n->kind == AST_WITH;

@@ -1,4 +1,4 @@
-/* What the words of a command mean to the program that gets them: which are code, which name another program. */
+/* How programs interpret the words of a command: which words are code, which name another program. */
 #include "template/shell.h"
 
 typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE, TARGET, TARGETS } Kind;
@@ -20,7 +20,7 @@ static const ShellProgram programs[] = {
 };
 enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 
-/* What the next word is. FREE: an argument like any other. */
+/* Role of the next word. FREE: an ordinary argument. */
 enum { STAGE_FREE, STAGE_OPTIONS, STAGE_VALUE, STAGE_CODE, STAGE_ALL_CODE };
 
 static const ShellProgram *find_row(Str name) {
@@ -29,7 +29,8 @@ static const ShellProgram *find_row(Str name) {
     return NULL;
 }
 
-/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld64.so.2: each starts the program it is given. */
+/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld64.so.2: each runs the program given as its
+ * argument. */
 static bool is_loader(Str name) {
     return str_starts(name, STR("ld")) && str_find(name, STR(".so")) > 0;
 }
@@ -37,7 +38,7 @@ static bool is_loader(Str name) {
 static const ShellProgram *find_program(Str name) {
     for (size_t i = name.n; i-- > 0;)
         if (name.at[i] == '/') { name = str_sub(name, i + 1, name.n); break; }
-    if (str_find_char(name, ' ') >= 0) return NULL;            /* a row of a subcommand is no program */
+    if (str_find_char(name, ' ') >= 0) return NULL;            /* the row of a subcommand is not a program */
     const ShellProgram *row = find_row(is_loader(name) ? STR("ld.so") : name);
     if (row) return row;
     /* python3.11, perl5.36, lua5.4, node22: the name before the version */
@@ -46,7 +47,7 @@ static const ShellProgram *find_program(Str name) {
     return n > 0 && n < name.n ? find_program(str_sub(name, 0, n)) : NULL;
 }
 
-/* The row of "git fetch", else of "git *"; NULL: what follows has no rules. */
+/* The row of "git fetch", else of "git *"; NULL if the subcommand has no rules. */
 static const ShellProgram *find_subcommand(const ShellProgram *p, const ShellWord *w) {
     char name[SHELL_WORD_MAX * 2];
     const ShellProgram *row = NULL;
@@ -101,7 +102,8 @@ static bool listed(const char *list, Str word) {
 
 typedef enum { FOUND_NONE, FOUND_VALUE, FOUND_CODE, FOUND_SHELL_CODE } Found;
 
-/* Is the letter in the list? `attached`: with a *, so that it never takes the next word. */
+/* True if the letter is in the list. `attached`: marked with *, so that it never takes the next
+ * word. */
 static bool listed_letter(const char *list, char letter, bool *attached) {
     *attached = listed(list, (Str){ (const char[]){ letter, '*' }, 2 });
     return *attached || listed(list, (Str){ &letter, 1 });
@@ -113,7 +115,7 @@ static Found read_shell_option(Str word) {
     return str_find_char(word, 'o') > 0 || str_find_char(word, 'O') > 0 ? FOUND_VALUE : FOUND_NONE;
 }
 
-/* Does the argument begin with a word of the list that has ~ behind it? */
+/* True if the argument begins with a word of the list that is marked with ~. */
 static bool listed_start(const char *list, Str argument) {
     Str rest = str_from(list);
     while (rest.n) {
@@ -125,7 +127,7 @@ static bool listed_start(const char *list, Str argument) {
     return false;
 }
 
-/* --to-com is --to-command for most programs. */
+/* Most programs accept --to-com for --to-command. */
 static bool listed_abbreviation(const char *list, Str name) {
     Str rest = str_from(list);
     if (name.n < 3 || !str_starts(name, STR("--"))) return false;
@@ -138,8 +140,8 @@ static bool listed_abbreviation(const char *list, Str name) {
     return false;
 }
 
-/* What an option word asks for. `inside`: its value stands in the same word, or there is none. `maybe`: it may be a flag of its
- * own, and not an abbreviation of what was found. */
+/* The meaning of an option word. `inside`: its value is in the same word, or it has none. `maybe`: it may be a flag of
+ * its own instead of an abbreviation of the option found. */
 static Found read_option(const ShellProgram *p, Str word, bool *inside, bool *maybe) {
     ptrdiff_t equals = str_find_char(word, '=');
     Str name = equals < 0 ? word : str_sub(word, 0, (size_t)equals);
@@ -160,7 +162,7 @@ static Found read_option(const ShellProgram *p, Str word, bool *inside, bool *ma
     return FOUND_NONE;
 }
 
-/* ---- finished words ---- */
+/* ---- complete words ---- */
 
 static bool is_expansion(const ShellWord *w) { return w->dynamic && !w->param; }
 static bool takes_input_as_arguments(const ShellProgram *p) { return p && (strcmp(p->name, "xargs") == 0 || strcmp(p->name, "parallel") == 0); }
@@ -176,9 +178,9 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
         return;
     }
     const ShellProgram *any = &programs[N_PROGRAMS - 1];
-    if (name.n && name.at[0] == '-') s->unsure = true;                 /* time -o FILE COMMAND is another program in dash */
-    if (s->assigned && is_expansion(w) && w->n == 0) s->flows = true;  /* $x: a variable may hold what a parameter said */
-    if (w->expands && !w->quoted && w->n == 0) {                       /* $SUDO cmd: may be nothing, then the next word is the program */
+    if (name.n && name.at[0] == '-') s->unsure = true;                 /* in dash, time -o FILE COMMAND runs another program */
+    if (s->assigned && is_expansion(w) && w->n == 0) s->flows = true;  /* $x: the variable may hold a parameter's value */
+    if (w->expands && !w->quoted && w->n == 0) {                       /* $SUDO cmd: if empty, the next word is the program */
         s->command = (ShellCommand){ .place = SHELL_AT_INNER, .program = any, .stage = STAGE_OPTIONS, .in_find = in_find, .by_input = by_input };
         return;
     }
@@ -191,7 +193,7 @@ void shell_program_start(ShellState *s, const ShellWord *w) {
     if (str_eq(name, STR("alias")) || str_eq(name, STR("shopt")) || str_eq(name, STR("enable"))) s->unsure = true;
 }
 
-/* A shell or interpreter named among the arguments of any program: that program may run it. */
+/* A shell or interpreter among the arguments of any program: that program may run it. */
 static void guess(ShellState *s, const ShellWord *w) {
     const ShellProgram *p = w->dynamic ? NULL : find_program((Str){ w->text, w->n });
     if (!p || (p->kind != SHELL && p->kind != SCRIPT && p->kind != ALL) || (p->kind == ALL && strcmp(p->name, "eval") != 0)) return;
@@ -201,7 +203,7 @@ static void guess(ShellState *s, const ShellWord *w) {
     s->command.code_next = false;
 }
 
-/* perl -n and ruby -p open the files they are given in a way that runs "command |". */
+/* perl -n and ruby -p open their file arguments in a way that runs "command |". */
 static bool opens_files(const ShellProgram *p) { return strcmp(p->name, "perl") == 0 || strcmp(p->name, "ruby") == 0; }
 static bool is_python(const ShellProgram *p) { return p->name[0] == 'p' && p->name[1] == 'y'; }
 
@@ -247,14 +249,14 @@ static void finished_operand(ShellState *s, const ShellWord *w) {
     case TARGET: c->operands = 1; break;                   /* options may still follow */
     case PROGRAM:
         c->operands = 1;
-        if (!is_sed(c->program)) c->stage = STAGE_FREE;    /* sed takes options behind operands */
+        if (!is_sed(c->program)) c->stage = STAGE_FREE;    /* sed accepts options after operands */
         break;
     case SHELL: case SCRIPT: case PRINTF: c->stage = STAGE_FREE; break;
     default: break;
     }
 }
 
-/* Arguments of a program that merely looks like an interpreter: a word that may be absent moves nothing on. */
+/* For the arguments of a guessed interpreter: a word that may be absent does not advance the stage. */
 static bool may_be_absent(const ShellCommand *c, const ShellWord *w) { return c->guess && w->only; }
 
 static void finished_find(ShellState *s, Str text) {
@@ -272,13 +274,13 @@ static void finished_declaration(ShellState *s, Str text) {
         s->integer = true;
 }
 
-/* Would an operand here be code? */
+/* True if an operand here would be code. */
 static bool expects_code(const ShellCommand *c) {
     if (c->stage == STAGE_CODE || c->stage == STAGE_ALL_CODE || c->code_next) return true;
     return c->stage == STAGE_OPTIONS && (c->program->kind == ALL || (c->program->kind == PROGRAM && c->operands == 0));
 }
 
-/* A name of standard input, where a program expects a file of code. */
+/* True for a name of standard input where a program expects a file of code. */
 static bool is_stdin(const ShellWord *w) {
     Str text = { w->text, w->n };
     return !w->dynamic && (str_eq(text, STR("-")) || str_eq(text, STR("/dev/stdin")) || str_eq(text, STR("/dev/fd/0")) || str_eq(text, STR("/proc/self/fd/0")));
@@ -306,9 +308,9 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
     if (!w->dynamic && str_eq(text, STR("--"))) c->dashdash = true;
     if (!c->program || c->stage == STAGE_FREE) { guess(s, w); return; }
     if (c->stage == STAGE_ALL_CODE) return;
-    if (c->stage == STAGE_CODE && c->maybe_code && text.n && text.at[0] == '-') c->stage = STAGE_OPTIONS;   /* that was a flag */
+    if (c->stage == STAGE_CODE && c->maybe_code && text.n && text.at[0] == '-') c->stage = STAGE_OPTIONS;   /* it was a flag */
     if (c->stage == STAGE_VALUE || c->stage == STAGE_CODE) {
-        bool last = c->stage == STAGE_CODE && is_python(c->program);    /* the rest is the code's own */
+        bool last = c->stage == STAGE_CODE && is_python(c->program);    /* the remaining words are arguments of the code */
         if (c->stage == STAGE_CODE && s->piped && is_stdin(w)) s->flows = true;
         c->stage = last ? STAGE_FREE : STAGE_OPTIONS;
         return;
@@ -317,7 +319,7 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
     if (c->program->kind == DECLARE) finished_declaration(s, text);
     if (c->program->kind == TEST) { if (str_eq(text, STR("-v")) || str_eq(text, STR("-R"))) c->stage = STAGE_CODE; return; }
     if (c->program->kind == DECLARE || c->program->kind <= VARIABLES) return;
-    /* An unquoted expansion may be any number of words, options among them. */
+    /* An unquoted expansion may become any number of words, including options. */
     if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS && c->program->kind != MAKE) s->unsure = true; return; }
     if ((c->program->kind == SHELL || c->program->kind == SCRIPT) && !c->has_code && is_stdin(w)) c->from_input = true;
     if (c->program->kind == SHELL && !options_over && text.n > 1 && text.at[0] == '-' && text.at[1] != '-' && str_find_char(text, 's') > 0) c->from_input = true;
@@ -332,7 +334,7 @@ void shell_program_word(ShellState *s, const ShellWord *w) {
 
 /* ---- parameters ---- */
 
-/* A parameter inside a word that starts like an option. */
+/* A parameter inside a word that begins with an option. */
 static ShellRefusal value_in_option(const ShellProgram *p, Str text) {
     bool inside, maybe;
     bool is_long = str_starts(text, STR("--")) || str_find_char(text, '=') > 0;
@@ -396,10 +398,10 @@ ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *no
     if (text.n && text.at[0] == '-' && !c->dashdash && kind != FIND && kind != TEST)
         return kind == OPTIONS && str_eq(text, STR("-")) ? SHELL_OPTION : value_in_option(c->program, text);
     if (((kind == TARGET && c->operands == 0) || kind == SUBCOMMAND) && !v->constrained) return SHELL_TARGET;
-    if (kind == FIND && !v->constrained) node->dash_ok = false;   /* -- ends the options of find, not its expression */
+    if (kind == FIND && !v->constrained) node->dash_ok = false;   /* -- ends the options of find, but not its expression */
     ShellRefusal why = value_as_operand(s, w, v->constrained);
     if (why || !positions_matter(c)) return why;
     if (several) return SHELL_SHIFT;
-    if (!c->dashdash && text.n == 0) node->dash_ok = false;   /* as an option it would move the others */
+    if (!c->dashdash && text.n == 0) node->dash_ok = false;   /* as an option it would shift the other words */
     return SHELL_OK;
 }

@@ -1,9 +1,9 @@
-/* A value as part of a shell command.
+/* Writes a value as part of a shell command.
  *
- * Outside quotes: a plain word as it is, all else in single quotes, where the shell gives no byte but ' a meaning. Inside
- * '…': the same without the outer quotes. Inside "…": printable ASCII without the characters that mean something there
- * as it is; all else leaves the double quotes, is single-quoted, and enters them again. No backslash is ever written
- * before a byte of a value, because in some character sets (GBK, Shift-JIS) a byte before it can swallow it. */
+ * Outside quotes: a plain word unchanged, anything else in single quotes, where only ' is special to the shell. Inside
+ * '…': the same without the outer quotes. Inside "…": printable ASCII without the characters special there unchanged;
+ * anything else closes the double quotes, is single-quoted, and reopens them. Never writes a backslash before a byte of
+ * a value, because in some character sets (GBK, Shift-JIS) the preceding byte can absorb it. */
 #include <stdio.h>
 #include "base/utf8.h"
 #include "template/render.h"
@@ -28,7 +28,7 @@ static bool is_plain_in_double(Str s) {
     return true;
 }
 
-/* The inside of '…'. */
+/* Writes the contents of '…'. */
 static void write_single(Buf *out, Str s) {
     for (;;) {
         ptrdiff_t quote = str_find_char(s, '\'');
@@ -104,7 +104,7 @@ static bool write_scalar(Render *r, const AstNode *n, Value v) {
     return ok || refuse(r, n, "is a number that has no text form");
 }
 
-/* Several words, or none. */
+/* Writes several words, or none. */
 static bool write_words(Render *r, const AstNode *n, const Value *at, uint32_t count) {
     bool lead = r->lead;
     for (uint32_t i = 0; i < count && !r->out->full; i++) {

@@ -18,7 +18,7 @@ bool render_fail(const Render *r, const AstNode *n, ErrorKind kind, const char *
     return error_place(r->err, NULL, line, column);
 }
 
-/* ---- looking things up ---- */
+/* ---- lookup ---- */
 
 static bool items_of(Value v, const Value **at, uint32_t *n) {
     if (value_is_list(v)) return *at = value_list(v)->at, *n = value_list(v)->n, true;
@@ -71,13 +71,13 @@ static Value data_value(const Render *r, const AstPath *path, const RenderFrame 
     return VALUE_GONE;
 }
 
-/* A parameter of a command that was not given has its default. */
+/* Substitutes the default for a missing parameter of a command. */
 static Value or_fallback(const Render *r, const AstNode *n, Value v) {
     if (n->param < 0 || !(value_is_gone(v) || value_is_none(v))) return v;
     return r->t->params[n->param].fallback;
 }
 
-/* GONE: missing */
+/* GONE if missing. */
 static Value lookup(const Render *r, const AstNode *n, const RenderScope *scope, const RenderFrame *frame) {
     const AstPath *path = &n->path;
     Value v;
@@ -87,7 +87,7 @@ static Value lookup(const Render *r, const AstNode *n, const RenderScope *scope,
         for (uint32_t i = 0; i < path->depth && scope; i++) scope = scope->up;
         v = scope ? scope->v : VALUE_GONE;
     }
-    uint32_t head = first + (n->param >= 0);              /* the part that is the parameter's name */
+    uint32_t head = first + (n->param >= 0);              /* skip the part that is the parameter's name */
     for (uint32_t i = first; i < path->n; i++) {
         v = property(v, path->part[i]);
         if (i + 1 == head) v = or_fallback(r, n, v);
@@ -118,8 +118,8 @@ static bool same_context(Value a, Value b) {
     return value_same(a, b);
 }
 
-/* A context equal to the one around it is no new step for "..": so in Handlebars. A command's paths were resolved when it
- * was compiled, so there each block is one step, always. */
+/* As in Handlebars, a context equal to the enclosing one adds no level for "..". Paths of a command were resolved when
+ * it was compiled; there each block is always one level. */
 static bool render_in(Render *r, const AstBody *b, Value v, const RenderScope *scope, const RenderFrame *frame) {
     if (!r->t->command && same_context(v, scope->v)) return render_body(r, b, scope, frame);
     return render_body(r, b, &(RenderScope){ v, scope }, frame);

@@ -1,10 +1,11 @@
-/* Walking a template with its data; what text, a value and a list become is up to the two renderers. */
+/* Renders a template with its data. The two renderers differ in how they write texts, values and
+ * lists. */
 #pragma once
 #include "template/ast.h"
 
-/* What a block put in place of the context: the innermost first. Only each and with make one. */
+/* A context set by a block, innermost first. Only each and with create one. */
 typedef struct RenderScope { Value v; const struct RenderScope *up; } RenderScope;
-/* @index and its like; one for each {{#each}} around. */
+/* @index and the other @ values; one frame for each enclosing {{#each}}. */
 typedef struct RenderFrame { Value index, key; bool first, last; const struct RenderFrame *up; } RenderFrame;
 
 typedef struct Render {
@@ -12,7 +13,7 @@ typedef struct Render {
     Buf *out;
     Value root;
     uint32_t steps;
-    bool lead;                          /* commands: nothing of the current word has been written yet */
+    bool lead;                          /* commands: nothing of the current word has been written */
     Error *err;
 } Render;
 

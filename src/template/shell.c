@@ -10,8 +10,8 @@ static const struct { const char *what, *advice; } refusals[] = {
 const char *shell_refusal_text(ShellRefusal why) { return refusals[why].what; }
 const char *shell_refusal_advice(ShellRefusal why) { return refusals[why].advice; }
 
-/* `pending` is the operator read so far, which the next character completes:
- *   $   P for $(   < > & | ;   H for <<   ( for a command that starts with it   F for NAME(   ) for $((…)  */
+/* `pending` is an incomplete operator, which the next character completes:
+ *   $   P for $(   < > & | ;   H for <<   ( for a command that starts with it   F for NAME(   ) for $((…) */
 
 void shell_start(ShellState *s) { *s = (ShellState){ .line = 0 }; }
 void shell_text_start(ShellState *s) { s->lead = AST_LEAD_SAME; }
@@ -37,7 +37,7 @@ bool shell_assignment(const ShellWord *w, Str *name) {
 
 /* ---- words ---- */
 
-/* Something joins the word: may it? */
+/* Adds something to the current word, if that is allowed. */
 static ShellRefusal join(ShellState *s) {
     s->word.on = true;
     s->word.fresh = false;
@@ -98,11 +98,11 @@ static ShellFrame pop(ShellState *s) {
 
 static bool top_is(const ShellState *s, ShellFrameKind kind) { return s->depth > 0 && s->frame[s->depth - 1].kind == kind; }
 
-/* The end of $(…) and its like: back to the word they are part of. */
+/* Ends $(…) or similar and returns to the enclosing word. */
 static ShellRefusal resume(ShellState *s) {
     ShellFrame f = pop(s);
     s->word = f.word, s->command = f.command, s->quote = f.quote, s->opened = f.opened;
-    s->lead = s->word.n ? AST_LEAD_NO : AST_LEAD_YES;      /* what it expands to may be empty */
+    s->lead = s->word.n ? AST_LEAD_NO : AST_LEAD_YES;      /* its expansion may be empty */
     return add_expansion(s);
 }
 
@@ -164,12 +164,12 @@ static void end_word(ShellState *s) {
             break;
         case SHELL_AT_CONDITION: if (word_is(&s->word, "]]")) c->place = SHELL_AT_END; break;
         case SHELL_AT_FUNCTION: s->assigned = true; new_command(s); break;
-        case SHELL_AT_END: s->unsure = true; break;        /* only redirections may stand here */
+        case SHELL_AT_END: s->unsure = true; break;        /* only redirections are allowed here */
     }
     new_word(s);
 }
 
-/* ; & | && || and the line's end. */
+/* ; & | && || and the end of the line. */
 static void separator(ShellState *s, bool newline) {
     end_word(s);
     shell_program_end(s);
@@ -183,13 +183,13 @@ static void separator(ShellState *s, bool newline) {
 static ShellRefusal redirect(ShellState *s, ShellRedirect to) {
     if (s->command.redirect) s->unsure = true;
     s->command.redirect = (uint8_t)to;
-    if (s->command.place == SHELL_AT_CONDITION) s->command.redirect = SHELL_TO_NOTHING;   /* < compares there */
+    if (s->command.place == SHELL_AT_CONDITION) s->command.redirect = SHELL_TO_NOTHING;   /* there < is a comparison */
     return SHELL_OK;
 }
 
 /* ---- operators ---- */
 
-/* What stands right before < or > may be a descriptor's number. */
+/* A word directly before < or > may be a file descriptor number. */
 static ShellRefusal before_redirection(ShellState *s) {
     ShellWord *w = &s->word;
     if (w->on && w->param && !w->quoted) return SHELL_REDIRECT_GLUED;
@@ -226,7 +226,7 @@ static ShellRefusal close_paren(ShellState *s) {
 
 static ShellRefusal feed_bare(ShellState *s, char c, uint32_t at);
 
-/* $ and what follows it. Returns whether c was part of it. */
+/* Handles $ and the character after it. Returns true if c was part of it. */
 static bool dollar(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
     s->pending = 0;
     *why = add_expansion(s);
@@ -241,7 +241,7 @@ static bool dollar(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
     return false;
 }
 
-/* The second character of an operator. Returns whether c was part of it. */
+/* Handles the second character of an operator. Returns true if c was part of it. */
 static bool operator(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
     char first = s->pending;
     if (first == '$') return dollar(s, c, at, why);
@@ -283,7 +283,7 @@ static bool operator(ShellState *s, char c, uint32_t at, ShellRefusal *why) {
         push(s, SHELL_PAREN);
         return false;
     case 'F':
-        if (c == ')') return s->assigned = true, new_word(s), new_command(s), true;    /* $1 in a function may be a parameter */
+        if (c == ')') return s->assigned = true, new_word(s), new_command(s), true;    /* $1 may hold a parameter */
         if (is_blank(c)) return s->pending = 'F', true;
         return s->unsure = true, true;
     default: return false;
@@ -336,7 +336,7 @@ static ShellRefusal feed_bare(ShellState *s, char c, uint32_t at) {
     }
 }
 
-/* ---- quotes and other opaque places ---- */
+/* ---- quotes and other opaque text ---- */
 
 static ShellRefusal close_quote(ShellState *s) {
     s->quote = SHELL_BARE;
@@ -378,7 +378,7 @@ static ShellRefusal feed_arithmetic(ShellState *s, char c, uint32_t at) {
     ShellFrame *f = &s->frame[s->depth - 1];
     if (s->pending == ')') {
         s->pending = 0;
-        if (c != ')') s->unsure = true;                    /* $((…) …): a substitution after all */
+        if (c != ')') s->unsure = true;                    /* $((…) …): a substitution, not arithmetic */
         return resume(s);
     }
     if (c == '$') s->pending = '$';
@@ -401,7 +401,7 @@ static ShellRefusal feed_expansion(ShellState *s, char c, uint32_t at) {
     return SHELL_OK;
 }
 
-/* Places where no backslash has a meaning. Returns false when c is elsewhere. */
+/* Handles text in which a backslash is literal. Returns false if c is elsewhere. */
 static bool feed_verbatim(ShellState *s, char c, ShellRefusal *why) {
     *why = SHELL_OK;
     if (s->quote == SHELL_SINGLE) *why = c == '\'' ? close_quote(s) : add_char(s, c, true);
@@ -415,7 +415,7 @@ static bool feed_verbatim(ShellState *s, char c, ShellRefusal *why) {
 static ShellRefusal feed_escaped(ShellState *s, char c) {
     s->escape = false;
     if (top_is(s, SHELL_IN_BACKTICK)) return SHELL_OK;
-    if (s->quote == SHELL_DOLLAR_SINGLE) return s->unsure |= c == '\'', SHELL_OK;   /* dash knows no $'…' */
+    if (s->quote == SHELL_DOLLAR_SINGLE) return s->unsure |= c == '\'', SHELL_OK;   /* dash has no $'…' */
     if (s->quote == SHELL_DOUBLE && !strchr("$`\"\\", c)) {
         ShellRefusal why = add_char(s, '\\', true);
         if (why) return why;
@@ -426,10 +426,10 @@ static ShellRefusal feed_escaped(ShellState *s, char c) {
 void shell_settle(ShellState *s) {
     ShellRefusal why;
     if (s->pending == ')') s->unsure = true, s->pending = 0;
-    for (int i = 0; i < 2 && s->pending; i++) operator(s, 'a', 0, &why);   /* twice: &> is two operators in dash */
+    for (int i = 0; i < 2 && s->pending; i++) operator(s, 'a', 0, &why);   /* twice: in dash &> is two operators */
 }
 
-/* A character behind a backslash, or one that an operator did not take. */
+/* Handles a character after a backslash, or one that an operator did not consume. */
 static ShellRefusal feed_place(ShellState *s, char c, uint32_t at) {
     if (s->escape) return feed_escaped(s, c);
     if (top_is(s, SHELL_IN_BACKTICK)) return c == '`' ? resume(s) : SHELL_OK;
@@ -443,7 +443,7 @@ static ShellRefusal feed_place(ShellState *s, char c, uint32_t at) {
 ShellRefusal shell_feed(ShellState *s, char c, uint32_t at) {
     ShellRefusal why = SHELL_OK;
     if (feed_verbatim(s, c, &why)) return why;
-    if (s->escape && c == '\n') return s->escape = false, SHELL_OK;   /* as if neither were there: operators go on */
+    if (s->escape && c == '\n') return s->escape = false, SHELL_OK;   /* line continuation: operators may span it */
     if (!s->escape && c == '\\') return s->escape = true, SHELL_OK;
     if (s->in_name && (s->escape || !is_name(c))) s->in_name = false;
     if (s->in_name) return SHELL_OK;

@@ -1,7 +1,7 @@
-/* May a parameter stand here? And comparing states. */
+/* Decides whether a parameter is allowed at a point, and compares states. */
 #include "template/shell.h"
 
-/* Inside anything that is read as code of its own? */
+/* Rejects a parameter inside a construct that the shell evaluates as code. */
 static ShellRefusal enclosed(const ShellState *s) {
     for (uint8_t i = s->depth; i-- > 0;) switch ((ShellFrameKind)s->frame[i].kind) {
         case SHELL_IN_SUBSTITUTION: return SHELL_SUBSTITUTION;
@@ -38,12 +38,12 @@ static ShellRefusal placed(ShellState *s, const ShellValue *v, AstNode *node) {
     case SHELL_AT_PATTERN: return SHELL_PATTERN;
     case SHELL_AT_CONDITION: return SHELL_CONDITION;
     case SHELL_AT_INNER: case SHELL_AT_ARGS: return shell_program_value(s, v, node);
-    case SHELL_AT_CASE_WORD: return node->must_quote = true, SHELL_OK;   /* `in` and `esac` mean something there */
+    case SHELL_AT_CASE_WORD: return node->must_quote = true, SHELL_OK;   /* `in` and `esac` are keywords there */
     default: return SHELL_COMMAND;
     }
 }
 
-/* One that may be absent, or several words, must be the whole word. */
+/* A parameter that may be absent or several words must be the whole word. */
 static ShellRefusal alone(ShellState *s, const ShellValue *v, AstNode *node) {
     if (!v->array && !v->maybe_absent) return SHELL_OK;
     bool starts = !s->word.on || s->word.fresh;

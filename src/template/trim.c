@@ -1,6 +1,6 @@
-/* Handlebars' white-space rules. `~` takes all white space on its side. A block tag, {{else}} or comment that stands
- * alone on its line takes the line with it. Whether it stands alone is asked of the texts as they were written, what is
- * taken is taken from what is left of them; this order is visible, so it is Handlebars' own. */
+/* Handlebars' white-space rules. `~` removes all white space on its side. A block tag, {{else}} or comment that is
+ * alone on its line removes the line. Whether it is alone depends on the original texts; the removal applies to what is
+ * left of them. The order is visible in the result, so it is the same as in Handlebars. */
 #include "base/utf8.h"
 #include "template/ast.h"
 
@@ -14,7 +14,7 @@ size_t ast_space(Str s) {
     return s.n && is_space(utf8_decode(s, &length)) ? length : 0;
 }
 
-/* The same at the end. */
+/* The same at the end of s. */
 static size_t space_back(Str s) {
     size_t start = s.n, length;
     if (s.n == 0) return 0;
@@ -36,7 +36,8 @@ static Str skip_space_back(Str s) {
 
 static bool has_newline(Str s) { return str_find_char(s, '\n') >= 0; }
 
-/* Does a line end between the text before body[i] and its tag? i == n asks about the body's end. */
+/* True if a line ends between the text before body[i] and its tag. i == n refers to the end of the
+ * body. */
 static bool line_before(const AstBody *b, size_t i, bool root) {
     if (i == 0) return root;
     const AstNode *prev = &b->node[i - 1];
@@ -45,7 +46,7 @@ static bool line_before(const AstBody *b, size_t i, bool root) {
     return has_newline(tail) || (head.n == 0 && root && i == 1);
 }
 
-/* Does the line end right behind the tag? `next` is the index of what follows it. */
+/* True if the line ends directly after the tag. `next` is the index of the node after it. */
 static bool line_after(const AstBody *b, size_t next, bool root) {
     if (next >= b->n) return root;
     const AstNode *node = &b->node[next];
@@ -54,7 +55,7 @@ static bool line_after(const AstBody *b, size_t next, bool root) {
     return has_newline(head) || (rest.n == 0 && root && next + 1 == b->n);
 }
 
-/* Takes white space off the start of body[i]: all of it, or the rest of the line. */
+/* Removes white space from the start of body[i]: all of it, or the rest of the line. */
 static void take_start(AstBody *b, size_t i, bool all) {
     if (i >= b->n || b->node[i].kind != AST_TEXT) return;
     AstNode *node = &b->node[i];
@@ -70,7 +71,7 @@ static void take_start(AstBody *b, size_t i, bool all) {
     node->text = s;
 }
 
-/* Takes white space off the end of body[i - 1]: all of it, or the start of the line. */
+/* Removes white space from the end of body[i - 1]: all of it, or the start of the line. */
 static void take_end(AstBody *b, size_t i, bool all) {
     if (i == 0 || b->node[i - 1].kind != AST_TEXT) return;
     AstNode *node = &b->node[i - 1];
@@ -86,7 +87,7 @@ typedef struct { bool open, close, open_alone, close_alone, inline_alone; } Stri
 
 static void trim_body(AstBody *b, bool root);
 
-/* The block's own insides; says what its surroundings should do. */
+/* Trims inside the block; returns how to trim around it. */
 static Strip trim_block(AstNode *block) {
     AstBody *main = block->main, *other = block->other;
     trim_body(main, false);

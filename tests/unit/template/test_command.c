@@ -131,7 +131,7 @@ static void test_loads(void **state) {
     check_load("c {{#each xs}}{{this}} | {{/each}}{{x}}", 1, 15, "choose the program");
     check_load("c {{#each xs}}> {{/each}}{{x}}", 1, 26, "redirection");
     check_load("c {{#each xs}}{{this}} > {{/each}}", 1, 15, "redirection");
-    check_load("c $a{{#if o}} {{/if}}{{x}}", 1, 22, "behind a variable");
+    check_load("c $a{{#if o}} {{/if}}{{x}}", 1, 22, "follows a variable");
     check_load("c {{o}}{{x}}", 1, 8, "part of a word");
     check_load("c {{o}}{{#if x}}.txt{{/if}}", 1, 3, "part of a word");
     check_load("c \"{{o}}\"a", 1, 4, "part of a word");
@@ -145,7 +145,7 @@ static void test_loads(void **state) {
     check_load("c {{this}}", 1, 3, "name a parameter");
     check_load("{{#each this}}a{{/each}}", 1, 1, "name a parameter");
     check_load("c {{../x}}", 1, 3, "leads out");
-    check_load("c {{@index}}", 1, 3, "no such @ value");
+    check_load("c {{@index}}", 1, 3, "unknown @ value");
     check_load("c 'a {{x}}", 1, 3, "never closed");
     check_load("c $(a", 1, 4, "never closed");
     check_load("c \"a $(b) ${c} {{x}}", 1, 3, "never closed");
