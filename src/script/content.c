@@ -13,7 +13,7 @@ static bool is_resource(const Dict *d) {
     return has_text(value_dict(*v), "uri") && (has_text(value_dict(*v), "text") || has_text(value_dict(*v), "blob"));
 }
 
-/* A copy of a block can be changed, so the mark alone promises nothing. */
+/* The mark alone is not enough: a copy of a block can be modified. */
 static bool has_shape(const Dict *d) {
     if (!has_text(d, "type")) return false;
     Str type = value_str(*dict_find_str(d, STR("type")));

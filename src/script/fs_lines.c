@@ -1,9 +1,10 @@
-/* Functions of fs that look at a file by lines, or change parts of it. Lines count from 1, ranges include both ends. */
+/* Functions of fs that read a file by lines, or change parts of it. Line numbers start at 1; ranges include both
+ * ends. */
 #include "script/fs.h"
 #include "starlark/work.h"
 #include "value/int.h"
 
-/* A file under change: what was read, and what becomes of it. */
+/* A file being edited: the text read, and its replacement. */
 typedef struct { Vm *vm; Str path; Buf text, next; JailStat st; Work work; } Edit;
 
 static bool edit_begin(Edit *e, Vm *vm, const NativeArgs *a, Error *err) {
@@ -27,7 +28,7 @@ static size_t line_end(Str text, size_t from) {
     return nl ? (size_t)(nl - text.at) + 1 : text.n;
 }
 
-/* Where line number `line` starts, or the end of the text; *lines is how many whole lines stand before that. */
+/* Offset of line number `line`, or the end of the text; *lines is the number of complete lines before it. */
 static bool line_start(Work *w, Str text, int64_t line, size_t *at, int64_t *lines, Error *err) {
     *at = 0;
     for (*lines = 0; *lines < line - 1 && *at < text.n; ++*lines) {
@@ -42,7 +43,6 @@ static bool line_count(Work *w, Str text, int64_t *out, Error *err) {
     size_t at;
     return line_start(w, text, INT64_MAX, &at, out, err);
 }
-
 
 bool fs_line_count(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Buf text = { 0 };
@@ -82,7 +82,8 @@ static bool no_line(const Edit *e, int64_t line, int64_t lines, Error *err) {
     return error_set(err, ERR_SCRIPT, STR_FMT ": there is no line %lld (the file has %lld)", STR_ARG(e->path), (long long)line, (long long)lines);
 }
 
-/* Content ends its line, as the file's other lines end, unless it is empty or nothing in the file does. */
+/* Adds content and, if `end_line` is set and the content lacks one, a line end like that of the file's
+ * first line. */
 static void add_content(Edit *e, Str content, bool end_line) {
     buf_add(&e->next, content);
     if (content.n == 0 || !end_line || content.at[content.n - 1] == '\n') return;
@@ -160,8 +161,8 @@ static bool replace(Edit *e, Str old, Str fresh, int64_t *count, Error *err) {
 
 static bool exactly_one(const Edit *e, int64_t count, Error *err) {
     if (count == 1) return true;
-    if (count == 0) return error_set(err, ERR_SCRIPT, STR_FMT ": the text to replace is not there", STR_ARG(e->path));
-    return error_set(err, ERR_SCRIPT, STR_FMT ": the text to replace is there %lld times: give more of what is around it, or use fs.replace_all",
+    if (count == 0) return error_set(err, ERR_SCRIPT, STR_FMT ": the text to replace was not found", STR_ARG(e->path));
+    return error_set(err, ERR_SCRIPT, STR_FMT ": the text to replace occurs %lld times: include more of the text around it, or use fs.replace_all",
                      STR_ARG(e->path), (long long)count);
 }
 

@@ -34,7 +34,7 @@ static bool walk_entry(Walk *w, Str folder, const JailEntry *e, Buf *path, int d
     return walk(w, buf_str(path), depth + 1, err);
 }
 
-/* A folder that cannot be read, or has gone meanwhile, has nothing in it. */
+/* Treats a folder that cannot be read, or has been removed meanwhile, as empty. */
 static bool walk(Walk *w, Str folder, int depth, Error *err) {
     Arena arena = { 0 };
     Buf path = { 0 };
@@ -50,7 +50,7 @@ static bool walk(Walk *w, Str folder, int depth, Error *err) {
 
 static int by_text(const void *a, const void *b) { return str_cmp(value_str(*(const Value *)a), value_str(*(const Value *)b)); }
 
-/* Patterns are relative to the workspace; one that starts with the workspace's own path is understood too. */
+/* Patterns are relative to the workspace. Also accepts one that starts with the workspace's own path. */
 static bool relative(Vm *vm, Str *pattern, Error *err) {
     Str root = script_host(vm)->workspace;
     if (!pattern->n || pattern->at[0] != '/') return true;

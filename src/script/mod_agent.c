@@ -1,4 +1,4 @@
-/* delegate, complete, ask, ask_all, roots, progress and emit: what rooms below do for a script. */
+/* delegate, complete, ask, ask_all, roots, progress and emit, which rooms below implement. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "script/script.h"
@@ -19,17 +19,17 @@ static const NativeParam complete_params[] = {
 enum { AGENT_FN = SCRIPT_FN | NATIVE_PLAIN_ERRORS };
 const NativeDef script_agent[] = {
     { "delegate", agent_delegate, SCRIPT_NO_PARAMS, 0, SCRIPT_OPEN | NATIVE_PLAIN_ERRORS,
-      "In a tool: delegate(agent=, task=, …) runs a sub-agent and gives its result. In a hook: delegate(request) is a decision." },
+      "In a tool: delegate(agent=, task=, …) runs a sub-agent and returns its result. In a hook: delegate(request) is a decision." },
     { "emit", agent_emit, SCRIPT_PARAMS(emit_params), 1, AGENT_FN, "Writes the event custom.NAME to the run's events; payload must have a JSON form." },
-    { "progress", agent_progress, SCRIPT_PARAMS(progress_params), 1, AGENT_FN, "Tells how far the work is: done of total, with a message." },
+    { "progress", agent_progress, SCRIPT_PARAMS(progress_params), 1, AGENT_FN, "Reports progress: done of total, with a message." },
     { "ask", agent_ask, SCRIPT_PARAMS(ask_params), 1, AGENT_FN,
-      "Asks the person: {action: accept, decline or cancel, content: a value as the schema says}; cancel when nobody is there. key names the question where answers are told apart by names." },
+      "Asks the user and returns {action: accept, decline or cancel, content: a value that matches the schema}; cancel when no user is present. key identifies the question where answers are matched by name." },
     { "ask_all", agent_ask_all, SCRIPT_PARAMS(ask_all_params), 1, AGENT_FN,
-      "Asks several things at once: {key: request} gives {key: answer}. A request is {message, schema} as for ask, {prompt or messages, max_tokens} as for complete (None when no model is there), or {roots: True}." },
+      "Sends several requests at once: {key: request} returns {key: answer}. A request is {message, schema} as for ask, {prompt or messages, max_tokens} as for complete (None when no model is available), or {roots: True}." },
     { "roots", agent_roots, SCRIPT_NO_PARAMS, 0, AGENT_FN,
-      "The folders a client works in, as a list of {uri, name}; the workspace when no client tells." },
+      "The folders that the client works in, as a list of {uri, name}; the workspace when the client does not report them." },
     { "complete", agent_complete, SCRIPT_PARAMS(complete_params), 0, AGENT_FN,
-      "One reply of a model to a prompt or a list of messages, as text; max_tokens is 1024 unless given." },
+      "One reply of a model to a prompt or a list of messages, as text; max_tokens defaults to 1024." },
 };
 const size_t script_agent_n = sizeof script_agent / sizeof *script_agent;
 
@@ -41,7 +41,7 @@ static bool has_text(const Dict *d, const char *key, Error *err) {
     return value_is_string(*v) || error_set(err, ERR_SCRIPT, "for parameter %s: got %s, want string", key, value_type_name(*v));
 }
 
-/* delegate({…}) and delegate(agent=…, …) say the same. */
+/* delegate({…}) and delegate(agent=…, …) are equivalent. */
 static bool request_of(Vm *vm, const NativeArgs *a, Dict **out, Error *err) {
     if (a->n > 1 || (a->n && a->n_named)) return error_set(err, ERR_SCRIPT, "takes one dict, or keyword arguments");
     if (a->n == 0) return script_named(vm, a, out, err);
@@ -68,7 +68,7 @@ static bool agent_delegate(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
     return script_outcome(a, run_delegate(vm, a, out, err), err);
 }
 
-/* ---- the rest ---- */
+/* ---- other functions ---- */
 
 static bool agent_emit(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
@@ -100,7 +100,7 @@ static bool agent_roots(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return script_outcome(a, ok, err);
 }
 
-/* A prompt is one message of the user. */
+/* Wraps a prompt as one user message. */
 static bool prompt_messages(Vm *vm, Value prompt, Value *out, Error *err) {
     ScriptDict d = script_dict(vm, err);
     script_dict_text(&d, "role", STR("user"));
@@ -129,7 +129,7 @@ static bool request_ask(Vm *vm, Value r, HostAsk *out, Error *err) {
     Value message = value_member(r, "message"), schema = value_member(r, "schema"), roots = value_member(r, "roots");
     if (!value_is_gone(roots) && value_truth(roots)) return out->kind = HOST_ASK_ROOTS, true;
     if (!value_is_gone(value_member(r, "prompt")) || !value_is_gone(value_member(r, "messages"))) return sample_of(vm, r, out, err);
-    if (!value_is_string(message)) return error_set(err, ERR_SCRIPT, "has none of message, prompt, messages and roots");
+    if (!value_is_string(message)) return error_set(err, ERR_SCRIPT, "needs one of message, prompt, messages and roots");
     if (!value_is_gone(schema) && !value_is_none(schema) && !value_is_dict(schema)) return error_set(err, ERR_SCRIPT, "schema: got %s, want dict", value_type_name(schema));
     *out = (HostAsk){ .kind = HOST_ASK_FORM, .key = out->key, .message = value_str(message), .schema = value_is_dict(schema) ? schema : VALUE_NONE };
     return true;
@@ -141,7 +141,7 @@ static bool ask_all(Vm *vm, const Dict *requests, HostAsk *asks, Value *out, Err
     size_t n = 0;
     Entry *e;
     for (uint32_t i = 0; dict_next(requests, &i, &e);) {
-        if (!value_is_string(e->key)) return error_set(err, ERR_SCRIPT, "a key is a string, not %s", value_type_name(e->key));
+        if (!value_is_string(e->key)) return error_set(err, ERR_SCRIPT, "a key must be a string, not %s", value_type_name(e->key));
         asks[n].key = value_str(e->key);
         if (!request_ask(vm, e->value, &asks[n++], err)) return error_wrap(err, "request \"" STR_FMT "\"", STR_ARG(value_str(e->key)));
     }

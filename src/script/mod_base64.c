@@ -9,9 +9,9 @@ static const NativeParam decode_params[] = { { "s", NATIVE_STRING }, { "as_bytes
 
 const NativeDef script_base64[] = {
     { "base64.encode", base64_fn_encode, SCRIPT_PARAMS(encode_params), 1, SCRIPT_FN,
-      "A string or bytes in base64; url=True takes the alphabet for URLs and no padding." },
+      "A string or bytes in base64; url=True uses the URL alphabet without padding." },
     { "base64.decode", base64_fn_decode, SCRIPT_PARAMS(decode_params), 1, SCRIPT_FN,
-      "What s, in base64 of either alphabet, stands for: a string, or with as_bytes=True bytes." },
+      "Decodes base64 of either alphabet to a string, or with as_bytes=True to bytes." },
 };
 const size_t script_base64_n = sizeof script_base64 / sizeof *script_base64;
 

@@ -15,10 +15,10 @@ static const NativeParam link_params[] = { { "uri", NATIVE_STRING }, { "name", N
 const NativeDef script_content[] = {
     { "content.text", content_text, SCRIPT_PARAMS(text_params), 1, SCRIPT_FN, "A block of text." },
     { "content.image", content_image, SCRIPT_PARAMS(data_params), 2, SCRIPT_FN, "An image: data is bytes, or a string in base64; mime as in \"image/png\"." },
-    { "content.audio", content_audio, SCRIPT_PARAMS(data_params), 2, SCRIPT_FN, "Sound: as content.image." },
+    { "content.audio", content_audio, SCRIPT_PARAMS(data_params), 2, SCRIPT_FN, "Audio: same arguments as content.image." },
     { "content.resource", content_resource, SCRIPT_PARAMS(resource_params), 1, SCRIPT_FN,
       "A resource with its content: text, or blob (bytes, or a string in base64)." },
-    { "content.link", content_link, SCRIPT_PARAMS(link_params), 1, SCRIPT_FN, "A link to a resource; name is the address unless given." },
+    { "content.link", content_link, SCRIPT_PARAMS(link_params), 1, SCRIPT_FN, "A link to a resource; name defaults to the address." },
 };
 const size_t script_content_n = sizeof script_content / sizeof *script_content;
 
@@ -33,7 +33,7 @@ static bool end_block(ScriptDict *d, Value *out) {
     return script_dict_end(d, out);
 }
 
-/* Bytes are encoded; text must be base64 already. */
+/* Encodes bytes; text must be base64 already. */
 static void put_data(ScriptDict *d, const char *key, Value data) {
     if (!d->ok) return;
     Buf b = { 0 };

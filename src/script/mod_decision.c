@@ -1,4 +1,4 @@
-/* allow, block and modify: what hooks decide, as the dicts that stand for it. */
+/* allow, block and modify: the decisions of hooks, as dicts. */
 #include "script/script.h"
 
 static NativeFn decision_allow, decision_block, decision_modify;
@@ -6,10 +6,10 @@ static const NativeParam block_params[] = { { "reason", NATIVE_STRING } };
 static const NativeParam modify_params[] = { { "payload", NATIVE_DICT } };
 
 const NativeDef script_decision[] = {
-    { "allow", decision_allow, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A hook's decision {\"action\": \"allow\"}: go on." },
+    { "allow", decision_allow, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A hook's decision {\"action\": \"allow\"}: continue." },
     { "block", decision_block, SCRIPT_PARAMS(block_params), 0, SCRIPT_FN, "A hook's decision {\"action\": \"block\", \"reason\": …}: no." },
     { "modify", decision_modify, SCRIPT_PARAMS(modify_params), 1, SCRIPT_FN,
-      "A hook's decision {\"action\": \"modify\", \"payload\": …}: go on with this payload." },
+      "A hook's decision {\"action\": \"modify\", \"payload\": …}: continue with this payload." },
 };
 const size_t script_decision_n = sizeof script_decision / sizeof *script_decision;
 

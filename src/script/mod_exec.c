@@ -1,4 +1,4 @@
-/* The module exec: programs, in the sandbox. */
+/* The module exec: runs programs in the sandbox. */
 #include "base/vec.h"
 #include "script/script.h"
 
@@ -11,20 +11,20 @@ static const NativeParam run_params[] = {
 
 const NativeDef script_exec[] = {
     { "exec.run", exec_run, SCRIPT_PARAMS(run_params), 1, SCRIPT_FN,
-      "Runs a program, without a shell, in the sandbox: {stdout, stderr, exit_code, timed_out, truncated}. timeout_ms is 30000 unless given." },
+      "Runs a program, without a shell, in the sandbox: {stdout, stderr, exit_code, timed_out, truncated}. timeout_ms defaults to 30000." },
 };
 const size_t script_exec_n = sizeof script_exec / sizeof *script_exec;
 
 enum { TIMEOUT_MS = 30000, ARGS_MAX = 10000, ENV_MAX = 1000 };
 #define TIMEOUT_MS_MAX (INT64_MAX / 1000000)
 
-/* The pieces of one command; all text is in `arena`. */
+/* The parts of one command; all text is in `arena`. */
 typedef struct { Arena arena; VEC(const char *) argv, env; SandboxCommand command; } Run;
 
 static bool text_of(Run *r, Value v, const char *what, const char **out, Error *err) {
     if (!value_is_string(v)) return error_set(err, ERR_SCRIPT, "for parameter %s: got %s, want string", what, value_type_name(v));
     Str s = value_str(v);
-    if (str_find_char(s, 0) >= 0) return error_set(err, ERR_SCRIPT, "for parameter %s: a NUL character", what);
+    if (str_find_char(s, 0) >= 0) return error_set(err, ERR_SCRIPT, "for parameter %s: contains a NUL character", what);
     return *out = arena_str(&r->arena, s).at, true;
 }
 
@@ -45,7 +45,7 @@ static bool take_args(Run *r, const NativeArgs *a, Error *err) {
     return true;
 }
 
-/* The call's secrets first: what the script says comes later and counts. */
+/* The call's secrets come first, so that variables set by the script override them. */
 static bool take_env(Run *r, const Host *h, const NativeArgs *a, Error *err) {
     for (size_t i = 0; h->secret_env && i < h->secret_env->n; i++) VEC_PUSH(&r->env, arena_str(&r->arena, h->secret_env->at[i]).at);
     Entry *e;

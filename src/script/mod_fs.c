@@ -21,28 +21,28 @@ static const NativeParam diff_params[] = { { "a", NATIVE_STRING }, { "b", NATIVE
 static const NativeParam delete_params[] = { { "path", NATIVE_STRING }, { "start", NATIVE_INT }, { "end", NATIVE_INT } };
 
 const NativeDef script_fs[] = {
-    { "fs.read", fs_read, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "The text of a file; one that is not UTF-8 is an error." },
-    { "fs.write", fs_write, SCRIPT_PARAMS(write_params), 2, SCRIPT_FN, "Makes or replaces a file, in one step; missing folders are made." },
-    { "fs.append", fs_append, SCRIPT_PARAMS(write_params), 2, SCRIPT_FN, "Adds to the end of a file, which is made when it is missing." },
-    { "fs.exists", fs_exists, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "Is there a file or folder?" },
+    { "fs.read", fs_read, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "The text of a file; fails if it is not UTF-8." },
+    { "fs.write", fs_write, SCRIPT_PARAMS(write_params), 2, SCRIPT_FN, "Creates or replaces a file atomically; creates missing folders." },
+    { "fs.append", fs_append, SCRIPT_PARAMS(write_params), 2, SCRIPT_FN, "Appends to a file, which is created if it does not exist." },
+    { "fs.exists", fs_exists, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "True if the file or folder exists." },
     { "fs.stat", fs_stat, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "{name, size, is_dir, modified}; modified is in seconds since 1970." },
-    { "fs.list", fs_list, SCRIPT_PARAMS(maybe_path), 0, SCRIPT_FN, "What is in a folder (the workspace unless given): a list of dicts as fs.stat gives, sorted by name." },
-    { "fs.mkdir", fs_mkdir, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "Makes a folder and those above it; one that is there already is fine." },
-    { "fs.remove", fs_remove, SCRIPT_PARAMS(remove_params), 1, SCRIPT_FN, "Removes a file, a link or an empty folder; with recursive=True a folder with all in it." },
-    { "fs.copy", fs_copy, SCRIPT_PARAMS(copy_params), 2, SCRIPT_FN, "Copies a file, or a folder with all in it." },
+    { "fs.list", fs_list, SCRIPT_PARAMS(maybe_path), 0, SCRIPT_FN, "The entries of a folder (default: the workspace): a list of dicts as from fs.stat, sorted by name." },
+    { "fs.mkdir", fs_mkdir, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "Creates a folder and its parents; succeeds if it exists." },
+    { "fs.remove", fs_remove, SCRIPT_PARAMS(remove_params), 1, SCRIPT_FN, "Removes a file, a link or an empty folder; with recursive=True a folder and its contents." },
+    { "fs.copy", fs_copy, SCRIPT_PARAMS(copy_params), 2, SCRIPT_FN, "Copies a file, or a folder and its contents." },
     { "fs.move", fs_move, SCRIPT_PARAMS(copy_params), 2, SCRIPT_FN, "Moves or renames a file or folder." },
     { "fs.glob", fs_glob, SCRIPT_PARAMS(glob_params), 1, SCRIPT_FN,
       "The paths that match (*, ?, [a-z], {a,b}, ** for any folders), sorted; a leading period must be written out." },
     { "fs.find", fs_find, SCRIPT_PARAMS(find_params), 2, SCRIPT_FN, "The lines of a file that a regular expression matches: a list of {line, text}." },
     { "fs.read_lines", fs_read_lines, SCRIPT_PARAMS(lines_params), 1, SCRIPT_FN,
-      "Lines start (1 unless given) to end (the last unless given), both included, as a list of strings without line breaks." },
-    { "fs.line_count", fs_line_count, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "How many lines a file has." },
-    { "fs.insert_at", fs_insert_at, SCRIPT_PARAMS(insert_params), 3, SCRIPT_FN, "Puts content before line number line; one more than there are lines: at the end." },
-    { "fs.replace", fs_replace, SCRIPT_PARAMS(replace_params), 3, SCRIPT_FN, "Replaces old, which must be there exactly once." },
-    { "fs.replace_all", fs_replace_all, SCRIPT_PARAMS(replace_params), 3, SCRIPT_FN, "Replaces old wherever it is; gives how many times that was." },
-    { "fs.replace_lines", fs_replace_lines, SCRIPT_PARAMS(replace_lines_params), 4, SCRIPT_FN, "Puts content in place of lines start to end, both included." },
+      "Lines start (default: 1) to end (default: the last), both included, as a list of strings without line breaks." },
+    { "fs.line_count", fs_line_count, SCRIPT_PARAMS(path), 1, SCRIPT_FN, "The number of lines of a file." },
+    { "fs.insert_at", fs_insert_at, SCRIPT_PARAMS(insert_params), 3, SCRIPT_FN, "Inserts content before line number line; one more than the number of lines appends it." },
+    { "fs.replace", fs_replace, SCRIPT_PARAMS(replace_params), 3, SCRIPT_FN, "Replaces old, which must occur exactly once." },
+    { "fs.replace_all", fs_replace_all, SCRIPT_PARAMS(replace_params), 3, SCRIPT_FN, "Replaces every occurrence of old; returns their number." },
+    { "fs.replace_lines", fs_replace_lines, SCRIPT_PARAMS(replace_lines_params), 4, SCRIPT_FN, "Replaces lines start to end, both included, with content." },
     { "fs.delete_lines", fs_delete_lines, SCRIPT_PARAMS(delete_params), 3, SCRIPT_FN, "Removes lines start to end, both included." },
-    { "fs.diff", fs_diff, SCRIPT_PARAMS(diff_params), 2, SCRIPT_FN, "What differs between two files, as a unified diff; \"\" when nothing does." },
+    { "fs.diff", fs_diff, SCRIPT_PARAMS(diff_params), 2, SCRIPT_FN, "The differences between two files as a unified diff; \"\" if there are none." },
 };
 const size_t script_fs_n = sizeof script_fs / sizeof *script_fs;
 
@@ -64,7 +64,7 @@ bool fs_load(Vm *vm, Str p, bool text, Buf *out, JailStat *st, Error *err) {
 static bool ask_for(Vm *vm, Str p, Error *err) {
     const HostCalls *calls = script_calls(vm);
     if (calls->confirm_write) return calls->confirm_write(script_host(vm), p, err);
-    return error_set(err, ERR_POLICY, STR_FMT ": a sensitive name, which nobody can confirm here", STR_ARG(p));
+    return error_set(err, ERR_POLICY, STR_FMT ": a sensitive name, and no user is present to confirm it", STR_ARG(p));
 }
 
 /* `at` is p, or the folder that holds it. */
@@ -74,7 +74,7 @@ static bool confirm(Vm *vm, Str p, Str at, Error *err) {
     JailPlace place;
     bool ok = fs_jail(vm, &jail, err) && jail_place(jail, at, true, &arena, &place, err);
     if (ok && (approval_sensitive(p) || approval_sensitive(place.path)))
-        ok = ask_for(vm, p, err) && cancel_check(vm_cancel(vm), err);      /* the answer may have come too late */
+        ok = ask_for(vm, p, err) && cancel_check(vm_cancel(vm), err);      /* the deadline may have passed meanwhile */
     arena_clear(&arena);
     return ok;
 }
@@ -88,7 +88,7 @@ static Str folder_of(Str p) {
     return STR(".");
 }
 
-/* The same for what happens to a link itself, wherever it leads. */
+/* The same for an operation on a link itself, not on its target. */
 static bool confirm_entry(Vm *vm, Str p, Error *err) { return confirm(vm, p, folder_of(p), err); }
 
 bool fs_store(Vm *vm, Str p, Str content, const JailStat *read, Error *err) {
@@ -153,7 +153,7 @@ static bool fs_list(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return ok;
 }
 
-/* ---- changing ---- */
+/* ---- writing ---- */
 
 static bool fs_write(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
@@ -172,7 +172,7 @@ static bool fs_mkdir(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return fs_jail(vm, &jail, err) && fs_confirm(vm, script_arg(a, 0), err) && jail_mkdir(jail, script_arg(a, 0), vm_cancel(vm), err);
 }
 
-/* A folder is as sensitive as what is in it. */
+/* A folder is as sensitive as its contents. */
 enum { TREE_MAX = 100000, TREE_DEPTH = 200 };
 
 static bool confirm_below(Vm *vm, const Jail *jail, Arena *arena, Str folder, Str as, size_t *left, int depth, Error *err) {
@@ -191,7 +191,7 @@ static bool confirm_below(Vm *vm, const Jail *jail, Arena *arena, Str folder, St
     return true;
 }
 
-/* Everything in `folder`, if it is one, will be made or removed as `as`. */
+/* Confirms every file in `folder`, if it is a folder, under the path it will have below `as`. */
 static bool confirm_tree(Vm *vm, const Jail *jail, Str folder, Str as, Error *err) {
     JailStat st;
     if (!jail_stat(jail, folder, &st, NULL) || st.type != 'd') return true;

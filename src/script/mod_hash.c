@@ -1,4 +1,4 @@
-/* The modules hash and crypto. hash() itself is the language's own function. */
+/* The modules hash and crypto. hash() itself is a built-in function of the language. */
 #include "base/digest.h"
 #include "script/script.h"
 
@@ -7,8 +7,8 @@ static const NativeParam data[] = { { "data", NATIVE_STRING | NATIVE_BYTES } };
 static const NativeParam hmac_params[] = { { "key", NATIVE_STRING | NATIVE_BYTES }, { "msg", NATIVE_STRING | NATIVE_BYTES } };
 
 const NativeDef script_hash[] = {
-    { "hash.md5", hash_md5, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The MD5 digest of a string or bytes, in hexadecimal. Broken: not for anything that must be safe." },
-    { "hash.sha1", hash_sha1, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The SHA-1 digest, in hexadecimal. Broken: not for anything that must be safe." },
+    { "hash.md5", hash_md5, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The MD5 digest of a string or bytes, in hexadecimal. Broken: not for security." },
+    { "hash.sha1", hash_sha1, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The SHA-1 digest, in hexadecimal. Broken: not for security." },
     { "hash.sha256", hash_sha256, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The SHA-256 digest, in hexadecimal." },
     { "hash.sha512", hash_sha512, SCRIPT_PARAMS(data), 1, SCRIPT_FN, "The SHA-512 digest, in hexadecimal." },
 };

@@ -13,7 +13,7 @@ static const NativeParam request_params[] = { { "method", NATIVE_STRING }, { "ur
 
 const NativeDef script_http[] = {
     { "http.get", http_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN,
-      "{status, headers, body}; names of headers are in lower case. A status of 400 and more is no error. timeout_seconds is 30 unless given." },
+      "{status, headers, body}; header names are in lower case. A status of 400 or more is not an error. timeout_seconds defaults to 30." },
     { "http.post", http_post, SCRIPT_PARAMS(post_params), 1, SCRIPT_FN, "The same with POST; a body that is neither string nor bytes is sent as JSON." },
     { "http.request", http_request, SCRIPT_PARAMS(request_params), 2, SCRIPT_FN, "The same with any method." },
 };
@@ -21,7 +21,7 @@ const size_t script_http_n = sizeof script_http / sizeof *script_http;
 
 enum { REDIRECTS_MAX = 10, HEADERS_MAX = 200, TIMEOUT_DEFAULT_MS = 30000 };
 
-/* Where a function's arguments stand among its parameters; -1: it has none. */
+/* Index of each argument among the function's parameters; -1: not a parameter. */
 typedef struct { int method, url, body, headers, timeout; } Order;
 typedef struct { Vm *vm; const NativeArgs *a; Order at; VEC(ClientHeader) headers; Buf json; ClientRequest request; } Call;
 
@@ -85,7 +85,8 @@ static bool response_value(Vm *vm, const ClientResponse *r, Value *out, Error *e
     return script_dict_end(&d, out);
 }
 
-/* No list of the project's own means any public host: never what a client does without rules. */
+/* Without a list in the project, any public host is allowed. A client without rules would allow all
+ * hosts. */
 static bool exchange(Call *c, const Host *h, ClientResponse *r, Error *err) {
     Rules *public = NULL;
     if (!h->net && !rule_list_new(NULL, 0, &public, err)) return false;

@@ -1,4 +1,4 @@
-/* The module log, which can also be called itself. What it writes counts with what print() writes. */
+/* The module log, which is also callable. Its output counts towards the limit of print(). */
 #include "script/script.h"
 #include "starlark/repr.h"
 
@@ -9,7 +9,7 @@ const NativeDef script_log[] = {
     { "log.info", log_info, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "Writes a line to the log and to the run's events." },
     { "log.warn", log_warn, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "The same, as a warning." },
     { "log.error", log_error, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "The same, as an error." },
-    { "log.debug", log_debug, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "The same, for those who look for details." },
+    { "log.debug", log_debug, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "The same, at debug level." },
     { "log", log_info, SCRIPT_PARAMS(message), 1, SCRIPT_FN, "As log.info." },
 };
 const size_t script_log_n = sizeof script_log / sizeof *script_log;

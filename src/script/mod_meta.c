@@ -1,4 +1,5 @@
-/* The module meta: scripts that add tools, hooks and agents, and call tools. tool/ does it all, within meta's limits. */
+/* The module meta: lets scripts add tools, hooks and agents, and call tools. src/tool/ implements it, within meta's
+ * limits. */
 #include "script/script.h"
 
 static NativeFn meta_tool, meta_hook, meta_agent, meta_list_tools, meta_call_tool;
@@ -16,7 +17,7 @@ static const NativeParam call_params[] = {
 
 enum { META_FN = SCRIPT_FN | NATIVE_PLAIN_ERRORS, META_OPEN = SCRIPT_OPEN | NATIVE_PLAIN_ERRORS };
 #define TOOL_DOC "Adds a tool for the rest of the run: parameters as in a tool's file, script defines run(args)."
-#define HOOK_DOC "Adds a hook for the rest of the run: script defines handle(event, payload); when is \"\" and priority 20 unless given."
+#define HOOK_DOC "Adds a hook for the rest of the run: script defines handle(event, payload); when defaults to \"\", priority to 20."
 #define AGENT_DOC "Adds an agent for the rest of the run: the fields of an agent's file, by name; name is required."
 const NativeDef script_meta[] = {
     { "meta.tool_register", meta_tool, SCRIPT_PARAMS(tool_params), 4, META_FN, TOOL_DOC },
@@ -25,12 +26,12 @@ const NativeDef script_meta[] = {
     { "meta.register_tool", meta_tool, SCRIPT_PARAMS(tool_params), 4, META_FN, TOOL_DOC },
     { "meta.register_hook", meta_hook, SCRIPT_PARAMS(hook_params), 3, META_FN, HOOK_DOC },
     { "meta.register_agent", meta_agent, SCRIPT_NO_PARAMS, 0, META_OPEN, AGENT_DOC },
-    { "meta.list_tools", meta_list_tools, SCRIPT_PARAMS(list_params), 0, META_FN, "The tools whose names match pattern (all unless given)." },
-    { "meta.call_tool", meta_call_tool, SCRIPT_PARAMS(call_params), 1, META_FN, "Calls a tool through the whole pipeline; gives its value." },
+    { "meta.list_tools", meta_list_tools, SCRIPT_PARAMS(list_params), 0, META_FN, "The tools whose names match pattern (default: all)." },
+    { "meta.call_tool", meta_call_tool, SCRIPT_PARAMS(call_params), 1, META_FN, "Calls a tool through the whole pipeline; returns its value." },
 };
 const size_t script_meta_n = sizeof script_meta / sizeof *script_meta;
 
-/* All arguments that were given, by name. */
+/* All given arguments, by name. */
 static bool definition(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     ScriptDict d = script_dict(vm, err);
     for (uint32_t i = 0; i < a->n; i++)

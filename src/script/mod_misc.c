@@ -14,7 +14,7 @@ static const NativeParam assert_params[] = { { "cond", NATIVE_ANY }, { "msg", NA
 const NativeDef script_misc[] = {
     { "env", misc_env, SCRIPT_PARAMS(env_params), 1, SCRIPT_FN,
       "The value of an environment variable that sandbox.env_allow lists; \"\" when it is not set, or not listed (with a warning in the log)." },
-    { "sleep", misc_sleep, SCRIPT_PARAMS(sleep_params), 1, SCRIPT_FN, "Waits so many seconds; a timeout of the call ends it early." },
+    { "sleep", misc_sleep, SCRIPT_PARAMS(sleep_params), 1, SCRIPT_FN, "Waits for the given number of seconds; a timeout of the call ends it early." },
     { "random", misc_random, SCRIPT_PARAMS(random_params), 2, SCRIPT_FN, "A random int from min to max, both included." },
     { "assert", misc_assert, SCRIPT_PARAMS(assert_params), 1, SCRIPT_FN | NATIVE_PLAIN_ERRORS, "Fails with \"assertion failed: msg\" unless cond is true." },
 };

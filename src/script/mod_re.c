@@ -12,8 +12,8 @@ static const NativeParam three[] = { { "p", NATIVE_STRING }, { "repl", NATIVE_ST
 #define FIND_ALL_DOC "All matches: a list of the whole matches, or of lists of the groups when the pattern has groups."
 const NativeDef script_re[] = {
     { "re.match", re_match, SCRIPT_PARAMS(two), 2, SCRIPT_FN,
-      "The match at the very start of s: a list of the whole match and its groups (None for one that took no part), or None." },
-    { "re.search", re_search, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "The first match anywhere in s, as re.match gives it, or None." },
+      "The match at the very start of s: a list of the whole match and its groups (None for a group that did not match), or None." },
+    { "re.search", re_search, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "The first match anywhere in s, in the form of re.match, or None." },
     { "re.findall", re_findall, SCRIPT_PARAMS(two), 2, SCRIPT_FN, FIND_ALL_DOC },
     { "re.find_all", re_findall, SCRIPT_PARAMS(two), 2, SCRIPT_FN, FIND_ALL_DOC },
     { "re.replace", re_replace, SCRIPT_PARAMS(three), 3, SCRIPT_FN,
@@ -22,19 +22,19 @@ const NativeDef script_re[] = {
 };
 const size_t script_re_n = sizeof script_re / sizeof *script_re;
 
-/* ---- walking over the matches ---- */
+/* ---- iteration over matches ---- */
 
 enum { SPANS_INLINE = 16 };
 
-/* One text, one pattern, and the place where the next search starts. */
+/* One text, one pattern, and the offset where the next search starts. */
 typedef struct {
     Work work;
     const Regex *re;
     Regex *own;
     Str text;
     size_t at;
-    bool checked;                        /* the text is known to be UTF-8 */
-    size_t n;                            /* spans wanted: the match and its groups */
+    bool checked;                        /* the text has been validated as UTF-8 */
+    size_t n;                            /* number of spans: the match and its groups */
     RegexSpan *span, inline_spans[SPANS_INLINE];
 } Search;
 
@@ -54,7 +54,7 @@ static bool search_begin(Search *s, Vm *vm, Str pattern, Str text, unsigned flag
     return true;
 }
 
-/* An empty match leaves the place where it is: the search must go on one character later. */
+/* After an empty match, the search must continue one character later. */
 static size_t behind(const Search *s) {
     size_t at = s->span[0].to;
     if (s->span[0].from < s->span[0].to || at >= s->text.n) return at + (s->span[0].from == s->span[0].to);
@@ -131,7 +131,7 @@ static bool split(Search *s, List *l, Error *err) {
     for (;;) {
         if (!search_next(s, &found, err)) return false;
         if (found && s->span[0].to == s->span[0].from && (s->span[0].from == from || s->span[0].from == s->text.n))
-            continue;                                    /* nothing between nothing */
+            continue;                                    /* an empty match adjacent to an empty part splits nothing */
         Str part = str_sub(s->text, from, found ? s->span[0].from : s->text.n);
         if (!work_string(&s->work, part, &v, err) || !list_push(vm_heap(s->work.vm), l, v, err)) return false;
         if (!found) return true;
@@ -152,7 +152,8 @@ static bool re_split(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The group that "$1", "${12}" or "\1" at the start of `repl` names; *length 0: it names none. */
+/* The group that "$1", "${12}" or "\1" at the start of `repl` refers to; *length is 0 if it is not
+ * a reference. */
 static size_t group_at(Str repl, size_t *length) {
     size_t i = 1, group = 0;
     *length = 0;
@@ -167,7 +168,7 @@ static size_t group_at(Str repl, size_t *length) {
 
 static bool add_group(const Search *s, size_t group, Buf *to, Error *err) {
     if (group >= s->n)
-        return error_set(err, ERR_SCRIPT, "for parameter repl: there is no group %zu (the pattern has %zu); $$ is a dollar sign", group,
+        return error_set(err, ERR_SCRIPT, "for parameter repl: the pattern has no group %zu (only %zu); write $$ for a dollar sign", group,
                          s->n - 1);
     if (s->span[group].from != REGEX_UNSET) buf_add(to, str_sub(s->text, s->span[group].from, s->span[group].to));
     return true;

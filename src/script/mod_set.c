@@ -1,4 +1,4 @@
-/* The module set: functions on the language's own sets. set() itself is the language's. */
+/* The module set: functions on sets. set() itself is a built-in function of the language. */
 #include "script/script.h"
 #include "starlark/iter.h"
 #include "starlark/lib.h"
@@ -13,15 +13,15 @@ static const NativeParam two[] = { { "a", NATIVE_ITERABLE }, { "b", NATIVE_ITERA
 const NativeDef script_set[] = {
     { "set.new", set_fn_new, SCRIPT_PARAMS(items), 0, SCRIPT_FN, "A set of the items, or an empty one." },
     { "set.contains", set_contains, SCRIPT_PARAMS(contains_params), 2, SCRIPT_FN, "Is x in s?" },
-    { "set.size", set_size, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "How many members s has." },
-    { "set.values", set_values, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "The members of s as a list, in the order they came in." },
-    { "set.union", set_union, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "A set of what is in a or in b." },
-    { "set.intersect", set_intersect, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "A set of what is in a and in b." },
-    { "set.diff", set_diff, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "A set of what is in a and not in b." },
+    { "set.size", set_size, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "The number of members of s." },
+    { "set.values", set_values, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "The members of s as a list, in insertion order." },
+    { "set.union", set_union, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "The members of a or b." },
+    { "set.intersect", set_intersect, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "The members of both a and b." },
+    { "set.diff", set_diff, SCRIPT_PARAMS(two), 2, SCRIPT_FN, "The members of a that are not in b." },
 };
 const size_t script_set_n = sizeof script_set / sizeof *script_set;
 
-/* The set itself, or a set of what any other iterable has. */
+/* Returns the set itself, or a set of the items of any other iterable. */
 static bool as_set(Vm *vm, Value v, Dict **out, Error *err) {
     if (value_is_set(v)) return *out = value_set(v), true;
     Dict *s = set_new(vm_heap(vm), 0, err);

@@ -14,29 +14,29 @@ static const NativeParam name[] = { { "name", NATIVE_STRING } };
 static const NativeParam maybe_name[] = { { "name", NATIVE_STRING | NATIVE_NONE_IS_ABSENT } };
 
 const NativeDef script_cache[] = {
-    { "cache.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under k in this run, or the default (None)." },
-    { "cache.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of v, which must have a JSON form, for the rest of the run." },
-    { "cache.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under k?" },
-    { "cache.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets k; tells whether it was there." },
-    { "cache.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Forgets everything." },
+    { "cache.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of the value of k in this run, or the default (None)." },
+    { "cache.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Stores a copy of v, which must have a JSON form, for the rest of the run." },
+    { "cache.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "True if k has a value." },
+    { "cache.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Deletes k; returns True if it existed." },
+    { "cache.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Deletes everything." },
 };
 const size_t script_cache_n = sizeof script_cache / sizeof *script_cache;
 
 const NativeDef script_ctx[] = {
-    { "ctx.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of what is kept under k in this turn, or the default (None)." },
-    { "ctx.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Keeps a copy of v, which must have a JSON form, for the rest of the turn." },
-    { "ctx.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Is anything kept under k?" },
-    { "ctx.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Forgets k; tells whether it was there." },
-    { "ctx.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Forgets everything." },
+    { "ctx.get", shelf_fn_get, SCRIPT_PARAMS(get_params), 1, SCRIPT_FN, "A copy of the value of k in this turn, or the default (None)." },
+    { "ctx.set", shelf_fn_set, SCRIPT_PARAMS(set_params), 2, SCRIPT_FN, "Stores a copy of v, which must have a JSON form, for the rest of the turn." },
+    { "ctx.has", shelf_fn_has, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "True if k has a value." },
+    { "ctx.delete", shelf_fn_delete, SCRIPT_PARAMS(key), 1, SCRIPT_FN, "Deletes k; returns True if it existed." },
+    { "ctx.clear", shelf_fn_clear, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "Deletes everything." },
     { "ctx.snapshot", shelf_fn_snapshot, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A dict of everything, sorted by key." },
 };
 const size_t script_ctx_n = sizeof script_ctx / sizeof *script_ctx;
 
 const NativeDef script_metrics[] = {
-    { "metrics.incr", metrics_incr, SCRIPT_PARAMS(incr_params), 1, SCRIPT_FN, "Adds delta (1 unless given) to a number of the run; gives the sum." },
+    { "metrics.incr", metrics_incr, SCRIPT_PARAMS(incr_params), 1, SCRIPT_FN, "Adds delta (default 1) to a number of the run; returns the sum." },
     { "metrics.set", metrics_set, SCRIPT_PARAMS(number_params), 2, SCRIPT_FN, "Sets a number of the run." },
-    { "metrics.get", metrics_get, SCRIPT_PARAMS(name), 1, SCRIPT_FN, "A number of the run; 0 when it was never set." },
-    { "metrics.reset", metrics_reset, SCRIPT_PARAMS(maybe_name), 0, SCRIPT_FN, "Forgets one number, or all of them." },
+    { "metrics.get", metrics_get, SCRIPT_PARAMS(name), 1, SCRIPT_FN, "A number of the run; 0 if it was never set." },
+    { "metrics.reset", metrics_reset, SCRIPT_PARAMS(maybe_name), 0, SCRIPT_FN, "Deletes one number, or all of them." },
     { "metrics.snapshot", metrics_snapshot, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A dict of all numbers, sorted by name." },
 };
 const size_t script_metrics_n = sizeof script_metrics / sizeof *script_metrics;

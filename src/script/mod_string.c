@@ -1,4 +1,4 @@
-/* The module string. Most of it is the language's own methods in the form of functions. */
+/* The module string: mostly the built-in string methods as functions. */
 #include "base/utf8.h"
 #include "script/script.h"
 #include "starlark/iter.h"
@@ -14,21 +14,21 @@ static const NativeParam pad_params[] = { { "s", NATIVE_STRING }, { "width", NAT
 
 const NativeDef script_string[] = {
     { "string.truncate", string_truncate, SCRIPT_PARAMS(truncate_params), 2, SCRIPT_FN,
-      "s cut to at most n characters, the ellipsis (\"…\" unless given) included." },
+      "s cut to at most n characters, including the ellipsis (default \"…\")." },
     { "string.upper", string_upper, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "s in upper case." },
     { "string.lower", string_lower, SCRIPT_PARAMS(one), 1, SCRIPT_FN, "s in lower case." },
     { "string.trim", string_trim, SCRIPT_PARAMS(trim_params), 1, SCRIPT_FN, "s without white space, or the given characters, at both ends." },
-    { "string.split", string_split, SCRIPT_PARAMS(split_params), 1, SCRIPT_FN, "The parts of s between separators (white space unless given)." },
-    { "string.join", string_join, SCRIPT_PARAMS(join_params), 1, SCRIPT_FN, "The items, strings all, with sep (\"\" unless given) between them." },
+    { "string.split", string_split, SCRIPT_PARAMS(split_params), 1, SCRIPT_FN, "The parts of s between separators (default: white space)." },
+    { "string.join", string_join, SCRIPT_PARAMS(join_params), 1, SCRIPT_FN, "The items, which must be strings, with sep (default \"\") between them." },
     { "string.pad_left", string_pad_left, SCRIPT_PARAMS(pad_params), 2, SCRIPT_FN,
-      "s filled up on the left to width characters, with spaces or the given character." },
+      "s padded on the left to width characters, with spaces or the given character." },
     { "string.pad_right", string_pad_right, SCRIPT_PARAMS(pad_params), 2, SCRIPT_FN, "The same on the right." },
 };
 const size_t script_string_n = sizeof script_string / sizeof *script_string;
 
 /* ---- by character ---- */
 
-/* Bytes of the first n characters; all of s when it has no more. */
+/* Length in bytes of the first n characters, or of all of s if it has fewer. */
 static bool prefix(Work *w, Str s, size_t n, size_t *out, Error *err) {
     size_t at = 0, length;
     for (; n && at < s.n; n--, at += length) {
@@ -46,7 +46,7 @@ static bool string_truncate(Vm *vm, const NativeArgs *a, Value *out, Error *err)
     if (!script_arg_i64(a, 1, 0, INT64_MAX, &n, err) || !prefix(&w, s, (size_t)n, &keep, err)) return false;
     if (keep == s.n) return *out = a->at[0], true;
     size_t dots = utf8_count(ellipsis);
-    if (dots > (size_t)n) ellipsis = STR(""), dots = 0;  /* no room even for that */
+    if (dots > (size_t)n) ellipsis = STR(""), dots = 0;  /* no room even for the ellipsis */
     if (!prefix(&w, s, (size_t)n - dots, &tail, err)) return false;
     char *at;
     String *text = string_room(vm_heap(vm), tail + ellipsis.n, &at, err);

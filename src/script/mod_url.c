@@ -13,13 +13,13 @@ const NativeDef script_url[] = {
     { "url.parse", url_parse, SCRIPT_PARAMS(parse_params), 1, SCRIPT_FN,
       "The parts of an address: {scheme, user, host, port, path, query, params, fragment}; port is None or an int, params the query as a dict." },
     { "url.encode", url_encode, SCRIPT_PARAMS(encode_params), 1, SCRIPT_FN,
-      "A string with everything but letters, digits and -._~ as %XX; of a dict, the query \"a=1&b=2\" (a list gives its name once per item)." },
+      "A string with everything but letters, digits and -._~ as %XX; of a dict, the query \"a=1&b=2\" (a list repeats its name for each item)." },
 };
 const size_t script_url_n = sizeof script_url / sizeof *script_url;
 
-/* ---- taking apart ---- */
+/* ---- parsing ---- */
 
-/* What stands before the first of `ends`; *rest keeps that character and what follows. */
+/* The part before the first of `ends`; *rest starts at that character. */
 static Str cut(Str *rest, const char *ends) {
     size_t n = 0;
     while (n < rest->n && !strchr(ends, rest->at[n])) n++;
@@ -40,7 +40,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* %41 is A; in a query + is a space. */
+/* Decodes %41 to A and, in a query, + to a space. */
 static void decode(Str s, bool query, Buf *out) {
     buf_reset(out);
     for (size_t i = 0; i < s.n; i++) {
@@ -59,7 +59,7 @@ static bool decoded(Vm *vm, Str s, bool query, Value *out, Error *err) {
     return ok;
 }
 
-/* A name that comes once has its value, one that comes again a list of them. */
+/* A name that occurs once has its value, one that occurs more often a list of its values. */
 static bool put_param(Vm *vm, Dict *d, Str name, Str value, Error *err) {
     Heap *h = vm_heap(vm);
     Value k, v, *at;
@@ -97,7 +97,7 @@ static bool port_of(Str text, Value *out, Error *err) {
 
 typedef struct { Str scheme, user, host, port, path, query, fragment; } Parts;
 
-/* user@host:port; an IPv6 address stands in brackets, which are no part of the host. */
+/* user@host:port; an IPv6 address is in brackets, which are not part of the host. */
 static bool authority(Str text, Parts *p, Error *err) {
     for (size_t i = text.n; i-- > 0;)
         if (text.at[i] == '@') {
@@ -111,7 +111,7 @@ static bool authority(Str text, Parts *p, Error *err) {
     } else
         p->host = cut(&text, ":");
     if (skip(&text, ':')) p->port = text;
-    else if (text.n) return error_set(err, ERR_SCRIPT, "unexpected text behind the host");
+    else if (text.n) return error_set(err, ERR_SCRIPT, "unexpected text after the host");
     return true;
 }
 
@@ -155,7 +155,7 @@ static bool url_parse(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return script_dict_end(&d, out);
 }
 
-/* ---- putting together ---- */
+/* ---- encoding ---- */
 
 static bool plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';

@@ -8,7 +8,7 @@ static NativeFn uuid_v4, uuid_v7;
 
 const NativeDef script_uuid[] = {
     { "uuid.v4", uuid_v4, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A random UUID." },
-    { "uuid.v7", uuid_v7, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A UUID that begins with the time: later ones sort behind earlier ones." },
+    { "uuid.v7", uuid_v7, SCRIPT_NO_PARAMS, 0, SCRIPT_FN, "A UUID that begins with the time, so that UUIDs sort by creation." },
 };
 const size_t script_uuid_n = sizeof script_uuid / sizeof *script_uuid;
 
@@ -28,7 +28,8 @@ static bool uuid_v4(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return write_uuid(vm, b, 4, out, err);
 }
 
-/* Milliseconds, then in the 12 bits behind the version the fraction of the millisecond: those of one thread stay in order. */
+/* Milliseconds, then the fraction of the millisecond in the 12 bits after the version, so that UUIDs made by one thread
+ * stay in order. */
 static bool uuid_v7(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)a;
     uint8_t b[16];

@@ -1,4 +1,4 @@
-/* The module validate: does text look like something? */
+/* The module validate: checks of text formats. */
 #include <strings.h>
 #include "schema/format.h"
 #include "script/script.h"
@@ -8,8 +8,8 @@ static NativeFn validate_email, validate_url, validate_json;
 static const NativeParam text[] = { { "s", NATIVE_STRING } };
 
 const NativeDef script_validate[] = {
-    { "validate.email", validate_email, SCRIPT_PARAMS(text), 1, SCRIPT_FN, "Is s an e-mail address?" },
-    { "validate.url", validate_url, SCRIPT_PARAMS(text), 1, SCRIPT_FN, "Is s an http or https address with a host?" },
+    { "validate.email", validate_email, SCRIPT_PARAMS(text), 1, SCRIPT_FN, "True if s is an e-mail address." },
+    { "validate.url", validate_url, SCRIPT_PARAMS(text), 1, SCRIPT_FN, "True if s is an http or https URL with a host." },
     { "validate.json", validate_json, SCRIPT_PARAMS(text), 1, SCRIPT_FN, "Is s one JSON value?" },
 };
 const size_t script_validate_n = sizeof script_validate / sizeof *script_validate;

@@ -1,15 +1,15 @@
-/* All host modules together. */
+/* Creates all host modules. */
 #include "artifact/host_names.h"
 #include "script/script.h"
 
-/* Every table's functions, one after the other. */
+/* Finds a function in one table. */
 static const NativeDef *find_in(const NativeDef *defs, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(defs[i].name, name) == 0) return &defs[i];
     return NULL;
 }
 
-/* A function by its full name. */
+/* Finds a function by its full name. */
 static const NativeDef *find(const char *name) {
     const NativeDef *found = NULL;
 #define TABLE(table, heading, about) if (!found) found = find_in(script_##table, script_##table##_n, name);

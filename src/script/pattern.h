@@ -1,14 +1,14 @@
-/* Compiled regular expressions that a worker keeps between calls. One thread at a time. */
+/* Cache of compiled regular expressions, kept by a worker between calls. One thread at a time. */
 #pragma once
 #include "base/regex.h"
 
-enum { PATTERN_KEPT = 64, PATTERN_KEPT_MAX = 4096 /* bytes of a pattern worth keeping */ };
+enum { PATTERN_KEPT = 64, PATTERN_KEPT_MAX = 4096 /* bytes of a pattern worth caching */ };
 
-/* Zero-initialise. `slot` is found by hash; another pattern of the same slot takes its place. */
+/* Initialize with zeros. The hash of a pattern selects its slot and replaces the pattern there. */
 typedef struct Pattern { char *text; size_t n; unsigned flags; Regex *re; } Pattern;
 typedef struct Patterns { Pattern slot[PATTERN_KEPT]; } Patterns;
 
-/* The pattern compiled; NULL on failure. It stays valid until the next call of this; `patterns` NULL or a long pattern: *own is
- * set, and the caller frees it (regex_free of *own is right in any case). */
+/* Returns the compiled pattern, valid until the next call of this function; NULL on failure. If `patterns` is NULL or
+ * the pattern is long, sets *own, which the caller must free (regex_free of *own is correct in any case). */
 const Regex *pattern_get(Patterns *patterns, Str pattern, unsigned flags, Regex **own, Error *err);
 void pattern_clear(Patterns *patterns);

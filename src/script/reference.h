@@ -1,4 +1,4 @@
-/* The reference of everything a script can use, as a Markdown page (docs/reference/starlark.md). */
+/* Writes the script reference as a Markdown page (docs/reference/starlark.md). */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"

@@ -44,7 +44,7 @@ double script_number(Value v) { return value_is_float(v) ? value_float(v) : int_
 bool script_arg_seconds(const NativeArgs *a, uint32_t i, double max, int64_t *out, Error *err) {
     if (!native_given(a, i)) return true;
     double seconds = script_number(a->at[i]);
-    if (!(seconds >= 0 && seconds <= max))               /* NaN is neither */
+    if (!(seconds >= 0 && seconds <= max))               /* rejects NaN too */
         return error_set(err, ERR_SCRIPT, "for parameter %s: must be between 0 and %.15g", a->def->params[i].name, max);
     return *out = (int64_t)(seconds * 1e9), true;
 }

@@ -9,8 +9,8 @@
 
 #define SHELF_BYTES ((size_t)16 << 20)
 
-/* Everything is in `heap`, whose limit is the shelf's; what was replaced is collected when that is worth it. `names` holds
- * name → value and is the heap's only root. */
+/* All values are in `heap`, whose limit is the shelf's; replaced values are garbage-collected. `names`
+ * maps name → value and is the heap's only root. */
 struct Shelf { pthread_mutex_t lock; Heap *heap; Dict *names; const char *noun; size_t limit; };
 
 static void trace(Tracer *t, void *ctx) { tracer_value(t, value_from_object(((Shelf *)ctx)->names)); }
@@ -21,7 +21,7 @@ Shelf *shelf_new(const char *noun, size_t max_bytes) {
     s->noun = noun;
     s->limit = max_bytes ? max_bytes : SHELF_BYTES;
     s->heap = heap_new(0);
-    s->names = dict_new(s->heap, 0, NULL);               /* before there is a limit: cannot fail */
+    s->names = dict_new(s->heap, 0, NULL);               /* before the limit is set: cannot fail */
     heap_add_roots(s->heap, trace, s);
     heap_set_limit(s->heap, s->limit);
     return s;
@@ -39,8 +39,8 @@ static bool full(const Shelf *s, Error *err) {
     return error_set(err, ERR_LIMIT, "%s is full (%zu bytes)", s->noun, s->limit);
 }
 
-/* What has no JSON form is refused here, so that everything inside can be written, kept and restored. The text also bounds how
- * far shared parts unfold. */
+/* Rejects values without a JSON form, so that every value can be written, stored and restored. The size of the text
+ * also limits how far shared parts expand. */
 static bool check(const Shelf *s, Value v, Error *err) {
     if (!value_is_object(v) && !value_is_float(v)) return true;
     Buf text = { 0 };
@@ -49,10 +49,10 @@ static bool check(const Shelf *s, Value v, Error *err) {
     buf_clear(&text);
     if (ok) return true;
     if (why.kind == ERR_LIMIT) return full(s, err);
-    return error_set(err, ERR_SCRIPT, "a value that has no JSON form: %s", why.msg);
+    return error_set(err, ERR_SCRIPT, "the value has no JSON form: %s", why.msg);
 }
 
-/* ---- under the lock ---- */
+/* ---- with the lock held ---- */
 
 static bool put_once(Shelf *s, Str key, Value v, Error *err) {
     Value copy;
@@ -64,14 +64,14 @@ static bool put(Shelf *s, Str key, Value v, Error *err) {
     Error why = { 0 };
     if (put_once(s, key, v, &why)) return true;
     if (why.kind != ERR_LIMIT) return err ? (*err = why, false) : false;
-    heap_collect(s->heap);                               /* room may be taken by what nobody can see any more */
+    heap_collect(s->heap);                               /* reclaim replaced values */
     if (put_once(s, key, v, NULL)) return true;
     heap_collect(s->heap);
     return full(s, err);
 }
 
 static void empty(Shelf *s) {
-    heap_reset(s->heap);                                 /* roots and limit with it */
+    heap_reset(s->heap);                                 /* also drops roots and limit */
     heap_set_limit(s->heap, 0);
     s->names = dict_new(s->heap, 0, NULL);
     heap_add_roots(s->heap, trace, s);
@@ -140,7 +140,7 @@ bool shelf_add(Shelf *s, Str key, Value delta, Heap *heap, Value *now, Error *er
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- snapshot ---- */
 
 static int by_key(const void *a, const void *b) { return str_cmp(value_str(((const Entry *)a)->key), value_str(((const Entry *)b)->key)); }
 
@@ -150,7 +150,7 @@ bool shelf_snapshot(Shelf *s, Heap *heap, Value *out, Error *err) {
     bool ok = value_copy_all_into(heap, value_from_object(s->names), &copy, err);
     pthread_mutex_unlock(&s->lock);
     if (!ok) return false;
-    Dict *d = value_dict(copy);                          /* a copy has no gaps */
+    Dict *d = value_dict(copy);                          /* a copy has no removed entries */
     if (d->used > 1) qsort(d->entry, d->used, sizeof *d->entry, by_key);
     if (d->slots) dict_relink(d);
     return *out = copy, true;

@@ -13,8 +13,7 @@ enum { FREE_MAX = 64 };
 #endif
 #define HEAP_DEFAULT ((size_t)64 << 20)
 
-/* Those not in use: one at hand, which changes owner in one step, and a stack under the lock. The one given back last is the one
- * whose memory is still near. */
+/* The idle workers: one cached in `hand`, taken and returned with one atomic operation, and a stack under the lock. */
 struct Workers { _Atomic(Worker *) hand; pthread_mutex_t lock; Worker *free; size_t n_free, heap_bytes; uint32_t depth; };
 
 Workers *worker_pool_new(size_t heap_bytes, uint32_t depth) {

@@ -15,7 +15,7 @@ static const ScriptCase cases[] = {
     { "exec.run('sleep', ['10'], timeout_ms=100)['timed_out']", "True" }, { "exec.run('head', ['-c', '3000000', '/dev/zero'])['truncated']", "True" },
     { "exec.run('no-such-program')", "error: exec.run: no-such-program: …" }, { "exec.run('')", "error: exec.run: for parameter cmd: is empty" },
     { "exec.run('echo', [1])", "error: exec.run: for parameter args: got int, want string" }, { "exec.run('echo', 'a')", "error: exec.run: for parameter args: got string, want list or tuple" },
-    { "exec.run('echo', ['a\\0b'])", "error: exec.run: for parameter args: a NUL character" }, { "exec.run('echo', env={'A=B': 'c'})", "error: exec.run: for parameter env: not a name: \"A=B\"" },
+    { "exec.run('echo', ['a\\0b'])", "error: exec.run: for parameter args: contains a NUL character" }, { "exec.run('echo', env={'A=B': 'c'})", "error: exec.run: for parameter env: not a name: \"A=B\"" },
     { "exec.run('echo', env={'A': 1})", "error: exec.run: for parameter env: got int, want string" }, { "exec.run('echo', timeout_ms=-1)", "error: exec.run: for parameter timeout_ms: must be between 0 and …" },
     { "exec.run('sh', ['-c', 'cat ../out/secret; echo x > ../out/new'])['exit_code'] != 0", "True" },
 };

@@ -100,8 +100,8 @@ static const ScriptCase changing[] = {
     { "fs.delete_lines('a.txt', 2, 3)", "error: fs.delete_lines: a.txt: there is no line 3 (the file has 2)" }, { "fs.delete_lines('a.txt', 3, 3)", "error: fs.delete_lines: a.txt: there is no line 3 (the file has 2)" },
     { "fs.delete_lines('a.txt', 2, 1)", "error: fs.delete_lines: for parameter end: is less than start" }, { "fs.replace_lines('a.txt', 1, 2, '')\nreturn fs.read('a.txt')", "\"\"" },
     { "fs.write('o', 'a\\nb')\nfs.replace_lines('o', 2, 2, 'c')\nreturn fs.read('o')", "\"a\\nc\"" },
-    { "fs.write('r', 'a b a')\nfs.replace('r', 'b', 'c')\nreturn fs.read('r')", "\"a c a\"" }, { "fs.replace('r', 'a', 'x')", "error: fs.replace: r: the text to replace is there 2 times: …" },
-    { "fs.replace('r', 'zz', 'x')", "error: fs.replace: r: the text to replace is not there" }, { "fs.replace('r', '', 'x')", "error: fs.replace: for parameter old: is empty" },
+    { "fs.write('r', 'a b a')\nfs.replace('r', 'b', 'c')\nreturn fs.read('r')", "\"a c a\"" }, { "fs.replace('r', 'a', 'x')", "error: fs.replace: r: the text to replace occurs 2 times: …" },
+    { "fs.replace('r', 'zz', 'x')", "error: fs.replace: r: the text to replace was not found" }, { "fs.replace('r', '', 'x')", "error: fs.replace: for parameter old: is empty" },
     { "[fs.replace_all('r', 'a', 'aa'), fs.replace_all('r', 'q', ''), fs.read('r')]", "[2, 0, \"aa c aa\"]" },
     { "fs.write('big', 'a' * 100000)\nfs.replace_all('big', 'a', 'b' * 1000)", "error: fs.replace_all: big: would be larger than 52428800 bytes" },
     { "fs.stat('big')['size']", "100000" },
@@ -134,7 +134,7 @@ static void test_sensitive(void **state) {
     assert_string_equal(tree_text("ws/conf/.env"), "KEY=1\n");
     assert_string_equal(script_run(&f.u, "len(fs.list('.')), fs.exists('conf2'), fs.exists('credentials')"), "(12, False, False)");
     f.u.calls.confirm_write = NULL;
-    assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')"), "error: fs.write: .env: a sensitive name, which nobody can confirm here");
+    assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')"), "error: fs.write: .env: a sensitive name, and no user is present to confirm it");
     f.u.calls.confirm_write = confirm_write;
     f.refuse = false;
     assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')\nreturn fs.read('.env')"), "\"x\"");
