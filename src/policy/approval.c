@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-/* Each approval is one key: the tool's name, a NUL, the arguments. Names have no NUL. */
+/* Each approval is one key: the tool's name, a NUL, the arguments. Names contain no NUL. */
 struct Approvals { pthread_mutex_t lock; Arena arena; Table table; };
 
 Approvals *approval_list_new(void) {

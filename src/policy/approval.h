@@ -1,4 +1,4 @@
-/* What a person has agreed to in a run: once, these arguments, or the tool. Any thread. */
+/* What the user has approved in a run: these arguments, or any call of the tool. Thread-safe. */
 #pragma once
 #include "base/str.h"
 
@@ -6,10 +6,11 @@ typedef struct Approvals Approvals;
 
 Approvals *approval_list_new(void);
 void approval_list_free(Approvals *a);
-/* Arguments are compared as text: give them in one form (json_write with sort_keys). */
+/* Compares arguments as text, so callers must write them in canonical form (json_write with
+ * sort_keys). */
 bool approval_given(Approvals *a, Str tool, Str args_json);
-void approval_add(Approvals *a, Str tool, Str args_json);     /* args empty: whatever they are */
-/* In order of time, for keeping them with a session. `each` must not add. */
+void approval_add(Approvals *a, Str tool, Str args_json);     /* args empty: any arguments */
+/* In chronological order, for storing them with a session. `each` must not add approvals. */
 void approval_each(Approvals *a, void (*each)(void *ctx, Str tool, Str args_json), void *ctx);
-/* Sensitive names (sensitive.def), case-blind, on a resolved path: any part of it. */
+/* True if any component of a resolved path is a sensitive name (sensitive.def); ignores case. */
 bool approval_sensitive(Str path);

@@ -1,4 +1,4 @@
-/* The numbers of tools.md, "Settings and defaults", read once from a project. */
+/* The limits of tools.md, "Settings and defaults", read once from a project. */
 #pragma once
 #include "artifact/project.h"
 #include "sandbox/sandbox.h"
@@ -25,6 +25,7 @@ typedef struct Limits {
     StrList domains;
 } Limits;
 
-/* Settings are checked at load; what is absent gets its default. Texts are the project's, lists those of *out. */
+/* Settings were validated at load; missing ones get their defaults. Texts belong to the project, lists to
+ * *out. */
 void limits_from(const Project *p, Limits *out);
 void limits_clear(Limits *l);                            /* frees the lists */

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "value/list.h"
 
-/* A pattern or a property, and the text of its rule. */
+/* A pattern or a property, and the text of its rule for messages. */
 typedef struct { Str word, rule; } PolicyRule;
 typedef struct { PolicyRule *at; size_t n; } RuleList;
 
@@ -17,7 +17,8 @@ static Value field(Value dict, const char *key) {
     return value_is_none(v) ? VALUE_GONE : v;
 }
 
-/* Loading has checked the types already. A list that is none all the same must not read as an empty one. */
+/* The loader has checked the types. Fail anyway if the value is not a list: it must not count as an empty
+ * one. */
 static bool read_rules(Policy *p, Value section, const char *name, const char *key, RuleList *out, Error *err) {
     Value list = field(section, key);
     if (value_is_gone(list)) return true;
@@ -43,7 +44,7 @@ static bool read_policy(Policy *out, const Settings *s, Error *err) {
     return true;
 }
 
-/* The blockedTools of a space hold for the whole project, whoever calls. */
+/* The blockedTools of a space apply to the whole project, for every caller. */
 static void add_blocked(Policy *p, const Project *project) {
     size_t n = p->deny.n;
     for (size_t i = 0; i < project->n_agents; i++)
@@ -74,7 +75,7 @@ void policy_free(Policy *p) {
     free(p);
 }
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
 static bool names_match(Str pattern, const ToolDef *def) {
     if (policy_name_matches(pattern, def->name)) return true;
@@ -143,7 +144,8 @@ bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *sa
 
 /* ---- globs ---- */
 
-/* [abc], [a-z], [!a], [^a] at the start of `pattern`: does it match c? *length is 0 when it is no class but a plain bracket. */
+/* True if the class [abc], [a-z], [!a] or [^a] at the start of `pattern` matches c. *length is 0 if it is a literal
+ * bracket. */
 static bool class_matches(Str pattern, uint32_t c, size_t *length) {
     size_t i = 1, n;
     bool negated = i < pattern.n && (pattern.at[i] == '!' || pattern.at[i] == '^'), hit = false;
@@ -161,7 +163,7 @@ static bool class_matches(Str pattern, uint32_t c, size_t *length) {
     return *length = 0, false;
 }
 
-/* One character of the pattern, not a star, against one of the name. */
+/* Matches one pattern element other than a star against one character of the name. */
 static bool step_matches(Str pattern, Str name, size_t *p_length, size_t *n_length) {
     uint32_t c = utf8_decode(name, n_length);
     if (pattern.at[0] == '[') {
@@ -172,7 +174,7 @@ static bool step_matches(Str pattern, Str name, size_t *p_length, size_t *n_leng
     return pattern.at[0] == '?' || wanted == c;
 }
 
-/* Goes back only to the latest star: quadratic at worst, whatever the pattern. */
+/* Backtracks only to the latest star, so the time is quadratic at worst. */
 bool policy_name_matches(Str pattern, Str name) {
     size_t p = 0, n = 0, star = SIZE_MAX, retry = 0, p_length, n_length;
     while (n < name.n) {

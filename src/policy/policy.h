@@ -1,4 +1,5 @@
-/* What may be called, and on what terms: tools_policy, blockedTools of spaces, limits.deny, limits.confirm. Immutable; any thread. */
+/* Which tools may be called, and whether they need confirmation: tools_policy, blockedTools of spaces, limits.deny,
+ * limits.confirm. Immutable, so thread-safe. */
 #pragma once
 #include "policy/safety.h"
 
@@ -25,8 +26,8 @@ bool policy_shows(const Policy *p, const ToolDef *def);
 /* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
 bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *safety);
 
-/* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in command hooks' `tools`. A bracket that is not closed
- * stands for itself. */
+/* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in `tools` of command hooks. An unclosed bracket
+ * is a literal. */
 bool policy_name_matches(Str pattern, Str name);
-/* Does one of the patterns match a name, an alias or the ambiguous name of the tool? For blocked_tools of sub-agents. */
+/* True if a pattern matches a name, an alias or the ambiguous name of the tool. For blocked_tools of sub-agents. */
 bool policy_tool_blocked(const Str *patterns, size_t n, const ToolDef *def);

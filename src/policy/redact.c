@@ -1,5 +1,6 @@
-/* Values are looked for in one pass, however many there are: each form of each value is a needle, needles with the same first four
- * bytes (hashed) hang in one chain, and at each place of the text only that chain is tried. Matches that overlap become one. */
+/* Searches for all values in one pass: each form of each value is a needle, needles with the same first four bytes
+ * (hashed) are in one chain, and each position of the text is compared with that chain only. Merges overlapping
+ * matches. */
 #include "policy/redact.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +16,7 @@
 
 #define REDACTED STR("[redacted]")
 enum { SLOT_BITS = 12, SLOTS = 1 << SLOT_BITS, SECRET_MAX = 1 << 20 };
-enum { PATTERNS_TIME_MS = 5000 };        /* for all patterns over one text */
+enum { PATTERNS_TIME_MS = 5000 };        /* for all patterns on one text */
 
 typedef struct { char *at; size_t n; int32_t next; } Needle;
 
@@ -23,7 +24,7 @@ struct Redactor {
     pthread_rwlock_t lock;
     atomic_bool used;
     VEC(Needle) needles;
-    int32_t slot[SLOTS];                 /* index + 1 of a chain's first needle */
+    int32_t slot[SLOTS];                 /* index + 1 of the first needle of a chain */
     VEC(Regex *) patterns;
 };
 
@@ -68,14 +69,14 @@ static void add_needle(void *ctx, Str s) {
 
 void redact_add_value(Redactor *r, Str secret) {
     if (str_trim(secret).n < REDACT_VALUE_MIN) return;
-    secret = str_sub(secret, 0, SECRET_MAX);             /* where the beginning is gone, the rest gives nothing away */
+    secret = str_sub(secret, 0, SECRET_MAX);             /* without its beginning, the rest reveals nothing */
     pthread_rwlock_wrlock(&r->lock);
     redact_forms(secret, add_needle, r);
     atomic_store_explicit(&r->used, true, memory_order_release);
     pthread_rwlock_unlock(&r->lock);
 }
 
-/* The longest needle that stands at `at`; 0: none. */
+/* Length of the longest needle at `at`; 0 if there is none. */
 static size_t needle_at(const Redactor *r, const char *at, size_t left) {
     size_t longest = 0;
     for (int32_t i = r->slot[slot_of(at)]; i;) {
@@ -86,14 +87,14 @@ static size_t needle_at(const Redactor *r, const char *at, size_t left) {
     return longest;
 }
 
-/* The next stretch of text from `from` on that needles cover. */
+/* Finds the next range of text from `from` on that needles cover. */
 static bool next_value(const Redactor *r, Str text, size_t from, size_t *start, size_t *end) {
     for (size_t i = from; i + REDACT_VALUE_MIN <= text.n; i++) {
         size_t n = needle_at(r, text.at + i, text.n - i);
         if (!n) continue;
         *start = i;
         *end = i + n;
-        for (i++; i < *end && i + REDACT_VALUE_MIN <= text.n; i++)   /* one that begins inside and reaches further? */
+        for (i++; i < *end && i + REDACT_VALUE_MIN <= text.n; i++)   /* does another begin inside and extend further? */
             if ((n = needle_at(r, text.at + i, text.n - i)) && i + n > *end) *end = i + n;
         return true;
     }
@@ -135,7 +136,7 @@ static size_t next_character(Str text, size_t at) {
 
 typedef enum { TAKEN_NOTHING, TAKEN_SOME, TAKEN_ALL } Taken;
 
-/* `text` must be UTF-8. *out is the text without what matched, when something did. */
+/* `text` must be UTF-8. *out is the text without the matches, if there were any. */
 static Taken take_pattern(const Regex *re, Str text, int64_t deadline, Buf *out) {
     size_t from = 0, at = 0;
     bool found = false, some = false;
@@ -161,7 +162,7 @@ static void withhold(Buf *text) {
     buf_add(text, REDACTED);
 }
 
-/* Bytes that are no text are searched as U+FFFD; they stay as they are when nothing is found. */
+/* Invalid UTF-8 is matched as U+FFFD and left unchanged if nothing is found. */
 static void make_utf8(Str text, Buf *out) {
     while (text.n) {
         size_t valid = utf8_valid_prefix(text);
@@ -223,9 +224,9 @@ bool redact_would(Redactor *r, Str text) {
     return would;
 }
 
-/* ---- pieces ---- */
+/* ---- streams ---- */
 
-/* Could the text from `at` on be the beginning of a needle that is longer? */
+/* True if the text from `at` on may be the beginning of a longer needle. */
 static bool may_begin(const Redactor *r, Str text, size_t at) {
     size_t left = text.n - at;
     for (size_t i = 0; i < r->needles.n; i++) {
@@ -235,13 +236,14 @@ static bool may_begin(const Redactor *r, Str text, size_t at) {
     return false;
 }
 
-/* How much of the text is decided: no needle that began there can still grow, and none that is whole reaches further. */
+/* Length of the text that is final: no needle that begins in it can still grow, and no complete one extends beyond
+ * it. */
 static size_t decided(const Redactor *r, Str text) {
     size_t cut = 0, start, end;
     while (cut < text.n && !may_begin(r, text, cut)) cut++;
     for (size_t from = 0; next_value(r, text, from, &start, &end) && start < cut; from = end)
         if (end > cut) cut = start;
-    while (cut && cut < text.n && ((unsigned char)text.at[cut] & 0xc0) == 0x80) cut--;      /* a character stays whole */
+    while (cut && cut < text.n && ((unsigned char)text.at[cut] & 0xc0) == 0x80) cut--;      /* do not split a character */
     return cut;
 }
 
@@ -270,7 +272,7 @@ void redact_feed_end(RedactFeed *f, Buf *out) {
 
 /* ---- JSON ---- */
 
-/* The end of the string that starts at `at`, behind its quote. */
+/* The offset after the closing quote of the string that starts at `at`. */
 static size_t string_end(Str text, size_t at) {
     for (at++; at < text.n && text.at[at] != '"'; at++)
         if (text.at[at] == '\\') at++;
@@ -282,7 +284,7 @@ static size_t number_end(Str text, size_t at) {
     return at;
 }
 
-/* One string or number: what it stands for is searched, and written again only when something was taken out. */
+/* Searches the decoded value of one string or number, and rewrites the token only if something was removed. */
 static bool take_token(const Redactor *r, Heap *heap, Str token, Buf *text, Buf *out) {
     Value v;
     buf_reset(text);
@@ -311,7 +313,7 @@ static bool take_tokens(const Redactor *r, Heap *heap, Str text, Buf *out) {
 static bool take_json(const Redactor *r, Buf *text) {
     bool plain = !r->patterns.n && !memchr(text->at, '\\', text->n);
     size_t start, end;
-    if (plain && !next_value(r, buf_str(text), 0, &start, &end)) return false;   /* the usual case: nothing to hide, nothing copied */
+    if (plain && !next_value(r, buf_str(text), 0, &start, &end)) return false;   /* the common case: no copy */
     Heap *heap = heap_new(0);
     Buf out = { 0 };
     Value v;

@@ -1,30 +1,31 @@
-/* Takes secrets out of text: known values (6 bytes or more, also as they look inside JSON, URLs, base64 and hexadecimal) and
- * patterns. Any thread; values and patterns may be added at any time. Text in which a pattern cannot be searched to the end
- * (steps, time) is withheld as a whole. */
+/* Removes secrets from text: known values (6 bytes or more, also in their JSON, URL, base64 and hexadecimal encodings)
+ * and patterns. Thread-safe; values and patterns may be added at any time. If a pattern search cannot be completed
+ * (steps, time), the whole text is withheld. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
 
 typedef struct Redactor Redactor;
 
-enum { REDACT_VALUE_MIN = 6 };           /* shorter ones would take ordinary words away */
+enum { REDACT_VALUE_MIN = 6 };           /* shorter values would match ordinary words */
 
 Redactor *redact_new(void);
 void redact_free(Redactor *r);
-void redact_add_value(Redactor *r, Str secret);          /* copied; of a text of several lines each long one counts by itself too */
+void redact_add_value(Redactor *r, Str secret);          /* copies; also adds each long line of a multi-line secret */
 bool redact_add_pattern(Redactor *r, Str pattern, Error *err);
-bool redact_text(Redactor *r, Buf *text);                /* in place; true when something was replaced by [redacted] */
-void redact_chars(Redactor *r, char *text, size_t size);  /* the same where no more than `size` bytes have room: the rest is cut */
-/* The same for the text of a JSON value, which stays one: strings are searched as what they stand for (so "\u0061" hides
- * nothing), a number becomes the string "[redacted]"; where a pattern reaches across strings, so does everything. Text that does
- * not start like JSON's {, [ or " is plain. */
+bool redact_text(Redactor *r, Buf *text);                /* in place; true if something was replaced by [redacted] */
+void redact_chars(Redactor *r, char *text, size_t size);  /* same for a buffer of `size` bytes: truncates the result */
+/* The same for JSON text, which stays valid JSON: searches the decoded strings (so "\u0061" hides nothing) and replaces
+ * a number by the string "[redacted]"; if a pattern matches across strings, replaces the whole text. Text that does not
+ * start with {, [ or " is plain text. */
 bool redact_json(Redactor *r, Buf *text);
-void redact_stream(void *redactor, Buf *text);            /* redact_json, as event_stream_redact wants it */
+void redact_stream(void *redactor, Buf *text);            /* redact_json with the signature of event_stream_redact */
 bool redact_would(Redactor *r, Str text);
 
-/* Text that comes in pieces: what comes out is what redact_text would make of the whole, each part of it as soon as nothing that
- * may follow can change it. So only a tail that a secret may begin with waits; with patterns, which may begin anywhere, all of it. */
-typedef struct RedactFeed { Redactor *r; Buf held; } RedactFeed;     /* { .r = … }, and redact_feed_end at the end */
-void redact_feed(RedactFeed *f, Str piece, Buf *out);                /* adds to *out */
-void redact_feed_end(RedactFeed *f, Buf *out);                       /* adds what waited; `f` is as at the start again */
-bool redact_empty(const Redactor *r);                    /* nothing to look for: callers skip the work */
+/* Redacts a stream. The output equals redact_text of the whole; each part is released as soon as later input cannot
+ * change it. So it holds back only a tail that may be the beginning of a secret; with patterns, which may begin
+ * anywhere, everything. */
+typedef struct RedactFeed { Redactor *r; Buf held; } RedactFeed;     /* { .r = … }; call redact_feed_end at the end */
+void redact_feed(RedactFeed *f, Str piece, Buf *out);                /* appends to *out */
+void redact_feed_end(RedactFeed *f, Buf *out);                       /* appends what was held back and resets `f` */
+bool redact_empty(const Redactor *r);                    /* true if there is nothing to search for */

@@ -30,7 +30,8 @@ static void add_unit(Buf *b, uint32_t unit, bool upper) {
     add_hex(b, unit, upper);
 }
 
-/* As writers that escape everything above ASCII do, and those that also escape the slash. */
+/* Encodes like writers that escape all non-ASCII characters, and those that also escape the
+ * slash. */
 static void give_json_ascii(Forms *f, Str s, bool upper, bool slash) {
     for (size_t at = 0, n; at < s.n; at += n) {
         uint32_t c = utf8_decode(str_sub(s, at, s.n), &n);
@@ -62,7 +63,7 @@ static void give_hex(Forms *f, Str s, bool upper) {
     give(f);
 }
 
-/* The characters that hold nothing but bits of s, when it stands `shift` bytes behind a multiple of three. */
+/* The base64 characters that depend on s only, if s begins `shift` bytes after a multiple of three. */
 static void give_base64(Forms *f, Str s, size_t shift, const char *alphabet) {
     size_t from = (8 * shift + 5) / 6, to = 8 * (shift + s.n) / 6;
     for (size_t i = from; i < to; i++) {

@@ -1,7 +1,7 @@
 #include "policy/safety.h"
 #include "value/list.h"
 
-/* X(member, word): the flags, in the order in which they are shown. */
+/* X(member, word): the flags, in display order. */
 #define FLAGS(X) X(read_only) X(destructive) X(idempotent) X(networked) X(process) X(spends_money) X(requires_confirmation) \
     X(parallel_safe)
 
@@ -11,8 +11,8 @@ static const char *const files_names[] = { "none", "read", "write" };
 
 enum {
     MUTATES = 1, DESTROYS = 2, NETWORKED = 4, PROCESS = 8, SPENDS = 16, FILES_READ = 32, FILES_WRITTEN = 64,
-    REPEATABLE = 128,                    /* changes things, but twice is as good as once */
-    MAY_MUTATE = 256,                    /* taken for a change, unless the tool says that it is none: a POST that only asks */
+    REPEATABLE = 128,                    /* changes state, but twice has the same effect as once */
+    MAY_MUTATE = 256,                    /* counts as a change unless the tool declares otherwise: a POST that only queries */
     EFFECTS = 9,
     EVERYTHING = MUTATES | DESTROYS | NETWORKED | PROCESS | SPENDS | FILES_READ | FILES_WRITTEN,
 };
@@ -31,7 +31,7 @@ static const BuiltinEffect builtin_effects[] = {
 #undef SAFETY
 };
 
-/* What was found, and for each effect the first name it was found with ("fs.write"), for messages. */
+/* The effects found, and for each the first name that has it ("fs.write"), for messages. */
 typedef struct { unsigned effects; struct { Str module, member; } why[EFFECTS]; } Found;
 
 static void found_add(Found *f, unsigned effects, Str module, Str member) {
@@ -42,7 +42,7 @@ static void found_add(Found *f, unsigned effects, Str module, Str member) {
 
 static bool is(const char *name, Str s) { return str_eq(str_from(name), s); }
 
-/* Of one function; an empty member of a module is the module as a value: all that any of its rows says. */
+/* Effects of one function. An empty member means the module as a value: the effects of all its rows. */
 static unsigned host_effect(Str module, Str member) {
     unsigned own = EVERYTHING, rest = EVERYTHING, all = 0;
     bool known = false, exact = false;
@@ -66,8 +66,8 @@ static unsigned builtin_effect(Str name) {
     return EVERYTHING;
 }
 
-/* Code that cannot be looked into, and whose author is the one who runs it: an embedder's function, also for a tool file that
- * leaves its script to one. */
+/* True for a function of the embedding program, including one that implements a tool file without a script. Its code
+ * cannot be analysed, and its author runs it. */
 static bool is_native(const ToolDef *def) { return def->kind == TOOL_NATIVE || (def->kind == TOOL_STARLARK && !def->script); }
 
 static unsigned kind_effects(const ToolDef *def) {
@@ -106,12 +106,12 @@ typedef struct {
     const Found *found;
     bool believed, ok;
     Problems *problems;
-    Said idempotent, parallel_safe;      /* what the tool's own safety map says */
+    Said idempotent, parallel_safe;      /* as declared in the tool's safety map */
 } Declaring;
 
-/* The rule of safety_repeatable, and the flags that follow from others. */
+/* Derives flags from others, including the rule of safety_repeatable. */
 static void settle(const Declaring *d, Safety *s) {
-    if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* it cannot be both */
+    if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* they exclude each other */
     s->requires_confirmation |= d->def->confirm;
     if (d->parallel_safe == UNSAID) s->parallel_safe = s->read_only;
     bool promised = d->idempotent == SAID_TRUE || promises_idempotence(d->def, d->found->effects);
@@ -152,14 +152,14 @@ static void too_loose(Declaring *d, size_t index, Str key, const char *value, un
     buf_clear(&why);
 }
 
-/* A flag whose true means danger. */
+/* A flag that is dangerous when true. */
 static void declare_danger(Declaring *d, size_t i, Str key, Value v, unsigned effect, bool *flag) {
     if (!value_is_bool(v)) return;
     if (value_bool(v) || d->believed) *flag = value_bool(v);
     else if (*flag) too_loose(d, i, key, "false", effect, (Str){ 0 });
 }
 
-/* A flag whose true means harmlessness. */
+/* A flag that is harmless when true. */
 static void declare_harmless(Declaring *d, size_t i, Str key, Value v, unsigned effect, bool *flag, Str hint) {
     if (!value_is_bool(v)) return;
     if (!value_bool(v) || d->believed || !(d->found->effects & effect)) *flag = value_bool(v);
@@ -171,7 +171,7 @@ static Said said(Value v) { return !value_is_bool(v) ? UNSAID : value_bool(v) ? 
 static void declare_idempotent(Declaring *d, size_t i, Str key, Value v, Safety *s) {
     declare_harmless(d, i, key, v, MUTATES, &s->idempotent, STR("when calling it twice is as good as once, say idempotency: idempotent"));
     d->idempotent = said(v);
-    if (d->idempotent == SAID_TRUE && !s->idempotent) d->idempotent = UNSAID;           /* too loose */
+    if (d->idempotent == SAID_TRUE && !s->idempotent) d->idempotent = UNSAID;           /* rejected: too loose */
     if (d->idempotent != SAID_FALSE || !is("idempotent", d->def->idempotency)) return;
     d->ok = false;
     if (d->problems)
@@ -197,7 +197,8 @@ static StrList strings(Value v, Arena *arena) {
     return list;
 }
 
-/* The first thing that the script can reach and that no folder bounds: agents, and tools, hooks and agents that outlive the call. */
+/* Finds the first reachable function whose effects no folder limits: agents, and tools, hooks and agents that outlive
+ * the call. */
 static void reach_unbounded(void *ctx, Str module, Str member) {
     Buf *name = ctx;
     bool found = is("delegate", module) || (is("meta", module) && (member.n == 0 || str_find(member, STR("register")) >= 0));
@@ -277,7 +278,7 @@ bool safety_check(const Project *p, Problems *problems) {
     return ok;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool safety_mutating(const Safety *s) { return !s->read_only; }
 bool safety_repeatable(const Safety *s) { return s->idempotent; }

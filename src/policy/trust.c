@@ -45,13 +45,13 @@ void trust_digest(const TrustSubject *s, char out[TRUST_DIGEST_SIZE]) {
     write_hex(digest, out + 7);
 }
 
-/* ---- the state ---- */
+/* ---- state ---- */
 
 static bool below(Str path, Str folder) {
     return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/');
 }
 
-/* Is the subject trusted by what the environment or the embedding program says? */
+/* True if the environment or the embedding program trusts the subject. */
 static bool given_by(const TrustSubject *s, const char *given, bool *out, Error *err) {
     *out = false;
     if (!given || !given[0]) return true;
@@ -120,7 +120,7 @@ bool trust_give(const TrustSubject *s, bool always, Error *err) {
     return trust_record_write(s, grants, code, always, err);
 }
 
-/* ---- for a person ---- */
+/* ---- display ---- */
 
 static void show_one(const Grant *g, Buf *out) {
     buf_add(out, STR("    "));

@@ -20,7 +20,7 @@
 
 enum { RECORD_MAX = 16 << 20, COPY_MAX = 1 << 20, COPIES_MAX = 16 << 20 };
 
-/* ---- places ---- */
+/* ---- paths ---- */
 
 bool trust_folder(Buf *out, Error *err) {
     if (!store_state_home(out, err)) return false;
@@ -44,7 +44,7 @@ static bool make_folders(char *path, Error *err) {
     }
 }
 
-/* Device, inode and birth time: a folder that took another one's place differs in at least one. */
+/* Device, inode and birth time: if the folder was replaced, at least one of them differs. */
 static bool identity(Str root, int64_t *device, int64_t *inode, char born[CLOCK_TEXT_SIZE]) {
     struct statx st;
     char *path = str_dup(root);
@@ -215,7 +215,8 @@ static char *path_of(Str root, Str path) {
     return text.at;
 }
 
-/* A copy of each small file, named by its digest. A file that is not what was loaded any more is an error: the person has seen another. */
+/* Copies each small file, named by its digest. Fails if a file has changed since it was loaded, because the user has
+ * seen the old content. */
 static bool keep_copies(const TrustSubject *s, const char *folder, Error *err) {
     Buf bytes = { 0 };
     size_t total = 0;
@@ -264,7 +265,7 @@ bool trust_record_write(const TrustSubject *s, const char *grants, const char *c
     return ok;
 }
 
-/* ---- forgetting, listing ---- */
+/* ---- removal and listing ---- */
 
 static bool remove_folder(const char *path, Error *err) {
     DIR *dir = opendir(path);
@@ -308,7 +309,7 @@ bool trust_list(void (*each)(void *ctx, const TrustEntry *e), void *ctx, Error *
     return ok;
 }
 
-/* ---- differences ---- */
+/* ---- diffs ---- */
 
 static const TrustRecordFile *find_before(const TrustRecord *r, Str path) {
     for (size_t i = 0; i < r->n_files; i++)

@@ -1,4 +1,4 @@
-/* Behind trust.h: the record of one agreement on disk. */
+/* Private part of trust.h: the record of one consent on disk. */
 #pragma once
 #include "policy/trust.h"
 
@@ -9,8 +9,8 @@ typedef struct TrustRecordFile { Str path, digest; } TrustRecordFile;
 
 typedef struct TrustRecord {
     Arena arena;
-    Str folder;                          /* where it is kept */
-    Str root, born, grants, code, given; /* digests in hex; `given` as RFC 3339 */
+    Str folder;                          /* its location */
+    Str root, born, grants, code, given; /* digests in hex; `given` is an RFC 3339 time */
     int64_t device, inode;
     bool always;
     TrustAsked *asked;
@@ -19,11 +19,12 @@ typedef struct TrustRecord {
     size_t n_files;
 } TrustRecord;
 
-/* The record of the project at `root`; *out is NULL when there is none. A damaged one is an error that says how to go on. */
+/* Reads the record of the project at `root`; *out is NULL if there is none. A damaged record is an error with
+ * instructions. */
 bool trust_record_read(Str root, TrustRecord **out, Error *err);
-void trust_record_free(TrustRecord *r);                                  /* NULL is fine */
-/* Is `root` the very folder that the person agreed to? */
+void trust_record_free(TrustRecord *r);                                  /* accepts NULL */
+/* True if `root` is the same folder that the user consented to. */
 bool trust_record_is_of(const TrustRecord *r, Str root);
 bool trust_record_write(const TrustSubject *s, const char *grants, const char *code, bool always, Error *err);
-/* Differences between the copies of the record and the files as they are now. */
+/* Appends diffs between the copies in the record and the current files. */
 void trust_record_diff(const TrustRecord *r, const TrustSubject *s, Buf *out);
