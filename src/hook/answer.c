@@ -1,4 +1,4 @@
-/* What a script returned, read as a decision. */
+/* Converts the return value of a script to a decision. */
 #include <stdio.h>
 #include "base/utf8.h"
 #include "hook/ask.h"
@@ -8,7 +8,7 @@ void hook_reason_set(char out[HOOK_REASON_MAX], const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(out, HOOK_REASON_MAX, fmt, ap);
     va_end(ap);
-    out[utf8_valid_prefix(str_from(out))] = 0;                 /* cut inside a character, or bytes that are no text */
+    out[utf8_valid_prefix(str_from(out))] = 0;                 /* cut inside a character, or invalid UTF-8 */
 }
 
 static bool read_reason(const Dict *d, HookAnswer *out, Error *err) {

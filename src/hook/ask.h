@@ -1,4 +1,4 @@
-/* Inside of the room: one dispatch under way, and asking one hook. */
+/* Private header: one running dispatch, and asking one hook. */
 #pragma once
 #include "hook/chain.h"
 
@@ -6,14 +6,16 @@
 typedef struct HookEventInfo { const char *name; unsigned decisions; /* 1 << HookDecision each */ const char *changes; HookFailure failure; } HookEventInfo;
 const HookEventInfo *hook_event_info(HookEvent e);
 
-/* A list never changes: adding makes a new one. So a dispatch needs no lock, and goes on with the list it started with. */
+/* A list is immutable: adding creates a new one. So a dispatch needs no lock and keeps using the list it started
+ * with. */
 typedef struct HookEntry { const HookDef *def; HookCounter *counter; } HookEntry;
 typedef struct HookOrder { struct HookOrder *older; size_t n; HookEntry at[]; } HookOrder;
-const HookOrder *hook_list_order(Hooks *h, HookEvent event);          /* NULL: none */
+const HookOrder *hook_list_order(Hooks *h, HookEvent event);          /* may be NULL */
 Workers *hook_list_workers(Hooks *h);
 const Project *hook_list_project(Hooks *h);
 
-/* The payload is in the worker's heap, frozen: `when` looks at it, hooks get copies. What `held` holds survives a collection. */
+/* The payload is in the worker's heap, frozen: `when` reads it, hooks get copies. Values in `held` survive a
+ * collection. */
 enum { HOOK_PAYLOAD, HOOK_NAME, HOOK_HELD };
 typedef struct HookRun {
     const Project *project;
@@ -33,16 +35,18 @@ typedef struct HookAnswer {
     char reason[HOOK_REASON_MAX];
 } HookAnswer;
 
-/* One question. False: the hook failed. `token` carries its deadline. */
+/* Asks one hook. False: the hook failed. `token` carries its deadline. */
 bool hook_ask_script(HookRun *r, const HookDef *def, HookAnswer *out, Error *err);
 bool hook_ask_command(HookRun *r, const HookDef *def, Cancel *token, HookAnswer *out, Error *err);
 bool hook_answer_read(const HookEventInfo *info, Value v, HookAnswer *out, Error *err);
 void hook_reason_set(char out[HOOK_REASON_MAX], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A deep copy of JSON values. FOREIGN: of another heap, everything is copied. OWN: containers only, strings are shared. */
+/* Deep copy of JSON values. FOREIGN: from another heap, copies everything. OWN: copies containers only and shares
+ * strings. */
 typedef enum { HOOK_COPY_FOREIGN, HOOK_COPY_OWN } HookCopy;
 bool hook_payload_copy(Heap *h, Value v, HookCopy how, Value *out, Error *err);
-/* What becomes of `old` when a hook wants `now`: *next is `old` with the changes that the event's table allows, frozen, and
- * shares nothing mutable with `now`; the same as `old` when nothing changed. Else ERR_SCRIPT. */
+/* Applies the payload `now` returned by a hook: *next is `old` with the changes that the event's row permits, frozen,
+ * and shares nothing mutable with `now`; *next is `old` itself if nothing changed. Other changes fail with
+ * ERR_SCRIPT. */
 bool hook_payload_change(Heap *h, const HookEventInfo *info, Value old, Value now, Cancel *cancel, Value *next, Error *err);
-Str hook_payload_text(Value payload, Str key);                        /* empty when it is not a string */
+Str hook_payload_text(Value payload, Str key);                        /* empty if it is not a string */

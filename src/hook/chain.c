@@ -9,7 +9,7 @@
 
 enum { GARBAGE_MAX = 1 << 20 };          /* left by one hook, before the next one gets the heap */
 
-/* ---- who is asked ---- */
+/* ---- which hooks are asked ---- */
 
 static bool named_in(Str name, const Str *at, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ static bool takes_part(const HookDispatch *d, const HookDef *def) {
     return def->script != NULL;
 }
 
-/* ---- asking one ---- */
+/* ---- asking one hook ---- */
 
 bool hook_ask_script(HookRun *r, const HookDef *def, HookAnswer *out, Error *err) {
     Value args[2] = { r->held[HOOK_NAME] }, v;
@@ -45,7 +45,7 @@ static bool wants(HookRun *r, const HookDef *def, bool *yes, Error *err) {
     return *yes = value_truth(v), true;
 }
 
-/* A fresh scope: no globals, frames or limits of the hook before, and little of its garbage. */
+/* A fresh scope: no globals, frames or limits of the previous hook, and little of its garbage. */
 static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
     vm_reset(r->worker->vm, NULL);
     vm_set_cancel(r->worker->vm, token);
@@ -55,7 +55,7 @@ static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
     if (heap_stats(r->worker->heap).used > r->taken + GARBAGE_MAX) heap_collect(r->worker->heap);
 }
 
-/* What a hook says when it is asked again counts only if it is allow or block. */
+/* A hook that is asked again may only allow or block. */
 static bool settle(HookRun *r, HookAnswer *a, bool again, Cancel *token, Error *err) {
     Value next;
     if (again && a->says == HOOK_DELEGATE) return error_set(err, ERR_SCRIPT, "asked again after a modify, a hook may only allow or block");
@@ -74,7 +74,7 @@ static bool question(HookRun *r, const HookDef *def, bool again, bool *asked, Ho
     if (ok && *asked)
         ok = (def->kind == HOOK_COMMAND ? hook_ask_command(r, def, token, a, err) : hook_ask_script(r, def, a, err)) &&
              settle(r, a, again, token, err);
-    ok = ok && cancel_check(token, err);                       /* an answer that comes too late is none */
+    ok = ok && cancel_check(token, err);                       /* an answer after the deadline does not count */
     vm_set_cancel(r->worker->vm, r->d->cancel);
     r->host.cancel = r->d->cancel;
     cancel_free(token);
@@ -94,7 +94,8 @@ static void fault(HookRun *r, const char *what, const char *why) {
     hook_reason_set(r->out->reason, "hooks: %s%s", what, why);
 }
 
-/* The token of the whole dispatch: not the hook's own deadline, and no on_error helps. */
+/* Checks the cancel token of the whole dispatch. It is not a hook's own deadline, so on_error does
+ * not apply. */
 static bool cancelled(HookRun *r) {
     Error err;
     if (cancel_check(r->d->cancel, &err)) return false;
@@ -106,7 +107,7 @@ static bool cancelled(HookRun *r) {
 static void explain(HookRun *r, const HookDef *def, const Error *err) {
     char text[HOOK_REASON_MAX];
     if (err->file[0]) error_format(err, text, sizeof text);
-    else hook_reason_set(text, "%s", err->msg);               /* a line of something that has no name */
+    else hook_reason_set(text, "%s", err->msg);               /* e.g. a line of a script without a file name */
     hook_reason_set(r->out->reason, "hook " STR_FMT " failed: %s", STR_ARG(def->name), text);
 }
 
@@ -117,7 +118,7 @@ static void record(HookRun *r, const HookEntry *e, const HookTrace *t) {
     if (t->failed && !blocked) LOG_WRITE(r->host.log, LOG_WARN, STR_FMT, STR_ARG(t->reason));
 }
 
-/* A failure: blocks, unless the definition or the event says that it is only told. */
+/* Handles a failed hook: blocks, unless its definition or the event ignores failures. */
 static bool fail(HookRun *r, const HookDef *def, const Error *err, HookTrace *t) {
     bool passes = def->allow_on_error || r->info->failure == HOOK_FAILS_LOG;
     explain(r, def, err);
@@ -158,7 +159,7 @@ static bool act(HookRun *r, const HookDef *def, HookAnswer *a, HookTrace *t, Err
     return false;
 }
 
-/* False: the chain has ended. */
+/* Returns false if the chain has ended. */
 static bool ask(HookRun *r, const HookEntry *e, bool again) {
     Error err = { 0 };
     HookAnswer a;
@@ -183,7 +184,7 @@ static bool ask(HookRun *r, const HookEntry *e, bool again) {
     return on;
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
 static bool ask_again(HookRun *r, const HookOrder *o, size_t before) {
     for (size_t i = 0; i < before; i++)
@@ -200,7 +201,7 @@ static void ask_all(HookRun *r, const HookOrder *o) {
     }
 }
 
-/* The payload itself does not count against what a hook may use. */
+/* Copies the payload, which does not count towards the memory limit of a hook. */
 static bool take_payload(HookRun *r, Error *err) {
     Heap *h = r->worker->heap;
     size_t limit = heap_limit(h), before = heap_stats(h).used;
@@ -239,7 +240,7 @@ static void run(HookRun *r, const HookOrder *o) {
     heap_set_limit(r->worker->heap, limit);
 }
 
-/* Facts have no decision: whatever happened on the way, it goes on. */
+/* A notification has no decision: it always passes. */
 static void only_told(HookRun *r) {
     if (r->info->failure != HOOK_FAILS_LOG) return;
     if (r->out->decision == HOOK_BLOCK) LOG_WRITE(r->host.log, LOG_WARN, "%s", r->out->reason);

@@ -1,8 +1,8 @@
-/* Hooks: filter by `when` → order by priority, then path → dispatch one after another → compose. Fails closed.
+/* Hooks: filter by `when` → order by priority, then path → ask one after another → combine. Fails closed.
  *
- * One dispatch asks every hook of an event about one payload. allow passes; modify replaces the payload, and every hook
- * ordered before that wants the new payload (its `when` holds now, whether or not it held before) is asked about it, and
- * may then only allow or block; block and delegate end the chain. A modify that changes nothing is an allow.
+ * One dispatch asks every hook of an event about one payload. allow passes. modify replaces the payload; every hook
+ * ordered before whose `when` matches the new payload (whether or not it matched before) is asked again, and may then
+ * only allow or block. block and delegate end the chain. A modify that changes nothing is an allow.
  *
  * A hook that fails (raises, times out, its `when` raises, returns no valid decision — None is none —, changes what the
  * event's table does not let it change) blocks, unless its definition says on_error: allow. The table of events is
@@ -41,33 +41,33 @@ bool hook_decision_find(Str name, HookDecision *out);
  * lets pass is HOOK_ALLOW. */
 typedef struct HookTrace { Str hook; HookEvent event; HookDecision decision; Str reason; bool failed; bool again; int64_t elapsed_ns; } HookTrace;
 
-typedef struct Hooks Hooks;                                  /* every hook of a project and those registered at run time */
+typedef struct Hooks Hooks;                                  /* the hooks of a project and those registered at run time */
 
-/* `project`, `workers` and `stats` outlive it; `project` and `stats` may be NULL. */
+/* `project`, `workers` and `stats` must outlive it; `project` and `stats` may be NULL. */
 Hooks *hook_list_new(const Project *project, Workers *workers, HookStats *stats);
-void hook_list_free(Hooks *h);                               /* no dispatch is under way */
-/* A hook registered at run time; the definition is borrowed for good. Any thread; a dispatch under way goes on without it.
- * ERR_CONFIG: unknown event, a name that is taken, a command hook of another event than tool.pre and tool.post. */
+void hook_list_free(Hooks *h);                               /* no dispatch may be running */
+/* Registers a hook at run time; the definition must outlive the list. Thread-safe; a running dispatch does not see it.
+ * ERR_CONFIG: unknown event, duplicate name, or a command hook of another event than tool.pre and tool.post. */
 bool hook_list_add(Hooks *h, const HookDef *def, Error *err);
-bool hook_list_any(Hooks *h, HookEvent event, Str custom);   /* is there a hook for it at all? Cheap: callers skip building payloads */
+bool hook_list_any(Hooks *h, HookEvent event, Str custom);   /* true if the event has hooks; cheap */
 
 enum { HOOK_NESTING_MAX = 8, HOOK_REASON_MAX = 512 };
 
 typedef struct HookDispatch {
     HookEvent event;
     Str name;                            /* full name of a custom or meta event; else empty */
-    Value payload;                       /* a dict of JSON values; not changed. tool.pre: `arguments` stands for `args` */
-    Heap *heap;                          /* where the outcome's payload is made; usually the payload's own */
-    const Host *host;                    /* of hooks: read-only jail, the hooks' own cache and ctx; its `cancel` is replaced for
-                                            each hook. Command hooks use its sandbox and rules. NULL: none of that */
+    Value payload;                       /* a dict of JSON values; not modified. tool.pre: `arguments` is the JSON text of `args` */
+    Heap *heap;                          /* for the payload of the outcome; usually the payload's own heap */
+    const Host *host;                    /* for hooks: read-only jail, separate cache and ctx; `cancel` is replaced for each hook.
+                                          * Command hooks use its sandbox and rules. May be NULL */
     Cancel *cancel;
-    const Str *agents;                   /* the agents this happens inside, outermost first: their inline hooks take part */
+    const Str *agents;                   /* enclosing agents, outermost first: their inline hooks take part */
     size_t n_agents;
     const Str *extra;                    /* hooks added by name (a delegation's `hooks`) */
     size_t n_extra;
-    Str session, call_id;                /* for command hooks' environment */
-    unsigned nesting;                    /* dispatches this one happens inside of (a hook that emits an event); past
-                                            HOOK_NESTING_MAX it is a block, or for a fact nothing */
+    Str session, call_id;                /* for the environment of command hooks */
+    unsigned nesting;                    /* number of enclosing dispatches (a hook that emits an event); beyond HOOK_NESTING_MAX it
+                                          * blocks, or is dropped if a notification */
     void (*trace)(void *ctx, const HookTrace *t);
     void *trace_ctx;
 } HookDispatch;
@@ -75,18 +75,19 @@ typedef struct HookDispatch {
 typedef struct HookOutcome {
     HookDecision decision;               /* allow, block or delegate; after a modify: allow, and `modified` */
     bool modified;
-    Value payload;                       /* after all modifications, in d->heap; d->payload itself when there were none.
-                                            tool.pre: `arguments` is regenerated; tool.post: `content` and `result` agree */
+    Value payload;                       /* after all modifications, in d->heap; d->payload itself if there were none. tool.pre:
+                                          * `arguments` is regenerated; tool.post: `content` and `result` agree */
     Value request;                       /* HOOK_DELEGATE: the dict given to delegate() */
-    Str hook;                            /* that blocked or delegated; borrowed from its definition; empty: the dispatch itself */
-    bool failed;                         /* it blocked because it failed */
-    unsigned commands;                   /* programs that were started: the caller compares the protected files then */
-    char reason[HOOK_REASON_MAX];        /* "hook NAME failed: …" when it failed; "cancelled" when the token fired */
+    Str hook;                            /* that blocked or delegated; borrowed; empty: the dispatch itself */
+    bool failed;                         /* blocked because the hook failed */
+    unsigned commands;                   /* programs started: the caller must then check the protected files */
+    char reason[HOOK_REASON_MAX];        /* "hook NAME failed: …" after a failure; "cancelled" if the token fired */
 } HookOutcome;
 
-/* How a refusal reads: "DID by hook NAME: REASON", or the reason alone where it names the hook already or no hook decided. Into `out`. */
+/* Formats a refusal: "DID by hook NAME: REASON", or only the reason if it names the hook already or no hook decided.
+ * Writes to `out`. */
 enum { HOOK_SAID_MAX = HOOK_REASON_MAX + 256 };
 const char *hook_outcome_say(const HookOutcome *o, const char *did, char out[HOOK_SAID_MAX]);
 
-/* Never fails: a fault of its own is a block. Any thread. */
+/* Never fails: an internal error blocks. Thread-safe. */
 void hook_dispatch(Hooks *h, const HookDispatch *d, HookOutcome *out);

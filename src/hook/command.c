@@ -1,8 +1,9 @@
 /* Command hooks of spaces: /bin/sh -c in the space's root, in the sandbox.
  *
- * The question is JSON on stdin, {"tool", "input"}, for tool.post also "output" (and the same as "result") and "is_error";
- * the answer is the exit code and the JSON object on stdout: "block" with "message", "modified_input" before a call,
- * "modified_output" after it. After a program of a hook the caller compares the protected files (HookOutcome.commands). */
+ * The input is JSON on stdin, {"tool", "input"}, for tool.post also "output" (and the same as "result") and "is_error".
+ * The answer is the exit code and the JSON object on stdout: "block" with "message", "modified_input" before a call,
+ * "modified_output" after it. The caller checks the protected files after a hook's program has run
+ * (HookOutcome.commands). */
 #include <ctype.h>
 #include "base/vec.h"
 #include "hook/ask.h"
@@ -43,7 +44,7 @@ static void add_env(Asked *q, const char *name, Str value) {
     VEC_PUSH(&q->env, buf_take(&b));
 }
 
-/* Input that is too large is not there at all: half a JSON text would mislead. */
+/* Omits input that is too large, because truncated JSON would be misleading. */
 static void fill_env(HookRun *r, Asked *q) {
     const HookDispatch *d = r->d;
     Value p = r->held[HOOK_PAYLOAD];
@@ -82,7 +83,7 @@ static bool start(HookRun *r, const HookDef *def, Asked *q, Cancel *token, Error
     return ok;
 }
 
-/* ---- what it said ---- */
+/* ---- output ---- */
 
 static Str first_line(Str s) {
     Str line = { 0 };
@@ -90,7 +91,7 @@ static Str first_line(Str s) {
     return s.n && str_next_line(&s, &line) ? str_trim(line) : (Str){ 0 };
 }
 
-/* How it ended, when that is neither 0 nor 1. */
+/* Reports an exit other than 0 or 1. */
 static bool broken(const HookDef *def, const SandboxResult *res, Error *err) {
     Str why = first_line(buf_str(&res->err));
     if (res->timed_out) return error_set(err, ERR_TIMEOUT, "timed out after %lld ms", (long long)def->timeout_ms);
@@ -102,7 +103,7 @@ static bool broken(const HookDef *def, const SandboxResult *res, Error *err) {
 static bool read_output(HookRun *r, const SandboxResult *res, Value *out, Error *err) {
     Str text = str_trim(buf_str(&res->out));
     *out = VALUE_GONE;
-    if (res->out_truncated) return error_set(err, ERR_LIMIT, "stdout: too much output");   /* the cut part may say no */
+    if (res->out_truncated) return error_set(err, ERR_LIMIT, "stdout: too much output");   /* the missing part may block */
     if (!text.n) return true;
     if (!json_read(r->worker->heap, text, &(JsonRead){ .reject_duplicates = true }, out, err)) return error_wrap(err, "stdout");
     if (!value_is_dict(*out)) return error_set(err, ERR_PROTOCOL, "stdout: expected a JSON object, got %s", value_type_name(*out));
@@ -119,7 +120,7 @@ static void say_block(HookAnswer *out, Value said, const SandboxResult *res) {
 
 static const char *json_type(Value v) { return value_is_none(v) ? "null" : value_type_name(v); }
 
-/* The new input: `modified_input`, or `input` when that is another than it was given. GONE: neither. */
+/* The new input: `modified_input`, or `input` if it differs from the one given. GONE if neither. */
 static bool new_input(HookRun *r, const Dict *said, Value *out, Error *err) {
     Value *modified = dict_find_str(said, STR("modified_input")), *input = dict_find_str(said, STR("input"));
     Value *args = dict_find_str(value_dict(r->held[HOOK_PAYLOAD]), STR("args"));
@@ -134,7 +135,7 @@ static bool new_input(HookRun *r, const Dict *said, Value *out, Error *err) {
     return true;
 }
 
-/* A copy of `key` in the answer is a change when it differs from what the program was given. */
+/* A copy of `key` in the answer is a change if it differs from the one given. */
 static bool differs(const Dict *said, Str key, Value old, Value **now, Error *err) {
     bool same = true;
     *now = dict_find_str(said, key);
@@ -143,7 +144,8 @@ static bool differs(const Dict *said, Str key, Value old, Value **now, Error *er
     return true;
 }
 
-/* The new output: `modified_output`, or `output` or `result` when it was changed. GONE: none of them. null is an output. */
+/* The new output: `modified_output`, or `output` or `result` if changed. GONE if none of them. null is a valid
+ * output. */
 static bool new_output(const Dict *said, Value old, Value *out, Error *err) {
     Value *modified = dict_find_str(said, STR("modified_output")), *found[3] = { modified };
     *out = VALUE_GONE;
@@ -164,7 +166,8 @@ static bool contains(Str text, const char *word) {
     return memmem(text.at, text.n, word, strlen(word)) != NULL;
 }
 
-/* Letters and digits alone, in lower case: permission_decision and permissionDecision are the same. */
+/* Keeps letters and digits only, in lower case, so that permission_decision and permissionDecision are
+ * equal. */
 static void add_plain(Buf *out, Str s) {
     for (size_t i = 0; i < s.n; i++)
         if (isalnum((unsigned char)s.at[i])) buf_add_char(out, (char)tolower((unsigned char)s.at[i]));
@@ -181,8 +184,8 @@ static bool is_word_of(Str s, const char *const *words, size_t n) {
 
 #define IS_WORD_OF(s, words) is_word_of(s, words, sizeof(words) / sizeof *(words))
 
-/* Does this member decide in the terms of other programs: {"decision": "deny"}, {"continue": false}? Only a value that plainly
- * means "go on" passes. */
+/* True if this member is a decision in the format of another program: {"decision": "deny"}, {"continue": false}.
+ * Accepts only values that clearly mean "continue". */
 static bool decides_otherwise(Str key, Value v) {
     static const char *const yes[] = { "allow", "allowed", "approve", "approved", "accept", "accepted", "permit", "permitted", "continue", "proceed" };
     static const char *const no[] = { "deny", "denied", "reject", "rejected", "refuse", "refused", "forbid", "forbidden", "disallow", "disallowed",
@@ -197,8 +200,8 @@ static bool decides_otherwise(Str key, Value v) {
     return IS_WORD_OF(key, nested) || (value_is_string(v) && IS_WORD_OF(value_str(v), bad));
 }
 
-/* Does an unknown key look like a decision that was misspelled (modifiedOutput, blocked, filtered_result)? A program may
- * print other keys, but a decision that is ignored would let through what it meant to stop. */
+/* True if an unknown key looks like a misspelled decision (modifiedOutput, blocked, filtered_result). A program may
+ * print other keys, but ignoring a decision would let a call through that it meant to stop. */
 static bool looks_like_decision(Str key, Str *meant) {
     static const Str decisions[] = { STR("block"), STR("modified_input"), STR("modified_output"), STR("input"), STR("output") };
     static const char *const parts[] = { "block", "modif", "output", "result" };
@@ -234,9 +237,9 @@ static bool check_keys(const HookRun *r, const Dict *said, Error *err) {
     return true;
 }
 
-/* ---- the answer ---- */
+/* ---- answer ---- */
 
-/* Puts what the answer changes into a copy of the payload; the rules of the event apply to it afterwards. */
+/* Applies the answer to a copy of the payload; the caller then enforces the rules of the event. */
 static bool apply(HookRun *r, const Dict *said, Dict *payload, bool *changed, Error *err) {
     Heap *heap = r->worker->heap;
     Value input, output = VALUE_GONE, *result = dict_find_str(payload, STR("result")), *is_error = NULL;
@@ -269,7 +272,7 @@ static bool read_result(HookRun *r, const HookDef *def, const SandboxResult *res
     Error unread;
     if (res->timed_out || res->signal || sandbox_result_limit(res) || res->exit_code < 0 || res->exit_code > 1) return broken(def, res, err);
     if (res->exit_code == 1) {
-        if (!read_output(r, res, &said, &unread)) said = VALUE_GONE;       /* it blocks in any case: only its words are missing */
+        if (!read_output(r, res, &said, &unread)) said = VALUE_GONE;       /* it blocks in any case, without a message */
         return say_block(out, said, res), true;
     }
     if (!read_output(r, res, &said, err)) return false;

@@ -1,4 +1,4 @@
-/* Which hooks there are, in the order in which they are asked. */
+/* The list of hooks, in the order in which they are asked. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 #include "base/vec.h"
 #include "hook/ask.h"
 
-/* `order` is read without the lock; lists that were replaced stay until the end (`older`), since a dispatch may use one. */
+/* `order` is read without the lock. Replaced lists stay until the end (`older`), because a dispatch may still use
+ * one. */
 struct Hooks {
     const Project *project;
     Workers *workers;
@@ -39,7 +40,8 @@ static HookEntry entry_of(Hooks *h, const HookDef *def) {
     return (HookEntry){ def, h->stats ? hook_stats_counter(h->stats, def->name) : NULL };
 }
 
-/* All at once: one list per event, sorted once. The loader has checked names and events. */
+/* Adds all hooks of the project: one list per event, sorted once. The loader has checked names and
+ * events. */
 static void add_project(Hooks *h, const Project *p) {
     VEC(HookEntry) of[HOOK_EVENT_COUNT] = { 0 };
     HookEvent e;

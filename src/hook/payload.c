@@ -1,10 +1,10 @@
-/* What a hook is given, and what it may make of it. */
+/* The payload of a hook, and the changes that a hook may make to it. */
 #include "hook/ask.h"
 #include "value/json.h"
 #include "value/list.h"
 
-enum { COPY_DEPTH_MAX = JSON_DEPTH_MAX + 8 };  /* arguments may be as deep as JSON can be, and stand inside the payload */
-#define CHANGE_BYTES_MAX ((size_t)64 << 20)   /* of one changed key, as JSON */
+enum { COPY_DEPTH_MAX = JSON_DEPTH_MAX + 8 };  /* arguments may be as deep as JSON allows, and are nested in the payload */
+#define CHANGE_BYTES_MAX ((size_t)64 << 20)   /* size of one changed key as JSON */
 
 /* ---- copies ---- */
 
@@ -22,7 +22,7 @@ static bool copy_dict(const Copying *c, const Dict *from, unsigned depth, Value 
     Dict *d;
     Entry *e;
     if (!dict_copy(c->heap, from, &d, err)) return false;
-    for (uint32_t i = 0; dict_next(d, &i, &e);) {              /* a copied key has the same hash: its slot is right */
+    for (uint32_t i = 0; dict_next(d, &i, &e);) {              /* a copied key has the same hash, so its slot is valid */
         if (!c->own && !copy(c, e->key, depth, &e->key, err)) return false;
         if (value_is_object(e->value) && !copy(c, e->value, depth, &e->value, err)) return false;
     }
@@ -47,7 +47,7 @@ static bool copy_string(const Copying *c, String *from, Value *out, Error *err) 
 static bool copy(const Copying *c, Value v, unsigned depth, Value *out, Error *err) {
     if (!value_is_object(v)) return *out = v, true;
     const Object *o = value_object(v);
-    bool stays = c->own || (o->flags & OBJECT_SHARED);         /* nobody changes it, and it outlives the copy */
+    bool stays = c->own || (o->flags & OBJECT_SHARED);         /* immutable, and outlives the copy */
     if (depth > COPY_DEPTH_MAX) return error_set(err, ERR_LIMIT, "payload is nested too deep");
     switch ((ObjectType)o->type) {
     case OBJECT_STRING: return stays ? (*out = v, true) : copy_string(c, value_string(v), out, err);
@@ -71,7 +71,7 @@ Str hook_payload_text(Value payload, Str key) {
 /* ---- changes ---- */
 
 typedef struct Change { Heap *heap; const HookEventInfo *info; Cancel *cancel; const Dict *old, *now; Dict *next; Buf text; } Change;
-typedef enum { RULE_FIXED, RULE_FREE, RULE_NARROW } Rule;      /* may not change; may; may only lose entries */
+typedef enum { RULE_FIXED, RULE_FREE, RULE_NARROW } Rule;      /* may not change; may change; may only lose entries */
 
 /* `changes` is a list of words: "messages -tools". */
 static Rule rule_of(const HookEventInfo *info, Str key) {
@@ -98,7 +98,8 @@ static bool refuse(const Change *c, const char *verb, Str key, Error *err) {
     return error_set(err, ERR_SCRIPT, "modify may not %s payload[\"" STR_FMT "\"] (%s lets it change: %s)", verb, STR_ARG(key), c->info->name, only);
 }
 
-/* Through text and back: so it has a JSON form, and nothing of it belongs to the hook any more. c->text keeps the text. */
+/* Converts to text and back, which ensures that v has a JSON form and shares nothing with the hook. c->text keeps the
+ * text. */
 static bool settle(Change *c, Str key, Value v, Value *out, Error *err) {
     buf_reset(&c->text);
     if (!json_write(&c->text, v, &(JsonWrite){ .max_bytes = CHANGE_BYTES_MAX, .cancel = c->cancel }, err) ||
@@ -107,7 +108,8 @@ static bool settle(Change *c, Str key, Value v, Value *out, Error *err) {
     return true;
 }
 
-/* A list with some of the old entries, in their order. Those of the old list are taken: equal is not always the same. */
+/* Checks that the new list is a subset of the old entries, in their order. Takes the old entries, because equal values
+ * may differ in type. */
 static bool narrow(Change *c, Str key, Value old, Value now, Value *out, Error *err) {
     if (!value_is_list(old) || !value_is_list(now)) return refuse(c, "replace", key, err);
     const List *from = value_list(old), *kept = value_list(now);
@@ -156,7 +158,7 @@ static bool change_keys(Change *c, Error *err) {
 
 static bool changed(const Change *c, Str key) {
     const Value *a = dict_find_str(c->old, key), *b = dict_find_str(c->next, key);
-    return a && b && !value_same(*a, *b);                      /* what did not change is the same object */
+    return a && b && !value_same(*a, *b);                      /* an unchanged value is the same object */
 }
 
 /* next[name] = the JSON text of next[of] */
@@ -167,7 +169,8 @@ static bool put_text(Change *c, Str name, Str of, Error *err) {
     return s && dict_put_str(c->heap, c->next, name, value_from_object(s), err);
 }
 
-/* `result` is what counts and `content` is its text. A hook may change either; both, only if they agree. */
+/* `result` is authoritative and `content` is its text. A hook may change either; both only if they
+ * agree. */
 static bool agree(Change *c, Error *err) {
     bool text = changed(c, STR("content")), value = changed(c, STR("result")), same = true;
     Value v, *result = dict_find_str(c->next, STR("result"));

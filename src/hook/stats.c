@@ -9,7 +9,7 @@
 
 struct HookCounter { char *name; size_t n; atomic_uint_fast64_t calls, blocks, errors, ns; };
 
-/* The lock guards the table; counters never move, so whoever has one needs no lock. */
+/* The lock protects the table; counters never move, so using one needs no lock. */
 struct HookStats { pthread_mutex_t lock; Table by_name; };
 
 HookStats *hook_stats_new(void) {
@@ -54,7 +54,7 @@ static int by_name(const void *a, const void *b) {
     return str_cmp(((const HookCounters *)a)->hook, ((const HookCounters *)b)->hook);
 }
 
-/* `each` is called without the lock: it may count, too. */
+/* Calls `each` without the lock, so that it may count too. */
 void hook_stats_each(HookStats *s, void (*each)(void *ctx, const HookCounters *c), void *ctx) {
     VEC(HookCounters) all = { 0 };
     pthread_mutex_lock(&s->lock);

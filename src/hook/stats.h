@@ -1,5 +1,5 @@
-/* Counters per hook: calls, blocks, errors, time. Kept in memory for a run; the caller stores them between runs. Any
- * thread; a counter lives as long as the HookStats it belongs to. */
+/* Counters per hook: calls, blocks, errors, time. In memory for one run; the caller stores them between runs.
+ * Thread-safe; a counter lives as long as its HookStats. */
 #pragma once
 #include <stdint.h>
 #include "base/str.h"
@@ -10,6 +10,6 @@ typedef struct HookCounters { Str hook; uint64_t calls, blocks, errors, ns; } Ho
 
 HookStats *hook_stats_new(void);
 void hook_stats_free(HookStats *s);
-HookCounter *hook_stats_counter(HookStats *s, Str hook);      /* made at the first call; the name is copied */
+HookCounter *hook_stats_counter(HookStats *s, Str hook);      /* created on first use; copies the name */
 void hook_counter_add(HookCounter *c, bool blocked, bool failed, int64_t ns);   /* no lock */
 void hook_stats_each(HookStats *s, void (*each)(void *ctx, const HookCounters *c), void *ctx);   /* sorted by name */
