@@ -1,11 +1,11 @@
-/* Writing the data of an event, and a whole event as one JSON object. */
+/* Writes the data of an event, and a whole event as one JSON object. */
 #include "base/clock.h"
 #include "base/number.h"
 #include "event/event.h"
 #include "starlark/repr.h"
 #include "value/json.h"
 
-enum { REPR_HEAP = 1 << 20, REPR_STEPS = 100000 };      /* for a value that JSON cannot say */
+enum { REPR_HEAP = 1 << 20, REPR_STEPS = 100000 };      /* limits of repr, for a value without a JSON form */
 
 void event_data_int(Buf *b, const char *key, int64_t v) {
     event_data_key(b, str_from(key));
@@ -13,7 +13,7 @@ void event_data_int(Buf *b, const char *key, int64_t v) {
 }
 
 void event_data_ms(Buf *b, const char *key, int64_t ns) {
-    int64_t us = ns > 0 ? ns / 1000 : 0;                 /* a clock that was set back is no reason for a minus sign */
+    int64_t us = ns > 0 ? ns / 1000 : 0;                 /* never negative, even if the clock was set back */
     int part = (int)(us % 1000);
     event_data_key(b, str_from(key));
     number_add_i64(b, us / 1000);
@@ -25,7 +25,7 @@ void event_data_bool(Buf *b, const char *key, bool v) {
     buf_add(b, v ? STR("true") : STR("false"));
 }
 
-/* As text; when even that has no end, what kind of thing it is. */
+/* Appends the repr of v, or only its type if repr exceeds its limits. */
 static void add_repr(Buf *b, Value v) {
     Heap *heap = heap_new(REPR_HEAP);
     Vm *vm = vm_new(heap, &(VmConfig){ .max_steps = REPR_STEPS });

@@ -13,7 +13,7 @@ static ssize_t write_some(int fd, Str s) {
     return fault_hit() ? (errno = EIO, (ssize_t)-1) : write(fd, s.at, s.n);
 }
 
-/* One write() unless the kernel takes only a part. */
+/* One write() call unless the kernel accepts only a part. */
 static bool write_all(int fd, Str s, size_t *done, Error *err) {
     for (*done = 0; *done < s.n;) {
         ssize_t n = write_some(fd, str_sub(s, *done, s.n));
@@ -24,7 +24,7 @@ static bool write_all(int fd, Str s, size_t *done, Error *err) {
     return true;
 }
 
-/* A line that broke off (a full disk) is ended before the next one, so that only itself is lost. */
+/* Ends a partially written line (full disk) before the next one, so that only that line is lost. */
 static bool lines_write(void *self, const Event *e, Error *err) {
     Lines *l = self;
     size_t done;
@@ -34,7 +34,7 @@ static bool lines_write(void *self, const Event *e, Error *err) {
     buf_add_char(&l->line, '\n');
     bool ok = write_all(l->fd, buf_str(&l->line), &done, err);
     if (ok) l->torn = false;
-    else if (done) l->torn = !(l->torn && done == 1);    /* only the line break got through? then all is well again */
+    else if (done) l->torn = !(l->torn && done == 1);    /* if only the newline was written, the line is complete */
     return ok;
 }
 

@@ -15,13 +15,13 @@ enum { CHUNK_SHARE = 16, ALIGN = 16 };
 
 typedef struct Chunk { struct Chunk *next; size_t used, cap, events; _Alignas(ALIGN) char at[]; } Chunk;
 
-/* An event, then its texts in the order of `text`. */
+/* An event, followed by its texts in the order of `text`. */
 typedef struct { uint64_t seq; int64_t time_ns; int depth; size_t size, n[5]; } Record;
 
 struct EventMemory {
     pthread_mutex_t lock;
     Chunk *oldest, *newest;
-    size_t max, chunk, total, count;     /* total: of all chunks */
+    size_t max, chunk, total, count;     /* total: size of all chunks */
 };
 
 EventMemory *event_memory_new(size_t max_bytes) {
@@ -39,7 +39,7 @@ void event_memory_free(EventMemory *m) {
     free(m);
 }
 
-/* Takes the oldest chunk out, for use anew when it is large enough. */
+/* Removes the oldest chunk and returns it for reuse if it is large enough. */
 static Chunk *drop_oldest(EventMemory *m, size_t need) {
     Chunk *c = m->oldest;
     m->oldest = c->next;
