@@ -7,9 +7,10 @@
 enum { DEFAULT_MAX_TOKENS = 8192, BUDGET_LEAST = 1024 };
 #define CACHE_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
-/* ---- the request ---- */
+/* ---- request ---- */
 
-/* A call's input must be an object; what a model wrote as arguments may not even be JSON, and goes back as text. */
+/* A call's input must be an object. Arguments written by a model may not even be JSON; those are sent back as
+ * text. */
 static bool write_input(Buf *b, Heap *scratch, Str arguments, Error *err) {
     Value v;
     request_key(b, "input");
@@ -221,7 +222,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
     return ok;
 }
 
-/* ---- the reply ---- */
+/* ---- reply ---- */
 
 static void read_usage(ModelUsage *u, Value usage) {
     int64_t cached = request_int(usage, "cache_read_input_tokens");
@@ -266,7 +267,7 @@ static bool read_block(HttpTurn *x, int64_t index, Value block, Error *err) {
     if (c->id.n == 0) buf_add(&c->id, value_member_text(block, "id"));
     if (c->name.n == 0) buf_add(&c->name, value_member_text(block, "name"));
     Value input = value_member(block, "input");
-    c->object = value_is_dict(input);                        /* complete unless pieces of it follow */
+    c->object = value_is_dict(input);                        /* complete unless deltas follow */
     return !value_is_dict(input) || value_dict(input)->n == 0 || json_write(&c->arguments, input, NULL, err);
 }
 

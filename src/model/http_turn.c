@@ -8,7 +8,7 @@
 
 enum { QUOTE_SPARE = 8192 /* longer than any key */, BLOCKS_MAX = 4096 };
 
-/* ---- opening ---- */
+/* ---- setup ---- */
 
 static bool add_header(Model *m, Str name, Str text, Error *err) {
     Buf b = { 0 };
@@ -53,7 +53,7 @@ bool http_turn_open(Model *m, Error *err) {
     return true;
 }
 
-/* ---- posting ---- */
+/* ---- request ---- */
 
 typedef struct Post { HttpTurn *x; const HttpTurnWire *wire; SseReader *sse; Buf whole; bool is_sse, decided; } Post;
 
@@ -68,8 +68,8 @@ static bool feed(Post *p, Str piece, Error *err) {
     }
 }
 
-/* An event stream or one JSON document? Servers lie about their content type; the first byte does not. Blanks before it, in
- * whatever pieces they come, are no part of the answer. */
+/* Distinguishes an event stream from one JSON document by the first byte, because servers may send a wrong content
+ * type. Skips leading blanks, which may arrive in several pieces. */
 static bool on_data(void *ctx, Str piece, Error *err) {
     Post *p = ctx;
     if (!p->decided) {
@@ -86,7 +86,7 @@ static bool on_data(void *ctx, Str piece, Error *err) {
 
 static bool is_transient(int status) { return status == 408 || status == 409 || status == 429 || status >= 500; }
 
-/* Retry-After: seconds, or the milliseconds that some servers give beside it. */
+/* Retry-After in seconds, or retry-after-ms, which some servers also send. */
 static int64_t retry_after(const ClientResponse *r) {
     Str ms = client_header(r, STR("retry-after-ms")), s = client_header(r, STR("retry-after"));
     char text[32];
@@ -102,12 +102,12 @@ static void quote(const Model *m, Str words, size_t max, Buf *out) {
     buf_add(&text, str_sub(words, 0, max + QUOTE_SPARE));
     if (m->env.redact) m->env.redact(m->env.secret_ctx, &text);
     size_t n = text.n < max ? text.n : max;
-    while (n && n < text.n && ((unsigned char)text.at[n] & 0xc0) == 0x80) n--;      /* not in the middle of a character */
+    while (n && n < text.n && ((unsigned char)text.at[n] & 0xc0) == 0x80) n--;      /* do not split a character */
     buf_add(out, str_sub(buf_str(&text), 0, n));
     buf_clear(&text);
 }
 
-/* The provider's own words: {"error": {"message": …}}, {"error": "…"}, {"message": …}, or the text itself. */
+/* The provider's message: {"error": {"message": …}}, {"error": "…"}, {"message": …}, or the text itself. */
 static void error_words(const Model *m, Str body, Buf *out) {
     Heap *h = heap_new((size_t)8 << 20);
     Value root;
@@ -166,9 +166,9 @@ static bool post_request(HttpTurn *x, const HttpTurnWire *wire, Str body, Cancel
     return ok;
 }
 
-/* ---- reading ---- */
+/* ---- response ---- */
 
-/* The value of a \\uXXXX that begins here, else 0. */
+/* The value of a \\uXXXX escape at offset i, else 0. */
 static unsigned escape_at(Str s, size_t i) {
     unsigned c = 0;
     if (s.n - i < 6 || s.at[i] != '\\' || s.at[i + 1] != 'u') return 0;
@@ -184,7 +184,8 @@ static unsigned escape_at(Str s, size_t i) {
 static bool is_high(unsigned c) { return c >= 0xd800 && c <= 0xdbff; }
 static bool is_low(unsigned c) { return c >= 0xdc00 && c <= 0xdfff; }
 
-/* A first half alone is kept for later, a second half alone gets the one that was kept; one without the other is U+FFFD. */
+/* Keeps a high surrogate at the end for the next piece and joins it with the low surrogate there. A lone surrogate
+ * becomes U+FFFD. */
 static void join_halves(Str text, unsigned *half, Buf *out) {
     for (size_t i = 0; i < text.n;) {
         unsigned c = escape_at(text, i);
@@ -207,7 +208,7 @@ static void join_halves(Str text, unsigned *half, Buf *out) {
     }
 }
 
-/* A character outside the BMP that a server cut in two is put together again. */
+/* Parses JSON, rejoining a surrogate pair that the server split between two documents. */
 static bool read_json(Heap *heap, Str text, unsigned *half, Value *out, Error *err) {
     if (json_read(heap, text, NULL, out, NULL)) return true;
     Buf whole = { 0 };
@@ -232,7 +233,7 @@ bool http_turn_document(HttpTurn *x, Str text, Value *root, Error *err) {
     Buf said = { 0 };
     quote(x->m, text, 120, &said);
     x->transient = true;
-    error_set(err, ERR_PROVIDER, "%s sent what is not a JSON object: " STR_FMT, x->m->provider->name, STR_ARG(buf_str(&said)));
+    error_set(err, ERR_PROVIDER, "%s sent data that is not a JSON object: " STR_FMT, x->m->provider->name, STR_ARG(buf_str(&said)));
     buf_clear(&said);
     return false;
 }
@@ -284,7 +285,7 @@ void http_turn_finish(HttpTurn *x, Str reason) {
     x->finished = true;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 /* A stream that is over before the server has said so was cut off. */
 static bool settle(HttpTurn *x, const HttpTurnWire *wire, bool *retry, Error *err) {

@@ -36,9 +36,9 @@ bool http_turn_open(Model *m, Error *err);
 bool http_turn_run(const Model *m, const HttpTurnWire *wire, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry,
                   int64_t *wait_ms, Error *err);
 
-/* For the wires. */
-bool http_turn_document(HttpTurn *x, Str text, Value *root, Error *err);      /* a JSON object, in x->heap until the next one */
-bool http_turn_refused(HttpTurn *x, Str words, bool transient, Error *err);   /* the server's own words, without secrets; always false */
+/* For the two wire formats. */
+bool http_turn_document(HttpTurn *x, Str text, Value *root, Error *err);      /* a JSON object; valid until the next call */
+bool http_turn_refused(HttpTurn *x, Str words, bool transient, Error *err);   /* reports the server's message, redacted; always false */
 void http_turn_text(HttpTurn *x, Str piece);
 void http_turn_reasoning(HttpTurn *x, Str piece);                             /* does not forbid a retry */
 bool http_turn_item(HttpTurn *x, Value item, Error *err);                     /* adds an item of the reply */
@@ -46,4 +46,4 @@ void http_turn_tell(HttpTurn *x, int64_t index);                              /*
 bool http_turn_told(const HttpTurn *x, int64_t index);
 HttpBlock *http_turn_block(HttpTurn *x, int64_t index, Str type);             /* made when new; type empty: only found */
 ProviderCall *http_turn_call(HttpTurn *x, int64_t index, Error *err);
-void http_turn_finish(HttpTurn *x, Str reason);                               /* nothing for an empty one */
+void http_turn_finish(HttpTurn *x, Str reason);                               /* ignores an empty reason */

@@ -1,4 +1,4 @@
-/* Opening a model, and trying again when that is right. */
+/* Opens a model connection and retries transient failures. */
 #include "model/model.h"
 #include <stdlib.h>
 #include "base/mem.h"
@@ -91,7 +91,7 @@ void model_reply_clear(ModelReply *r) {
     *r = (ModelReply){ 0 };
 }
 
-/* What the server asks for counts, as long as it is not absurd. */
+/* Honours the delay requested by the server, up to a maximum. */
 static int64_t wait_before(const Model *m, int attempt, int64_t asked_ms) {
     enum { ASKED_MAX_MS = 120000 };
     if (asked_ms >= 0) return asked_ms < ASKED_MAX_MS ? asked_ms : ASKED_MAX_MS;
@@ -102,7 +102,7 @@ static int64_t wait_before(const Model *m, int attempt, int64_t asked_ms) {
     return m->jitter && whole > 1 ? whole / 2 + (int64_t)random_below((uint64_t)whole / 2 + 1) : whole;
 }
 
-/* A count that is none must not lower what limits are compared with. */
+/* Replaces invalid counts, which must not lower the totals that limits are compared with. */
 static void tidy(ModelUsage *u) {
     int64_t *counts[] = { &u->input, &u->output, &u->cached, &u->written, &u->reasoning };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

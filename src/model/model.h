@@ -1,12 +1,14 @@
-/* Models behind one door: a request of messages and tools goes in, one reply comes out, streamed on the way.
+/* Model providers behind one interface: takes a request of messages and tools, returns one reply, and
+ * streams it meanwhile.
  *
- * Messages are values, as scripts and hooks see them, so nothing converts between models of a conversation:
+ * Messages are values, as scripts and hooks see them, so nothing converts between representations of a
+ * conversation:
  *
  *   {"role": "system" | "user" | "assistant" | "tool", "content": TEXT,
  *    "tool_calls": [{"id", "name", "arguments": JSON TEXT}],         assistant only
  *    "tool_call_id": ID, "is_error": BOOL, "blocks": [typed content]} tool only
  *
- * A Model is immutable after model_open and may be used by any number of threads at once. */
+ * A Model is immutable after model_open; any number of threads may use it at once. */
 #pragma once
 #include "artifact/project.h"
 #include "base/cancel.h"
@@ -34,7 +36,7 @@ typedef struct ModelRequest {
     void *ctx;
 } ModelRequest;
 
-typedef struct ModelReply {              /* zero-initialise, model_reply_clear at the end */
+typedef struct ModelReply {              /* initialize with zeros; call model_reply_clear at the end */
     Heap *heap;                          /* of tool_calls */
     Buf text;
     Buf reasoning;                       /* as far as the provider shows it */
@@ -47,14 +49,14 @@ typedef struct ModelReply {              /* zero-initialise, model_reply_clear a
     bool truncated;                      /* finish_reason length: the last call's arguments may be cut */
 } ModelReply;
 
-/* What a model needs from its surroundings; borrowed for its life. */
+/* External services that a model needs; must outlive it. */
 typedef struct ModelEnv {
     Client *client;
     Workers *workers;                    /* for `script` */
     const Log *log;
-    void (*secret)(void *ctx, Str value);        /* told of keys and header values, so that they get redacted */
-    void (*redact)(void *ctx, Buf *text);        /* takes them out of what a server says; may be NULL */
-    void *secret_ctx;                            /* of both */
+    void (*secret)(void *ctx, Str value);        /* receives keys and header values, to redact them */
+    void (*redact)(void *ctx, Buf *text);        /* redacts server messages; may be NULL */
+    void *secret_ctx;                            /* context of both */
     bool offline;                        /* HARNESS_OFFLINE: only script and replay */
 } ModelEnv;
 
@@ -72,22 +74,25 @@ bool model_priced(const ModelDef *def);  /* is it known what its tokens cost? */
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err);
 void model_free(Model *m);
 
-/* One reply. Retries what may be retried (408, 429 with Retry-After, 5xx, connection loss before the first token) with
- * exponential back-off and jitter. ERR_PROVIDER with the provider's own words; authentication and content filter are final. */
+/* Gets one reply. Retries transient failures (408, 429 with Retry-After, 5xx, connection loss before the first token)
+ * with exponential back-off and jitter. Fails with ERR_PROVIDER and the provider's message; authentication errors and
+ * content filters are final. */
 bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err);
 void model_reply_clear(ModelReply *r);
 const char *model_wire(const Model *m);  /* as in ModelRoute */
 Str model_origin(const Model *m);        /* wire, server and model family: who accepts the items of a reply */
 
-/* The tools of a request as they go over the wire: a JSON list in the terms of `format`, openai or anthropic. */
+/* Writes the tools of a request in wire format: a JSON list for `format`, openai or anthropic. */
 bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err);
 
-/* Which model a name means: a profile's name, else a model of the parent's provider, else of the provider its prefix
- * tells (agents.md). `name` empty: the project's `model`, its first profile, else what the environment offers
- * (OPENAI_API_KEY, ANTHROPIC_API_KEY, OAI_*). The definition is filled into *out; strings live in `arena`. */
+/* Resolves a model name: a profile, else a model of the parent's provider, else of the provider that its prefix
+ * indicates (agents.md). An empty `name` selects the project's `model`, its first profile, else what the environment
+ * offers (OPENAI_API_KEY, ANTHROPIC_API_KEY, OAI_*). Fills in *out; strings live in `arena`. */
 bool model_pick(const Project *p, Str name, const ModelDef *parent, Arena *arena, ModelDef *out, Error *err);
-/* A model of a provider that is named beside it (a space's agent): reached as the parent's when that has the same provider. */
+/* A model with an explicit provider (of a space's agent). Uses the parent's connection settings if it has the same
+ * provider. */
 void model_of_provider(Str provider, Str name, const ModelDef *parent, ModelDef *out);
 
-/* Recording: every request and reply, redacted, as JSON lines that the provider `replay` reads. The wrapper owns `inner`. */
+/* Records every request and reply, redacted, as JSON lines that the provider `replay` reads. The wrapper owns
+ * `inner`. */
 Model *model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), void *ctx);

@@ -4,7 +4,7 @@
 #include "model/openai.h"
 #include "model/request.h"
 
-/* ---- the request ---- */
+/* ---- request ---- */
 
 /* Gemini refuses the calls of another model without a signature; this one is documented for that case. */
 #define GEMINI_STAND_IN ",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}"
@@ -127,7 +127,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
     return true;
 }
 
-/* ---- the reply ---- */
+/* ---- reply ---- */
 
 static void read_usage(ModelUsage *u, Value usage) {
     if (!value_is_dict(usage)) return;
@@ -144,7 +144,8 @@ static bool add_arguments(Buf *out, Value arguments, Error *err) {
     return true;
 }
 
-/* Without an index (some servers), a new id starts a new call and anything else belongs to the last one. */
+/* Some servers send no index: then a new id starts a new call, and any other piece belongs to the last
+ * call. */
 static int64_t call_index(HttpTurn *x, Value piece) {
     Value index = value_member(piece, "index");
     if (value_is_small(index)) return x->last = value_small(index);
@@ -208,7 +209,7 @@ static bool read_choice(HttpTurn *x, Value choice, const char *part, Error *err)
     return true;
 }
 
-/* An error inside of a stream has no status; its code or type says whether it may pass. */
+/* An error inside a stream has no HTTP status; its code or type tells whether it is transient. */
 static bool read_error(HttpTurn *x, Value error, Error *err) {
     Str type = value_member_text(error, "type");
     int64_t code = request_int(error, "code");

@@ -1,4 +1,4 @@
-/* Which model a name means. */
+/* Resolves model names. */
 #include <stdlib.h>
 #include "model/model.h"
 
@@ -21,7 +21,7 @@ static bool prefix_provider(Str name, ModelProvider *out) {
     return false;
 }
 
-/* OAI_* are the names agentcli reads. */
+/* OAI_* are the variables of agentcli. */
 static void compatible_environment(ModelDef *d) {
     if (d->provider != PROVIDER_OPENAI) return;
     if (d->base_url.n == 0 && variable("OAI_BASE_URL")) d->base_url = str_from(variable("OAI_BASE_URL"));
@@ -70,7 +70,7 @@ static bool by_name(const Project *p, Str name, const ModelDef *parent, ModelDef
     bool same = parent && (!told || parent->provider == provider);
     if (same && parent->provider != PROVIDER_SCRIPT && parent->provider != PROVIDER_REPLAY) return of_provider(parent->provider, name, parent, out), true;
     if (!told) {
-        error_set(err, ERR_CONFIG, "model \"" STR_FMT "\" is not a profile of harness.md, and its name does not tell its provider", STR_ARG(name));
+        error_set(err, ERR_CONFIG, "model \"" STR_FMT "\" is not a profile of harness.md, and its name does not identify a provider", STR_ARG(name));
         return error_hint(err, "add it to `models:` with its provider");
     }
     return of_provider(provider, name, NULL, out), true;

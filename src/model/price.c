@@ -1,4 +1,4 @@
-/* What a reply cost. */
+/* Computes the cost of a reply. */
 #include "model/provider.h"
 #include "model/request.h"
 

@@ -1,4 +1,4 @@
-/* Gathering a reply from pieces. */
+/* Assembles a reply from pieces. */
 #include "model/provider.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static bool id_taken(const ProviderDraft *d, size_t n, Str id) {
     return false;
 }
 
-/* A missing or repeated id would pair a result with the wrong call. */
+/* Replaces a missing or duplicate id, which would pair a result with the wrong call. */
 static void settle_id(ProviderDraft *d, size_t i) {
     Buf *id = &d->calls[i].id;
     while (id->n == 0 || id_taken(d, i, buf_str(id))) {
@@ -61,7 +61,8 @@ static void settle_id(ProviderDraft *d, size_t i) {
     }
 }
 
-/* Empty text stays empty: only the tool says whether it needs arguments. Of a reply that was cut before they came they must not parse. */
+/* Keeps empty arguments empty: only the tool knows whether it needs any. If the reply was cut off before the arguments,
+ * writes text that does not parse. */
 static bool add_call(ProviderDraft *d, List *list, const ProviderCall *c, bool cut, Error *err) {
     Heap *h = d->reply->heap;
     Dict *one = dict_new(h, 3, err);

@@ -1,4 +1,4 @@
-/* What a provider implements, one file each: openai.c, anthropic.c, script.c, replay.c. */
+/* The interface of a provider, one file each: openai.c, anthropic.c, script.c, replay.c. */
 #pragma once
 #include "model/model.h"
 
@@ -13,7 +13,7 @@ typedef struct Provider {
 
 extern const Provider provider_openai, provider_anthropic, provider_script, provider_replay;
 
-/* The list of tools in a request, as JSON. */
+/* The tools of a request, as JSON. */
 bool provider_openai_tools(const List *tools, Buf *b, Error *err);
 bool provider_anthropic_tools(const List *tools, Buf *b, Error *err);
 
@@ -33,7 +33,7 @@ struct Model {
     int64_t attempts, first_ms, max_ms;  /* retry */
     double multiplier;
     bool jitter;
-    void *data;                          /* the provider's own */
+    void *data;                          /* private data of the provider */
 };
 
 #define PROVIDER_TIMEOUT_MS INT64_C(600000)        /* for one reply, where the model sets none */

@@ -1,4 +1,4 @@
-/* --record FILE: passes everything on to another model and writes down what was asked and answered. */
+/* --record FILE: forwards everything to another model and records requests and replies. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static bool write_line(Recorder *r, Str line, Error *err) {
 }
 
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {
-    (void)retry;                          /* the inner model has tried again itself */
+    (void)retry;                          /* the inner model has retried already */
     (void)wait_ms;
     Recorder *r = m->data;
     if (!model_complete(r->inner, request, cancel, out, err)) return false;

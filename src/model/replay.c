@@ -1,5 +1,5 @@
-/* Answers from a recording. A request is compared in its comparable form (tape.h); one that is not in the recording is an
- * error that shows where it differs from the next one. */
+/* Replies from a recording. Compares requests in their comparable form (tape.h); a request that is not in the recording
+ * is an error that shows the first difference from the next one. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool read_take(Replay *r, Str line, Take *out, Error *err) {
     if (!json_read(r->heap, line, NULL, &root, err)) return false;
     Value request = value_member(root, "request");
     out->reply = value_member(root, "reply");
-    if (!value_is_dict(request) || !value_is_dict(out->reply)) return error_set(err, ERR_PARSE, "a line of a recording has request and reply");
+    if (!value_is_dict(request) || !value_is_dict(out->reply)) return error_set(err, ERR_PARSE, "each line of a recording needs a request and a reply");
     Buf text = { 0 };
     bool ok = json_write(&text, request, NULL, err);
     out->request = arena_str(&r->arena, buf_str(&text));

@@ -14,7 +14,8 @@ enum { SCRIPT_MAX = 4 << 20, LOAD_STEPS = 5000000 };
 
 typedef struct Scripted { Heap *heap; Universe *universe; Module *module; } Scripted;
 
-/* A path below the project, or the script itself when it has a line break. */
+/* Reads the script from a path below the project; a value with a line break is the script
+ * itself. */
 static bool read_script(Model *m, const Project *p, Buf *text, char **file, Error *err) {
     if (str_find_char(m->def.script, '\n') >= 0) {
         buf_add(text, m->def.script);
@@ -66,7 +67,7 @@ static void close(Model *m) {
     free(s);
 }
 
-/* ---- a reply ---- */
+/* ---- reply ---- */
 
 static bool bad(const Model *m, Error *err, const char *what) {
     return error_set(err, ERR_PROVIDER, "model " STR_FMT ": reply() %s", STR_ARG(m->def.name), what);

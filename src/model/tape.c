@@ -4,7 +4,8 @@
 static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Does the text start with the shape? 'h' a hex digit, 'd' a digit, anything else itself. */
+/* True if the text starts with the given form: 'h' is a hex digit, 'd' a digit, anything else
+ * literal. */
 static bool has_shape(Str s, const char *shape) {
     size_t n = strlen(shape);
     if (s.n < n) return false;
