@@ -1,4 +1,4 @@
-/* One definition that comes from a running program, not from a file: read by the same loaders, under the same rules. */
+/* Loads one definition that a running program supplies instead of a file, with the same loaders and rules. */
 #include "artifact/load.h"
 #include "value/list.h"
 

@@ -55,7 +55,7 @@ static void start(DocumentContext *c, const char *kind, Str path, Document *d) {
     d->name = stem(d->file);
 }
 
-/* Owns what `text` holds. */
+/* Takes ownership of `text`. */
 static bool finish(DocumentContext *c, const char *kind, Document *d, DocumentFormat format, Buf *text) {
     Error err = { 0 };
     size_t n = text->n;
@@ -104,7 +104,7 @@ void document_clear(Document *d) {
     d->places = NULL;
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static Place or_start(const Document *d, Place at) {
     if (at.line) return at;
@@ -129,7 +129,7 @@ Place document_item_place(const Document *d, Value list, size_t index) {
     return or_start(d, at);
 }
 
-/* where the key's value starts */
+/* Start of the key's value. */
 static Place value_place(const Document *d, Value container, Str key) {
     Place at = { 0 };
     ptrdiff_t i = value_is_dict(container) ? dict_index_str(value_dict(container), key) : -1;
@@ -151,7 +151,7 @@ void document_report(const DocumentContext *c, const Document *d, Severity sever
     va_end(ap);
 }
 
-/* ---- scripts inside of documents ---- */
+/* ---- embedded scripts ---- */
 
 static Str line_text(const Document *d, uint32_t line) {
     if (line == 0 || line > d->n_lines) return (Str){ 0 };
@@ -167,8 +167,7 @@ static size_t spaces(Str line) {
 
 static bool is_blank(Str line) { return str_trim(line).n == 0; }
 
-/* How much further right the lines of a block scalar stand in the file than in the value: told by the first line that
- * has something on it. */
+/* Number of columns by which a block scalar is indented in the file, measured at its first nonblank line. */
 static uint32_t block_indent(const Document *d, uint32_t first, Str value) {
     for (uint32_t number = first; number <= d->n_lines; number++) {
         Str in_file = line_text(d, number), line;
@@ -180,7 +179,7 @@ static uint32_t block_indent(const Document *d, uint32_t first, Str value) {
     return 0;
 }
 
-/* Behind tags and anchors, what kind of scalar is it? '|', '>', a quote, or any other first byte of a plain one. */
+/* The style of the scalar after tags and anchors: '|', '>', a quote, or the first byte of a plain one. */
 static char scalar_style(const Document *d, Place *at) {
     Str rest = line_text(d, at->line);
     rest = str_sub(rest, at->column - 1, rest.n);     /* columns count code points; keys before it are nearly always ASCII */

@@ -1,4 +1,4 @@
-/* Files of a project, opened so that nothing outside of it is ever read and nothing ever waits. */
+/* Opens files of a project without reading anything outside of it and without blocking. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "base/vec.h"
 #include "sandbox/view.h"
 
-enum { TRIES = 64 };                 /* openat2 answers EAGAIN when something was renamed meanwhile */
+enum { TRIES = 64 };                 /* openat2 fails with EAGAIN during a concurrent rename */
 
-/* Without openat2 (old kernels): one step at a time, no links at all. */
+/* Without openat2 (old kernels): opens one component at a time and follows no links. */
 static int open_by_steps(int root, char *path, int flags) {
     int at = dup(root);
     for (char *part = path, *next; at >= 0; part = next) {
@@ -60,7 +60,7 @@ bool document_exists(const DocumentContext *c, Str path) {
     ViewEntry e;
     if (in_view(c, path, &e)) return e.node || (e.error != ENOENT && e.error != ENOTDIR);
     int fd = document_open(c, path, O_PATH);
-    if (fd < 0) return errno != ENOENT && errno != ENOTDIR;   /* something is there: reading it says what is wrong with it */
+    if (fd < 0) return errno != ENOENT && errno != ENOTDIR;   /* it exists: reading it will report the problem */
     close(fd);
     return true;
 }
@@ -111,7 +111,7 @@ static bool read_checked(int fd, size_t limit, Buf *out, struct stat *st, Error 
     if (fstat(fd, st) < 0) return explain(errno, err);
     if (!S_ISREG(st->st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st->st_mode));
     if ((uintmax_t)st->st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-    buf_room(out, (size_t)st->st_size + 1);            /* + 1: the read that finds the end needs room */
+    buf_room(out, (size_t)st->st_size + 1);            /* + 1: room for the read that detects the end */
     return read_all(fd, limit, out, err);
 }
 

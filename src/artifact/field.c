@@ -107,7 +107,7 @@ static const Field *find(const Field *fields, size_t n, Str key) {
 
 enum { WORD_MAX = 96, SHORT_WORD = 3 };
 
-/* Lower case, without '_', '-' and spaces. Longer words are cut: they resemble nothing. */
+/* Lower case, without '_', '-' and spaces. Truncates long words, which resemble no key. */
 static Str folded(Str word, char out[WORD_MAX]) {
     size_t n = 0;
     for (size_t i = 0; i < word.n && n < WORD_MAX; i++) {
@@ -125,7 +125,8 @@ bool field_resembles(Str word, Str known) {
     return str_within(x, y, x.n <= SHORT_WORD || y.n <= SHORT_WORD ? 1 : 2);
 }
 
-/* `blockedTool` and `LIMITS` have more edits than str_nearest() allows, until case and separators are taken away. */
+/* `blockedTool` and `LIMITS` are beyond the edit distance of str_nearest() unless case and separators are
+ * removed. */
 static Str nearest_folded(Str word, const Str *known, size_t n) {
     char a[WORD_MAX], b[WORD_MAX];
     Str key = folded(word, a);
@@ -142,7 +143,7 @@ Str field_hint(Arena *arena, Str word, const Str *known, size_t n) {
     return nearest.n ? str_from(arena_fmt(arena, "did you mean \"" STR_FMT "\"?", STR_ARG(nearest))) : (Str){ 0 };
 }
 
-/* Text that belongs to a script: a block scalar whose lines are not indented ends before its first line. */
+/* True for text that belongs to a script: an unindented block scalar ends before its first line. */
 static bool is_code(Str key) { return str_starts(key, STR("def ")) || str_starts(key, STR("return ")) || str_starts(key, STR("if ")); }
 
 static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str key) {
@@ -154,7 +155,7 @@ static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str k
     return field_hint(in->context->arena, key, names, known);
 }
 
-/* Restrictions of other formats. Written into a tool or an agent they would have no effect. */
+/* Restrictions of other formats, which would have no effect in a tool or an agent. */
 #define SAFETY "it belongs below \"safety\""
 #define SETTINGS "it belongs in harness.md"
 #define LISTS "tools take \"safety\" and \"confirm\", sub-agents \"tools\" and \"blocked_tools\", and harness.md \"tools_policy\""
@@ -193,7 +194,7 @@ static bool resembles_one(const Field *fields, size_t n, Str key) {
     return false;
 }
 
-/* `f` is the row of a key that is known to be meant for another place, else NULL. Fills in the hint. */
+/* `f` is the row of a key that belongs elsewhere, else NULL. Sets the hint. */
 static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, const Field *f, Str key, Str *hint) {
     const char *misplaced = in->unknown == UNKNOWN_KEYS_GUARD && !f ? field_restriction(key) : NULL;
     bool resembles = in->unknown == UNKNOWN_KEYS_GUARD && !f && resembles_one(fields, n, key);

@@ -10,8 +10,8 @@
 #include "base/fault.h"
 #include "base/library.h"
 
-/* Debian's libgit2 1.5 does not free what its regular expressions match with. The leak checker is told to look away while
- * it works, and only then. */
+/* Debian's libgit2 1.5 leaks the match data of its regular expressions. Disables the leak checker during its calls
+ * only. */
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -31,7 +31,7 @@
     X(git_tree_entry_bypath) X(git_tree_entry_free) X(git_tree_entry_name) X(git_tree_entry_id) X(git_tree_entry_filemode) \
     X(git_blob_lookup) X(git_blob_free) X(git_blob_rawcontent) X(git_blob_rawsize)
 
-/* Written once, by load(), and only read then. */
+/* Written once, by load(); read-only afterwards. */
 static struct {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
@@ -40,7 +40,7 @@ static struct {
 static Library library = { .what = "libgit2", .file = "libgit2.so.1.5" };
 static pthread_once_t git_once = PTHREAD_ONCE_INIT;
 
-/* Nobody's configuration files: they could send a pinned URL elsewhere. */
+/* Ignores all git configuration files, which could redirect a pinned URL. */
 static void forget_settings(void) {
     static const int levels[] = { GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG,
                                   GIT_CONFIG_LEVEL_GLOBAL };
@@ -66,7 +66,7 @@ static bool loaded(Error *err) {
     return library.ok || error_set(err, ERR_IO, "%s", library.problem);
 }
 
-/* What libgit2 says, on one line: parts of it are the remote's words. */
+/* Formats libgit2's message on one line, because it contains text from the remote. */
 static bool failed(Error *err, const char *what) {
     const git_error *last = git.git_error_last();
     char text[400];
@@ -87,7 +87,7 @@ bool git_pin_is_commit(Str ref) {
 
 /* ---- fetching ---- */
 
-/* Only the agent's keys are offered: there is nobody to ask for a password. */
+/* Offers keys of the SSH agent only: a password prompt is not possible. */
 static int credentials(git_credential **out, const char *url, const char *user, unsigned int allowed, void *context) {
     int *asked = context;
     (void)url;
@@ -130,7 +130,7 @@ static bool find_commit(git_repository *repo, const char *hex) {
     return found;
 }
 
-/* The protocol of this library has no way to ask for one commit, so all branches and tags come along. */
+/* libgit2 cannot request a single commit, so this fetches all branches and tags. */
 static bool fetch_commit(git_repository *repo, const GitPin *pin, char out[GIT_PIN_COMMIT_SIZE], Error *err) {
     char heads[] = "+refs/heads/*:refs/pinned/*", tags[] = "+refs/tags/*:refs/tags/*";
     char *specs[] = { heads, tags };
@@ -168,7 +168,7 @@ bool git_pin_fetch(const GitPin *pin, char commit[GIT_PIN_COMMIT_SIZE], Error *e
     return ok;
 }
 
-/* ---- writing files out ---- */
+/* ---- extracting files ---- */
 
 typedef struct Extract { git_repository *repo; git_odb *odb; GitPinTally *tally; Error *err; } Extract;
 
@@ -186,7 +186,7 @@ static bool write_bytes(int fd, const char *at, size_t n) {
     return true;
 }
 
-/* The header is asked first, so that a blob which is too large is never unpacked. */
+/* Reads the header first, so that an oversized blob is never unpacked. */
 static bool count_blob(Extract *x, const git_oid *id, const char *name) {
     size_t size;
     git_object_t type;
@@ -245,7 +245,7 @@ static bool write_tree(Extract *x, int dir, const git_oid *id, int depth) {
     return ok;
 }
 
-/* The tree of folder `path` inside the commit's own. */
+/* Finds the tree of folder `path` inside the commit's tree. */
 static bool find_tree(Extract *x, git_commit *commit, Str path, git_oid *out) {
     git_tree *tree = NULL;
     git_tree_entry *entry = NULL;

@@ -1,9 +1,9 @@
-/* Pinned trees out of git repositories, through libgit2, which is loaded on first use. Only
- * these functions touch it, and only `harness pull` calls them.
+/* Extracts pinned trees from git repositories with libgit2, which is loaded on first use. Only
+ * these functions use it, and only `harness pull` calls them.
  *
- * A repository is fetched into a bare one in the cache; settings of the user or the machine
- * (url.insteadOf, hooks, filters) have no part in it. Files are written out by our own code:
- * regular files only, so a tree cannot bring a link or a submodule along. */
+ * A repository is fetched into a bare one in the cache; configuration of the user or the machine
+ * (url.insteadOf, hooks, filters) has no effect. Our own code writes the files: regular files only,
+ * so a tree cannot contain a link or a submodule. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
@@ -16,7 +16,7 @@ enum {
 #define GIT_PIN_BYTES_MAX ((size_t)256 << 20)
 
 typedef struct GitPin {
-    const char *cache;                       /* folder of the bare repository; made when missing */
+    const char *cache;                       /* folder of the bare repository; created if missing */
     const char *url;
     const char *ref;                         /* 40 hex digits: a commit; else a tag's name */
 } GitPin;
@@ -25,10 +25,10 @@ typedef struct GitPinTally { size_t files, bytes, links, submodules; } GitPinTal
 
 bool git_pin_is_commit(Str ref);
 
-/* Makes sure the cache holds what `ref` names and tells which commit that is. Asks the remote only for a commit that the
- * cache lacks, and always for a tag. Blocks as long as the remote takes. */
+/* Ensures that the cache holds what `ref` names and returns the commit. Contacts the remote for a commit only if the
+ * cache lacks it, and always for a tag. Blocks until the remote responds. */
 bool git_pin_fetch(const GitPin *pin, char commit[GIT_PIN_COMMIT_SIZE], Error *err);
 
-/* Writes the regular files of folder `path` ("" or ".": all) of a commit below dir_fd, an empty folder. Links and submodules
- * are only counted. */
+/* Writes the regular files of folder `path` ("" or ".": all) of a commit below dir_fd, an empty folder. Skips and
+ * counts links and submodules. */
 bool git_pin_extract(const GitPin *pin, const char *commit, Str path, int dir_fd, GitPinTally *tally, Error *err);

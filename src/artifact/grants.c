@@ -50,7 +50,7 @@ static bool any_text(Value v, bool (*test)(Str)) {
     return false;
 }
 
-/* Any ".." counts: whether it comes back in is not worth finding out. */
+/* Treats any ".." as leading out, even if the path returns inside. */
 static bool leads_out(Str path) {
     if (path.n && (path.at[0] == '/' || path.at[0] == '~')) return true;
     for (size_t i = 0; i + 1 < path.n; i++) {
@@ -127,7 +127,7 @@ static int by_place(const void *a, const void *b) {
     return x->order < y->order ? -1 : 1;
 }
 
-/* Equal ones come from a key that two readers looked at. */
+/* Removes duplicates, which occur when two readers read the same key. */
 void grants_sort(Grants *g) {
     size_t kept = 0;
     if (g->n == 0) return;
@@ -138,7 +138,7 @@ void grants_sort(Grants *g) {
     qsort(g->at, g->n, sizeof *g->at, by_place);
 }
 
-/* ---- what they amount to ---- */
+/* ---- evaluation ---- */
 
 bool grants_are_sensitive(const Grant *list, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -148,7 +148,7 @@ bool grants_are_sensitive(const Grant *list, size_t n) {
 
 static void add_part(Sha256 *s, Str part) {
     uint64_t n = part.n;
-    sha256_add(s, (Str){ (const char *)&n, sizeof n });  /* the length first: no two lists give the same bytes */
+    sha256_add(s, (Str){ (const char *)&n, sizeof n });  /* length prefix: different lists give different bytes */
     sha256_add(s, part);
 }
 

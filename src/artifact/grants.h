@@ -1,11 +1,11 @@
-/* What a project asks for beyond the defaults of the product, collected while its files are read. A person agrees to it before anything
- * of the project runs (policy/trust.h). grants.def has a row for every key of every format. */
+/* What a project requests beyond the product's defaults, collected while its files are read. The user consents to it
+ * before anything of the project runs (policy/trust.h). grants.def has a row for every key of every format. */
 #pragma once
 #include "base/arena.h"
 #include "base/vec.h"
 #include "value/value.h"
 
-/* X(kind, heading on the screen of `harness trust`) */
+/* X(kind, heading in the output of `harness trust`) */
 #define GRANT_KINDS(X) \
     X(PROGRAM, "Programs that it starts") \
     X(SANDBOX, "A weaker sandbox") \
@@ -23,17 +23,17 @@ typedef enum {
     GRANT_KIND_COUNT
 } GrantKind;
 
-/* When a value goes beyond the default. */
+/* When a value exceeds the default. */
 typedef enum {
     GRANT_RULE_NEVER,
-    GRANT_RULE_ALWAYS,               /* whenever it is not empty */
+    GRANT_RULE_ALWAYS,               /* if it is not empty */
     GRANT_RULE_IS_TRUE,
     GRANT_RULE_ABOVE,                /* a number, or one in a list, above `limit` */
     GRANT_RULE_OTHER_THAN_STRICT,
     GRANT_RULE_IS_REAL,
     GRANT_RULE_IS_OFF,
-    GRANT_RULE_OUTSIDE,              /* a path, or one in a list, that leads out of the project */
-    GRANT_RULE_VARIABLES,            /* a text, or one in a map, that holds ${NAME} */
+    GRANT_RULE_OUTSIDE,              /* a path, or one in a list, outside of the project */
+    GRANT_RULE_VARIABLES,            /* a text, or one in a map, that contains ${NAME} */
 } GrantRule;
 
 /* One for each row of grants.def: GRANT_format_key. */
@@ -50,23 +50,24 @@ typedef enum {
 
 typedef struct Grant {
     GrantKind kind;
-    Str file;                        /* relative to the root; empty: of no file */
+    Str file;                        /* relative to the root; may be empty */
     uint32_t line;
-    Str path;                        /* of the key: "mcp_servers.files.command" */
+    Str path;                        /* path of the key: "mcp_servers.files.command" */
     Str value;                       /* compact JSON */
     const char *words;               /* what it allows */
-    uint32_t order;                  /* in which it was noted */
+    uint32_t order;                  /* order in which it was recorded */
 } Grant;
 
 typedef VEC(Grant) Grants;
 
-/* Adds a grant when `value` at that key goes beyond the default. Texts are copied to `arena`. */
+/* Adds a grant if `value` at that key exceeds the default. Copies texts to `arena`. */
 void grants_note(Grants *g, Arena *arena, GrantKey key, Value value, Str file, uint32_t line, const char *path);
-void grants_add(Grants *g, const Grant *grant);                          /* one that no single key makes; texts are borrowed */
-void grants_sort(Grants *g);                                             /* by kind, file and line; equal ones once */
+void grants_add(Grants *g, const Grant *grant);                          /* not tied to a single key; borrows texts */
+void grants_sort(Grants *g);                                             /* by kind, file and line; removes duplicates */
 const char *grants_heading(GrantKind kind);
-/* Do these grants give secrets, files outside or programs without a sandbox? Then changed code needs a new yes. */
+/* True if these grants include secrets, outside files or programs without a sandbox. Then changed code needs new
+ * consent. */
 bool grants_are_sensitive(const Grant *list, size_t n);
-/* SHA-256 over kind, file, path and value of each; lines do not count. */
+/* SHA-256 over kind, file, path and value of each; ignores lines. */
 enum { GRANTS_DIGEST_BYTES = 32 };
 void grants_digest(const Grant *list, size_t n, uint8_t out[GRANTS_DIGEST_BYTES]);

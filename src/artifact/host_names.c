@@ -24,7 +24,7 @@ static const HostName names[] = {
 #undef CALLABLE
 };
 
-/* set() and hash() are functions of the language too, and stay so. */
+/* set() and hash() are built-in functions of the language and stay callable. */
 static const NativeDef *language_function(const char *name) {
     for (size_t i = 0; i < lib_core_n; i++)
         if (strcmp(lib_core[i].name, name) == 0) return &lib_core[i];

@@ -1,14 +1,14 @@
-/* The names scripts may use beside the language: host_names.def lists them, script/ implements
- * them. To load and check a project nothing needs to be implemented, so this can make stand-ins:
- * values of the right shape whose functions fail when they are called. */
+/* The names that scripts may use in addition to the language: host_names.def lists them,
+ * src/script/ implements them. Loading and checking a project needs no implementation, so this can
+ * create placeholders: values of the right type whose functions fail when called. */
 #pragma once
 #include "starlark/universe.h"
 
-/* `tools` and `hooks` are dicts of name → Value in `heap`, which the caller freezes. json and math are among them. */
+/* `tools` and `hooks` are dicts of name → Value in `heap`, which the caller freezes. They include json and math. */
 typedef struct HostNames { Dict *tools, *hooks; } HostNames;
 
-/* The function behind a name as it stands in messages ("fs.read", "emit"; a module that can be called: "log"). NULL:
- * there is none, which is ERR_INTERNAL. */
+/* Finds a function by the name that messages use ("fs.read", "emit"; a callable module: "log"). NULL fails with
+ * ERR_INTERNAL. */
 typedef const NativeDef *HostNamesFind(const char *name);
-bool host_names_make(Heap *heap, HostNamesFind *find, HostNames *out, Error *err);   /* find NULL: stand-ins */
-size_t host_names_count(void);           /* functions in the list: how many a table that implements it must have */
+bool host_names_make(Heap *heap, HostNamesFind *find, HostNames *out, Error *err);   /* find NULL: placeholders */
+size_t host_names_count(void);           /* number of functions that an implementation must have */

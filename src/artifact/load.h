@@ -1,12 +1,13 @@
-/* The loaders of the formats, one file each (load_*.c). Each reports problems and adds what is sound. */
+/* The loaders of the formats, one file each (load_*.c). Each reports problems and adds the valid
+ * definitions. */
 #pragma once
 #include "artifact/loader.h"
 
 void load_settings(Loader *l);                                   /* load_settings.c: finds and reads harness.md … */
-void load_settings_from(Loader *l, const Document *d);                  /* the settings of one that was read */
-void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, once settings stand */
+void load_settings_from(Loader *l, const Document *d);                  /* reads the settings of a parsed document */
+void load_inline(Loader *l);                                     /* load_inline.c: its tools, hooks and agents, after the settings */
 void load_root(Loader *l, Str folder, SourceKind source);        /* load_root.c: tools/ hooks/ agents/ plugins/ … below a folder */
-void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any place */
+void load_tool(Loader *l, const LoaderPlace *at);                /* load_tool.c: the Starlark tool schema, from any source */
 void load_hook(Loader *l, const LoaderPlace *at);                /* load_hook.c */
 void load_agent(Loader *l, const LoaderPlace *at);               /* load_agent.c; inline tools and hooks too */
 void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source);   /* load_bundle.c; kind: plugin, builtin, override */

@@ -101,11 +101,11 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         a.tools = read_list(l, at, DEFINITION_TOOL, in.tools, a.name);
         a.hooks = read_list(l, at, DEFINITION_HOOK, in.hooks, a.name);
     }
-    if (at->overriding || l->guard_errors != guards || !loader_forgive(l, &before)) {   /* a guard is never left out */
+    if (at->overriding || l->guard_errors != guards || !loader_forgive(l, &before)) {   /* never skip a guard */
         if (a.name.n) VEC_PUSH(&l->agents, a);
         return;
     }
-    l->tools.n = tools;              /* its private parts go with it */
+    l->tools.n = tools;              /* drop its private definitions too */
     l->hooks.n = hooks;
     l->references.n = references;
 }

@@ -17,7 +17,7 @@ static const Field fields[] = {
     { KEY(bundle, agents), .type = FIELD_LIST, .offset = AT(agents) },
 };
 
-/* 1.2 is a number in YAML; people mean text. */
+/* YAML reads 1.2 as a number, but the author means text. */
 static Str version_text(Loader *l, const LoaderPlace *at, Value v) {
     if (value_is_gone(v)) return (Str){ 0 };
     if (value_is_string(v)) return value_str(v);

@@ -1,5 +1,5 @@
-/* Maps of strings in which ${NAME} stands for a variable of the parent: `environment`, `env`
- * and `headers`. Only the form is checked here; values are filled in when they are used. */
+/* Maps of strings in which ${NAME} refers to a variable of the parent process: `environment`, `env`
+ * and `headers`. Checks only the form; values are expanded when they are used. */
 #include "artifact/load.h"
 
 static bool is_name_start(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
@@ -10,7 +10,7 @@ static size_t name_length(Str s) {
     return n;
 }
 
-/* Every "${" opens a name that "}" closes; "$${" is no opening. Names that must not be handed on go to *refused. */
+/* True if every "${" is closed by "}"; "$${" is a literal. Stores a name that must not be passed on in *refused. */
 static bool references_are_closed(Loader *l, Str s, Str *refused) {
     for (size_t i = 0; i + 1 < s.n; i++) {
         if (s.at[i] != '$') continue;

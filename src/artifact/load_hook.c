@@ -49,7 +49,7 @@ static bool event_given(const LoaderPlace *at) {
     return v && !value_is_none(*v);
 }
 
-/* The functions of scripts also have the names meta.register_tool and so on; the events do not. */
+/* Script functions have names such as meta.register_tool too; events do not. */
 static Str meta_hint(Str event) {
 #define DEFINITION(id, kind, list, name) if (str_find(event, STR(kind)) >= 0) return STR("did you mean \"" name "\"?");
 #include "artifact/definitions.def"
@@ -57,7 +57,7 @@ static Str meta_hint(Str event) {
     return STR("one of meta.tool_register, meta.hook_register, meta.agent_register");
 }
 
-/* What it could have been. */
+/* Suggests the nearest event. */
 static Str event_hint(Arena *arena, Str event) {
     Str near = field_hint(arena, event, events, EVENTS);
     if (near.n) return near;
@@ -77,14 +77,14 @@ static bool check_event(Loader *l, const LoaderPlace *at, const HookDef *h) {
         loader_error(l, at, "event", "hook \"" STR_FMT "\": event field is required in frontmatter", STR_ARG(h->name));
         return false;
     }
-    if (h->event.n == 0 || is_event(h->event)) return h->event.n > 0;      /* else its type was wrong */
+    if (h->event.n == 0 || is_event(h->event)) return h->event.n > 0;      /* otherwise its type was wrong */
     problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, STR("event")),
                  event_hint(l->docs.arena, h->event), "%s.event \"" STR_FMT "\" is invalid",
                  at->path[0] ? at->path : "hooks[0]", STR_ARG(h->event));
     return false;
 }
 
-/* A hook that fails blocks. One that says otherwise is no guard, and the one who checks the project should know. */
+/* A failing hook blocks. One with on_error: allow does not guard anything, which validate should show. */
 static void note_allow(Loader *l, const LoaderPlace *at, HookDef *h) {
     if (!h->allow_on_error) return;
     if (at->origin.source == SOURCE_PULLED) {
@@ -96,7 +96,7 @@ static void note_allow(Loader *l, const LoaderPlace *at, HookDef *h) {
                  "hook \"" STR_FMT "\": on_error: allow lets everything pass when the hook fails", STR_ARG(h->name));
 }
 
-/* Of another type, which has been reported. */
+/* True if the script has another type, which was reported already. */
 static bool script_mistyped(const LoaderPlace *at) {
     Value *v = dict_find_str(value_dict(at->map), STR("script"));
     return v && !value_is_none(*v) && !value_is_string(*v);
@@ -113,7 +113,7 @@ static void load_code(Loader *l, const LoaderPlace *at, const Hook *in, HookDef 
     if (h->script) loader_function(l, at, "script", h->script, what, "handle(event, payload)", 2);
 }
 
-/* Inside an agent a hook needs no name of its own. */
+/* Inside an agent a hook needs no name. */
 static bool read_name(Loader *l, const LoaderPlace *at, Str *out) {
     Value *given = dict_find_str(value_dict(at->map), STR("name"));
     if (!at->agent.n || (given && !value_is_none(*given))) return loader_name(l, at, "hook", "hooks", out);

@@ -1,5 +1,5 @@
-/* tools.json: argv tools. The messages are those of the manifest's own reference page, so
- * they name an entry by index and name, not by path. */
+/* tools.json: argv tools. The messages follow the reference page of the manifest, so they identify
+ * an entry by index and name, not by path. */
 #include "artifact/load.h"
 #include "value/int.h"
 #include "value/list.h"
@@ -24,7 +24,7 @@ static const Field entry_fields[] = {
 
 typedef struct Manifest {
     Loader *l;
-    LoaderPlace at;              /* of the entry at hand */
+    LoaderPlace at;              /* position of the current entry */
     const char *label;           /* tool[3] "name" */
     Str folder;
     Table names;
@@ -32,7 +32,8 @@ typedef struct Manifest {
 
 /* ---- commands ---- */
 
-/* Takes "." and ".." out of a relative path, by text alone. What leads above the start keeps its "..". */
+/* Removes "." and ".." from a relative path, without file system access. Keeps ".." that lead above the
+ * start. */
 static Str normalized(Arena *arena, Str path) {
     Str *part = ARENA_ARRAY(arena, Str, path.n + 1);
     size_t n = 0;
@@ -56,7 +57,7 @@ static Str normalized(Arena *arena, Str path) {
     return copy;
 }
 
-/* Where the program is, relative to the manifest's folder; an absolute path stays as it is. */
+/* Path of the program relative to the manifest's folder; keeps an absolute path. */
 static bool check_program(Manifest *m, Str *program) {
     if (str_starts(*program, STR("/"))) return true;
     if (!str_starts(*program, STR(BIN))) {
@@ -73,7 +74,7 @@ static bool check_program(Manifest *m, Str *program) {
     return true;
 }
 
-/* A list of the wrong type has been reported already; then there is nothing in `command`. */
+/* A list of the wrong type was reported already; `command` is then empty. */
 static bool check_command(Manifest *m, StrList *command) {
     Value *given = dict_find_str(value_dict(m->at.map), STR("command"));
     if (!given || value_is_none(*given) || (value_is_list(*given) && value_list(*given)->n == 0)) {
@@ -106,7 +107,7 @@ static Str upper(Arena *arena, Str s) {
     return (Str){ out, s.n };
 }
 
-/* Upper case, checked, each name once. */
+/* Checks the names: upper case, each once. */
 static bool check_env(Manifest *m, StrList *env) {
     Table seen = { 0 };
     size_t n = 0;
@@ -132,11 +133,11 @@ static bool check_env(Manifest *m, StrList *env) {
 
 /* ---- entries ---- */
 
-/* A name is checked as soon as it is known, so that all messages about the entry can show it. */
+/* Checks the name first, so that all messages about the entry can show it. */
 static bool check_name(Manifest *m, ManifestEntry *e, size_t i) {
     Value *given = dict_find_str(value_dict(m->at.map), STR("name"));
     m->label = arena_fmt(m->l->docs.arena, "tool[%zu]", i);
-    if (given && !value_is_string(*given) && !value_is_none(*given)) return false;   /* wrong type: field_read says so */
+    if (given && !value_is_string(*given) && !value_is_none(*given)) return false;   /* wrong type: field_read reports it */
     if (!given || value_is_none(*given) || value_string(*given)->n == 0) {
         loader_error(m->l, &m->at, "name", "%s: name is required", m->label);
         return false;
@@ -150,13 +151,13 @@ static bool check_name(Manifest *m, ManifestEntry *e, size_t i) {
     return loader_name_ok(m->l, &m->at, "tool", e->name);
 }
 
-/* In milliseconds; -1, the default of the kind, when it is absent or 0. */
+/* In milliseconds; -1, the default of the kind, if absent or 0. */
 static bool check_timeout(Manifest *m, int64_t *out) {
     Value *given = dict_find_str(value_dict(m->at.map), STR("timeoutSec"));
     int64_t seconds;
     *out = -1;
     if (!given || value_is_none(*given)) return true;
-    if (!value_is_int(*given) || !int_to_i64(*given, &seconds)) return false;        /* field_read says so */
+    if (!value_is_int(*given) || !int_to_i64(*given, &seconds)) return false;        /* field_read reports it */
     if (seconds == 0) return true;
     if (seconds < 0) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec must be >= 1", m->label);
     else if (seconds > INT64_MAX / 1000) loader_error(m->l, &m->at, "timeoutSec", "%s: timeoutSec is too large", m->label);

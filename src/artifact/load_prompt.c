@@ -1,4 +1,4 @@
-/* .harness/prompts/NAME.md: what MCP clients and slash commands offer. */
+/* .harness/prompts/NAME.md: prompts for MCP clients and slash commands. */
 #include "artifact/load.h"
 #include "value/list.h"
 

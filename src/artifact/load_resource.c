@@ -1,4 +1,4 @@
-/* .harness/resources/NAME.md: what MCP clients may read. */
+/* .harness/resources/NAME.md: resources for MCP clients. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ static void exactly_one(Loader *l, const LoaderPlace *at, Str name, const char *
     if (given > 1) loader_error(l, at, last, "resource \"" STR_FMT "\": only one of %s is allowed", STR_ARG(name), list);
 }
 
-/* RFC 6570, level 1: names in braces, nothing else inside of them. */
+/* RFC 6570, level 1: only names in braces. */
 static bool template_ok(Str s) {
     for (size_t i = 0; i < s.n; i++) {
         if (s.at[i] == '}') return false;
@@ -76,7 +76,7 @@ static bool scheme_ok(Str uri) {
     return colon > 0;
 }
 
-/* The file may be anywhere in the project; what is read later is opened below the root again. */
+/* The file may be anywhere in the project; reading it later opens it below the root again. */
 static void check_file(Loader *l, const LoaderPlace *at, Str file) {
     DocumentContext project = l->docs;
     Buf none = { 0 };

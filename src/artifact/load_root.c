@@ -1,4 +1,4 @@
-/* A folder laid out like .harness/: one subfolder per format. */
+/* Loads a folder with the layout of .harness/: one subfolder per format. */
 #include "artifact/load.h"
 #include "artifact/stray.h"
 
@@ -28,9 +28,9 @@ static void test_file(Loader *l, const Document *d, SourceKind source) {
     load_test(l, d);
 }
 
-/* The folders of .harness/ and the files in them, all there are. Rows without a loader are read by others (skills, the models of
- * tests) or free (data). A file that cannot even be read is forgiven under --lenient where what it would define may be; where
- * guards may stand, nothing is. */
+/* The folders of .harness/ and the files in them. Rows without a loader are read elsewhere (skills, the models of
+ * tests) or unrestricted (data). --lenient skips an unreadable file only in folders whose definitions may be skipped,
+ * never where guards may be. */
 typedef struct Format { const char *folder, *suffix, *kind; LoadFile *load; bool forgivable, project_only; } Format;
 static const Format formats[] = {
     { "tools", ".md", "tool", tool_file, true, false },
@@ -51,11 +51,12 @@ static const Format formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Its own error has been told: who refers to it need not hear another. What --lenient leaves out is missed, though. */
+/* Records an unreadable file, so that references to it are not reported as well. References to a file that --lenient
+ * skipped are reported. */
 static void note_unread(Loader *l, const char *kind, Str path) {
     static const struct { const char *kind; LoaderReferenceKind reference; } kinds[] = {
         { "tool", REFERENCE_TOOL }, { "hook", REFERENCE_HOOK }, { "agent", REFERENCE_AGENT } };
-    Str name = path;                                         /* of the caller: what is kept is copied */
+    Str name = path;                                         /* the caller's storage: copied if kept */
     for (ptrdiff_t slash; (slash = str_find_char(name, '/')) >= 0;) name = str_sub(name, (size_t)slash + 1, name.n);
     name.n -= STR(".md").n;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -92,7 +93,7 @@ static void load_file(Loader *l, size_t format, Str path, SourceKind source) {
     }
 }
 
-/* What only the project itself may have is left alone elsewhere, and said so where it would change something. */
+/* Skips folders that only the project itself may have, and reports those that would have an effect. */
 static bool skip(Loader *l, size_t format, Str folder, size_t n, SourceKind source) {
     if (source == SOURCE_PROJECT || !formats[format].project_only) return false;
     if (n && strcmp(formats[format].folder, "overrides") == 0)
@@ -101,7 +102,7 @@ static bool skip(Loader *l, size_t format, Str folder, size_t n, SourceKind sour
     return true;
 }
 
-/* ---- what no loader reads ---- */
+/* ---- unread files ---- */
 
 static bool is_read(const char *folder, Str name) {
     for (size_t f = 0; f < FORMATS; f++)
@@ -109,7 +110,8 @@ static bool is_read(const char *folder, Str name) {
     return false;
 }
 
-/* The files of a source cannot be renamed here: only what looks like a guard stops the load. */
+/* The files of a source cannot be renamed here, so only a file that looks like a guard stops the
+ * load. */
 static void note_files(Loader *l, const Format *f, Str path, const DocumentEntry *entries, size_t n, SourceKind source) {
     if (f->forgivable && source == SOURCE_PULLED) return;
     StrayFolder in = { .path = path, .suffix = f->suffix, .guards = !f->forgivable };
@@ -117,7 +119,8 @@ static void note_files(Loader *l, const Format *f, Str path, const DocumentEntry
         if (entries[i].folder || !is_read(f->folder, entries[i].name)) stray_note(l, &in, &entries[i]);
 }
 
-/* Another root than .harness/ may hold anything, but no folder whose name is nearly that of one with guards. */
+/* A root other than .harness/ may contain anything except a folder whose name resembles one that holds
+ * guards. */
 static bool is_stray(const DocumentEntry *e, SourceKind source) {
     bool near_guards = false;
     for (size_t f = 0; f < FORMATS; f++) {
@@ -125,7 +128,7 @@ static bool is_stray(const DocumentEntry *e, SourceKind source) {
         if (e->folder && str_eq(e->name, folder)) return false;
         near_guards = near_guards || (!formats[f].forgivable && !formats[f].project_only && field_resembles(e->name, folder));
     }
-    bool is_file = str_eq(e->name, STR("harness.md")) || str_ends(e->name, STR(".star"));         /* a .star is the script of a model */
+    bool is_file = str_eq(e->name, STR("harness.md")) || str_ends(e->name, STR(".star"));         /* script of a model */
     if (source == SOURCE_PROJECT) return e->folder || !is_file;
     return e->folder && near_guards;
 }

@@ -68,7 +68,7 @@ static bool check_url(Loader *l, const LoaderPlace *at, Str url) {
     return ok;
 }
 
-/* A server is a program or an address, and keys of the one mean nothing to the other. */
+/* A server is a program or an address; rejects keys of the other kind. */
 static bool check_transport(Loader *l, const LoaderPlace *at, const ServerDef *s) {
     if (s->command.at && s->url.at) {
         loader_error(l, at, "url", "%s: command and url exclude each other", at->path);
@@ -172,12 +172,12 @@ static bool check_timeout(Loader *l, const LoaderPlace *at, int64_t ms) {
 static void load_one(Loader *l, const LoaderPlace *at) {
     ServerFields f = { .def = { .name = at->name, .origin = at->origin, .env = VALUE_GONE, .headers = VALUE_GONE, .oauth = VALUE_GONE,
                                 .timeout_ms = SERVER_TIMEOUT_MS }, .tools = VALUE_GONE };
-    /* .mcp.json is also read by other programs, and may have keys for them. */
+    /* Other programs also read .mcp.json, and it may have keys for them. */
     UnknownKeys unknown = at->origin.source == SOURCE_MCP ? UNKNOWN_KEYS_GUARD : UNKNOWN_KEYS_REFUSE;
     bool typed = loader_read_open(l, at, unknown, server_fields, COUNT(server_fields), &f);
     if (!value_is_dict(at->map)) return;
     bool ok = loader_name_ok(l, at, "server", at->name);
-    if (typed) ok = check_transport(l, at, &f.def) && ok;     /* else one of the two may only seem to be missing */
+    if (typed) ok = check_transport(l, at, &f.def) && ok;     /* otherwise one of the two may only seem to be missing */
     ok = check_words(l, at, &f) && ok;
     ok = check_timeout(l, at, f.def.timeout_ms) && ok;
     ok = read_tools(l, at, f.tools, &f.def) && ok;

@@ -1,4 +1,4 @@
-/* harness.md, harness.yaml: finding it, and the settings in it. */
+/* harness.md, harness.yaml: finds the file and reads the settings. */
 #include "artifact/builtin_names.h"
 #include "artifact/load.h"
 #include "artifact/settings_check.h"
@@ -34,11 +34,11 @@ static Value given(const LoaderPlace *at, const char *key) {
     return v && !value_is_none(*v) ? *v : VALUE_GONE;
 }
 
-/* ---- finding ---- */
+/* ---- location ---- */
 
 static const char *const places[] = { "harness.md", "harness.yaml", "harness.yml", ".harness/harness.md" };
 
-/* The one that is there; a second one is an error. */
+/* The existing one; a second one is an error. */
 static Str find(Loader *l) {
     Str found = { 0 };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -79,7 +79,6 @@ static const Field model_fields[] = {
     { KEY(model, price), .type = FIELD_MAP, .offset = IN_MODEL(price) },
 };
 
-
 static void check_number(Loader *l, const LoaderPlace *at, const char *key, Value v) {
     if (value_is_gone(v)) return;
     double n;
@@ -87,7 +86,7 @@ static void check_number(Loader *l, const LoaderPlace *at, const char *key, Valu
     else if (n < 0) loader_error(l, at, key, "%s.%s must be >= 0", at->path, key);
 }
 
-/* US dollars for a million tokens. */
+/* US dollars per million tokens. */
 static void check_price(Loader *l, const LoaderPlace *at, Value price) {
     static const Field prices[] = {
         { KEY(price, input), .type = FIELD_NUMBER, .offset = 0 },
@@ -219,7 +218,7 @@ static void read_builtins(Loader *l, const LoaderPlace *at, Settings *s) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- entry points ---- */
 
 static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
     Value v = given(at, key);

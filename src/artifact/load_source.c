@@ -1,5 +1,5 @@
-/* artifact_sources: folders laid out like .harness/, from another place. They bring tools,
- * hooks and agents, never settings or overrides, and a hook of theirs cannot fail open. */
+/* artifact_sources: folders with the layout of .harness/ from elsewhere. They provide tools, hooks
+ * and agents, never settings or overrides, and their hooks cannot fail open. */
 #include <unistd.h>
 #include "artifact/git.h"
 #include "artifact/load.h"
@@ -20,7 +20,7 @@ static const Field source_fields[] = {
 
 static bool require_field(Loader *l, const LoaderPlace *at, const char *key, Str value) {
     Value *given = dict_find_str(value_dict(at->map), str_from(key));
-    bool mistyped = given && !value_is_none(*given) && !value_is_string(*given);     /* said already */
+    bool mistyped = given && !value_is_none(*given) && !value_is_string(*given);     /* reported already */
     if (value.n == 0 && !mistyped) loader_error(l, at, key, "%s.%s is required", at->path, key);
     return value.n > 0;
 }
@@ -81,7 +81,7 @@ static bool check_checksum(Loader *l, const LoaderPlace *at, const SourceDef *s)
     return false;
 }
 
-/* Without a list everything that is pinned may be used; with one, only what is on it. */
+/* Without a list, any pinned source may be used; with one, only those listed. */
 static bool check_trust(Loader *l, const LoaderPlace *at, const SourceDef *s) {
     const Settings *settings = &l->project->settings;
     bool local = s->local;
@@ -105,7 +105,7 @@ static bool read_source(Loader *l, const LoaderPlace *at, SourceDef *s) {
 
 /* ---- content ---- */
 
-/* What a source may not decide: that a call goes on although its guard failed. */
+/* A source must not let a call proceed when its guard failed. */
 static void close_hooks(Loader *l, size_t from) {
     for (size_t i = from; i < l->hooks.n; i++) {
         HookDef *h = &l->hooks.at[i];
@@ -116,7 +116,8 @@ static void close_hooks(Loader *l, size_t from) {
     }
 }
 
-/* The paths looked at were relative to the source; those of one inside the project are protected like the project's own. */
+/* The recorded paths are relative to the source; paths of a source inside the project are protected like the project's
+ * own. */
 static void keep_looked_at(Loader *l, size_t from, const SourceDef *s) {
     Str root = l->project->root, folder = source_absolute(l->docs.arena, root, s->path);
     bool inside = s->local && str_starts(folder, root) && folder.n > root.n && folder.at[root.n] == '/';

@@ -16,7 +16,8 @@ static void load_tool_file(Space *s, Str name) {
     Document d;
     Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
     if (!document_read_markdown(&s->l->docs, "tool", path, &d)) {
-        /* It may have governed a server's tool or an entry of the manifest: neither may come back without it. */
+        /* It may have governed a server's tool or an entry of the manifest, which must not become available
+         * without it. */
         if (s->l->servers.n == 0 && loader_forgive(s->l, &before)) table_put(&s->ids, str_sub(name, 0, name.n - STR(".md").n), s);
         return;
     }
@@ -39,7 +40,8 @@ static void load_manifest_tools(Space *s, const Document *d, Value list) {
     }
 }
 
-/* The manifest also describes the space. A restriction in it would not hold, so it stops the load. */
+/* The manifest also describes the space. A restriction in it would have no effect, so it stops the
+ * load. */
 static void check_manifest_keys(Space *s, const Document *d, Place root) {
     enum { ABOUT = FIELD_IGNORED | FIELD_DESCRIPTIVE };
     static const Field fields[] = {
@@ -75,7 +77,7 @@ static void load_manifest_file(Space *s) {
     document_clear(&d);
 }
 
-/* ---- the rest ---- */
+/* ---- other files ---- */
 
 static void load_hook_file(Space *s, Str name) {
     Document d;
@@ -110,7 +112,7 @@ static void load_folder(Space *s, const char *folder, const char *suffix, void (
     }
 }
 
-/* agent/ may hold more than harness reads, but nothing whose name is nearly that of what it does read: agent/hook/, agent/hooks.json,
+/* agent/ may contain other files, but none whose name resembles one that harness reads: agent/hook/, agent/hooks.json,
  * agent/Config.md. */
 static void note_strays(Space *s) {
     static const Str known[] = { STR("tools"), STR("hooks"), STR("config.md") };

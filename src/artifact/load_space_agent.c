@@ -21,7 +21,8 @@ static bool given(const FieldInput *in, const char *name) {
     return v && !value_is_none(*v);
 }
 
-/* Asks the value itself: in `a` a 0 may only mean that it was no int, which has been said. */
+/* Checks the value itself: a 0 in `a` may only mean that it was not an int, which was reported
+ * already. */
 static bool check_iterations(Space *s, const LoaderPlace *at, const AgentDef *a) {
     Value *v = dict_find_str(value_dict(at->map), STR("maxIterations"));
     if (!v || !value_is_int(*v) || int_sign(*v) > 0) return true;
@@ -35,9 +36,9 @@ static void refer(Space *s, const LoaderPlace *at, LoaderReferenceKind kind, con
         VEC_PUSH(&s->l->references, (LoaderReference){ kind, agent, names.at[i], at->origin.file, document_item_place(at->document, *list, i) });
 }
 
-/* ---- the prompt ---- */
+/* ---- prompt ---- */
 
-/* What agent/prompt.c gives to the template of a prompt. */
+/* The paths that src/agent/prompt.c provides to the template of a prompt. */
 static const char *const context_paths[] = {
     "context.project.name", "context.project.description", "context.space.name", "context.space.description", "context.agent.name",
     "context.agent.description", "context.user.name", "context.user.description", "context.tools[].name", "context.tools[].description",
@@ -52,7 +53,7 @@ static bool is_context_path(const char *path) {
     return false;
 }
 
-/* An unknown path renders as nothing, so the author would not see it. */
+/* An unknown path renders as nothing, so the author would not notice it. */
 static void report_path(void *ctx, Str path, uint32_t line, uint32_t column) {
     PromptCheck *c = ctx;
     Loader *l = c->s->l;
@@ -75,7 +76,7 @@ void space_load_agent(Space *s, const Document *d) {
     LoaderPlace at = loader_file_place(s->l, d, SOURCE_SPACE);
     AgentDef a = { .origin = at.origin, .from_space = true };
     FieldInput in = loader_input(s->l, &at);
-    (void)field_read(&in, agent_fields, COUNT(agent_fields), &a);        /* what is wrong has been reported, and stops the load */
+    (void)field_read(&in, agent_fields, COUNT(agent_fields), &a);        /* errors were reported and stop the load */
     (void)check_iterations(s, &at, &a);
     if (a.name.at) (void)loader_name_ok(s->l, &at, "agent", a.name);
     a.prompt = arena_str(s->l->docs.arena, d->body);
@@ -85,6 +86,6 @@ void space_load_agent(Space *s, const Document *d) {
     loader_rules(s->l, &at, "blockedTools", a.blocked_tools);
     refer(s, &at, REFERENCE_TOOL, "tools", a.name, a.tools);
     refer(s, &at, REFERENCE_AGENT, "canInvokeAgents", a.name, a.can_invoke);
-    /* Its blockedTools hold for the whole project, so it is never left out. */
+    /* Its blockedTools apply to the whole project, so it is never skipped. */
     if (a.name.n) VEC_PUSH(&s->l->agents, a);
 }

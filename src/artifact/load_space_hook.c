@@ -35,7 +35,7 @@ static void check_name(Space *s, const LoaderPlace *at, Str name) {
     else loader_error(s->l, at, "id", "%s.id cannot be empty", at->path);
 }
 
-/* A hook is a guard: what is wrong with it is never forgiven, so it is added in any case and its name stays known. */
+/* A hook is a guard: its errors are never downgraded. It is added in any case, so that its name is known. */
 static void load_hook_entry(Space *s, LoaderPlace *at) {
     SpaceHook h = { .def = { .kind = HOOK_COMMAND, .origin = at->origin, .timeout_ms = HOOK_TIMEOUT_MS, .blocking = true, .folder = s->folder } };
     loader_read(s->l, at, hook_fields, COUNT(hook_fields), &h);

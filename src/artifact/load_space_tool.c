@@ -7,8 +7,8 @@
 
 typedef struct SpaceTool { ToolDef def; Str command, tool; double timeout; bool mcp; } SpaceTool;
 
-/* What has to be there differs between a file, an entry of the manifest and a face of a server's tool; the first
- * REQUIRED rows are where that is written. */
+/* The required keys differ between a file, an entry of the manifest and an alias of a server's tool; the first
+ * REQUIRED rows are adjusted for each. */
 #define TOOL(member) offsetof(SpaceTool, def) + offsetof(ToolDef, member)
 enum { ROW_ID, ROW_NAME, ROW_DESCRIPTION, ROW_COMMAND, ROW_SERVER };
 static const Field fields_of_all[] = {
@@ -55,7 +55,7 @@ static bool is_kebab(Str s) {
 }
 
 static bool check_id(Space *s, const LoaderPlace *at, Str id) {
-    if (!id.at) return false;                        /* reported as missing, or of the wrong type */
+    if (!id.at) return false;                        /* missing or of the wrong type: reported already */
     if (is_kebab(id)) return true;
     loader_error(s->l, at, "id", "tool \"" STR_FMT "\": id must be kebab-case ([a-z0-9-]{1,64})", STR_ARG(id));
     return false;
@@ -64,7 +64,7 @@ static bool check_id(Space *s, const LoaderPlace *at, Str id) {
 static bool check_timeout(Space *s, const LoaderPlace *at, const SpaceTool *t, int64_t *out) {
     if (t->timeout > 0 && t->timeout <= TIMEOUT_MAX) {
         *out = (int64_t)(t->timeout * 1000);
-        if (*out == 0) *out = 1;                     /* 0 would mean: none */
+        if (*out == 0) *out = 1;                     /* 0 would mean no timeout */
         return true;
     }
     loader_error(s->l, at, "timeout", "tool \"" STR_FMT "\" timeout must be %s", STR_ARG(t->def.name),
@@ -72,14 +72,14 @@ static bool check_timeout(Space *s, const LoaderPlace *at, const SpaceTool *t, i
     return false;
 }
 
-/* "description", a blank line and the body; without any of them the title. */
+/* "description", a blank line and the body; the title if there is none of them. */
 static Str describe(Space *s, const LoaderPlace *at, const ToolDef *t, bool from_file) {
     Str body = from_file ? str_trim(at->document->body) : STR(""), text = str_trim(t->description);
     if (body.n == 0) return text.n ? text : t->title;
     return str_from(arena_fmt(s->l->docs.arena, STR_FMT "%s" STR_FMT, STR_ARG(text), text.n ? "\n\n" : "", STR_ARG(body)));
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static bool is_listed(Value list, Str name) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++)
@@ -97,7 +97,7 @@ static bool has_type(Value property, const char *type) {
     return value_is_string(v) && str_eq(value_str(v), str_from(type));
 }
 
-/* What a template has to know, read back from the schema that the parameters became. */
+/* The parameters for the template, read back from their schema. */
 static TemplateParam *template_params(Arena *arena, Value schema, size_t *n) {
     Value properties = get(schema, "properties"), required = get(schema, "required");
     *n = 0;
@@ -128,7 +128,7 @@ static bool compile_command(Space *s, const LoaderPlace *at, SpaceTool *t) {
     return t->def.command != NULL;
 }
 
-/* ---- putting it together ---- */
+/* ---- completion ---- */
 
 static bool finish(Space *s, const LoaderPlace *at, SpaceTool *t) {
     t->def.kind = t->mcp ? TOOL_MCP : TOOL_COMMAND;
@@ -141,7 +141,7 @@ static bool finish(Space *s, const LoaderPlace *at, SpaceTool *t) {
     return ok;
 }
 
-/* An entry of the manifest gives way to the file with the same id. */
+/* A file replaces the entry of the manifest with the same id. */
 static bool is_shadowed(Space *s, const LoaderPlace *at, Str id, bool from_file) {
     if (!id.at) return false;
     if (from_file) {
@@ -168,7 +168,7 @@ void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
     ok = finish(s, &at, &t) && ok;
     ok = loader_hidden(s->l, &at, &t.def) && ok;
     t.def.description = describe(s, &at, &t.def, from_file);
-    /* A face hides the server's own tool: without it that tool would be there, ungoverned. */
+    /* An alias hides the server's own tool, which would be available ungoverned without it. */
     bool face = !value_is_gone(get(at.map, "mcp")) || !value_is_gone(get(at.map, "server"));
     bool left_out = !ok && !face && loader_forgive(s->l, &before);
     if (!left_out && t.def.name.n) VEC_PUSH(&s->l->tools, t.def);

@@ -1,4 +1,4 @@
-/* .harness/tests/NAME.md and NAME.yaml: kept as they are for the test runner; what can be wrong about their shape is told here. */
+/* .harness/tests/NAME.md and NAME.yaml: kept unchanged for the test runner; only their structure is checked here. */
 #include "artifact/load.h"
 #include "value/list.h"
 
@@ -55,7 +55,7 @@ void load_test(Loader *l, const Document *d) {
     LoaderPlace at = loader_file_place(l, d, SOURCE_PROJECT);
     Test in = { .call = VALUE_GONE, .expect = VALUE_GONE };
     loader_name_ok(l, &at, "test", d->name);
-    loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &in);      /* an error of harness test */
+    loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &in);      /* errors in `harness test` */
     if (value_is_dict(in.call)) {
         Call call = { .args = VALUE_GONE };
         LoaderPlace inner = below(&at, "call", in.call);

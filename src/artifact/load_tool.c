@@ -14,7 +14,7 @@ static const Field fields[] = {
 };
 enum { COMMON = sizeof fields / sizeof *fields };
 
-/* In a file the name and the description stand elsewhere. */
+/* In a file, the name and the description are not in the frontmatter. */
 static const Field file_only[] = {
     { KEY(tool, name), .flags = FIELD_UNKNOWN, .hint = "the file's name is the tool's name" },
     { KEY(tool, description), .flags = FIELD_UNKNOWN, .hint = "the text below the frontmatter is the description" },
@@ -39,7 +39,7 @@ static Str description(Loader *l, const LoaderPlace *at, const Tool *t, Str name
 static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDef *t) {
     if (in->script.n == 0) {
         Value *given = dict_find_str(value_dict(at->map), STR("script"));
-        bool absent = !given || value_is_none(*given) || value_is_string(*given);        /* else its type was reported */
+        bool absent = !given || value_is_none(*given) || value_is_string(*given);        /* otherwise its type was reported */
         if (absent && t->name.n) loader_warn(l, at, "script", NULL, "tool \"" STR_FMT "\" has no script: calls fail until a program registers it", STR_ARG(t->name));
         return true;
     }
@@ -48,7 +48,7 @@ static bool load_script(Loader *l, const LoaderPlace *at, const Tool *in, ToolDe
     return t->script && loader_function(l, at, "script", t->script, what, "run(args)", 1);
 }
 
-/* true: in the background, for who can wait so; required: for nobody else. */
+/* true: runs in the background if the caller supports it; required: only for such callers. */
 static void load_async(Loader *l, const LoaderPlace *at, Value v, ToolDef *t) {
     if (value_is_gone(v)) return;
     t->async_required = value_is_string(v) && str_eq(value_str(v), STR("required"));
@@ -77,6 +77,6 @@ void load_tool(Loader *l, const LoaderPlace *at) {
     t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;
     load_async(l, at, in.async, &t);
     t.description = description(l, at, &in, t.name);
-    bool forgiven = !ok && !at->overriding && loader_forgive(l, &before);   /* an override may be stricter than what it replaces */
-    if (t.name.n && !forgiven) VEC_PUSH(&l->tools, t);   /* also when it is wrong: what refers to it is right */
+    bool forgiven = !ok && !at->overriding && loader_forgive(l, &before);   /* an override may be stricter than its base */
+    if (t.name.n && !forgiven) VEC_PUSH(&l->tools, t);   /* even if it is invalid, so that references to it are not reported */
 }

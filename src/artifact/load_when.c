@@ -1,4 +1,5 @@
-/* Which tools the `when` of a hook compares with. A guard for a tool that does not exist guards nothing, so validate names it. */
+/* Finds the tools that a hook's `when` compares with. A guard for a tool that does not exist has no effect, so validate
+ * reports it. */
 #include "artifact/loader.h"
 #include "starlark/parser.h"
 

@@ -1,7 +1,7 @@
 #include "artifact/loader.h"
 #include "value/list.h"
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source) {
     (void)l;

@@ -1,4 +1,4 @@
-/* What every Markdown format of tools may say about how its calls are governed. */
+/* Governance settings that all Markdown tool formats share. */
 #include "artifact/loader.h"
 #include "base/regex.h"
 #include "value/int.h"
@@ -68,7 +68,7 @@ static bool check_safety(Loader *l, const LoaderPlace *tool, Value map) {
     return check_patterns(l, &at, "redact", s.redact) && ok;
 }
 
-/* Kept for whoever finds a declaration too loose: the document is gone by then. */
+/* Positions for reporting a declaration that is too loose, after the document has been freed. */
 static const Place *safety_places(Loader *l, const LoaderPlace *tool, Value map) {
     if (!value_is_dict(map)) return NULL;
     Place *places = ARENA_ARRAY(l->docs.arena, Place, value_dict(map)->n + 1);
@@ -121,7 +121,7 @@ bool loader_retry(Loader *l, const LoaderPlace *owner, Value map) {
     return check_exits(l, &at, r.on_exit) && ok;
 }
 
-/* ---- hidden values ---- */
+/* ---- injected values ---- */
 
 static bool known_secret(const Loader *l, Str name) {
     Value secrets = l->project->settings.secrets;

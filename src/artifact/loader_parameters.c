@@ -1,4 +1,4 @@
-/* Parameters of a tool, as authors write them, to the JSON Schema a model gets. */
+/* Converts the parameters of a tool, as authors write them, to the JSON Schema for the model. */
 #include "artifact/loader.h"
 #include "value/list.h"
 
@@ -20,11 +20,12 @@ static const Field param_fields[] = {
     { KEY(parameter, maximum), .type = FIELD_ANY, .offset = AT(maximum) },
     { KEY(parameter, items), .type = FIELD_ANY, .offset = AT(items) },
     { KEY(parameter, properties), .type = FIELD_MAP, .offset = AT(properties) },
-    { KEY(parameter, name), .type = FIELD_STRING, .offset = AT(name), .flags = FIELD_REQUIRED },   /* of the list form alone */
+    { KEY(parameter, name), .type = FIELD_STRING, .offset = AT(name), .flags = FIELD_REQUIRED },   /* list form only */
 };
 enum { MAP_FIELDS = sizeof param_fields / sizeof *param_fields - 1 };
 
-/* As written, and as JSON Schema has it. Spaces have no objects: a command cannot take one. */
+/* The type as written, and in JSON Schema. Spaces have no objects, because a command cannot take
+ * one. */
 static const struct { Str written, meant; bool in_spaces; } types[] = {
     { { "string", 6 }, { "string", 6 }, true },    { { "number", 6 }, { "number", 6 }, true },
     { { "boolean", 7 }, { "boolean", 7 }, true },  { { "array", 5 }, { "array", 5 }, true },
@@ -68,8 +69,8 @@ static Dict *property(Building *b, const Param *p, Str type, Error *err) {
     return ok ? d : NULL;
 }
 
-/* What goes into the schema as it is must be a schema, and a default that its own parameter refuses would make every call
- * without it fail. */
+/* Parts copied into the schema must be valid, and a default must match its own parameter: otherwise every call without
+ * the parameter would fail. */
 static bool check_extras(Building *b, const LoaderPlace *at, Value schema, const Param *p) {
     bool plain = value_is_gone(p->fallback) && value_is_gone(p->items) && value_is_gone(p->properties) && value_is_gone(p->minimum)
         && value_is_gone(p->maximum) && p->pattern.at == NULL;

@@ -1,12 +1,11 @@
-/* Scripts, templates and schemas of definitions: compiled where they are read, so that their
- * errors stand beside the rest, at their place in the artifact's file. */
+/* Compiles scripts, templates and schemas of definitions where they are read, so that their errors
+ * appear with the others, at their position in the artifact's file. */
 #include "artifact/loader.h"
 #include "starlark/function.h"
 
-/* What the top level of one script may cost. It only defines functions and tables; whoever needs more than this wants
- * to make loading hang. */
+/* Limits of the top level of one script. It only defines functions and tables; more work would make loading hang. */
 #ifdef HARNESS_HOSTILE
-enum { LOAD_STEPS = 5000 };      /* a collection at each of them */
+enum { LOAD_STEPS = 5000 };      /* collects at each step */
 #else
 enum { LOAD_STEPS = 5000000 };
 #endif
@@ -74,7 +73,7 @@ Module *loader_expression(Loader *l, const LoaderPlace *at, const char *key, con
     return compile(l, at, key, what, (ModuleOptions){ .expression = true, .params = params, .n_params = n });
 }
 
-/* Can it be called with n positional arguments and nothing else? */
+/* True if it can be called with exactly n positional arguments. */
 static bool takes(Value fn, uint32_t n) {
     if (!value_is_function(fn)) return vm_is_callable(fn);
     Function *f = value_function(fn);
@@ -129,7 +128,8 @@ Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, cons
 
 /* ---- schemas ---- */
 
-/* Where a JSON pointer leads, as far as it can be followed below `v`, which stands at `at`. */
+/* The position of a JSON pointer's target, as far as it can be followed below `v`, which is at
+ * `at`. */
 static Place pointer_place(const Document *d, Value v, Str pointer, Place at) {
     while (pointer.n && pointer.at[0] == '/') {
         Str rest = str_sub(pointer, 1, pointer.n);

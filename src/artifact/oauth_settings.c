@@ -69,7 +69,7 @@ static bool check_choice(const Dict *d, const char *name, const char *const *cho
     return false;
 }
 
-/* X and X_file say the same thing twice. */
+/* X and X_file exclude each other. */
 static bool check_files(const Dict *d, Str *key, Error *err) {
     static const char *const pairs[][2] = { { "private_key", "private_key_file" }, { "assertion", "assertion_file" },
                                             { "idp_id_token", "idp_id_token_file" } };

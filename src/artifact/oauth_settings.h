@@ -1,10 +1,11 @@
-/* `oauth:` of an MCP server: how harness gets a token for it. The same keys stand in harness.md, in a .mcp.json and behind --oauth. */
+/* `oauth:` of an MCP server: how harness obtains a token for it. harness.md, .mcp.json and --oauth use the same
+ * keys. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
 #include "value/dict.h"
 
-/* X(key, may hold a secret) – every key that is a text. ${NAME} is filled in for all of them. X_file is read when the settings are. */
+/* X(key, may hold a secret) – every text key. ${NAME} is expanded in all of them. X_file is read with the settings. */
 #define OAUTH_TEXTS(X) \
     X(grant, false) X(client_id, false) X(client_secret, true) X(token_auth, false) X(scope, false) X(issuer, false) \
     X(client_metadata_url, false) X(private_key, true) X(private_key_file, false) X(key_algorithm, false) X(key_id, false) \
@@ -23,10 +24,12 @@ typedef struct OAuthSettings {
     uint16_t redirect_port;              /* 0: any */
 } OAuthSettings;
 
-/* Is this map right? Else ERR_CONFIG with what is wrong, `"grant" must be …`, and the key it is about ("": the map as a whole). */
+/* Validates the map. Otherwise fails with ERR_CONFIG, `"grant" must be …`, and sets *key to the key in question ("":
+ * the whole map). */
 bool oauth_settings_check(Value map, Str *key, Error *err);
-/* Checks and reads: ${NAME} expanded, files read (relative to the working folder). Texts live in `arena`. `secret` (may be NULL) is told what must
- * not be shown. GONE: no settings, all empty. */
+/* Validates and reads: expands ${NAME} and reads files (relative to the working folder). Texts live in `arena`. Calls
+ * `secret` (may be NULL) with values that must not be shown. GONE: no settings, all empty. */
 bool oauth_settings_read(Value map, Arena *arena, void (*secret)(void *ctx, Str value), void *ctx, OAuthSettings *out, Error *err);
-/* Reads X_file again, for what changes while a program runs: at most 64 KiB, without white space at its ends. */
+/* Reads X_file again, because it may change while a program runs: at most 64 KiB, without surrounding white
+ * space. */
 bool oauth_settings_file(Str path, const char *name, Arena *arena, Str *out, Error *err);

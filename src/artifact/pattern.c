@@ -1,6 +1,7 @@
 #include "artifact/pattern.h"
 
-/* The length of the class ([a-z], [!a]) that the pattern starts with; 0: it is not closed. The same rule as policy_name_matches. */
+/* The length of the class ([a-z], [!a]) at the start of the pattern; 0 if it is not closed. Same rule as
+ * policy_name_matches. */
 static size_t class_length(Str pattern) {
     size_t i = 1;
     if (i < pattern.n && (pattern.at[i] == '!' || pattern.at[i] == '^')) i++;
@@ -9,11 +10,11 @@ static size_t class_length(Str pattern) {
     return 0;
 }
 
-/* Characters that the names of tools do not have, those of MCP servers included. */
+/* Characters that do not occur in names of tools, including those of MCP servers. */
 static bool is_foreign(char c) { return (unsigned char)c <= ' ' || (unsigned char)c >= 0x7f || strchr("|{},;^$()\\\"'`<>", c); }
 
 static const char *hint_for(char c) {
-    if (strchr(" \t\r\n", c)) return "remove the blank";               /* NUL too */
+    if (strchr(" \t\r\n", c)) return "remove the blank";               /* also for NUL */
     if (strchr("|,;{}", c)) return "write one item of the list for each tool";
     if (strchr("^$()\\", c)) return "this is a glob, not a regular expression: use *, ? and [a-z]";
     return "names of tools have letters, digits, _, -, ., / and :";

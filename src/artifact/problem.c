@@ -55,7 +55,7 @@ static int compare(const Problem *a, const Problem *b) {
     return (a->column > b->column) - (a->column < b->column);
 }
 
-/* A merge sort: qsort would not keep the order of what stands at one place. */
+/* A merge sort, because qsort is not stable. */
 static void sort(Problem *at, Problem *room, size_t n) {
     if (n < 2) return;
     size_t half = n / 2, i = 0, j = half, out = 0;
@@ -63,7 +63,7 @@ static void sort(Problem *at, Problem *room, size_t n) {
     sort(at + half, room, n - half);
     while (i < half && j < n) room[out++] = compare(&at[j], &at[i]) < 0 ? at[j++] : at[i++];
     while (i < half) room[out++] = at[i++];
-    memcpy(at, room, out * sizeof *at);               /* what is left of the second half is in place */
+    memcpy(at, room, out * sizeof *at);               /* the rest of the second half is in place */
 }
 
 void problems_sort(Problems *p) {

@@ -1,4 +1,4 @@
-/* What is wrong with a project: loading collects everything before it fails. */
+/* Problems of a project: loading collects all of them before it fails. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
@@ -9,7 +9,8 @@ typedef enum { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_HINT } Severity;
 
 typedef struct Problem { Severity severity; Str file; uint32_t line, column; Str message, hint; } Problem;  /* hint may be empty */
 
-/* Zero-initialise; problems_clear at the end. Bounded: after PROBLEMS_MAX only counted. */
+/* Initialize with zeros; call problems_clear at the end. Beyond PROBLEMS_MAX, problems are only
+ * counted. */
 enum { PROBLEMS_MAX = 10000 };
 typedef struct Problems { Arena arena; Problem *at; size_t n, cap, errors, warnings, dropped; } Problems;
 
@@ -18,7 +19,7 @@ void problems_add(Problems *p, Severity severity, Str file, Place place, Str hin
     __attribute__((format(printf, 6, 7)));
 void problems_add_v(Problems *p, Severity severity, Str file, Place place, Str hint, const char *fmt, va_list ap)
     __attribute__((format(printf, 6, 0)));
-void problems_add_error(Problems *p, Str file, const Error *err);       /* file, line, column of err count when set */
+void problems_add_error(Problems *p, Str file, const Error *err);       /* uses file, line and column of err if set */
 void problems_sort(Problems *p);                                        /* by file, line, column; stable */
 const char *problem_severity_name(Severity s);                          /* "error", "warning", "hint" */
 void problem_format(const Problem *p, Buf *out);                        /* "FILE:LINE:COL: MESSAGE (HINT)" */

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "value/list.h"
 
-/* ---- the loader's beginning and end ---- */
+/* ---- loader setup and end ---- */
 
 static bool make_host_names(Loader *l, Error *err) {
     Project *p = l->project;
@@ -40,7 +40,7 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
                                  .grants = &l->grants, .files = in->digests ? &l->files : NULL };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
-    l->interned = dict_new(p->script_heap, 0, NULL);                 /* lives as long as a module that uses it */
+    l->interned = dict_new(p->script_heap, 0, NULL);                 /* must outlive the modules that use it */
     l->script_errors = mem_zero(1, sizeof *l->script_errors);
     Error err = { 0 };
     bool ok = p->universe ? make_host_names(l, &err) : error_set(&err, ERR_INTERNAL, "the names of the language cannot be made");
@@ -73,7 +73,7 @@ static void seal(Project *p) {
     heap_set_limit(p->script_heap, 0);
     heap_freeze_all(p->heap);
     heap_freeze_all(p->script_heap);
-    for (size_t i = p->n_modules; i-- > 0;) module_seal(p->modules[i]);   /* backwards: the heap finds the newest first */
+    for (size_t i = p->n_modules; i-- > 0;) module_seal(p->modules[i]);   /* in reverse order: the heap finds the newest first */
 }
 
 Project *loader_finish(Loader *l, bool keep) {
@@ -107,14 +107,14 @@ void project_free(Project *p) {
     free(p);
 }
 
-/* ---- where ---- */
+/* ---- location ---- */
 
 static bool fail(Problems *problems, const char *file, const char *what) {
     problems_add(problems, PROBLEM_ERROR, str_from(file), (Place){ 0 }, (Str){ 0 }, "%s: %m", what);
     return false;
 }
 
-/* The folder of the project and, with -c, the file in it. */
+/* Finds the project's folder and, with -c, the file in it. */
 static bool find_root(const ProjectInput *in, char root[PATH_MAX], Buf *config, Problems *problems) {
     const char *dir = in->dir ? in->dir : ".";
     if (!in->config) return realpath(dir, root) || fail(problems, dir, "open project");
@@ -123,13 +123,13 @@ static bool find_root(const ProjectInput *in, char root[PATH_MAX], Buf *config, 
     else buf_add_fmt(&path, "%s/%s", dir, in->config);
     Str all = buf_str(&path);
     size_t slash = all.n;
-    while (all.at[slash - 1] != '/') slash--;                      /* there is one */
+    while (all.at[slash - 1] != '/') slash--;                      /* an absolute path has one */
     buf_add(config, str_sub(all, slash, all.n));
     char *folder = str_dup(str_sub(all, 0, slash));
     bool ok = realpath(folder, root) || fail(problems, in->config, "open project");
     size_t n = ok ? strlen(root) : 0;
     if (n > 9 && strcmp(root + n - 9, "/.harness") == 0 && str_eq(buf_str(config), STR("harness.md"))) {
-        root[n - 9] = 0;                                           /* its project is the folder around it */
+        root[n - 9] = 0;                                           /* the project is its parent folder */
         buf_reset(config);
         buf_add(config, STR(".harness/harness.md"));
     }
@@ -147,13 +147,14 @@ bool project_root(const ProjectInput *in, char root[static PATH_MAX]) {
     return ok;
 }
 
-/* ---- what ---- */
+/* ---- contents ---- */
 
 static bool leads_out(Str path) {
     return str_starts(path, STR("/")) || str_eq(path, STR("..")) || str_starts(path, STR("../"));
 }
 
-/* A folder outside of the project, named by the project itself: everything below it is read from there, and nothing else. */
+/* Loads a folder outside of the project that the project names. Everything below it is read from there, and nothing
+ * else. */
 static void load_outside(Loader *l, const LoaderPlace *at, const char *key, size_t i, Str path) {
     DocumentContext inside = l->docs;
     char *name = str_dup(path);
@@ -233,7 +234,7 @@ static void load_manifests(Loader *l) {
     }
     Str more;
     if (!l->in->tools || !given_manifest(l, &more) || listed(s->manifests, more)) return;
-    if (!str_eq(more, usual) || (s->manifests_set && s->manifests.n == 0)) load_manifest(l, more);    /* else it is there already */
+    if (!str_eq(more, usual) || (s->manifests_set && s->manifests.n == 0)) load_manifest(l, more);    /* not loaded yet */
 }
 
 static void load_spaces(Loader *l) {
@@ -303,7 +304,7 @@ bool project_load(const ProjectInput *in, Project **out, Problems *problems) {
     return *out != NULL;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]) {
     size_t found = 0;

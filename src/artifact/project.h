@@ -1,7 +1,7 @@
-/* A project: everything that was loaded, immutable, shared by all runs that use it.
+/* A loaded project: immutable, shared by all runs that use it.
  *
- * Values (schemas, settings) are in one frozen heap; scripts are compiled and loaded;
- * templates and schemas are compiled. Every entry knows its file and line. */
+ * Values (schemas, settings) are in one frozen heap. Scripts are compiled and loaded; templates and
+ * schemas are compiled. Every entry knows its file and line. */
 #pragma once
 #include "artifact/field.h"
 #include "schema/schema.h"
@@ -11,7 +11,7 @@
 typedef enum { SOURCE_PROJECT, SOURCE_ROOT, SOURCE_BUNDLE, SOURCE_INLINE, SOURCE_AGENT, SOURCE_MANIFEST, SOURCE_SPACE, SOURCE_PULLED,
                SOURCE_BUILTIN, SOURCE_MCP } SourceKind;
 
-/* line and column are those of the name or the definition; file is relative to the root. */
+/* line and column of the name or the definition; file is relative to the root. */
 typedef struct Origin { Str file; uint32_t line, column; SourceKind source; } Origin;
 
 #define TOOL_KINDS(X) X(TOOL_STARLARK, "starlark") X(TOOL_COMMAND, "command") X(TOOL_ARGV, "argv") X(TOOL_BUILTIN, "builtin") \
@@ -27,30 +27,30 @@ typedef struct Bundle { Str name, type, version, description, body; Module *cond
 typedef struct ToolDef {
     Str name, title, description, category, icon;
     StrList aliases;
-    Str ambiguous;                       /* MCP: an alias that two servers could have: it calls nothing, but a rule that denies it holds. Else empty */
+    Str ambiguous;                       /* MCP: an alias of two servers: can be denied, but not called; else empty */
     ToolKind kind;
     Origin origin;
-    Value parameters;            /* JSON Schema as a model gets it */
+    Value parameters;            /* JSON Schema for the model */
     Schema *schema;              /* compiled */
-    Value output_schema;         /* GONE: none */
+    Value output_schema;         /* may be GONE */
     Schema *output;
-    int64_t timeout_ms;          /* 0: none; -1: the kind's default */
+    int64_t timeout_ms;          /* 0: no timeout; -1: the kind's default */
     bool async, confirm;
-    bool async_required;         /* MCP clients that have no tasks cannot call it */
-    Value safety, retry;         /* GONE: none */
-    const Place *safety_places;  /* of the keys of `safety`, in its order; NULL: not known */
-    Str idempotency;             /* "none", "idempotent", "key"; empty: none */
+    bool async_required;         /* MCP clients without tasks cannot call it */
+    Value safety, retry;         /* may be GONE */
+    const Place *safety_places;  /* positions of the keys of `safety`, in its order; NULL if unknown */
+    Str idempotency;             /* "none", "idempotent", "key"; empty: not declared */
     StrList injected;
-    Str agent;                   /* private to this sub-agent; empty: everybody's */
-    bool overriding;             /* from overrides/: stands in place of another one */
+    Str agent;                   /* private to this sub-agent; empty: available to all */
+    bool overriding;             /* from overrides/: replaces another one */
     const Bundle *bundle;        /* NULL: always active */
     Module *script;              /* starlark; NULL: "has no implementation" */
     Template *command;           /* command */
     bool unsafe_raw;
     StrList argv;                /* argv */
-    Place argv_place;            /* of `command` in the manifest */
+    Place argv_place;            /* position of `command` in the manifest */
     StrList env_passthrough;
-    Value environment;           /* command: dict of strings; GONE: none */
+    Value environment;           /* command: dict of strings; may be GONE */
     Str folder;                  /* command: the space's root; argv: the manifest's folder; relative to the project's root */
     Str server, server_tool;     /* mcp */
 } ToolDef;
@@ -67,7 +67,7 @@ typedef struct HookDef {
     bool allow_on_error;
     Str agent;                   /* runs only inside this sub-agent; empty: everywhere */
     bool overriding;
-    Str command, folder;         /* command hooks: shell text and where it runs */
+    Str command, folder;         /* command hooks: shell text and working folder */
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
 } HookDef;
@@ -75,7 +75,7 @@ typedef struct HookDef {
 typedef struct AgentDef {
     Str name, title, description, model, provider, prompt, effort;
     Origin origin;
-    StrList tools, hooks;        /* names; inline ones are listed by the name they got */
+    StrList tools, hooks;        /* names, including those of inline definitions */
     StrList blocked_tools, mcp, can_invoke;
     bool has_tools, has_mcp, has_can_invoke, can_spawn, verify, from_space;
     int64_t max_iterations;      /* 0: the depth's budget */
@@ -91,20 +91,20 @@ typedef struct ResourceDef {
     Str name, title, description, uri, uri_template, mime_type, file, text, blob;
     Origin origin;
     Module *script;
-    Value values;                /* dict of lists of strings, for completion; GONE: none */
+    Value values;                /* dict of lists of strings, for completion; may be GONE */
 } ResourceDef;
-typedef struct TestDef { Str name; Origin origin; Value root; Str body; } TestDef;   /* read in full by the test runner */
+typedef struct TestDef { Str name; Origin origin; Value root; Str body; } TestDef;   /* the test runner reads the details */
 
 typedef struct ServerDef {
     Str name;
     Origin origin;
     Str command, cwd, url;
     StrList args, allow_tools, deny_tools, read_roots, write_roots, allow;
-    Value env, headers;          /* GONE: none */
-    Value oauth;                 /* artifact/oauth_settings.h; GONE: none */
+    Value env, headers;          /* may be GONE */
+    Value oauth;                 /* artifact/oauth_settings.h; may be GONE */
     int64_t timeout_ms;
     bool network, trust_annotations;
-    bool allow_only;             /* tools.allow was given: only what it lists, which may be nothing */
+    bool allow_only;             /* tools.allow was given: only the tools it lists, possibly none */
 } ServerDef;
 
 typedef enum ModelProvider {
@@ -132,14 +132,14 @@ typedef enum InjectedKind {
 } InjectedKind;
 InjectedKind project_injected_find(Str name, Str *secret);       /* *secret: the NAME of secrets.NAME */
 
-/* Settings of harness.md, as given: types and ranges are checked, defaults belong to the rooms that use them. */
+/* Settings of harness.md as given: types and ranges are checked; the rooms that use them apply defaults. */
 typedef struct Settings {
-    Str file;                    /* "" when there is none */
+    Str file;                    /* "" if there is no file */
     Str prompt;                  /* body or system_prompt */
-    ModelDef *models;            /* the first one is `model`, when that is a map */
+    ModelDef *models;            /* the first one is `model`, if that is a map */
     size_t n_models;
     Str model;                   /* a bare name */
-    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store;  /* dicts; GONE: not given */
+    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store;  /* dicts; GONE if not given */
     StrList resources;           /* files that MCP clients may read */
     StrList artifact_roots, trusted_sources, manifests, spaces, builtin_tools;
     bool builtin_all, builtin_set, manifests_set, spaces_set, servers_set;
@@ -148,14 +148,14 @@ typedef struct Settings {
 
 typedef struct Project {
     Heap *heap;                  /* values of documents */
-    Heap *script_heap;           /* what scripts made when they were loaded; apart, because running one collects */
-    Heap *host_heap;             /* stand-ins for the host modules; NULL when they came with the input */
+    Heap *script_heap;           /* values created by scripts while loading; separate, because running a script collects */
+    Heap *host_heap;             /* placeholders for the host modules; NULL if the caller supplied them */
     Arena arena;
     Universe *universe;
     bool owns_universe;
     Str root;                    /* absolute */
     Settings settings;
-    ToolDef *tools;              /* in order of loading; all names unique among those visible together */
+    ToolDef *tools;              /* in load order; names are unique among tools visible together */
     HookDef *hooks;
     AgentDef *agents;
     Bundle **bundles;
@@ -165,11 +165,11 @@ typedef struct Project {
     ServerDef *servers;
     SourceDef *sources;
     size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
-    bool has_space;              /* a Construct space was loaded: built-in tools are on unless the settings say otherwise */
-    Grant *grants;               /* what it asks for beyond the defaults, sorted */
-    LoadedFile *files;           /* every file that was read, with its digest; none unless ProjectInput.digests */
+    bool has_space;              /* has a Construct space: built-in tools are enabled unless the settings disable them */
+    Grant *grants;               /* what it requests beyond the defaults, sorted */
+    LoadedFile *files;           /* every file read, with its digest; empty unless ProjectInput.digests */
     size_t n_grants, n_files;
-    StrList loaded_files;        /* every path looked at, relative to the root: the protected files */
+    StrList loaded_files;        /* every path examined, relative to the root: the protected files */
     Module **modules;            /* everything compiled, for project_free */
     Template **templates;
     Schema **schemas;
@@ -178,14 +178,13 @@ typedef struct Project {
 
 typedef struct ProjectInput {
     const char *dir;             /* -C; NULL: the working folder */
-    const char *config;          /* -c FILE; NULL: look for harness.md … */
-    const char *tools;           /* --tools FILE: one more manifest, below the project; NULL: none */
-    const char *state_dir;       /* where pulled sources are cached; NULL: the default */
-    Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: stand-ins from
-                                    host_names.def that cannot be called */
-    Dict *hook_predeclared;      /* the same for hooks */
-    Universe *universe;          /* NULL: one of its own */
-    bool lenient;                /* invalid tools are left out with a warning; guards never */
+    const char *config;          /* -c FILE; NULL: search for harness.md … */
+    const char *tools;           /* --tools FILE: an additional manifest below the project; may be NULL */
+    const char *state_dir;       /* folder of the cache of pulled sources; NULL: the default */
+    Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: placeholders */
+    Dict *hook_predeclared;      /* same for hooks */
+    Universe *universe;          /* NULL: the project creates its own */
+    bool lenient;                /* skip invalid tools with a warning; never guards */
     bool strict;                 /* unknown keys are errors */
     const struct Project *within;/* project_define: its secrets may be named; NULL: none */
     bool digests;                /* keep a digest of every file: for trust */
@@ -193,14 +192,14 @@ typedef struct ProjectInput {
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 
-/* Loads everything and reports all problems. False when there are errors; then *out is NULL. `problems` may hold
- * warnings and hints also on success. */
+/* Loads everything and reports all problems. Returns false with *out NULL if there are errors. `problems` may
+ * contain warnings and hints even on success. */
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
 ModelProvider project_model_provider(const ModelDef *m);            /* of a profile without one: from what else it says */
 /* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
 const char *project_path(const Project *p, Str path, Arena *arena);
-/* Where project_load would look: the real path of the project's folder. False: there is no such folder. */
+/* The folder that project_load would use: its real path. False if it does not exist. */
 bool project_root(const ProjectInput *in, char root[static 4096]);
 
 typedef enum DefinitionKind {
@@ -215,12 +214,14 @@ const DefinitionInfo *project_definition(DefinitionKind kind);
  * predeclared, hook_predeclared and universe, which outlive it. */
 bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition, Project **out, Problems *problems);
 
-/* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): how many, and the first two. */
+/* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): their number, and the first
+ * two. */
 size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]);
-/* Names of tools that a program or script adds must not be those of a server's tools. ERR_CONFIG names both. */
+/* Checks that a tool added by a program or script does not have the name of a server's tool. ERR_CONFIG names
+ * both. */
 bool project_names_free(const Project *p, const ToolDef *def, Error *err);
-const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, not those private to an agent */
+const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, without those private to an agent */
 const HookDef *project_hook(const Project *p, Str name);
 const AgentDef *project_agent(const Project *p, Str name);
-const AgentDef *project_space_agent(const Project *p);                 /* the first one of a space; NULL: none */
+const AgentDef *project_space_agent(const Project *p);                 /* the first agent of a space, or NULL */
 const char *tool_kind_name(ToolKind kind);

@@ -1,12 +1,12 @@
-/* With everything loaded: overrides take their places, names must be unique, references must lead somewhere. */
+/* Runs after everything is loaded: applies overrides, and checks that names are unique and references exist. */
 #include "artifact/resolve.h"
 #include "artifact/builtin_names.h"
 
-typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* what tools, hooks and agents have in common */
+typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* common fields of tools, hooks and agents */
 typedef struct Kind {
     const char *what;
     Named (*at)(Loader *l, size_t i);
-    void (*replace)(Loader *l, size_t old, size_t with);           /* puts one in the other's place */
+    void (*replace)(Loader *l, size_t old, size_t with);           /* replaces one by the other */
 } Kind;
 
 static Named tool_at(Loader *l, size_t i) { ToolDef *t = &l->tools.at[i]; return (Named){ t->name, t->agent, &t->origin, t->overriding }; }
@@ -26,7 +26,7 @@ static void report(Loader *l, Severity severity, const Origin *at, const char *h
 
 static size_t count(Loader *l, const Kind *k) { return k->at == tool_at ? l->tools.n : k->at == hook_at ? l->hooks.n : l->agents.n; }
 
-/* What goes loses its name; sweep() closes the gaps in the end. */
+/* A removed entry loses its name; sweep() closes the gaps at the end. */
 #define MOVE(v, old, with) ((v)->at[old] = (v)->at[with], (v)->at[with].name.n = 0)
 #define SWEEP(v) \
     do { \
@@ -39,7 +39,7 @@ static size_t count(Loader *l, const Kind *k) { return k->at == tool_at ? l->too
 static void replace_tool(Loader *l, size_t old, size_t with) { MOVE(&l->tools, old, with); }
 static void replace_hook(Loader *l, size_t old, size_t with) { MOVE(&l->hooks, old, with); }
 
-/* An agent that goes takes its private tools and hooks with it, and what it referred to. */
+/* Replacing an agent also removes its private tools, hooks and references. */
 static void replace_agent(Loader *l, size_t old, size_t with) {
     AgentDef gone = l->agents.at[old];
 #define FORGET(v, file_) \
@@ -59,7 +59,7 @@ static void sweep(Loader *l) {
     SWEEP(&l->references);
 }
 
-/* The first entry of each name that is no override and nobody's own, as index + 1. */
+/* The first entry of each name that is neither an override nor private, as index + 1. */
 static void find_bases(Loader *l, const Kind *k, Table *bases) {
     for (size_t i = 0; i < count(l, k); i++) {
         Named e = k->at(l, i);
@@ -69,7 +69,7 @@ static void find_bases(Loader *l, const Kind *k, Table *bases) {
 
 static void apply_override(Loader *l, const Kind *k, size_t i, const Table *bases, Table *done) {
     Named e = k->at(l, i);
-    if (!e.name.n || !e.overriding || e.agent.n || table_has(done, e.name)) return;      /* a second one is a duplicate */
+    if (!e.name.n || !e.overriding || e.agent.n || table_has(done, e.name)) return;      /* a second override is a duplicate */
     size_t base = (size_t)(uintptr_t)table_get(bases, e.name);
     if (base == 0) {
         if (k->at != tool_at || !builtin_names_has(e.name)) report(l, PROBLEM_ERROR, e.origin, NULL, k->what, e.name, " overrides nothing");
@@ -99,7 +99,7 @@ static void duplicate(Loader *l, const char *what, Str name, const Origin *at, c
     report(l, PROBLEM_ERROR, at, where, what, name, " is defined more than once");
 }
 
-/* The name by which a private entry is unique; '/' is in no name. */
+/* A unique key for a private entry; names contain no '/'. */
 static Str private_key(Loader *l, Str agent, Str name) {
     return str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(agent), STR_ARG(name)));
 }
@@ -158,7 +158,7 @@ static void check_tool_names(Loader *l) {
     }
 }
 
-/* A tool of the project must not take the place of a server's, whose names are known only once it has been asked. */
+/* A tool of the project must not replace a server's tool, whose names are known only after asking the server. */
 static void check_server_alias(Loader *l, const ToolDef *t, Str name) {
     const ServerDef *first[2];
     if (!project_alias_servers(l->servers.at, l->servers.n, name, first)) return;
@@ -174,7 +174,7 @@ static void check_server_aliases(Loader *l) {
     }
 }
 
-/* Prompts and resources have no other rules than being unique. */
+/* Prompts and resources only need unique names. */
 static void check_other_names(Loader *l) {
     Table prompts = { 0 }, resources = { 0 }, uris = { 0 };
     for (size_t i = 0; i < l->prompts.n; i++) claim(l, "prompt", &prompts, l->prompts.at[i].name, l->prompts.at[i].name, &l->prompts.at[i].origin);
@@ -191,7 +191,7 @@ static void check_other_names(Loader *l) {
 
 /* ---- references ---- */
 
-/* mcp:SERVER:TOOL: which tools a server has is known only when it runs. */
+/* mcp:SERVER:TOOL: the tools of a server are known only when it runs. */
 static bool is_server_tool(const Table *servers, Str name) {
     if (!str_starts(name, STR("mcp:"))) return false;
     Str rest = str_sub(name, 4, name.n);
@@ -213,7 +213,8 @@ static bool found(Loader *l, const Names *n, const LoaderReference *r) {
     return false;
 }
 
-/* The nearest name that would have been right; keys with '/' are private to other agents. Tools may be built in. */
+/* The nearest valid name, for a hint; skips keys with '/', which are private to other agents. Tools may be built
+ * in. */
 static Str nearest(Loader *l, const Table *t, Str name, bool tools) {
     size_t n = 0, n_builtins;
     const Str *builtins = builtin_names_list(&n_builtins);
@@ -248,7 +249,8 @@ static bool some_agent_has(const Loader *l, Str name) {
     return false;
 }
 
-/* Rules that name a tool which is not there. It may come at run time (a program, meta.tool_register), so it is a warning. */
+/* Warns about rules that name an unknown tool. Not an error, because the tool may be added at run time (a program,
+ * meta.tool_register). */
 static void check_rules(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rules.n; i++) {
         const LoaderRule *r = &l->rules.at[i];
@@ -259,7 +261,7 @@ static void check_rules(Loader *l, const Names *names) {
     }
 }
 
-/* Servers may be configured elsewhere or later: only a call of such a tool fails. */
+/* Servers may be configured elsewhere or later, so only a call of such a tool fails. */
 static void check_server_tools(Loader *l, const Table *servers) {
     for (size_t i = 0; i < l->tools.n; i++) {
         const ToolDef *t = &l->tools.at[i];
@@ -272,11 +274,11 @@ static void check_server_tools(Loader *l, const Table *servers) {
 /* ---- models ---- */
 
 static bool model_known(const Settings *s, Str name) {
-    if (s->n_models || s->model.n) return true;              /* a profile's name, or a model of the parent's provider */
+    if (s->n_models || s->model.n) return true;              /* a profile, or a model of the parent's provider */
     return str_starts(name, STR("claude-")) || str_starts(name, STR("gpt-")) || str_starts(name, STR("o"));
 }
 
-/* Which prompt a run begins with, when both harness.md and a space could have it. */
+/* Notes which prompt a run starts with if both harness.md and a space have one. */
 static void note_prompt(Loader *l) {
     const Settings *s = &l->project->settings;
     const AgentDef *a = NULL;

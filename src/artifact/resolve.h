@@ -1,6 +1,7 @@
-/* What can only be checked, or done, once everything is loaded. */
+/* Checks and changes that need the complete project. */
 #pragma once
 #include "artifact/loader.h"
 
-/* Overrides take their places; then names must be unique and references lead somewhere. Reports; adds hints. */
+/* Applies overrides, then checks that names are unique and references exist. Reports problems and adds
+ * hints. */
 void resolve_project(Loader *l);

@@ -145,7 +145,8 @@ static void check_value(Loader *l, const LoaderPlace *at, const Setting *s, cons
     }
 }
 
-/* Rows of one section stand together. Each is read twice: once with all others, for unknown keys, and once alone, for its value. */
+/* Rows of one section are adjacent. Each is read twice: with all others, to find unknown keys, and alone, for its
+ * value. */
 static void check_section(Loader *l, const LoaderPlace *at, const char *section) {
     Field fields[SECTION_MAX];
     size_t n = 0;
@@ -164,7 +165,7 @@ static void check_section(Loader *l, const LoaderPlace *at, const char *section)
     }
 }
 
-/* ---- what is not a plain table ---- */
+/* ---- special cases ---- */
 
 static bool is_variable(Str s) {
     for (size_t i = 0; i < s.n; i++) {
@@ -195,14 +196,14 @@ static void check_hosts(Loader *l, const LoaderPlace *network) {
         Value host = value_list(list)->at[i];
         Rules *rules = NULL;
         Error err = { 0 };
-        if (!value_is_string(host)) continue;          /* said already */
+        if (!value_is_string(host)) continue;          /* reported already */
         Str text = value_str(host);
         if (!rule_list_new(&text, 1, &rules, &err)) loader_error(l, network, "allowed_domains", "network.allowed_domains[%u]: %s", i, err.msg);
         rule_list_free(rules);
     }
 }
 
-/* A list of hosts beside an open network would promise what does not hold. */
+/* A list of hosts has no effect with an open network, so it is an error. */
 static void check_network(Loader *l, const LoaderPlace *at) {
     LoaderPlace sandbox = settings_check_below(l, at, "sandbox", value_of(at, "sandbox"));
     LoaderPlace network = settings_check_below(l, at, "network", value_of(at, "network"));
@@ -212,7 +213,7 @@ static void check_network(Loader *l, const LoaderPlace *at) {
     loader_error(l, &sandbox, "network", "sandbox.network and network.allowed_domains cannot be used together");
 }
 
-/* An allow list beside `mode: denylist` would allow everything. */
+/* With `mode: denylist`, an allow list would allow everything. */
 static void check_mode(Loader *l, const LoaderPlace *at) {
     LoaderPlace policy = settings_check_below(l, at, "tools_policy", value_of(at, "tools_policy"));
     Value mode = value_of(&policy, "mode");

@@ -3,6 +3,6 @@
 #include "artifact/loader.h"
 
 void settings_check(Loader *l, const LoaderPlace *at);                   /* reports */
-/* `map`, which stands at `key` of at->map, as a place of its own. */
+/* The place of `map`, the value at `key` of at->map. */
 LoaderPlace settings_check_below(Loader *l, const LoaderPlace *at, const char *key, Value map);
-bool settings_check_number(Value v, double *out);                        /* false: not a number */
+bool settings_check_number(Value v, double *out);                        /* false if it is not a number */

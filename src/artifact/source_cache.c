@@ -16,7 +16,7 @@ Str source_state_dir(Arena *arena, const char *given) {
     return STR("");
 }
 
-/* The repository's name, as far as it may stand in a path. */
+/* The repository's name, restricted to characters valid in a path. */
 static Str readable(Arena *arena, Str url) {
     while (str_ends(url, STR("/"))) url.n--;
     if (str_ends(url, STR(".git"))) url.n -= 4;
@@ -36,7 +36,7 @@ Str source_cache_dir(Arena *arena, Str state, const SourceDef *s) {
                               (unsigned long long)hash_sip24(str_from(text), key)));
 }
 
-/* Two sources may share a hash; the pin file knows which of them is there. */
+/* Two sources may have the same hash; the pin file identifies the one in the cache. */
 bool source_is_cached(Arena *arena, Str dir, const SourceDef *s, char *commit) {
     Buf pin = { 0 };
     Str want = str_from(arena_fmt(arena, STR_FMT "\n" STR_FMT "\n" STR_FMT "\n", STR_ARG(s->url), STR_ARG(s->ref), STR_ARG(s->path)));

@@ -47,7 +47,7 @@ static bool walk(Walk *w, int dir, const char *prefix, int depth) {
     return ok;
 }
 
-/* The size goes in first, so the file must not change while it is read. */
+/* The size is hashed first, so the file must not change while it is read. */
 static bool add_content(Digest *digest, int fd, const char *path, size_t size, Error *err) {
     char block[16384];
     size_t total = 0;
@@ -63,7 +63,7 @@ static bool add_content(Digest *digest, int fd, const char *path, size_t size, E
 }
 
 static bool add_file(Digest *digest, int dir, Str file, size_t *bytes, Error *err) {
-    const char *path = file.at;                        /* from the arena: ends in NUL */
+    const char *path = file.at;                        /* from the arena: NUL-terminated */
     struct stat st;
     int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return error_set(err, ERR_IO, "open %s: %m", path);

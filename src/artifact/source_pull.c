@@ -11,12 +11,12 @@
 #include "base/hash.h"
 #include "base/random.h"
 
-/* What one pull needs; everything made on the way is removed unless it became the entry of the cache. */
+/* State of one pull. Temporary files are removed unless they became the cache entry. */
 typedef struct Pull { Arena arena; Str state, dir, fresh; const SourceDef *s; SourcePull *out; Error *err; } Pull;
 
 /* ---- folders ---- */
 
-/* Each missing part of the path, private to the user. */
+/* Creates each missing component of the path, private to the user. */
 static bool make_folders(Arena *arena, Str path, Error *err) {
     char *text = arena_fmt(arena, STR_FMT, STR_ARG(path));
     for (char *c = text + 1;; c++) {
@@ -29,7 +29,7 @@ static bool make_folders(Arena *arena, Str path, Error *err) {
     }
 }
 
-/* Removes a folder and all that is in it; never follows a link. Depth is bounded by what extraction allows. */
+/* Removes a folder and its contents; never follows a link. Extraction bounds the depth. */
 static void remove_all(int parent, const char *name, int depth) {
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT || depth > GIT_PIN_DEPTH_MAX + 8) return;
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -43,7 +43,7 @@ static void remove_all(int parent, const char *name, int depth) {
 
 static const char *below(Pull *p, Str dir, const char *name) { return arena_fmt(&p->arena, STR_FMT "/%s", STR_ARG(dir), name); }
 
-/* One pull at a time: the lock ends with the descriptor. */
+/* One pull at a time: closing the descriptor releases the lock. */
 static int lock_cache(Pull *p) {
     const char *path = below(p, p->state, "sources/lock");
     int fd = fault_hit() ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -52,7 +52,7 @@ static int lock_cache(Pull *p) {
     return fd;
 }
 
-/* ---- what is there already ---- */
+/* ---- cached content ---- */
 
 /* Closes `fd`. */
 static size_t count_files(int fd) {
@@ -68,7 +68,7 @@ static size_t count_files(int fd) {
     return n;
 }
 
-/* Pinned content does not change: when the cache has it, and it is whole, there is nothing to fetch. */
+/* Pinned content does not change: if the cache has it and it is intact, there is nothing to fetch. */
 static bool is_current(Pull *p) {
     Str shown;
     int fd = source_open(&p->arena, p->state, STR("/"), p->s, &shown, NULL);
@@ -118,7 +118,7 @@ static bool fetch(Pull *p) {
     p->fresh = str_from(below(p, p->state, arena_fmt(&p->arena, "sources/new-%016llx", (unsigned long long)random_u64())));
     bool ok = extract(p, &pin) && write_pin(p);
     if (ok) {
-        remove_all(AT_FDCWD, p->dir.at, 0);            /* a broken or other one that had the place */
+        remove_all(AT_FDCWD, p->dir.at, 0);            /* a damaged or different entry */
         if (fault_hit() || rename(p->fresh.at, p->dir.at) < 0) ok = error_set(p->err, ERR_IO, "rename to %s: %m", p->dir.at);
     }
     if (!ok) remove_all(AT_FDCWD, p->fresh.at, 0);
@@ -132,12 +132,12 @@ static bool pull_git(Pull *p, bool offline) {
     if (offline) return error_set(p->err, ERR_CONFIG, STR_FMT " is not in the cache, and HARNESS_OFFLINE is set", STR_ARG(p->s->url));
     if (!make_folders(&p->arena, str_from(below(p, p->state, "sources")), p->err)) return false;
     int lock = lock_cache(p);
-    bool ok = lock >= 0 && (is_current(p) || fetch(p));           /* somebody else may have been faster */
+    bool ok = lock >= 0 && (is_current(p) || fetch(p));           /* another process may have pulled it meanwhile */
     if (lock >= 0) close(lock);
     return ok;
 }
 
-/* A local source is read where it is; to pull it is to check it. */
+/* A local source is read in place; pulling it only verifies it. */
 static bool pull_local(Pull *p, Str root) {
     Str shown;
     int fd = source_open(&p->arena, p->state, root, p->s, &shown, p->err);

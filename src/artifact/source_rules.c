@@ -13,7 +13,7 @@ bool source_checksum_ok(Str checksum) {
 
 static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-/* Narrower than git's own rule: nothing that a refspec gives a meaning to. */
+/* Narrower than git's own rule: excludes characters that are special in a refspec. */
 bool source_tag_ok(Str ref) {
     if (ref.n == 0 || ref.n > 200 || !is_alnum(ref.at[0]) || str_find(ref, STR("..")) >= 0 || str_find(ref, STR("//")) >= 0
         || str_find(ref, STR("@{")) >= 0 || str_ends(ref, STR("/")) || str_ends(ref, STR(".")) || str_ends(ref, STR(".lock")))
@@ -25,9 +25,9 @@ bool source_tag_ok(Str ref) {
 
 /* ---- URLs ---- */
 
-typedef struct Where { Str scheme, rest; } Where;      /* rest: HOST/PATH without user, without .git at the end */
+typedef struct Where { Str scheme, rest; } Where;      /* rest: HOST/PATH without user and without a final .git */
 
-/* "git@host:path" is ssh, as for git itself. */
+/* "git@host:path" means ssh, as in git. */
 static bool split_scp(Str url, Str *host, Str *path) {
     ptrdiff_t colon = str_find_char(url, ':'), slash = str_find_char(url, '/');
     if (colon <= 0 || (slash >= 0 && slash < colon)) return false;
@@ -36,7 +36,7 @@ static bool split_scp(Str url, Str *host, Str *path) {
     return true;
 }
 
-/* HOST/PATH: the authority ends where RFC 3986 ends it, so that "HOST?@other" is HOST here as it is for the client. */
+/* HOST/PATH: splits the authority as RFC 3986 does, so that "HOST?@other" is HOST here as it is for the client. */
 static void split_authority(Str text, Str *authority, Str *path) {
     size_t n = 0;
     while (n < text.n && text.at[n] != '/' && text.at[n] != '?' && text.at[n] != '#') n++;
@@ -86,7 +86,8 @@ static bool has_dots(Str path) {
     return false;
 }
 
-/* Letters, digits and `others`, beginning with a letter or digit: nothing that reads as an option, a port or another URL. */
+/* Letters, digits and `others`, starting with a letter or digit, so that it cannot be read as an option, a port or
+ * another URL. */
 static bool plain_name(Str s, const char *others) {
     if (s.n == 0 || !is_alnum(s.at[0])) return false;
     for (size_t i = 0; i < s.n; i++)
@@ -94,7 +95,7 @@ static bool plain_name(Str s, const char *others) {
     return true;
 }
 
-/* NAME, NAME:PORT or [ADDRESS]:PORT, in ASCII: what a client could read as another host is not taken. */
+/* NAME, NAME:PORT or [ADDRESS]:PORT, in ASCII; rejects what a client could read as another host. */
 static bool host_ok(Str host) {
     Str port = { 0 };
     ptrdiff_t close = str_find_char(host, ']'), colon = str_find_char(close < 0 ? host : str_sub(host, (size_t)close, host.n), ':');

@@ -108,7 +108,7 @@ void stray_hooks(Loader *l, Str folder, bool free_only) {
 
 static bool same_but_case(Str a, Str b) { return a.n == b.n && strncasecmp(a.at, b.at, a.n) == 0; }
 
-/* The name that was meant; empty: the entry is none of ours. */
+/* The name that was probably meant; empty if the entry is unrelated. */
 static Str meant_in_root(Str name, bool folder) {
     static const Str files[] = { STR("harness.md"), STR("harness.yaml"), STR("harness.yml"), STR("tools.json"), STR(".mcp.json"), STR("space.manifest.json") };
     static const struct { Str name, meant; } others[] = {
@@ -138,7 +138,7 @@ static void note_in_root(void *ctx, Str name, bool folder) {
 
 void stray_root(Loader *l) { document_each(&l->docs, STR(""), note_in_root, l); }
 
-/* ---- what the project names itself ---- */
+/* ---- files that the project names ---- */
 
 static bool names(Str text, const LoaderStray *s) {
     static const Str tests = STR(".harness/tests/");
@@ -147,7 +147,7 @@ static bool names(Str text, const LoaderStray *s) {
     for (int i = 0; i < 2; i++) {
         if (str_starts(text, path) && (text.n == path.n || (s->folder && text.at[path.n] == '/'))) return true;
         if (!str_starts(s->path, tests)) return false;
-        path = str_sub(s->path, tests.n, s->path.n);         /* a test names files also relative to itself */
+        path = str_sub(s->path, tests.n, s->path.n);         /* paths in a test may be relative to the test */
     }
     return false;
 }
