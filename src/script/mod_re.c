@@ -168,7 +168,7 @@ static size_t group_at(Str repl, size_t *length) {
 
 static bool add_group(const Search *s, size_t group, Buf *to, Error *err) {
     if (group >= s->n)
-        return error_set(err, ERR_SCRIPT, "for parameter repl: the pattern has no group %zu (only %zu); write $$ for a dollar sign", group,
+        return error_set(err, ERR_SCRIPT, "for parameter repl: the pattern has no group %zu (it has %zu); write $$ for a dollar sign", group,
                          s->n - 1);
     if (s->span[group].from != REGEX_UNSET) buf_add(to, str_sub(s->text, s->span[group].from, s->span[group].to));
     return true;
