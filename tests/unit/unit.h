@@ -1,4 +1,4 @@
-/* What every unit test includes: cmocka with the headers it wants first. */
+/* Included by every unit test: cmocka with the headers it requires first. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

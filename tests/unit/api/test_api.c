@@ -1,4 +1,4 @@
-/* include/harness.h, as a host program uses it: only what that header declares. */
+/* Tests include/harness.h as a host program would use it: only through that header. */
 #include "unit.h"
 #include <poll.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 enum { THREADS = 16 };
 
-/* ---- a project ---- */
+/* ---- test project ---- */
 
 static char dir[64];
 
@@ -93,7 +93,7 @@ static void opening(void **state) {
     unlink(path);
     snprintf(path, sizeof path, "%s/.harness/tools/worse.md", dir);
     unlink(path);
-    /* It asks for a secret and more calls: without a word for that it stays closed. */
+    /* It requests a secret and more calls, so opening it needs consent. */
     assert_false(harness_open(&(HarnessConfig){ .dir = dir, .state = "" }, &h, &err));
     assert_string_equal(err.kind, "policy");
     assert_non_null(strstr(err.message, "not trusted"));
@@ -128,7 +128,7 @@ static void calling(void **state) {
     harness_result_free(NULL);
 }
 
-/* A space's blockedTools hold for programs too, beside a harness.md. */
+/* A space's blockedTools apply to programs too, in addition to harness.md. */
 static void blocked_by_a_space(void **state) {
     (void)state;
     char path[128];
@@ -176,7 +176,7 @@ static void echo(void *user, HarnessCall *c) {
 
 static void answer_oddly(void *user, HarnessCall *c) {
     switch (*(int *)user) {
-    case 0: break;                                                   /* no answer */
+    case 0: break;                                                   /* returns no value */
     case 1: harness_call_fail(c, "it broke \xff"); break;
     case 2: assert_false(harness_call_return(c, "{not json")); break;
     case 3: harness_call_fail(c, "no"); harness_call_return(c, "1"); break;
@@ -203,7 +203,7 @@ static void native_tools(void **state) {
     if (!harness_result_ok(r)) print_error("%s\n", harness_result_error(r));
     assert_true(harness_result_ok(r));
     assert_non_null(strstr(harness_result_value(r), "{\"args\":{\"x\":7},\"injected\":{\"depth\":0,\"secrets\":{\"TOKEN\":"));
-    assert_null(strstr(harness_result_json(r), "very-secret"));      /* the tool saw it, nobody else does */
+    assert_null(strstr(harness_result_json(r), "very-secret"));      /* only the tool saw it */
     harness_result_free(r);
     fails(harness_call(h, "echo", "{\"x\":\"7\"}", NULL), "validate", "integer");
     assert_true(add(h, "odd", answer_oddly, &how, &err));
@@ -213,7 +213,7 @@ static void native_tools(void **state) {
     how = 3, gives(harness_call(h, "odd", "{\"n\":3}", NULL), "1");
     how = 4, fails(harness_call(h, "odd", "{\"n\":4}", NULL), "execute", "failed");
     how = 5, fails(harness_call(h, "odd", "{\"n\":5}", NULL), "execute", "said by the value");
-    assert_true(add(h, "declared", echo, NULL, &err));               /* the project's own definition gets its function */
+    assert_true(add(h, "declared", echo, NULL, &err));               /* implements the project's own definition */
     fails(harness_call(h, "declared", "{\"n\":\"x\"}", NULL), "validate", "integer");
     gives(harness_call(h, "declared", "{\"n\":1}", NULL), "{\"args\":{\"n\":1},\"injected\":{},\"id\":1}");
     harness_close(h);
@@ -250,7 +250,7 @@ static void bad_registrations(void **state) {
 /* ---- one tool calls another ---- */
 
 static void nested(void *user, HarnessCall *c) {
-    HarnessResult *r = harness_call(user, "inner", NULL, NULL);      /* both change things: it must not wait for its caller */
+    HarnessResult *r = harness_call(user, "inner", NULL, NULL);      /* both mutate: it must not wait for its caller */
     harness_call_return(c, harness_result_value(r));
     harness_result_free(r);
 }
@@ -271,7 +271,7 @@ static void calls_inside(void **state) {
     harness_close(h);
 }
 
-/* ---- cancelling ---- */
+/* ---- cancellation ---- */
 
 static void linger(void *user, HarnessCall *c) {
     (void)user;
@@ -298,7 +298,7 @@ static void cancelling(void **state) {
     pthread_create(&thread, NULL, fire_soon, c);
     fails(harness_call(h, "linger", NULL, c), "execute", "cancelled");
     pthread_join(thread, NULL);
-    fails(harness_call(h, "greet", "{\"name\":\"x\"}", c), "limits", "cancelled");     /* once fired, always fired */
+    fails(harness_call(h, "greet", "{\"name\":\"x\"}", c), "limits", "cancelled");     /* a fired token stays fired */
     harness_cancel_free(c);
     c = harness_cancel_new(50);
     fails(harness_call(h, "linger", "{\"n\":1}", c), "execute", "timed out");
@@ -315,13 +315,13 @@ static void cancelling(void **state) {
     harness_close(h);
 }
 
-/* ---- events, questions, runs ---- */
+/* ---- events, confirmation, runs ---- */
 
 typedef struct Heard { pthread_mutex_t lock; char types[4096]; int n, inside; char run[80]; HarnessAnswer answer; char asked[256]; } Heard;
 
 static void hear(void *user, const HarnessEvent *e) {
     Heard *h = user;
-    assert_int_equal(h->inside++, 0);                                /* one at a time */
+    assert_int_equal(h->inside++, 0);                                /* never concurrent */
     h->n++;
     if (strlen(h->types) + strlen(e->type) + 2 < sizeof h->types) strcat(strcat(h->types, e->type), " ");
     snprintf(h->run, sizeof h->run, "%s", e->run);
@@ -361,7 +361,7 @@ static void events_and_runs(void **state) {
     fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the answer was no");
     assert_non_null(strstr(heard.asked, "write|sensitive name: .env|"));
     assert_non_null(strstr(heard.asked, "+A"));
-    heard.answer = (HarnessAnswer)77;                                /* not an answer: no */
+    heard.answer = (HarnessAnswer)77;                                /* not a valid answer: counts as no */
     fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the answer was no");
     heard.answer = HARNESS_ONCE;
     HarnessResult *r = harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL);
@@ -400,10 +400,10 @@ static void *work(void *arg) {
         HarnessResult *r = i > 4 ? harness_call_in(run, name, text, NULL) : harness_call(l->h, "greet", "{\"name\":\"x\"}", NULL);
         assert_true(harness_result_ok(r));
         harness_result_free(r);
-        harness_result_free(harness_call_in(run, "declared", text, NULL));       /* implemented by then, or not */
+        harness_result_free(harness_call_in(run, "declared", text, NULL));       /* it may or may not be implemented yet */
         harness_free(harness_tools(l->h));
     }
-    HarnessResult *r = harness_call_in(own, "linger", NULL, l->token);           /* all end by one token */
+    HarnessResult *r = harness_call_in(own, "linger", NULL, l->token);           /* one token ends all of them */
     assert_false(harness_result_ok(r));
     harness_result_free(r);
     harness_run_end(own);

@@ -27,7 +27,7 @@ static inline bool archive_next(Str *rest, ArchiveCase *out) {
     return true;
 }
 
-/* Is this line "-- PATH --"? */
+/* True for a line "-- PATH --". */
 static inline bool archive_heading(Str line, Str *path) {
     if (!str_starts(line, STR("-- ")) || !str_ends(line, STR(" --")) || line.n < 7) return false;
     *path = str_sub(line, 3, line.n - 3);
@@ -65,7 +65,7 @@ static inline void archive_write(const char *dir, Str path, Str text) {
 
 static inline char *archive_folder(void) {
     char memory[] = "/dev/shm/harness-test-XXXXXX", disk[] = "/tmp/harness-test-XXXXXX";
-    if (mkdtemp(memory)) return strdup(memory);          /* faster by far for thousands of files */
+    if (mkdtemp(memory)) return strdup(memory);          /* much faster for thousands of files */
     if (!mkdtemp(disk)) fail_msg("no temporary folder");
     return strdup(disk);
 }

@@ -1,5 +1,5 @@
-/* Whole projects under tests/fixtures/artifact/: all that loading says about NAME is in NAME/problems.txt, and the tools
- * it has, as a model gets them, in NAME/tools.txt when there is one. */
+/* Whole projects under tests/fixtures/artifact/: NAME/problems.txt has all problems reported for NAME, and
+ * NAME/tools.txt, if it exists, its tools as a model gets them. */
 #include "artifact/trial.h"
 #include "base/file.h"
 
@@ -21,7 +21,7 @@ static void describe(const Project *p, Buf *out) {
     }
 }
 
-/* HARNESS_GOLDEN=write makes the files anew; the difference is for a person to read. */
+/* HARNESS_GOLDEN=write rewrites the files; review the difference. */
 static void compare(const char *project, const char *name, const Buf *got) {
     char path[200];
     Buf want = { 0 };
@@ -36,7 +36,7 @@ static void compare(const char *project, const char *name, const Buf *got) {
     }
     if (!file_read(path, 1 << 20, &want, &err)) fail_msg("%s", err.msg);
     if (!str_eq(buf_str(got), buf_str(&want))) {
-        fprintf(stderr, "%s\n--- expected\n%s--- got\n%s---\n", path, want.at ? want.at : "", got->at ? got->at : "");  /* cmocka cuts long texts */
+        fprintf(stderr, "%s\n--- expected\n%s--- got\n%s---\n", path, want.at ? want.at : "", got->at ? got->at : "");  /* cmocka truncates long texts */
         fail();
     }
     buf_clear(&want);

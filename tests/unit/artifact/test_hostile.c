@@ -1,4 +1,5 @@
-/* Projects made to hang, escape or exhaust: they end in problems, soon. */
+/* Projects that try to hang, escape or exhaust resources: loading them must end soon with
+ * problems. */
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -89,7 +90,7 @@ static void test_folders_that_lead_out(void **state) {
     archive_remove(outside);
 }
 
-/* To root nothing is unreadable, so he is nobody for a while. */
+/* Root can read everything, so this temporarily becomes another user. */
 static void test_unreadable(void **state) {
     (void)state;
     char *dir = archive_folder();
@@ -174,7 +175,8 @@ static char *small_project(void) {
     return dir;
 }
 
-/* Too few descriptors, one more each time until there are enough: a message each time before, and no leak. Runs in every build. */
+/* Too few file descriptors, one more each time until there are enough: each attempt fails with a message and leaks
+ * nothing. Runs in every build. */
 static void test_few_descriptors(void **state) {
     (void)state;
     char *dir = small_project();
@@ -198,7 +200,7 @@ static void test_few_descriptors(void **state) {
 }
 
 #ifdef HARNESS_FAULTS
-/* Every step that can fail for reasons outside: no leak, and a message, or nothing is missing because another try got over it. */
+/* Every step that can fail for external reasons: no leak, and either a message or a complete result after a retry. */
 static void test_faults(void **state) {
     (void)state;
     char *dir = small_project();
@@ -211,11 +213,11 @@ static void test_faults(void **state) {
         bool ok = load(dir, &out);
         reached = fault_disarm();
         if (!ok && (!reached || !out.n)) fail_msg("step %ld: failed without a reason: %s", nth, out.at ? out.at : "");
-        if (ok && loaded != 2) fail_msg("step %ld: %zu definitions instead of 2, and nobody said so", nth, loaded);
+        if (ok && loaded != 2) fail_msg("step %ld: %zu definitions instead of 2 without a problem", nth, loaded);
         buf_clear(&out);
         assert_int_equal(open_files(), before);
     }
-    assert_true(nth > 3 && nth < 5000);                  /* some steps failed, and none was left */
+    assert_true(nth > 3 && nth < 5000);                  /* some steps failed, and all were covered */
     archive_remove(dir);
 }
 #endif

@@ -1,4 +1,4 @@
-/* What a project holds once it is loaded: schemas as models get them, descriptions, prompts, order, lookups. */
+/* The contents of a loaded project: schemas as models get them, descriptions, prompts, order, lookups. */
 #include "artifact/archive.h"
 #include "artifact/project.h"
 #include "value/json.h"
@@ -55,7 +55,7 @@ static void test_tool(void **state) {
     project_free(p);
 }
 
-/* The first page of the reference: a shell command with a time limit of its own. */
+/* The first page of the reference: a shell command with its own timeout. */
 static void test_run_command(void **state) {
     (void)state;
     Project *p = LOAD({ ".harness/tools/run_command.md",
@@ -106,7 +106,7 @@ static void test_override_takes_the_place(void **state) {
     project_free(p);
 }
 
-/* A loaded script runs, and a condition and a filter give their answers. */
+/* A loaded script runs, and so do a condition and a filter. */
 static void test_scripts_run(void **state) {
     (void)state;
     Project *p = LOAD({ ".harness/tools/double.md", "---\nscript: |\n  def run(args):\n      return {\"n\": args[\"n\"] * 2}\n---\n" },

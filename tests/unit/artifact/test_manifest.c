@@ -61,7 +61,7 @@ static void fills_in_defaults(void **state) {
 #define TOOL(rest) "{\"tools\":[{\"name\":\"t\"," rest "}]}"
 #define RUN "\"command\":[\"./tools/bin/t\"]"
 static const struct { const char *json, *expected; } cases[] = {
-    /* the texts that the reference page spells out */
+    /* the messages on the reference page */
     { "{\"tools\":[{" RUN "}]}", "tools.json:1:11: tool[0]: name is required\n" },
     { "{\"tools\":[{\"name\":\"\"," RUN "}]}", "tools.json:1:12: tool[0]: name is required\n" },
     { "{\"tools\":[{\"name\":null," RUN "}]}", "tools.json:1:12: tool[0]: name is required\n" },
@@ -114,7 +114,7 @@ static const struct { const char *json, *expected; } cases[] = {
     { "[]", "tools.json:1:1: parse manifest tools.json: json: line 1: expected a map\n" },
     { "{\"tools\":[]}", "" },
 
-    /* all at once, with what follows from nothing else */
+    /* several independent errors at once */
     { "{\"tools\":[{\"command\":[]},\n{\"name\":\"b\",\"command\":[\"x\"],\"timeoutSec\":-1,\"envPassthrough\":[\"a-b\"]}]}",
       "tools.json:1:11: tool[0]: name is required\n"
       "tools.json:1:12: tool[0]: command must have at least program name\n"
@@ -167,7 +167,7 @@ static void lenient_leaves_bad_entries_out(void **state) {
     trial_close(&t);
 }
 
-/* The name of an invalid tool stays known, so that nobody is told it does not exist. */
+/* The name of an invalid tool stays known, so that references to it are not reported. */
 static void keeps_names_of_bad_entries(void **state) {
     (void)state;
     Trial t;

@@ -1,5 +1,5 @@
-/* Every case of the files in tests/fixtures/artifact/: the project loads with exactly the problems that are listed. With
- * UNIT_SHOW=1 the problems found are printed as they would be listed. */
+/* Every case of the files in tests/fixtures/artifact/: the project loads with exactly the listed problems. UNIT_SHOW=1
+ * prints the problems found in the format of the list. */
 #include <glob.h>
 #include "artifact/archive.h"
 #include "artifact/project.h"
@@ -12,7 +12,7 @@ static void list_problems(const Problems *p, Buf *out) {
     }
 }
 
-static Str without(Str text, const char *dir) {       /* the folder's own name is not the same twice */
+static Str without(Str text, const char *dir) {       /* the folder's name differs on each run */
     ptrdiff_t at;
     static Buf out;
     buf_reset(&out);

@@ -146,7 +146,7 @@ static void sums_paths_sizes_and_contents(void **state) {
     trial_close(&t);
 }
 
-/* ---- the list in the settings ---- */
+/* ---- artifact_sources in the settings ---- */
 
 #define HEX "0123456789abcdef0123456789abcdef01234567"
 #define SUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -201,7 +201,7 @@ static void checks_the_list(void **state) {
     trial_expect(&t, AT ":3:17: artifact_sources[1]: \"https://h/goodness\" is not in trusted_sources\n"
                      AT ":5:19: artifact_sources[3]: \"other\" is not in trusted_sources\n");
     assert_int_equal(t.l.sources.n, 2);
-    t.project.settings.trusted_sources.n = 0;              /* an empty list trusts nobody */
+    t.project.settings.trusted_sources.n = 0;              /* an empty list trusts nothing */
     load_list(&t, LIST "  - {type: local, path: vendor/a}\n");
     assert_int_equal(t.problems.errors, 1);
     trial_close(&t);
@@ -240,7 +240,8 @@ static const char *read_line(Trial *t, const char *path) {
 
 #define TOOL "---\nscript: |\n  def run(args):\n      return 1\n---\nSays hello.\n"
 
-/* A repository with a tool, a hook that would fail open, settings and overrides that must not count, a link and a submodule. */
+/* A repository with a tool, a hook that would fail open, settings and overrides that must be ignored, a link and a
+ * submodule. */
 static void make_repository(Trial *t) {
     trial_put(t, "repo/tools/hello.md", STR(TOOL));
     trial_put(t, "repo/hooks/guard.md", STR("---\nevent: tool.pre\non_error: allow\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n"));
@@ -273,7 +274,7 @@ static void pulls_commits_and_tags(void **state) {
 
     assert_false(source_pull(top, STR("/"), &s, true, &out, &err));
     assert_non_null(strstr(err.msg, "is not in the cache, and HARNESS_OFFLINE is set"));
-    assert_int_equal(stat(top.at, &st), -1);                     /* and nothing was made */
+    assert_int_equal(stat(top.at, &st), -1);                     /* and nothing was created */
 
     if (!source_pull(top, STR("/"), &s, false, &out, &err)) fail_msg("%s", err.msg);
     assert_int_equal(out.kind, SOURCE_PULL_FETCHED);
@@ -292,7 +293,7 @@ static void pulls_commits_and_tags(void **state) {
     assert_int_equal(lstat(arena_fmt(&t.arena, "%s/tree/tools/later.md", dir.at), &st), -1);
     assert_int_equal(lstat(arena_fmt(&t.arena, "%s/tree/tools/module", dir.at), &st), -1);
 
-    assert_true(source_pull(top, STR("/"), &s, true, &out, &err));            /* pinned and there: offline is fine */
+    assert_true(source_pull(top, STR("/"), &s, true, &out, &err));            /* pinned and cached: works offline */
     assert_int_equal(out.kind, SOURCE_PULL_CURRENT);
     assert_string_equal(out.commit, commit);
     assert_int_equal(out.files, 6);
@@ -300,7 +301,7 @@ static void pulls_commits_and_tags(void **state) {
     int fd = source_open(&t.arena, top, STR("/"), &s, &shown, &err);
     assert_true(fd >= 0 && source_checksum(fd, &sum, &err));
     close(fd);
-    for (int i = 1; i <= 2; i++) {                                            /* a light tag and an annotated one */
+    for (int i = 1; i <= 2; i++) {                                            /* a lightweight tag and an annotated one */
         SourceDef tag = git_source(&t, i == 1 ? "v1" : "v2", sum.at, "");
         if (!source_pull(top, STR("/"), &tag, false, &out, &err)) fail_msg("%s", err.msg);
         assert_string_equal(out.commit, commit);
@@ -341,11 +342,11 @@ static void refuses_what_is_not_pinned_there(void **state) {
     SourceDef gone = git_source(&t, commit, "", "");
     gone.url = str_from(arena_fmt(&t.arena, "file://%s/no-repo", t.dir));
     assert_false(source_pull(top, STR("/"), &gone, false, &out, &err));
-    run(&t, "test $(ls state/sources | grep -c new-) = 0");                   /* nothing half-made is left */
+    run(&t, "test $(ls state/sources | grep -c new-) = 0");                   /* no partial folders are left */
     trial_close(&t);
 }
 
-/* A tag that was moved gives other files, and the checksum says so; what was pulled stays usable. */
+/* A moved tag gives other files, which the checksum detects; the pulled version stays usable. */
 static void notices_a_moved_tag_and_a_damaged_cache(void **state) {
     (void)state;
     Trial t;
@@ -369,7 +370,7 @@ static void notices_a_moved_tag_and_a_damaged_cache(void **state) {
     fputs("tampered", f);
     fclose(f);
     assert_false(source_pull(top, STR("/"), &tag, true, &out, &err));          /* damaged: not current */
-    assert_true(source_pull(top, STR("/"), &tag, false, &out, &err));          /* and mended */
+    assert_true(source_pull(top, STR("/"), &tag, false, &out, &err));          /* and repaired */
     assert_int_equal(out.kind, SOURCE_PULL_FETCHED);
     run(&t, "cd repo; git tag -f v1 HEAD >/dev/null");
     assert_true(source_pull(top, STR("/"), &tag, false, &out, &err));
@@ -419,7 +420,7 @@ static void projects_load_sources(void **state) {
     assert_non_null(strstr(text, "overrides outside of the project's own .harness/ are ignored"));
     project_free(p);
 
-    /* a local one, inside the project and outside */
+    /* a local source, inside the project and outside */
     trial_put(&t, "proj/vendor/tools/inner.md", STR(TOOL));
     trial_put(&t, "shared/tools/outer.md", STR(TOOL));
     load_project(&t, "artifact_sources:\n  - {type: local, path: ./vendor}\n  - {type: local, path: ../shared}\n", &p);
@@ -444,7 +445,7 @@ static void projects_load_sources(void **state) {
     trial_close(&t);
 }
 
-/* ---- every step that can fail ---- */
+/* ---- fault injection ---- */
 
 #ifdef HARNESS_FAULTS
 #include <dirent.h>

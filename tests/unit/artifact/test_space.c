@@ -106,7 +106,7 @@ static void loads_the_manifest(void **state) {
     assert_int_equal(trial_tool(&t, "mini")->timeout_ms, 60000);
     trial_forget(&t);
 
-    /* a file wins over the manifest */
+    /* a file takes precedence over the manifest */
     trial_put(&t, "agent/tools/any.md", STR("---\nid: deploy\nname: D\ndescription: from the file\ncommand: make deploy\n---\n"));
     load(&t);
     trial_expect(&t, "warning: space.manifest.json:2:2: tool \"deploy\": the file in agent/tools wins over this entry\n");
@@ -115,7 +115,7 @@ static void loads_the_manifest(void **state) {
     trial_close(&t);
 }
 
-/* ---- what is wrong with a tool ---- */
+/* ---- invalid tools ---- */
 
 #define FILE_ "agent/tools/x.md"
 #define GOOD "id: x\nname: X\ndescription: d\n"
@@ -173,7 +173,7 @@ static const struct { const char *front, *expected; } tool_cases[] = {
     { GOOD RUN "parameters:\n  - name: a\n    type: strng\n", FILE_ ":8:5: parameters[0].type: unknown type \"strng\" (did you mean \"string\"?)\n" },
     { GOOD RUN "parameters:\n  - name: a\n    type: object\n", FILE_ ":8:5: parameters[0].type: unknown type \"object\"\n" },
 
-    /* commands, at their place in the file */
+    /* commands, at their position in the file */
     { GOOD "command: echo {{nope}}\n", FILE_ ":5:15: command: " },
     { GOOD "command: \"echo {{nope}}\"\n", FILE_ ":5:16: command: " },
     { GOOD "command: |\n  echo one\n  echo {{nope}}\n", FILE_ ":7:8: command: " },
@@ -184,7 +184,7 @@ static const struct { const char *front, *expected; } tool_cases[] = {
     { GOOD RUN "unsafe_raw: true\n", "" },
 };
 
-/* An expectation that ends in ": " is the beginning of one message whose rest belongs to another room. */
+/* An expectation that ends in ": " is the beginning of one message of another room. */
 static void reports_what_is_wrong_with_a_tool(void **state) {
     (void)state;
     Trial t;
@@ -275,7 +275,7 @@ static void reports_what_is_wrong_with_hooks(void **state) {
     (void)state;
     Trial t;
     trial_open(&t);
-    t.in.lenient = true;                               /* guards are never forgiven */
+    t.in.lenient = true;                               /* errors in guards are never downgraded */
     for (size_t i = 0; i < sizeof hook_cases / sizeof *hook_cases; i++) {
         trial_forget(&t);
         trial_put(&t, "agent/hooks/h.json", str_from(hook_cases[i].json));
@@ -285,7 +285,7 @@ static void reports_what_is_wrong_with_hooks(void **state) {
     trial_close(&t);
 }
 
-/* ---- the agent ---- */
+/* ---- agent ---- */
 
 static void load_config(Trial *t, const char *front, const char *body) {
     trial_forget(t);

@@ -1,4 +1,4 @@
-/* Loading one format by itself, from files that a test writes into a folder of its own. */
+/* Loads one format by itself, from files that a test writes into a temporary folder. */
 #pragma once
 #include "unit.h"
 #include <errno.h>
@@ -17,7 +17,7 @@ typedef struct Trial {
     Arena arena;
     Loader l;
     Document settings;           /* with trial_settings */
-    Buf text;                    /* what trial_problems gave last */
+    Buf text;                    /* last result of trial_problems */
 } Trial;
 
 static inline void trial_open(Trial *t) {
@@ -69,7 +69,7 @@ static inline void trial_close(Trial *t) {
 
 static inline const char *trial_path(Trial *t, const char *path) { return arena_fmt(&t->arena, "%s/%s", t->dir, path); }
 
-/* Writes a file, making the folders it needs. */
+/* Writes a file and creates the folders it needs. */
 static inline void trial_put(Trial *t, const char *path, Str text) {
     char *full = arena_fmt(&t->arena, "%s/%s", t->dir, path);
     for (char *c = full + strlen(t->dir) + 1; *c; c++)
@@ -84,13 +84,13 @@ static inline void trial_put(Trial *t, const char *path, Str text) {
     fclose(f);
 }
 
-/* A settings document, as harness.yaml would be. */
+/* A settings document, like harness.yaml. */
 static inline const Document *trial_settings(Trial *t, const char *yaml) {
     assert_true(document_parse(&t->l.docs, "config", STR("harness.yaml"), DOCUMENT_YAML, str_from(yaml), &t->settings));
     return &t->settings;
 }
 
-/* Every problem on a line of its own, warnings and hints marked, in order of places. */
+/* Every problem on its own line, warnings and hints marked, in order of position. */
 static inline const char *trial_problems(Trial *t) {
     buf_reset(&t->text);
     problems_sort(&t->problems);

@@ -30,7 +30,7 @@ static void test_order_and_place(void **state) {
     EventStream *s = event_stream_new(STR("run_1"));
     EventMemory *m = event_memory_new(1 << 20);
     assert_false(event_stream_listened(s));
-    assert_true(event_emit(s, top, EVENT_LOG, STR("{}"), NULL));          /* nobody hears it, it counts all the same */
+    assert_true(event_emit(s, top, EVENT_LOG, STR("{}"), NULL));          /* without sinks; numbered all the same */
     event_stream_add(s, event_sink_memory(m));
     assert_true(event_stream_listened(s));
     assert_true(event_emit(s, top, EVENT_TOOL_STARTED, STR("{\"id\":\"a\"}"), NULL));
@@ -75,7 +75,7 @@ static void test_data(void **state) {
     heap_free(h);
 }
 
-/* A list that holds itself, and one that unfolds into 2^60 parts, still become data. */
+/* A list that contains itself, and one that expands to 2^60 parts, can still be written as data. */
 static void test_data_without_end(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -169,7 +169,7 @@ static void test_lines(void **state) {
     free(path);
 }
 
-/* A disk with room for one and a half lines: the failure is told, and what comes after it is whole. */
+/* A disk with room for one and a half lines: the failure is reported, and later lines are complete. */
 static void test_lines_full_disk(void **state) {
     (void)state;
     char *path = temp_file(), text[4096];
@@ -204,7 +204,7 @@ static void test_lines_full_disk(void **state) {
     free(path);
 }
 
-/* A pipe that is slow, does not block by itself, and is read in small pieces. */
+/* A slow non-blocking pipe that is read in small pieces. */
 static void *drain(void *arg) {
     int fd = *(int *)arg;
     char buf[777];
@@ -329,7 +329,7 @@ static void test_faults(void **state) {
 }
 #endif
 
-/* Many events, of which the newest stay. What one costs is printed for people. */
+/* Many events, of which the newest are kept. Prints the cost per event for information. */
 static void test_many(void **state) {
     (void)state;
     enum { N = 200000 };

@@ -1,4 +1,5 @@
-/* Hooks written in a test: scripts are compiled as a project's are, a dispatch is one line in and one line out. */
+/* Hooks for tests: compiles scripts like those of a project and dispatches events with one line of input and
+ * output. */
 #pragma once
 #include "../unit.h"
 #include "base/vec.h"
@@ -71,7 +72,8 @@ static inline Module *desk_compile(Desk *k, const char *text, bool expression) {
 typedef struct { const char *name, *event; int64_t priority; const char *when, *body; const char *file; const char *agent; bool on_error_allow;
                  int64_t timeout_ms; } DeskHook;
 
-/* `body` is what handle(event, payload) does; a text with a "def" is the whole script; NULL: no script. */
+/* `body` is the body of handle(event, payload); a text with a "def" is the whole script; NULL: no
+ * script. */
 static inline HookDef *desk_def(Desk *k, const DeskHook *h) {
     HookDef *def = &k->defs[k->n_defs++];
     *def = (HookDef){ .name = str_from(h->name), .event = str_from(h->event ? h->event : "tool.pre"), .kind = HOOK_STARLARK, .priority = h->priority,
@@ -126,7 +128,7 @@ static inline Value desk_payload(Desk *k, const char *json) {
     return v;
 }
 
-/* `d` may say more; event, payload, heap and trace are filled in. */
+/* `d` may set more fields; event, payload, heap and trace are filled in. */
 static inline const char *desk_ask_with(Desk *k, HookDispatch d, const char *event, const char *payload) {
     assert_true(hook_event_find(str_from(event), &d.event));
     if (d.event == HOOK_CUSTOM || d.event == HOOK_META) d.name = str_from(event);
@@ -141,7 +143,7 @@ static inline const char *desk_ask_with(Desk *k, HookDispatch d, const char *eve
     Buf before = { 0 }, after = { 0 };
     Value fresh = desk_payload(k, payload);
     assert_true(json_write(&before, fresh, &(JsonWrite){ 0 }, NULL) && json_write(&after, d.payload, &(JsonWrite){ 0 }, NULL));
-    assert_string_equal(before.at, after.at);                  /* never changed in place */
+    assert_string_equal(before.at, after.at);                  /* never modified in place */
     buf_clear(&before);
     buf_clear(&after);
     return desk_show(k, &k->last);

@@ -111,7 +111,7 @@ static void test_when(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* ---- what each event allows ---- */
+/* ---- rules of each event ---- */
 
 typedef struct { const char *event, *payload, *body, *want; } EventCase;
 
@@ -294,7 +294,7 @@ static void test_names(void **state) {
     desk_close(&k);
 }
 
-/* The token of the whole dispatch ends it, whatever on_error says. */
+/* The cancel token of the whole dispatch ends it, regardless of on_error. */
 static void test_cancel(void **state) {
     (void)state;
     Desk k;
@@ -312,7 +312,7 @@ static void test_cancel(void **state) {
     desk_close(&k);
 }
 
-/* A payload larger than what a hook may use. */
+/* A payload larger than the memory limit of a hook. */
 static void test_large(void **state) {
     (void)state;
     Desk k;
@@ -327,7 +327,7 @@ static void test_large(void **state) {
     desk_close(&k);
 }
 
-/* As deep as arguments can be; deeper is refused, not followed. */
+/* Arguments of the maximum depth; deeper ones are rejected. */
 static void test_deep(void **state) {
     (void)state;
     Desk k;
@@ -356,7 +356,7 @@ static void test_reason_is_cut(void **state) {
     desk_close(&k);
 }
 
-/* The nth allocation fails, for every n: the answer is the right one or a block. */
+/* The nth allocation fails, for every n: the result is correct or a block. */
 static void test_faults(void **state) {
     (void)state;
 #ifdef HARNESS_FAULTS

@@ -1,4 +1,4 @@
-/* Command hooks: what the program is told, and what its exit code and output mean. */
+/* Command hooks: the input of the program, and the meaning of its exit code and output. */
 #include "desk.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -114,7 +114,7 @@ static void test_fails_closed(void **state) {
     check("tool.pre", CALL, true, broken, COUNT(broken));
 }
 
-/* blocking: false lets failures pass, not decisions. */
+/* blocking: false ignores failures, but not decisions. */
 static void test_not_blocking(void **state) {
     (void)state;
     CommandCase pass[COUNT(broken)];
@@ -127,7 +127,7 @@ static void test_not_blocking(void **state) {
 #define LATE "failed h: hook h failed: stdout: modified_input needs a pre_tool hook: the call has been made"
 #define FOREIGN(key) "failed h: hook h failed: stdout: \"" key "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to go on"
 
-/* A refusal in the terms of other programs must not pass as an answer without a decision. */
+/* A refusal in the format of another program must not count as an answer without a decision. */
 static void test_other_terms(void **state) {
     (void)state;
     static const CommandCase cases[] = {
@@ -256,7 +256,7 @@ static void test_filters_fail_closed(void **state) {
     check("tool.pre", CALL, true, pre, COUNT(pre));
 }
 
-/* A guard that passed sees the filtered result too; a filter that is asked again may not change it once more. */
+/* A guard that passed sees the filtered result too; a filter that is asked again may not change it again. */
 static void test_filter_asked_again(void **state) {
     (void)state;
     Desk k;
@@ -302,7 +302,7 @@ static void test_tools(void **state) {
     desk_close(&k);
 }
 
-/* A program's change is put before the guards that had passed, and a program is asked again too. */
+/* Guards that had passed are asked about a program's change, and a program is asked again too. */
 static void test_asked_again(void **state) {
     (void)state;
     Desk k;

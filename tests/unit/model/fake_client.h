@@ -1,5 +1,5 @@
-/* An HTTP client that answers from memory, in pieces of any size: stands in for net/client.c, so include it in one file of a
- * program only. */
+/* An HTTP client that responds from memory, in pieces of any size. It replaces net/client.c, so include it in only one
+ * file of a program. */
 #pragma once
 #include "model/model.h"
 #include "net/client.h"
@@ -12,7 +12,7 @@ Resolver *client_resolver(Client *c) { return (void)c, NULL; }
 Str client_header(const ClientResponse *r, Str name) { return (void)r, (void)name, STR(""); }
 void client_response_clear(ClientResponse *r) { buf_clear(&r->body); }
 
-/* Of an answer with another status than 2xx the body is kept, as the real one does. */
+/* Like the real client, keeps the body of a response with a status other than 2xx. */
 bool client_send(Client *c, const ClientRequest *request, Cancel *cancel, ClientResponse *out, Error *err) {
     (void)c;
     (void)cancel;

@@ -1,4 +1,4 @@
-/* Which model a name means, what it costs, and what a recording makes of a request. */
+/* Resolution of model names, cost, and the comparable form of recorded requests. */
 #include "artifact/archive.h"
 #include "model/provider.h"
 #include "model/tape.h"
@@ -33,7 +33,7 @@ static void unload(Fixture *f) {
 
 #define PROFILES "model: big\nmodels:\n  - { provider: openai, name: big, base_url: http://b }\n  - { provider: anthropic, name: far }\n  - { name: claude-9 }\n  - { provider: script, name: play, script: x.star }\n"
 
-/* parent: NULL, or a profile's name. expected: "provider name base_url key_env", or part of the error. */
+/* parent: NULL, or a profile's name. expected: "provider name base_url api_key_env", or part of the error. */
 static const struct { const char *settings, *environment, *name, *parent, *expected; } cases[] = {
     { "", "", "", NULL, "!no model: harness.md names none" },
     { "", "OPENAI_API_KEY", "", NULL, "openai gpt-5-mini  " },
@@ -102,7 +102,7 @@ static void test_provider_beside(void **state) {
     environment("");
 }
 
-/* ---- money ---- */
+/* ---- cost ---- */
 
 static void test_price(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* Replies out of streams: each reads the same however it is cut. */
+/* Parses streamed replies: the result must not depend on how the stream is split. */
 #include "model/fake_client.h"
 #include "unit.h"
 #include "value/json.h"
@@ -113,7 +113,7 @@ static void test_ids(void **state) {
     heap_free(h);
 }
 
-/* What is lost before the first word may be asked for again; after it, never. */
+/* A connection lost before the first token may be retried; after it, never. */
 static void test_retry(void **state) {
     (void)state;
     static const struct { const char *stream; int status, asked; } rows[] = {

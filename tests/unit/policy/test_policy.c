@@ -22,7 +22,8 @@ static void unload(Project *p, char *dir) {
     archive_remove(dir);
 }
 
-/* Settings, a tool and its alias, what is said of it: shown or not, the rule that refuses it, the reason to ask. */
+/* Settings, a tool with its alias and properties; expected: visibility, the denying rule, the reason for
+ * confirmation. */
 static void test_rules(void **state) {
     (void)state;
     static const Safety harmless = { .read_only = true }, netted = { .networked = true, .destructive = true },

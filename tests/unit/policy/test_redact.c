@@ -59,13 +59,13 @@ static void test_values(void **state) {
     buf_clear(&out);
 }
 
-static const struct { const char *text, *shown; } streams[] = {   /* shown: as much as can be before anything else comes */
+static const struct { const char *text, *shown; } streams[] = {   /* shown: what is released before more input arrives */
     { "nothing here.", "nothing here." },
     { "so hunter2", "so " },
-    { "so hunter2hunter2", "so " },                        /* hunter2 may begin the next copy */
+    { "so hunter2hunter2", "so " },                        /* hunter2 may begin another copy */
     { "so hunter2hunter2!", "so [redacted]!" },
     { "hunter2 hunter2", "hunter2 " },
-    { "abcdef", "" },                                      /* abcdefgh? */
+    { "abcdef", "" },                                      /* may become abcdefgh */
     { "abcdefg!", "[redacted]g!" },
     { "-abcdefghijkl.", "-[redacted]." },
     { "-abcdefghijk!", "-[redacted]ijk!" },
@@ -85,7 +85,8 @@ static Redactor *stream_secrets(void) {
     return r;
 }
 
-/* In pieces of `size`, or of two where the first has `size`: what comes out is always the beginning of what the whole becomes. */
+/* Feeds pieces of `size`, or two of which the first has `size`. The output must always be a prefix of the final
+ * result. */
 static void feed(Redactor *r, Str text, size_t size, bool twice, Str whole) {
     RedactFeed f = { .r = r };
     Buf out = { 0 };
@@ -148,7 +149,7 @@ static void test_patterns(void **state) {
     assert_false(redact_add_pattern(r, STR("("), &err));
     assert_true(redact_empty(r));
     assert_true(redact_add_pattern(r, STR("sk-[a-z0-9]+"), &err));
-    assert_true(redact_add_pattern(r, STR("\\b\\d{4}-\\d{4}\\b|x*"), &err));          /* the empty match is no match */
+    assert_true(redact_add_pattern(r, STR("\\b\\d{4}-\\d{4}\\b|x*"), &err));          /* an empty match does not count */
     assert_false(redact_empty(r));
     assert_str(redacted(r, STR("key sk-abc123, card 1234-5678, sk-"), false, &out), "key [redacted], card [redacted], sk-");
     assert_str(redacted(r, STR("\xff sk-abc \xfe"), false, &out), "\xef\xbf\xbd [redacted] \xef\xbf\xbd");
@@ -158,7 +159,7 @@ static void test_patterns(void **state) {
     redact_free(r);
 }
 
-/* A pattern that cannot be searched to the end must not let the text through. */
+/* If a pattern search cannot be completed, the text must be withheld. */
 static void test_fails_closed(void **state) {
     (void)state;
     Redactor *r = redact_new();
@@ -197,7 +198,7 @@ static void test_json(void **state) {
     assert_true(redact_add_pattern(r, STR("\"token\":\"[^\"]*\""), NULL));           /* written for the JSON text itself */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Str got = redacted(r, str_from(cases[i].text), true, &out);
-        Str expected = i == 5 ? STR("\"[redacted]\"") : str_from(cases[i].expected);     /* no JSON any more: all of it */
+        Str expected = i == 5 ? STR("\"[redacted]\"") : str_from(cases[i].expected);     /* not JSON any more: the whole text is replaced */
         if (!str_eq(got, expected)) fail_msg("%s\n--- expected %.*s\n--- got %.*s", cases[i].text, STR_ARG(expected), STR_ARG(got));
     }
     buf_clear(&out);

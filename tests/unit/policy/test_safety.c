@@ -1,4 +1,5 @@
-/* What scripts can reach, what that makes of a tool, and declarations against it. */
+/* What scripts can reach, the safety metadata that follows from it, and conflicting
+ * declarations. */
 #include "artifact/archive.h"
 #include "artifact/builtin_names.h"
 #include "artifact/project.h"
@@ -69,7 +70,7 @@ static void test_reach(void **state) {
         { "def run(args):\n    return meta.list_tools()", HARMLESS },
         { "def run(args):\n    return delegate(agent='a', task='t')", "networked spends_money mutating" },
         { "def run(args):\n    return complete('hello')", "read_only networked spends_money parallel_safe" },
-        { "def run(args):\n    fs = struct_of(args)\n    return fs.write\ndef struct_of(x):\n    return x", HARMLESS },   /* its own fs */
+        { "def run(args):\n    fs = struct_of(args)\n    return fs.write\ndef struct_of(x):\n    return x", HARMLESS },   /* a local variable fs */
         { "def run(args):\n    log('x')\n    cache.set('a', 1)\n    return hash('x')", HARMLESS },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -168,7 +169,7 @@ static void test_kinds(void **state) {
         { TOOL_MCP, "x", "networked mutating" },
         { TOOL_NATIVE, "x", "mutating" },
         { TOOL_DELEGATE, "x", "networked spends_money mutating" },
-        { TOOL_STARLARK, "x", "mutating" },               /* a program supplies what it does */
+        { TOOL_STARLARK, "x", "mutating" },               /* implemented by a program */
         { TOOL_BUILTIN, "bash", "destructive process mutating writes" },
         { TOOL_BUILTIN, "read", HARMLESS " reads" },
         { TOOL_BUILTIN, "write", "destructive idempotent mutating writes" },
@@ -186,7 +187,8 @@ static void test_kinds(void **state) {
     buf_clear(&text);
 }
 
-/* Every built-in tool has a row, every name a script can use has one, and no row is about nothing. */
+/* Every built-in tool and every name that a script can use has a row, and every row belongs to
+ * one. */
 static void test_tables(void **state) {
     (void)state;
     static const char *const builtins[] = {

@@ -1,4 +1,4 @@
-/* What the schema room's tests share. */
+/* Shared by the tests of src/schema/. */
 #pragma once
 #include "unit.h"
 #include "schema/schema.h"

@@ -1,4 +1,4 @@
-/* Formats beyond what the official suite asks; that suite runs in tests/e2e/schema.test.mjs. */
+/* Formats beyond the official test suite, which runs in tests/e2e/schema.test.mjs. */
 #include "unit.h"
 #include "schema/schema.h"
 
@@ -20,7 +20,7 @@ static void test_formats(void **state) {
             fail_msg("%s \"%s\": expected %d", rows[i].format, rows[i].text, rows[i].ok);
 }
 
-/* Every prefix of hostile text, under every format, without a fault. */
+/* Checks every prefix of hostile text with every format; must not crash. */
 static void test_prefixes(void **state) {
     (void)state;
     static const char *const names[] = { "date", "time", "date-time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6",

@@ -219,7 +219,7 @@ static void test_endless(void **state) {
     heap_free(h);
 }
 
-/* Each definition asks for the next one twice: 2^40 steps. */
+/* Each definition refers to the next one twice: 2^40 steps. */
 static void test_steps(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -261,12 +261,12 @@ static void test_deep(void **state) {
     s = unit_schema(h, text.at);
     assert_false(schema_validate(s, unit_json(h, "1"), NULL));
     schema_free(s);
-    Value list = unit_json(h, "[]");                     /* a list that holds itself, and a schema to follow it */
+    Value list = unit_json(h, "[]");                     /* a list that contains itself, and a schema that follows it */
     assert_true(list_push(h, value_list(list), list, NULL));
     s = unit_schema(h, "{\"items\":{\"$ref\":\"#\"}}");
     assert_false(schema_validate(s, list, NULL));
     schema_free(s);
-    Value shared = unit_json(h, "[]");                   /* small to hold, 2^60 lists to walk */
+    Value shared = unit_json(h, "[]");                   /* small in memory, 2^60 lists to walk */
     for (int i = 0; i < 60; i++) {
         Value next = unit_json(h, "[]");
         assert_true(list_push(h, value_list(next), shared, NULL) && list_push(h, value_list(next), shared, NULL));
@@ -333,7 +333,7 @@ static void test_slow_pattern(void **state) {
     heap_free(h);
 }
 
-/* Values that JSON does not have. */
+/* Values without a JSON form. */
 static void test_other_values(void **state) {
     (void)state;
     Heap *h = heap_new(0);

@@ -2,7 +2,7 @@
 #include "schema/names.h"
 #include "schema/uri.h"
 
-/* RFC 3986, section 5.4, and the shapes that schemas use. */
+/* RFC 3986, section 5.4, and the forms that schemas use. */
 static void test_resolve(void **state) {
     (void)state;
     static const struct { const char *base, *reference, *expected; } rows[] = {
@@ -46,7 +46,7 @@ static void test_names(void **state) {
     for (int i = 0; i < MOST; i++) {
         plain[i] = (Str){ text[i], (size_t)snprintf(text[i], sizeof text[i], "%d%s", i, i % 3 ? "_property" : "") };
     }
-    static char same[MOST][48];                          /* differ only where the quick hash does not look */
+    static char same[MOST][48];                          /* differ only in bytes that the fast hash does not read */
     for (int i = 0; i < MOST; i++) alike[i] = (Str){ same[i], (size_t)snprintf(same[i], sizeof same[i], "eight_8_%06d_eight_8_", i) };
     for (size_t n = 0; n <= MOST; n += n < 40 ? 1 : 115) {
         check_names(plain, n);

@@ -1,4 +1,5 @@
-/* Scripts with the real host modules: each case is the body of run(), whose result is compared as text. */
+/* Runs scripts with the real host modules: each case is the body of run(), whose result is compared as
+ * text. */
 #pragma once
 #include "../unit.h"
 #include "script/host.h"
@@ -48,7 +49,7 @@ static inline Module *script_compile(ScriptUnit *u, Heap *heap, Str text) {
     return ok ? m : NULL;
 }
 
-/* The result of text's run() as repr() shows it, or "error: …". Valid until the next call. */
+/* The result of text's run() as repr(), or "error: …". Valid until the next call. */
 static inline const char *script_run_text(ScriptUnit *u, Str text) {
     buf_reset(&u->shown);
     u->err = (Error){ 0 };
@@ -68,7 +69,7 @@ static inline const char *script_run_text(ScriptUnit *u, Str text) {
     return u->shown.at;
 }
 
-/* `body` is one expression, or statements that end in a return. */
+/* `body` is an expression, or statements that end in a return. */
 static inline const char *script_run(ScriptUnit *u, const char *body) {
     Buf text = { 0 };
     buf_add(&text, STR("def run():\n"));
@@ -84,7 +85,7 @@ static inline const char *script_run(ScriptUnit *u, const char *body) {
 
 typedef struct { const char *body, *want; } ScriptCase;
 
-/* A `want` that ends in "…" is compared up to there. */
+/* A `want` that ends in "…" matches any rest. */
 static inline bool script_same(const char *got, const char *want) {
     Str w = str_from(want);
     if (str_ends(w, STR("…"))) return str_starts(str_from(got), str_sub(w, 0, w.n - 3));

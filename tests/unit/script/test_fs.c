@@ -110,7 +110,7 @@ static const ScriptCase changing[] = {
 static void test_reading(void **state) { (void)state; files_check(reading, sizeof reading / sizeof *reading); }
 static void test_changing(void **state) { (void)state; files_check(changing, sizeof changing / sizeof *changing); }
 
-/* { what is done, what must be asked for }. Without agreement nothing changes. */
+/* { statement, name that needs confirmation }. Without confirmation nothing changes. */
 static const struct { const char *body, *asked; } sensitive[] = {
     { "fs.write('.env', 'x')", ".env;" }, { "fs.write('new/.ENV.local', 'x')", "new/.ENV.local;" }, { "fs.write('innocent', 'x')", "innocent;" },
     { "fs.append('conf/.env', 'x')", "conf/.env;" }, { "fs.copy('a.txt', 'server.pem')", "server.pem;" }, { "fs.copy('conf', 'conf2')", "conf2/.env;" },
@@ -141,7 +141,7 @@ static void test_sensitive(void **state) {
     files_end(&f);
 }
 
-/* Hooks may look, not touch: the names are not there, and the jail says no as well. */
+/* Hooks may only read: write functions are undefined, and the jail is read-only too. */
 static void test_hook(void **state) {
     (void)state;
     Files f;

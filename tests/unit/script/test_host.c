@@ -1,12 +1,12 @@
-/* What goes through HostCalls, the log, runtime, content, the names hooks get. */
+/* HostCalls, the log, runtime, content, and the names available to hooks. */
 #include "script_unit.h"
 #include "artifact/host_names.h"
 #include "script/content.h"
 #include "value/json.h"
 
-/* ---- the names ---- */
+/* ---- names ---- */
 
-/* Every name, its members and whether it can be called, as text: "fs: read write …" */
+/* Writes every name, its members and whether it can be called: "fs: read write …" */
 static void describe(const Dict *names, Buf *out) {
     Entry *e, *m;
     for (uint32_t i = 0; dict_next(names, &i, &e);) {
@@ -50,7 +50,7 @@ static void each_native(Value v, Str name, size_t *count) {
     ++*count;
 }
 
-/* No function without a description, none that may run while a script loads, and none in a table but not in the list. */
+/* Every function has a description, is not callable at load time, and is in the list of names. */
 static void test_tables(void **state) {
     (void)state;
     ScriptUnit u;
@@ -63,7 +63,7 @@ static void test_tables(void **state) {
         each_native(e->value, name, &count);
         if (!native_is_module(e->value)) continue;
         for (uint32_t k = 0; dict_next(((NativeModule *)value_object(e->value))->members, &k, &m);) each_native(m->value, value_str(m->key), &count);
-        if (str_eq(name, STR("log"))) count++;             /* a module of ours that can be called */
+        if (str_eq(name, STR("log"))) count++;             /* a callable module */
     }
     assert_int_equal(count, host_names_count());
     script_end(&u);
@@ -117,7 +117,7 @@ static void test_runtime(void **state) {
     heap_free(h);
 }
 
-/* ---- calls of rooms below ---- */
+/* ---- HostCalls ---- */
 
 typedef struct { Buf said; } Record;
 
@@ -331,7 +331,7 @@ static bool emit_slowly(Host *h, Str name, Value payload, Error *err) {
     return true;
 }
 
-/* A function that used up the time and returned normally is the last thing that the script does. */
+/* A function that returns after the deadline is the last one that the script runs. */
 static void test_used_up(void **state) {
     (void)state;
     ScriptUnit u;

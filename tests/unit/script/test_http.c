@@ -1,4 +1,4 @@
-/* http.* against a server of our own on the loopback address. */
+/* http.* with a test server on the loopback address. */
 #include "script_unit.h"
 #include "net/net_unit.h"
 #include "net/client.h"
@@ -32,7 +32,7 @@ static void serve(int fd, void *ctx) {
     else if (str_starts(all, STR("GET /missing"))) reply(fd, "404 Not Found", "", STR("no"));
     else if (str_starts(all, STR("GET /bytes"))) reply(fd, "200 OK", "", (Str){ "a\xff", 2 });
     else if (str_starts(all, STR("GET /slow"))) usleep(2000000);
-    else reply(fd, "200 OK", "", all);                    /* what was sent, as it came */
+    else reply(fd, "200 OK", "", all);                    /* echoes the request */
     buf_clear(&in);
 }
 
@@ -72,7 +72,7 @@ static void test_http(void **state) {
         if (!script_same(got, cases[i].want)) print_error("%s\n  got  %s\n  want %s\n", cases[i].body, got, cases[i].want), wrong++;
         buf_clear(&body);
     }
-    /* Without a list: any public host, so not this one. */
+    /* Without a list any public host is allowed, which excludes this one. */
     u.host.net = NULL;
     Buf body = { 0 };
     buf_add_fmt(&body, "http.get('http://127.0.0.1:%u/hello')", server.port);

@@ -77,12 +77,12 @@ static void test_restore(void **state) {
     assert_false(shelf_restore(s, VALUE_NONE, &err));
     assert_true(dict_put(heap, d, value_from_small(1), VALUE_NONE, NULL));
     assert_false(shelf_restore(s, value_from_object(d), &err));
-    assert_true(shelf_has(s, STR("new")));                 /* what cannot be kept changes nothing */
+    assert_true(shelf_has(s, STR("new")));                 /* a rejected value changes nothing */
     heap_free(heap);
     shelf_free(s);
 }
 
-/* Workers come back clean, whatever a call did with them. */
+/* Workers are returned clean, whatever a call did with them. */
 static void test_workers(void **state) {
     (void)state;
     ScriptUnit u;

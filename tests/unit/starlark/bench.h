@@ -1,4 +1,5 @@
-/* A machine with its heap for tests of natives, values written as JSON, and results read as Starlark text. */
+/* A virtual machine with its heap for tests of natives. Values are written as JSON and results compared as
+ * Starlark text. */
 #pragma once
 #include "unit.h"
 #include "starlark/repr.h"
@@ -42,7 +43,7 @@ static inline const char *bench_repr(Bench *b, Value v) {
     return buf_str(&b->text).at;
 }
 
-/* Says which case it was, so that one failure in a table can be found. */
+/* Prints the case, so that a failure in a table can be found. */
 static inline void bench_expect(const char *what, const char *got, const char *want) {
     if (strcmp(got, want) == 0) return;
     fail_msg("%s\n   got %s\n  want %s", what, got, want);

@@ -1,6 +1,6 @@
-/* Calls of library functions, written as in a script but without one: values are read from a
- * small notation (ints, floats, 'text', b'data', None, True, False, [..], (..), {k: v}, set[..],
- * range(a, b, c), names of built-in functions), results are compared as text. */
+/* Calls of library functions without a script: values are written in a small notation (ints,
+ * floats, 'text', b'data', None, True, False, [..], (..), {k: v}, set[..], range(a, b, c), names of
+ * built-in functions), and results are compared as text. */
 #pragma once
 #include <ctype.h>
 #include "../unit.h"
@@ -38,7 +38,7 @@ static inline void calls_end(Calls *c) {
     buf_clear(&c->printed);
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static inline void calls_skip(const char **at) { while (**at == ' ' || **at == ',') ++*at; }
 
@@ -146,7 +146,7 @@ static inline CallArgs calls_args(Calls *c, const char *text) {
 
 /* ---- calling ---- */
 
-/* Everything of the call is kept in `kept`: a call into a script may collect. */
+/* Keeps all values of the call in `kept`, because a call into a script may collect. */
 static inline bool calls_do(Calls *c, Value fn, CallArgs *a, Value *out, Error *err) {
     Value all = value_from_object(list_from(c->heap, a->at, a->n, NULL));
     dict_put_str(c->heap, c->kept, STR("args"), all, NULL);
@@ -166,7 +166,7 @@ static inline bool calls_call(Calls *c, Value fn, const Value *at, uint32_t n, V
     return calls_do(c, fn, &a, out, err);
 }
 
-/* The result as text, or "error: …". Lives in `b`. */
+/* Writes the result as text, or "error: …", to `b`. */
 static inline void calls_show(Calls *c, bool ok, Value v, const Error *err, Buf *b) {
     buf_reset(b);
     if (ok) assert_true(repr_value(c->vm, b, v, NULL));

@@ -1,4 +1,4 @@
-/* Source text in, one line of text out: tokens, a tree, or "LINE:COLUMN: message". */
+/* Converts source text to one line of text: tokens, a tree, or "LINE:COLUMN: message". */
 #pragma once
 #include "ast_dump.h"
 #include "unit.h"
@@ -25,7 +25,7 @@ static inline void front_add_error(Front *f, const Error *err) {
     buf_add_fmt(&f->out, "%s%u:%u: %s", f->out.n ? "\n" : "", err->line, err->column, err->msg);
 }
 
-/* The tree, or the error. */
+/* Writes the tree, or the error. */
 static inline void front_parse(Front *f, bool expression) {
     ParserInput in = front_input(f);
     AstModule *m;
@@ -35,7 +35,7 @@ static inline void front_parse(Front *f, bool expression) {
     else front_add_error(f, &err);
 }
 
-/* The tree with scopes, or every error on a line of its own. */
+/* Writes the tree with scopes, or every error on its own line. */
 static inline void front_resolve(Front *f, const ResolverOptions *options) {
     ParserInput in = front_input(f);
     AstModule *m;

@@ -4,7 +4,7 @@
 
 typedef struct { const char *format, *args, *want; } Case;
 
-/* args is JSON; a list stands for a tuple. A result that starts with '!' is an error. */
+/* args is JSON; a list means a tuple. A result that starts with '!' is an error. */
 static const Case percent[] = {
     { "plain", "[]", "plain" }, { "", "[]", "" }, { "%s", "\"a\"", "a" }, { "%r", "\"a\"", "\"a\"" },
     { "%s %s", "[1, \"x\"]", "1 x" }, { "%s", "[[1, \"x\"]]", "[1, \"x\"]" }, { "%s", "{\"a\": 1}", "{\"a\": 1}" },
@@ -86,7 +86,7 @@ static void test_method(void **state) {
     bench_free(&b);
 }
 
-/* A result that would not fit the heap is an error before it is made. */
+/* A result that does not fit the heap fails before it is built. */
 static void test_limit(void **state) {
     (void)state;
     Bench b = bench_new(4 << 20);

@@ -77,7 +77,7 @@ static void test_busy(void **state) {
     calls_end(&c);
 }
 
-/* A big item that no longer fits the heap ends the walk, and the end says so. */
+/* An item that does not fit the heap ends the iteration, and iter_end reports it. */
 static void test_heap_limit(void **state) {
     (void)state;
     Calls c;

@@ -15,7 +15,7 @@ static void add_value(Buf *out, const Lexeme *t) {
     }
 }
 
-/* Tokens separated by blanks; an error ends the line. */
+/* Writes tokens separated by blanks; stops at an error. */
 static void scan(Front *f) {
     Lexer lx;
     Lexeme t = { 0 };

@@ -82,7 +82,7 @@ static bool call_method(Calls *c, Value self, const char *name, const Value *arg
     return calls_call(c, value_from_object(native_bind(c->heap, def, self, NULL)), args, n, out, err);
 }
 
-/* A collection is its own argument. */
+/* A collection passed to its own method. */
 static void test_self(void **state) {
     (void)state;
     Calls c;

@@ -185,14 +185,14 @@ static void test_print(void **state) {
     calls_end(&c);
 }
 
-/* ---- sorting many ---- */
+/* ---- sorting large lists ---- */
 
 static uint64_t next_random(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return *seed >> 33;
 }
 
-/* Strings that begin with their number, of few different lengths, sorted by len: equal lengths must stay in order. */
+/* Sorts strings that begin with their number by length: equal lengths must keep their order. */
 static void test_sort_is_stable(void **state) {
     (void)state;
     static const size_t sizes[] = { 2, 23, 24, 25, 63, 64, 65, 500, 3000 };

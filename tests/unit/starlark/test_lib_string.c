@@ -6,7 +6,8 @@
 
 typedef struct { const char *self, *method, *args, *want; } Case;
 
-/* args is JSON, and "(…)" in place of the first argument's list a tuple. A result that starts with '!' is an error. */
+/* args is JSON; "(…)" instead of the first argument's list means a tuple. A result that starts with '!' is an
+ * error. */
 static const Case cases[] = {
     { "hELLO wORLD", "capitalize", "", "\"Hello world\"" }, { "", "capitalize", "", "\"\"" }, { "éÀ", "capitalize", "", "\"Éà\"" },
     { "ǆx", "capitalize", "", "\"ǅx\"" },
@@ -76,7 +77,7 @@ static const NativeDef *method_named(const char *name) {
     return NULL;
 }
 
-/* Puts the arguments in place as a call does. */
+/* Passes the arguments as a call does. */
 static bool call(Bench *b, Value self, const char *method, const char *args, Value *out, Error *err) {
     char json[400];
     bool tuple = args[0] == '(';
@@ -163,7 +164,7 @@ static void test_bytes(void **state) {
     bench_free(&b);
 }
 
-/* What would not fit the heap fails with a limit, at once. */
+/* A result that does not fit the heap fails immediately with a limit error. */
 static void test_limits(void **state) {
     (void)state;
     static const struct { const char *method, *args; } calls[] = {

@@ -1,5 +1,5 @@
-/* Every limit ends every script soon, with an ordinary error. The bound on time is generous: machines that run tests are
- * busy, and sanitizers are slow. */
+/* Every limit ends every script soon, with an ordinary error. The time bound is generous, because test machines are
+ * busy and sanitizers are slow. */
 #include <pthread.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -17,7 +17,7 @@ enum { SIZE = 300, STEPS = 2000 };
 enum { SIZE = 20000, STEPS = 100000 };
 #endif
 
-/* Each prepares its data at the top level; run() would then go on for a very long time. N is SIZE. */
+/* Each prepares its data at the top level; run() would then run for a very long time. N is SIZE. */
 static const struct { const char *name, *text; } endless[] = {
     { "while", "def run():\n    while True: pass\n" },
     { "nested loops", "def run():\n    n = 0\n    for i in range(1 << 40):\n        for j in range(1 << 40):\n            n ^= i + j\n" },
@@ -82,7 +82,7 @@ static void script_free(Script *s) {
     universe_free(s->universe);
 }
 
-/* Runs run() under these settings; it must fail. */
+/* Runs run() with these settings; it must fail. */
 static void run_until_it_fails(Script *s, const char *name, const VmConfig *config, Error *err) {
     Value v;
     vm_reset(s->vm, config);
@@ -199,7 +199,7 @@ static void the_heap_limit_holds(void **state) {
     if (!getenv("ASAN_OPTIONS") && used.ru_maxrss > 400 * 1024) fail_msg("%ld KiB of memory were in use", used.ru_maxrss);
 }
 
-/* Scaled down from 10 GB in all with 10 MB live. */
+/* Scaled down from 10 GB allocated with 10 MB live. */
 static void garbage_makes_room(void **state) {
     (void)state;
     Script s = script_new("live = [[i] * 8 for i in range(N // 2)]\n"
@@ -242,7 +242,7 @@ int main(void) {
         cmocka_unit_test(deadlines_end_everything),
         cmocka_unit_test(cancelling_ends_everything),
         cmocka_unit_test(steps_end_everything),
-#ifndef HARNESS_HOSTILE                                  /* with a collection at every safepoint, filling a heap takes forever */
+#ifndef HARNESS_HOSTILE                                  /* with a collection at every safepoint, filling a heap takes too long */
         cmocka_unit_test(the_heap_limit_holds),
         cmocka_unit_test(garbage_makes_room),
 #endif

@@ -4,7 +4,7 @@
 #include "starlark/repr.h"
 #include "value/int.h"
 
-/* A module that was loaded once and is then called by machines of several threads. */
+/* A module that is loaded once and then called by virtual machines on several threads. */
 typedef struct { Universe *universe; Heap *heap; Module *module; } Loaded;
 
 static Loaded load(const char *text) {
@@ -27,11 +27,11 @@ static void unload(Loaded *l) {
     universe_free(l->universe);
 }
 
-/* ---- what a call may change ---- */
+/* ---- changes made by calls ---- */
 
 typedef struct { const char *name, *script, *want; } Case;
 
-/* Each run() must give the same result every time, whatever it changed the last time. */
+/* Each run() must return the same result every time, whatever the previous call changed. */
 static const Case cases[] = {
     { "a list", "x = [1]\ndef run():\n    x.append(2)\n    return x\n", "[1, 2]" },
     { "a dict", "d = {'k': 1}\ndef run():\n    d['n'] = d.setdefault('k', 0) + 1\n    d['k'] += 1\n    return d\n", "{\"k\": 2, \"n\": 2}" },
@@ -61,7 +61,7 @@ static const Case cases[] = {
     { "a deep structure", "def deep():\n    x = []\n    for _ in range(500):\n        x = [x]\n    return x\nx = deep()\ndef run():\n    x.append(1)\n    return len(x)\n", "2" },
 };
 
-/* What is wrong with one call, or nothing. Threads other than the test's own may not fail it themselves. */
+/* Describes the problem of one call, if any. Only the main thread may fail the test. */
 static void try_call(const Case *c, const Loaded *l, Vm *vm, Buf *problem) {
     Error err = { 0 };
     Value v;
@@ -132,7 +132,7 @@ static void threads_do_not_meet(void **state) {
     }
 }
 
-/* ---- the rest of the interface ---- */
+/* ---- other functions ---- */
 
 static const char long_run[] =
     "big = [[i] for i in range(100)]\nsmall = [1]\nlog = {}\n"
@@ -166,7 +166,7 @@ enum { SMALL_HEAP = 1 << 17 };
 enum { SMALL_HEAP = 1 << 20 };
 #endif
 
-/* A call pays for what it touches: the large global is not copied. */
+/* A call pays only for the globals it uses: the large one is not copied. */
 static void untouched_globals_cost_nothing(void **state) {
     (void)state;
     Loaded l = load(HUGE_LIST "x = [1]\ndef run():\n    x.append(2)\n    return x\n");

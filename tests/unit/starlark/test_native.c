@@ -96,7 +96,7 @@ static void test_module(void **state) {
     calls_end(&c);
 }
 
-/* A module and a bound method survive being copied into another heap. */
+/* A module and a bound method can be copied into another heap. */
 static void test_copy(void **state) {
     (void)state;
     Calls c;

@@ -155,7 +155,7 @@ static void errors(void **state) {
     CHECK(cases, false);
 }
 
-/* A run of one text, then one of another, and so on. */
+/* Appends n copies of s. */
 static Str repeat(Buf *b, const char *s, int n) {
     for (int i = 0; i < n; i++) buf_add(b, str_from(s));
     return buf_str(b);
@@ -204,7 +204,7 @@ static void limits_blocks(void **state) {
     }
 }
 
-/* What is long but not deep is fine at any length. */
+/* Long programs parse at any length as long as they are not deep. */
 static void takes_long_chains(void **state) {
     (void)state;
     static const struct { const char *start, *link; } cases[] = {

@@ -62,14 +62,14 @@ static void test_floats(void **state) {
     buf_clear(&b);
 }
 
-/* %f of our own against the C library's, which is exact too. */
+/* Compares our %f with that of the C library, which is exact too. */
 static void test_fixed(void **state) {
     (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < 200000; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         double d = (double)(int64_t)(seed >> 11) / (double)((uint64_t)1 << (seed % 70 % 64)) * (seed & 1024 ? 1 : -1);
-        if (i % 3 == 0) d = (double)(seed >> 40) / 128;   /* many of them exactly half way */
+        if (i % 3 == 0) d = (double)(seed >> 40) / 128;   /* many of them are ties */
         if (i % 7 == 0) d = (double)(seed >> 44) / 64 / 1048576;
         char want[400];
         snprintf(want, sizeof want, "%.6f", d);
@@ -156,7 +156,7 @@ static void test_limits(void **state) {
     buf_clear(&out);
     bench_free(&b);
 
-    b = bench_new(4 << 20);                               /* a value whose text is far larger than the heap */
+    b = bench_new(4 << 20);                               /* a value whose text is much larger than the heap */
     Value v = bench_json(&b, "[\"0123456789\"]");
     for (int i = 0; i < 30; i++) {
         Value pair[] = { v, v };
@@ -167,7 +167,7 @@ static void test_limits(void **state) {
     assert_true(out.n < (size_t)8 << 20);
     buf_clear(&out);
 
-    char *at;                                             /* four bytes of text for each of one */
+    char *at;                                             /* each byte is printed as four */
     String *s = string_room(b.heap, 2 << 20, &at, &err);
     memset(at, 1, 2 << 20);
     err = (Error){ 0 };

@@ -54,14 +54,14 @@ static void closures(void **state) {
         { "def f(a):\n  b = a\n  def g(): return a + b\n  return g",
           "(def f@global0 (a@cell0) locals=a!,b!,g (= b@cell1 a@cell0)"
           " (def g@local2 () frees=a@cell0,b@cell1 (return (+ a@free0 b@free1))) (return g@local2))" },
-        /* Handed down through a function that does not use it itself. */
+        /* Captured through a function that does not use it itself. */
         { "def f(a):\n  return lambda: lambda: a",
           "(def f@global0 (a@cell0) locals=a! (return (lambda () frees=a@cell0 (lambda () frees=a@free0 a@free0))))" },
         { "def f(a):\n  return lambda a: a",
           "(def f@global0 (a@local0) locals=a (return (lambda (a@local0) locals=a a@local0)))" },
         { "def f(a):\n  return lambda b=a: b",
           "(def f@global0 (a@local0) locals=a (return (lambda (b@local0=a@local0) locals=b b@local0)))" },
-        /* The inner function is seen before the variable is bound. */
+        /* The inner function comes before the variable is bound. */
         { "def f():\n  g = lambda: x\n  x = 1",
           "(def f@global0 () locals=g,x! (= g@local0 (lambda () frees=x@cell1 x@free0)) (= x@cell1 1))" },
         { "def f():\n  def g(): return g\n  return g",
@@ -79,7 +79,7 @@ static void comprehensions(void **state) {
         { "x = [x for x in x]", "(= x@global0 (listcomp x@local0 (for x@local0 x@global0)))" },
         { "def f(x):\n  return [x for x in x]",
           "(def f@global0 (x@local0) locals=x,x (return (listcomp x@local1 (for x@local1 x@local0))))" },
-        /* One after the other they share a slot, one inside the other they do not. */
+        /* Consecutive ones share a slot, nested ones do not. */
         { "def f(v):\n  [a for a in v]; [b for b in v]",
           "(def f@global0 (v@local0) locals=v,a (listcomp a@local1 (for a@local1 v@local0)) (listcomp b@local1 (for b@local1 v@local0)))" },
         { "def f(v):\n  return [[a + b for b in v] for a in v]",
@@ -89,11 +89,11 @@ static void comprehensions(void **state) {
         { "x = [(a, b) for a in M for b in a if b]",
           "(= x@global0 (listcomp (tuple a@local0 b@local1) (for a@local0 M@predeclared) (for b@local1 a@local0) (if b@local1)))" },
         { "x = {k: v for k, v in M}", "(= x@global0 (dictcomp k@local0 v@local1 (for (tuple k@local0 v@local1) M@predeclared)))" },
-        /* A cell does not share. */
+        /* A cell does not share its slot. */
         { "def f(v):\n  [a for a in v]; [lambda: b for b in v]",
           "(def f@global0 (v@local0) locals=v,a,b! (listcomp a@local1 (for a@local1 v@local0))"
           " (listcomp (lambda () frees=b@cell2 b@free0) (for b@cell2 v@local0)))" },
-        /* Nor does what is read before it is bound. */
+        /* Nor does a variable that is read before it is bound. */
         { "def f(v):\n  [a for a in v]; [1 for b in v for c in d for d in v]",
           "(def f@global0 (v@local0) locals=v,a,c,d (listcomp a@local1 (for a@local1 v@local0))"
           " (listcomp 1 (for b@local1 v@local0) (for c@local2 d@local3) (for d@local3 v@local0)))" },
@@ -171,7 +171,7 @@ static void relaxed_rules(void **state) {
         { "for i in M: x = i", "(for i@global0 M@predeclared (= x@global1 i@global0))" },
         { "while M: break", "(while M@predeclared (break))" },
         { "if M: x = 1\ny = x", "(if M@predeclared ((= x@global0 1))) (= y@global1 x@global0)" },
-        /* The top level reads from the top down; functions see the whole module. */
+        /* The top level executes from top to bottom; functions see the whole module. */
         { "a = len\nlen = 1\nb = len", "(= a@global0 len@universal) (= len@global1 1) (= b@global2 len@global1)" },
         { "a = x\nx = 1", "1:5: undefined: x" },
         { "def f(): return x\nx = 1", "(def f@global0 () (return x@global1)) (= x@global1 1)" },
@@ -192,7 +192,7 @@ static void relaxed_rules(void **state) {
     CHECK(loads, &options);
 }
 
-/* At a prompt each chunk sees the globals of those before it and may bind them once more. */
+/* At a prompt each chunk sees the globals of earlier chunks and may rebind them. */
 static void chunks_at_a_prompt(void **state) {
     (void)state;
     static const Case cases[] = {
@@ -234,7 +234,7 @@ static void limits_arguments(void **state) {
     }
 }
 
-/* The list is bounded and holds the first ones; the rest is counted. */
+/* The list is bounded and keeps the first errors; the rest is counted. */
 static void keeps_the_first_errors(void **state) {
     (void)state;
     Buf b = { 0 };
@@ -276,7 +276,7 @@ static void fills_in_functions(void **state) {
     front_close(&f);
 }
 
-/* Long chains and deep nesting walk without trouble. */
+/* Resolves long chains and deep nesting. */
 static void takes_large_programs(void **state) {
     (void)state;
     Buf b = { 0 };

@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "starlark/search.h"
 
-/* A slow, obvious reference. */
+/* A slow reference implementation. */
 static ptrdiff_t plain_first(Str h, Str n) {
     for (size_t i = 0; i + n.n <= h.n; i++)
         if (memcmp(h.at + i, n.at, n.n) == 0) return (ptrdiff_t)i;
@@ -35,7 +35,7 @@ static void check(Vm *vm, Str hay, Str needle) {
     assert_int_equal(count, plain_count(hay, needle));
 }
 
-/* Every needle cut from, and nearly cut from, short texts over two letters. */
+/* All needles that are, and nearly are, substrings of short texts over two letters. */
 static void test_small(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -53,7 +53,8 @@ static void test_small(void **state) {
     heap_free(h);
 }
 
-/* Across windows, with needles too long for the C library's search, and texts that punish simple ways. */
+/* Across windows, with needles too long for the C library's search, and texts that are slow for naive
+ * algorithms. */
 static void test_large(void **state) {
     (void)state;
     enum { N = 3 << 20, M = 100000 };
@@ -106,7 +107,7 @@ static void test_cancelled(void **state) {
     cancel_free(cancel);
 }
 
-/* Characters are counted in pieces, none of which may cut one. */
+/* Characters are counted in pieces, which must not cut a character. */
 static void test_characters(void **state) {
     (void)state;
     static const char *const letters[] = { "a", "é", "世", "😿", "\xff", "\x80", "\xe4\xb8", "\xf0\x9f\x98" };

@@ -1,4 +1,4 @@
-/* The machine from C: limits, failures in the middle of loops, tracebacks, expressions with parameters. */
+/* The virtual machine from C: limits, failures inside loops, tracebacks, expressions with parameters. */
 #include "starlark/module.h"
 #include "unit.h"
 
@@ -47,7 +47,7 @@ static const char loops[] =
     "def sorts():\n"
     "    for x in xs: sorted(d, key = lambda k: 1 // 0)\n";
 
-/* However a loop ends, what it walked over can be changed again. */
+/* However a loop ends, its collection can be changed again. */
 static void iterations_end_with_their_loop(void **state) {
     (void)state;
     static const struct { const char *name; bool ok; const char *message; } cases[] = {
@@ -77,7 +77,7 @@ static void steps_are_counted(void **state) {
         Value v;
         begin(&w, text, &(VmConfig){ .max_steps = steps });
         bool ok = call(&w, "run", &v);
-        assert_int_equal(ok, steps >= 101);              /* one for the call, one a round */
+        assert_int_equal(ok, steps >= 101);              /* one for the call, one per iteration */
         if (!ok) assert_int_equal(w.err.kind, ERR_LIMIT);
         end(&w);
     }

@@ -1,4 +1,4 @@
-/* What the template room's tests share: values from JSON, compiling and rendering in one step. */
+/* Shared by the tests of src/template/: values from JSON, compiling and rendering in one step. */
 #pragma once
 #include "value/value_unit.h"
 #include "template/template.h"

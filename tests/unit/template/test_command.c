@@ -1,5 +1,5 @@
-/* Commands: how values are quoted, which calls and which templates are refused. The shells themselves are asked in
- * tests/e2e/injection.test.mjs. */
+/* Commands: how values are quoted, which calls and templates are rejected. tests/e2e/injection.test.mjs runs real
+ * shells. */
 #include <stdlib.h>
 #include <time.h>
 #include "template_unit.h"
@@ -108,8 +108,8 @@ static void test_calls(void **state) {
     heap_free(h);
 }
 
-/* The kinds of refusal are tested one by one in tests/e2e/refusals.test.mjs; here: that the place is right, and paths
- * through blocks that only together are wrong. */
+/* tests/e2e/refusals.test.mjs tests the kinds of rejection one by one. These check the position, and combinations of
+ * paths through blocks. */
 static void check_load(const char *text, uint32_t line, uint32_t column, const char *words) {
     Heap *h = heap_new(0);
     Template *t = NULL;
@@ -192,7 +192,7 @@ static void test_raw(void **state) {
     heap_free(h);
 }
 
-/* Long and deeply nested commands end, in a template or in an error, and soon. */
+/* Long and deeply nested commands compile or fail soon. */
 static void test_large(void **state) {
     (void)state;
     static const struct { const char *unit, *end; size_t n; } cases[] = {

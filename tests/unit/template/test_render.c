@@ -1,4 +1,4 @@
-/* The plain renderer: what the shared table cannot show (positions, limits, values that JSON does not have). */
+/* The plain renderer: what the shared table cannot cover (positions, limits, values without a JSON form). */
 #include <stdlib.h>
 #include <time.h>
 #include "template_unit.h"
@@ -127,7 +127,7 @@ static void test_limits(void **state) {
     heap_free(h);
 }
 
-/* Work grows with the size, not with its square: else 1 MiB of these would not end before the test's time is up. */
+/* Time must be linear in the size: with quadratic time, 1 MiB of these would exceed the test's timeout. */
 static void test_large(void **state) {
     (void)state;
     static const char *const units[] = { "{{x}}", "{{#if x}}y{{/if}}", "{{! c }}", "\\{{x}}", " {{~x~}} ", "\n", "{{!-- --}}\n", "{ ", "a.b ", "\\", "\xc2\xa0" };

@@ -10,7 +10,7 @@ static int order(Value a, Value b) {
 static void numbers_are_totally_ordered(void **state) {
     (void)state;
     Heap *h = heap_new(0);
-    Value row[] = {                                        /* ascending; the same number: equal neighbours */
+    Value row[] = {                                        /* ascending; equal numbers: equal neighbours */
         value_from_float(-INFINITY), value_from_float(-1e300), unit_parse(h, "-36893488147419103232", 10), value_from_float(-0x1p65),
         unit_int(h, INT64_MIN), value_from_float(-0x1p63), unit_small(-1), value_from_float(-0.5), unit_small(0), value_from_float(-0.0),
         value_from_float(4.9e-324), value_from_float(0.5), unit_small(1), value_from_float(1.0), value_from_float(1.5),
@@ -91,7 +91,7 @@ static void equality_of_everything_else(void **state) {
     Dict *d = made(dict_new(h, 0, &err)), *e = made(dict_new(h, 0, &err)), *s = made(set_new(h, 0, &err)), *t = made(set_new(h, 0, &err));
     Value ds = value_from_object(d), es = value_from_object(e), ss = value_from_object(s), ts = value_from_object(t);
     assert_true(unit_equal(ds, es) && unit_equal(ss, ts) && !unit_equal(ds, ss));
-    for (int i = 0; i < 30; i++) {                         /* the order does not count */
+    for (int i = 0; i < 30; i++) {                         /* order does not matter */
         must(dict_put(h, d, unit_small(i), LIST(h, unit_small(i)), &err));
         must(dict_put(h, e, unit_small(29 - i), LIST(h, value_from_float(29 - i)), &err));
         must(dict_put(h, s, unit_small(i), VALUE_NONE, &err));
@@ -153,7 +153,7 @@ static void depth_ends_in_an_error(void **state) {
         Value a = nested(h, VALUE_DEPTH_MAX + 1, kind), b = nested(h, VALUE_DEPTH_MAX + 1, kind);
         refused(ERR_SCRIPT, too_deep, value_equal(a, b, &same, &err));
         if (kind < 2) refused(ERR_SCRIPT, too_deep, value_compare(a, b, "<", &out, &err));
-        refused(ERR_SCRIPT, too_deep, value_equal(a, a, &same, &err));       /* identity is no short cut */
+        refused(ERR_SCRIPT, too_deep, value_equal(a, a, &same, &err));       /* identity is not a shortcut */
         Value deep = nested(h, 100000, kind), deep2 = nested(h, 100000, kind);
         refused(ERR_SCRIPT, too_deep, value_equal(deep, deep2, &same, &err));
     }
@@ -177,7 +177,7 @@ static void cycles_end_in_an_error(void **state) {
     heap_free(h);
 }
 
-/* Shared parts are looked at again wherever they stand: 2^100 of them must not hang. */
+/* A shared part counts each time it occurs: 2^100 of them must not hang. */
 static void shared_parts_do_not_explode(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -199,7 +199,7 @@ static void shared_parts_do_not_explode(void **state) {
     must(dict_put(h, d, key, VALUE_NONE, &err));
     must(dict_put(h, e, key, VALUE_NONE, &err));
     List *left = made(list_new(h, 0, &err)), *right = made(list_new(h, 0, &err));
-    for (int i = 0; i < 100000; i++) {                     /* each is a long way to hash */
+    for (int i = 0; i < 100000; i++) {                     /* each is expensive to hash */
         must(list_push(h, left, value_from_object(d), &err));
         must(list_push(h, right, value_from_object(e), &err));
     }

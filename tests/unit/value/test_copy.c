@@ -37,7 +37,7 @@ static void every_type_copies(void **state) {
     assert_int_equal(value_dict(busy)->busy, 0);
     d->busy = 0;
     assert_true(unit_equal(same, twin));
-    heap_free(from);                                       /* the copy stands alone */
+    heap_free(from);                                       /* the copy does not depend on it */
     const Tuple *t = value_tuple(value_list(twin)->at[0]);
     assert_str(value_str(t->at[0]), "text");
     assert_true(value_is_bytes(t->at[1]));
@@ -106,7 +106,7 @@ static void keys_are_found_after_copying(void **state) {
                 assert_int_equal(found != NULL, i % 11 != 0);
                 if (found) assert_int_equal(value_small(*found), i);
             }
-            for (int i = 0; i < 500 && !again; i++) must(dict_put(to, e, unit_small(10000 + i), VALUE_NONE, &err));   /* through growth */
+            for (int i = 0; i < 500 && !again; i++) must(dict_put(to, e, unit_small(10000 + i), VALUE_NONE, &err));   /* forces growth */
         }
         heap_pin(to, &twin, 1);
         heap_collect(to);
@@ -239,7 +239,8 @@ static void every_limit_refuses_cleanly(void **state) {
     heap_free(from);
 }
 
-/* What json_read makes, of every shape: the same text comes out, nothing of the source is needed, and the copy can be changed. */
+/* Values read by json_read, of every structure: the copy has the same text, does not depend on the source, and can be
+ * changed. */
 static void what_was_read_copies(void **state) {
     (void)state;
     Buf wide = { 0 }, deep = { 0 };

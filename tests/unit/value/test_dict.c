@@ -6,10 +6,10 @@ static void put(Heap *h, Dict *d, Value key, Value v) { must(dict_put(h, d, key,
 static Value *get(const Dict *d, Value key) { Value *found; must(dict_get(d, key, &found, &err)); return found; }
 static Value take(Dict *d, Value key) { Value out; must(dict_remove(d, key, &out, &err)); return out; }
 
-/* The longest run of taken slots: no lookup can probe further than this. */
+/* The longest run of occupied slots, which bounds the probes of a lookup. */
 static uint32_t longest_probe(const Dict *d) {
     uint32_t run = 0, longest = 0;
-    for (uint32_t i = 0; i < 2 * d->slots; i++) {          /* twice round: runs wrap */
+    for (uint32_t i = 0; i < 2 * d->slots; i++) {          /* twice around: runs wrap */
         run = d->slot[i & (d->slots - 1)] ? run + 1 : 0;
         if (run > longest) longest = run;
         if (run >= d->slots) break;
@@ -17,12 +17,12 @@ static uint32_t longest_probe(const Dict *d) {
     return longest;
 }
 
-/* How many slots the lookup of every key visits on average, in hundredths. */
+/* Average number of slots that a lookup visits, in hundredths. */
 static uint64_t average_probe(const Dict *d) {
     uint64_t visits = 0;
     Entry *e = NULL;
     for (uint32_t i = 0; dict_next(d, &i, &e);) {
-        uint32_t at = unit_hash(e->key) & (d->slots - 1), want = i;   /* dict_next has moved on: index + 1 */
+        uint32_t at = unit_hash(e->key) & (d->slots - 1), want = i;   /* dict_next has advanced: index + 1 */
         for (;; at = (at + 1) & (d->slots - 1)) {
             visits++;
             if ((d->slot[at] & (d->slots - 1)) == want) break;
@@ -34,7 +34,7 @@ static uint64_t average_probe(const Dict *d) {
 static void check_spread(const Dict *d, const char *what) {
     uint64_t average = average_probe(d);
     uint32_t longest = longest_probe(d);
-    if (average <= 500 && longest <= 2000) return;         /* a random table stays under 250 and a few hundred */
+    if (average <= 500 && longest <= 2000) return;         /* a random table stays below 250 and a few hundred */
     print_error("%s: %llu.%02llu probes on average, longest run %u\n", what, (unsigned long long)average / 100,
                 (unsigned long long)average % 100, longest);
     fail();
@@ -46,7 +46,7 @@ static void insertion_order_is_kept(void **state) {
     for (int n = 0; n < 40; n++) {
         Dict *d = fresh(h);
         for (int i = 0; i < n; i++) put(h, d, unit_small((i * 7919) % 1009), unit_small(i));
-        put(h, d, unit_small(0), unit_small(0));           /* replacing keeps the place */
+        put(h, d, unit_small(0), unit_small(0));           /* replacing keeps the position */
         uint32_t at = 0;
         Entry *e = NULL;
         for (int i = 0; i < (n ? n : 1); i++) {
@@ -55,7 +55,7 @@ static void insertion_order_is_kept(void **state) {
             assert_int_equal(value_small(e->value), i);
         }
         assert_false(dict_next(d, &at, &e));
-        if (n) { take(d, unit_small(0)); put(h, d, unit_small(0), VALUE_NONE); }   /* taken out and back: now last */
+        if (n) { take(d, unit_small(0)); put(h, d, unit_small(0), VALUE_NONE); }   /* removed and inserted again: now last */
         assert_int_equal(value_small(d->entry[d->used - 1].key), 0);
     }
     heap_free(h);
@@ -103,7 +103,7 @@ static void finding_by_text(void **state) {
     Heap *h = heap_new(0);
     for (int n = 1; n < 40; n++) {
         Dict *d = fresh(h);
-        put(h, d, value_from_object(made(bytes_new(h, STR("key3"), &err))), VALUE_TRUE);   /* same bytes, another key */
+        put(h, d, value_from_object(made(bytes_new(h, STR("key3"), &err))), VALUE_TRUE);   /* same bytes, different key */
         for (int i = 0; i < n; i++) {
             char key[16];
             snprintf(key, sizeof key, "key%d", i);
@@ -240,7 +240,7 @@ static void clearing_and_copying(void **state) {
     heap_free(h);
 }
 
-/* Clearing costs no more than what was put in since. */
+/* Clearing takes time proportional to the entries inserted since. */
 static void clearing_a_sparse_table_lets_it_go(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -254,7 +254,7 @@ static void clearing_a_sparse_table_lets_it_go(void **state) {
     heap_free(h);
 }
 
-/* ---- many ---- */
+/* ---- large dicts ---- */
 
 static void random_edits_match_a_model(void **state) {
     (void)state;
@@ -319,7 +319,7 @@ static void a_queue_is_not_quadratic(void **state) {
     assert_int_equal(d->n, 0);
     visits = 0;
     uint32_t cap = d->cap;
-    for (int i = 0; i < N; i++) {                          /* in at the back, out at the front */
+    for (int i = 0; i < N; i++) {                          /* insert at the back, remove at the front */
         put(h, d, unit_small(i), VALUE_NONE);
         if (i < 100) continue;
         uint32_t at = d->first, from = at;
@@ -330,7 +330,7 @@ static void a_queue_is_not_quadratic(void **state) {
         take(d, e->key);
     }
     assert_true(visits <= 2 * N);
-    assert_int_equal(d->cap, cap);                         /* tidied, not grown */
+    assert_int_equal(d->cap, cap);                         /* compacted, not grown */
     heap_free(h);
 }
 
@@ -350,7 +350,7 @@ static void a_million_entries(void **state) {
     heap_free(h);
 }
 
-/* ---- keys chosen to collide ---- */
+/* ---- colliding keys ---- */
 
 static void chosen_ints_spread(void **state) {
     (void)state;
@@ -386,11 +386,11 @@ static void chosen_strings_spread(void **state) {
     (void)state;
     Heap *h = heap_new(0);
     Dict *java = fresh(h), *tuples = fresh(h), *bigs = fresh(h);
-    for (int i = 0; i < 1 << 14; i++) {                    /* "Aa" and "BB" collide under h * 31 + c, and so do all rows of them */
+    for (int i = 0; i < 1 << 14; i++) {                    /* "Aa" and "BB" collide under h * 31 + c, and so do all sequences of them */
         char key[29] = { 0 };
         for (int b = 0; b < 14; b++) memcpy(key + 2 * b, i >> b & 1 ? "Aa" : "BB", 2);
         must(dict_put_str(h, java, str_from(key), VALUE_NONE, &err));
-        put(h, tuples, TUPLE(h, unit_small(i), unit_small(-i)), VALUE_NONE);    /* cancel under sum and xor */
+        put(h, tuples, TUPLE(h, unit_small(i), unit_small(-i)), VALUE_NONE);    /* cancel out under sum and xor */
         Value big;
         must(int_shl(h, unit_small(i + 1), unit_small(64 + 64 * (i % 5)), &big, &err));
         put(h, bigs, big, VALUE_NONE);
@@ -400,7 +400,7 @@ static void chosen_strings_spread(void **state) {
     check_spread(tuples, "tuples");
     check_spread(bigs, "big ints");
     Dict *fnv = fresh(h);
-    for (int i = 0; i < 20000; i++) {                      /* a zero state of FNV-1 stays zero whatever zeros follow */
+    for (int i = 0; i < 20000; i++) {                      /* a zero state of FNV-1 stays zero when zeros follow */
         char *at;
         String *s = made(string_room(h, (size_t)(i % 600) + 4, &at, &err));
         memset(at, 0, s->n);

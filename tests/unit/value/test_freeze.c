@@ -13,7 +13,7 @@ static void freezing_reaches_everything_below(void **state) {
     Value root = LIST(h, value_from_object(d), value_from_object(set), VALUE_NONE);
     value_list(root)->at[2] = root;                        /* a cycle */
     value_freeze(root);
-    value_freeze(root);                                    /* twice is fine */
+    value_freeze(root);                                    /* twice is allowed */
     assert_true(frozen(root) && frozen(deep) && frozen(key) && frozen(value_from_object(d)) && frozen(value_from_object(set)));
     assert_false(frozen(apart));
     must(list_push(h, value_list(apart), VALUE_NONE, &err));

@@ -13,7 +13,7 @@ static void pins_keep_what_they_name(void **state) {
         Value inner[2] = { unit_text(h, "inner"), unit_parse(h, "123456789012345678901234567890", 10) };
         size_t pin = heap_pin(h, inner, 2);
         must(heap_buffer(h, 500, &err));
-        a[2] = TUPLE(h, unit_text(h, "late"), inner[1]);   /* the pin sees what stands there now */
+        a[2] = TUPLE(h, unit_text(h, "late"), inner[1]);   /* the pin covers the current value */
         heap_collect(h);
         assert_str(value_str(inner[0]), "inner");
         assert_str(value_str(value_tuple(a[2])->at[0]), "late");
@@ -54,7 +54,7 @@ static void roots_come_and_go(void **state) {
     size_t both = heap_stats(h).live;
     assert_str(value_str(a[0]), "first");
     heap_remove_roots(h, trace_values, a);
-    heap_remove_roots(h, trace_values, a);                 /* not there any more: nothing happens */
+    heap_remove_roots(h, trace_values, a);                 /* already removed: no effect */
     heap_collect(h);
     assert_str(value_str(b[0]), "second");
     assert_true(heap_stats(h).live < both && heap_stats(h).live > 0);
@@ -96,7 +96,7 @@ static void memory_goes_down_when_garbage_dies(void **state) {
     heap_free(h);
 }
 
-/* Much allocation, little that lives, a limit between the two. */
+/* Many allocations, little live data, and a limit in between. */
 static void churn_stays_inside_the_limit(void **state) {
     (void)state;
     enum { LIVE = 8000, TOTAL = UNIT_HOSTILE ? 3 << 20 : 200 << 20 };
@@ -123,7 +123,7 @@ static void churn_stays_inside_the_limit(void **state) {
     heap_free(h);
 }
 
-/* A script that sits just below its limit must not make every safepoint a full collection. */
+/* A script just below its limit must not trigger a full collection at every safepoint. */
 static void collections_stay_rare_near_the_limit(void **state) {
     (void)state;
     if (UNIT_HOSTILE) return;
@@ -153,7 +153,7 @@ static void collections_stay_rare_near_the_limit(void **state) {
     heap_free(h);
 }
 
-/* Room that is too small for one object is not lost to the others. */
+/* A gap too small for one object stays usable for smaller ones. */
 static void holes_of_all_sizes_are_found_again(void **state) {
     (void)state;
     enum { N = 20000, LIMIT = 4 << 20 };
@@ -166,7 +166,7 @@ static void holes_of_all_sizes_are_found_again(void **state) {
     }
     heap_collect(h);
     size_t used = heap_stats(h).used;
-    for (int i = 0; i < N / 2; i++) {                      /* these fit the holes */
+    for (int i = 0; i < N / 2; i++) {                      /* these fit the gaps */
         must(string_new(h, STR("fits into the hole that is left there."), &err));
     }
     assert_true(heap_stats(h).used <= used + used / 8 || UNIT_HOSTILE);
@@ -174,7 +174,7 @@ static void holes_of_all_sizes_are_found_again(void **state) {
     heap_free(h);
 }
 
-/* Small objects that come and go, and now and then one that fits none of their holes: half the limit must be of use. */
+/* Short-lived small objects, and occasionally one that fits none of their gaps: half the limit must be usable. */
 static void large_objects_do_not_waste_small_holes(void **state) {
     (void)state;
     if (UNIT_HOSTILE) return;
@@ -198,8 +198,8 @@ static void large_objects_do_not_waste_small_holes(void **state) {
 
 /* ---- a random graph against a model of it ---- */
 
-/* Every node knows its id; the model says, per id, what the node must hold. Roots are the
- * only way in, as in a script. */
+/* Every node knows its id; the model says, per id, what the node must hold. As in a script, nodes
+ * are reached from the roots only. */
 typedef enum { NODE_LIST, NODE_DICT, NODE_TUPLE, NODE_BOX, NODE_TEXT, NODE_INT, NODE_GROWN } NodeKind;
 enum { ROOTS = 24, NODES = 60000, KIDS = 8 };
 typedef struct { NodeKind kind; uint32_t n, big; uint32_t kid[KIDS]; uint32_t seen; } Node;
@@ -232,7 +232,7 @@ static Value make_text(World *w, NodeKind kind, uint32_t id, uint32_t big) {
     text_of(id, big, &text);
     String *s;
     if (kind == NODE_TEXT) s = made(string_new(w->h, buf_str(&text), &err));
-    else {                                                 /* piece by piece, through a shared buffer */
+    else {                                                 /* incrementally, through a shared buffer */
         s = made(string_new(w->h, STR(""), &err));
         for (size_t at = 0; at < text.n; at += 97) {
             Str part = str_sub(buf_str(&text), at, at + 97);
@@ -317,7 +317,7 @@ static void check_id(World *w, Value v, uint32_t id) {
     assert_int_equal(value_small(shown), id);
 }
 
-/* Walks model and heap side by side from the roots. */
+/* Walks model and heap in parallel from the roots. */
 static void check_world(World *w) {
     static struct { Value v; uint32_t id; } todo[NODES];
     uint32_t n = 0;
@@ -365,7 +365,7 @@ static void step_new(World *w) {
     w->root_id[r] = id;
 }
 
-static void step_link(World *w) {                          /* makes cycles, too */
+static void step_link(World *w) {                          /* makes cycles too */
     Value from, to;
     uint32_t from_id, to_id;
     if (!pick(w, &from, &from_id) || !pick(w, &to, &to_id)) return;
@@ -400,7 +400,7 @@ static void a_random_graph_survives(void **state) {
     heap_free(w.h);
 }
 
-/* Every prefix of a run of allocations, collected at its end. */
+/* Every prefix of a sequence of allocations, followed by a collection. */
 static void a_collection_at_every_point(void **state) {
     (void)state;
     for (int stop = 0; stop < 120; stop++) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include "value_unit.h"
 
-/* Whatever is equal hashes alike; what is not, nearly always differs. */
+/* Equal values have equal hashes; different values nearly always have different ones. */
 static void equal_numbers_hash_alike(void **state) {
     (void)state;
     Heap *h = heap_new(0);
@@ -59,7 +59,7 @@ static void different_values_seldom_collide(void **state) {
     int same = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++) same += seen[i] == seen[k];
-    assert_true(same <= 2);                                /* 30,000 pairs, 32 bits: one is a rare day */
+    assert_true(same <= 2);                                /* 30,000 pairs, 32 bits: even one is unlikely */
     heap_free(h);
 }
 

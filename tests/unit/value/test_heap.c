@@ -2,7 +2,7 @@
 
 /* ---- limits ---- */
 
-/* A bit of everything that allocates; false when the heap refuses. */
+/* One of everything that allocates; false if the heap is full. */
 static bool build(Heap *h, Value *out, Error *err) {
     List *l = list_new(h, 0, err);
     if (!l) return false;
@@ -69,7 +69,7 @@ static void every_limit_ends_in_success_or_an_error(void **state) {
         }
         assert_true(heap_stats(h).used <= limit && heap_stats(h).peak <= limit);
         was_ok = ok;
-        heap_set_limit(h, 0);                             /* a refusal leaves the heap usable */
+        heap_set_limit(h, 0);                             /* the heap stays usable after a failure */
         must(build(h, &v, &err));
         check_built(v);
         heap_collect(h);
@@ -171,7 +171,7 @@ static void sizes_that_overflow_are_refused(void **state) {
 static void memory_is_zeroed_and_described(void **state) {
     (void)state;
     Heap *h = heap_new(0);
-    for (int round = 0; round < 3; round++) {             /* later rounds reuse dead memory */
+    for (int round = 0; round < 3; round++) {             /* later rounds reuse freed memory */
         for (size_t size = 8; size < 20000; size += size < 200 ? 1 : 333) {
             Object *o = made((Object *)heap_alloc(h, OBJECT_RANGE, size, &err));
             assert_int_equal((uintptr_t)o % 8, 0);
@@ -193,7 +193,7 @@ static void memory_is_zeroed_and_described(void **state) {
 static void buffers_grow_and_keep_their_bytes(void **state) {
     (void)state;
     Heap *h = heap_new(0);
-    for (int between = 0; between < 2; between++) {       /* in place while last, or by moving */
+    for (int between = 0; between < 2; between++) {       /* in place if last, otherwise by moving */
         size_t size = 1;
         unsigned char *b = made((unsigned char *)heap_buffer_grow(h, NULL, 0, size, &err));
         b[0] = 0;
@@ -216,8 +216,8 @@ static void dropped_buffers_give_their_room_back(void **state) {
     Heap *h = heap_new(80 << 10);
     heap_buffer_drop(h, NULL);
     for (int i = 0; i < 1000; i++) {
-        heap_buffer_drop(h, made(heap_buffer(h, 100, &err)));             /* the last one laid */
-        heap_buffer_drop(h, made(heap_buffer(h, 30000, &err)));           /* a block of its own */
+        heap_buffer_drop(h, made(heap_buffer(h, 100, &err)));             /* the last allocation */
+        heap_buffer_drop(h, made(heap_buffer(h, 30000, &err)));           /* a separate block */
     }
     assert_true(heap_stats(h).used <= 80 << 10);
     void *a = made(heap_buffer(h, 30000, &err)), *b = made(heap_buffer(h, 20000, &err));
@@ -249,12 +249,12 @@ static void reset_starts_over(void **state) {
         assert_int_equal(s.live, 0);
         assert_int_equal(s.collections, 0);
         assert_true(s.peak >= s.used);
-        assert_int_equal(heap_pin(h, &pinned, 1), 0);      /* pins are gone */
+        assert_int_equal(heap_pin(h, &pinned, 1), 0);      /* pins were dropped */
     }
     refused(ERR_LIMIT, "heap limit of 1048576 bytes reached", heap_buffer(h, 2 << 20, &err));
     heap_free(h);
     h = heap_new(100);
-    heap_reset(h);                                         /* nothing there yet */
+    heap_reset(h);                                         /* an empty heap */
     assert_int_equal(heap_stats(h).used, 0);
     heap_free(h);
 }

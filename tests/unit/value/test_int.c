@@ -2,7 +2,7 @@
 #include <math.h>
 #include "value_unit.h"
 
-/* Every operation against GMP's own, on operands of all sizes. */
+/* Compares every operation with GMP's own, on operands of all sizes. */
 
 static Value from_mpz(Heap *h, const mpz_t z) {
     char *text = mpz_get_str(NULL, 16, z);
@@ -11,7 +11,7 @@ static Value from_mpz(Heap *h, const mpz_t z) {
     return v;
 }
 
-static void check_normal(Value v) {                        /* an int has one form */
+static void check_normal(Value v) {                        /* an int has one representation */
     if (value_is_small(v)) return;
     const BigInt *b = value_bigint(v);
     assert_true(b->n > 0 && b->limb[b->n - 1] != 0);
@@ -41,7 +41,7 @@ static void random_mpz(Rng *rng, mpz_t z) {
         mpz_add_ui(z, z, rng_below(rng, 3));
         mpz_sub_ui(z, z, rng_below(rng, 3));
         break;
-    case 1:                                                /* around the borders of the two forms and of int64 */
+    case 1:                                                /* around the limits of both representations and of int64 */
         mpz_setbit(z, (unsigned[]){ 48, 49, 50, 63, 64 }[rng_below(rng, 5)]);
         mpz_add_ui(z, z, rng_below(rng, 4));
         mpz_sub_ui(z, z, 2);
@@ -235,7 +235,7 @@ static void a_small_result_needs_no_memory(void **state) {
     (void)state;
     Heap *h = heap_new(0);
     Value a = unit_parse(h, "1000000000000000000000", 10), b = unit_parse(h, "1000000000000000000001", 10), out;
-    heap_set_limit(h, 1);                                  /* nothing more */
+    heap_set_limit(h, 1);                                  /* no more allocations */
     size_t used = heap_stats(h).used;
     for (int i = 0; i < 2000; i++) {
         must(int_floordiv(h, b, a, &out, &err));
@@ -326,7 +326,7 @@ static void long_text(void **state) {
     refused(ERR_LIMIT, "int too large", int_parse(h, (Str){ text, INT_BITS_MAX }, 36, &v, &err));
     refused(ERR_LIMIT, "int too large", int_parse(h, (Str){ text, 160000 }, 10, &v, &err));
     memset(text, '0', INT_BITS_MAX);
-    must(int_parse(h, (Str){ text, INT_BITS_MAX + 1 }, 10, &v, &err));       /* zeros in front do not count */
+    must(int_parse(h, (Str){ text, INT_BITS_MAX + 1 }, 10, &v, &err));       /* leading zeros do not count */
     assert_int_equal(value_small(v), 1);
     free(text);
     heap_free(h);
@@ -344,7 +344,7 @@ static void nearest_double(void **state) {
         size_t bits = 1 + rng_below(&rng, i % 4 ? 130 : 1030);
         mpz_set_ui(x, 0);
         mpz_setbit(x, bits);
-        switch (rng_below(&rng, 4)) {                      /* ties, and a hair beside them */
+        switch (rng_below(&rng, 4)) {                      /* ties, and values next to them */
         case 0: if (bits > 53) mpz_setbit(x, bits - 53); break;
         case 1: if (bits > 53) { mpz_setbit(x, bits - 53); mpz_setbit(x, rng_below(&rng, bits - 53)); } break;
         case 2: for (size_t b = 0; b < bits; b++) if (rng_next(&rng) & 1) mpz_setbit(x, b); break;

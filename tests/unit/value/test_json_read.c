@@ -26,7 +26,7 @@ static Value read_ok(Str text, const JsonRead *options) {
     return v;
 }
 
-/* Reads and writes compactly: the easiest way to say what was read. */
+/* Reads the text and compares its compact form. */
 static void check_as(Str text, const char *expected, int line) {
     Buf out = { 0 };
     Error err = { 0 };
@@ -125,7 +125,7 @@ static void test_strings(void **state) {
     }
 }
 
-/* Every length and every place of something special, so that each way of scanning is used. */
+/* Every length and every position of a special character, so that every scanning path is used. */
 static void test_string_lengths(void **state) {
     (void)state;
     static const struct { const char *raw, *value; } special[] = { { "x", "x" }, { "\\n", "\n" }, { "é", "é" }, { "\\\"", "\"" } };
@@ -140,7 +140,7 @@ static void test_string_lengths(void **state) {
             }
 }
 
-/* In memory of its own, not a byte more, so that a sanitizer sees reads behind it. */
+/* An allocation of exactly n bytes, so that a sanitizer detects reads beyond it. */
 static char *exact_copy(const char *at, size_t n) {
     char *copy = malloc(n ? n : 1);
     memcpy(copy, at, n);
@@ -258,7 +258,7 @@ static void test_duplicates(void **state) {
     read_ok(STR("{\"a\":{\"a\":1},\"b\":{\"a\":1}}"), &(JsonRead){ .reject_duplicates = true });
 }
 
-/* Expected keys are those of the list; the others, and longer and shorter ones, are read as ever. */
+/* Expected keys come from the list; other, longer and shorter ones are read normally. */
 static void test_keys(void **state) {
     (void)state;
     JsonKeys *keys = json_keys_new((const char *const[]){ "id", "jsonrpc", "params", "a", "", "a key that is longer than sixteen bytes", NULL });
@@ -422,7 +422,7 @@ static void test_places(void **state) {
     check_place(places_value(places, list, 1, &p), p, 3, 3);
     check_place(places_field(places, value_list(list)->at[1], STR("x"), &p), p, 3, 4);
     check_place(places_field(places, root, STR("c"), &p), p, 4, 11);
-    check_place(places_field(places, root, STR("b"), &p), p, 4, 22);        /* the last of equal keys counts */
+    check_place(places_field(places, root, STR("b"), &p), p, 4, 22);        /* the last of equal keys wins */
     check_place(places_value(places, root, 1, &p), p, 4, 27);
     places_free(places);
 

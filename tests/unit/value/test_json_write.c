@@ -69,7 +69,7 @@ static void test_strings(void **state) {
                 "\"\\u003c/script\\u003e\\u0026\\u2028\\u2029\xe2\x80\xaa é\\n\"", .html_safe = true);
 }
 
-/* Every length and place of something special: what is written reads back as it was. */
+/* Every length and position of a special character: the output reads back unchanged. */
 static void test_string_lengths(void **state) {
     (void)state;
     static const char *const special[] = { "x", "\n", "é", "\"", "\x1f", "\\", "\x7f" };
@@ -146,7 +146,7 @@ static void check_fails(Value v, const JsonWrite *options, const char *msg, int 
 }
 #define fails(v, msg) check_fails((v), NULL, (msg), __LINE__)
 
-static Value put_at(const char *text, Value v) {        /* replaces item 3's price in a shape like .items[3].price */
+static Value put_at(const char *text, Value v) {        /* replaces item 3's price in a value like .items[3].price */
     Value root = read_text(str_from(text));
     List *items = value_list(*dict_find_str(value_dict(root), STR("items")));
     *dict_find_str(value_dict(items->at[items->n - 1]), STR("price")) = v;

@@ -81,7 +81,7 @@ static void reserving_past_the_limit_is_refused(void **state) {
     assert_true(l->cap >= 1003);
     Value *at = l->at;
     for (int i = 0; i < 1000; i++) must(list_push(h, l, unit_small(i), &err));
-    assert_ptr_equal(l->at, at);                           /* no move inside what was reserved */
+    assert_ptr_equal(l->at, at);                           /* does not move within the reserved capacity */
     heap_free(h);
 }
 
@@ -126,7 +126,7 @@ static void tuples_start_as_none(void **state) {
 
 static void pushing_a_million_is_linear(void **state) {
     (void)state;
-    Heap *h = heap_new(64 << 20);                          /* would not hold copies of all sizes on the way */
+    Heap *h = heap_new(64 << 20);                          /* too small for copies of all intermediate sizes */
     List *l = made(list_new(h, 0, &err));
     for (int i = 0; i < 1000000; i++) must(list_push(h, l, unit_small(i), &err));
     for (int i = 0; i < 1000000; i++) assert_int_equal(value_small(l->at[i]), i);

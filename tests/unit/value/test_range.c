@@ -40,7 +40,7 @@ static void equal_as_sequences(void **state) {
         { { 0, 10, 3 }, { 0, 13, 3 }, false }, { { 4, 5, 1 }, { 4, -9, -100 }, true }, { { 0, 10, 1 }, { 1, 11, 1 }, false },
         { { 0, 4, 2 }, { 0, 2, 1 }, false }, { { 0, 1, 1 }, { 0, 0, 1 }, false },
         { { INT64_MIN, INT64_MAX, 1 }, { INT64_MIN, INT64_MAX, 1 }, true },
-        { { INT64_MIN, INT64_MAX, 1 }, { INT64_MIN, INT64_MAX - 1, 1 }, false },   /* longer than an int64 can say */
+        { { INT64_MIN, INT64_MAX, 1 }, { INT64_MIN, INT64_MAX - 1, 1 }, false },   /* longer than an int64 can express */
         { { INT64_MIN, INT64_MAX, 1 }, { INT64_MIN, -1, 1 }, false },
         { { INT64_MAX, INT64_MIN, -1 }, { INT64_MAX, INT64_MIN + 9, -1 }, false },
     };

@@ -48,7 +48,7 @@ static void too_long_is_refused(void **state) {
     refused(ERR_LIMIT, "string too long (2147483648 bytes)", string_room(h, STRING_MAX + 1, &at, &err));
     refused(ERR_LIMIT, "bytes too long (2147483648 bytes)", bytes_room(h, STRING_MAX + 1, &at, &err));
     refused(ERR_LIMIT, "string too long (18446744073709551615 bytes)", string_room(h, SIZE_MAX, &at, &err));
-    String huge = { .obj = { .type = OBJECT_STRING }, .n = 0x7fffffff, .at = "" };   /* never read: refused before */
+    String huge = { .obj = { .type = OBJECT_STRING }, .n = 0x7fffffff, .at = "" };   /* never read: rejected before */
     refused(ERR_LIMIT, "string too long (2147483649 bytes)", string_concat(h, &huge, text(h, "ab"), &err));
     refused(ERR_LIMIT, "string too long (4294967294 bytes)", string_concat(h, &huge, &huge, &err));
     huge.obj.type = OBJECT_BYTES;
@@ -83,7 +83,7 @@ static void building_piece_by_piece_is_linear(void **state) {
     for (int i = 0; i < PIECES; i++) s = join(h, s, piece);
     assert_int_equal(s->n, PIECES * 10);
     for (uint32_t i = 0; i < s->n; i++) assert_int_equal(s->at[i], '0' + i % 10);
-    size_t per_piece = heap_stats(h).used / PIECES;        /* one 32-byte view each, and the buffers */
+    size_t per_piece = heap_stats(h).used / PIECES;        /* one 32-byte view each, plus the buffers */
     assert_true(per_piece < 32 + 10 * 6 + 16);
     Value keep = value_from_object(s);
     heap_pin(h, &keep, 1);
@@ -121,7 +121,7 @@ static void doubling_a_string_reads_its_own_buffer(void **state) {
     heap_free(h);
 }
 
-/* Random concatenations and slices of a few strings, against plain copies of them. */
+/* Random concatenations and slices of a few strings, compared with plain copies. */
 static void random_edits_match_a_model(void **state) {
     (void)state;
     enum { N = 12 };
@@ -171,7 +171,7 @@ static void slices_outlive_their_source(void **state) {
     for (int i = 0; i < 100; i++) s = join(h, s, text(h, "0123456789"));
     Value keep[2] = { value_from_object(made(string_slice(h, s, 495, 505, &err))),
                       value_from_object(made(string_slice(h, s, 0, s->n, &err))) };
-    assert_ptr_equal(value_object(keep[1]), s);            /* the whole is itself */
+    assert_ptr_equal(value_object(keep[1]), s);            /* the full slice is the string itself */
     assert_int_equal(made(string_slice(h, s, 7, 7, &err))->n, 0);
     size_t pin = heap_pin(h, keep, 2);
     heap_collect(h);
@@ -179,7 +179,7 @@ static void slices_outlive_their_source(void **state) {
     assert_int_equal(value_str(keep[1]).n, 1000);
     keep[1] = VALUE_NONE;
     heap_collect(h);
-    assert_true(heap_stats(h).live < 100);                 /* a slice does not hold on to the whole */
+    assert_true(heap_stats(h).live < 100);                 /* a slice does not keep the whole string alive */
     assert_str(value_str(keep[0]), "5678901234");
     heap_unpin(h, pin);
     heap_free(h);

@@ -256,7 +256,7 @@ static void test_bad_bytes(void **state) {
     check_bad(STR("a\0:\0 \0b\0"), NULL, 1, 2, "control character U+0000 is not allowed");
     check_bad(STR("\xef\xbb\xbf\xff"), NULL, 1, 1, "invalid UTF-8");
 
-    Heap *h = heap_new(0);   /* written as an escape, a control character is fine */
+    Heap *h = heap_new(0);   /* an escaped control character is allowed */
     Value v;
     assert_true(yaml_read(h, STR("\"a\\0\\x1b\""), NULL, &v, NULL));
     assert_true(str_eq(value_str(v), STR("a\0\x1b")));
@@ -317,7 +317,7 @@ static void test_bombs(void **state) {
     heap_free(h);
     buf_clear(&text);
 
-    /* A long key behind many aliases is one string. */
+    /* A long key with many aliases is one string. */
     buf_add(&text, STR("- &k "));
     for (int i = 0; i < 200000; i++) buf_add_char(&text, 'k');
     buf_add_char(&text, '\n');
@@ -444,7 +444,7 @@ static bool read_sample(size_t limit) {
     return ok;
 }
 
-/* Whatever the heap limit, and whichever allocation fails, reading ends in a value or an error that says so. */
+/* Whatever the heap limit, and whichever allocation fails, reading returns a value or a limit error. */
 static void test_heap_limits(void **state) {
     (void)state;
     for (size_t limit = 1; !read_sample(limit); limit += limit < 2048 ? 1 : 256) assert_true(limit < 1 << 20);
@@ -460,7 +460,7 @@ static void test_heap_limits(void **state) {
 #endif
 }
 
-/* No input of a megabyte takes long: neither libyaml nor the reader does quadratic work. */
+/* No input of a megabyte takes long: neither libyaml nor the reader is quadratic. */
 static void test_hostile(void **state) {
     (void)state;
     static const struct { const char *head, *body; } table[] = {

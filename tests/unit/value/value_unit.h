@@ -1,4 +1,4 @@
-/* What the value room's tests share: short ways to make values and to say what must hold. */
+/* Shared by the tests of src/value/: helpers that create and check values. */
 #pragma once
 #include "unit.h"
 #include "base/error.h"
@@ -20,18 +20,19 @@ static inline void unit_failed(const char *what, const Error *err, const char *f
     _fail(file, line);
 }
 
-static inline void unit_start_error(Error *err) {          /* clearing all of it would dominate long loops */
+static inline void unit_start_error(Error *err) {          /* clearing the whole struct would dominate long loops */
     err->kind = ERR_NONE;
     err->msg[0] = 0;
 }
 
-/* must(list_push(h, l, v, &err)): `err` is the macro's own, whatever else has that name. made() hands the result on. */
+/* must(list_push(h, l, v, &err)): `err` is local to the macro, whatever else has that name. made() returns the
+ * result. */
 #pragma GCC diagnostic ignored "-Wshadow"
 #define made(expr) ({ Error err; unit_start_error(&err); __auto_type made_ = (expr); \
                       (void)(made_ ? 0 : (unit_failed(#expr, &err, __FILE__, __LINE__), 0)); made_; })
 #define must(expr) ((void)made(expr))
 
-/* refused(kind, "words", list_push(h, l, v, &err)): fails, and says exactly this. */
+/* refused(kind, "message", list_push(h, l, v, &err)): must fail with exactly this message. */
 #define refused(expected_kind, words, expr) do { Error err; unit_start_error(&err); \
     if (expr) { print_error("%s: was not refused\n", #expr); _fail(__FILE__, __LINE__); } \
     assert_string_equal(err.msg, words); assert_int_equal(err.kind, expected_kind); } while (0)
@@ -52,7 +53,7 @@ static inline Value unit_tuple(Heap *h, const Value *v, size_t n) { return value
 static inline bool unit_equal(Value a, Value b) { bool out = false; must(value_equal(a, b, &out, &err)); return out; }
 static inline uint32_t unit_hash(Value v) { uint32_t out = 0; must(value_hash(v, &out, &err)); return out; }
 
-/* A repeatable random sequence. */
+/* A reproducible random sequence. */
 typedef struct { uint64_t s; } Rng;
 static inline uint64_t rng_next(Rng *r) {
     uint64_t z = (r->s += 0x9E3779B97F4A7C15);
