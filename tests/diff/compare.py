@@ -1,4 +1,4 @@
-"""Runs random programs (generate.py) with ours and with the Go peer and compares what they print.
+"""Runs random programs (generate.py) with ours and with the Go peer and compares their output.
 
 usage: compare.py OURS PEER FIRST COUNT [--keep DIR]
 
@@ -15,7 +15,7 @@ import generate
 BATCH = 250
 SHOWN = 5
 
-# What the implementation of today says in other words than the peer of 2021 (peer → today).
+# Messages that differ between the peer, which is from 2021, and the current implementation (peer → current).
 REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
     (r"^Error: format spec features", "Error: format: format spec features"),
     (r"^(Error: json\.decode: at offset \d+),", r"\1:"),
@@ -28,12 +28,11 @@ REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
     (r"^Error: union: for parameter 1: got (\w+), want iterable", r"Error: union: argument #1 is not iterable: \1"),
 ]]
 
-# Failures whose column the peer takes from elsewhere: of a slice from its last operand, of a method from the dot.
+# Errors for which the peer reports another column: of a slice that of its last operand, of a method that of the dot.
 COLUMN = re.compile(r"^  (\d+):\d+(: in .*\nError: (?:invalid slice|invalid (?:start|end) index|zero is not a valid|"
                     r"no such attribute|unhashable))", re.M)
 
-# Where two things are wrong at once, or a sort meets several that cannot be compared, either may be named.
-# What is near enough for a suggestion is a matter of taste.
+# With two errors at once, or several incomparable items in a sort, either may be reported. Thresholds for suggestions differ.
 EITHER = [(re.compile(a, re.M), b) for a, b in [
     (r"^(Error: )\S+ has no \.\w+ field or method", r"\1no such attribute"),
     (r" \(did you mean .*\?\)$", ""),
@@ -44,7 +43,7 @@ EITHER = [(re.compile(a, re.M), b) for a, b in [
     (r"^(  <builtin>: in (?:sorted|min|max)\nError: ).* not implemented$", r"\1not implemented"),
 ]]
 
-# The peer stops here, ours can go on: only what comes before counts. (Of x.f(y) ours looks for f after y was evaluated.)
+# The peer stops here, ours may continue: compare only the output before. (In x.f(y), ours looks up f after evaluating y.)
 LACKS = re.compile(r"(?:  .*\n)+Error: (?:unknown binary op: (?:dict \| dict|set - set)|set [<>]=? set not implemented|\S+ has no \.|"
                    r"'in <range>' requires integer|too many arguments for format string\n)")
 
@@ -68,7 +67,7 @@ def same(ours, peer):
 
 
 def run(command, programs):
-    """The output of each program; the last one is None when the process died in it."""
+    """The output of each program; the last one is None if the process died in it."""
     data = b"".join(b"%d -\n%s" % (len(p), p) for p in programs)
     done = subprocess.run([command], input=data, stdout=subprocess.PIPE)
     parts = done.stdout.decode("utf-8", "backslashreplace").split("\x1e\n")

@@ -20,7 +20,7 @@ static void report_static(const ResolverErrors *all, const Error *err) {
     if (all->n == 0) printf("%u:%u: %s\n", err->line, err->column, err->msg);
 }
 
-/* As the peer: outermost first. */
+/* Like the peer: outermost first. */
 static void report(const Vm *vm, const Error *err) {
     const VmPlace *at;
     for (size_t i = vm_traceback(vm, &at); i-- > 0;) {

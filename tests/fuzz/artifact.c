@@ -1,5 +1,5 @@
-/* One document of any kind, from memory: whatever it says, loading ends with problems that have one line and a place, or
- * with a definition; and doing it twice reports the same. The first byte chooses the kind. */
+/* Loads one document of any kind from memory. Loading must end with a definition, or with problems that have one line
+ * and a position; loading twice must report the same. The first byte chooses the kind. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static const struct { const char *kind, *path; DocumentFormat format; void (*loa
     { "config", "harness.yaml", DOCUMENT_YAML, load_settings_from }, { "config", "harness.md", DOCUMENT_MARKDOWN, load_settings_from },
 };
 
-static Universe *universe;                               /* made once: they cost more than most inputs do */
+static Universe *universe;                               /* created once: creation costs more than most inputs */
 static Heap *host_heap;
 static HostNames host;
 static int root = -1;
@@ -37,7 +37,7 @@ static void set_up(void) {
     universe = universe_new();
     require(host_names_make(host_heap, NULL, &host, NULL));
     heap_freeze_all(host_heap);
-    root = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);   /* a folder without files of ours */
+    root = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);   /* a folder without project files */
 }
 
 static void run(uint8_t choice, Str text, Problems *problems) {
@@ -48,7 +48,7 @@ static void run(uint8_t choice, Str text, Problems *problems) {
     require(loader_start(&l, &in, root, problems));
     if (document_parse(&l.docs, kinds[k].kind, str_from(kinds[k].path), kinds[k].format, text, &d)) {
         if (kinds[k].load == load_settings_from) {
-            l.settings = d;                               /* the loader owns it then */
+            l.settings = d;                               /* the loader owns it from here on */
             load_settings_from(&l, &l.settings);
             load_inline(&l);
         } else {

@@ -1,5 +1,5 @@
-/* Two texts, the length of the first in two bytes: the difference has whole lines, names every changed line of both, and is
- * empty only for equal texts. */
+/* Two texts; two bytes give the length of the first. The diff must consist of whole lines, name every changed line of
+ * both, and be empty only for equal texts. */
 #include <stdlib.h>
 #include "base/diff.h"
 
@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(bool ok) { if (!ok) abort(); }
 
-/* Both texts again, from a difference with all lines as context. */
+/* Rebuilds both texts from a diff with all lines as context. */
 static void rebuild(Str diff, Buf *a, Buf *b) {
     while (diff.n) {
         const char *end = memchr(diff.at, '\n', diff.n);

@@ -1,4 +1,4 @@
-/* The slices lie inside the text, in order; what is left out between them is the two delimiter lines and a mark. */
+/* The slices are inside the text, in order; only the two delimiter lines and a byte-order mark are omitted. */
 #include <stdlib.h>
 #include "value/frontmatter.h"
 
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     require(f.body_line - 1 == count_lines(text.at, f.body.at) + (f.body.at[-1] != '\n'));
     for (Str rest = f.yaml; str_next_line(&rest, &line);) require(!is_delimiter(line));
 
-    /* Putting the parts together again gives the same parts. */
+    /* Splitting the recombined parts again gives the same parts. */
     Buf again = { 0 };
     buf_add(&again, STR("---\n"));
     buf_add(&again, f.yaml);

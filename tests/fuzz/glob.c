@@ -1,5 +1,6 @@
-/* A pattern, a line break, paths: matching ends, a match's folders are ones that a walk would enter, its base is a prefix of
- * it; and rules of an ignore file are read from the same text. A pattern without wildcards matches itself alone. */
+/* A pattern, a newline, paths. Matching must end, a walk must enter every folder of a match, and the pattern's base
+ * must be a prefix of the match. The same text is parsed as an ignore file. A pattern without wildcards matches only
+ * itself. */
 #include <stdlib.h>
 #include "base/glob.h"
 #include "tool/ignore.h"

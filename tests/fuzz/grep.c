@@ -1,5 +1,5 @@
-/* A pattern, a line break, a text. Searching the text in pieces, with what was learned about the pattern, finds the same lines
- * as searching each line of the whole text alone. */
+/* A pattern, a newline, a text. Searching the text in pieces, with the pattern's prefilter, must find the same lines as
+ * searching each line alone. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

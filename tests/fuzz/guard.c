@@ -1,5 +1,5 @@
-/* Any text gets a verdict, the same one twice, with a reason that is one line of valid UTF-8; and what is refused stays
- * refused behind a harmless command on a line of its own. */
+/* Any text gets a verdict, the same one twice, with a reason of one line of valid UTF-8. A refused command stays
+ * refused after a harmless command on a separate line. */
 #include <stdlib.h>
 #include "base/utf8.h"
 #include "tool/guard.h"

@@ -1,5 +1,5 @@
-/* Path strings against a prepared tree: whatever is read is from inside, whatever is written leaves the canaries alone.
- * The first byte chooses the call; the rest is the path, in which '@' stands for the tree's absolute path. */
+/* Path strings on a prepared tree: reads must stay inside, and writes must not change the canaries. The first byte
+ * chooses the call; the rest is the path, in which '@' means the tree's absolute path. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +125,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     try_call(data[0], buf_str(&path));
     put_right();
     buf_clear(&path);
-    if (++calls % 2000 == 0) remove_tree();           /* what was made adds up: begin again */
+    if (++calls % 2000 == 0) remove_tree();           /* created files accumulate: start over */
     return 0;
 }

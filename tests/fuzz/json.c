@@ -36,7 +36,7 @@ static void write_as(Buf *out, Value v, const JsonWrite *style) {
     if (!json_write(out, v, style, &err)) check(false, err.msg);
 }
 
-/* Writes v in a style, reads that, and writes it compactly. */
+/* Writes v in a style, reads the result, and compares its compact form. */
 static void check_style(Value v, const JsonWrite *style, Str compact) {
     Buf text = { 0 }, again = { 0 };
     write_as(&text, v, style);

@@ -1,4 +1,4 @@
-/* A loader over nothing but memory, for fuzzing one format at a time. */
+/* A loader that only uses memory, for fuzzing one format at a time. */
 #pragma once
 #include <stdlib.h>
 #include "artifact/load.h"
@@ -16,7 +16,7 @@ static inline void loading_start(Loading *x) {
     x->l.docs = (DocumentContext){ .root_fd = -1, .arena = &x->arena, .heap = x->project.heap, .problems = &x->problems };
 }
 
-/* What was reported has a place, and what was loaded without an error is whole. */
+/* Problems have a position, and definitions loaded without an error are complete. */
 static inline void loading_check(const Loading *x) {
     for (size_t i = 0; i < x->problems.n; i++) {
         const Problem *p = &x->problems.at[i];

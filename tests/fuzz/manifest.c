@@ -1,4 +1,4 @@
-/* tools.json and .mcp.json: any text ends in problems with places, or in definitions that are whole. */
+/* tools.json and .mcp.json: any text ends in problems with positions, or in complete definitions. */
 #include "loading.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The reply or the error as text. Ids are left out: missing ones are drawn. */
+/* The reply or the error as text, without ids, because missing ones are random. */
 static void read_reply(Str provider, Str bytes, size_t piece, Buf *out) {
     Heap *h = heap_new((size_t)64 << 20);
     ModelReply reply = { 0 };

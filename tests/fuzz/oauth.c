@@ -1,5 +1,5 @@
-/* What strangers send to OAuth: a challenge, a query, a URL, a private key. Nothing crashes, nothing is read past its end, and what comes out is
- * within what went in. */
+/* Untrusted input of OAuth: a challenge, a query, a URL, a private key. Must not crash or read past the end, and
+ * results must be within the input. */
 #include <stdlib.h>
 #include "mcp/oauth_inside.h"
 
@@ -17,7 +17,7 @@ static void check_challenge(Str text) {
     arena_clear(&arena);
 }
 
-/* What is written is read again as it was. */
+/* An encoded form decodes to the original. */
 static void check_form(Str text) {
     Arena arena = { 0 };
     Buf form = { 0 };
@@ -30,7 +30,7 @@ static void check_form(Str text) {
     arena_clear(&arena);
 }
 
-/* An origin that was read is itself an origin, and the same one. */
+/* A parsed origin parses to itself. */
 static void check_url(Str text) {
     OAuthUrl u, again;
     if (!oauth_url_parse(text, &u, NULL)) return;

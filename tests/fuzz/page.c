@@ -1,4 +1,5 @@
-/* A page of events, whoever wrote it: what is read lies within it, data is no longer than it, and reading stops where it is told to. */
+/* An untrusted page of events: what is read is inside of it, data is no longer than it, and reading stops on
+ * request. */
 #include <stdlib.h>
 #include "store/store_import.h"
 

@@ -1,5 +1,5 @@
-/* The head of a request to the proxy: fed whole or in pieces it reads the same; what is sent on is itself a head that a strict
- * reader takes, for the same host, without hop-by-hop headers; and what counts as body is the same in pieces. */
+/* The head of a proxy request parses the same whole or in pieces. The forwarded head must be valid for a strict parser,
+ * for the same host, without hop-by-hop headers; and the body must be the same in pieces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "net/proxy_head.h"
@@ -21,10 +21,11 @@ static Feed feed_in_pieces(ProxyHead *h, Str all, size_t piece, Error *err) {
 static size_t count_headers(Str head) {
     size_t lines = 0;
     for (ptrdiff_t end; (end = str_find(head, STR("\r\n"))) >= 0; lines++) head = str_sub(head, (size_t)end + 2, head.n);
-    return lines - 2;                                  /* the request line, the blank one */
+    return lines - 2;                                  /* without the request line and the blank line */
 }
 
-/* "GET /x HTTP/1.1 …" as a client would have sent it to a proxy. Host and Connection were added: with them it may be over a limit. */
+/* Parses "GET /x HTTP/1.1 …" as a client would have sent it to a proxy. With the added Host and Connection it may
+ * exceed a limit. */
 static void read_again(const ProxyHead *h) {
     Str forward = buf_str(&h->forward);
     ProxyHead again = { 0 };

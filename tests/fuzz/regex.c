@@ -1,5 +1,5 @@
-/* Regular expressions: the first line is the pattern, the rest the text. Whatever they are, searching ends; JavaScript's
- * dialect accepts when only checking exactly what it accepts when translating. */
+/* Regular expressions: the first line is the pattern, the rest the text. Searching must end. For JavaScript's dialect,
+ * checking accepts exactly what translating accepts. */
 #include <stdlib.h>
 #include "base/regex.h"
 #include "base/regex_ecma.h"

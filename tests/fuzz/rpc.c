@@ -1,5 +1,5 @@
-/* Lines read the same however they are cut. A message that is understood can be written, and is the same when it is read again; one that is
- * not has a code to answer with. */
+/* Lines parse the same however they are split. A valid message can be written and parses to the same message; an
+ * invalid one has an error code for the response. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
-/* Lists of hosts and the hosts asked for, one per line, the host last: nothing crashes; a canonical spelling is its own
- * canonical spelling; what the C library takes for an IPv4 address is one here too; a wildcard alone lets nothing private through. */
+/* Lists of hosts, one per line, with the requested host last. Must not crash; a canonical spelling is canonical again;
+ * an IPv4 address of the C library is one here too; a wildcard alone permits no private address. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The files of a Construct space; the first byte says which of them the rest is. */
+/* The files of a Construct space; the first byte chooses which one. */
 #include "loading.h"
 #include "artifact/space.h"
 

@@ -1,4 +1,4 @@
-/* A stream of events reads the same however it is cut; what comes out is UTF-8. */
+/* An event stream parses the same however it is split; the output is UTF-8. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
-/* The json module: what decode accepts can be encoded, indented and decoded again to the same value, in every form;
- * what it refuses it refuses with an offset, and a default takes its place. indent changes nothing but space. */
+/* The json module: what decode accepts can be encoded, indented and decoded again to the same value, in every form.
+ * It rejects other input with an offset, or returns the default. indent changes only white space. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "starlark/module.h"

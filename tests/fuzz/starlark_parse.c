@@ -1,5 +1,5 @@
-/* Any bytes through lexer, parser and resolver. The first byte chooses the flags and whether the rest is a
- * module or an expression. */
+/* Runs any bytes through lexer, parser and resolver. The first byte chooses the flags and whether the rest
+ * is a module or an expression. */
 #include <stdlib.h>
 #include "ast_dump.h"
 #include "starlark/parser.h"
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (err.line < 3 || err.msg[0] == 0) abort();
         Buf out = { 0 };
         source_excerpt(&source, err.line, err.column, &out);
-        if (out.n == 0) abort();                     /* every error is somewhere in the text */
+        if (out.n == 0) abort();                     /* every error has a position in the text */
         buf_clear(&out);
     }
     if (flags & 16) parser_wants_more(source.text);

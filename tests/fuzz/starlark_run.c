@@ -1,5 +1,5 @@
-/* Any bytes as a program, compiled and run within small limits: it ends, with an ordinary error or none. The
- * first byte chooses the flags. What runs twice does the same twice. */
+/* Compiles and runs any bytes as a program within small limits: it must end, with an ordinary error or none,
+ * and a second run must behave the same. The first byte chooses the flags. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "starlark/module.h"

@@ -1,5 +1,5 @@
-/* Templates: nothing crashes or hangs; errors are one line with a place. A command that compiles keeps its shape whatever
- * the values are: read as shell text again, it has as many words and commands with hostile values as with a harmless one,
+/* Templates: must not crash or hang; errors are one line with a position. A command that compiles keeps its structure
+ * for all values: parsed as shell text, it has as many words and commands with hostile values as with a harmless one,
  * and leaves no quote open. */
 #include <stdio.h>
 #include <stdlib.h>

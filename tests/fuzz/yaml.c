@@ -1,4 +1,5 @@
-/* Bad text ends in a one-line error with a place; good text reads the same twice, whatever the heap limit was. */
+/* Invalid text ends in a one-line error with a position; valid text reads the same twice, whatever the heap limit
+ * was. */
 #include <stdlib.h>
 #include "value/dict.h"
 #include "value/heap.h"
@@ -17,7 +18,7 @@ static void check_error(const Error *err, uint32_t first_line) {
     require(err->line >= first_line && err->column >= 1);
 }
 
-/* Every key and item has a place at or behind the first line. */
+/* Every key and item has a position at or after the first line. */
 static size_t check_places(const Places *p, Value v, uint32_t first_line) {
     Place at;
     size_t nodes = 1;
@@ -36,7 +37,7 @@ static size_t check_places(const Places *p, Value v, uint32_t first_line) {
     return nodes;
 }
 
-/* Written as JSON and read back it is the same value. */
+/* Writing it as JSON and reading it back gives the same value. */
 static void check_json(Heap *h, Value v) {
     Buf text = { 0 };
     Error err = { 0 };
@@ -60,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     Error err = { 0 }, err2 = { 0 };
     Value a = VALUE_GONE, b = VALUE_GONE;
-    static Heap *kept;   /* making a heap costs more than most inputs do */
+    static Heap *kept;   /* creating a heap costs more than most inputs */
     if (!kept) kept = heap_new(0);
     Heap *h = heap_new(limit), *h2 = kept;
     heap_reset(h2);

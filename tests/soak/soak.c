@@ -1,6 +1,6 @@
-/* Uses a project for a long time, in one process: soak PROJECT STATE CALLS RUNS THREADS. Each run is a conversation with
- * sub-agents, then its share of the calls, of every kind and outcome. Prints a table of memory, open files, threads and
- * children as it goes on, and fails when one of them grows from the middle to the end. */
+/* Uses a project for a long time in one process: soak PROJECT STATE CALLS RUNS THREADS. Each run is a conversation with
+ * sub-agents, followed by its share of the calls, of every kind and outcome. Prints a table of memory, open files,
+ * threads and children, and fails if one of them grows between the middle and the end. */
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 enum { SLICES = 10, THREADS_MAX = 64 };
 
-/* Which call the nth of a hundred is: the share of a kind is about what it is in use, but for failures. */
+/* Selects the nth of a hundred calls. The shares are realistic, except for a higher share of failures. */
 typedef struct Kind { const char *tool, *arguments; int share; bool fails; } Kind;
 static const Kind kinds[] = {
     { "sum", "{\"numbers\": [1, 2.5, -3, 4e2]}", 45, false },
@@ -35,7 +35,7 @@ static const Kind kinds[] = {
 
 typedef struct Soak {
     Runtime *rt; Agents *agents; const char *state;
-    long calls_each, runs;               /* of a run; of a slice */
+    long calls_each, runs;               /* calls per run; runs per slice */
     int threads;
     atomic_long calls_done, runs_done, next;
     atomic_bool failed;
@@ -48,7 +48,7 @@ static void give_up(Soak *s, const char *what, const char *why) {
 /* ---- work ---- */
 
 static const Kind *kind_of(long n) {
-    long at = n * 37 % 100;              /* all hundred, in an order that mixes them */
+    long at = n * 37 % 100;              /* all hundred, in a mixed order */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if ((at -= kinds[i].share) < 0) return &kinds[i];
     return &kinds[0];
@@ -96,7 +96,7 @@ static void slice(Soak *s, long runs) {
     while (n > 0) pthread_join(threads[--n], NULL);
 }
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
 typedef struct Measure { long used_kb, resident_kb, files, threads, children, store_kb; } Measure;
 
@@ -109,7 +109,7 @@ static long count_entries(const char *path) {
     return n - 2;
 }
 
-/* The number in the last `...KEY="NUMBER"` behind `tag`. */
+/* The number in the last `...KEY="NUMBER"` after `tag`. */
 static long last_number(const char *text, const char *tag, const char *key) {
     const char *found = NULL;
     for (const char *at = text; (at = strstr(at, tag)); at++) found = at;
@@ -117,7 +117,7 @@ static long last_number(const char *text, const char *tag, const char *key) {
     return value ? atol(value + strlen(key)) : 0;
 }
 
-/* What malloc has given out and not got back, over all its arenas. */
+/* Memory in use in all malloc arenas. */
 static long used_kb(void) {
     char *text = NULL;
     size_t n;
@@ -165,7 +165,7 @@ static void print(const Soak *s, const Measure *m, double seconds) {
     fflush(stdout);
 }
 
-/* From the middle on nothing may grow: by then every cache has been filled. A leak of a few bytes in each call shows. */
+/* Nothing may grow after the middle, when all caches are full. Detects a leak of a few bytes per call. */
 static int grew(const char *what, long middle, long end, long allowed) {
     if (end <= middle + allowed) return 0;
     printf("%s grew from %ld to %ld\n", what, middle, end);
@@ -175,13 +175,13 @@ static int grew(const char *what, long middle, long end, long allowed) {
 static bool judge(const Measure *middle, const Measure *end) {
     const char *memory = getenv("SOAK_MEMORY");
     int bad = grew("open files", middle->files, end->files, 0) + grew("threads", middle->threads, end->threads, 0)
-              + grew("children", middle->children, end->children, 2);     /* one may still be ending */
-    if (memory && strcmp(memory, "0") == 0) return bad == 0;              /* a sanitizer keeps what is freed, and finds leaks itself */
+              + grew("children", middle->children, end->children, 2);     /* one may still be exiting */
+    if (memory && strcmp(memory, "0") == 0) return bad == 0;              /* a sanitizer delays frees, and finds leaks itself */
     return bad + grew("used memory (KiB)", middle->used_kb, end->used_kb, 128)
            + grew("resident memory (KiB)", middle->resident_kb, end->resident_kb, 2048 + middle->resident_kb / 20) == 0;
 }
 
-/* ---- all of it ---- */
+/* ---- main ---- */
 
 static bool soak(Soak *s, long runs) {
     Measure middle = { 0 }, m = { 0 };
