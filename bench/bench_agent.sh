@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# harness run -p against a model on this machine: one turn without tools, ten rounds with a sandboxed shell command each, beside
-# their targets in time and memory, and how much the first request carries beyond the project's own words. Best of many runs.
+# harness run -p with a model on this machine: one turn without tools, and ten rounds with a sandboxed shell command each, compared with
+# their targets in time and memory; and the size of the first request beyond the project's own text. Best of many runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/${HARNESS_BIN:-build/bench/harness} dir=$PWD/build/bench/agent

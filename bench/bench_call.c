@@ -1,6 +1,6 @@
-/* What a call costs: NAME ours target ratio, in microseconds; the peer is the target of the design. A ratio above 1 is better than asked for.
- * piped: JSON text in, all steps, no hooks, events in memory, no store, JSON text out. governed: the same with three tool.pre hooks
- * that have a `when`, and a tool.post hook. */
+/* The cost of a call: NAME ours target ratio, in microseconds; the peer is the target of the design. A ratio above 1 is
+ * better than the target. piped: JSON text in, all steps, no hooks, events in memory, no store, JSON text out.
+ * governed: the same with three tool.pre hooks that have a `when`, and a tool.post hook. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

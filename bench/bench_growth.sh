@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How cost grows: a run of 6,400 rounds beside one of 800 (ten times the time and three times the memory is the goal for eight times the work),
-# resuming the long one after it was killed near its end, and `harness validate` of 10,000 tools. The model is a script, results are tiny: what
-# is measured is the runtime alone. Best of some runs.
+# How cost grows: a run of 6,400 rounds compared with one of 800 (goal: ten times the time and three times the memory for eight times the work),
+# resuming the long one after it was killed near its end, and `harness validate` of 10,000 tools. The model is a script and results are tiny,
+# so this measures only the runtime. Best of some runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/${HARNESS_BIN:-build/bench/harness} dir=$PWD/build/bench/growth
@@ -64,7 +64,7 @@ def forget():
             os.remove(folder + "/state.db" + end)
 
 def peak(pid):
-    """In MB. Of a process that is still there: what wait4 tells counts this one's memory too."""
+    """In MB, of a running process: the value of wait4 would include the memory of this one."""
     with open(f"/proc/{pid}/status") as f:
         return int(re.search(r"VmHWM:\s*(\d+)", f.read())[1]) / 1024
 
@@ -82,7 +82,7 @@ def talk(rounds):
     return took, memory
 
 def resume(rounds):
-    """Killed in round 6,300: what is left to do is small beside what is read."""
+    """Killed in round 6,300, so that reading dominates the remaining work."""
     forget()
     waits = folder + "/killed/waits"
     if os.path.exists(waits):

@@ -1,6 +1,6 @@
-/* One dispatch of tool.pre over three hooks with `when`, as in a governed call; the same with conditions that do not hold;
- * and with one hook that changes the arguments, so that those before it are asked again. Prints microseconds a dispatch
- * beside the share of a governed call's 20 us that hooks may take. */
+/* One dispatch of tool.pre to three hooks with `when`, as in a governed call; the same with conditions that are false;
+ * and with one hook that changes the arguments, so that earlier hooks are asked again. Prints microseconds per dispatch
+ * beside the share of a governed call's 20 us that hooks may use. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* Reading and writing a 10 MB document of mixed content, beside jansson and json-c.
- * Those two define some of the same names, so each is loaded into a scope of its own. */
+/* Reads and writes a 10 MB document of mixed content, compared with jansson and json-c. Those two
+ * define some of the same names, so each is loaded into a separate scope. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,14 +63,14 @@ static Buf make_document(void) {
     return b;
 }
 
-/* ---- the peers ---- */
+/* ---- peers ---- */
 
 enum { JANSSON_COMPACT = 0x20, JSONC_PLAIN = 0, JSONC_NO_SLASH_ESCAPE = 1 << 4 };
 
 static struct {
     void *(*loadb)(const char *text, size_t n, size_t flags, void *error);
     char *(*dumps)(const void *root, size_t flags);
-    void (*delete)(void *root);                        /* what json_decref calls at the end */
+    void (*delete)(void *root);                        /* called by json_decref at the end */
 } jansson;
 
 static struct {
@@ -79,13 +79,12 @@ static struct {
     int (*put)(void *root);
 } jsonc;
 
-
 static void die(const char *what) {
     fprintf(stderr, "bench_json: %s\n", what);
     exit(1);
 }
 
-/* NULL: not on this machine. */
+/* NULL if it is not installed. */
 static void *load(const char *library) { return dlopen(library, RTLD_NOW | RTLD_LOCAL); }
 
 static void *find(void *library, const char *name) {
@@ -109,11 +108,11 @@ static void load_peers(void) {
     }
 }
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
-typedef double Measure(Str text);                      /* seconds of one run; 0: a peer that is not there */
+typedef double Measure(Str text);                      /* seconds of one run; 0: the peer is missing */
 
-/* Processor time: what else the machine does must not decide the comparison. */
+/* CPU time, so that other load does not affect the comparison. */
 static int64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -187,7 +186,7 @@ static double write_jsonc(Str text) {
 
 enum { SUBJECTS = 3 };                                 /* ours, jansson, json-c */
 
-/* The best of all rounds for each; they take turns, so that a busy moment does not hit just one of them. */
+/* The best of all rounds for each. The subjects alternate, so that a load spike affects all of them. */
 static void best(Measure *const measure[SUBJECTS], Str text, double least[SUBJECTS]) {
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < SUBJECTS; i++) {

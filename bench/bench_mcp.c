@@ -1,6 +1,7 @@
-/* `harness mcp serve` beside an equal server on the official TypeScript SDK (bench/mcp/peer.mjs): the time to the first response, calls per second
- * one after another and many at a time over stdio and HTTP, peak memory, and a thousand clients at once. Both run at the same time and are asked in
- * turn, so that a moment in which the machine is slow is slow for both. Run from the repository's root. */
+/* `harness mcp serve` compared with an equal server on the official TypeScript SDK (bench/mcp/peer.mjs): time to the
+ * first response, calls per second, sequential and concurrent, over stdio and HTTP, peak memory, and a thousand clients
+ * at once. Both run at the same time and are measured alternately, so that load affects both. Run from the repository's
+ * root. */
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "mcp/wire.h"
@@ -11,7 +12,7 @@ enum { CLIENTS = 1000, CALLS_EACH = 10, MANY = 32, ROUNDS = 31, WARM = 20000 / M
 
 typedef struct Side { char **stdio, **http; int rounds, calls; } Side;
 
-/* Of several rounds the one in the middle: neither a busy moment of the machine decides, nor where the kernel put two processes for once. */
+/* The median of several rounds, so that neither a load spike nor the placement of two processes decides. */
 typedef struct Rounds { double at[ROUNDS]; int n; } Rounds;
 
 static void keep(Rounds *r, double now) { r->at[r->n++] = now; }
@@ -63,7 +64,7 @@ static double calls_one(Server *s, int calls) {
     return calls / seconds_since(start);
 }
 
-/* MANY requests are under way at any time, or twice as many. */
+/* Keeps MANY to twice MANY requests in flight. */
 static double calls_many(Server *s, int calls) {
     char *text = malloc((size_t)MANY * 256);
     int64_t start = clock_mono_ns();
@@ -112,7 +113,8 @@ static double exchange_one(int port, int calls) {
     return calls / took;
 }
 
-/* n clients with a session each, connected all the time, each with one request under way until it has made its calls. */
+/* n clients with one session each, permanently connected, each with one request in flight until it has made its
+ * calls. */
 static double exchange_many(int port, int n, int calls_each) {
     Connection *all = calloc((size_t)n, sizeof *all);
     struct pollfd *polls = calloc((size_t)n, sizeof *polls);
@@ -152,7 +154,7 @@ static void over_http(const Side *sides, int n, Figures *f) {
         for (int k = 0; k < n; k++) {
             keep(&f[k].http_one, exchange_one(port[k], sides[k].calls / 4));
             keep(&f[k].http_many, exchange_many(port[k], MANY, sides[k].calls / 4 / MANY));
-            if (i == 0) f[k].http_mb = server_peak_mb(&s[k]);     /* later rounds bring sessions of their own */
+            if (i == 0) f[k].http_mb = server_peak_mb(&s[k]);     /* later rounds add sessions */
         }
     for (int k = 0; k < n; k++) {
         f[k].clients = exchange_many(port[k], CLIENTS, CALLS_EACH);
@@ -166,7 +168,7 @@ static char *make_project(void) {
     static char dir[64], top[] = "/tmp/harness-bench-XXXXXX";
     char path[128];
     require(mkdtemp(top) != NULL, "mkdtemp");
-    snprintf(path, sizeof path, "%s/state.db", top);                 /* beside the workspace: inside, tools could read it */
+    snprintf(path, sizeof path, "%s/state.db", top);                 /* outside the workspace, where tools cannot read it */
     setenv("HARNESS_STATE", path, 1);
     setenv("HARNESS_TRUST", top, 1);
     snprintf(dir, sizeof dir, "%s/project", top);

@@ -1,5 +1,5 @@
-/* Carrying 256 MB through a tunnel of the filtering proxy, beside a direct connection on loopback; and 200 short tunnels
- * one after the other. */
+/* Transfers 256 MB through a tunnel of the filtering proxy, compared with a direct connection on loopback; and opens
+ * 200 short tunnels in sequence. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void require(bool ok, const char *what) {
     exit(1);
 }
 
-/* Takes what comes and says how much it was. */
+/* Reads everything and reports the number of bytes. */
 static void *serve_one(void *arg) {
     int fd = (int)(intptr_t)arg;
     char *room = malloc(PIECE);

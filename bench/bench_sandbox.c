@@ -1,6 +1,6 @@
-/* Starting `true`: in the full sandbox beside a plain posix_spawn and beside bwrap with the nearest equivalent (its own view
- * of the file system, processes and network). Taken in turns, so that what else the machine does falls on all alike; best of many. Then
- * how many sandboxed starts one thread gets done in a second, beside the target. */
+/* Starts `true` in the full sandbox, with plain posix_spawn and with bwrap in the closest configuration (own view of
+ * the file system, processes and network). Alternates between them, so that load affects all; takes the best of many
+ * runs. Then measures how many sandboxed starts per second one thread achieves, compared with the target. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ int main(void) {
     Sandbox *s;
     Error err = { 0 };
     if (!mkdtemp(workspace) || !sandbox_start(&s, &err)) return fprintf(stderr, "bench_sandbox: %s\n", err.msg), 1;
-    sandbox_ms(s, workspace);                            /* the filter is built once */
+    sandbox_ms(s, workspace);                            /* warm-up: the filter is built once */
     bool has_peer = spawn_ms(bwrap) >= 0;
     for (int i = 0; i < ROUNDS; i++) {
         ours[i] = sandbox_ms(s, workspace);

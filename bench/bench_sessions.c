@@ -1,5 +1,5 @@
-/* 500 conversations at the same time in one process, each with a scripted model and one tool call: NAME ours target ratio,
- * in megabytes of memory at the peak; the peer is the target of the design. */
+/* 500 concurrent conversations in one process, each with a scripted model and one tool call: NAME ours target ratio, in
+ * megabytes of peak memory; the peer is the target of the design. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void *talk(void *arg) {
         if (!session_say(s, STR("hello"), NULL, &reply, &err) || reply.status != RUN_COMPLETED) fprintf(stderr, "%s%s\n", err.msg, reply.reason), exit(1);
         session_reply_clear(&reply);
     }
-    pthread_barrier_wait(&together);                 /* all of them are open now */
+    pthread_barrier_wait(&together);                 /* all are open now */
     session_close(s, NULL);
     return NULL;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The interpreter beside the Go implementation, CPython and Lua, on the same programs.
-# The last lines are geometric means; "starlark_worst_vs_go" is the least ratio of all.
+# The interpreter compared with the Go implementation, CPython and Lua, on the same programs.
+# The last lines are geometric means; "starlark_worst_vs_go" is the lowest ratio.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=${HARNESS_BIN:-build/bench/harness} file=bench/starlark/workloads.star out=build/bench/starlark

@@ -1,5 +1,5 @@
-/* A bare call: JSON text -> run(args) -> JSON text, compiled once, no pipeline; and how
- * calls of one frozen module scale over threads. Prints microseconds a call. */
+/* A bare call: JSON text -> run(args) -> JSON text, compiled once, no pipeline; and the scaling of
+ * calls of one frozen module over threads. Prints microseconds per call. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

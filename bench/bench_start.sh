@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Start and end of the program beside /bin/true, and the loading of a large project beside its
+# Start and exit of the program compared with /bin/true, and loading a large project compared with its
 # target of 150 ms. Best of many runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,6 @@
-/* A system prompt with thirty tools in it, beside Handlebars on the Node of the end-to-end tests, warmed up: compiling it (and rendering
- * once, which is when Handlebars compiles), and rendering it. Both must write the same number of bytes. Run from the repository's root. */
+/* A system prompt with thirty tools, compared with Handlebars on the Node of the end-to-end tests, warmed up: compiling
+ * it (and rendering it once, because Handlebars compiles then), and rendering it. Both must write the same number of
+ * bytes. Run from the repository's root. */
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/file.h"

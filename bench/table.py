@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""table.py RESULTS [PAGE]: prints what the bench programs measured (RESULTS/*.txt, lines "NAME ours peer ratio") as one table; writes PAGE."""
+"""table.py RESULTS [PAGE]: prints the measurements of the bench programs (RESULTS/*.txt, lines "NAME ours peer ratio") as one table; writes PAGE."""
 import math, os, pathlib, platform, re, subprocess, sys
 
-# Subject, start of the name, what is measured, beside what ("target": no peer, but what the design asks for). {} is what follows in the name.
+# Subject, prefix of the name, what is measured, peer ("target": no peer, but the target of the design). {} is the rest of the name.
 ROWS = [
     ("Start", "start_version_vs_true", "`harness version`, start to end", "`/bin/true`"),
     ("Start", "validate_1000_tools_100_hooks", "`harness validate` of 1,000 tools and 100 hooks", "target"),
@@ -58,7 +58,7 @@ PEERS = {"go": "starlark-go", "python": "CPython", "lua": "Lua 5.4", "rg": "ripg
 SUBJECTS = list(dict.fromkeys(row[0] for row in ROWS))
 
 def amount(text):
-    """1234.5678us → 1.23 ms; each number with three digits that count, in the unit that suits it."""
+    """1234.5678us → 1.23 ms; three significant digits, in a suitable unit."""
     match = re.fullmatch(r"([0-9.]+)(us|ms|MB|B|/s)", text)
     if not match:
         return {"-": "–"}.get(text, text)
@@ -74,7 +74,7 @@ def number(text):
     return float(match[0]) if match else None
 
 def best(a, b):
-    """The better one of two amounts of the same thing; of two runs one may have failed, or lacked a peer."""
+    """The better of two amounts; one of the runs may have failed, or lacked a peer."""
     if number(a) is None or number(b) is None:
         return b if number(a) is None else a
     return (max if a.endswith("/s") else min)(a, b, key=number)

@@ -1,5 +1,5 @@
 // The server that bench_mcp measures against: the same tool on the official TypeScript SDK, over stdio or, with the argument http, over HTTP
-// with a session per client and answers in plain JSON (its quicker way).
+// with a session per client and plain JSON responses (its faster mode).
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';

@@ -1,4 +1,5 @@
-/* A client of MCP servers that costs next to nothing: starts a program, writes prepared requests, counts answers. For bench_mcp.c. */
+/* A minimal MCP client with little overhead: starts a program, writes prepared requests and counts responses. For
+ * bench_mcp.c. */
 #pragma once
 #include <errno.h>
 #include <poll.h>
@@ -29,7 +30,7 @@ static void require(bool ok, const char *what) {
     exit(1);
 }
 
-/* ---- the program ---- */
+/* ---- process ---- */
 
 typedef struct Server { pid_t pid; int in, out, err; int asked, came; } Server;
 
@@ -78,7 +79,7 @@ static double server_peak_mb(const Server *s) {
     return kb / 1024;
 }
 
-/* The port in the address that it prints when it listens. */
+/* The port in the address that the server prints when it listens. */
 static int server_port(Server *s) {
     char text[4096];
     for (size_t n = 0; n < sizeof text - 1;) {
@@ -100,13 +101,13 @@ static void write_all(int fd, const char *at, size_t n) {
     }
 }
 
-/* Asks n things at once. */
+/* Sends n requests at once. */
 static void server_ask(Server *s, const char *text, size_t size, int n) {
     write_all(s->in, text, size);
     s->asked += n;
 }
 
-/* Reads until at most `open` answers are still to come; none may be an error. */
+/* Reads until at most `open` responses are outstanding; none may be an error. */
 static void server_read(Server *s, int open) {
     static char room[1 << 18];
     while (s->asked - s->came > open) {
@@ -140,7 +141,7 @@ static void connection_ask(Connection *c, int port, const char *body) {
     write_all(c->fd, c->request, c->size);
 }
 
-/* Is the whole answer there? Keeps the session it names. */
+/* True if the whole response has arrived. Stores the session it names. */
 static bool connection_whole(Connection *c) {
     char *end = strstr(c->answer, "\r\n\r\n");
     if (!end) return false;
@@ -149,11 +150,11 @@ static bool connection_whole(Connection *c) {
     if (session && session < end && !c->session[0]) sscanf(session + strlen("\r\nmcp-session-id:"), " %79[^\r\n]", c->session);
     size_t head = (size_t)(end + 4 - c->answer);
     if (length && length < end) return c->n >= head + strtoul(length + strlen("\r\ncontent-length:"), NULL, 10);
-    if (!strcasestr(c->answer, "transfer-encoding: chunked")) return true;       /* 202, nothing more */
+    if (!strcasestr(c->answer, "transfer-encoding: chunked")) return true;       /* 202 without a body */
     return c->n >= head + 5 && memcmp(c->answer + c->n - 5, "0\r\n\r\n", 5) == 0;
 }
 
-/* Reads once. True when the answer is there. */
+/* Reads once. True if the response is complete. */
 static bool connection_read(Connection *c) {
     require(c->n < sizeof c->answer - 1, "an answer is too long");
     ssize_t n = recv(c->fd, c->answer + c->n, sizeof c->answer - 1 - c->n, 0);

@@ -1,5 +1,4 @@
--- The workloads of workloads.star that Lua has the means for, written the way Lua people
--- would: peer.lua FN... prints "FN 12.345 ms", best of three.
+-- The workloads of workloads.star that Lua supports, in idiomatic Lua: peer.lua FN... prints "FN 12.345 ms", best of three.
 local W = {}
 
 function W.int_loop()
