@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs every bench_*.c and bench_*.sh in bench/, each of which prints lines "NAME ours peer ratio"; then prints them as one
-# table and writes docs/performance.md. Arguments name the programs to run: then the table has only these and the page stays as it is.
-# One that fails does not stop the others: the table says so. With BENCH_KEEP=1 what earlier runs measured counts too, on both sides the
-# best of all: on a machine that others use.
+# table and writes docs/performance.md. Arguments select programs to run: the table then has only these, and the page is not changed.
+# If a program fails, the table says so and the others still run. BENCH_KEEP=1 also uses the results of earlier runs and takes the best
+# of all for both sides, for a machine with other load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sources=(bench/bench_*.c bench/bench_*.sh)

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 preset=$1 dir=build/$1
 shift
 
-# Ninja configures again by itself when a CMake file changes, but not for the presets.
+# Ninja reconfigures when a CMake file changes, but not when the presets do.
 if [[ ! -f $dir/build.ninja || CMakePresets.json -nt $dir/build.ninja ]]; then
   mkdir -p "$dir"
   if ! cmake --preset "$preset" ${HARNESS_WERROR:+-DHARNESS_WERROR=ON} >"$dir/configure.log" 2>&1; then

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Everything that `make test` is too quick for: all tests under the sanitizers and in the
-# hostile build, both compilers with warnings as errors, static analysis, random programs beside the Go
-# implementation, short fuzzing. Arguments pick single steps: scripts/check.sh asan tidy
+# The slow checks: all tests under the sanitizers and in the hostile build, both compilers with
+# warnings as errors, static analysis, random programs compared with the Go implementation, short
+# fuzzing. Arguments select steps: scripts/check.sh asan tidy
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 mkdir -p build/logs
 
 rooms() { python3 tests/checks/rooms.py . && python3 tests/checks/test_rooms.py; }
-# Nothing to do when the release was built that way just now.
+english() { python3 tests/checks/english.py . && python3 tests/checks/test_english.py; }
+# Nothing to do if the release was just built with warnings as errors.
 gcc() { grep -q '^HARNESS_WERROR:BOOL=ON' build/release/CMakeCache.txt 2>/dev/null || scripts/build.sh gcc; }
 clang() { scripts/build.sh clang; }
 asan() { scripts/test.sh asan; }
@@ -17,8 +18,8 @@ hostile() { scripts/test.sh hostile; }
 diff() { DIFF_PRESET=asan scripts/diff.sh 1 500; }
 fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-6} scripts/fuzz.sh; }
 
-# error.c defines what analyzer.h redefines for everyone else. A third of the analyzer's usual nodes a function: what it finds it finds
-# early, and the rest of its time is the longest of all steps.
+# Excludes error.c, which defines the functions that analyzer.h redefines. Limits the analyzer to a third of its default nodes per
+# function: it finds problems early, and would otherwise be the longest step.
 tidy() {
   scripts/build.sh clang
   local nodes=(--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=75000)
@@ -35,19 +36,19 @@ cppcheck() {
     -D_GNU_SOURCE -D__x86_64__ -Isrc -Iinclude src
 }
 
-# A convenience: used where it is installed.
+# shellcheck is optional.
 scripts_lint() {
   bash -n scripts/*.sh .ci/run
   if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
 }
 
-if [[ ${1:-} == --step ]]; then        # a process of its own, so that `set -e` holds inside a step
+if [[ ${1:-} == --step ]]; then        # a separate process, so that `set -e` works inside a step
   "$2"
   exit
 fi
 
 steps=("$@")
-((${#steps[@]})) || steps=(rooms scripts_lint gcc clang tidy cppcheck asan tsan hostile diff fuzz)
+((${#steps[@]})) || steps=(rooms english scripts_lint gcc clang tidy cppcheck asan tsan hostile diff fuzz)
 failed=()
 for step in "${steps[@]}"; do
   echo "== check: $step"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes Debian packages of the release build in build/deb: harness (program, man page, completions, documentation,
-# examples), libharness0 (shared library) and libharness-dev (header, archive). Needs no root. LINTIAN= leaves lintian out.
+# Builds Debian packages of the release build in build/deb: harness (program, man page, completions, documentation,
+# examples), libharness0 (shared library) and libharness-dev (header, archive). Needs no root. LINTIAN= skips lintian.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ source=$PWD
 version=$(sed -n 's/^#define HARNESS_VERSION_[A-Z]* //p' include/harness.h | head -3 | paste -sd.)
 architecture=$(dpkg --print-architecture)
 maintainer='The harness authors <harness@users.noreply.example>'
-# The same commit gives the same packages, byte for byte.
+# Reproducible: the same commit gives the same packages, byte for byte.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
 export SOURCE_DATE_EPOCH
 date=$(date -u -R -d "@$SOURCE_DATE_EPOCH")
@@ -20,16 +20,16 @@ mkdir -p "$out/all"
 DESTDIR=$out/all cmake --install build/release --prefix /usr >/dev/null
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 
-# ---- which packages the libraries come from ----
+# ---- dependencies ----
 
 mkdir -p "$out/shlibs/debian"
 printf 'Source: harness\n\nPackage: harness\nArchitecture: any\n' >"$out/shlibs/debian/control"
-# The packages that hold what FILE is linked with, in the form of a Depends line.
+# The packages of the libraries that FILE is linked with, as a Depends line.
 linked_with() {
   (cd "$out/shlibs" && dpkg-shlibdeps --ignore-missing-info -O "$1" 2>/dev/null) | sed 's/^shlibs:Depends=//'
 }
-# What FILE loads on first use is not in its headers: its names stand in the program, and a stub that is linked with
-# them asks the same question. Without the optional ones a command or two is missing, and the rest works.
+# Libraries that FILE loads on first use are not in its headers. Their names are strings in the program; a stub linked
+# with them gives their packages. Without the optional ones, a few commands are unavailable.
 optional='(libedit|libgit2|libmicrohttpd)\.so'
 loaded_by() {                                   # FILE PATTERN: those whose name matches
   local names stub=$out/shlibs/stub.so
@@ -52,7 +52,7 @@ copyright() {
   sed -n '/^Permission/,$p' LICENSE | sed 's/^$/./; s/^/ /'
 }
 
-# finish PACKAGE SECTION FIELDS SUMMARY; the description comes on standard input.
+# finish PACKAGE SECTION FIELDS SUMMARY; reads the description from standard input.
 finish() {
   local dir=$out/$1 doc=$out/$1/usr/share/doc/$1
   copyright >"$doc/copyright"
@@ -72,7 +72,7 @@ finish() {
   printf '%s\n' "build/deb/${1}_${version}-1_${architecture}.deb"
 }
 
-# ---- the three ----
+# ---- the three packages ----
 
 folder harness
 take harness bin/harness usr/bin/harness
@@ -83,7 +83,7 @@ take harness share/fish/vendor_completions.d/harness.fish usr/share/fish/vendor_
 mkdir -p "$out/harness/usr/share/man/man1"
 gzip -9n <"$out/all/usr/share/man/man1/harness.1" >"$out/harness/usr/share/man/man1/harness.1.gz"
 doc=$out/harness/usr/share/doc/harness
-# What is tracked, not what lies about.
+# Tracked files only.
 { git ls-files README.md docs examples 2>/dev/null || find README.md docs examples -type f; } | grep -v '^docs/man/' |
   tar -C "$source" -cf - -T - | tar -C "$doc" -xf -
 find "$doc" -type d -exec chmod 755 {} +
@@ -123,6 +123,6 @@ END
 
 rm -rf "$out/all" "$out/shlibs"
 if command -v "${LINTIAN-lintian}" >/dev/null; then
-  # Not bound for the archive: no bug closes it, and the man page of the program covers the library.
+  # Not for the Debian archive: it closes no bug, and the man page of the program covers the library.
   lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$out"/*.deb
 fi

