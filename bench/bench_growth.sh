@@ -102,7 +102,7 @@ def validate():
     start = time.perf_counter()
     process = harness("-C", folder + "/tools", "validate")
     process.stdout.readline()
-    memory = peak(process.pid)                         # it has done everything, and waits for the reader of a list that no pipe takes at once
+    memory = peak(process.pid)                         # it has finished, and is blocked on writing a list larger than the buffer of the pipe
     answer = process.stdout.read()
     assert process.wait() == 0 and answer.endswith("ok: 10000 tools, 0 hooks, 0 agents\n"), answer[-200:]
     return (time.perf_counter() - start) * 1e3, memory

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the parts of docs/ that come from tables in the sources: docs.py [--check]
 
-A part stands between <!-- NAME: written by scripts/docs.py --> and <!-- end of NAME -->:
+A part is between <!-- NAME: written by scripts/docs.py --> and <!-- end of NAME -->:
   events    docs/reference/events.md, from src/event/types.def
   hooks     docs/reference/hooks.md, from src/artifact/hook_events.def
   picture   docs/internals/architecture.md, from the #include lines of src/
-With --check nothing is written; parts that are not current are listed, and the exit status is 1.
+With --check it writes nothing, lists the parts that are not current, and exits with status 1.
 """
 import re
 import sys

@@ -11,7 +11,7 @@ static bool read_number(Str text, uint64_t *out) {
     return *end == 0;
 }
 
-/* STREAM-EVENT, as http_stream gives them out. */
+/* STREAM-EVENT, the ids that serve_http_stream.c assigns. */
 static bool read_event_id(Str text, uint64_t *stream, uint64_t *event) {
     ptrdiff_t dash = str_find_char(text, '-');
     return dash > 0 && read_number(str_sub(text, 0, (size_t)dash), stream) && read_number(str_sub(text, (size_t)dash + 1, text.n), event);

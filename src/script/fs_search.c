@@ -58,7 +58,7 @@ static bool relative(Vm *vm, Str *pattern, Error *err) {
         *pattern = str_sub(*pattern, root.n + 1, pattern->n);
         return true;
     }
-    return error_set(err, ERR_SCRIPT, STR_FMT ": want a pattern relative to the workspace", STR_ARG(str_sub(*pattern, 0, 200)));
+    return error_set(err, ERR_SCRIPT, STR_FMT ": the pattern must be relative to the workspace", STR_ARG(str_sub(*pattern, 0, 200)));
 }
 
 static bool glob_all(Walk *w, Arena *arena, Str pattern, Error *err) {

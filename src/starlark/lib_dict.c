@@ -154,7 +154,7 @@ const NativeDef lib_dict[] = {
     { "keys", method_keys, NULL, 0, 0, NATIVE_POSITIONAL, "A list of the keys." },
     { "pop", method_pop, key_default, 2, 1, NATIVE_POSITIONAL, "Removes a key and returns its value, or the default." },
     { "popitem", method_popitem, NULL, 0, 0, NATIVE_POSITIONAL, "Removes and returns the oldest (key, value) pair." },
-    { "setdefault", method_setdefault, key_default, 2, 1, NATIVE_POSITIONAL, "The value of a key, put there if it was absent." },
+    { "setdefault", method_setdefault, key_default, 2, 1, NATIVE_POSITIONAL, "The value of a key, which is inserted if absent." },
     { "update", method_update, NULL, 0, 0, NATIVE_VARIADIC, "Adds entries of a mapping or of pairs, then the keywords." },
     { "values", method_values, NULL, 0, 0, NATIVE_POSITIONAL, "A list of the values." },
 };

@@ -86,7 +86,7 @@ enum { LAYOUT = NATIVE_VARIADIC | NATIVE_PLAIN_ERRORS };
 const NativeDef lib_json[] = {
     { "json.decode", json_decode, decode_params, 2, 1, 0, "The value of a JSON text, or the default if it is malformed." },
     { "json.encode", json_encode, any_x, 1, 1, NATIVE_POSITIONAL, "A value as JSON text, keys sorted." },
-    { "json.encode_indent", json_encode_indent, NULL, 0, 0, LAYOUT, "A value as JSON text, spread over lines." },
-    { "json.indent", json_indent, NULL, 0, 0, LAYOUT, "JSON text, spread over lines." },
+    { "json.encode_indent", json_encode_indent, NULL, 0, 0, LAYOUT, "A value as indented JSON text." },
+    { "json.indent", json_indent, NULL, 0, 0, LAYOUT, "The JSON text, indented." },
 };
 const size_t lib_json_n = sizeof lib_json / sizeof lib_json[0];

@@ -94,11 +94,11 @@ static const NativeParam insert_params[] = { { "index", NATIVE_INT }, { "x", NAT
 static const NativeParam index_params[] = { { "x", NATIVE_ANY }, { "start", NATIVE_ANY }, { "end", NATIVE_ANY } };
 
 const NativeDef lib_list[] = {
-    { "append", method_append, x, 1, 1, NATIVE_POSITIONAL, "Adds an item at the end." },
+    { "append", method_append, x, 1, 1, NATIVE_POSITIONAL, "Appends an item." },
     { "clear", method_clear, NULL, 0, 0, NATIVE_POSITIONAL, "Removes all items." },
-    { "extend", method_extend, iterable, 1, 1, NATIVE_POSITIONAL, "Adds all items of an iterable at the end." },
+    { "extend", method_extend, iterable, 1, 1, NATIVE_POSITIONAL, "Appends all items of an iterable." },
     { "index", method_index, index_params, 3, 1, NATIVE_POSITIONAL, "The index of the first equal item." },
-    { "insert", method_insert, insert_params, 2, 2, NATIVE_POSITIONAL, "Puts an item before the one at the index." },
+    { "insert", method_insert, insert_params, 2, 2, NATIVE_POSITIONAL, "Inserts an item before the one at the index." },
     { "pop", method_pop, pop_params, 1, 0, NATIVE_POSITIONAL, "Removes and returns the item at the index, or the last one." },
     { "remove", method_remove, x, 1, 1, NATIVE_POSITIONAL, "Removes the first equal item." },
 };

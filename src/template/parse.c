@@ -184,7 +184,7 @@ static bool take_block_name(Parser *p, AstKind *out) {
     for (size_t i = 0; i < N_BLOCKS; i++)
         if (str_eq(name, blocks[i].name)) return *out = blocks[i].kind, true;
     FAIL(p, start, "unknown block \"" STR_FMT "\"", STR_ARG(name));
-    return error_hint(p->err, "there are if, unless, each and with");
+    return error_hint(p->err, "use if, unless, each or with");
 }
 
 static const char *block_name(AstKind kind) {

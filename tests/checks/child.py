@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What runs between fork and exec may not allocate, lock or call into a library: child.py SANITIZER OBJECT...
+"""Code between fork and exec must not allocate, lock or call a library: child.py SANITIZER OBJECT...
 
-Among the objects, reads the symbols that sandbox/child.c leaves to others. Only the door to the kernel, and what
-compilers put in by themselves, may be there. Not so what TSan ("thread") puts in or in place of others: it allocates as it counts.
+Reads the undefined symbols of sandbox/child.c among the objects. Only system calls and symbols that the compiler inserts
+are allowed. Functions that TSan ("thread") inserts or replaces are not, because they allocate.
 """
 import subprocess
 import sys
 
-# The global offset table is a place, not a function: position-independent code names it.
+# The global offset table is data, not a function: position-independent code refers to it.
 ALLOWED = {"syscall", "__errno_location", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
 if sys.argv[1] != "thread":
     ALLOWED |= {"memcpy", "memset"}
@@ -25,7 +25,7 @@ if len(objects) != 1:
     sys.exit("child.py: sandbox/child.c.o is not among the objects")
 problems = foreign(objects[0])
 for name in problems:
-    print(f"src/sandbox/child.c: {name}: nothing but system calls may run between fork and exec")
+    print(f"src/sandbox/child.c: {name}: only system calls may run between fork and exec")
 if not problems:
-    print("between fork and exec there are system calls alone")
+    print("only system calls run between fork and exec")
 sys.exit(bool(problems))

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The rules of the house, read from the sources: rooms.py ROOT
+"""Checks the layout of the sources: rooms.py ROOT
 
 1. A file includes headers only of its own room and of rooms above it (the list below), always
-   as "room/file.h".
+   as "ROOM/FILE.h".
 2. A public name starts with the name of its header, of its room, or of a type of that room:
    everything public in value/dict.h starts with dict_. Types are CamelCase and exempt. A room
    with a kind of value of its own may add value_KIND and value_is_KIND.
 3. No source file has more than 1000 lines.
 4. A file of ours that a comment names exists: "dict.c", or "value/dict.h" with its room. Capitals in a
-   name stand for something (builtin_X.c); names in < > and below folders that are no rooms are not ours.
+   name are placeholders (builtin_X.c); names in < > and below folders that are not rooms are not ours.
 
-Prints one line per problem, FILE:LINE: text, and exits 1 when there is one.
+Prints one line per problem, FILE:LINE: text, and exits 1 if there is one.
 """
 import re
 import sys
@@ -18,12 +18,12 @@ from pathlib import Path
 
 ROOMS = """base shell value starlark schema template sandbox net event store artifact policy script hook tool
 model agent mcp serve cli""".split()
-DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: stands in front of all rooms
+DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: may include all rooms
 MAX_LINES = 1000
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 FILE_NAME = re.compile(r"(?<![\w/.<*-])((?:[\w-]+/)*)([a-z0-9_]+\.(?:c|h|def))\b")
 
-# Families of names that are a kind of what their header is about.
+# Further prefixes for closely related types of a header.
 ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"], "starlark/universe.h": ["lib"]}
 
 
@@ -32,7 +32,7 @@ def rank(room):
 
 
 def check_include(room, target, quoted):
-    """What is wrong with including `target` from `room` (None: the door), or None."""
+    """The problem with including `target` from `room` (None: harness*.c), or None."""
     first, slash, _ = target.partition("/")
     if not quoted:
         return f'include the room header as "{target}"' if slash and first in ROOMS else None
@@ -50,7 +50,7 @@ def check_include(room, target, quoted):
 
 
 def includes(text):
-    """(line number, target, quoted) of each #include; comments do not count."""
+    """(line number, target, quoted) of each #include outside of comments."""
     for number, line in enumerate(blank_comments(text).split("\n"), 1):
         found = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
         if found:
@@ -58,7 +58,7 @@ def includes(text):
 
 
 def blank_comments(text):
-    """The text with comments replaced by spaces; strings stay, line breaks stay."""
+    """The text with comments replaced by spaces; keeps strings and line breaks."""
     return TOKEN.sub(lambda m: m[0] if m[0][0] in "\"'" else re.sub(r"[^\n]", " ", m[0]), text)
 
 
@@ -163,5 +163,5 @@ def check(root):
 
 if __name__ == "__main__":
     problems = list(check(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print("\n".join(problems) if problems else "the rules of the house hold")
+    print("\n".join(problems) if problems else "the layout of the sources is right")
     sys.exit(bool(problems))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests rooms.py itself: a small tree that breaks every rule, and what must be said about it."""
+"""Tests rooms.py itself: a small tree that breaks every rule, and the problems it must report."""
 import sys
 import tempfile
 from pathlib import Path
@@ -49,5 +49,5 @@ def long_file():
 
 ok = compare("fixture", list(rooms.check(HERE / "fixtures" / "bad")), EXPECTED)
 ok &= compare("length", long_file(), ["src/base/long.c:1001: 1001 lines; split it at 1000"])
-print("rooms.py finds what it should" if ok else "rooms.py is wrong")
+print("rooms.py reports what it should" if ok else "rooms.py is wrong")
 sys.exit(not ok)

@@ -437,7 +437,7 @@ class Generator:
             self.emit("%s = cap(%s)" % (n, n))
         elif t == FLOAT: self.emit("%s %s %s" % (n, self.pick(["+=", "-=", "*="]), e()))
         elif t == STR: self.emit("%s += %s" % (n, e())); self.emit("%s = fit(%s)" % (n, n))
-        elif t[0] == "set": self.emit("%s = %s %s %s" % (n, n, self.pick(["|", "^"]), e()))  # |= changes the set itself today
+        elif t[0] == "set": self.emit("%s = %s %s %s" % (n, n, self.pick(["|", "^"]), e()))  # |= now changes the set in place
         elif self.loops == 0: self.emit("%s %s" % (n, self.pick(["+= " + e(), "*= " + self.small(2)])))
         else: self.emit("%s = fit(%s + %s)" % (n, n, e()))
 
