@@ -1,4 +1,4 @@
-/* The door for other programs: implements include/harness.h. Projects, runs and lists are here; native tools in
+/* Implements include/harness.h for other programs. Projects, runs and lists are here; native tools in
  * harness_tool.c, calls in harness_call.c. */
 #include "harness_inside.h"
 #include <stdio.h>
@@ -29,7 +29,7 @@ bool harness_error_out(HarnessError *out, const Error *err) {
     return false;
 }
 
-/* Of an invalid project: every error, one a line; the place is that of the first. */
+/* For an invalid project: every error, one per line; the position is that of the first. */
 static bool tell_problems(HarnessError *out, const Problems *problems) {
     Error all = { .kind = ERR_CONFIG };
     Buf text = { 0 };
@@ -45,7 +45,7 @@ static bool tell_problems(HarnessError *out, const Problems *problems) {
     return harness_error_out(out, &all);
 }
 
-/* ---- events and questions ---- */
+/* ---- events and confirmation ---- */
 
 typedef struct Teller { Harness *h; Arena arena; } Teller;
 
@@ -86,11 +86,11 @@ static ConfirmAnswer ask(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
     return answer < sizeof answers / sizeof *answers ? answers[answer] : CONFIRM_NO;
 }
 
-/* ---- a project ---- */
+/* ---- projects ---- */
 
 static const char *copied(const char *s) { return s ? str_dup(str_from(s)) : NULL; }
 
-/* An older caller has a shorter struct; what it does not know is zero. */
+/* An older caller has a shorter struct; fields that it does not know are zero. */
 static void take_config(Harness *h, const HarnessConfig *given) {
     size_t size = given && given->size && given->size < sizeof h->config ? given->size : sizeof h->config;
     if (given) memcpy(&h->config, given, size);
@@ -233,7 +233,7 @@ static void add_tool(Buf *out, const ToolEntry *e) {
     heap_free(heap);
 }
 
-/* All that may be seen, or the one with this name. */
+/* All visible tools, or the one with this name. */
 static char *list_tools(Harness *h, const char *name) {
     Error err;
     HarnessRun *run = harness_own_run(h, &err);

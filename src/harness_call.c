@@ -1,13 +1,13 @@
-/* Calls, the tokens that end them, and their results. */
+/* Calls, their cancel tokens and their results. */
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "harness_inside.h"
 
-/* ---- tokens ---- */
+/* ---- cancel tokens ---- */
 
-/* A token of the pipeline hangs from its run; the caller's may serve many calls in many runs. So each call gets one of its own,
- * which is listed here as long as it goes on. */
+/* A token of the pipeline is a child of its run's token, but the caller's may be used for many calls in many runs. So
+ * each call gets its own token, which is listed here while the call is running. */
 struct HarnessCancel { pthread_mutex_t lock; bool fired; int64_t deadline_ns; VEC(Cancel *) calls; };
 
 HarnessCancel *harness_cancel_new(int64_t timeout_ms) {
@@ -54,7 +54,7 @@ static void detach(HarnessCancel *c, Cancel *own) {
 
 /* ---- results ---- */
 
-/* All text, made at once: so a result outlives its project, and any thread may read it. */
+/* All text is created at once, so that a result outlives its project and any thread may read it. */
 struct HarnessResult { bool ok; char *value, *text, *json, *error, *step; };
 
 static char *taken(Buf *b) { return b->at ? buf_take(b) : str_dup(STR("")); }
@@ -72,7 +72,7 @@ static void take_result(HarnessResult *out, const Result *r) {
     if (r->step) out->step = str_dup(str_from(result_step_name(r->step)));
 }
 
-/* An internal fault: a journal that cannot be written, a run that cannot be started. */
+/* An internal error: a journal that cannot be written, a run that cannot be started. */
 static void take_fault(HarnessResult *out, const char *tool, const Error *err) {
     Heap *h = heap_new(0);
     Error bad;
@@ -108,7 +108,8 @@ void harness_result_free(HarnessResult *r) {
 
 /* ---- calls ---- */
 
-/* A call from inside a native tool belongs to that tool's own: it takes no lock that the tool may hold. */
+/* A call from inside a native tool is nested in that tool's call: it takes no lock that the tool may
+ * hold. */
 static void place_call(Call *call, const Run *run) {
     const ToolCallFrame *f = harness_tool_inside();
     if (!f || f->run != run) return;

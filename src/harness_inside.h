@@ -1,4 +1,4 @@
-/* What the files behind include/harness.h share. */
+/* Private header of the implementation of include/harness.h. */
 #pragma once
 #include <pthread.h>
 #include "agent/session.h"
@@ -12,21 +12,22 @@ void harness_native_free(HarnessNative *n);
 
 struct HarnessRun { Harness *h; Run *run; char *id; };
 
-/* `lock` guards the lists and the first use of `own`; `telling` lets one event through at a time, whatever run it is from. */
+/* `lock` protects the lists and the creation of `own`; `telling` serializes events of all runs. */
 struct Harness {
-    HarnessConfig config;                /* strings are copies */
+    HarnessConfig config;                /* with copies of the strings */
     Runtime *rt;
     Agents *agents;
     McpServers *servers;
     pthread_mutex_t lock, telling;
-    HarnessRun *own;                     /* for calls without a run; NULL until one comes */
+    HarnessRun *own;                     /* for calls without a run; NULL until the first one */
     VEC(HarnessRun *) runs;              /* open ones */
     VEC(Project *) made;                 /* definitions of registered tools */
-    VEC(HarnessNative *) natives;        /* what belongs to them */
+    VEC(HarnessNative *) natives;        /* their functions and data */
 };
 
 bool harness_error_out(HarnessError *out, const Error *err);           /* always false; out may be NULL */
-HarnessRun *harness_own_run(Harness *h, Error *err);                   /* NULL: could not be started */
+HarnessRun *harness_own_run(Harness *h, Error *err);                   /* NULL if it could not be started */
 
-/* The native tool that this thread is in the middle of, or NULL: a call that it makes in the same run must not wait for it. */
+/* The native tool that is running on this thread, or NULL. A call that it makes in the same run must not wait for
+ * it. */
 const ToolCallFrame *harness_tool_inside(void);

@@ -1,4 +1,4 @@
-/* Callback tools: a callback of the host program behind a definition like any other. */
+/* Native tools: callbacks of the host program with an ordinary tool definition. */
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -7,20 +7,20 @@
 #include "harness_inside.h"
 #include "value/json.h"
 
-/* `heap` and `schema` are of its own parameters; NULL when the project declares the tool. */
+/* `heap` and `schema` belong to its own parameters; NULL if the project declares the tool. */
 struct HarnessNative { HarnessTool *run; void *user; Heap *heap; Schema *schema; };
 
-/* A callback may use threads: `lock` guards the call's heap and what is below. */
+/* A callback may use threads: `lock` protects the call's heap and the fields below it. */
 struct HarnessCall {
     ToolCallFrame *f;
     pthread_mutex_t lock;
-    Buf arguments, injected;             /* JSON, once asked for */
+    Buf arguments, injected;             /* JSON, created on request */
     char *id;
-    int fd, timer;                       /* of harness_call_cancel_fd; -1: not asked for */
+    int fd, timer;                       /* for harness_call_cancel_fd; -1: not requested */
     bool answered;
 };
 
-/* ---- running ---- */
+/* ---- execution ---- */
 
 static _Thread_local const ToolCallFrame *inside;
 
@@ -49,7 +49,7 @@ static bool run_native(ToolCallFrame *f, Error *err) {
     return answered || cancel_check(f->cancel, err);
 }
 
-/* ---- what a callback asks ---- */
+/* ---- queries of a callback ---- */
 
 static const char *json_of(HarnessCall *c, Buf *kept, Value v) {
     Error err;
@@ -68,14 +68,14 @@ static void watch(int set, int fd) {
     if (fd >= 0) epoll_ctl(set, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN });
 }
 
-/* The token's own descriptor does not tell of deadlines; one for both does. */
+/* The token's own descriptor does not signal deadlines, so this creates one that signals both. */
 int harness_call_cancel_fd(HarnessCall *c) {
     pthread_mutex_lock(&c->lock);
     if (c->fd < 0 && (c->fd = epoll_create1(EPOLL_CLOEXEC)) >= 0) {
         int64_t end = cancel_deadline_ns(c->f->cancel);
         watch(c->fd, cancel_fd(c->f->cancel));
         if (end != INT64_MAX && (c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) >= 0) {
-            if (end < 1) end = 1;                         /* 0 would switch it off */
+            if (end < 1) end = 1;                         /* 0 would disarm the timer */
             timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &(struct itimerspec){ .it_value = { end / 1000000000, end % 1000000000 } }, NULL);
             watch(c->fd, c->timer);
         }
@@ -85,7 +85,7 @@ int harness_call_cancel_fd(HarnessCall *c) {
     return fd;
 }
 
-/* ---- what it tells ---- */
+/* ---- results of a callback ---- */
 
 static bool read_value(HarnessCall *c, const char *json, Value *out) {
     Error err;
@@ -125,7 +125,7 @@ void harness_call_fail(HarnessCall *c, const char *message) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- registering ---- */
+/* ---- registration ---- */
 
 static bool add_json(Buf *out, Heap *h, const char *key, const char *json, Error *err) {
     Value v;
@@ -162,7 +162,7 @@ void harness_native_free(HarnessNative *n) {
     free(n);
 }
 
-/* A model, and whoever shows the tool, may count on an object; the hidden values are no business of theirs. */
+/* Models and listings rely on an object without injected values. */
 static bool check_parameters(Value root, const ToolDef *def, Error *err) {
     Value *type = value_is_dict(root) ? dict_find_str(value_dict(root), STR("type")) : NULL;
     Value *properties = type ? dict_find_str(value_dict(root), STR("properties")) : NULL;
@@ -197,7 +197,7 @@ static bool add_new(Harness *h, Project *made, const HarnessToolSpec *s, Harness
     return registry_add(runtime_registry(h->rt), &e, err);
 }
 
-/* One that the project declares and nobody implements yet? */
+/* True for a tool that the project declares and no function implements yet. */
 static bool is_declared(Harness *h, const char *name) {
     const ToolEntry *e = registry_find(runtime_registry(h->rt), str_from(name), NULL, 0);
     return e && e->execute == kind_missing && str_eq(e->def.name, str_from(name));

@@ -1,5 +1,5 @@
-/* Prints the table that number.c needs: for each power of ten from 10^-292 to 10^324 the 128
- * leading bits, rounded up, with the top bit set. That range serves every finite double. */
+/* Prints the table for number.c: for each power of ten from 10^-292 to 10^324 the 128 leading bits,
+ * rounded up, with the top bit set. That range covers every finite double. */
 #include <stdio.h>
 #include <gmp.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/schema/idna_table.h: what RFC 5892 (IDNA 2008) says about code points.
+"""Writes src/schema/idna_table.h: the classes of code points of RFC 5892 (IDNA 2008).
 
 Usage: tools/idna_table.py > src/schema/idna_table.h
 The data is Python's own (unicodedata), so it is as new as the Python that runs this.
@@ -60,12 +60,12 @@ print(f"""/* Written by tools/idna_table.py from Unicode {u.unidata_version}. */
 #include <stdint.h>
 
 typedef struct {{ uint32_t from, to; }} IdnaRange;""")
-table("idna_refused", "Letters without upper case and digits that a label must not have all the same.",
+table("idna_refused", "Letters and digits that RFC 5892 disallows in a label, except upper case.",
       lambda c: plain(c) and not valid(c))
-table("idna_marks", "Marks.", lambda c: u.category(chr(c))[0] == "M")
-table("idna_good_marks", "Marks that a label may have.", lambda c: u.category(chr(c))[0] == "M" and valid(c))
-table("idna_viramas", "Marks that kill a vowel.", lambda c: u.combining(chr(c)) == 9)
-table("idna_right_to_left", "Letters written from right to left.",
+table("idna_marks", "All marks.", lambda c: u.category(chr(c))[0] == "M")
+table("idna_good_marks", "Marks allowed in a label.", lambda c: u.category(chr(c))[0] == "M" and valid(c))
+table("idna_viramas", "Viramas (combining class 9).", lambda c: u.combining(chr(c)) == 9)
+table("idna_right_to_left", "Right-to-left letters.",
       lambda c: u.bidirectional(chr(c)) in ("R", "AL") and u.category(chr(c)) != "Cn")
 table("idna_arabic_numbers", "Digits of Arabic numbers (AN).", lambda c: u.bidirectional(chr(c)) == "AN")
 sys.stdout.flush()

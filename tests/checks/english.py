@@ -8,6 +8,8 @@
 3. A function that a comment of a C source names as "name()", and any word with an underscore in it, exists: as an
    identifier in the code, as a function or key in a string, or in OUTSIDE.
 
+4. A path that CONTRIBUTING.md names in backticks exists. Capitals in a path are placeholders.
+
 Prints one line per problem, FILE:LINE: text, and exits 1 if there is one.
 """
 import re
@@ -21,15 +23,17 @@ import rooms  # noqa: E402
 
 ROOMS_DONE = "artifact event hook model policy schema script starlark template value".split()
 CLEAN = [f"src/{room}" for room in ROOMS_DONE] + [f"tests/unit/{room}" for room in ROOMS_DONE] + """
-include bench scripts tests/unit/api tests/unit/unit.h tests/checks tests/diff tests/fuzz tests/peer tests/soak
-tests/starlark CONTRIBUTING.md docs/internals/architecture.md docs/internals/build.md docs/internals/glossary.md
-docs/internals/starlark.md docs/internals/templates.md
-docs/reference/events.md docs/reference/hooks.md docs/reference/starlark.md""".split()
+include bench scripts tools src/harness.c src/harness_call.c src/harness_inside.h src/harness_tool.c
+tests/unit/api tests/unit/unit.h tests/checks tests/diff tests/fuzz tests/peer tests/soak tests/starlark tests/tools
+CONTRIBUTING.md docs/internals/architecture.md docs/internals/build.md docs/internals/glossary.md
+docs/internals/starlark.md docs/internals/templates.md docs/reference/events.md docs/reference/hooks.md
+docs/reference/starlark.md""".split()
 
 ACTORS = re.compile(r"\b(whoever|somebody|someone|nobody|anybody|everybody)\b(?!/)", re.I)
 FILE_NAME = re.compile(r"(?<![\w/.<*~$-])((?:[\w.-]+/)*)([a-z0-9_]+\.(?:c|h|def|py|mjs|sh))\b(?![\w/*])")
 FUNCTION = re.compile(r"(?<![\w.>$\\])([a-z_][a-z0-9_]*)\(\)")
 WORD = re.compile(r"(?<![\w/.<-])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w.*/(-])")
+PATH = re.compile(r"`([a-z][a-z0-9_./-]*/[a-z0-9_./-]*)`")
 C_LIKE, OTHER = (".c", ".h", ".def"), (".py", ".mjs", ".sh", ".go", ".star", ".lua", ".md", ".txt")
 OWN = ("tests/checks/english.py", "tests/checks/test_english.py")    # they quote what they forbid
 SKIP = {"node_modules", "corpus", "fixtures", "__pycache__"}
@@ -44,7 +48,7 @@ def sources(root, tops=("src", "include", "tests", "bench", "scripts", "docs", "
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "--", *tops, "*.md"],
                             capture_output=True, text=True, check=False)
     names = listed.stdout.splitlines() if listed.returncode == 0 else [
-        p.relative_to(root).as_posix() for top in tops for p in sorted((root / top).rglob("*")) if p.is_file()]
+        p.relative_to(root).as_posix() for p in [*root.glob("*.md"), *(q for top in tops for q in (root / top).rglob("*"))]]
     for name in sorted(set(names)):
         path = root / name
         if path.suffix in C_LIKE + OTHER and not SKIP & set(path.parts[len(root.parts):]) and path.is_file():
@@ -105,6 +109,9 @@ def check(root):
             for start, part in prose(name, text):
                 for found in ACTORS.finditer(part):
                     yield f'{at(start + found.start())}: "{found[0]}" is not an actor: name the thread, caller, client or user'
+        for found in PATH.finditer(text) if name == "CONTRIBUTING.md" else ():
+            if not (root / found[1]).exists():
+                yield f"{at(found.start())}: {found[1]} does not exist"
         for start, part in comments(name, text):
             for found in FILE_NAME.finditer(part):
                 folder, file = found[1], found[2]

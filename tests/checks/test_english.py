@@ -22,9 +22,11 @@ bool dict_put(void) { return fail("nobody holds \\"limit_key\\""); }   /* nobody
     "scripts/run.sh": "#!/bin/sh\n# Someone runs scripts/other.sh and scripts/run.sh.\necho gone.c\n",
     "scripts/tool.py": '"""Uses tool.py and lost.py."""\nTEXT = """\nnone.c\n"""\n',
     "docs/internals/glossary.md": "# Words\n\nnobody\n",
+    "CONTRIBUTING.md": "See `src/value/dict.c`, `src/gone/`, `tests/unit/ROOM/test_FILE.c`.\n",
     "docs/concepts.md": "whoever, not checked yet\n",
 }
 EXPECTED = f"""\
+CONTRIBUTING.md:1: src/gone/ does not exist
 docs/internals/glossary.md:3: "nobody" {ACTOR}
 scripts/run.sh:2: "Someone" {ACTOR}
 scripts/run.sh:2: a comment names scripts/other.sh, which does not exist

@@ -1,4 +1,5 @@
-/* Prints its arguments, without its name: each followed by a NUL, all followed by one more. */
+/* Prints its arguments, without the program name: each followed by a NUL, and one more NUL at the
+ * end. */
 #include <stdio.h>
 #include <string.h>
 

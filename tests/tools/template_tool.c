@@ -1,11 +1,10 @@
-/* Renders templates for the end-to-end tests, which have no other way to the template room.
+/* Renders templates for the end-to-end tests, which cannot call src/template/ directly.
  *
  * Each line of standard input is one request, and each result one line of standard output:
  *   {"template": "…", "data": …}                                          → {"text": "…"} or {"error": "…", "line", "column"}
  *   {"command": "…", "params": [{name, required, type, constrained, default}], "unsafe_raw": bool, "args": [{…}, …]}
  *                       → one line for each element of args: {"text"} or {"refused"}; one {"error"} if it does not compile
- * With -b FILE the rendered texts of commands go to FILE instead, one behind the other, each ended by a NUL; one that is
- * refused is empty there. */
+ * With -b FILE, writes the rendered commands to FILE instead, each followed by a NUL; a refused one is empty. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/vec.h"
