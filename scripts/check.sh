@@ -36,7 +36,7 @@ cppcheck() {
     -D_GNU_SOURCE -D__x86_64__ -Isrc -Iinclude src
 }
 
-# shellcheck is optional.
+# Runs shellcheck only if it is installed.
 scripts_lint() {
   bash -n scripts/*.sh .ci/run
   if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
