@@ -27,8 +27,7 @@
 #define HARNESS_VERSION_MINOR 1
 #define HARNESS_VERSION_PATCH 0
 
-/* The version as one number, to compare at compile time: HARNESS_VERSION_NUMBER >= 1002 means 0.1.2
- * or later. */
+/* The version as one number, to compare at compile time: HARNESS_VERSION_NUMBER >= 1002 means 0.1.2 or later. */
 #define HARNESS_VERSION_NUMBER \
     (HARNESS_VERSION_MAJOR * 1000000 + HARNESS_VERSION_MINOR * 1000 + HARNESS_VERSION_PATCH)
 
@@ -42,8 +41,7 @@ extern "C" {
 #define HARNESS_API
 #endif
 
-/* The version of the linked library, "MAJOR.MINOR.PATCH", which may be newer than this header. The
- * string is static. */
+/* The version of the linked library, "MAJOR.MINOR.PATCH", which may be newer than this header. The string is static. */
 HARNESS_API const char *harness_version(void);
 
 typedef struct Harness Harness;                     /* an open project */

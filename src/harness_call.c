@@ -108,8 +108,7 @@ void harness_result_free(HarnessResult *r) {
 
 /* ---- calls ---- */
 
-/* A call from inside a native tool is nested in that tool's call: it takes no lock that the tool may
- * hold. */
+/* A call from inside a native tool is nested in that tool's call: it takes no lock that the tool may hold. */
 static void place_call(Call *call, const Run *run) {
     const ToolCallFrame *f = harness_tool_inside();
     if (!f || f->run != run) return;

@@ -125,8 +125,7 @@ bool field_resembles(Str word, Str known) {
     return str_within(x, y, x.n <= SHORT_WORD || y.n <= SHORT_WORD ? 1 : 2);
 }
 
-/* `blockedTool` and `LIMITS` are beyond the edit distance of str_nearest() unless case and separators are
- * removed. */
+/* `blockedTool` and `LIMITS` are beyond the edit distance of str_nearest() unless case and separators are removed. */
 static Str nearest_folded(Str word, const Str *known, size_t n) {
     char a[WORD_MAX], b[WORD_MAX];
     Str key = folded(word, a);

@@ -1,5 +1,4 @@
-/* The loaders of the formats, one file each (load_*.c). Each reports problems and adds the valid
- * definitions. */
+/* The loaders of the formats, one file each (load_*.c). Each reports problems and adds the valid definitions. */
 #pragma once
 #include "artifact/loader.h"
 

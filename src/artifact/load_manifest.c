@@ -32,8 +32,7 @@ typedef struct Manifest {
 
 /* ---- commands ---- */
 
-/* Removes "." and ".." from a relative path, without file system access. Keeps ".." that lead above the
- * start. */
+/* Removes "." and ".." from a relative path, without file system access. Keeps ".." that lead above the start. */
 static Str normalized(Arena *arena, Str path) {
     Str *part = ARENA_ARRAY(arena, Str, path.n + 1);
     size_t n = 0;

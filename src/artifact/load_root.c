@@ -110,8 +110,7 @@ static bool is_read(const char *folder, Str name) {
     return false;
 }
 
-/* The files of a source cannot be renamed here, so only a file that looks like a guard stops the
- * load. */
+/* The files of a source cannot be renamed here, so only a file that looks like a guard stops the load. */
 static void note_files(Loader *l, const Format *f, Str path, const DocumentEntry *entries, size_t n, SourceKind source) {
     if (f->forgivable && source == SOURCE_PULLED) return;
     StrayFolder in = { .path = path, .suffix = f->suffix, .guards = !f->forgivable };
@@ -119,8 +118,7 @@ static void note_files(Loader *l, const Format *f, Str path, const DocumentEntry
         if (entries[i].folder || !is_read(f->folder, entries[i].name)) stray_note(l, &in, &entries[i]);
 }
 
-/* A root other than .harness/ may contain anything except a folder whose name resembles one that holds
- * guards. */
+/* A root other than .harness/ may contain anything except a folder whose name resembles one that holds guards. */
 static bool is_stray(const DocumentEntry *e, SourceKind source) {
     bool near_guards = false;
     for (size_t f = 0; f < FORMATS; f++) {

@@ -40,8 +40,7 @@ static void load_manifest_tools(Space *s, const Document *d, Value list) {
     }
 }
 
-/* The manifest also describes the space. A restriction in it would have no effect, so it stops the
- * load. */
+/* The manifest also describes the space. A restriction in it would have no effect, so it stops the load. */
 static void check_manifest_keys(Space *s, const Document *d, Place root) {
     enum { ABOUT = FIELD_IGNORED | FIELD_DESCRIPTIVE };
     static const Field fields[] = {

@@ -21,8 +21,7 @@ static bool given(const FieldInput *in, const char *name) {
     return v && !value_is_none(*v);
 }
 
-/* Checks the value itself: a 0 in `a` may only mean that it was not an int, which was reported
- * already. */
+/* Checks the value itself: a 0 in `a` may only mean that it was not an int, which was reported already. */
 static bool check_iterations(Space *s, const LoaderPlace *at, const AgentDef *a) {
     Value *v = dict_find_str(value_dict(at->map), STR("maxIterations"));
     if (!v || !value_is_int(*v) || int_sign(*v) > 0) return true;

@@ -7,7 +7,7 @@
 
 typedef struct SpaceTool { ToolDef def; Str command, tool; double timeout; bool mcp; } SpaceTool;
 
-/* The required keys differ between a file, an entry of the manifest and an alias of a server's tool; the first
+/* The required keys differ between a file, an entry of the manifest and a tool with `mcp: true`; the first
  * REQUIRED rows are adjusted for each. */
 #define TOOL(member) offsetof(SpaceTool, def) + offsetof(ToolDef, member)
 enum { ROW_ID, ROW_NAME, ROW_DESCRIPTION, ROW_COMMAND, ROW_SERVER };
@@ -168,7 +168,7 @@ void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
     ok = finish(s, &at, &t) && ok;
     ok = loader_hidden(s->l, &at, &t.def) && ok;
     t.def.description = describe(s, &at, &t.def, from_file);
-    /* An alias hides the server's own tool, which would be available ungoverned without it. */
+    /* A tool with `mcp: true` hides the tool of the server, which would be ungoverned without it. */
     bool face = !value_is_gone(get(at.map, "mcp")) || !value_is_gone(get(at.map, "server"));
     bool left_out = !ok && !face && loader_forgive(s->l, &before);
     if (!left_out && t.def.name.n) VEC_PUSH(&s->l->tools, t.def);

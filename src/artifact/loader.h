@@ -69,11 +69,9 @@ typedef struct LoaderPlace {
 bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *problems);
 Project *loader_finish(Loader *l, bool keep);
 
-/* ---- shared functions (loader.c, loader_script.c, loader_parameters.c, loader_governance.c)
- * ---- */
+/* ---- shared functions (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
 
-/* The place of a definition that is a whole file, and of item i of a list: "KEY[i]" below
- * `path`. */
+/* The place of a definition that is a whole file, and of item i of a list: "KEY[i]" below `path`. */
 LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source);
 LoaderPlace loader_item_place(Loader *l, const LoaderPlace *parent, const char *key, Value list, size_t i);
 FieldInput loader_input(Loader *l, const LoaderPlace *at);       /* for field_read on at->map */
@@ -94,8 +92,7 @@ void loader_warn(Loader *l, const LoaderPlace *at, const char *key, const char *
 /* "PATH.KEY: expected a, b or c, got "x"" unless `value` is one of `known` (NULL-terminated) or empty. */
 extern const char *const loader_efforts[];             /* how hard a model thinks; NULL ends the list */
 bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value, const char *const *known);
-/* Checks a map whose values may contain ${NAME}: names, types, the form of references. Accepts
- * GONE. */
+/* Checks a map whose values may contain ${NAME}: names, types, the form of references. Accepts GONE. */
 bool loader_env(Loader *l, const LoaderPlace *at, const char *key, Value map, bool headers);  /* load_env.c */
 /* The problem with one such value, or NULL. */
 const char *loader_env_problem(Loader *l, Str text, bool header);
@@ -127,8 +124,7 @@ bool loader_function(Loader *l, const LoaderPlace *at, const char *key, const Mo
 Template *loader_template(Loader *l, const LoaderPlace *at, const char *key, Str text);       /* plain; key NULL: the body */
 Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, const TemplateCommand *options);
 Schema *loader_schema(Loader *l, const LoaderPlace *at, const char *key, Value schema);
-/* Reports an error of schema_compile as "PATH.to.the.place: …", at that position below `schema` or at
- * `place`. */
+/* Reports an error of schema_compile as "PATH.to.the.place: …", at that position below `schema` or at `place`. */
 void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Value schema, Place place, const Error *err);
 
 /* Converts a map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema. GONE: reported.

@@ -24,8 +24,7 @@ static const Field param_fields[] = {
 };
 enum { MAP_FIELDS = sizeof param_fields / sizeof *param_fields - 1 };
 
-/* The type as written, and in JSON Schema. Spaces have no objects, because a command cannot take
- * one. */
+/* The type as written, and in JSON Schema. Spaces have no objects, because a command cannot take one. */
 static const struct { Str written, meant; bool in_spaces; } types[] = {
     { { "string", 6 }, { "string", 6 }, true },    { { "number", 6 }, { "number", 6 }, true },
     { { "boolean", 7 }, { "boolean", 7 }, true },  { { "array", 5 }, { "array", 5 }, true },

@@ -128,8 +128,7 @@ Template *loader_command(Loader *l, const LoaderPlace *at, const char *key, cons
 
 /* ---- schemas ---- */
 
-/* The position of a JSON pointer's target, as far as it can be followed below `v`, which is at
- * `at`. */
+/* The position of a JSON pointer's target, as far as it can be followed below `v`, which is at `at`. */
 static Place pointer_place(const Document *d, Value v, Str pointer, Place at) {
     while (pointer.n && pointer.at[0] == '/') {
         Str rest = str_sub(pointer, 1, pointer.n);

@@ -30,6 +30,5 @@ bool oauth_settings_check(Value map, Str *key, Error *err);
 /* Validates and reads: expands ${NAME} and reads files (relative to the working folder). Texts live in `arena`. Calls
  * `secret` (may be NULL) with values that must not be shown. GONE: no settings, all empty. */
 bool oauth_settings_read(Value map, Arena *arena, void (*secret)(void *ctx, Str value), void *ctx, OAuthSettings *out, Error *err);
-/* Reads X_file again, because it may change while a program runs: at most 64 KiB, without surrounding white
- * space. */
+/* Reads X_file again, because it may change while a program runs: at most 64 KiB, without surrounding white space. */
 bool oauth_settings_file(Str path, const char *name, Arena *arena, Str *out, Error *err);

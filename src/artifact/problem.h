@@ -9,8 +9,7 @@ typedef enum { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_HINT } Severity;
 
 typedef struct Problem { Severity severity; Str file; uint32_t line, column; Str message, hint; } Problem;  /* hint may be empty */
 
-/* Initialize with zeros; call problems_clear at the end. Beyond PROBLEMS_MAX, problems are only
- * counted. */
+/* Initialize with zeros; call problems_clear at the end. Beyond PROBLEMS_MAX, problems are only counted. */
 enum { PROBLEMS_MAX = 10000 };
 typedef struct Problems { Arena arena; Problem *at; size_t n, cap, errors, warnings, dropped; } Problems;
 

@@ -214,11 +214,9 @@ const DefinitionInfo *project_definition(DefinitionKind kind);
  * predeclared, hook_predeclared and universe, which outlive it. */
 bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition, Project **out, Problems *problems);
 
-/* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): their number, and the first
- * two. */
+/* The servers whose tools could have `name` as their alias (mcp__SERVER__TOOL): their number, and the first two. */
 size_t project_alias_servers(const ServerDef *servers, size_t n, Str name, const ServerDef *first[2]);
-/* Checks that a tool added by a program or script does not have the name of a server's tool. ERR_CONFIG names
- * both. */
+/* Checks that a tool added by a program or script does not have the name of a server's tool. ERR_CONFIG names both. */
 bool project_names_free(const Project *p, const ToolDef *def, Error *err);
 const ToolDef *project_tool(const Project *p, Str name);               /* by name or alias, without those private to an agent */
 const HookDef *project_hook(const Project *p, Str name);

@@ -213,8 +213,7 @@ static bool found(Loader *l, const Names *n, const LoaderReference *r) {
     return false;
 }
 
-/* The nearest valid name, for a hint; skips keys with '/', which are private to other agents. Tools may be built
- * in. */
+/* The nearest valid name, for a hint; skips keys with '/', which are private to other agents. Tools may be built in. */
 static Str nearest(Loader *l, const Table *t, Str name, bool tools) {
     size_t n = 0, n_builtins;
     const Str *builtins = builtin_names_list(&n_builtins);

@@ -13,8 +13,7 @@ typedef struct StrayFolder {
 
 /* Records an entry that no loader reads. */
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
-/* True if it looks like a definition in the wrong format or folder, and not like a program that a command
- * runs. */
+/* True if it looks like a definition in the wrong format or folder, and not like a program that a command runs. */
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* Reports files of a folder that have the frontmatter of a hook: those that are free (README*), or all. */
 void stray_hooks(Loader *l, Str folder, bool free_only);

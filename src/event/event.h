@@ -60,8 +60,7 @@ EventSink event_sink_lines(int fd, bool owned);              /* JSON lines, one 
 bool event_sink_open(const char *path, EventSink *out, Error *err);   /* the same, at the end of a file that only its owner may read */
 void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
 
-/* Builds the data object: event_data_start, members, event_data_end. Keys are written without
- * escaping. */
+/* Builds the data object: event_data_start, members, event_data_end. Keys are written without escaping. */
 static inline void event_data_start(Buf *b) { buf_add_char(b, '{'); }
 /* Writes the key of a member whose value follows. */
 static inline void event_data_key(Buf *b, Str key) {

@@ -94,8 +94,7 @@ static void fault(HookRun *r, const char *what, const char *why) {
     hook_reason_set(r->out->reason, "hooks: %s%s", what, why);
 }
 
-/* Checks the cancel token of the whole dispatch. It is not a hook's own deadline, so on_error does
- * not apply. */
+/* Checks the cancel token of the whole dispatch. It is not a hook's own deadline, so on_error does not apply. */
 static bool cancelled(HookRun *r) {
     Error err;
     if (cancel_check(r->d->cancel, &err)) return false;
@@ -107,7 +106,7 @@ static bool cancelled(HookRun *r) {
 static void explain(HookRun *r, const HookDef *def, const Error *err) {
     char text[HOOK_REASON_MAX];
     if (err->file[0]) error_format(err, text, sizeof text);
-    else hook_reason_set(text, "%s", err->msg);               /* e.g. a line of a script without a file name */
+    else hook_reason_set(text, "%s", err->msg);               /* a line without a file means nothing */
     hook_reason_set(r->out->reason, "hook " STR_FMT " failed: %s", STR_ARG(def->name), text);
 }
 

@@ -166,8 +166,7 @@ static bool contains(Str text, const char *word) {
     return memmem(text.at, text.n, word, strlen(word)) != NULL;
 }
 
-/* Keeps letters and digits only, in lower case, so that permission_decision and permissionDecision are
- * equal. */
+/* Keeps letters and digits only, in lower case, so that permission_decision and permissionDecision are equal. */
 static void add_plain(Buf *out, Str s) {
     for (size_t i = 0; i < s.n; i++)
         if (isalnum((unsigned char)s.at[i])) buf_add_char(out, (char)tolower((unsigned char)s.at[i]));

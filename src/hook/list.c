@@ -40,8 +40,7 @@ static HookEntry entry_of(Hooks *h, const HookDef *def) {
     return (HookEntry){ def, h->stats ? hook_stats_counter(h->stats, def->name) : NULL };
 }
 
-/* Adds all hooks of the project: one list per event, sorted once. The loader has checked names and
- * events. */
+/* Adds all hooks of the project: one list per event, sorted once. The loader has checked names and events. */
 static void add_project(Hooks *h, const Project *p) {
     VEC(HookEntry) of[HOOK_EVENT_COUNT] = { 0 };
     HookEvent e;

@@ -169,8 +169,7 @@ static bool put_text(Change *c, Str name, Str of, Error *err) {
     return s && dict_put_str(c->heap, c->next, name, value_from_object(s), err);
 }
 
-/* `result` is authoritative and `content` is its text. A hook may change either; both only if they
- * agree. */
+/* `result` is authoritative and `content` is its text. A hook may change either; both only if they agree. */
 static bool agree(Change *c, Error *err) {
     bool text = changed(c, STR("content")), value = changed(c, STR("result")), same = true;
     Value v, *result = dict_find_str(c->next, STR("result"));

@@ -9,8 +9,7 @@ enum { DEFAULT_MAX_TOKENS = 8192, BUDGET_LEAST = 1024 };
 
 /* ---- request ---- */
 
-/* A call's input must be an object. Arguments written by a model may not even be JSON; those are sent back as
- * text. */
+/* A call's input must be an object. Arguments written by a model may not even be JSON; those are sent back as text. */
 static bool write_input(Buf *b, Heap *scratch, Str arguments, Error *err) {
     Value v;
     request_key(b, "input");

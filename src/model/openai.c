@@ -144,8 +144,7 @@ static bool add_arguments(Buf *out, Value arguments, Error *err) {
     return true;
 }
 
-/* Some servers send no index: then a new id starts a new call, and any other piece belongs to the last
- * call. */
+/* Some servers send no index: then a new id starts a new call, and any other piece belongs to the last call. */
 static int64_t call_index(HttpTurn *x, Value piece) {
     Value index = value_member(piece, "index");
     if (value_is_small(index)) return x->last = value_small(index);

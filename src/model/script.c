@@ -14,8 +14,7 @@ enum { SCRIPT_MAX = 4 << 20, LOAD_STEPS = 5000000 };
 
 typedef struct Scripted { Heap *heap; Universe *universe; Module *module; } Scripted;
 
-/* Reads the script from a path below the project; a value with a line break is the script
- * itself. */
+/* Reads the script from a path below the project; a value with a line break is the script itself. */
 static bool read_script(Model *m, const Project *p, Buf *text, char **file, Error *err) {
     if (str_find_char(m->def.script, '\n') >= 0) {
         buf_add(text, m->def.script);

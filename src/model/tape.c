@@ -4,8 +4,7 @@
 static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* True if the text starts with the given form: 'h' is a hex digit, 'd' a digit, anything else
- * literal. */
+/* True if the text starts with the given form: 'h' is a hex digit, 'd' a digit, anything else literal. */
 static bool has_shape(Str s, const char *shape) {
     size_t n = strlen(shape);
     if (s.n < n) return false;

@@ -25,7 +25,6 @@ typedef struct Limits {
     StrList domains;
 } Limits;
 
-/* Settings were validated at load; missing ones get their defaults. Texts belong to the project, lists to
- * *out. */
+/* Settings were validated at load; missing ones get their defaults. Texts belong to the project, lists to *out. */
 void limits_from(const Project *p, Limits *out);
 void limits_clear(Limits *l);                            /* frees the lists */

@@ -17,8 +17,7 @@ static Value field(Value dict, const char *key) {
     return value_is_none(v) ? VALUE_GONE : v;
 }
 
-/* The loader has checked the types. Fail anyway if the value is not a list: it must not count as an empty
- * one. */
+/* The loader has checked the types. Fail anyway if the value is not a list: it must not count as an empty one. */
 static bool read_rules(Policy *p, Value section, const char *name, const char *key, RuleList *out, Error *err) {
     Value list = field(section, key);
     if (value_is_gone(list)) return true;

@@ -69,7 +69,7 @@ static void add_needle(void *ctx, Str s) {
 
 void redact_add_value(Redactor *r, Str secret) {
     if (str_trim(secret).n < REDACT_VALUE_MIN) return;
-    secret = str_sub(secret, 0, SECRET_MAX);             /* without its beginning, the rest reveals nothing */
+    secret = str_sub(secret, 0, SECRET_MAX);             /* redacting the beginning of a long secret is enough */
     pthread_rwlock_wrlock(&r->lock);
     redact_forms(secret, add_needle, r);
     atomic_store_explicit(&r->used, true, memory_order_release);

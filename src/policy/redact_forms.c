@@ -30,8 +30,7 @@ static void add_unit(Buf *b, uint32_t unit, bool upper) {
     add_hex(b, unit, upper);
 }
 
-/* Encodes like writers that escape all non-ASCII characters, and those that also escape the
- * slash. */
+/* Encodes like writers that escape all non-ASCII characters, and those that also escape the slash. */
 static void give_json_ascii(Forms *f, Str s, bool upper, bool slash) {
     for (size_t at = 0, n; at < s.n; at += n) {
         uint32_t c = utf8_decode(str_sub(s, at, s.n), &n);

@@ -26,8 +26,7 @@ void safety_detect(const ToolDef *def, Safety *out);
 bool safety_of(const ToolDef *def, Arena *arena, Safety *out, Problems *problems);
 /* The same, but trusts the declaration: for MCP tools of a server with `trust: annotations`. */
 void safety_trusted(const ToolDef *def, Arena *arena, Safety *out);
-/* Position of a key of the tool's safety map, for messages; the position of the tool if the key is
- * absent. */
+/* Position of a key of the tool's safety map, for messages; the position of the tool if the key is absent. */
 Place safety_place(const ToolDef *def, const char *key);
 /* Checks all tools of a project. False if it added a problem. */
 bool safety_check(const Project *p, Problems *problems);

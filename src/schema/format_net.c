@@ -45,8 +45,7 @@ bool format_ipv6(Str s) {
     return gap ? groups < 8 : groups == 8;
 }
 
-/* The length of a label separator at s: a dot or, in internationalized names, one of three more
- * characters. */
+/* The length of a label separator at s: a dot or, in internationalized names, one of three more characters. */
 static size_t separator(Str s, size_t at, bool unicode) {
     if (s.at[at] == '.') return 1;
     Str rest = str_sub(s, at, s.n);

@@ -19,8 +19,7 @@ static bool is_iri_char(uint32_t c, bool private_too) {
            !(c >= 0xE0000 && c <= 0xE0FFF);
 }
 
-/* True if s has only unreserved characters, percent-encoded ones, sub-delimiters and those in
- * `more`. */
+/* True if s has only unreserved characters, percent-encoded ones, sub-delimiters and those in `more`. */
 static bool all_of(Str s, const char *more, bool iri, bool private_too) {
     for (size_t at = 0, length = 1; at < s.n; at += length) {
         length = 1;

@@ -275,8 +275,7 @@ bool idna_label_ok(Str s, bool unicode, bool *right_to_left, bool *bidi_ok) {
     return true;
 }
 
-/* More permissive than the rules, like real host names: '_' anywhere, '-' at either end, "--" in third
- * place. */
+/* More permissive than the rules, like real host names: '_' anywhere, '-' at either end, "--" in third place. */
 static bool ascii_encode(Str s, Buf *out) {
     if (s.n == 0 || s.n > IDNA_LABEL_MAX) return false;
     for (size_t i = 0; i < s.n; i++)

@@ -1,5 +1,4 @@
-/* Resolution of references between schemas: RFC 3986, section 5. Does not validate or decode;
- * splits any text. */
+/* Resolution of references between schemas: RFC 3986, section 5. Does not validate or decode; splits any text. */
 #pragma once
 #include "base/arena.h"
 

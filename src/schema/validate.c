@@ -352,8 +352,7 @@ static const Node *dynamic_target(const Run *r, const InPlaceRules *k) {
 
 enum { REASONS_MAX = 3 };
 
-/* Reports why no branch matches. If only one branch permits the type, reports the problems of that
- * branch. */
+/* Reports why no branch matches. If only one branch permits the type, reports the problems of that branch. */
 static bool explain_branches(Run *r, const Node *n, const char *keyword, const NodeList *list, Value v, const Path *path) {
     if (!r->out || r->broken) return false;
     const Node *fits = NULL;

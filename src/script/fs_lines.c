@@ -82,8 +82,7 @@ static bool no_line(const Edit *e, int64_t line, int64_t lines, Error *err) {
     return error_set(err, ERR_SCRIPT, STR_FMT ": there is no line %lld (the file has %lld)", STR_ARG(e->path), (long long)line, (long long)lines);
 }
 
-/* Adds content and, if `end_line` is set and the content lacks one, a line end like that of the file's
- * first line. */
+/* Adds content and, if `end_line` is set and the content lacks one, a line end like that of the file's first line. */
 static void add_content(Edit *e, Str content, bool end_line) {
     buf_add(&e->next, content);
     if (content.n == 0 || !end_line || content.at[content.n - 1] == '\n') return;

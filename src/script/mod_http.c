@@ -85,8 +85,7 @@ static bool response_value(Vm *vm, const ClientResponse *r, Value *out, Error *e
     return script_dict_end(&d, out);
 }
 
-/* Without a list in the project, any public host is allowed. A client without rules would allow all
- * hosts. */
+/* Without a list in the project, any public host is allowed. A client without rules would allow all hosts. */
 static bool exchange(Call *c, const Host *h, ClientResponse *r, Error *err) {
     Rules *public = NULL;
     if (!h->net && !rule_list_new(NULL, 0, &public, err)) return false;

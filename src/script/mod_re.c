@@ -152,8 +152,7 @@ static bool re_split(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The group that "$1", "${12}" or "\1" at the start of `repl` refers to; *length is 0 if it is not
- * a reference. */
+/* The group that "$1", "${12}" or "\1" at the start of `repl` refers to; *length is 0 if it is not a reference. */
 static size_t group_at(Str repl, size_t *length) {
     size_t i = 1, group = 0;
     *length = 0;

@@ -1,5 +1,4 @@
-/* Generates the page from the tables that implement the functions, so that it cannot differ from
- * them. */
+/* Generates the page from the tables that implement the functions, so that it cannot differ from them. */
 #include "script/reference.h"
 
 #include "script/script.h"

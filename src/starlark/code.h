@@ -11,8 +11,7 @@ typedef enum {
     OP_COUNT
 } Op;
 
-/* Eight bytes each. The fields are wide enough for any realistic function, and each is read with
- * one load. */
+/* Eight bytes each. The fields are wide enough for any realistic function, and each is read with one load. */
 typedef struct Insn {
     uint8_t op, x;
     uint16_t a;

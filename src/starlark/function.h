@@ -2,8 +2,7 @@
 #pragma once
 #include "starlark/code.h"
 
-/* slot: n_defaults default values (GONE for a keyword-only parameter without one), then the captured
- * cells. */
+/* slot: n_defaults default values (GONE for a keyword-only parameter without one), then the captured cells. */
 typedef struct Function { Classed c; const Code *code; Value slot[]; } Function;
 typedef struct Cell { Classed c; Value value; } Cell;
 

@@ -7,8 +7,7 @@
 #pragma once
 #include "starlark/native.h"
 
-/* `holder` keeps alive the items that a host type returned as a list: pin it across calls into a
- * script. */
+/* `holder` keeps alive the items that a host type returned as a list: pin it across calls into a script. */
 typedef struct Iter { Vm *vm; Object *of; uint32_t at; int64_t i; Value holder; Error *err; bool failed; } Iter;
 
 bool iter_begin(Vm *vm, Iter *it, Value v, Error *err);   /* fails with "got int, want iterable" */

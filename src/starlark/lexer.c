@@ -182,8 +182,7 @@ static bool scan_name(Lexer *lx, Lexeme *out, Error *err) {
     return true;
 }
 
-/* Length of a string prefix (r, b, rb, br) that is followed by a quote; -1 if no string starts
- * here. */
+/* Length of a string prefix (r, b, rb, br) that is followed by a quote; -1 if no string starts here. */
 static int string_prefix(const Lexer *lx, LiteralForm *form) {
     *form = (LiteralForm){ 0 };
     for (int i = 0; lx->at + i < lx->end; i++) {
@@ -196,8 +195,7 @@ static int string_prefix(const Lexer *lx, LiteralForm *form) {
     return -1;
 }
 
-/* Skips past the closing quote. *body is the text between the quotes; *plain is set if it has no
- * escape and no "\r". */
+/* Skips past the closing quote. *body is the text between the quotes; *plain is set if it has no escape and no "\r". */
 static bool skip_string(Lexer *lx, Pos start, Str *body, bool *plain, Error *err) {
     char quote = *lx->at;
     bool triple = lx->end - lx->at >= 3 && lx->at[1] == quote && lx->at[2] == quote;

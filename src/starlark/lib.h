@@ -1,5 +1,4 @@
-/* Shared by the files of the library: functions listed in a table of another file, and common
- * helpers. */
+/* Shared by the files of the library: functions listed in a table of another file, and common helpers. */
 #pragma once
 #include "starlark/native.h"
 

@@ -219,8 +219,7 @@ static size_t count_digits(Str s, size_t from, bool hex) {
     return n - from;
 }
 
-/* Checks the form digits [. digits] [e|p [sign] digits] and returns the offsets of point and
- * exponent. */
+/* Checks the form digits [. digits] [e|p [sign] digits] and returns the offsets of point and exponent. */
 typedef struct { size_t whole, fraction, exponent; bool ok; } Shape;
 static Shape shape_of(Str s, bool hex) {
     Shape p = { 0 };
@@ -279,8 +278,7 @@ static bool read_unsigned(Str s, bool hex, double *out) {
     return true;
 }
 
-/* Accepts what Go's ParseFloat accepts: signs, hexadecimal with exponent, underscores between
- * digits. */
+/* Accepts what Go's ParseFloat accepts: signs, hexadecimal with exponent, underscores between digits. */
 static bool read_float(Str s, double *out) {
     bool negative = s.n && s.at[0] == '-';
     if (s.n && (negative || s.at[0] == '+')) s = str_sub(s, 1, s.n);

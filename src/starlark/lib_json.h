@@ -6,11 +6,9 @@ enum { LIB_JSON_DEPTH = 10000 };
 
 /* Appends v as JSON: keys sorted, no spaces. "at list index 0: cannot encode function as JSON". */
 bool lib_json_write(Vm *vm, Buf *out, Value v, Error *err);
-/* Reads one value. *malformed distinguishes syntax errors from limits. "at offset 5, unexpected character
- * 'x'". */
+/* Reads one value. *malformed distinguishes syntax errors from limits. "at offset 5, unexpected character 'x'". */
 bool lib_json_read(Vm *vm, Str text, Value *out, bool *malformed, Error *err);
-/* Appends the JSON text indented over several lines. "invalid character 'x' looking for beginning of
- * value". */
+/* Appends the JSON text indented over several lines. "invalid character 'x' looking for beginning of value". */
 bool lib_json_spread(Vm *vm, Buf *out, Str text, Str prefix, Str indent, Error *err);
 
 enum { LIB_JSON_QUOTED = 12 };

@@ -16,8 +16,7 @@ static bool method_clear(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     return list_clear(self(a), err);
 }
 
-/* Copies the items of a contiguous sequence in one step. They may be the list's own, whose storage may
- * move. */
+/* Copies the items of a contiguous sequence in one step. They may be the list's own, whose storage may move. */
 static bool extend_block(Vm *vm, List *l, Object *from, Error *err) {
     uint32_t n = from->type == OBJECT_LIST ? ((List *)from)->n : ((Tuple *)from)->n;
     if (n == 0) return true;

@@ -126,8 +126,7 @@ bool lib_string_isalpha(Vm *vm, const NativeArgs *a, Value *out, Error *err) { r
 bool lib_string_isdigit(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return all_are(vm, a, unicode_is_digit, out, err); }
 bool lib_string_isspace(Vm *vm, const NativeArgs *a, Value *out, Error *err) { return all_are(vm, a, unicode_is_space, out, err); }
 
-/* True if some character is cased and the mapping would change nothing (it changes an invalid
- * byte). */
+/* True if some character is cased and the mapping would change nothing (it changes an invalid byte). */
 static bool is_mapped(Vm *vm, const NativeArgs *a, Mapping how, Value *out, Error *err) {
     Str s = value_str(a->self);
     Work w = { .vm = vm };

@@ -23,8 +23,7 @@ static bool finish(Parts *p, Value *out) { return *out = value_from_object(p->li
 
 /* ---- by a separator ---- */
 
-/* Skips the first `skip` occurrences of sep and cuts at the next `cuts`; the caller has counted
- * them. */
+/* Skips the first `skip` occurrences of sep and cuts at the next `cuts`; the caller has counted them. */
 static bool cut(Parts *p, Str s, Str sep, size_t skip, size_t cuts, bool keep, Error *err) {
     const char *start = s.at;
     for (size_t i = 0; i < skip + cuts; i++) {

@@ -104,11 +104,9 @@ static inline bool native_given(const NativeArgs *a, uint32_t i) {
 }
 bool native_i64(Value v, int64_t *out, Error *err);       /* "got float, want int", "N out of range (want value in signed 64-bit range)" */
 bool native_i32(Value v, int *out, Error *err);           /* "got float, want int", "N out of range" */
-/* Argument i of a call, whose type has been checked, as 64 bits. "for parameter 2: N out of range
- * …" */
+/* Argument i of a call, whose type has been checked, as 64 bits. "for parameter 2: N out of range …" */
 bool native_arg_i64(const NativeArgs *a, uint32_t i, int64_t *out, Error *err);
-/* Start and end of a slice of n items, from arguments i and i + 1 (each may be absent or None), clamped to 0 …
- * n. */
+/* Start and end of a slice of n items, from arguments i and i + 1 (each may be absent or None), clamped to 0 … n. */
 bool native_arg_slice(const NativeArgs *a, uint32_t i, size_t n, size_t *start, size_t *end, Error *err);
 
 /* Binds positional and named arguments to def's parameters in out[0 … n_params), with every check and the messages of
@@ -116,6 +114,5 @@ bool native_arg_slice(const NativeArgs *a, uint32_t i, size_t n, size_t *start, 
  * want string". */
 bool native_bind_args(const NativeDef *def, const Value *at, uint32_t n, const NativeNamed *named, uint32_t n_named,
                       Value *out, Error *err);
-/* Checks only the types of arguments that are already in place (the fast path of a positional
- * call). */
+/* Checks only the types of arguments that are already in place (the fast path of a positional call). */
 bool native_check_types(const NativeDef *def, const Value *at, uint32_t n, Error *err);

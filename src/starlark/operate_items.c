@@ -81,8 +81,7 @@ bool operate_set_index(Vm *vm, Value x, Value key, Value v, Error *err) {
 
 /* ---- slices ---- */
 
-/* One end of a slice. Leaves *at at its default if the part is None; a negative index counts from the
- * end. */
+/* One end of a slice. Leaves *at at its default if the part is None; a negative index counts from the end. */
 static bool slice_end(Value part, int64_t n, int64_t *at, const char *what, Error *err) {
     int i;
     if (value_is_none(part)) return true;

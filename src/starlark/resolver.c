@@ -52,8 +52,7 @@ static void declare_load(Resolver *r, const Stmt *s) {
     }
 }
 
-/* Declares all names bound by the statements of a function or module body, including nested
- * blocks. */
+/* Declares all names bound by the statements of a function or module body, including nested blocks. */
 static void declare_body(Resolver *r, const AstBody *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         const Stmt *s = body->at[i];
@@ -193,8 +192,7 @@ static void walk_parts(Resolver *r, Expr *e) {
     }
 }
 
-/* Goes down the left edge, then up again, so that names are resolved and errors found in source
- * order. */
+/* Goes down the left edge, then up again, so that names are resolved and errors found in source order. */
 static void walk_expr(Resolver *r, Expr *e) {
     size_t mark = r->edge.n;
     for (Expr *left; (left = ast_left(e)); e = left) VEC_PUSH(&r->edge, e);
@@ -234,8 +232,7 @@ static void check_star_param(Resolver *r, const AstParam *param, ParamsSeen *see
     else seen->star = param;
 }
 
-/* Declares *args and **kwargs last, so that the other parameters have the first slots without a
- * gap. */
+/* Declares *args and **kwargs last, so that the other parameters have the first slots without a gap. */
 static void walk_params(Resolver *r, AstFunction *fn) {
     ParamsSeen seen = { 0 };
     for (uint32_t i = 0; i < fn->n_declared; i++) {

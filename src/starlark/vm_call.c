@@ -175,8 +175,7 @@ static bool wrap_native(const NativeDef *def, Error *err) {
 /* A host call may take long; it counts as this many steps. */
 enum { HOST_WORK = 256 };
 
-/* Prevents host functions from having effects after the deadline. Every call of a host function passes
- * here. */
+/* Prevents host functions from having effects after the deadline. Every call of a host function passes here. */
 static bool allowed_now(Vm *vm, const NativeDef *def, Error *err) {
     if (!(def->flags & NATIVE_HOST)) return true;
     if (!vm->loading) return vm_work(vm, HOST_WORK, err) && cancel_check(vm->config.cancel, err);

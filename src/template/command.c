@@ -181,8 +181,7 @@ static bool scan_text(Scan *c, AstNode *n, States *set, const AstNode *last) {
     return true;
 }
 
-/* True if node i of the body is directly between two quotes, "…{{x}}…", of its neighbouring text
- * nodes. */
+/* True if node i of the body is directly between two quotes, "…{{x}}…", of its neighbouring text nodes. */
 static bool between_quotes(const AstBody *b, size_t i) {
     if (i == 0 || i + 1 >= b->n || b->node[i - 1].kind != AST_TEXT || b->node[i + 1].kind != AST_TEXT) return false;
     Str before = b->node[i - 1].text, after = b->node[i + 1].text;

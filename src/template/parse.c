@@ -285,8 +285,7 @@ static void add_text(Nodes *out, Str s, Str whole) {
     if (s.n) VEC_PUSH(out, (AstNode){ .kind = AST_TEXT, .text = s, .original = s, .at = (uint32_t)(s.at - whole.at), .param = -1 });
 }
 
-/* Adds the text up to the next tag. \{{ is a literal {{ that starts a new text, \\{{ a backslash and a
- * tag. */
+/* Adds the text up to the next tag. \{{ is a literal {{ that starts a new text, \\{{ a backslash and a tag. */
 static void take_text(Parser *p, Nodes *out) {
     for (;;) {
         Str s = rest(p);

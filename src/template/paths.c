@@ -1,5 +1,4 @@
-/* Finds paths of a template that no context can have, because a misspelled path would silently render as
- * nothing. */
+/* Finds paths of a template that no context can have, because a misspelled path would silently render as nothing. */
 #include <stdlib.h>
 #include "template/ast.h"
 

@@ -29,8 +29,7 @@ static const ShellProgram *find_row(Str name) {
     return NULL;
 }
 
-/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld64.so.2: each runs the program given as its
- * argument. */
+/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld64.so.2: each runs the program given as its argument. */
 static bool is_loader(Str name) {
     return str_starts(name, STR("ld")) && str_find(name, STR(".so")) > 0;
 }
@@ -102,8 +101,7 @@ static bool listed(const char *list, Str word) {
 
 typedef enum { FOUND_NONE, FOUND_VALUE, FOUND_CODE, FOUND_SHELL_CODE } Found;
 
-/* True if the letter is in the list. `attached`: marked with *, so that it never takes the next
- * word. */
+/* True if the letter is in the list. `attached`: marked with *, so that it never takes the next word. */
 static bool listed_letter(const char *list, char letter, bool *attached) {
     *attached = listed(list, (Str){ (const char[]){ letter, '*' }, 2 });
     return *attached || listed(list, (Str){ &letter, 1 });

@@ -1,5 +1,4 @@
-/* Renders a template with its data. The two renderers differ in how they write texts, values and
- * lists. */
+/* Renders a template with its data. The two renderers differ in how they write texts, values and lists. */
 #pragma once
 #include "template/ast.h"
 

@@ -36,8 +36,7 @@ static Str skip_space_back(Str s) {
 
 static bool has_newline(Str s) { return str_find_char(s, '\n') >= 0; }
 
-/* True if a line ends between the text before body[i] and its tag. i == n refers to the end of the
- * body. */
+/* True if a line ends between the text before body[i] and its tag. i == n refers to the end of the body. */
 static bool line_before(const AstBody *b, size_t i, bool root) {
     if (i == 0) return root;
     const AstNode *prev = &b->node[i - 1];

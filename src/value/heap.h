@@ -48,8 +48,7 @@ void *heap_buffer_grow(Heap *h, void *buffer, size_t keep, size_t size, Error *e
 size_t heap_buffer_size(const void *buffer);
 void heap_buffer_drop(Heap *h, void *buffer);             /* optional: frees an unreferenced buffer early */
 
-/* Fails as heap_alloc would for `size` bytes, but allocates nothing: call it before long
- * operations. */
+/* Fails as heap_alloc would for `size` bytes, but allocates nothing: call it before long operations. */
 bool heap_can_take(const Heap *h, size_t size, Error *err);
 
 /* Roots. Each collection calls every root function, which traces what its owner holds. */

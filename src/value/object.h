@@ -24,8 +24,7 @@ enum {
     OBJECT_PURE = 16,     /* nothing mutable is reachable from it: never needs a copy */
 };
 
-/* `units` is the total size in 8-byte units, so that a chunk can be walked from object to
- * object. */
+/* `units` is the total size in 8-byte units, so that a chunk can be walked from object to object. */
 struct Object { uint8_t type, flags; uint16_t aux; uint32_t units; };
 
 /* A BUFFER is raw memory that one other object owns and traces (a list's items, a dict's tables,

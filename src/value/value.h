@@ -102,8 +102,7 @@ typedef struct ValueMeter { bool (*work)(void *ctx, size_t units, Error *err); v
 bool value_equal_metered(Value a, Value b, const ValueMeter *m, bool *out, Error *err);
 bool value_compare_metered(Value a, Value b, const char *op, const ValueMeter *m, int *out, Error *err);
 
-/* Equal values have equal hashes (1 and 1.0). Keyed per process. Fails with "unhashable type:
- * list". */
+/* Equal values have equal hashes (1 and 1.0). Keyed per process. Fails with "unhashable type: list". */
 bool value_hash(Value v, uint32_t *out, Error *err);
 
 /* Makes v and everything reachable from it immutable. Never fails; no recursion. */

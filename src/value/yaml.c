@@ -71,8 +71,7 @@ static bool fail(Reader *r, yaml_mark_t mark, ErrorKind kind, const char *fmt, .
     return located(r, place_at(r, mark));
 }
 
-/* --- libyaml's own errors
- * ----------------------------------------------------------------------------------------- */
+/* --- libyaml's own errors ----------------------------------------------------------------------------------------- */
 
 /* Byte offset of a mark. Scans from the start, so for errors only. */
 static size_t offset_of(Str text, yaml_mark_t mark) {
@@ -103,8 +102,7 @@ static bool fail_parser(Reader *r) {
     return located(r, at);
 }
 
-/* --- inserting nodes
- * ---------------------------------------------------------------------------------------------- */
+/* --- inserting nodes ---------------------------------------------------------------------------------------------- */
 
 static bool count_nodes(Reader *r, size_t n, yaml_mark_t mark) {
     if (n > r->opt.max_nodes - r->nodes)
@@ -321,8 +319,7 @@ static bool on_document(Reader *r, const yaml_event_t *e) {
     return r->seen_document = true;
 }
 
-/* An empty root becomes an empty map where a map is expected; any other scalar is an error
- * there. */
+/* An empty root becomes an empty map where a map is expected; any other scalar is an error there. */
 static bool on_root_scalar(Reader *r, const yaml_event_t *e) {
     bool empty = e->type == YAML_SCALAR_EVENT && e->data.scalar.length == 0 && !e->data.scalar.tag &&
                  e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -344,8 +341,7 @@ static bool on_event(Reader *r, const yaml_event_t *e) {
     }
 }
 
-/* --- entry point
- * -------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static bool read_events(Reader *r) {
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);

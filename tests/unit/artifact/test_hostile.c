@@ -1,5 +1,4 @@
-/* Projects that try to hang, escape or exhaust resources: loading them must end soon with
- * problems. */
+/* Projects that try to hang, escape or exhaust resources: loading them must end soon with problems. */
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>

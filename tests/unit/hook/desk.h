@@ -1,5 +1,4 @@
-/* Hooks for tests: compiles scripts like those of a project and dispatches events with one line of input and
- * output. */
+/* Hooks for tests: compiles scripts like those of a project and dispatches events with one line of input and output. */
 #pragma once
 #include "../unit.h"
 #include "base/vec.h"
@@ -72,8 +71,7 @@ static inline Module *desk_compile(Desk *k, const char *text, bool expression) {
 typedef struct { const char *name, *event; int64_t priority; const char *when, *body; const char *file; const char *agent; bool on_error_allow;
                  int64_t timeout_ms; } DeskHook;
 
-/* `body` is the body of handle(event, payload); a text with a "def" is the whole script; NULL: no
- * script. */
+/* `body` is the body of handle(event, payload); a text with a "def" is the whole script; NULL: no script. */
 static inline HookDef *desk_def(Desk *k, const DeskHook *h) {
     HookDef *def = &k->defs[k->n_defs++];
     *def = (HookDef){ .name = str_from(h->name), .event = str_from(h->event ? h->event : "tool.pre"), .kind = HOOK_STARLARK, .priority = h->priority,

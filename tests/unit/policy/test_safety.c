@@ -1,5 +1,4 @@
-/* What scripts can reach, the safety metadata that follows from it, and conflicting
- * declarations. */
+/* What scripts can reach, the safety metadata that follows from it, and conflicting declarations. */
 #include "artifact/archive.h"
 #include "artifact/builtin_names.h"
 #include "artifact/project.h"
@@ -187,8 +186,7 @@ static void test_kinds(void **state) {
     buf_clear(&text);
 }
 
-/* Every built-in tool and every name that a script can use has a row, and every row belongs to
- * one. */
+/* Every built-in tool and every name that a script can use has a row, and every row belongs to one. */
 static void test_tables(void **state) {
     (void)state;
     static const char *const builtins[] = {

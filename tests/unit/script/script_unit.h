@@ -1,5 +1,4 @@
-/* Runs scripts with the real host modules: each case is the body of run(), whose result is compared as
- * text. */
+/* Runs scripts with the real host modules: each case is the body of run(), whose result is compared as text. */
 #pragma once
 #include "../unit.h"
 #include "script/host.h"

@@ -1,5 +1,4 @@
-/* Modules without side effects: re, string, set, base64, url, hash, crypto, uuid, template, validate,
- * assert. */
+/* Modules without side effects: re, string, set, base64, url, hash, crypto, uuid, template, validate, assert. */
 #include "script_unit.h"
 
 static const ScriptCase re_cases[] = {

@@ -6,8 +6,7 @@
 
 typedef struct { const char *self, *method, *args, *want; } Case;
 
-/* args is JSON; "(…)" instead of the first argument's list means a tuple. A result that starts with '!' is an
- * error. */
+/* args is JSON; "(…)" instead of the first argument's list means a tuple. A result that starts with '!' is an error. */
 static const Case cases[] = {
     { "hELLO wORLD", "capitalize", "", "\"Hello world\"" }, { "", "capitalize", "", "\"\"" }, { "éÀ", "capitalize", "", "\"Éà\"" },
     { "ǆx", "capitalize", "", "\"ǅx\"" },

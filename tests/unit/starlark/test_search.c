@@ -53,8 +53,7 @@ static void test_small(void **state) {
     heap_free(h);
 }
 
-/* Across windows, with needles too long for the C library's search, and texts that are slow for naive
- * algorithms. */
+/* Across windows, with needles too long for the C library's search, and texts that are slow for naive algorithms. */
 static void test_large(void **state) {
     (void)state;
     enum { N = 3 << 20, M = 100000 };
