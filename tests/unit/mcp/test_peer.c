@@ -196,11 +196,42 @@ static void a_session_is_not_a_turn(void **state) {
     }
 }
 
+/* Two calls of one request wait for the user at the same time: the request's one thread counts once. */
+typedef struct TwoWaits { Flight flight; atomic_bool waits, go_on; bool ok; } TwoWaits;
+
+static void wait_twice(void *arg) {
+    TwoWaits *t = arg;
+    Error err = { 0 };
+    t->ok = serve_wait(&t->flight.q, &err) && serve_wait(&t->flight.q, &err);
+    atomic_store(&t->waits, true);
+    while (!atomic_load(&t->go_on)) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    serve_go_on(&t->flight.q);
+    serve_go_on(&t->flight.q);
+}
+
+static void two_waits_of_one_request(void **state) {
+    (void)state;
+    World w;
+    open_world(&w, "---\n---\n");
+    shake_hands(&w, "2025-11-25");
+    TwoWaits two = { .flight = { .q = { .server = w.server, .peer = w.peer }, .scheduled = true } };
+    SchedulerGroup *group = scheduler_group_new(w.server->scheduler);
+    assert_true(scheduler_group_add(group, w.peer, wait_twice, &two, NULL));
+    while (!atomic_load(&two.waits)) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    assert_true(two.ok);
+    send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"x\"}}}");
+    expect_part(&w, "\"isError\":false");                    /* is served meanwhile */
+    atomic_store(&two.go_on, true);
+    scheduler_group_free(group);                             /* the peer does not know this request: it must end first */
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_eras_at_once), cmocka_unit_test(unknown_versions_get_the_latest), cmocka_unit_test(batches_of_one_version),
         cmocka_unit_test(log_messages_by_level), cmocka_unit_test(a_cancelled_request_is_not_answered), cmocka_unit_test(a_link_that_is_gone),
         cmocka_unit_test(floods_are_refused), cmocka_unit_test(closing_ends_what_is_under_way), cmocka_unit_test(a_session_is_not_a_turn),
+        cmocka_unit_test(two_waits_of_one_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
