@@ -4,7 +4,7 @@
 #include "mcp/peer.h"
 #include "mcp/serve_watch.h"
 
-enum { RUNNING_MAX = 16 };               /* requests that run at the same time */
+enum { RUNNING_MAX = 24 };               /* requests that run at the same time */
 
 /* ---- links ---- */
 
