@@ -144,7 +144,7 @@ static void note_folders(Loader *l, Str folder, SourceKind source) {
         if (is_stray(&entries[i], source)) stray_note(l, &in, &entries[i]);
 }
 
-/* Skills are text, but a hook among them would be one that nobody runs. */
+/* Skills are text: a hook among them would never run. */
 static void note_skills(Loader *l, Str folder) {
     DocumentEntry *entries;
     size_t n;

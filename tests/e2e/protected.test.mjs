@@ -112,7 +112,7 @@ for (const user of ways) {
     assert.ok(!p.has('.git/worktrees/*') && !p.has('.git/modules/*') && !p.has('.git/worktrees/x/commondir'));
   });
 
-  // Every key of git's configuration that names a program or a file that decides what runs. `here.sh` exists, `later/x.sh` does not.
+  // Every key of git's configuration that names a program or a file that decides what runs: one that exists, and one that does not.
   const keys = {
     run: ['core.alternateRefsCommand', 'core.askPass', 'core.editor', 'core.fsmonitor', 'core.gitProxy', 'core.pager', 'core.sshCommand', 'sequence.editor',
       'pager.log', 'alias.x', 'hook.lint.command', 'filter.f.clean', 'filter.f.smudge', 'filter.f.process', 'diff.external', 'diff.d.command', 'diff.d.textconv',
