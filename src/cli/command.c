@@ -220,11 +220,11 @@ const Command command_table[] = {
     {
         .name = "models", .operands = "",
         .summary = "list the models of the project and how each is reached",
-        .about = "Lists the profiles of harness.md, the default one first: provider and wire, server,\n"
-                 "the variable that holds the key and whether it is set (never the key itself), and\n"
-                 "whether a price is known. Without profiles, the model that the environment selects.\n"
-                 "--check asks each model for one word; that costs a few tokens. Exits 1 when one\n"
-                 "does not answer.",
+        .about = "Lists the profiles of harness.md, the default one first: provider and wire,\n"
+                 "server, the variable that holds the key and whether it is set (never the key\n"
+                 "itself), and whether a price is known. Without profiles, the model that the\n"
+                 "environment selects. --check asks each model for one word; that costs a few\n"
+                 "tokens. Exits 1 when one does not answer.",
         .example = "harness models\n"
                    "harness models --check --json",
         .json = "[{name, provider, wire, server, key, key_set, priced}]\n"
@@ -250,9 +250,8 @@ const Command command_table[] = {
         .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
                  "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
                  "a message. With -p one job, whose answer alone goes to standard output. Every\n"
-                 "tool call goes through the whole pipeline. The run is kept: see `harness runs`.\n"
-                 "Without a model in harness.md, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_*\n"
-                 "decide.",
+                 "call goes through the whole pipeline. The run is kept: see `harness runs`. If no\n"
+                 "model is in harness.md, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_* decide.",
         .example = "harness run -p 'What does this project do?'\n"
                    "harness run --tools tools.json -p 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"

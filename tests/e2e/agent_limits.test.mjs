@@ -107,7 +107,7 @@ test('a recording of a prompt that holds the key plays back', async t => {
 
 test('a recording that is damaged is an error with its line', async t => {
   const p = talker(t, { 'harness.md': harness({ provider: 'replay', name: 'tape', replay: 'tape.jsonl' }) });
-  for (const [text, message] of [['{"request":{},"reply":{}}\nnonsense\n', /tape\.jsonl:2/], ['{"request":1}\n', /request and reply/], [null, /tape\.jsonl/]]) {
+  for (const [text, message] of [['{"request":{},"reply":{}}\nnonsense\n', /tape\.jsonl:2/], ['{"request":1}\n', /needs a request and a reply/], [null, /tape\.jsonl/]]) {
     if (text) writeFileSync(join(p.dir, 'tape.jsonl'), text);
     else writeFileSync(join(p.dir, 'harness.md'), harness({ provider: 'replay', name: 'tape', replay: 'nowhere/tape.jsonl' }));
     const r = await p.harness(['run', '-p', 'x']);

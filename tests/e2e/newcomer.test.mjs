@@ -83,6 +83,7 @@ const table = {
   'A program that does not print JSON': { make: program('#!/bin/sh\necho noon\n', 0o755) },
   'A program that a script starts is not there': { make: tool('def run(args):\n    return exec.run("nothing", [])') },
   'The kernel has no Landlock': { env: { HARNESS_TEST_LANDLOCK_ABI: '0' } },
+  'There are no private mounts': { prefix: 'harness() { setpriv --bounding-set=-sys_admin "$HARNESS" "$@" 2>&1; };' },
   'A file outside of the workspace': {},
   'A host that is not allowed': {
     make: at => { tool('def run(args):\n    return http.get("https://example.com/")')(at); edit('harness.md', 'limits:', 'network: {allowed_domains: [example.org]}\nlimits:')(at); } },

@@ -93,7 +93,7 @@ const slips = [
   ['network: alowed_domains', settings('network: {alowed_domains: []}'), 'harness.md:2', '(did you mean "allowed_domains"?)'],
   ['network: allowed_domains a string', settings('network: {allowed_domains: a.example}'), 'harness.md:2', 'expected list, got string'],
   ['sandbox: read_root', settings('sandbox: {read_root: []}'), 'harness.md:2', '(did you mean "read_roots"?)'],
-  ['sandbox: mounts, which this version does not have', settings('sandbox: {mounts: required}'), 'harness.md:2', 'unknown key "mounts"'],
+  ['sandbox: a word that mounts does not know', settings('sandbox: {mounts: requird}'), 'harness.md:2', 'did you mean "required"'],
   ['sandbox: network: "no"', settings('sandbox: {network: "no"}'), 'harness.md:2', 'sandbox.network: expected bool, got string'],
   ['sandbox: mode', settings('sandbox: {mode: strickt}'), 'harness.md:2', '(did you mean "strict"?)'],
   ['delegation: max_dept', settings('delegation: {max_dept: 1}'), 'harness.md:2', '(did you mean "max_depth"?)'],

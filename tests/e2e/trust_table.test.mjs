@@ -53,6 +53,7 @@ const rows = {
   'meta.max_call_depth': meta('max_call_depth')(3, 4),
   'network.allowed_domains': set('network', 'allowed_domains')('[a.example]', '[b.example]'),
   'sandbox.mode': sandbox('mode')('best-effort', 'off'),
+  'sandbox.mounts': [settings('limits: { max_turns: 200 }'), settings('limits: { max_turns: 200 }\nsandbox: { mounts: off }')],
   'sandbox.network': [settings('limits: { max_turns: 200 }'), settings('limits: { max_turns: 200 }\nsandbox: { network: true }')],
   'sandbox.home': [settings('limits: { max_turns: 200 }'), settings('limits: { max_turns: 200 }\nsandbox: { home: real }')],
   'sandbox.read_roots': sandbox('read_roots')('[/usr/share/doc]', '[/usr/share]'),
