@@ -115,7 +115,7 @@ bool store_failed(Store *s, const char *doing, Error *err) {
 /* ---- statements ---- */
 
 static const char *const statements[] = {
-#define X(id, sql) [id] = sql,
+#define X(id, sql) [id] = (sql),
     STORE_STATEMENTS(X)
 #undef X
 };
