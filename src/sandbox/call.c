@@ -139,13 +139,13 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, c
     buf_clear(&bytes);
     if (pair[1] >= 0) close(pair[1]);
     if (ok) return *channel = pair[0], true;
-    live_ended(s, *live, false);
+    live_ended(*live, false);
     *live = NULL;
     if (pair[0] >= 0) close(pair[0]);
     return false;
 }
 
-int call_receive(Sandbox *s, Live *live, int channel, Reply *reply, char *text) {
+int call_receive(Live *live, int channel, Reply *reply, char *text) {
     char message[sizeof *reply + REPLY_TEXT_MAX];
     int fds[REQUEST_FDS];
     size_t n_fds = 0;
@@ -156,7 +156,7 @@ int call_receive(Sandbox *s, Live *live, int channel, Reply *reply, char *text) 
     bool whole = n >= (ssize_t)sizeof *reply;
     if (whole) memcpy(reply, message, sizeof *reply);
     bool started = whole && reply->kind == REPLY_STARTED;
-    if (started) live_started(s, live, n_fds ? fds[0] : -1, reply->exposed);
+    if (started) live_started(live, n_fds ? fds[0] : -1, reply->exposed);
     for (size_t i = started ? 1 : 0; i < n_fds; i++) close(fds[i]);
     if (!whole) return -1;
     size_t most = (size_t)n - sizeof *reply;

@@ -27,7 +27,7 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *comm
                int64_t deadline_ns, int *channel, Live **live, Error *err);
 /* One message. 1: `reply` and `text` (REPLY_TEXT_MAX bytes) hold it; 0: nothing there yet; -1: the other side is gone. A message of the
  * start is noted in `live`. */
-int call_receive(Sandbox *s, Live *live, int channel, Reply *reply, char *text);
+int call_receive(Live *live, int channel, Reply *reply, char *text);
 bool call_end(int channel, int64_t grace_ms);          /* asks the supervisor to end it all */
 bool call_failed(const Reply *reply, const char *text, Error *err);    /* false with what a REPLY_FAILED or REPLY_LOST says */
 int call_exit_code(int status, int *signal);           /* as a shell counts; signal: 0 when it exited by itself */

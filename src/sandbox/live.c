@@ -9,19 +9,24 @@
 
 enum { START_WAIT_MS = 10000 };
 
-/* `known`: the rest is. `exposed`: it could write a protected path from the start. */
-struct Live { bool known, exposed; int view; };
+/* `known`: the rest is. `exposed`: it could write a protected path from the start. `sandbox`: NULL once that has stopped. */
+struct Live { bool known, exposed; int view; Sandbox *sandbox; };
 
 Live *live_add(Sandbox *s, bool told) {
     Live *l = mem_zero(1, sizeof *l);
-    *l = (Live){ .known = !told, .exposed = !told, .view = -1 };
+    *l = (Live){ .known = !told, .exposed = !told, .view = -1, .sandbox = s };
     pthread_mutex_lock(&s->live_lock);
     VEC_PUSH(&s->live, l);
     pthread_mutex_unlock(&s->live_lock);
     return l;
 }
 
-void live_started(Sandbox *s, Live *l, int view, bool exposed) {
+void live_started(Live *l, int view, bool exposed) {
+    Sandbox *s = l->sandbox;
+    if (!s) {
+        if (view >= 0) close(view);
+        return;
+    }
     pthread_mutex_lock(&s->live_lock);
     l->view = view;
     l->exposed = exposed || view < 0;
@@ -30,8 +35,7 @@ void live_started(Sandbox *s, Live *l, int view, bool exposed) {
     pthread_mutex_unlock(&s->live_lock);
 }
 
-void live_ended(Sandbox *s, Live *l, bool exposed) {
-    if (!l) return;
+static void remove_live(Sandbox *s, const Live *l, bool exposed) {
     pthread_mutex_lock(&s->live_lock);
     for (size_t i = 0; i < s->live.n; i++)
         if (s->live.at[i] == l) {
@@ -41,8 +45,18 @@ void live_ended(Sandbox *s, Live *l, bool exposed) {
     if (exposed) s->exposures++;
     pthread_cond_broadcast(&s->live_changed);
     pthread_mutex_unlock(&s->live_lock);
+}
+
+void live_ended(Live *l, bool exposed) {
+    if (!l) return;
+    if (l->sandbox) remove_live(l->sandbox, l, exposed);
     if (l->view >= 0) close(l->view);
     free(l);
+}
+
+void live_stop(Sandbox *s) {
+    for (size_t i = 0; i < s->live.n; i++) s->live.at[i]->sandbox = NULL;
+    VEC_CLEAR(&s->live);
 }
 
 bool live_stands(const Live *l, const char *path) { return l->view >= 0 && shield_stands(l->view, path); }

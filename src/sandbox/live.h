@@ -5,6 +5,7 @@
 
 /* Before the request is sent. `told`: the supervisor will tell of the start. */
 Live *live_add(Sandbox *s, bool told);
-void live_started(Sandbox *s, Live *l, int view, bool exposed);        /* takes `view`; -1: it has no private mounts */
-void live_ended(Sandbox *s, Live *l, bool exposed);    /* frees it; NULL is fine */
+void live_started(Live *l, int view, bool exposed);        /* takes `view`; -1: it has no private mounts */
+void live_ended(Live *l, bool exposed);    /* frees it; NULL is fine */
+void live_stop(Sandbox *s);              /* the sandbox stops: programs that the caller has not ended yet know it no more */
 bool live_stands(const Live *l, const char *path);

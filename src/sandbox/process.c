@@ -6,7 +6,7 @@
 #include "sandbox/live.h"
 
 /* `exit_code` and `end` are valid when `ended`. `shielded`: the protected paths whose mounts stood at its start; NULL ends them. */
-struct SandboxProcess { Sandbox *sandbox; Live *live; int channel, in, out; bool ended, exposed; int exit_code; SandboxResult end; char **shielded; };
+struct SandboxProcess { Live *live; int channel, in, out; bool ended, exposed; int exit_code; SandboxResult end; char **shielded; };
 
 static void close_fd(int *fd) {
     if (*fd >= 0) close(*fd);
@@ -24,11 +24,11 @@ static bool open_pipes(int near[2], int far[3], const SandboxCommand *c, Error *
 }
 
 /* Waits until the program runs, or could not be run. */
-static bool wait_started(Sandbox *s, Live *live, int channel, Error *err) {
+static bool wait_started(Live *live, int channel, Error *err) {
     Reply reply;
     char text[REPLY_TEXT_MAX];
     int got;
-    while ((got = call_receive(s, live, channel, &reply, text)) == 0) (void)poll(&(struct pollfd){ .fd = channel, .events = POLLIN }, 1, -1);
+    while ((got = call_receive(live, channel, &reply, text)) == 0) (void)poll(&(struct pollfd){ .fd = channel, .events = POLLIN }, 1, -1);
     if (got < 0) return error_set(err, ERR_SANDBOX, "the sandbox's processes were killed");
     return reply.kind == REPLY_STARTED || call_failed(&reply, text, err);
 }
@@ -47,16 +47,16 @@ bool sandbox_spawn(Sandbox *s, const SandboxRules *rules, const SandboxCommand *
     Live *live = NULL;
     bool ok = open_pipes(near, far, command, err) && call_send(s, rules, command, far, true, INT64_MAX, &channel, &live, err);
     for (int i = 0; i < 3; i++) close_fd(&far[i]);
-    ok = ok && wait_started(s, live, channel, err);
+    ok = ok && wait_started(live, channel, err);
     if (!ok) {
-        live_ended(s, live, false);                      /* no program was started */
+        live_ended(live, false);                      /* no program was started */
         close_fd(&near[0]);
         close_fd(&near[1]);
         close_fd(&channel);
         return false;
     }
     SandboxProcess *p = mem_zero(1, sizeof *p);
-    *p = (SandboxProcess){ .sandbox = s, .live = live, .exposed = true, .channel = channel, .in = near[0], .out = near[1],
+    *p = (SandboxProcess){ .live = live, .exposed = true, .channel = channel, .in = near[0], .out = near[1],
                            .shielded = shielded(live, rules->protect) };
     *out = p;
     return true;
@@ -71,7 +71,7 @@ bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Err
     char text[REPLY_TEXT_MAX];
     int signal;
     while (!p->ended) {
-        int got = call_receive(p->sandbox, p->live, p->channel, &reply, text);
+        int got = call_receive(p->live, p->channel, &reply, text);
         if (got < 0) return error_set(err, ERR_SANDBOX, "the sandbox's processes were killed");
         if (got > 0 && reply.kind != REPLY_ENDED) return call_failed(&reply, text, err);
         if (got > 0) {
@@ -102,7 +102,7 @@ void sandbox_process_end(SandboxProcess *p, int64_t grace_ms) {
     int code;
     close_fd(&p->in);
     if (!p->ended && call_end(p->channel, grace_ms > 0 ? grace_ms : 0)) (void)sandbox_process_wait(p, NULL, &code, NULL);
-    live_ended(p->sandbox, p->live, p->exposed);
+    live_ended(p->live, p->exposed);
     for (size_t i = 0; p->shielded[i]; i++) free(p->shielded[i]);
     free(p->shielded);
     close_fd(&p->out);

@@ -17,7 +17,6 @@ typedef struct Run {
     const SandboxCommand *command;
     SandboxResult *result;
     int channel, out, err, far[3];
-    Sandbox *sandbox;
     Live *live;
     bool cancelled, exposed;            /* exposed: it could have written a protected path */
 } Run;
@@ -131,7 +130,7 @@ static bool wait_for_end(Run *r, Cancel *cancel, Error *err) {
         if (wait[WAIT_OUT].revents) take_output(r, &r->out, &out->out, &out->out_truncated);
         if (wait[WAIT_ERR].revents) take_output(r, &r->err, &out->err, &out->err_truncated);
         check_cancel(r, cancel);
-        if (wait[WAIT_CHANNEL].revents) got = call_receive(r->sandbox, r->live, r->channel, &reply, text);
+        if (wait[WAIT_CHANNEL].revents) got = call_receive(r->live, r->channel, &reply, text);
         if (got > 0 && reply.kind == REPLY_STARTED) got = 0;
     }
     take_output(r, &r->out, &out->out, &out->out_truncated);
@@ -149,12 +148,12 @@ static int64_t deadline(const SandboxCommand *c, const Cancel *cancel) {
 
 bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
                  Error *err) {
-    Run r = { .sandbox = s, .exposed = true, .command = command, .result = out, .channel = -1, .out = -1, .err = -1, .far = { -1, -1, -1 } };
+    Run r = { .exposed = true, .command = command, .result = out, .channel = -1, .out = -1, .err = -1, .far = { -1, -1, -1 } };
     if (!cancel_check(cancel, err)) return false;
     bool ok = open_streams(&r, err) && call_send(s, rules, command, r.far, false, deadline(command, cancel), &r.channel, &r.live, err);
     for (int i = 0; i < 3; i++) close_fd(&r.far[i]);
     ok = ok && wait_for_end(&r, cancel, err);
-    live_ended(s, r.live, r.exposed);
+    live_ended(r.live, r.exposed);
     close_fd(&r.channel);
     close_fd(&r.out);
     close_fd(&r.err);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "sandbox/call.h"
 #include "sandbox/launcher.h"
+#include "sandbox/live.h"
 #include "sandbox/probe.h"
 
 bool sandbox_start(Sandbox **out, Error *err) {
@@ -39,10 +40,10 @@ void sandbox_stop(Sandbox *s) {
     close(s->socket);
     while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR) {}
     for (size_t i = 0; i < FILTER_VARIANTS; i++) filter_clear(&s->filters[i]);
+    live_stop(s);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->live_lock);
     pthread_cond_destroy(&s->live_changed);
-    VEC_CLEAR(&s->live);
     free(s);
 }
 
