@@ -336,7 +336,8 @@ test('tasks of 2025-11-25', async t => {
   assert.equal((await start('hello')).error.code, -32601);
   assert.equal((await call(p, 'wrong')).error.code, -32601);
   const both = (await start('both')).result.task.taskId;
-  assert.equal((await p.request('tasks/result', { taskId: both })).result.content[0].text, 'QQ');
+  const answers = await p.request('tasks/result', { taskId: both });
+  assert.equal(answers.result?.content?.[0]?.text, 'QQ', JSON.stringify(answers));
   assert.deepEqual(p.asked[0].params._meta, { 'io.modelcontextprotocol/related-task': { taskId: both } });
   const old = new Peer(t, project(t, files));
   await old.hello({}, '2025-06-18');
