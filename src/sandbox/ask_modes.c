@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -142,9 +143,16 @@ static void add_root(Ask *a, const char *path) {
     else free(full);
 }
 
+/* A root is a real path: one with a link in it was changed since. */
+static void add_real_root(Ask *a, const char *path) {
+    char *full = realpath(path, NULL);
+    if (full && strcmp(full, path) == 0) add_root(a, path);
+    free(full);
+}
+
 void ask_roots(Ask *a, const Request *r, const char *scratch) {
     add_root(a, r->workspace);
     add_root(a, scratch);
     if (r->head.real_home) add_root(a, r->home);
-    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) add_root(a, *p);
+    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) add_real_root(a, *p);
 }

@@ -158,8 +158,9 @@ static bool allow_system(const SupervisorJob *job, int ruleset, const RulesetOpt
 static bool allow_call(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     const Request *r = job->request;
     bool ok = true;
-    for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ, err);
-    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE, err);
+    /* Roots are real paths. A link in one was made since by an earlier call, and could lead anywhere. */
+    for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ | RULESET_NO_LINKS, err);
+    for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE | RULESET_NO_LINKS, err);
     ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE | RULESET_NO_LINKS, err);
     ok = ok && ruleset_allow(ruleset, o, job->scratch_path, RULESET_WRITE, err);
     if (r->head.real_home && *r->home) ok = ok && ruleset_allow(ruleset, o, r->home, RULESET_WRITE, err);

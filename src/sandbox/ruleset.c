@@ -78,6 +78,8 @@ static int open_path(const char *path, int what) {
 
 bool ruleset_allow(int ruleset, const RulesetOptions *o, const char *path, int what, Error *err) {
     int fd = open_path(path, what);
+    if (fd < 0 && errno == ELOOP && what & RULESET_NO_LINKS)
+        return error_set(err, ERR_SANDBOX, "%s is a link, or is reached through one, and was not when harness started", path);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? true : error_set(err, ERR_SANDBOX, "open %s: %m", path);
     struct stat st;
     bool ok = ruleset_allow_open(ruleset, o, fd, fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), path, what, err);
