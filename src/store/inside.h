@@ -87,7 +87,8 @@ static inline bool store_unlock(Store *s, bool ok) { pthread_mutex_unlock(&s->lo
 /* store_schema.c */
 #define STORE_FORMAT 3
 extern const char store_schema_runs[], store_schema_control[];   /* the tables that format 3 changed, and those that it added */
-bool store_migrate(Store *s, Error *err);
+bool store_check(Store *s, int64_t *version, Error *err);     /* changes nothing: the file may belong to another program */
+bool store_migrate(Store *s, int64_t version, Error *err);    /* what store_check found */
 bool store_exec(Store *s, const char *sql, const char *doing, Error *err);
 
 /* store_lease.c */

@@ -211,12 +211,14 @@ bool store_commit(Store *s, bool ok, const char *doing, Error *err) {
 
 /* ---- opening ---- */
 
-/* While somebody else makes the same file, SQLite says "busy" without asking the busy handler. */
+/* While another process makes the same file, SQLite says "busy" without asking the busy handler. */
 static bool set_up_once(Store *s, bool sync_full, Error *err) {
     const char *settings = sync_full ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL" : "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL";
+    int64_t version;
+    if (!store_check(s, &version, err)) return false;
     if (fault_hit()) return error_set(err, ERR_IO, "open: state file %s: injected fault", s->path);
     if (s->api->exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK) return store_failed(s, "open", err);
-    return store_migrate(s, err);
+    return store_migrate(s, version, err);
 }
 
 static bool set_up(Store *s, bool sync_full, Error *err) {

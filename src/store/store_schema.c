@@ -40,19 +40,19 @@ static const char schema[] =
     "CREATE TABLE notes (scope TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID;"
     "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";";
 
-static bool number(Store *s, const char *sql, int64_t *out, Error *err) {
-    StoreQuery q = store_walk(s, sql, "open", err);
+/* One statement, because another process may be making the file: three would read parts of it from before and from after. */
+static bool read_format(Store *s, int64_t *version, int64_t *id, int64_t *tables, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version, pragma_application_id",
+                              "open", err);
     bool some = false, ok = store_row(&q, &some);
-    if (ok && some) *out = store_int(&q, 0);
+    if (ok && some) *version = store_int(&q, 0), *id = store_int(&q, 1), *tables = store_int(&q, 2);
     return store_end(&q, ok);
 }
 
-/* Runs before anything is written: the file may belong to another program. */
-static bool check(Store *s, int64_t *version, Error *err) {
+bool store_check(Store *s, int64_t *version, Error *err) {
     int64_t id = 0, tables = 0;
     *version = 0;
-    if (!number(s, "PRAGMA user_version", version, err) || !number(s, "PRAGMA application_id", &id, err)) return false;
-    if (!number(s, "SELECT count(*) FROM sqlite_schema", &tables, err)) return false;
+    if (!read_format(s, version, &id, &tables, err)) return false;
     if (id != APPLICATION_ID && tables)
         return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "name another file with HARNESS_STATE");
     if (*version <= STORE_FORMAT) return true;
@@ -70,12 +70,10 @@ static bool create(Store *s, Error *err) {
            store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "open", err);
 }
 
-bool store_migrate(Store *s, Error *err) {
-    int64_t version;
-    if (!check(s, &version, err)) return false;
+bool store_migrate(Store *s, int64_t version, Error *err) {
     if (version == STORE_FORMAT) return store_import_tail(s), true;
     if (!store_begin(s, "open", err)) return false;
-    bool ok = check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* again: another process may have been faster */
+    bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* again: another process may have been faster */
     if (ok && version == 0) ok = create(s, err);
     if (old) ok = store_import(s, version, err) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
     ok = store_commit(s, ok, old ? "migrate" : "open", err);

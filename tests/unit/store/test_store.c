@@ -395,6 +395,12 @@ static void test_not_ours(void **state) {
     sql(p.path, "CREATE TABLE bookmarks (url TEXT)");
     expect_refused(&p, "open: FILE is a database of another program");
     sql(p.path, "SELECT url FROM bookmarks");                                /* untouched */
+    char header[20] = "";
+    FILE *f = fopen(p.path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(header, sizeof header, 1, f), 1);
+    fclose(f);
+    assert_int_equal(header[18], 1);                                         /* 2 would say: write-ahead log */
     snprintf(p.path, sizeof p.path, "%s/folder", p.dir);
     assert_int_equal(mkdir(p.path, 0700), 0);
     expect_refused(&p, "state file FILE is not a regular file");

@@ -182,6 +182,30 @@ static void test_two_processes(void **state) {
     place_close(&p);
 }
 
+/* Several processes make the same file: none of them may take the half made file of another for a foreign one. */
+static void test_made_together(void **state) {
+    (void)state;
+    enum { ROUNDS = 60, PROCESSES = 4 };
+    for (int round = 0; round < ROUNDS; round++) {
+        StorePlace p;
+        pid_t pids[PROCESSES];
+        place_open(&p);
+        for (int i = 0; i < PROCESSES; i++)
+            if ((pids[i] = fork()) == 0) {
+                Store *s = NULL;
+                if (!store_open(p.path, false, &s, &p.err)) fprintf(stderr, "%s\n", p.err.msg), _exit(1);
+                store_close(s);
+                _exit(0);
+            }
+        for (int i = 0; i < PROCESSES; i++) {
+            int status;
+            assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+            assert_int_equal(status, 0);
+        }
+        place_close(&p);
+    }
+}
+
 /* ---- failures ---- */
 
 /* A caller whose events cannot be written gets an error, and so does every later append; when writing works again, nothing was lost. */
@@ -364,7 +388,7 @@ static void test_counts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed), cmocka_unit_test(test_written_without_flush),
-        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_cannot_write), cmocka_unit_test(test_full), cmocka_unit_test(test_no_run), cmocka_unit_test(test_run_end),
+        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_made_together), cmocka_unit_test(test_cannot_write), cmocka_unit_test(test_full), cmocka_unit_test(test_no_run), cmocka_unit_test(test_run_end),
         cmocka_unit_test(test_from), cmocka_unit_test(test_times), cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
