@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "sandbox/live.h"
 #include "sandbox/probe.h"
 
 enum { ABI_TRUNCATE = 3, ABI_SCOPE = 6, HIDDEN_MAX = 8 };
@@ -116,7 +115,7 @@ static const char **folders_to_hide(const SandboxRules *rules, char folder[PATH_
 }
 
 bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, const int stream[3], bool tell_start,
-               int64_t deadline_ns, int *channel, Live **live, Error *err) {
+               int64_t deadline_ns, int *channel, Error *err) {
     const char *home = getenv("HOME"), *hide[HIDDEN_MAX + 2];
     char folder[PATH_MAX];
     Request r = { .workspace = rules->workspace, .cwd = c->cwd ? c->cwd : rules->workspace,
@@ -125,27 +124,23 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, c
                             [REQUEST_WRITE] = list(rules->write_roots), [REQUEST_PROTECT] = list(rules->protect),
                             [REQUEST_HIDDEN] = folders_to_hide(rules, folder, hide) } };
     if (!check_command(rules, c, err) || !set_head(s, rules, c->explain, &r, err)) return false;
-    bool shielded = call_has_mounts(rules);
-    r.head.tell_start = tell_start || shielded;
+    r.head.tell_start = tell_start;
     r.head.deadline_ns = deadline_ns;
     Buf bytes = { 0 };
     request_write(&r, &bytes);
     int pair[2] = { -1, -1 };
     bool ok = bytes.n <= REQUEST_BYTES_MAX || error_set(err, ERR_LIMIT, "the command is longer than %d bytes", REQUEST_BYTES_MAX);
     ok = ok && (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 || error_set(err, ERR_IO, "socketpair: %m"));
-    if (ok) *live = live_add(s, shielded);
     ok = ok && (send_request(s->socket, buf_str(&bytes), (int[]){ pair[1], stream[0], stream[1], stream[2] })
                 || error_set(err, ERR_SANDBOX, "the launcher of the sandbox is gone (%m)"));
     buf_clear(&bytes);
     if (pair[1] >= 0) close(pair[1]);
     if (ok) return *channel = pair[0], true;
-    live_ended(*live, false);
-    *live = NULL;
     if (pair[0] >= 0) close(pair[0]);
     return false;
 }
 
-int call_receive(Live *live, int channel, Reply *reply, char *text) {
+int call_receive(int channel, Reply *reply, char *text, int *view) {
     char message[sizeof *reply + REPLY_TEXT_MAX];
     int fds[REQUEST_FDS];
     size_t n_fds = 0;
@@ -155,9 +150,9 @@ int call_receive(Live *live, int channel, Reply *reply, char *text) {
     if (n < 0 && errno == EAGAIN) return 0;
     bool whole = n >= (ssize_t)sizeof *reply;
     if (whole) memcpy(reply, message, sizeof *reply);
-    bool started = whole && reply->kind == REPLY_STARTED;
-    if (started) live_started(live, n_fds ? fds[0] : -1, reply->exposed);
-    for (size_t i = started ? 1 : 0; i < n_fds; i++) close(fds[i]);
+    bool has_view = whole && reply->kind == REPLY_STARTED && view && n_fds > 0;
+    if (has_view) *view = fds[0];
+    for (size_t i = has_view ? 1 : 0; i < n_fds; i++) close(fds[i]);
     if (!whole) return -1;
     size_t most = (size_t)n - sizeof *reply;
     if (reply->text > most) reply->text = (uint32_t)most;

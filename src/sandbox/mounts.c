@@ -117,10 +117,10 @@ MountsStep mounts_try(bool user_namespace) {
     return syscall(SYS_mount, "none", sample, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, "size=4k,mode=0700") == 0 ? MOUNTS_DONE : MOUNTS_COVER;
 }
 
-bool mounts_enter(const MountsPlan *plan, Arena *arena, Shields *shields, Error *err) {
+bool mounts_enter(const MountsPlan *plan, Arena *arena, Error *err) {
     if (!make_private(plan->user_namespace)) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
     if (!keep_writable(plan->write, err)) return false;
-    if (!shield_all(plan->write, plan->protect, arena, shields, err)) return false;
+    if (!shield_all(plan->write, plan->protect, arena, err)) return false;
     if (!plan->user_namespace && !cover_secrets(err)) return false;
     return !plan->own_processes || mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
 }

@@ -4,7 +4,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
-#include "sandbox/shield.h"
 
 typedef struct MountsPlan {
     const char *const *write;           /* paths that stay as they are, with all mounted below them; ones that do not exist are left out */
@@ -14,7 +13,7 @@ typedef struct MountsPlan {
 } MountsPlan;
 
 /* For a process that is alone in a new mount namespace. */
-bool mounts_enter(const MountsPlan *plan, Arena *arena, Shields *shields, Error *err);
+bool mounts_enter(const MountsPlan *plan, Arena *arena, Error *err);
 
 /* The steps that a probe takes, in this order. */
 typedef enum {

@@ -196,7 +196,7 @@ static bool cover_all(const SupervisorJob *job, Error *err) {
     return !r->head.real_home || !*r->home || cover_inside(r->home, r->list[REQUEST_HIDDEN], err);
 }
 
-static bool set_mounts(const SupervisorJob *job, Arena *a, Shields *shields, Error *err) {
+static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
     const Request *r = job->request;
     const char **write = ARENA_ARRAY(a, const char *, r->head.count[REQUEST_WRITE] + 4);
     size_t n = 0;
@@ -205,14 +205,14 @@ static bool set_mounts(const SupervisorJob *job, Arena *a, Shields *shields, Err
     write[n++] = r->workspace;
     write[n++] = job->scratch_path;
     MountsPlan plan = { .write = write, .protect = r->list[REQUEST_PROTECT], .user_namespace = job->maps, .own_processes = job->own_processes };
-    return mounts_enter(&plan, a, shields, err) && cover_all(job, err);
+    return mounts_enter(&plan, a, err) && cover_all(job, err);
 }
 
-bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Shields *shields, Error *err) {
+bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err) {
     const Request *r = job->request;
     bool confine = r->head.mode != SANDBOX_OFF;
     *out = (ChildPlan){ .ruleset = -1, .cwd = r->cwd, .parent = getpid(), .last_capability = -1 };
-    if (job->isolated && !set_mounts(job, a, shields, err)) return false;
+    if (job->isolated && !set_mounts(job, a, err)) return false;
     union { const char **in; char **out; } argv = { r->list[REQUEST_ARGV] };
     out->argv = argv.out;
     out->env = environment(job, a);

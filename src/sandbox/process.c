@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "sandbox/live.h"
+#include "sandbox/call.h"
+#include "sandbox/shield.h"
 
-/* `exit_code` and `end` are valid when `ended`. `shielded`: the protected paths whose mounts stood at its start; NULL ends them. */
-struct SandboxProcess { Live *live; int channel, in, out; bool ended, exposed; int exit_code; SandboxResult end; char **shielded; };
+/* `exit_code` and `end` are valid when `ended`. `view`: the root of its view of the file system, -1 without private mounts.
+ * `shielded`: the protected paths whose mounts existed at its start; NULL ends them. */
+struct SandboxProcess { int channel, in, out, view; bool ended; int exit_code; SandboxResult end; char **shielded; };
 
 static void close_fd(int *fd) {
     if (*fd >= 0) close(*fd);
@@ -24,40 +26,38 @@ static bool open_pipes(int near[2], int far[3], const SandboxCommand *c, Error *
 }
 
 /* Waits until the program runs, or could not be run. */
-static bool wait_started(Live *live, int channel, Error *err) {
+static bool wait_started(int channel, int *view, Error *err) {
     Reply reply;
     char text[REPLY_TEXT_MAX];
     int got;
-    while ((got = call_receive(live, channel, &reply, text)) == 0) (void)poll(&(struct pollfd){ .fd = channel, .events = POLLIN }, 1, -1);
+    while ((got = call_receive(channel, &reply, text, view)) == 0) (void)poll(&(struct pollfd){ .fd = channel, .events = POLLIN }, 1, -1);
     if (got < 0) return error_set(err, ERR_SANDBOX, "the sandbox's processes were killed");
     return reply.kind == REPLY_STARTED || call_failed(&reply, text, err);
 }
 
-static char **shielded(const Live *live, const char *const *protect) {
+static char **shielded(int view, const char *const *protect) {
     size_t n = 0, kept = 0;
     while (protect && protect[n]) n++;
     char **out = mem_zero(n + 1, sizeof *out);
     for (size_t i = 0; i < n; i++)
-        if (live_stands(live, protect[i])) out[kept++] = mem_dup(protect[i], strlen(protect[i]));
+        if (view >= 0 && shield_stands(view, protect[i])) out[kept++] = mem_dup(protect[i], strlen(protect[i]));
     return out;
 }
 
 bool sandbox_spawn(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, SandboxProcess **out, Error *err) {
-    int near[2] = { -1, -1 }, far[3] = { -1, -1, -1 }, channel = -1;
-    Live *live = NULL;
-    bool ok = open_pipes(near, far, command, err) && call_send(s, rules, command, far, true, INT64_MAX, &channel, &live, err);
+    int near[2] = { -1, -1 }, far[3] = { -1, -1, -1 }, channel = -1, view = -1;
+    bool ok = open_pipes(near, far, command, err) && call_send(s, rules, command, far, true, INT64_MAX, &channel, err);
     for (int i = 0; i < 3; i++) close_fd(&far[i]);
-    ok = ok && wait_started(live, channel, err);
+    ok = ok && wait_started(channel, &view, err);
     if (!ok) {
-        live_ended(live, false);                      /* no program was started */
         close_fd(&near[0]);
         close_fd(&near[1]);
         close_fd(&channel);
+        close_fd(&view);
         return false;
     }
     SandboxProcess *p = mem_zero(1, sizeof *p);
-    *p = (SandboxProcess){ .live = live, .exposed = true, .channel = channel, .in = near[0], .out = near[1],
-                           .shielded = shielded(live, rules->protect) };
+    *p = (SandboxProcess){ .channel = channel, .in = near[0], .out = near[1], .view = view, .shielded = shielded(view, rules->protect) };
     *out = p;
     return true;
 }
@@ -71,12 +71,11 @@ bool sandbox_process_wait(SandboxProcess *p, Cancel *cancel, int *exit_code, Err
     char text[REPLY_TEXT_MAX];
     int signal;
     while (!p->ended) {
-        int got = call_receive(p->live, p->channel, &reply, text);
+        int got = call_receive(p->channel, &reply, text, NULL);
         if (got < 0) return error_set(err, ERR_SANDBOX, "the sandbox's processes were killed");
         if (got > 0 && reply.kind != REPLY_ENDED) return call_failed(&reply, text, err);
         if (got > 0) {
             p->ended = true;
-            p->exposed = reply.exposed;
             p->exit_code = call_exit_code(reply.status, &signal);
             p->end = (SandboxResult){ .process_limit = reply.process_limit, .memory_limit = reply.memory_limit };
             break;
@@ -93,7 +92,7 @@ const char *sandbox_process_limit(const SandboxProcess *p) { return sandbox_resu
 
 bool sandbox_process_exposed(const SandboxProcess *p) {
     for (size_t i = 0; p->shielded[i]; i++)
-        if (!live_stands(p->live, p->shielded[i])) return true;
+        if (!shield_stands(p->view, p->shielded[i])) return true;
     return false;
 }
 
@@ -102,10 +101,10 @@ void sandbox_process_end(SandboxProcess *p, int64_t grace_ms) {
     int code;
     close_fd(&p->in);
     if (!p->ended && call_end(p->channel, grace_ms > 0 ? grace_ms : 0)) (void)sandbox_process_wait(p, NULL, &code, NULL);
-    live_ended(p->live, p->exposed);
     for (size_t i = 0; p->shielded[i]; i++) free(p->shielded[i]);
     free(p->shielded);
     close_fd(&p->out);
+    close_fd(&p->view);
     close_fd(&p->channel);
     free(p);
 }

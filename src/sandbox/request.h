@@ -46,7 +46,6 @@ typedef struct Reply {
     ReplyKind kind;
     int status;                         /* as wait() gives it */
     uint8_t timed_out, process_limit, memory_limit, ended_early;
-    uint8_t exposed;                    /* a protected path could be written: its mount is gone, or it has other names */
     uint32_t error;                     /* REPLY_FAILED: ErrorKind, and the text is its message. Else the text is what was denied */
     uint32_t text;
 } Reply;

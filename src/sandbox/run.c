@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "sandbox/live.h"
+#include "sandbox/call.h"
 
 enum { OUTPUT_MAX = 1 << 20, PIECE = 64 << 10, PIPE_HOLDS = 64 << 10, GRACE_MS = 2000 };
 enum { WAIT_CHANNEL, WAIT_CANCEL, WAIT_OUT, WAIT_ERR, WAITS };
@@ -17,8 +17,7 @@ typedef struct Run {
     const SandboxCommand *command;
     SandboxResult *result;
     int channel, out, err, far[3];
-    Live *live;
-    bool cancelled, exposed;            /* exposed: it could have written a protected path */
+    bool cancelled;
 } Run;
 
 static void close_fd(int *fd) {
@@ -97,13 +96,11 @@ static void take_output(const Run *r, int *fd, Buf *to, bool *truncated) {
 /* ---- the wait --------------------------------------------------------------------------------------------------- */
 
 static bool finished(Run *r, const Reply *reply, const char *text, Error *err) {
-    if (reply->kind == REPLY_FAILED) r->exposed = false;                 /* no program was started */
     if (reply->kind != REPLY_ENDED) return call_failed(reply, text, err);
     r->result->exit_code = call_exit_code(reply->status, &r->result->signal);
     r->result->timed_out = reply->timed_out;
     r->result->process_limit = reply->process_limit;
     r->result->memory_limit = reply->memory_limit;
-    r->exposed = reply->exposed;
     buf_add(&r->result->denied, (Str){ text, reply->text });
     return !r->cancelled || error_set(err, ERR_CANCELLED, "cancelled");
 }
@@ -130,8 +127,7 @@ static bool wait_for_end(Run *r, Cancel *cancel, Error *err) {
         if (wait[WAIT_OUT].revents) take_output(r, &r->out, &out->out, &out->out_truncated);
         if (wait[WAIT_ERR].revents) take_output(r, &r->err, &out->err, &out->err_truncated);
         check_cancel(r, cancel);
-        if (wait[WAIT_CHANNEL].revents) got = call_receive(r->live, r->channel, &reply, text);
-        if (got > 0 && reply.kind == REPLY_STARTED) got = 0;
+        if (wait[WAIT_CHANNEL].revents) got = call_receive(r->channel, &reply, text, NULL);
     }
     take_output(r, &r->out, &out->out, &out->out_truncated);
     take_output(r, &r->err, &out->err, &out->err_truncated);
@@ -148,12 +144,11 @@ static int64_t deadline(const SandboxCommand *c, const Cancel *cancel) {
 
 bool sandbox_run(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out,
                  Error *err) {
-    Run r = { .exposed = true, .command = command, .result = out, .channel = -1, .out = -1, .err = -1, .far = { -1, -1, -1 } };
+    Run r = { .command = command, .result = out, .channel = -1, .out = -1, .err = -1, .far = { -1, -1, -1 } };
     if (!cancel_check(cancel, err)) return false;
-    bool ok = open_streams(&r, err) && call_send(s, rules, command, r.far, false, deadline(command, cancel), &r.channel, &r.live, err);
+    bool ok = open_streams(&r, err) && call_send(s, rules, command, r.far, false, deadline(command, cancel), &r.channel, err);
     for (int i = 0; i < 3; i++) close_fd(&r.far[i]);
     ok = ok && wait_for_end(&r, cancel, err);
-    live_ended(r.live, r.exposed);
     close_fd(&r.channel);
     close_fd(&r.out);
     close_fd(&r.err);

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "sandbox/call.h"
 #include "sandbox/launcher.h"
-#include "sandbox/live.h"
 #include "sandbox/probe.h"
 
 bool sandbox_start(Sandbox **out, Error *err) {
@@ -29,8 +28,6 @@ bool sandbox_start(Sandbox **out, Error *err) {
     s->socket = pair[0];
     s->launcher = pid;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->live_lock, NULL);
-    pthread_cond_init(&s->live_changed, NULL);
     *out = s;
     return true;
 }
@@ -40,10 +37,7 @@ void sandbox_stop(Sandbox *s) {
     close(s->socket);
     while (waitpid(s->launcher, NULL, 0) < 0 && errno == EINTR) {}
     for (size_t i = 0; i < FILTER_VARIANTS; i++) filter_clear(&s->filters[i]);
-    live_stop(s);
     pthread_mutex_destroy(&s->lock);
-    pthread_mutex_destroy(&s->live_lock);
-    pthread_cond_destroy(&s->live_changed);
     free(s);
 }
 

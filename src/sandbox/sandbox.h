@@ -106,13 +106,3 @@ void sandbox_process_end(SandboxProcess *p, int64_t grace_ms);   /* SIGTERM, gra
 /* Is a protected path no longer mounted read-only for it, although it was when it started? A file that was replaced outside, as editors do
  * it, has lost its mount: start the program again. Always false without private mounts. */
 bool sandbox_process_exposed(const SandboxProcess *p);
-
-/* Whose is a difference in a protected path? True: no program of this sandbox can have made it. A read-only mount of `path` stands in every program that
- * is alive, and none that has ended was without one of its mounts, or all of those were looked into. May wait for programs that are being started. False
- * is the answer without private mounts, for a path with a link in it, and when a protected file had a second name (hard link) at the start.
- * Second names of files in a protected folder are not looked for: compare the number of links in the snapshot. */
-bool sandbox_kept(Sandbox *s, const char *path);
-/* Programs that have ended and could have written a protected path. Take the number, compare all protected files, and when they are as they should be (or
- * were put back), tell the number: nothing that those programs did is left. */
-uint64_t sandbox_exposures(Sandbox *s);
-void sandbox_settled(Sandbox *s, uint64_t exposures);

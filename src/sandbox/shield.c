@@ -75,21 +75,18 @@ static int compare(const void *a, const void *b) {
     return order ? order : (int)y->read_only - (int)x->read_only;
 }
 
-static bool make_read_only(int tree, Shields *out) {
+static bool make_read_only(int tree) {
     struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
-    struct stat st;
-    if (fstat(tree, &st) < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) < 0) return false;
-    out->shared = out->shared || (S_ISREG(st.st_mode) && st.st_nlink > 1);
-    return true;
+    return syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) == 0;
 }
 
 /* A mount of the path onto itself, with those below it. The path is opened once, so that another call cannot put a link in between. */
-static bool mount_itself(const Point *p, Shields *out, Error *err) {
+static bool mount_itself(const Point *p, Error *err) {
     struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
     int at = (int)syscall(SYS_openat2, AT_FDCWD, p->path, &how, sizeof how);
     if (at < 0 && (errno == ENOENT || errno == ENOTDIR)) return true;    /* removed meanwhile */
     int tree = at < 0 ? -1 : (int)syscall(SYS_open_tree, at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
-    bool ok = tree >= 0 && (!p->read_only || make_read_only(tree, out));
+    bool ok = tree >= 0 && (!p->read_only || make_read_only(tree));
     ok = ok && syscall(SYS_move_mount, tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
     if (!ok) error_set(err, ERR_SANDBOX, "protect %s: %m", p->path);
     if (tree >= 0) close(tree);
@@ -97,15 +94,14 @@ static bool mount_itself(const Point *p, Shields *out, Error *err) {
     return ok;
 }
 
-static bool mount_points(const Points *points, Arena *arena, Shields *out, Error *err) {
+static bool mount_points(const Points *points, Error *err) {
     const char *last = "", *closed = NULL;
-    out->at = ARENA_ARRAY(arena, const char *, points->n + 1);
     for (size_t i = 0; i < points->n; i++) {
         const Point *p = &points->at[i];
         if (strcmp(p->path, last) == 0 || (closed && reach_is_below(p->path, closed))) continue;
         last = p->path;
-        if (!mount_itself(p, out, err)) return false;
-        if (p->read_only) closed = out->at[out->n++] = p->path;
+        if (!mount_itself(p, err)) return false;
+        if (p->read_only) closed = p->path;
     }
     return true;
 }
@@ -121,14 +117,13 @@ static const char *const *real_roots(const char *const *write, Arena *arena) {
     return out;
 }
 
-bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Shields *out, Error *err) {
+bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Error *err) {
     Points points = { 0 };
     const char *const *roots = real_roots(write, arena);
     bool ok = true;
-    *out = (Shields){ 0 };
     for (size_t i = 0; ok && protect && protect[i]; i++) ok = add_path(&points, arena, roots, protect[i], err);
     if (points.n) qsort(points.at, points.n, sizeof *points.at, compare);
-    ok = ok && mount_points(&points, arena, out, err);
+    ok = ok && mount_points(&points, err);
     VEC_CLEAR(&points);
     return ok;
 }
@@ -140,13 +135,4 @@ bool shield_stands(int root, const char *path) {
     bool stands = fd >= 0 && fstatfs(fd, &fs) == 0 && (fs.f_flags & ST_RDONLY);
     if (fd >= 0) close(fd);
     return stands;
-}
-
-bool shield_stand_all(const Shields *s) {
-    if (!s->n) return true;
-    int root = open("/", O_PATH | O_CLOEXEC);
-    bool all = root >= 0;
-    for (size_t i = 0; i < s->n && all; i++) all = shield_stands(root, s->at[i]);
-    if (root >= 0) close(root);
-    return all;
 }

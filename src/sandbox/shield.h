@@ -4,19 +4,12 @@
  * be written down, are mounted onto themselves, because a folder that is a mount cannot be renamed. A link cannot be mounted: what it leads
  * to is, and so are the folders that lead to the link. Paths that are missing get no mount.
  *
- * A mount belongs to the file, not to the name. When somebody outside replaces the file by rename(), or removes it, the mount is gone. */
+ * A mount belongs to the file, not to the name. When a process outside replaces the file by rename(), or removes it, the mount is gone. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
 
-typedef struct Shields {
-    const char **at;                    /* what was mounted read-only, without links; NULL ends it */
-    size_t n;
-    bool shared;                        /* one of them is a file with other names, by which it could still be written */
-} Shields;
-
 /* `write`: what may be written, already mounted as such. What is protected elsewhere is read-only anyway. */
-bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Shields *out, Error *err);
+bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Error *err);
 /* Is `path` on a read-only mount, in the view of the file system whose root is open as `root`? Not when it is missing or has a link in it. */
 bool shield_stands(int root, const char *path);
-bool shield_stand_all(const Shields *s);               /* in this process's own view */

@@ -32,7 +32,6 @@ typedef struct Supervisor {
     int channel, signals, report;       /* -1 when closed */
     Ask ask;
     Memory memory;
-    Shields shields;
     pid_t child;
     bool child_done, empty, told;
     int status;
@@ -56,7 +55,7 @@ static void reply(Supervisor *s, Reply r, Str text) { reply_with(s, r, text, NUL
 /* With private mounts harness gets the top of this view of the file system, by which it sees whether the mounts still stand. */
 static void reply_started(Supervisor *s) {
     int view = s->job->isolated ? open("/", O_PATH | O_CLOEXEC) : -1;
-    reply_with(s, (Reply){ .kind = REPLY_STARTED, .exposed = view < 0 || s->shields.shared }, (Str){ 0 }, &view, view >= 0 ? 1 : 0);
+    reply_with(s, (Reply){ .kind = REPLY_STARTED }, (Str){ 0 }, &view, view >= 0 ? 1 : 0);
     if (view >= 0) close(view);
 }
 
@@ -107,14 +106,13 @@ static void describe_failure(const Supervisor *s, Error *err) {
 
 static void finish(Supervisor *s) {
     Error err = { 0 };
-    bool exposed = !s->job->isolated || s->shields.shared || !shield_stand_all(&s->shields);
     clean(s, clock_mono_ns() + CLEAN_MS * MS);
     if (s->failure.step) {
         describe_failure(s, &err);
         reply_error(s, &err);
     } else {
         reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .process_limit = s->process_limit,
-                          .memory_limit = s->memory_limit, .ended_early = s->ended_early, .exposed = exposed }, ask_denied(&s->ask));
+                          .memory_limit = s->memory_limit, .ended_early = s->ended_early }, ask_denied(&s->ask));
     }
     clean(s, INT64_MAX);
 }
@@ -186,8 +184,7 @@ static void on_time(Supervisor *s, int64_t now) {
     if (now < s->kill_at) return;
     tree_signal(&s->tree, SIGKILL);
     if (now - s->kill_at > GIVE_UP_MS * MS && s->child_done)            /* stuck in the kernel: harness need not wait for it */
-        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit,
-                          .exposed = true }, (Str){ 0 });
+        reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit }, (Str){ 0 });
 }
 
 static int wait_ms(const Supervisor *s, int64_t now) {
@@ -282,7 +279,7 @@ static bool start_child(Supervisor *s, ChildPlan *plan, Error *err) {
 static bool start(Supervisor *s, Arena *arena, Error *err) {
     ChildPlan plan;
     if (s->job->maps && !userns_map(s->job->maps)) return error_set(err, ERR_SANDBOX, "map the user in its namespace: %m");
-    bool ok = prepare_plan(s->job, arena, &plan, &s->shields, err) && start_child(s, &plan, err);
+    bool ok = prepare_plan(s->job, arena, &plan, err) && start_child(s, &plan, err);
     if (plan.ruleset >= 0) close(plan.ruleset);
     if (ok && s->job->maps) (void)userns_drop();         /* what the program asks for is done with the person's rights alone */
     return ok;
