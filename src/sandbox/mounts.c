@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "sandbox/shield.h"
 
 /* <sys/mount.h> and <linux/mount.h> do not go together here. */
 enum { MOUNT_PRIVATE = 1 << 18, MOUNT_SLAVE = 1 << 19, MOUNT_REC = 1 << 14, MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
