@@ -9,7 +9,7 @@ packages=(
   build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy clang-format cppcheck
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
-  libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
+  libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
   curl openssl iproute2 sqlite3 strace
 )

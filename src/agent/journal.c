@@ -325,6 +325,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
             *unfinished = true;
             ok = rebuild_turn(f, e->data, calls, err);
         } else if (e->type == EVENT_TURN_MESSAGE) {
+            run_note_message(f->s->run, request_int(e->data, "command"));
             ok = frame_push(f, request_role(e->data), value_member_text(e->data, "text"), err);
         } else if (e->type == EVENT_COMPLETION_STARTED) {
             rebuild_cut(f, e->data);

@@ -38,6 +38,25 @@ static bool announce_tasks(Frame *f, Error *err) {
     return ok;
 }
 
+/* What other processes have sent to the run. */
+static bool say_messages(Frame *f, Error *err) {
+    Buf text = { 0 }, data = { 0 };
+    int64_t n;
+    bool ok = true;
+    while (ok && f->depth == 0 && run_take_message(f->s->run, &n, &text)) {
+        buf_reset(&data);
+        event_data_start(&data);
+        event_data_str(&data, "role", str_from(request_role_name(ROLE_USER)));
+        event_data_str(&data, "text", buf_str(&text));
+        event_data_int(&data, "command", n);
+        event_data_end(&data);
+        ok = frame_event(f, EVENT_TURN_MESSAGE, &data, err) && frame_push(f, ROLE_USER, buf_str(&text), err);
+    }
+    buf_clear(&text);
+    buf_clear(&data);
+    return ok;
+}
+
 /* ---- the context of one reply ---- */
 
 /* *out GONE: there is none. */
@@ -375,7 +394,7 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
     bool ok = true, more = true;
     while (ok && more && !out->status) {
         if (!(ok = frame_stopped(f, cancel, &out->status, out->reason, err)) || out->status) break;
-        ok = announce_tasks(f, err) && frame_over_limit(f, cancel, &out->status, out->reason, err);
+        ok = announce_tasks(f, err) && say_messages(f, err) && frame_over_limit(f, cancel, &out->status, out->reason, err);
         if (!ok || out->status) break;
         Completion c = { .heap = heap_new((size_t)512 << 20) };
         ok = round_once(f, &c, cancel, out, &more, err);

@@ -15,6 +15,48 @@ const Command command_table[] = {
         .run = command_agents,
     },
     {
+        .name = "approvals", .operands = "",
+        .summary = "questions that wait for an answer",
+        .about = "What calls of this project wait for, in every process: the question's id, the\n"
+                 "tool, the rule that asks, and what the call is about. The first answer counts,\n"
+                 "wherever it is given.",
+        .example = "harness approvals --json",
+        .json = "[{id, run, call, tool, args, why, asked}], oldest first",
+        .run = command_approvals,
+    },
+    {
+        .name = "approvals approve", .operands = "ID", .min = 1, .max = 1,
+        .summary = "let a call that waits go on",
+        .about = "Shows the call and asks for a yes. --yes agrees without a terminal. With --args\n"
+                 "the call begins again with other arguments: all rules are asked about them, and\n"
+                 "the model is told. ID may be the beginning of one.",
+        .example = "harness approvals approve q1f2e3d4c5b",
+        .flags = command_flags_approve, .run = command_approvals_approve,
+    },
+    {
+        .name = "approvals deny", .operands = "ID", .min = 1, .max = 1,
+        .summary = "refuse a call that waits",
+        .about = "The call is refused. The model is told the reason, if one is given.",
+        .example = "harness approvals deny q1f2e3d4c5b --because 'not on a Friday'",
+        .flags = command_flags_deny, .run = command_approvals_deny,
+    },
+    {
+        .name = "approvals kept", .operands = "",
+        .summary = "answers that hold always in this project",
+        .about = "Answers given with p. Each holds for one tool as it is defined now, its exact\n"
+                 "arguments and the rule that asked.",
+        .example = "harness approvals kept",
+        .json = "[{id, tool, args, rule, by, time_ns}]",
+        .run = command_approvals_kept,
+    },
+    {
+        .name = "approvals revoke", .operands = "ID", .min = 1, .max = 1,
+        .summary = "forget an answer that is kept",
+        .about = "The next such call is asked about again.",
+        .example = "harness approvals revoke 0f1e2d3c4b5a6978",
+        .run = command_approvals_revoke,
+    },
+    {
         .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
@@ -264,12 +306,21 @@ const Command command_table[] = {
     {
         .name = "runs", .operands = "",
         .summary = "list the runs of this project",
-        .about = "Every run of the project, newest first: its id, when it began, how it ended.",
-        .example = "harness runs --json",
-        .json = "[{id, status, started, ended, agent, turns, tool_calls, usage}], newest first\n"
+        .about = "The runs of the project, newest first: the end of its id, its age, how it ended,\n"
+                 "its agent and first prompt, turns, calls and cost. Other commands take the whole\n"
+                 "id, its beginning or its end, or `last`.",
+        .example = "harness runs --since 2d --search deploy",
+        .json = "[{id, status, started, ended, agent, title, cost, turns, tool_calls, usage}], newest first\n"
                 "\n"
                 "turns and tool_calls count as in harness run --json.",
-        .run = command_runs,
+        .flags = command_flags_runs, .run = command_runs,
+    },
+    {
+        .name = "runs cancel", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "stop a run of another process",
+        .about = "The run stops as if Ctrl-C had been pressed there, and can be resumed.",
+        .example = "harness runs cancel last",
+        .run = command_runs_cancel,
     },
     {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
@@ -282,12 +333,22 @@ const Command command_table[] = {
         .flags = command_flags_run, .run = command_runs_resume,
     },
     {
+        .name = "runs say", .operands = "RUN TEXT", .min = 2, .max = 2,
+        .summary = "say something to a run of another process",
+        .about = "The agent gets TEXT as a message of the user before its next reply.",
+        .example = "harness runs say last 'use the other branch'",
+        .run = command_runs_say,
+    },
+    {
         .name = "runs show", .operands = "RUN", .min = 1, .max = 1,
-        .summary = "the events of a run",
-        .about = "Every event of a run in order. RUN may be a prefix.",
-        .example = "harness runs show 0198c2 --json",
+        .summary = "what a run did",
+        .about = "The run, one line a step: what was called, the verdict and the rule that gave\n"
+                 "it, the time, and the beginning of the output or what changed. --json prints\n"
+                 "the events.",
+        .example = "harness runs show last\n"
+                   "harness runs show last --json",
         .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}]}",
-        .run = command_runs_show,
+        .flags = command_flags_runs_show, .run = command_runs_show,
     },
     {
         .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,

@@ -38,6 +38,11 @@ const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by na
 
 int command_agents(Cli *cli);
 int command_models(Cli *cli);
+int command_approvals(Cli *cli);
+int command_approvals_approve(Cli *cli);
+int command_approvals_deny(Cli *cli);
+int command_approvals_kept(Cli *cli);
+int command_approvals_revoke(Cli *cli);
 int command_call(Cli *cli);
 int command_completion(Cli *cli);
 int command_context(Cli *cli);
@@ -58,7 +63,9 @@ int command_mcp_serve(Cli *cli);
 int command_mcp_tools(Cli *cli);
 int command_run(Cli *cli);
 int command_runs(Cli *cli);
+int command_runs_cancel(Cli *cli);
 int command_runs_resume(Cli *cli);
+int command_runs_say(Cli *cli);
 int command_runs_show(Cli *cli);
 int command_scaffold(Cli *cli);
 int command_schema_test(Cli *cli);

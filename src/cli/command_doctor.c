@@ -55,6 +55,7 @@ static const struct Library { const char *name, *file; Ask ask; const char *func
     { "libgit2", "libgit2.so.1.5", ASK_GIT2, "git_libgit2_version" },
     { "libseccomp", "libseccomp.so.2", ASK_NOTHING, NULL },
     { "libedit", "libedit.so.2", ASK_NOTHING, NULL },
+    { "libutf8proc", "libutf8proc.so.2", ASK_NOTHING, NULL },
 };
 
 static void add_version(Buf *out, const struct Library *l, void *handle) {

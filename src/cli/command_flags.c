@@ -85,6 +85,32 @@ const Flag command_flags_run[] = {
     { 0 },
 };
 
+const Flag command_flags_runs[] = {
+    { "--all", NULL, NULL, NULL, "also those of harness call and of MCP clients" },
+    { "--limit", NULL, "N", NULL, "at most N" },
+    { "--status", NULL, "STATUS", NULL, "only running, completed, interrupted, …" },
+    { "--since", NULL, "AGE", NULL, "only younger ones: 90s, 15m, 12h, 7d" },
+    { "--search", NULL, "TEXT", NULL, "only those whose prompt or agent contains it" },
+    { 0 },
+};
+
+const Flag command_flags_runs_show[] = {
+    { "--all", NULL, NULL, NULL, "outputs and changes in full" },
+    { "--waterfall", NULL, NULL, NULL, "calls as bars over time" },
+    { 0 },
+};
+
+const Flag command_flags_approve[] = {
+    { "--yes", NULL, NULL, NULL, "approve without a terminal" },
+    { "--args", NULL, "JSON", NULL, "with these arguments instead" },
+    { 0 },
+};
+
+const Flag command_flags_deny[] = {
+    { "--because", NULL, "TEXT", NULL, "the reason, for the model" },
+    { 0 },
+};
+
 const Flag command_flags_models[] = {
     { "--check", NULL, NULL, NULL, "ask each model for one word" },
     { 0 },

@@ -7,6 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "cli/width.h"
 #include "value/int.h"
 #include "value/json.h"
 #include "value/list.h"
@@ -90,25 +91,74 @@ static bool says(Str answer, const char *word) {
     return answer.n && strncmp(word, answer.at, answer.n) == 0 && answer.n <= strlen(word);
 }
 
+/* One letter or the word, in either case. False: none of the answers that are offered. */
+static bool understand(const ConfirmQuestion *q, Str said, ConfirmAnswer *out) {
+    const struct { const char *word; ConfirmAnswer answer; bool offered; } words[] = {
+        { "yes", CONFIRM_ONCE, true },       { "args", CONFIRM_THESE, true },     { "always", CONFIRM_THESE, true },
+        { "tool", CONFIRM_TOOL, q->may_tool }, { "project", CONFIRM_ALWAYS, q->may_always }, { "no", CONFIRM_NO, true },
+    };
+    char lower[16] = "";
+    if (said.n == 0 || said.n >= sizeof lower) return false;
+    for (size_t i = 0; i < said.n; i++) lower[i] = (char)(said.at[i] >= 'A' && said.at[i] <= 'Z' ? said.at[i] + 32 : said.at[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].offered && says((Str){ lower, said.n }, words[i].word)) return *out = words[i].answer, true;
+    return false;
+}
+
+/* As many beside each other as the terminal has room for. */
+static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
+    const char *const choices[] = { "y once", "a these arguments, this session", q->may_tool ? "t this tool, this session" : NULL,
+                                    q->may_always ? "p these arguments, always in this project" : NULL, "n no" };
+    size_t columns = width_of_terminal(t->fd), used = 0;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (!choices[i]) continue;
+        size_t wide = strlen(choices[i]);
+        if (used && used + 3 + wide > columns) buf_add_char(out, '\n'), used = 0;
+        if (used) buf_add(out, STR(" · ")), used += 3;
+        buf_add(out, str_from(choices[i]));
+        used += wide;
+    }
+    buf_add_char(out, '\n');
+}
+
+static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text) {
+    buf_add(text, STR("allow "));
+    cli_escape_all(text, q->tool, false);
+    buf_add(text, STR("? ("));
+    if (str_starts(q->why, STR("confirm: "))) buf_add(text, STR("marked "));
+    cli_escape_all(text, q->why, false);
+    buf_add(text, STR(")\n"));
+    size_t missing = add_indented(text, q->shown);
+    if (missing) buf_add_fmt(text, "%zu lines of it are not shown.\n", missing);
+    add_choices(t, q, text);
+}
+
+/* Text that is none of the answers is not a no: it is asked again, and the second time it is the reason of a refusal, for the model. */
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };
     ConfirmAnswer answer = CONFIRM_NO;
     start_question(t);
-    buf_add(&text, STR("harness: "));
-    cli_escape_all(&text, q->tool, false);
-    buf_add(&text, STR(" asks to run ("));
-    cli_escape_all(&text, q->why, false);
-    buf_add(&text, STR("):\n"));
-    size_t missing = add_indented(&text, q->shown);
-    if (missing) buf_add_fmt(&text, "%zu lines of it are not shown. ", missing);
-    buf_add(&text, STR("Run it? [y]es, [a]lways with these arguments, [t]he tool always, [N]o: "));
+    add_question(t, q, &text);
+    buf_add(&text, STR("> "));
     say(t, buf_str(&text));
-    if (read_line(t, cancel, &line)) {
+    for (int asked = 1;; asked++) {
+        buf_reset(&line);
+        if (!read_line(t, cancel, &line)) {
+            say(t, STR("\n"));
+            break;
+        }
         Str said = str_trim(buf_str(&line));
-        answer = says(said, "yes") ? CONFIRM_ONCE : says(said, "always") ? CONFIRM_THESE : says(said, "the tool") || says(said, "tool") ? CONFIRM_TOOL : CONFIRM_NO;
-    } else {
-        say(t, STR("\n"));
+        if (understand(q, said, &answer)) break;
+        if (asked == 2 && said.n) {
+            buf_add(q->reason, said);
+            break;
+        }
+        buf_reset(&text);
+        add_choices(t, q, &text);
+        buf_add(&text, STR("other text declines it, as the reason for the model> "));
+        if (said.n == 0) asked = 0;
+        say(t, buf_str(&text));
     }
     buf_clear(&text);
     buf_clear(&line);

@@ -14,7 +14,7 @@ static const struct { const char *names[6], *does; } topics[] = {
     { { "models" }, "the models, and how each is reached" },
     { { "call" }, "call one tool, without a model" },
     { { "run" }, "talk to the agent; -p: one job" },
-    { { "runs" }, "what was run; show one, resume one" },
+    { { "runs", "approvals" }, "what was run; questions that wait" },
     { { "test" }, "run the tests of the project" },
     { { "mcp" }, "be an MCP server, use MCP servers" },
     { { "sandbox" }, "run a command confined to this folder" },

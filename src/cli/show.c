@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -11,6 +10,8 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cli/markdown.h"
+#include "cli/timeline.h"
+#include "cli/width.h"
 #include "value/json.h"
 
 enum { TICK_MS = 100, FIRST_MS = 300, ABOUT_MAX = 60 };
@@ -76,24 +77,13 @@ static void print_line(Show *s, Str line) {
 }
 
 static void cut_columns(Buf *b, size_t columns) {
-    size_t i = 0, n;
-    for (size_t seen = 0; i < b->n && seen < columns; i += n, seen++) utf8_decode(str_sub(buf_str(b), i, b->n), &n);
-    if (i >= b->n) return;
-    b->n = i;
-    b->at[i] = 0;
-    buf_add(b, STR("…"));
+    Buf cut = { 0 };
+    width_add_cut(&cut, buf_str(b), columns);
+    buf_clear(b);
+    *b = cut;
 }
 
-static size_t columns(void) {
-    struct winsize size = { 0 };
-    return ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 80;
-}
-
-static void add_duration(Buf *out, int64_t ns) {
-    if (ns < 999500000) buf_add_fmt(out, "%.1f ms", (double)ns / 1e6);
-    else if (ns < (int64_t)60 * 1000000000) buf_add_fmt(out, "%.1f s", (double)ns / 1e9);
-    else buf_add_fmt(out, "%lld min %02lld s", (long long)(ns / 60000000000), (long long)(ns / 1000000000 % 60));
-}
+static size_t columns(void) { return width_of_terminal(2); }
 
 /* ---- the live line ---- */
 
@@ -225,18 +215,9 @@ static void on_text(void *ctx, Str agent, int depth, Str piece) {
     buf_clear(&out);
 }
 
-/* The first text among the arguments says most: a path, a command, an agent. */
 static char *about_call(Str arguments) {
-    Heap *h = heap_new((size_t)64 << 20);
-    Value v;
-    Error ignored;
-    Entry *e;
     Buf out = { 0 };
-    if (json_read(h, arguments, NULL, &v, &ignored) && value_is_dict(v))
-        for (uint32_t i = 0; out.n == 0 && dict_next(value_dict(v), &i, &e);)
-            if (value_is_string(e->value)) cli_escape_all(&out, str_sub(str_trim(value_str(e->value)), 0, 4 * ABOUT_MAX), false);
-    heap_free(h);
-    cut_columns(&out, ABOUT_MAX);
+    timeline_about(&out, arguments);
     return out.at ? buf_take(&out) : str_dup(STR(""));
 }
 
@@ -263,33 +244,47 @@ static ShownTool take_tool(Show *s, Str id) {
     return (ShownTool){ 0 };
 }
 
+static void add_verdict(Buf *out, const Result *r) {
+    bool refused = r->is_error && r->step != STEP_EXECUTE && r->step != STEP_POST && r->step != STEP_BOUND && r->step != STEP_NONE;
+    if (refused && r->step == STEP_CONFIRM) buf_add(out, STR("you said no"));
+    else if (refused) {
+        buf_add(out, r->step == STEP_PRE ? STR("blocked by ") : STR("refused by "));
+        cli_escape_all(out, r->rule.n ? r->rule : str_from(result_step_name(r->step)), false);
+    } else if (r->asked && strcmp(r->asked, "terminal") == 0) buf_add(out, STR("asked you: yes"));
+    else if (r->asked) buf_add_fmt(out, "approved by %s", r->asked);
+    else buf_add(out, STR("allowed"));
+}
+
+static void add_diff(Buf *out, Str change) {
+    Heap *h = heap_new(0);
+    Value v;
+    Error ignored;
+    if (change.n && json_read(h, change, NULL, &v, &ignored)) buf_add(out, value_member_text(v, "diff"));
+    heap_free(h);
+}
+
 static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
     Show *s = ctx;
-    Buf line = { 0 };
-    bool color = s->cli->color_err;
+    Buf line = { 0 }, verdict = { 0 }, output = { 0 }, diff = { 0 };
     (void)agent;
+    add_verdict(&verdict, r);
+    add_diff(&diff, r->change);
+    if (r->is_error) buf_add(&output, r->error);
+    else timeline_output(&output, r->value);
     pthread_mutex_lock(&s->lock);
     ShownTool t = take_tool(s, r->call_id);
     s->progress[0] = 0;
     s->since_ns = clock_mono_ns();
-    buf_add_fmt(&line, "%*s%s%s%s ", 2 * (depth > 20 ? 20 : depth), "", color ? (r->is_error ? "\033[31m" : "\033[32m") : "", r->is_error ? "✗" : "✓", color ? "\033[0m" : "");
-    cli_escape_all(&line, r->name, false);
-    if (t.about && t.about[0]) buf_add_fmt(&line, " %s", t.about);
-    buf_add(&line, color ? STR(" \033[2m") : STR(" "));
-    add_duration(&line, r->elapsed_ns);
-    if (color) buf_add(&line, STR("\033[0m"));
-    if (r->is_error) {
-        Buf why = { 0 };
-        cli_escape_all(&why, str_sub(r->error, 0, 600), false);
-        cut_columns(&why, 140);
-        buf_add_fmt(&line, " " STR_FMT, STR_ARG(buf_str(&why)));
-        buf_clear(&why);
-    }
-    buf_add_char(&line, '\n');
+    TimelineCall call = { .depth = depth, .name = r->name, .about = str_from(t.about), .verdict = buf_str(&verdict), .failed = r->is_error,
+                          .elapsed_ns = r->elapsed_ns, .waited_ns = r->waited_ns, .output = buf_str(&output), .diff = buf_str(&diff) };
+    timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false });
     if (s->lines) print_line(s, buf_str(&line));
     pthread_mutex_unlock(&s->lock);
     forget(&t);
     buf_clear(&line);
+    buf_clear(&verdict);
+    buf_clear(&output);
+    buf_clear(&diff);
 }
 
 static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {

@@ -197,7 +197,7 @@ static ConfirmAnswer confirm(InputWay *w, const ConfirmQuestion *question, Heap 
     Value schema;
     Dict *params = dict_new(h, 2, &err);
     Buf message = { 0 };
-    buf_add_fmt(&message, STR_FMT " asks to run (" STR_FMT "):\n" STR_FMT, STR_ARG(question->tool), STR_ARG(question->why), STR_ARG(question->shown));
+    buf_add_fmt(&message, "allow " STR_FMT "? (" STR_FMT ")\n" STR_FMT, STR_ARG(question->tool), STR_ARG(question->why), STR_ARG(question->shown));
     bool ok = params && json_read(h, STR(confirm_form), &(JsonRead){ 0 }, &schema, &err) &&
               dict_put_text(h, params, "message", buf_str(&message), &err) && dict_put_str(h, params, STR("requestedSchema"), schema, &err);
     InputAsk ask = { .kind = INPUT_ELICIT, .params = value_from_object(params), .fresh = true };

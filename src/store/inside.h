@@ -28,6 +28,16 @@
     X(SQL_TASK_GET, "SELECT status, result FROM tasks WHERE run = ?1 AND task = ?2") \
     X(SQL_HOOK_ADD, "INSERT INTO hooks (hook, calls, blocks, errors, ns) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (hook) DO UPDATE SET " \
                     "calls = calls + excluded.calls, blocks = blocks + excluded.blocks, errors = errors + excluded.errors, ns = ns + excluded.ns") \
+    X(SQL_VERSION, "PRAGMA data_version") \
+    X(SQL_APPROVAL_STATE, "SELECT state FROM approvals WHERE id = ?1") \
+    X(SQL_APPROVAL_PUT, "INSERT INTO approvals (id, run, call, tool, args, args_hash, why, rule, asked, expires, state, answer, by) VALUES " \
+                        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', '', '') ON CONFLICT (id) DO UPDATE SET state = 'open', " \
+                        "expires = excluded.expires WHERE state IN ('open', 'withdrawn')") \
+    X(SQL_APPROVAL_GET, "SELECT id, run, call, tool, args, args_hash, why, rule, asked, expires, state, answer, by FROM approvals WHERE id = ?1") \
+    X(SQL_APPROVAL_ANSWER, "UPDATE approvals SET state = 'answered', answer = ?2, by = ?3 WHERE id = ?1 AND state = 'open'") \
+    X(SQL_APPROVAL_USE, "UPDATE approvals SET state = 'used' WHERE id = ?1 AND state = 'answered'") \
+    X(SQL_APPROVAL_WITHDRAW, "UPDATE approvals SET state = 'withdrawn' WHERE id = ?1 AND state = 'open'") \
+    X(SQL_COMMAND_PUT, "INSERT INTO commands (run, n, kind, body, by) SELECT ?1, ifnull(max(n), 0) + 1, ?2, ?3, ?4 FROM commands WHERE run = ?1") \
     X(SQL_NOTE_PUT, "INSERT INTO notes (scope, key, text) VALUES (?1, ?2, ?3) ON CONFLICT (scope, key) DO UPDATE SET text = excluded.text") \
     X(SQL_NOTE_GET, "SELECT text FROM notes WHERE scope = ?1 AND key = ?2") \
     X(SQL_NOTE_DELETE, "DELETE FROM notes WHERE scope = ?1 AND key = ?2")

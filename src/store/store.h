@@ -32,7 +32,7 @@ bool store_run_lease(Store *s, Str id, Error *err);          /* to go on with it
 bool store_run_end(Store *s, const StoreRun *run, Error *err);                /* ended_ns 0: now. Gives the lease back */
 bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the first words of its first prompt; a second one changes nothing */
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err);   /* newest first */
-/* By id, or by the beginning of one. Else ERR_VALIDATION: no such run, or more than one. */
+/* By id, by the beginning or the end of one, or "last": the newest with a prompt. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
 /* Events. The sink queues them in memory, and a flush writes all that is queued in one transaction, which is never open while anything
@@ -53,6 +53,31 @@ bool store_artifact_each(Store *s, Str run, bool (*each)(void *ctx, Str key, Str
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err);
 bool store_task_get(Store *s, Str run, Str task, Buf *status, Buf *result, Error *err);   /* ERR_VALIDATION: there is none */
 
+/* Questions about calls, which any process may answer: state open, answered, used or withdrawn. The first answer counts. `answer` is
+ * the JSON object that store_approval_answer was given, `by` who gave it. */
+typedef struct StoreApproval {
+    Str id, run, call, tool, args, args_hash, why, rule;
+    int64_t asked_ns, expires_ns;                            /* expires_ns 0: never */
+    Str state, answer, by;
+} StoreApproval;
+/* Asks q->id, or asks it again after a crash. If its answer was used already, this is another question: *id gets a number behind it. An answer that
+ * came while nothing waited for it is found by store_approval_get. */
+bool store_approval_ask(Store *s, const StoreApproval *q, Buf *id, Error *err);
+bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* no such row: `each` is not called */
+bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: it was open, and now has this answer */
+bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: it was answered, and no later call can use the answer */
+bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* if it is open */
+bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* the open ones, oldest first */
+/* By id, or by the beginning of one. Else ERR_VALIDATION: no such question, or more than one. */
+bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
+
+/* Commands to a run: kind "cancel" or "message". Numbered from 1 in each run. */
+typedef struct StoreCommand { int64_t n; Str kind, body, by; } StoreCommand;
+bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err);
+bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx, const StoreCommand *c), void *ctx, Error *err);
+/* Changes when another connection has written to the file: a cheap question before the expensive ones. */
+bool store_version(Store *s, int64_t *out, Error *err);
+
 /* Hook counters, added up over runs. */
 typedef struct StoreHook { Str hook; uint64_t calls, blocks, errors, ns; } StoreHook;
 bool store_hook_add(Store *s, const StoreHook *counts, size_t n, Error *err);
@@ -62,3 +87,4 @@ bool store_hook_each(Store *s, bool (*each)(void *ctx, const StoreHook *h), void
 bool store_note_put(Store *s, Str scope, Str key, Str text, Error *err);
 bool store_note_get(Store *s, Str scope, Str key, Buf *out, bool *found, Error *err);
 bool store_note_delete(Store *s, Str scope, Str key, Error *err);               /* also when there is none */
+bool store_note_each(Store *s, Str scope, bool (*each)(void *ctx, Str key, Str text), void *ctx, Error *err);

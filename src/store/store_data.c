@@ -143,3 +143,12 @@ bool store_note_delete(Store *s, Str scope, Str key, Error *err) {
     StoreQuery q = store_query(s, SQL_NOTE_DELETE, "delete note", err);
     return store_unlock(s, store_end(&q, store_bind(&q, "ss", scope, key) && store_row(&q, &(bool){ 0 })));
 }
+
+bool store_note_each(Store *s, Str scope, bool (*each)(void *ctx, Str key, Str text), void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT key, text FROM notes WHERE scope = ?1 ORDER BY key", "list notes", err);
+    bool some = true, ok = store_bind(&q, "s", scope);
+    while (ok && some && (ok = store_row(&q, &some)) && some)
+        if (!each(ctx, store_text(&q, 0), store_text(&q, 1))) break;
+    return store_unlock(s, store_end(&q, ok));
+}

@@ -112,7 +112,8 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
     bool some = true;
     Buf first = { 0 };
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id, id = ?1 FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, started_ns DESC LIMIT 2", "find run", err);
+    StoreQuery q = store_walk(s, "SELECT id, id = ?1 OR ?1 = 'last' FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 OR "
+                                 "(?1 = 'last' AND (title <> '' OR turns > 0)) ORDER BY id = ?1 DESC, started_ns DESC LIMIT 2", "find run", err);
     bool ok = id_or_prefix.n ? store_bind(&q, "s", id_or_prefix) : error_set(err, ERR_VALIDATION, "a run's id is needed");
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         if (!found++) buf_add(&first, store_text(&q, 0));
@@ -123,7 +124,7 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
         ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id_or_prefix));
         error_hint(err, "harness runs lists them");
     }
-    if (ok && found > 1) ok = error_set(err, ERR_VALIDATION, "more than one run starts with " STR_FMT, STR_ARG(id_or_prefix));
+    if (ok && found > 1) ok = error_set(err, ERR_VALIDATION, "more than one run has an id that starts or ends with " STR_FMT, STR_ARG(id_or_prefix));
     if (ok) buf_reset(id), buf_add(id, buf_str(&first));
     buf_clear(&first);
     return store_unlock(s, ok);

@@ -48,14 +48,14 @@ bool pipe_parse(Pipe *p) {
     const Call *call = p->f.call;
     MEM_UNSET Error err;
     error_none(&err);
-    p->f.raw = call->arguments.n ? call->arguments : STR("{}");
+    p->f.raw = p->given.n ? p->given : call->arguments.n ? call->arguments : STR("{}");
     p->args_changed = false;
-    if (call->arguments.n == 0 && value_is_gone(call->args) && !takes_nothing(&p->f.entry->def)) {
+    if (!p->given.n && call->arguments.n == 0 && value_is_gone(call->args) && !takes_nothing(&p->f.entry->def)) {
         p->f.args = VALUE_GONE;
         return pipe_refuse(p, STEP_PARSE, STR("invalid_json"), REPAIR_ARGUMENTS,
                            "arguments: expected a JSON object, got empty text (send {} for none)");
     }
-    bool read = !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
+    bool read = !p->given.n && !value_is_gone(call->args) ? value_copy_json_into(p->f.heap, call->args, &p->f.args, &err)
                                            : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
     if (!read) {
         p->f.args = VALUE_GONE;

@@ -129,6 +129,7 @@ bool pipe_bound(Pipe *p) {
         p->out->error = arena_str(&p->kept.arena, buf_str(&p->kept.data));
     }
     if (!store_large(p)) return false;
+    if (p->given.n && p->started) buf_add_fmt(&p->kept.text, "\n[the user changed the arguments of this call to " STR_FMT "]", STR_ARG(p->given));
     p->out->text = buf_str(&p->kept.text);
     pipe_trace(p, STEP_BOUND, "%zu bytes%s" STR_FMT, p->kept.text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));
     return true;

@@ -5,7 +5,7 @@
 #include "tool/edit_text.h"
 #include "tool/pipe.h"
 
-enum { SHOWN_MAX = 1 << 20, HEAD = 4096 };
+enum { SHOWN_MAX = 1 << 20, HEAD = 4096, DIFF_MAX = 64 << 10 };
 
 /* A file as it is and as it will be. */
 typedef struct Change {
@@ -119,17 +119,44 @@ static bool give_value(ToolCallFrame *f, const Change *c, Error *err) {
            dict_put_str(h, d, STR("bytes"), value_from_small((int64_t)c->text.n), err);
 }
 
+static Str whole_lines(Str text, size_t most) {
+    if (text.n <= most) return text;
+    while (most > 0 && text.at[most - 1] != '\n') most--;
+    return str_sub(text, 0, most);
+}
+
+/* For the event: {path, diff, before}. `before` is the artifact that holds the old content. */
+static bool note_change(ToolCallFrame *f, Change *c, Error *err) {
+    Pipe *p = f->host->call;
+    Buf diff = { 0 }, key = { 0 };
+    bool kept = c->place.exists && f->run->store && !f->run->config.served && c->old.n <= (size_t)f->runtime->limits.artifact_bytes;
+    bool ok = !kept || run_artifact_put(f->run, f->entry->def.name, STR("application/octet-stream"), buf_str(&c->old), &key, err);
+    if (ok) {
+        show_change(f, c, &diff);
+        buf_reset(&p->kept.change);
+        event_data_start(&p->kept.change);
+        event_data_str(&p->kept.change, "path", builtin_name(f, c->place.absolute));
+        event_data_str(&p->kept.change, "diff", whole_lines(buf_str(&diff), DIFF_MAX));
+        if (key.n) event_data_str(&p->kept.change, "before", buf_str(&key));
+        event_data_end(&p->kept.change);
+    }
+    buf_clear(&diff);
+    buf_clear(&key);
+    return ok;
+}
+
 static bool run_change(ToolCallFrame *f, Error *err) {
     Change c = { 0 };
     JailStat now;
-    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, false, err) && cancel_check(f->cancel, err);
+    bool listened = pipe_listened(f->host->call);
+    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, listened, err) && cancel_check(f->cancel, err);
     if (ok) {
         JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL, .cancel = f->cancel };
         ok = jail_write(f->host->jail, path_of(f), c.text, &how, &now, err);
         /* An edit of a file that was never read does not make the rest of it known. */
         if (ok && (c.fresh || !c.place.exists)) run_read_put(f->run, c.place.absolute, &now);
     }
-    ok = ok && give_value(f, &c, err);
+    ok = ok && give_value(f, &c, err) && (!listened || note_change(f, &c, err));
     change_clear(&c);
     return builtin_end(f, ok, err);
 }

@@ -12,7 +12,12 @@ static bool gates(Pipe *p) { return pipe_validate(p) && pipe_limits(p) && pipe_p
 static bool reach_result(Pipe *p) {
     bool again;
     do {
-        if (!pipe_parse(p) || !gates(p)) return false;
+        again = p->rewritten = false;
+        if (!pipe_parse(p) || !gates(p)) {
+            if (!p->rewritten) return false;
+            again = true;                                    /* a person gave other arguments: all rules are asked about them */
+            continue;
+        }
         if (p->f.entry->def.async && !p->f.call->wait && !p->task) return pipe_background(p);
         if (!pipe_execute(p, &again)) return false;
     } while (again);
@@ -33,6 +38,8 @@ void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
 static bool write_end(Pipe *p) {
     Result *r = p->out;
     r->waited_ns = p->waited_ns;
+    r->asked = p->asked;
+    r->change = buf_str(&p->kept.change);
     r->elapsed_ns = clock_mono_ns() - p->start_ns - p->waited_ns;
     if (p->ended || !p->started || !pipe_listened(p)) return true;
     pipe_event_start(p);
@@ -54,6 +61,10 @@ static bool write_end(Pipe *p) {
         buf_clear(&list);
     }
     event_data_ms(&p->kept.data, "elapsed_ms", r->elapsed_ns);
+    if (p->waited_ns) event_data_ms(&p->kept.data, "waited_ms", p->waited_ns);
+    if (p->hooks_ns) event_data_ms(&p->kept.data, "hooks_ms", p->hooks_ns);
+    if (p->reached) event_data_ms(&p->kept.data, "worked_ms", p->worked_ns);
+    if (p->kept.change.n) event_data_raw(&p->kept.data, "change", buf_str(&p->kept.change));
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 

@@ -122,13 +122,25 @@ int64_t pipe_timeout_ms(const Pipe *p) {
 
 /* ---- one attempt ---- */
 
+/* A yes serves one call. It is used up before the event says that the call begins: after a crash in between, the person is asked again. */
+static bool use_approval(Pipe *p, Error *err) {
+    bool used = false;
+    if (p->kept.approval.n == 0) return true;
+    if (!store_approval_use(p->f.run->store, buf_str(&p->kept.approval), &used, err)) return false;
+    buf_reset(&p->kept.approval);
+    return used || error_set(err, ERR_POLICY, "the approval of this call was used already");
+}
+
 /* The event is on disk before a tool that may change something begins. */
 static bool write_executing(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
+    if (!use_approval(p, &err)) return pipe_broken(p, &err);
     if (!pipe_listened(p)) return true;
     pipe_event_start(p);
     event_data_raw(&p->kept.data, "args", pipe_args_json(p));
+    event_data_str(&p->kept.data, "verdict", p->asked ? STR("approved") : STR("allowed"));
+    if (p->asked) event_data_str(&p->kept.data, "rule", p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why));
     event_data_str(&p->kept.data, "idempotency_key", p->f.idempotency_key);
     event_data_bool(&p->kept.data, "repeatable", tool_may_resume(p->f.entry));
     if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;
@@ -233,6 +245,7 @@ static void reset_attempt(Pipe *p) {
     p->f.content = VALUE_GONE;
     p->f.is_error = p->f.retryable = p->f.timed_out = false;
     p->f.exit_code = -1;
+    buf_reset(&p->kept.change);
     r->is_error = r->timed_out = false;
     r->cls = RESULT_OK;
     r->step = STEP_NONE;

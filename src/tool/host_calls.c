@@ -96,11 +96,14 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     Pipe *p = pipe_of(h);
     Str tool = p->f.entry ? p->f.entry->def.name : STR("fs");
     Buf args = { 0 }, shown = { 0 };
-    const char *source;
     buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
-    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns };
-    bool ok = run_confirm(p->f.run, &question, h->cancel, &source, err);
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns, true, false };
+    RunAnswer answer = { 0 };
+    bool used = true, ok = run_confirm(p->f.run, &question, h->cancel, &answer, err);
+    if (ok && answer.approval.n) ok = store_approval_use(p->f.run->store, buf_str(&answer.approval), &used, err);
+    if (ok && answer.args.n) ok = error_set(err, ERR_POLICY, "write " STR_FMT ": the arguments of this question cannot be changed", STR_ARG(path));
+    run_answer_clear(&answer);
     buf_clear(&args);
     buf_clear(&shown);
     return ok;

@@ -67,6 +67,8 @@ void pipe_give(Pipe *p) {
     shrink(&p->kept.text);
     shrink(&p->kept.data);
     shrink(&p->kept.agreed_args);
+    shrink(&p->kept.approval);
+    shrink(&p->kept.change);
     shrink(&p->kept.seen.shown);
     shrink(&p->kept.seen.path);
     Pipe *none = NULL;
@@ -83,6 +85,8 @@ void pipe_free(Pipe *p) {
     buf_clear(&p->kept.text);
     buf_clear(&p->kept.data);
     buf_clear(&p->kept.agreed_args);
+    buf_clear(&p->kept.approval);
+    buf_clear(&p->kept.change);
     buf_clear(&p->kept.seen.shown);
     buf_clear(&p->kept.seen.path);
     free(p);
@@ -232,6 +236,7 @@ static void on_decision(void *ctx, const HookTrace *t) {
     pipe_event_end(p, EVENT_HOOK_DECIDED);
 }
 
+/* Nested dispatches count once in hooks_ns. */
 void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcome *out) {
     const Call *call = p->f.call;
     Run *r = p->f.run;
@@ -242,9 +247,10 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
     HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
                        .agents = call->agents, .n_agents = call->n_agents, .extra = call->hooks, .n_extra = call->n_hooks, .session = r->id, .call_id = p->f.call_id,
                        .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
+    int64_t since = clock_mono_ns();
     p->hook_nesting++;
     hook_dispatch(run_hooks(r), &d, out);
-    p->hook_nesting--;
+    if (--p->hook_nesting == 0) p->hooks_ns += clock_mono_ns() - since;
 }
 
 void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out) {

@@ -10,6 +10,8 @@ typedef struct PipeKept {
     Buf text;                            /* of the result */
     Buf data;                            /* scratch: an event's data, a message */
     Buf agreed_args;                     /* a person agreed to these in an earlier attempt; empty: none */
+    Buf approval;                        /* id of that answer in the store, not used yet; empty: none */
+    Buf change;                          /* what the call changed, as a diff; empty: unknown */
     ToolInspection seen;                 /* of this attempt, see pipe_confirm */
     Error err;                           /* why the call is broken */
     Pipe *next;                          /* in the runtime's list of unused pipes */
@@ -24,9 +26,12 @@ struct Pipe {
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     PolicyDecision policy;               /* of step 5, for step 7 */
+    Str given;                           /* arguments that a person gave instead of the caller's; empty: none */
+    const char *asked;                   /* who agreed to the call; NULL: it was allowed without */
     Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args is not what the caller's text says */
+    bool rewritten;                      /* `given` was just set: the call begins again with it */
     bool started;                        /* tool.started is written: something must end it */
     bool ended;                          /* the event that ends it is written, or a task will write it */
     bool reached;                        /* it has been executed: tool.post fires */
@@ -39,6 +44,7 @@ struct Pipe {
     unsigned hook_nesting;               /* dispatches in progress: a hook that emits an event starts another one */
     int64_t start_ns, step_ns;
     int64_t waited_ns;                   /* for a person, so far */
+    int64_t hooks_ns;                    /* in hooks before and after the work */
     int64_t worked_ns;                   /* time that the last attempt took, without waits for a person */
 };
 

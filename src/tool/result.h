@@ -32,6 +32,8 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str task_id;                         /* a background task was started */
     int64_t elapsed_ns;                  /* without waited_ns */
     int64_t waited_ns;                   /* for a person */
+    const char *asked;                   /* who agreed to the call, as approval.answered has it; NULL: it was allowed without */
+    Str change;                          /* what a file tool changed: {path, diff, before} as JSON; empty: unknown */
     struct Pipe *held;                   /* whose memory it is */
 } Result;
 

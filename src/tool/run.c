@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/utf8.h"
+#include "tool/control.h"
 #include "tool/pipe.h"
 
 /* ---- starting ---- */
@@ -68,7 +69,7 @@ static bool open_stream(Run *r, Error *err) {
     if (!r->store) return true;
     if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
     event_stream_add(r->events, store_event_sink(r->store));
-    return true;
+    return r->config.served || control_watch(r, err);
 }
 
 /* A client's calls are many and short, and its run is never resumed, so events of calls that change nothing may be written later. */
@@ -91,6 +92,9 @@ static bool emit_started(Run *r, Error *err) {
 }
 
 static void run_free(Run *r) {
+    control_forget(r);
+    for (size_t i = 0; i < r->messages.n; i++) free(r->messages.at[i].text);
+    VEC_CLEAR(&r->messages);
     scheduler_free(r->scheduler);
     if (r->own_hooks) hook_list_free(r->own_hooks);
     if (r->defined[DEFINITION_TOOL]) registry_drop(r->rt->registry, r->id);

@@ -41,8 +41,8 @@ static void print_part(Buf *all, Str part) {
     buf_add(all, part);
 }
 
-/* A digest of what a tool does, as far as the project says: a person agrees to that, not to a name. Empty: no such tool. */
-static void print_tool(Run *r, Str name, Buf *out) {
+/* A person agrees to that, not to a name. */
+void run_tool_print(Run *r, Str name, Buf *out) {
     const ToolEntry *e = registry_find(r->rt->registry, name, NULL, 0);
     Buf all = { 0 };
     uint8_t digest[DIGEST_SHA256_BYTES];
@@ -60,7 +60,7 @@ static void print_tool(Run *r, Str name, Buf *out) {
 static bool is_still(Run *r, Str tool, Str print) {
     Buf now = { 0 };
     if (str_starts(tool, STR("mcp:"))) return true;
-    print_tool(r, tool, &now);
+    run_tool_print(r, tool, &now);
     bool same = now.n && str_eq(buf_str(&now), print);
     buf_clear(&now);
     return same;
@@ -112,7 +112,7 @@ static void write_grants(Run *r, Buf *out) {
         buf_add_char(out, ',');
         json_write_string(out, r->grants.at[i].args, false);
         buf_add(out, STR(",\""));
-        print_tool(r, r->grants.at[i].tool, out);
+        run_tool_print(r, r->grants.at[i].tool, out);
         buf_add(out, STR("\"]"));
     }
     buf_add_char(out, ']');
@@ -147,7 +147,7 @@ bool run_session_follow(Run *r, Run *old, Error *err) {
     for (size_t i = 0; i < old->reads.n; i++) run_read_put(r, old->reads.at[i].path, &old->reads.at[i].stat);
     for (size_t i = 0; i < old->grants.n; i++) {
         Buf was = { 0 };
-        print_tool(old, old->grants.at[i].tool, &was);
+        run_tool_print(old, old->grants.at[i].tool, &was);
         bool same = is_still(r, old->grants.at[i].tool, buf_str(&was));
         buf_clear(&was);
         if (!same) continue;

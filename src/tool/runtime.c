@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "sandbox/domain.h"
+#include "tool/control.h"
 #include "tool/nested.h"
 #include "tool/pipe.h"
 #include "tool/protected.h"
@@ -316,6 +317,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
 
 void runtime_close(Runtime *rt) {
     if (!rt) return;
+    control_free(rt->control);
     if (atomic_load(&rt->pipe)) pipe_free(rt->pipe);
     for (Pipe *p = rt->pipes, *next; p; p = next) next = p->kept.next, pipe_free(p);
     proxy_stop(rt->proxy);

@@ -17,9 +17,15 @@
 typedef struct Runtime Runtime;
 typedef struct Run Run;
 
-/* How a person is asked. `answer`: once, these arguments, the tool, or no. */
-typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL } ConfirmAnswer;
-typedef struct ConfirmQuestion { Str tool, why, shown; /* the rendered command or a diff, control and bidi characters escaped */ } ConfirmQuestion;
+/* How a person is asked. The answer: no, once, these arguments in this session, the tool in this session, these arguments always in this project. */
+typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL, CONFIRM_ALWAYS } ConfirmAnswer;
+typedef struct ConfirmQuestion {
+    Str tool, why;
+    Str shown;                           /* the rendered command or a diff, control and bidi characters escaped */
+    Str id;                              /* in the store, for `harness approvals`; empty: it is only asked here */
+    bool may_tool, may_always;           /* are these answers offered? */
+    Buf *reason;                         /* the person's own words with a no, if any */
+} ConfirmQuestion;
 
 typedef struct Person {                  /* whoever is there; all NULL: nobody */
     ConfirmAnswer (*confirm)(void *ctx, const ConfirmQuestion *q, Cancel *cancel);   /* never two at a time in one runtime, unless `apart` */
@@ -108,6 +114,9 @@ bool runtime_suspects(Runtime *rt);
  * failure. It must outlive whatever is registered from it; project_free() it. */
 Project *runtime_define(Runtime *rt, DefinitionKind kind, Str definition, Error *err);
 
+/* The scope of the notes that hold the project's approvals for good: {tool, args, rule, by, time_ns} each. */
+void runtime_approval_scope(Str root, Buf *out);
+
 /* For register_agent. Is it switched on, within its cap, and do the hooks of meta.KIND_register let it pass? Counts it.
  * When it is registered, runtime_meta_made writes it down. runtime_meta_again: a call that is repeated in a resumed run wants to register what was
  * restored already; once for each. */
@@ -152,6 +161,9 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 bool run_end(Run *r, RunStatus status, Error *err);
 /* Returns when the run's events so far are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);
+/* The next message that another process has sent to the run, and its number. run_note_message: an earlier process has said those up to n. */
+bool run_take_message(Run *r, int64_t *n, Buf *text);
+void run_note_message(Run *r, int64_t n);
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);

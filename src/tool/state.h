@@ -11,6 +11,7 @@
 #include "tool/task.h"
 
 typedef struct Pipe Pipe;
+typedef struct Control Control;
 
 /* What runtimes of one project share, when it is loaded again: the last one ends it. */
 typedef struct RuntimeShared {
@@ -62,6 +63,7 @@ struct Runtime {
     Proxy *proxy;                        /* started when first needed */
     _Atomic(Pipe *) pipe;                /* one that is unused, and changes owner in one step; */
     Pipe *pipes;                         /* the others */
+    Control *control;                    /* started when first needed */
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
 
     pthread_mutex_t guarding;            /* guards what follows */
@@ -75,6 +77,7 @@ struct Runtime {
 
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
 typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
+typedef struct RunMessage { int64_t n; char *text; } RunMessage;    /* a command of the store */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
 
 /* Mutating calls of one lane run one at a time. */
@@ -115,6 +118,9 @@ struct Run {
     size_t memory_bytes;                 /* of them */
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
+    VEC(RunMessage) messages;            /* of other processes, not said yet */
+    int64_t messages_said;               /* number of the last one that was */
+    int64_t commands_seen;               /* number of the last command; guarded by the control's lock */
     VEC(RunFailure) failures;
     VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
     int64_t defined[DEFINITION_COUNT];   /* how many of each kind the run has registered */
@@ -140,9 +146,25 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over wh
 
 /* resolve.c: does its condition hold in this turn? */
 
-/* confirm.c: one question, whoever asks it. False is a no; `source` is who said so. */
-typedef struct RunQuestion { EventPlace place; Str call_id, tool, args_json, why, shown; const Person *person; int64_t *waited_ns; } RunQuestion;
-bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, const char **source, Error *err);
+/* confirm.c: one question about a call. `why` is the rule that asks. may_tool, may_keep: the answers "this tool" and "always" are offered. */
+typedef struct RunQuestion {
+    EventPlace place;
+    Str call_id, tool, args_json, why, shown;
+    const Person *person;
+    int64_t *waited_ns;
+    bool may_tool, may_keep;
+} RunQuestion;
+/* How it was answered. `approval`: the answer's id in the store, for store_approval_use; empty: none is needed. `args`: the person wants these arguments
+ * instead; then nothing is agreed to yet. */
+typedef struct RunAnswer { const char *source; Buf approval, args; } RunAnswer;
+/* False is a no (ERR_POLICY), or a fault. */
+bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err);
+void run_answer_clear(RunAnswer *a);
+
+/* approval.c: answers that hold in the project until they are revoked: for the tool as it is defined now, these arguments and this rule. */
+bool run_approval_kept(Run *r, const RunQuestion *q, bool *kept, Error *err);
+bool run_approval_keep(Run *r, const RunQuestion *q, Str by, Error *err);
+void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of what a tool does, as far as the project says. Empty: no such tool */
 
 /* Around every wait for a person: it counts neither against timeouts nor as the call's own time. run_wait_end gives how long it took. */
 int64_t run_wait_start(Cancel *cancel);

@@ -160,8 +160,8 @@ test('lines of tools, questions and reasons on a terminal', async t => {
     '.harness/tools/card.md': tool('return "fine"', 'safety: { redact: ["[0-9]{4}-[0-9]{4}"] }\nparameters:\n  text: { type: string }') }, { env });
   const r = await terminal(p, [['', ']: '], ['\n', '[y/N]: '], ['y\n', '']], ['run', '-p', 'go']);
   clean([['the terminal', r.output], ...everything(p.state)], 'lines');
-  assert.match(r.output, /✓ echo \[redacted\]/);
-  assert.match(r.output, /✓ card no \[redacted\] here/);
+  assert.match(r.output, /● echo \[redacted\]/);
+  assert.match(r.output, /● card no \[redacted\] here/);
   assert.match(r.output, /Is it \[redacted\]\?/);
   assert.match(r.output, /failed: tool_\[redacted\]: /);
 });

@@ -204,7 +204,7 @@ test('write and edit ask about sensitive names, on the resolved path', t => {
 // What the prompt shows when nobody agrees.
 function shown(dir, tool, args) {
   const terminal = new URL('terminal.py', import.meta.url).pathname;
-  const r = shell(`python3 ${terminal} "$HARNESS" call --ephemeral ${tool} '${JSON.stringify(args)}'`, { cwd: dir, input: JSON.stringify([['', '? '], ['n\n', 'was not confirmed']]) });
+  const r = shell(`python3 ${terminal} "$HARNESS" call --ephemeral ${tool} '${JSON.stringify(args)}'`, { cwd: dir, input: JSON.stringify([['', '? '], ['n\n', 'the user declined']]) });
   return JSON.parse(r.stdout).output;
 }
 

@@ -41,13 +41,13 @@ test('limits.confirm acts on what a tool can do', t => {
 
 test('at a terminal: yes and no; the question shows the final arguments, escaped', t => {
   const p = caller(t, { '.harness/tools/d.md': danger, '.harness/hooks/h.md': hook('tool.pre', 'return modify(dict(payload, args = {"v": "changed \\u202e\\u001b[2Jx"}))') });
-  const yes = terminal(p, [['', 'Run it?'], ['y\n', '"done"']], ['call', 'd', '{"v":"first"}']);
+  const yes = terminal(p, [['', 'n no'], ['y\n', '"done"']], ['call', 'd', '{"v":"first"}']);
   assert.equal(yes.missing, null, yes.output);
   assert.equal(yes.status, 0);
-  assert.match(yes.output, /d asks to run \(confirm: true\)/);
+  assert.match(yes.output, /allow d\? \(marked confirm: true\)/);
   assert.match(yes.output, /changed \\u202e\\u001b|changed \\u\{202e\}/);
   assert.ok(!yes.output.includes('\u202e') && !yes.output.includes('\u001b[2J'));
-  const no = terminal(p, [['', 'Run it?'], ['\n', 'error']], ['call', 'd', '{}']);
+  const no = terminal(p, [['', 'n no'], ['n\n', 'error']], ['call', 'd', '{}']);
   assert.equal(no.status, 1);
 });
 
@@ -56,9 +56,9 @@ test('at a terminal: of a long command the end is shown, too', t => {
     'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
     'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\nconfirm: true\ncommand: "echo {{x}}; echo the-end"\nparameters:\n  - { name: x, type: string }\n---\n',
   });
-  const out = terminal(p, [['', 'Run it?'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
+  const out = terminal(p, [['', 'n no'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
   assert.match(out.output, /echo the-end/);
-  assert.match(out.output, /101 lines of it are not shown\. Run it\?/);
+  assert.match(out.output, /101 lines of it are not shown\./);
 });
 
 test('at a terminal: a schema that a script asks with cannot draw on it', t => {
@@ -73,13 +73,13 @@ test('at a terminal: a command is shown as it will run', t => {
     'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
     'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\nconfirm: true\ncommand: "echo {{x}}"\nparameters:\n  - { name: x, type: string }\n---\n',
   });
-  const out = terminal(p, [['', 'Run it?'], ['n\n', 'error']], ['call', 'c', '{"x":"a b"}']);
+  const out = terminal(p, [['', 'n no'], ['n\n', 'error']], ['call', 'c', '{"x":"a b"}']);
   assert.match(out.output, /^ +echo 'a b'\r?$/m);
 });
 
 test('--session keeps approvals and cache; another session has neither', t => {
   const p = caller(t, { '.harness/tools/d.md': danger, '.harness/tools/n.md': tool('cache.set("n", cache.get("n", 0) + 1)\nreturn cache.get("n")') });
-  const always = terminal(p, [['', 'Run it?'], ['a\n', '"done"']], ['call', 'd', '{"v":1}', '--session', 's']);
+  const always = terminal(p, [['', 'n no'], ['a\n', '"done"']], ['call', 'd', '{"v":1}', '--session', 's']);
   assert.equal(always.status, 0, always.output);
   assert.equal(p.call('d', { v: 1 }, ['--session', 's']).status, 0);
   assert.equal(p.events('approval.answered')[0].data.source, 'earlier answer');
@@ -88,7 +88,7 @@ test('--session keeps approvals and cache; another session has neither', t => {
   assert.deepEqual([1, 2, 3].map(() => p.call('n', {}, ['--session', 's']).value), [1, 2, 3]);
   assert.equal(p.call('n', {}, ['--session', 'other']).value, 1);
   assert.equal(p.call('n').value, 1);
-  const all = terminal(p, [['', 'Run it?'], ['t\n', '"done"']], ['call', 'd', '{"v":1}', '--session', 'x']);
+  const all = terminal(p, [['', 'n no'], ['t\n', '"done"']], ['call', 'd', '{"v":1}', '--session', 'x']);
   assert.equal(all.status, 0);
   assert.equal(p.call('d', { v: 5 }, ['--session', 'x']).status, 0);
 });
@@ -174,7 +174,7 @@ test('a session belongs to one project, and knows no tool that a run made', t =>
   });
   const p = caller(t, files('one')), other = caller(t, files('two'));
   for (const name of ['x', 'own']) {
-    const out = terminal(p, [['', 'Run it?'], ['t\n', 'one']], ['call', name, '{}', '--session', 's']);
+    const out = terminal(p, [['', 'n no'], ['t\n', 'one']], ['call', name, '{}', '--session', 's']);
     assert.equal(out.missing, null, out.output);
   }
   const env = { HARNESS_STATE: p.env.HARNESS_STATE };

@@ -24,7 +24,7 @@ function begin(p, name = 'b', args = {}, flags = []) {
   process.kill(pid, 0);                                            // it is alive
   return { id: r.task_id, pid, run: p.events('run.started')[0].run };
 }
-const runs = p => JSON.parse(p.run(['runs', '--json']).stdout);
+const runs = p => JSON.parse(p.run(['runs', '--all', '--json']).stdout);
 async function ended(pid) {
   for (let i = 0; i < 1000; i++) {
     try { process.kill(pid, 0); } catch { return; }
@@ -69,9 +69,9 @@ test('nothing of it keeps a pipe or a terminal open', async t => {
 
 test('on a terminal the call is confirmed before it goes on; the task itself has nobody to ask', async t => {
   const p = caller(t, { ...files, '.harness/tools/b.md': patient('return ask("Well?", {"type": "object", "properties": {}})["action"]', 'async: true\nconfirm: true') });
-  assert.equal(terminal(p, [['', '[N]o: '], ['\x03', '']], ['b']).status, 130);
-  assert.equal(terminal(p, [['', '[N]o: '], ['n\n', 'was not confirmed']], ['b']).status, 1);
-  const shown = terminal(p, [['', '[N]o: '], ['y\n', 'running']], ['b']);
+  assert.equal(terminal(p, [['', 'n no'], ['\x03', '']], ['b']).status, 130);
+  assert.equal(terminal(p, [['', 'n no'], ['n\n', 'the user declined']], ['b']).status, 1);
+  const shown = terminal(p, [['', 'n no'], ['y\n', 'running']], ['b']);
   assert.equal(shown.status, 0);
   p.add({ go: '' });
   const id = /task_[0-9a-f]{8}_\d+/.exec(shown.output)[0];

@@ -73,7 +73,7 @@ test('embed.py runs', release, t => {
   const lines = r.stdout.split('\n');
   assert.match(lines[0], /^tools: .*greet.*shout/);
   assert.deepEqual(lines.slice(1, 4), ['greet: hello, you', 'shout: HÉLLO', 'shout: error: invalid arguments: /text: expected string, got number']);
-  assert.match(lines[4], /^write: error: .*was not confirmed \(sensitive name: \.env\)/);
+  assert.match(lines[4], /^write: error: .*the user declined write \(sensitive name: \.env\)/);
   assert.match(lines[5], /^no_such_tool: error: unknown tool/);
   assert.equal(lines[6], 'linger: error: timed out after 0.2 s');
   assert.equal(lines[7], 'shouted 16 times more, from 16 threads');

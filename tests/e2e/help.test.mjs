@@ -18,7 +18,7 @@ const files = {
 };
 
 // Not for a test machine: they ask a server or a person's shell, or go on until they are stopped. They must be understood, no more.
-const elsewhere = /^harness (mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show)|trust forget|sandbox --allow-domain)|\bjq\b/;
+const elsewhere = /^harness (mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show|say|cancel)|approvals (approve|deny|revoke)|trust forget|sandbox --allow-domain)|\bjq\b/;
 
 test('each example of each command works', t => {
   const dir = folder(t);

@@ -95,7 +95,7 @@ const lines = path => (existsSync(path) ? readFileSync(path, 'utf8').split('\n')
 
 // What another process reads from the store: the events of the run that the client made.
 async function stored(p) {
-  const runs = JSON.parse((await start(['-C', p.dir, 'runs', '--json'], { env: p.env })).stdout), all = [];
+  const runs = JSON.parse((await start(['-C', p.dir, 'runs', '--all', '--json'], { env: p.env })).stdout), all = [];
   for (const run of runs) {
     const shown = await start(['-C', p.dir, 'runs', 'show', run.id, '--json'], { env: p.env });
     assert.equal(shown.status, 0, shown.stderr);

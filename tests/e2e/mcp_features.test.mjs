@@ -179,9 +179,9 @@ test('confirmation by elicitation', async t => {
   const p = new Peer(t, project(t, files), { answer: () => ({ action: 'accept', content: { answer } }) });
   await p.hello(forms);
   const refused = await call(p, 'danger');
-  assert.ok(refused.result.isError && /the answer was no/.test(text(refused)));
+  assert.ok(refused.result.isError && /the user declined danger/.test(text(refused)));
   assert.equal(text(await call(p, 'ran')), 'null');
-  assert.match(p.asked[0].params.message, /^danger asks to run/);
+  assert.match(p.asked[0].params.message, /^allow danger\?/);
   answer = 'yes';
   assert.equal(text(await call(p, 'danger')), 'done');
   assert.equal(p.asked.length, 2);

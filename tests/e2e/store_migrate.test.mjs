@@ -36,7 +36,7 @@ function place() {
 }
 
 function check(p) {
-  const listed = run(p.args(['runs', '--json']), { env: p.env });
+  const listed = run(p.args(['runs', '--all', '--json']), { env: p.env });
   assert.equal(listed.status, 0, listed.stderr);
   assert.deepEqual(JSON.parse(listed.stdout).map(r => [r.id, r.status, r.turns, r.tool_calls]), [['served', 'interrupted', 0, 21], ['own', 'completed', 1, 0]]);
   for (const [id, n] of [['served', 63], ['own', 5]]) {

@@ -86,17 +86,17 @@ test('Markdown is rendered on a terminal, and left alone with NO_COLOR', async t
 });
 
 test('a live line shows what runs, and is erased; the tool line stays', async t => {
-  const r = await talk(t, [['', '> '], ['sleep 1.2\n', 'nap 1.2 0.'], ['', 'nap 1.2 1.'], ['', '✓'], ['', 'result: slept'], ['', '> '], leave]);
+  const r = await talk(t, [['', '> '], ['sleep 1.2\n', 'nap 1.2 0.'], ['', 'nap 1.2 1.'], ['', '●'], ['', 'result: slept'], ['', '> '], leave]);
   assert.match(r.output, /I will \x1b\[0;3msleep\x1b\[0m\r\n/);
   assert.match(r.output, /\r\x1b\[K\x1b\[2m⠋ nap 1\.2 0\.\d s/);
-  assert.match(r.output, /\r\x1b\[K\x1b\[32m✓\x1b\[0m nap 1\.2 \x1b\[2m1\.\d s\x1b\[0m\r\n/);
+  assert.match(r.output, /\r\x1b\[K\x1b\[32m●\x1b\[0m nap 1\.2 +\x1b\[2mallowed\x1b\[0m +1\.\d s\r\n/);
   const lastLive = r.output.lastIndexOf('⠋'), after = r.output.slice(r.output.lastIndexOf('nap 1.2 '));
   assert.ok(lastLive > 0 && !/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/.test(after));
 });
 
 test('approval is asked for in place', async t => {
-  const r = await talk(t, [['', '> '], ['ask\n', '"what": "everything"'], ['', '[N]o: '], ['y\n', 'result: did everything'], ['', '> '],
-    ['ask\n', '[N]o: '], ['n\n', '✗'], ['', '> '], ['ask\n', '[N]o: '], ['\x03', 'cancelled'], ['', '> '], ['still here\n', '<still here>'], ['', '> '], leave]);
+  const r = await talk(t, [['', '> '], ['ask\n', '"what": "everything"'], ['', 'n no'], ['y\n', 'result: did everything'], ['', '> '],
+    ['ask\n', 'n no'], ['n\n', '✗'], ['', '> '], ['ask\n', 'n no'], ['\x03', 'cancelled'], ['', '> '], ['still here\n', '<still here>'], ['', '> '], leave]);
   assert.equal(r.status, 0);
 });
 

@@ -358,11 +358,11 @@ static void events_and_runs(void **state) {
     gives(harness_call_in(run, "tell", NULL, NULL), "null");
     assert_string_equal(heard.run, "my-run");
     assert_non_null(strstr(heard.types, "run.started tool.started tool.executing custom.saved tool.progress tool.progress tool.completed "));
-    fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the answer was no");
+    fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the user declined write");
     assert_non_null(strstr(heard.asked, "write|sensitive name: .env|"));
     assert_non_null(strstr(heard.asked, "+A"));
     heard.answer = (HarnessAnswer)77;                                /* not a valid answer: counts as no */
-    fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the answer was no");
+    fails(harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL), "confirm", "the user declined write");
     heard.answer = HARNESS_ONCE;
     HarnessResult *r = harness_call_in(run, "write", "{\"path\":\".env\",\"content\":\"A\\n\"}", NULL);
     assert_true(harness_result_ok(r));

@@ -93,7 +93,7 @@ static void test_runs(void **state) {
     must(&p, store_run_find(s, STR("run-a2"), &text, &p.err));
     assert_str(buf_str(&text), "run-a2");
     assert_false(store_run_find(s, STR("run-"), &text, &p.err));
-    assert_string_equal(p.err.msg, "more than one run starts with run-");
+    assert_string_equal(p.err.msg, "more than one run has an id that starts or ends with run-");
     assert_false(store_run_find(s, STR("x"), &text, &p.err));
     assert_string_equal(p.err.msg, "there is no run x");
     assert_false(store_run_find(s, STR(""), &text, &p.err));
