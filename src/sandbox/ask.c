@@ -175,11 +175,12 @@ static void on_other(const Ask *a, const struct seccomp_notif *q) {
     else go_on(a, q->id);
 }
 
-/* ---- inotify ---------------------------------------------------------------------------------------------------- */
+/* ---- what is counted -------------------------------------------------------------------------------------------- */
 
-static void on_watch(Ask *a, const struct seccomp_notif *q) {
-    if (a->n_watches >= ASK_WATCHES_MAX) return answer(a, q->id, 0, EMFILE);
-    a->n_watches++;
+/* Counts in the whole life of the call: what was made can be hidden, so nothing is given back. */
+static void on_counted(Ask *a, const struct seccomp_notif *q, unsigned *count, unsigned most, int problem) {
+    if (*count >= most) return answer(a, q->id, 0, problem);
+    (*count)++;
     go_on(a, q->id);
 }
 
@@ -199,7 +200,9 @@ void ask_answer(Ask *a) {
     case SYS_chown: case SYS_lchown: case SYS_fchown: case SYS_fchownat: answer(a, q.id, 0, ask_mode(a, &q)); break;
     case SYS_prlimit64: case SYS_sched_setaffinity: case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
     case SYS_setpriority: case SYS_ioprio_set: on_other(a, &q); break;
-    case SYS_inotify_init: case SYS_inotify_init1: on_watch(a, &q); break;
+    case SYS_inotify_init: case SYS_inotify_init1: on_counted(a, &q, &a->n_instances, ASK_INSTANCES_MAX, EMFILE); break;
+    case SYS_inotify_add_watch: on_counted(a, &q, &a->n_watches, ASK_WATCHES_MAX, ENOSPC); break;
+    case SYS_seccomp: case SYS_prctl: on_counted(a, &q, &a->n_filters, ASK_FILTERS_MAX, ENOMEM); break;
     case SYS_socket: ask_tell_socket(a, &q); answer(a, q.id, 0, EACCES); break;
     default: ask_tell(a, &q); go_on(a, q.id);
     }

@@ -1,6 +1,6 @@
 /* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory), changing
  * modes and times of files (Landlock leaves them to all who own the file) and, where Landlock cannot keep them inside,
- * signals. Instances of inotify are counted. The supervisor looks at its own copy of the question and does what was asked
+ * signals. Instances and watches of inotify and filters are counted. The supervisor looks at its own copy of the question and does what was asked
  * itself, so that changing the memory afterwards changes nothing. It never waits. */
 #pragma once
 #include <limits.h>
@@ -9,7 +9,9 @@
 #include "sandbox/request.h"
 #include "sandbox/tree.h"
 
-enum { ASK_CONNECTS_MAX = 32, ASK_ROOTS_MAX = 128, ASK_WATCHES_MAX = 16 };
+enum { ASK_CONNECTS_MAX = 32, ASK_ROOTS_MAX = 128 };
+/* In the life of a call: instances and watches of inotify, filters of system calls. */
+enum { ASK_INSTANCES_MAX = 16, ASK_WATCHES_MAX = 16384, ASK_FILTERS_MAX = 512 };
 
 struct seccomp_notif;
 
@@ -25,7 +27,7 @@ typedef struct Ask {
     size_t n_roots;
     AskConnect connects[ASK_CONNECTS_MAX];
     size_t n_connects;
-    unsigned n_watches;                 /* inotify instances made so far: one can be hidden, so none is given back */
+    unsigned n_instances, n_watches, n_filters;          /* made so far */
 } Ask;
 
 void ask_init(Ask *a, const Tree *tree, const Request *r);

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-enum { CHILD_LIMITS_MAX = 8 };
+enum { CHILD_LIMITS_MAX = 12 };
 
 typedef struct ChildPlan {
     int stream[3];

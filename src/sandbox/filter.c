@@ -1,7 +1,9 @@
 #include "sandbox/filter.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -39,7 +41,8 @@ static void load(void) {
 /* A filter in the making. `problem` is the first one, as a negative errno; the rules after it are not tried. */
 typedef struct Build { scmp_filter_ctx ctx; int problem; const char *what; } Build;
 
-static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACCES), absent = SCMP_ACT_ERRNO(ENOSYS);
+static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACCES), absent = SCMP_ACT_ERRNO(ENOSYS),
+                      invalid = SCMP_ACT_ERRNO(EINVAL);
 
 static void rule(Build *b, uint32_t action, int call, const char *name, unsigned n, const struct scmp_arg_cmp *args) {
     if (b->problem) return;
@@ -117,10 +120,29 @@ static void add_core_limit(Build *b) {
  * dumped or traced in here anyway. */
 static void add_dumpable(Build *b) { RULE_IF(b, SCMP_ACT_ERRNO(0), prctl, is(0, PR_SET_DUMPABLE)); }
 
-/* Instances come out of one small supply per user: the supervisor counts them. */
-static void add_watches(Build *b, bool ask) {
+/* Memory that the supervisor could not find. A page in the queue of a pipe or a socket keeps the whole huge page or large folio
+ * that it is part of, after the process has unmapped it or the file was truncated. EINVAL is what programs get for files that
+ * cannot be spliced: they copy instead. A descriptor table of a single thread is listed nowhere, and huge pages come out of a
+ * supply that somebody has reserved. */
+static void add_memory(Build *b) {
+    RULE(b, invalid, vmsplice);
+    RULE(b, invalid, splice);
+    RULE(b, invalid, sendfile);
+    RULE_IF(b, invalid, close_range, has(2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE));
+    RULE_IF(b, invalid, memfd_create, has(1, MFD_HUGETLB, MFD_HUGETLB));
+    RULE_IF(b, invalid, prctl, is(0, 78));               /* PR_FUTEX_HASH: a table of any size in the kernel */
+    static const uint32_t options[] = { 26 /* SO_ATTACH_FILTER */, 50 /* SO_ATTACH_BPF */, 51, 52 /* SO_ATTACH_REUSEPORT_CBPF, EBPF */ };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) RULE_IF(b, refuse, setsockopt, is(1, SOL_SOCKET), is(2, options[i]));
+}
+
+/* What comes out of one supply per user or machine: the supervisor counts them. */
+static void add_counted(Build *b, bool ask) {
     RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init);
     RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init1);
+    if (!ask) return;
+    RULE(b, SCMP_ACT_NOTIFY, inotify_add_watch);
+    RULE_IF(b, SCMP_ACT_NOTIFY, seccomp, is(0, SECCOMP_SET_MODE_FILTER));
+    RULE_IF(b, SCMP_ACT_NOTIFY, prctl, is(0, PR_SET_SECCOMP));
 }
 
 enum { IO_PROCESS = 1 /* IOPRIO_WHO_PROCESS */ };
@@ -259,7 +281,8 @@ static void add_all(Build *b, unsigned variant) {
     add_requests(b);
     add_core_limit(b);
     add_dumpable(b);
-    add_watches(b, variant & FILTER_ASK_MODES);
+    add_memory(b);
+    add_counted(b, variant & FILTER_ASK_MODES);
     add_others(b, variant & FILTER_ASK_MODES);
     if (variant & FILTER_NET_NONE) add_no_network(b, variant & FILTER_TELL);
     else if (variant & FILTER_NET_PROXY) add_proxy(b);

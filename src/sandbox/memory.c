@@ -18,51 +18,38 @@
 #endif
 
 enum { EVERY_MS = 100, NEAR_EVERY_MS = 20, LATEST_MS = 2000, COST_FACTOR = 20, DEPTH_MAX = 100, WALK_MS = 50 };
-enum { BLOCK = 512, KIB = 1024, PIPE_MOST = 1 << 20, MESSAGE_BYTES = 64, SEMAPHORE_BYTES = 64 };
+enum { BLOCK = 512, KIB = 1024, PAGE = 4096, MESSAGE_BYTES = 64, SEMAPHORE_BYTES = 64, MAPPINGS_LEAST = 65530 };
 #define MS 1000000ll
 
-/* ---- files of /proc --------------------------------------------------------------------------------------------- */
-
-static bool read_text(const char *path, char *out, size_t size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t n = read(fd, out, size - 1);
-    close(fd);
-    out[n < 0 ? 0 : n] = 0;
-    return n > 0;
-}
-
-/* "Name:   123 kB" in bytes; 0 when it is not there. */
-static uint64_t field(const char *text, const char *name) {
+/* "Name:   123 kB" in bytes, "Name:  123" as it is; 0 when it is not there. */
+static uint64_t plain(const char *text, const char *name) {
     const char *at = strstr(text, name);
-    return at ? strtoull(at + strlen(name), NULL, 10) * KIB : 0;
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
-
-static uint64_t machine_shared(void) {
-    char text[4096];
-    return read_text("/proc/meminfo", text, sizeof text) ? field(text, "\nShmem:") : 0;
-}
+static uint64_t field(const char *text, const char *name) { return plain(text, name) * KIB; }
 
 /* ---- processes -------------------------------------------------------------------------------------------------- */
 
-static bool read_status(pid_t id, MemoryProcess *out) {
+static bool read_status(const Memory *m, pid_t id, MemoryProcess *out) {
     char path[40], text[4096];
     snprintf(path, sizeof path, "/proc/%d/status", (int)id);
-    if (!read_text(path, text, sizeof text) || !strstr(text, "\nVmSize:")) return false;
-    *out = (MemoryProcess){ .id = id, .size = field(text, "\nVmSize:"), .shared = field(text, "\nRssShmem:"),
-                            .own = field(text, "\nRssAnon:") + field(text, "\nVmSwap:") + field(text, "\nHugetlbPages:") };
+    if (!memory_machine_text(path, text, sizeof text) || !strstr(text, "\nVmSize:")) return false;
+    *out = (MemoryProcess){ .id = id, .size = field(text, "\nVmSize:"), .shared = field(text, "\nRssShmem:"), .tables = field(text, "\nVmPTE:"),
+                            .own = field(text, "\nRssAnon:") + field(text, "\nVmSwap:") + field(text, "\nHugetlbPages:"),
+                            .threads = plain(text, "\nThreads:") };
+    out->mappings_most = out->size / PAGE < m->mappings_most ? out->size / PAGE : m->mappings_most;
     return true;
 }
 
 /* A process whose first thread has ended shows nothing under its own number: then another thread's number stands for it. */
-static bool read_process(pid_t pid, MemoryProcess *out) {
+static bool read_process(const Memory *m, pid_t pid, MemoryProcess *out) {
     char path[40];
-    if (read_status(pid, out)) return true;
+    if (read_status(m, pid, out)) return true;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *dir = opendir(path);
     bool found = false;
     for (struct dirent *e; dir && !found && (e = readdir(dir));)
-        if (e->d_name[0] != '.') found = read_status((pid_t)strtol(e->d_name, NULL, 10), out);
+        if (e->d_name[0] != '.') found = read_status(m, (pid_t)strtol(e->d_name, NULL, 10), out);
     if (dir) closedir(dir);
     return found;
 }
@@ -72,12 +59,10 @@ static bool read_process(pid_t pid, MemoryProcess *out) {
 static bool is_in_memory(long type) { return type == TMPFS_MAGIC || type == (long)HUGETLBFS_MAGIC || type == RAMFS_MAGIC; }
 
 /* A file without a name is in memory or not, depending on its device; memory files have one device in common. */
-static bool device_in_memory(MemoryLook *l, uint64_t device, int dir, const char *name) {
+static bool device_in_memory(MemoryLook *l, uint64_t device, const char *path) {
     for (size_t i = 0; i < l->devices.n; i++)
         if (l->devices.at[i].device == device) return l->devices.at[i].in_memory;
-    char path[64];
     struct statfs fs;
-    snprintf(path, sizeof path, "/proc/self/fd/%d/%.20s", dir, name);
     bool yes = statfs(path, &fs) == 0 && is_in_memory((long)fs.f_type);
     VEC_PUSH(&l->devices, ((MemoryDevice){ device, yes }));
     return yes;
@@ -89,15 +74,44 @@ static void add_object(MemoryLook *l, const struct statx *st, MemoryKind kind, p
     VEC_PUSH(&l->objects, o);
 }
 
+static bool is_nameless_file(MemoryLook *l, const struct statx *st, const char *path) {
+    return S_ISREG(st->stx_mode) && st->stx_nlink == 0 && st->stx_blocks
+           && device_in_memory(l, makedev(st->stx_dev_major, st->stx_dev_minor), path);
+}
+
+/* The program itself: a memory file can be held by nothing else. */
+static void add_program(MemoryLook *l, pid_t pid) {
+    char path[40];
+    struct statx st;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BLOCKS, &st) < 0) return;
+    if (is_nameless_file(l, &st, path)) add_object(l, &st, MEMORY_FILE, pid, -1);
+}
+
+/* Entries of an epoll instance have a line each. */
+static void add_watches(MemoryLook *l, pid_t pid, int dir, const char *name) {
+    char text[40], path[60];
+    ssize_t n = readlinkat(dir, name, text, sizeof text - 1);
+    text[n < 0 ? 0 : n] = 0;
+    if (!strstr(text, "eventpoll")) return;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.20s", (int)pid, name);
+    uint64_t most = l->limit / MEMORY_WATCH_BYTES + 1;   /* more than enough to be above one of the limits */
+    if (most > l->watches_most) most = l->watches_most + 1;
+    if (l->watches < most) l->watches += memory_machine_lines(path, "tfd:", most - l->watches);
+}
+
 static void add_descriptor(MemoryLook *l, pid_t pid, int dir, const char *name) {
     struct statx st;
+    char path[60];
+    size_t before = l->objects.n;
     if (statx(dir, name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BLOCKS, &st) < 0) return;
-    uint64_t device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%.20s", dir, name);
     int fd = (int)strtol(name, NULL, 10);
     if (S_ISSOCK(st.stx_mode)) add_object(l, &st, MEMORY_SOCKET, pid, fd);
     else if (S_ISFIFO(st.stx_mode)) add_object(l, &st, MEMORY_PIPE, pid, fd);
-    else if (S_ISREG(st.stx_mode) && st.stx_nlink == 0 && st.stx_blocks && device_in_memory(l, device, dir, name))
-        add_object(l, &st, MEMORY_FILE, pid, fd);
+    else if (!(st.stx_mode & S_IFMT)) add_watches(l, pid, dir, name);
+    else if (is_nameless_file(l, &st, path)) add_object(l, &st, MEMORY_FILE, pid, fd);
+    if (l->objects.n == before) l->descriptors++;
 }
 
 static void add_descriptors(MemoryLook *l, pid_t pid) {
@@ -186,27 +200,24 @@ static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
-/* Above the least there was while the call ran: others may give some back meanwhile. */
-static uint64_t growth(Memory *m) {
-    uint64_t now = machine_shared();
-    if (now < m->shared_least) m->shared_least = now;
-    return now - m->shared_least;
-}
-
-/* `hidden`: what the machine's shared memory has grown beyond what is seen here. It is the call's only if the call has a place
- * to hide it; that is for the closer look. */
-static uint64_t estimate(const Memory *m, const MemoryLook *l, uint64_t grown) {
-    uint64_t sum = l->kernel + (m->scratch < 0 ? 0 : scratch_used(m->scratch)), seen = 0;
+/* `grown`: what the machine has grown beyond what is seen here is the call's only if the call has a place to hide it; that is
+ * for the closer look. */
+static uint64_t estimate(const Memory *m, const MemoryLook *l, const MemoryMachine *grown) {
+    uint64_t sum = memory_look_kernel(l) + (m->scratch < 0 ? 0 : scratch_used(m->scratch)), seen = 0, sockets = 0;
     for (size_t i = 0; i < l->processes.n; i++) {
-        sum += l->processes.at[i].own + l->processes.at[i].shared;
-        seen += l->processes.at[i].shared;
+        const MemoryProcess *p = &l->processes.at[i];
+        sum += p->own + p->shared + p->tables + p->mappings_most * MEMORY_MAPPING_BYTES;
+        seen += p->shared;
     }
     for (size_t i = 0; i < l->objects.n; i++) {
         const MemoryObject *o = &l->objects.at[i];
-        sum += o->kind == MEMORY_SOCKET ? m->socket_most : o->kind == MEMORY_PIPE ? PIPE_MOST : o->bytes;
+        sum += o->kind == MEMORY_SOCKET ? m->socket_most : o->kind == MEMORY_PIPE ? MEMORY_PIPE_MOST : o->bytes;
         seen += o->kind == MEMORY_FILE ? o->bytes : 0;
+        sockets += o->kind == MEMORY_SOCKET;
     }
-    return sum + (grown > seen ? grown - seen : 0);
+    sum += memory_look_queued_most(l, m->socket_most);
+    sum += grown->sockets > sockets ? (grown->sockets - sockets) * m->socket_most : 0;
+    return sum + (grown->shared > seen ? grown->shared - seen : 0);
 }
 
 static void look(const Memory *m, MemoryLook *l) {
@@ -214,13 +225,15 @@ static void look(const Memory *m, MemoryLook *l) {
     size_t n = tree_list(m->tree, &pids);
     for (size_t i = 0; i < n; i++) {
         MemoryProcess p;
-        if (!read_process(pids[i], &p)) continue;
+        if (!read_process(m, pids[i], &p)) continue;
         VEC_PUSH(&l->processes, p);
         add_descriptors(l, p.id);
+        add_program(l, p.id);
     }
     free(pids);
     if (m->own_ipc) add_ipc(l);
     memory_look_unique(l);
+    memory_look_queued(l);
 }
 
 static void set_next(Memory *m, int64_t began, uint64_t sum) {
@@ -229,26 +242,43 @@ static void set_next(Memory *m, int64_t began, uint64_t sum) {
     m->check_at = now + (wait < LATEST_MS * MS ? wait : LATEST_MS * MS);
 }
 
+/* Read at the first check, which a short call does not get to. */
+static void read_settings(Memory *m) {
+    m->socket_most = memory_look_socket_most();
+    m->mappings_most = memory_machine_number("/proc/sys/vm/max_map_count");
+    if (m->mappings_most < MAPPINGS_LEAST) m->mappings_most = MAPPINGS_LEAST;
+    m->watches_most = memory_machine_number("/proc/sys/fs/epoll/max_user_watches") / 2;
+    if (!m->watches_most) m->watches_most = UINT64_MAX - 1;              /* not told: the memory counts alone */
+}
+
 bool memory_exceeded(Memory *m) {
     int64_t began = clock_mono_ns();
-    MemoryLook l = { .limit = m->limit };
-    if (!m->socket_most) m->socket_most = memory_look_socket_most();
+    MemoryMachine now, grown;
+    if (!m->socket_most) read_settings(m);
+    memory_machine_read(&now);
+    grown = memory_machine_growth(&m->least, &now);
+    MemoryLook l = { .limit = m->limit, .watches_most = m->watches_most, .scratch_device = m->scratch_device,
+                     .kernel = m->network ? grown.network : 0 };
     look(m, &l);
-    uint64_t grown = growth(m), sum = estimate(m, &l, grown);
+    uint64_t sum = estimate(m, &l, &grown);
     if (sum > m->limit) {
         uint64_t unseen = look_at_scratch(m, &l);
         memory_look_unique(&l);
-        sum = memory_look_closely(&l, grown) + unseen;
+        sum = memory_look_closely(&l, &grown) + unseen;
     }
+    bool exceeded = sum > m->limit || l.watches > m->watches_most;
     memory_look_clear(&l);
     set_next(m, began, sum);
-    return sum > m->limit;
+    return exceeded;
 }
 
-void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc) {
+void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc, bool network) {
     struct statfs fs;
+    struct stat st;
     bool in_memory = scratch >= 0 && fstatfs(scratch, &fs) == 0 && is_in_memory((long)fs.f_type);
-    *m = (Memory){ .tree = tree, .limit = limit, .scratch = in_memory ? scratch : -1, .own_ipc = own_ipc,
-                   .shared_least = machine_shared(), .check_at = clock_mono_ns() + EVERY_MS * MS };
+    *m = (Memory){ .tree = tree, .limit = limit, .scratch = in_memory ? scratch : -1, .own_ipc = own_ipc, .network = network,
+                   .check_at = clock_mono_ns() + EVERY_MS * MS };
+    memory_machine_read(&m->least);
     if (in_memory) m->scratch_least = scratch_used(scratch);
+    if (in_memory && fstat(scratch, &st) == 0) m->scratch_device = st.st_dev;
 }

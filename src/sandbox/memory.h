@@ -2,10 +2,12 @@
  *
  * A check has two steps. The first is cheap and says too much rather than too little: pages that forks share are counted for
  * each of them. Only when that is above the limit the second one looks closely: shared pages by their share (PSS), each memory
- * file once, what pipes and sockets really hold. Best effort: between two checks a call can hold more. */
+ * file once, what pipes and sockets really hold. Memory of the kernel counts by size or by number: page tables, mappings, threads,
+ * descriptors, entries of epoll. Best effort: between two checks a call can hold more. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include "sandbox/memory_machine.h"
 #include "sandbox/tree.h"
 
 typedef struct Memory {
@@ -13,11 +15,15 @@ typedef struct Memory {
     uint64_t limit;
     int scratch;                        /* the private folder of the call; -1: not on a file system in memory */
     bool own_ipc;                       /* System V segments of this namespace are the call's */
-    uint64_t shared_least;              /* the least shared memory that the whole machine had since the call began */
+    bool network;                       /* the call can have sockets of the internet */
+    MemoryMachine least;                /* the least that the whole machine had since the call began */
+    uint64_t scratch_device;            /* 0: not in memory */
     uint64_t scratch_least;             /* the least that the scratch folder's file system held since the call began */
     uint64_t socket_most;               /* what a socket can hold; 0: not known yet */
+    uint64_t watches_most;              /* entries of epoll that the call may have: half of the user's */
+    uint64_t mappings_most;             /* that a process can have */
     int64_t check_at;                   /* monotonic */
 } Memory;
 
-void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc);
+void memory_start(Memory *m, const Tree *tree, uint64_t limit, int scratch, bool own_ipc, bool network);
 bool memory_exceeded(Memory *m);        /* makes a check and sets the time of the next one */

@@ -1,7 +1,9 @@
 #include "sandbox/memory_look.h"
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <linux/sock_diag.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-enum { KIB = 1024, PIPE_MOST = 1 << 20, SOCKET_LEAST = 425984, LOOK_MS = 1000 };
+enum { KIB = 1024, BLOCK = 512, SOCKET_LEAST = 425984, LOOK_MS = 1000 };
+#define MS 1000000ll
 
 uint64_t memory_look_shared_device(void) {
     static uint64_t device;                              /* asked once; the supervisor has one thread */
@@ -27,11 +30,7 @@ uint64_t memory_look_shared_device(void) {
 
 /* The kernel doubles what a program asks for. */
 uint64_t memory_look_socket_most(void) {
-    uint64_t most = 0;
-    FILE *f = fopen("/proc/sys/net/core/wmem_max", "re");
-    char line[32];
-    if (f && fgets(line, sizeof line, f)) most = strtoull(line, NULL, 10) * 2;
-    if (f) fclose(f);
+    uint64_t most = memory_machine_number("/proc/sys/net/core/wmem_max") * 2;
     return most > SOCKET_LEAST ? most : SOCKET_LEAST;
 }
 
@@ -55,24 +54,65 @@ void memory_look_clear(MemoryLook *l) {
     VEC_CLEAR(&l->devices);
 }
 
+uint64_t memory_look_kernel(const MemoryLook *l) {
+    uint64_t sum = l->kernel + l->watches * MEMORY_WATCH_BYTES + l->descriptors * MEMORY_DESCRIPTOR_BYTES + l->objects.n * MEMORY_OBJECT_BYTES;
+    for (size_t i = 0; i < l->processes.n; i++) sum += l->processes.at[i].threads * MEMORY_THREAD_BYTES;
+    return sum;
+}
+
 /* ---- pages by their share --------------------------------------------------------------------------------------- */
 
-/* Of one mapping: sizes in bytes. `counted`: its file is among the objects. */
-typedef struct Mapping { bool shared_device, counted; uint64_t share, anonymous, swapped; } Mapping;
-typedef struct Sum { uint64_t all, shared; } Sum;
+/* Of one mapping: sizes in bytes. `in_memory`: of a file that is in memory. `counted`: its file is among the objects. */
+typedef struct Mapping { bool has_file, in_memory, counted; uint64_t device, inode, share, anonymous, swapped; } Mapping;
+/* A file in memory that is mapped, and that no descriptor leads to. `bytes`: all that it has, or the part that is mapped. */
+typedef struct MappedFile { uint64_t device, inode, bytes; bool whole; } MappedFile;
+/* `hides`: some of the call's shared memory is in no process's list. `in_flight`: its sockets may be, too. */
+typedef struct Sum { uint64_t all, shared; bool hides, in_flight; VEC(MappedFile) mapped; } Sum;
 
 static bool is_counted(const MemoryLook *l, uint64_t device, uint64_t inode) {
     MemoryObject key = { .device = device, .inode = inode };
     return inode && l->objects.n && bsearch(&key, l->objects.at, l->objects.n, sizeof key, compare);
 }
 
+/* A page that is mapped keeps the whole file. How much that is the kernel tells root alone. */
+static void add_mapped(pid_t id, const char *range, const Mapping *m, Sum *sum) {
+    char path[80];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/map_files/%s", (int)id, range);
+    bool whole = stat(path, &st) == 0 && st.st_ino == m->inode;
+    VEC_PUSH(&sum->mapped, ((MappedFile){ m->device, m->inode, whole ? (uint64_t)st.st_blocks * BLOCK : m->share + m->swapped, whole }));
+}
+
 /* Pages of a file on a disk belong to the machine's cache: of those mappings only what was copied on writing counts. */
-static void add_mapping(const Mapping *m, bool has_file, Sum *sum) {
+static void add_mapping(pid_t id, const char *range, const Mapping *m, Sum *sum) {
     uint64_t own = m->anonymous < m->share ? m->anonymous : m->share;
+    sum->all += MEMORY_MAPPING_BYTES;
     if (m->counted) sum->all += own;
-    else if (!has_file || m->shared_device) sum->all += m->share + m->swapped;
-    else sum->all += own + m->swapped;
-    if (m->shared_device && !m->counted) sum->shared += m->share;
+    else if (m->in_memory) add_mapped(id, range, m, sum);
+    else sum->all += (m->has_file ? own : m->share) + m->swapped;
+}
+
+static int compare_mapped(const void *a, const void *b) {
+    const MappedFile *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode) return x->inode < y->inode ? -1 : 1;
+    return (int)y->whole - (int)x->whole;
+}
+
+/* Each file once if its size is known, else the parts that are mapped. */
+static void add_mapped_files(Sum *sum) {
+    if (sum->mapped.n) qsort(sum->mapped.at, sum->mapped.n, sizeof *sum->mapped.at, compare_mapped);
+    const MappedFile *first = NULL;
+    for (size_t i = 0; i < sum->mapped.n; i++) {
+        const MappedFile *f = &sum->mapped.at[i];
+        bool same = first && first->device == f->device && first->inode == f->inode;
+        if (!same) first = f;
+        if (same && first->whole) continue;
+        sum->all += f->bytes;
+        sum->shared += f->bytes;
+        sum->hides = sum->hides || !f->whole;
+    }
+    VEC_CLEAR(&sum->mapped);
 }
 
 static bool starts(const char *line, const char *name, uint64_t *out) {
@@ -83,7 +123,7 @@ static bool starts(const char *line, const char *name, uint64_t *out) {
 }
 
 /* A head line is "from-to rights offset major:minor inode path". */
-static bool read_head(const MemoryLook *l, const char *line, Mapping *m, bool *has_file) {
+static bool read_head(const MemoryLook *l, const char *line, Mapping *m) {
     const char *at = line;
     for (int skipped = 0; skipped < 3; skipped++) {      /* range, rights, offset */
         at += strcspn(at, " ");
@@ -94,34 +134,38 @@ static bool read_head(const MemoryLook *l, const char *line, Mapping *m, bool *h
     if (*end != ':') return false;
     minor_number = strtoul(end + 1, &end, 16);
     if (*end != ' ') return false;
-    uint64_t inode = strtoull(end, NULL, 10);
-    uint64_t device = makedev((unsigned)major_number, (unsigned)minor_number);
-    *m = (Mapping){ .shared_device = inode && device == memory_look_shared_device(), .counted = is_counted(l, device, inode) };
-    *has_file = inode != 0;
+    uint64_t inode = strtoull(end, NULL, 10), device = makedev((unsigned)major_number, (unsigned)minor_number);
+    *m = (Mapping){ .has_file = inode != 0, .device = device, .inode = inode, .counted = is_counted(l, device, inode),
+                    .in_memory = inode && (device == memory_look_shared_device() || (l->scratch_device && device == l->scratch_device)) };
     return true;
 }
 
-static bool add_process(const MemoryLook *l, pid_t id, Sum *sum) {
-    char path[40], line[1024];
-    snprintf(path, sizeof path, "/proc/%d/smaps", (int)id);
+static bool add_process(const MemoryLook *l, const MemoryProcess *p, int64_t until, Sum *sum) {
+    char path[40], line[1024], range[48] = "";
+    snprintf(path, sizeof path, "/proc/%d/smaps", (int)p->id);
     FILE *f = fopen(path, "re");
     if (!f) return false;
     Mapping m = { 0 };
-    bool has_file = false, any = false, whole = true;
-    while (fgets(line, sizeof line, f)) {
+    Sum before = *sum;
+    bool any = false, whole = true, late = false;
+    while (!late && fgets(line, sizeof line, f)) {
         bool begins = whole;
         whole = strchr(line, '\n') != NULL;              /* a path can be longer than a line here */
         if (!begins || starts(line, "Pss:", &m.share) || starts(line, "Anonymous:", &m.anonymous) || starts(line, "SwapPss:", &m.swapped)) continue;
         if (line[0] >= 'A' && line[0] <= 'Z') continue;
         Mapping next;
-        bool next_file;
-        if (!read_head(l, line, &next, &next_file)) continue;
-        if (any) add_mapping(&m, has_file, sum);
-        m = next, has_file = next_file, any = true;
+        if (!read_head(l, line, &next)) continue;
+        if (any) add_mapping(p->id, range, &m, sum);
+        m = next;
+        any = true;
+        snprintf(range, sizeof range, "%.*s", (int)strcspn(line, " "), line);
+        late = clock_mono_ns() > until;
     }
-    if (any) add_mapping(&m, has_file, sum);
     fclose(f);
-    return any;
+    if (late) sum->all = before.all;
+    else if (any) add_mapping(p->id, range, &m, sum);
+    sum->all += any && !late ? p->tables : 0;
+    return any && !late;
 }
 
 /* A child of vfork() has its parent's memory, not a copy. */
@@ -134,49 +178,107 @@ static bool is_same_memory(const MemoryLook *l, size_t at) {
 
 /* ---- pipes and sockets ------------------------------------------------------------------------------------------ */
 
-/* The size it may have, when something is in it: a queue of single bytes takes as much as a full one. */
-static uint64_t held_by(const MemoryObject *o, uint64_t most) {
-    int process = (int)syscall(SYS_pidfd_open, o->pid, 0), waiting = 0, sent = 0, size = 0;
+static int take(const MemoryObject *o) {
+    int process = (int)syscall(SYS_pidfd_open, o->pid, 0);
     int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, o->fd, 0);
     if (process >= 0) close(process);
+    return fd;
+}
+
+/* The size it may have, when something is in it: a queue of single bytes takes as much as a full one. */
+static uint64_t held_by_pipe(int fd) {
+    int waiting = 0, size = fcntl(fd, F_GETPIPE_SZ);
+    if (ioctl(fd, FIONREAD, &waiting) == 0 && waiting == 0) return 0;
+    return size > 0 ? (uint64_t)size : MEMORY_PIPE_MOST;
+}
+
+static int option(int fd, int name) {
+    int value = -1;
+    socklen_t n = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &n) == 0 ? value : -1;
+}
+
+/* What a pair of sockets holds is the sender's. When the sender is gone, or has ended its side, what waits here can be as much as any
+ * sender may have; the number of bytes does not tell, because messages can be small or empty. */
+static uint64_t held_by_pair(int fd, uint64_t most) {
+    int waiting = 0, sent = 0;
+    struct pollfd p = { .fd = fd, .events = POLLIN | POLLRDHUP };
+    uint64_t sum = ioctl(fd, SIOCOUTQ, &sent) == 0 && sent > 0 ? (uint64_t)sent : 0;
+    bool ended = poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP));
+    bool waits = ioctl(fd, FIONREAD, &waiting) < 0 || waiting > 0 || (option(fd, SO_TYPE) != SOCK_STREAM && (p.revents & POLLIN));
+    return sum + (ended && waits ? most : 0);
+}
+
+/* Sockets of the internet are in a counter of their own. */
+static uint64_t held_by_socket(int fd, uint64_t most) {
+    int domain = option(fd, SO_DOMAIN);
+    if (domain == AF_UNIX) return held_by_pair(fd, most);
+    if (domain == AF_INET || domain == AF_INET6) return 0;
+    uint32_t info[SK_MEMINFO_VARS] = { 0 };
+    socklen_t n = sizeof info;
+    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &n) < 0) return most;
+    return (uint64_t)info[SK_MEMINFO_RMEM_ALLOC] + info[SK_MEMINFO_WMEM_ALLOC];
+}
+
+static uint64_t held_by(const MemoryObject *o, uint64_t socket_most) {
+    uint64_t most = o->kind == MEMORY_PIPE ? MEMORY_PIPE_MOST : socket_most;
+    int fd = take(o);
     if (fd < 0) return most;
-    bool empty = ioctl(fd, FIONREAD, &waiting) == 0 && waiting == 0;
-    socklen_t n = sizeof size;
-    if (o->kind == MEMORY_PIPE) size = fcntl(fd, F_GETPIPE_SZ);
-    else if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &n) < 0) size = -1;
-    else empty = empty && (ioctl(fd, SIOCOUTQ, &sent) < 0 || sent == 0);
+    uint64_t held = o->kind == MEMORY_PIPE ? held_by_pipe(fd) : held_by_socket(fd, most);
     close(fd);
-    return empty ? 0 : size > 0 ? (uint64_t)size : most;
+    return held;
 }
 
-/* Descriptors that wait in a socket's queue are in no process's list. */
-static bool has_descriptors(const MemoryObject *o) {
-    char path[60], text[512];
-    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)o->pid, o->fd);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0) close(fd);
-    text[n < 0 ? 0 : n] = 0;
-    const char *at = strstr(text, "scm_fds:");
-    return at && strtol(at + 8, NULL, 10) > 0;
+void memory_look_queued(MemoryLook *l) {
+    for (size_t i = 0; i < l->objects.n; i++) {
+        MemoryObject *o = &l->objects.at[i];
+        char path[60], text[512];
+        if (o->kind != MEMORY_SOCKET) continue;
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)o->pid, o->fd);
+        const char *at = memory_machine_text(path, text, sizeof text) ? strstr(text, "scm_fds:") : NULL;
+        o->queued = at ? strtoull(at + 8, NULL, 10) : 0;
+    }
 }
 
-uint64_t memory_look_closely(const MemoryLook *l, uint64_t grown) {
-    Sum sum = { .all = l->kernel };
-    int64_t until = clock_mono_ns() + LOOK_MS * 1000000ll;
-    bool hides = l->closed;
-    uint64_t socket_most = memory_look_socket_most();
+uint64_t memory_look_queued_most(const MemoryLook *l, uint64_t socket_most) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < l->objects.n; i++) n += l->objects.at[i].queued;
+    return n * (socket_most > MEMORY_PIPE_MOST ? socket_most : MEMORY_PIPE_MOST);
+}
+
+/* What takes too long to ask for counts as if it were full. */
+static uint64_t add_objects(const MemoryLook *l, uint64_t socket_most, int64_t until, Sum *sum) {
+    uint64_t sockets = 0;
     for (size_t i = 0; i < l->objects.n; i++) {
         const MemoryObject *o = &l->objects.at[i];
-        if (o->kind == MEMORY_SOCKET) hides = hides || has_descriptors(o);
-        if (o->kind == MEMORY_FILE) sum.all += o->bytes, sum.shared += o->bytes;
-        else sum.all += held_by(o, o->kind == MEMORY_PIPE ? PIPE_MOST : socket_most);
+        sockets += o->kind == MEMORY_SOCKET;
+        sum->in_flight = sum->in_flight || o->queued;
+        if (o->kind == MEMORY_FILE) {
+            sum->all += o->bytes;
+            sum->shared += o->bytes;
+        } else if (clock_mono_ns() < until) {
+            sum->all += held_by(o, socket_most);
+        } else {
+            sum->all += o->kind == MEMORY_PIPE ? MEMORY_PIPE_MOST : socket_most;
+        }
     }
+    return sockets;
+}
+
+uint64_t memory_look_closely(const MemoryLook *l, const MemoryMachine *grown) {
+    Sum sum = { .all = memory_look_kernel(l), .hides = l->closed };
+    int64_t began = clock_mono_ns();
+    uint64_t socket_most = memory_look_socket_most();
+    uint64_t sockets = add_objects(l, socket_most, began + LOOK_MS * MS, &sum);
     for (size_t i = 0; i < l->processes.n; i++) {
         const MemoryProcess *p = &l->processes.at[i];
-        if (clock_mono_ns() < until && (is_same_memory(l, i) || add_process(l, p->id, &sum))) continue;
-        sum.all += p->own + p->shared;                   /* closed to us, gone meanwhile, or too much to look at */
+        if (is_same_memory(l, i) || add_process(l, p, began + 2 * LOOK_MS * MS, &sum)) continue;
+        sum.all += p->own + p->shared + p->tables + p->mappings_most * MEMORY_MAPPING_BYTES;  /* closed to us, gone meanwhile, or too much to look at */
         sum.shared += p->shared;
     }
-    return sum.all + (hides && grown > sum.shared ? grown - sum.shared : 0);
+    add_mapped_files(&sum);
+    /* Sockets in a queue can have descriptors in their own queues: those show in the machine's number of sockets only. */
+    uint64_t seen = memory_look_queued_most(l, socket_most), unseen = grown->sockets > sockets ? (grown->sockets - sockets) * socket_most : 0;
+    if (sum.in_flight) sum.all += seen > unseen ? seen : unseen;
+    return sum.all + ((sum.hides || sum.in_flight) && grown->shared > sum.shared ? grown->shared - sum.shared : 0);
 }

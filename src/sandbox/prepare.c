@@ -17,7 +17,7 @@ const char *const prepare_system_read[] = { "/usr", "/bin", "/sbin", "/lib", "/l
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
 static const char search_path[] = "/usr/local/bin:/usr/bin:/bin";
 
-enum { THREADS_EACH = 2 };
+enum { THREADS_EACH = 2, LOCKED_BYTES = 64 << 10 };
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* ---- environment and program ------------------------------------------------------------------------------------ */
@@ -105,6 +105,18 @@ static void limit_core(ChildPlan *p) {
     limit(p, RLIMIT_CORE, 1, 1);
 }
 
+/* Signals that wait, POSIX timers and message queues come out of one supply per user, which the kernel compares with the limit
+ * of whoever takes from it: with half of it here, half is left for the person. Pages of files that a call locks count nowhere. */
+static void limit_shared(ChildPlan *p) {
+    static const int halved[] = { RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE };
+    for (size_t i = 0; i < COUNT(halved); i++) {
+        struct rlimit now;
+        if (getrlimit((__rlimit_resource_t)halved[i], &now) < 0) continue;
+        if (now.rlim_cur != RLIM_INFINITY) limit(p, halved[i], now.rlim_cur / 2, now.rlim_cur / 2);
+    }
+    limit(p, RLIMIT_MEMLOCK, LOCKED_BYTES, LOCKED_BYTES);
+}
+
 static void set_limits(const RequestHead *h, ChildPlan *p) {
     limit_tasks(h, p);
     limit(p, RLIMIT_AS, h->memory_bytes, h->memory_bytes);
@@ -112,6 +124,7 @@ static void set_limits(const RequestHead *h, ChildPlan *p) {
     limit(p, RLIMIT_FSIZE, h->file_bytes, h->file_bytes);
     limit(p, RLIMIT_NOFILE, h->open_files, h->open_files);
     limit_core(p);
+    if (h->mode != SANDBOX_OFF) limit_shared(p);
 }
 
 static uint64_t permitted_capabilities(bool *may_drop) {

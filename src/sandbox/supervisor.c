@@ -299,7 +299,8 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     Error err = { 0 };
     if (s.signals >= 0 && start(&s, &arena, &err)) {
         s.count_at = clock_mono_ns() + COUNT_EVERY_MS * MS;
-        memory_start(&s.memory, &s.tree, job->request->head.memory_bytes, job->scratch, job->isolated);
+        memory_start(&s.memory, &s.tree, job->request->head.memory_bytes, job->scratch, job->isolated,
+                     job->request->head.net != SANDBOX_NET_NONE);
         loop(&s);
         set_urgent(false);                               /* removing files may take long */
         finish(&s);

@@ -1,6 +1,6 @@
 // Attempts about the limits of a call and about harness's own files, each in a sandbox of its own, by name: see escapes_alone.mjs.
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execute, mounts, programs, sandbox, survivors } from './escapes.mjs';
 import { root } from './harness.mjs';
@@ -47,6 +47,46 @@ const fair = (kind, mib) => async at => {
   const r = await holds(at, kind, { mib });
   assert.match(r.stdout, /FINE/, r.stdout + r.stderr);
 };
+
+// The same by the C program: hold.c.
+async function stays(at, kind, mib) {
+  copyFileSync(programs().attempts, join(at.dir, 'attempts'));
+  chmodSync(join(at.dir, 'attempts'), 0o755);
+  const r = await call(at, `sandbox: { memory_bytes: ${limit << 20} }`, `exec ./attempts hold ${kind} ${mib} ${at.mark}`);
+  assert.ok(!r.stdout.includes('ESCAPED'), r.stdout);
+  assert.equal(r.status, 1);
+  assert.deepEqual(survivors(at.mark), []);
+  return r;
+}
+const held = (kind, mib = more) => async at => {
+  const r = await stays(at, kind, mib);
+  assert.match(r.stdout, reached, r.stdout + r.stderr);
+};
+
+// What ordinary programs do still works, also where they try the calls that are refused and do without.
+const ordinary = `set -e
+git init -q g; cd g; git config user.email a@b.c; git config user.name n; echo x > f; git add f; git commit -qm m; git gc -q; cd ..
+printf '#include <stdio.h>\nint main(void) { puts("compiled"); }\n' > p.c; cc -o p p.c; ./p
+python3 programs.py
+cp -r g h; cat p.c | tee q.c | wc -l`;
+const programsInPython = `import mmap, multiprocessing, os, shutil, socket, sqlite3, subprocess, tempfile
+def work(n): return n * n
+open("big", "wb").write(b"x" * (5 << 20))
+shutil.copyfile("big", "copy"); assert os.path.getsize("copy") == 5 << 20
+a, b = socket.socketpair(); pid = os.fork()
+if pid == 0:
+    with open("big", "rb") as f: a.sendfile(f)
+    os._exit(0)
+a.close(); n = 0
+while part := b.recv(1 << 16): n += len(part)
+assert n == 5 << 20
+assert subprocess.run(["sort", "-n"], input="2\\n1\\n", capture_output=True, text=True, close_fds=True).stdout == "1\\n2\\n"
+ends = multiprocessing.Pipe(); p = multiprocessing.Process(target=lambda c: c.send(work(7)), args=(ends[1],)); p.start(); assert ends[0].recv() == 49; p.join()
+m = mmap.mmap(-1, 64 << 20); m.write(b"x" * (64 << 20)); assert os.fork() or os._exit(0) is None
+db = sqlite3.connect("db"); db.execute("pragma journal_mode = wal"); db.execute("create table t (x)"); db.executemany("insert into t values (?)", [(i,) for i in range(10000)]); db.commit()
+assert db.execute("select sum(x) from t").fetchone()[0] == 49995000
+print("FINE")
+`;
 
 // System V objects: with mounts they are the call's own and count; without, they cannot be made.
 const objects = kind => async at => {
@@ -114,6 +154,16 @@ export const limits = {
   'memory-forks': memory('own'), 'memory-files': memory('files'), 'memory-shared': memory('shared'), 'memory-passed': memory('passed', most),
   'memory-sockets': memory('sockets'), 'memory-unreadable': memory('unreadable', most), 'memory-first-thread': memory('first-thread'),
   'memory-segments': objects('segments'), 'memory-messages': objects('messages'), 'memory-semaphores': objects('semaphores'),
+  'memory-mapped': held('mapped', most), 'memory-unmapped': held('unmapped', most), 'memory-program': held('program'), 'memory-orphans': held('stream'),
+  'memory-empty': held('empty'), 'memory-inflight': held('passed', 400), 'memory-tables': held('tables'), 'memory-mappings': held('mappings'),
+  'memory-descriptors': held('descriptors', 500), 'memory-watches': held('watches'),
+  'memory-thread': async at => { assert.match((await stays(at, 'table', more)).stdout, /close_range: stopped/); },
+  'memory-fair-programs': async at => {
+    put(at, join(at.dir, 'programs.py'), programsInPython);
+    put(at, join(at.dir, 'all.sh'), ordinary);
+    const r = await call(at, 'sandbox: { memory_bytes: 1073741824 }', 'sh all.sh');
+    assert.match(r.stdout, /compiled\\nFINE\\n\s*2/, r.stdout + r.stderr);
+  },
   'memory-fair-forks': fair('fair-forks', 120), 'memory-fair-file': fair('fair-file', 120),
 
   'state-real-home': async at => {

@@ -24,4 +24,5 @@ void want(const char *what, long rc);
 void show(int fd);                                      /* prints what can be read from it */
 void show_file(const char *path);
 int victim_main(const char *folder);
+int hold_main(char **argv);                             /* hold.c */
 void mean_it(void);                                     /* a file "mine" in this folder */

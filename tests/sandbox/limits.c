@@ -3,12 +3,18 @@
  * the sandbox. */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include "attempt.h"
 
@@ -154,7 +160,66 @@ static void memory_raise(void) {
     want("address space", now.rlim_max == RLIM_INFINITY ? 0 : setrlimit(RLIMIT_AS, &more));
 }
 
+/* ---- pages in queues ---- */
+
+/* A memory file with a page, and a pipe. */
+static int page_file(int ends[2]) {
+    static char page[4096] = "page";
+    int fd = memfd_create("x", 0);
+    if (fd < 0 || pipe(ends) < 0 || write(fd, page, sizeof page) != sizeof page) perror("memory file");
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+static void pipe_vmsplice(void) {
+    int ends[2];
+    char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    close(page_file(ends));
+    at[0] = 'x';
+    want("vmsplice", vmsplice(ends[1], &(struct iovec){ at, 1 }, 1, 0));
+    want("vmsplice as a gift", vmsplice(ends[1], &(struct iovec){ at, 4096 }, 1, SPLICE_F_GIFT));
+}
+static void pipe_splice(void) { int ends[2], fd = page_file(ends); want("splice", splice(fd, NULL, ends[1], NULL, 1, 0)); }
+static void pipe_sendfile(void) { int ends[2], fd = page_file(ends); want("sendfile", sendfile(ends[1], fd, NULL, 1)); }
+static void socket_sendfile(void) {
+    int ends[2], pair[2], fd = page_file(ends);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) perror("socketpair");
+    want("sendfile", sendfile(pair[0], fd, NULL, 1));
+}
+
+static void thread_table(void) { want("close_range", close_range(1000000, 1000000, CLOSE_RANGE_UNSHARE)); }
+static void thread_table_high_bits(void) { want("close_range", syscall(SYS_close_range, 1000000, 1000000, 1ull << 32 | CLOSE_RANGE_UNSHARE)); }
+static void huge_file(void) { want("memfd_create", memfd_create("x", MFD_HUGETLB)); }
+static void futex_table(void) { want("PR_FUTEX_HASH", prctl(78, 1, 1ul << 16, 0, 0)); }
+static struct sock_filter pass[] = { { 0x06, 0, 0, 0x7fff0000 } };
+static struct sock_fprog pass_all = { 1, pass };
+static void socket_filter(void) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) perror("socketpair");
+    want("SO_ATTACH_FILTER", setsockopt(pair[0], SOL_SOCKET, SO_ATTACH_FILTER, &pass_all, sizeof pass_all));
+}
+static void filters_many(void) {
+    int n = 0;
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    while (n < 600 && (n % 2 ? prctl(PR_SET_SECCOMP, 2, &pass_all) : syscall(SYS_seccomp, 1, 0, &pass_all)) == 0) n++;
+    printf("%d filters, %s\n", n, strerror(errno));
+    if (n > 512) say_escaped("more filters than a call may have");
+}
+static void watches_many(void) {
+    int fd = inotify_init1(0), n = 0;
+    while (n < 17000 && inotify_add_watch(fd, ".", n % 2 ? IN_CREATE : IN_DELETE) >= 0) n++;
+    printf("%d watches, %s\n", n, strerror(errno));
+    if (n > 16384) say_escaped("more watches than a call may have");
+}
+static void locked_pages(void) {
+    char *at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    want("mlock", mlock(at, 1 << 20));
+}
+
 const Attempt limit_attempts[] = {
+    { "pipe-vmsplice", pipe_vmsplice }, { "pipe-splice", pipe_splice }, { "pipe-sendfile", pipe_sendfile }, { "socket-sendfile", socket_sendfile },
+    { "thread-table", thread_table }, { "thread-table-high-bits", thread_table_high_bits }, { "memory-huge-file", huge_file },
+    { "futex-table", futex_table }, { "socket-filter", socket_filter }, { "filters-many", filters_many }, { "watches-many", watches_many },
+    { "locked-pages", locked_pages },
     { "lease-read", lease_read }, { "lease-write", lease_write }, { "lease-system", lease_system }, { "lease-high-bits", lease_high_bits },
     { "lease-folder", lease_folder }, { "notify-folder", notify_folder }, { "aio-context", aio_context }, { "inotify-many", inotify_many },
     { "inotify-forks", inotify_forks }, { "inotify-closed", inotify_closed }, { "version-64", version_64 }, { "version-32", version_32 },

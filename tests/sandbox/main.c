@@ -1,5 +1,6 @@
 /* attempts LIST           runs the attempts of a list: NAME, TAB, a shell line or "@" and the name of a function
  * attempts victim FOLDER  a process with secrets, outside
+ * attempts hold KIND MIB MARK  holds memory in unusual places: see hold.c
  * attempts forbid CMD…   CMD where the kernel refuses private mounts
  * attempts no-mount CMD…  CMD with a filter that refuses mount(), and lets namespaces be made
  * attempts read FILE      shows it; for copies of this program that have privileges by their file
@@ -200,6 +201,7 @@ static int no_mount(char **argv) {
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "no-mount") == 0) return no_mount(argv + 2);
     if (argc > 2 && strcmp(argv[1], "forbid") == 0) return forbid(argv + 2);
+    if (argc == 5 && strcmp(argv[1], "hold") == 0) return hold_main(argv + 2);
     if (argc == 3 && strcmp(argv[1], "victim") == 0) return victim_main(argv[2]);
     if (argc == 2) return run_list(argv[1]);
     if (argc != 3 || strcmp(argv[1], "read") != 0) return 2;

@@ -30,7 +30,7 @@ static void test_scratch(void **state) {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };       /* the launcher alone: it does not count */
     Memory m;
-    memory_start(&m, &tree, 24 * MIB, dir, false);
+    memory_start(&m, &tree, 24 * MIB, dir, false, false);
     assert_false(memory_exceeded(&m));
     write_mib(dir, "a", 16);
     assert_int_equal(linkat(dir, "a", dir, "b", 0), 0);  /* two names, one file */
@@ -52,7 +52,7 @@ static void test_disk(void **state) {
     int dir = open(world.outside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };
     Memory m;
-    memory_start(&m, &tree, MIB, dir, false);
+    memory_start(&m, &tree, MIB, dir, false, false);
     bool in_memory = m.scratch >= 0;
     write_mib(dir, "a", 4);
     assert_int_equal(memory_exceeded(&m), in_memory);
