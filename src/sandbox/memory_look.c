@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-enum { KIB = 1024, BLOCK = 512, SOCKET_LEAST = 425984, LOOK_MS = 1000 };
+enum { KIB = 1024, BLOCK = 512, SOCKET_LEAST = 425984, LOOK_MS = 1000, QUEUED_MS = 100 };
 #define MS 1000000ll
 
 uint64_t memory_look_shared_device(void) {
@@ -229,8 +229,10 @@ static uint64_t held_by(const MemoryObject *o, uint64_t socket_most) {
     return held;
 }
 
+/* With more sockets than this has time for, their own queues count enough for a closer look. */
 void memory_look_queued(MemoryLook *l) {
-    for (size_t i = 0; i < l->objects.n; i++) {
+    int64_t until = clock_mono_ns() + QUEUED_MS * MS;
+    for (size_t i = 0; i < l->objects.n && clock_mono_ns() < until; i++) {
         MemoryObject *o = &l->objects.at[i];
         char path[60], text[512];
         if (o->kind != MEMORY_SOCKET) continue;

@@ -49,17 +49,17 @@ const fair = (kind, mib) => async at => {
 };
 
 // The same by the C program: hold.c.
-async function stays(at, kind, mib) {
+async function stays(at, kind, mib, most = limit) {
   copyFileSync(programs().attempts, join(at.dir, 'attempts'));
   chmodSync(join(at.dir, 'attempts'), 0o755);
-  const r = await call(at, `sandbox: { memory_bytes: ${limit << 20} }`, `exec ./attempts hold ${kind} ${mib} ${at.mark}`);
+  const r = await call(at, `sandbox: { memory_bytes: ${most << 20} }`, `exec ./attempts hold ${kind} ${mib} ${at.mark}`);
   assert.ok(!r.stdout.includes('ESCAPED'), r.stdout);
   assert.equal(r.status, 1);
   assert.deepEqual(survivors(at.mark), []);
   return r;
 }
-const held = (kind, mib = more) => async at => {
-  const r = await stays(at, kind, mib);
+const held = (kind, mib = 400, most = limit) => async at => {
+  const r = await stays(at, kind, mib, most);
   assert.match(r.stdout, reached, r.stdout + r.stderr);
 };
 
@@ -155,8 +155,8 @@ export const limits = {
   'memory-sockets': memory('sockets'), 'memory-unreadable': memory('unreadable', most), 'memory-first-thread': memory('first-thread'),
   'memory-segments': objects('segments'), 'memory-messages': objects('messages'), 'memory-semaphores': objects('semaphores'),
   'memory-mapped': held('mapped', most), 'memory-unmapped': held('unmapped', most), 'memory-program': held('program'), 'memory-orphans': held('stream'),
-  'memory-empty': held('empty'), 'memory-inflight': held('passed', 400), 'memory-tables': held('tables'), 'memory-mappings': held('mappings'),
-  'memory-descriptors': held('descriptors', 500), 'memory-watches': held('watches'),
+  'memory-empty': held('empty'), 'memory-inflight': held('passed'), 'memory-tables': held('tables'), 'memory-mappings': held('mappings'),
+  'memory-descriptors': held('descriptors'), 'memory-watches': held('watches', 200, 96),
   'memory-thread': async at => { assert.match((await stays(at, 'table', more)).stdout, /close_range: stopped/); },
   'memory-fair-programs': async at => {
     put(at, join(at.dir, 'programs.py'), programsInPython);

@@ -1,5 +1,5 @@
 /* attempts hold KIND MIB: holds that much memory where a sum over the memory and the descriptors of processes does not find it. Prints
- * HELD when it has all of it, "stopped" when the kernel refuses a step, and ESCAPED when nothing has ended it four seconds later. */
+ * HELD when it has all of it, "stopped" when the kernel refuses a step, and ESCAPED when nothing has ended it long after. */
 #define _GNU_SOURCE
 #include <linux/close_range.h>
 #include <pthread.h>
@@ -212,7 +212,7 @@ static void wait_here(long bytes) {
     (void)bytes;
     if (write(1, "x", 1) != 1) _exit(3);
     close(1);
-    sleep(20);
+    sleep(60);
     _exit(0);
 }
 
@@ -227,7 +227,7 @@ int hold_main(char **argv) {
         if (strcmp(kinds[i].name, argv[0]) != 0) continue;
         kinds[i].run(strtol(argv[1], NULL, 10) * MIB);
         puts("HELD");
-        sleep(4);
+        sleep(25);
         say_escaped("held until the end");
         return 0;
     }

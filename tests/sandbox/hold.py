@@ -25,7 +25,7 @@ def memory_file(): return fill(os.memfd_create("x"), piece)
 
 def done():
     print("HELD", flush=True)
-    time.sleep(4)
+    time.sleep(25)
     print("ESCAPED", flush=True)
 
 
@@ -36,7 +36,7 @@ def in_children(work):
         if os.fork() == 0:
             kept = work()
             os.write(ends[1], b"x")
-            time.sleep(20)
+            time.sleep(60)
             os._exit(0)
         kept.append(ends)
     for ends in kept:
