@@ -324,6 +324,12 @@ static bool find_target(Builder *c, const BuilderRef *ref, const char *keyword, 
     return builder_schema(c, v, (BuilderPlace){ .up = r->node, .name = name }, inner, out);
 }
 
+static bool has_only_ref(const Node *n) {
+    const InPlaceRules *k = n->in_place;
+    bool own = n->types != TYPE_ALL || n->never || n->tracks || n->values || n->numbers || n->strings || n->arrays || n->objects;
+    return !own && !k->dynamic_ref && !k->all_of.n && !k->any_of.n && !k->one_of.n && !k->not_ && !k->if_;
+}
+
 static bool resolve_ref(Builder *c, const BuilderRef *ref) {
     const char *keyword = ref->dynamic ? "$dynamicRef" : "$ref";
     Str uri, fragment;
@@ -331,8 +337,13 @@ static bool resolve_ref(Builder *c, const BuilderRef *ref) {
     const Node *target;
     uri_split(uri_resolve(ref->node->resource->uri, ref->reference, c->s->arena), &uri, &fragment);
     if (!find_resource(c, ref, keyword, uri, &r) || !find_target(c, ref, keyword, r, fragment, &target)) return false;
-    if (!ref->dynamic) return ref->rules->ref = target, true;
+    if (!ref->dynamic) {
+        ref->rules->ref = target;
+        if (has_only_ref(ref->node) && target->resource == ref->node->resource) ref->node->alias = target;
+        return true;
+    }
     ref->rules->dynamic_ref = target;
+    ref->node->alias = NULL;
     Str name = fragment.n ? uri_decode(fragment, c->s->arena) : (Str){ NULL, 0 };
     if (name.n && name.at[0] != '/' && table_get(&target->resource->dynamic_anchors, name) == target) {
         ref->rules->dynamic_anchor = name;

@@ -87,6 +87,7 @@ struct Node {
     bool never;                           /* the schema `false` */
     bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
     uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
+    const Node *alias;                    /* the node has no rule but a $ref to this one of the same resource; or NULL */
     const ValueRules *values;
     const InPlaceRules *in_place;
     const NumberRules *numbers;

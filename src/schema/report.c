@@ -10,7 +10,7 @@ bool run_break(Run *r, const char *fmt, ...) {
     if (r->broken) return false;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(r->why, sizeof r->why, fmt, ap);
+    vsnprintf(r->why, RUN_WHY_SIZE, fmt, ap);
     va_end(ap);
     r->broken = true;
     return false;

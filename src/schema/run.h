@@ -8,6 +8,8 @@ typedef struct Path { const struct Path *up; Str name; uint32_t index; bool list
 /* The resources entered so far, for $dynamicRef. */
 typedef struct Scope { const struct Scope *outer; const Resource *resource; } Scope;
 
+enum { RUN_WHY_SIZE = 160 };
+
 typedef struct Run {
     const Schema *s;
     SchemaProblems *out;             /* NULL: only the result is wanted, and the first failure ends the validation */
@@ -15,7 +17,7 @@ typedef struct Run {
     size_t steps;
     unsigned depth;
     bool broken;                     /* could not be completed: the result is invalid, even below `not` */
-    char why[160];
+    char *why;                       /* RUN_WHY_SIZE bytes, set when broken */
 } Run;
 
 /* The entries (of a dict, by entry index) or items that subschemas have evaluated so far, for

@@ -36,10 +36,14 @@ static inline unsigned type_of(Value v) {
     return value_is_none(v) ? TYPE_NULL : TYPE_OTHER;
 }
 
-/* Most values end here: the type fits and nothing else is asked. Rules of a scalar apply no other schema, so they need no bounds. */
+/* Most values need no more than this: the type fits and there is no other rule. */
+static inline bool fits(const Node *n, unsigned type) { return (n->types & type) && !(n->needs & type); }
+
+/* Rules of a scalar apply no other schema, so they need no bounds. */
 static inline bool check(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     unsigned type = type_of(v);
-    if ((n->types & type) && !(n->needs & type)) return true;
+    if (n->alias) n = n->alias;
+    if (fits(n, type)) return true;
     if (!n->in_place && !(type & (TYPE_ARRAY | TYPE_OBJECT)) && !r->broken) return check_rules(r, n, v, type, path, marks);
     return apply(r, n, v, type, path, marks);
 }
@@ -100,7 +104,7 @@ static inline int compare(Value a, Value b) {
     return order;
 }
 
-static bool NOINLINE check_number(Run *r, const Node *n, Value v, const Path *path) {
+static inline bool check_number(Run *r, const Node *n, Value v, const Path *path) {
     const NumberRules *k = n->numbers;
     bool ok = true;
     if (!value_is_gone(k->minimum)) MUST(r, compare(v, k->minimum) >= 0 || run_bad_value(r, n, "minimum", path, "must be at least", k->minimum));
@@ -147,7 +151,7 @@ static bool check_length(Run *r, const Node *n, Str s, const Path *path) {
     return true;
 }
 
-static bool check_string(Run *r, const Node *n, Str s, const Path *path) {
+static inline bool check_string(Run *r, const Node *n, Str s, const Path *path) {
     const StringRules *k = n->strings;
     bool ok = true;
     MUST(r, check_length(r, n, s, path));
@@ -205,7 +209,7 @@ static bool NOINLINE check_array(Run *r, const Node *n, Value v, const Path *pat
         marks_set(marks, i);
     }
     if (k->items) {
-        for (; i < count; i++) MUST(r, check_item(r, n, k->items, "items", at[i], path, i));
+        for (; i < count; i++) if (!fits(k->items, type_of(at[i]))) MUST(r, check_item(r, n, k->items, "items", at[i], path, i));
         if (marks) marks->all = true;
     }
     if (k->contains) MUST(r, check_contains(r, n, at, count, path, marks));
@@ -215,7 +219,7 @@ static bool NOINLINE check_array(Run *r, const Node *n, Value v, const Path *pat
 
 /* ---- objects ---- */
 
-static bool check_property(Run *r, const Node *n, const Node *rule, const char *keyword, Str name, Value v, const Path *path) {
+static bool NOINLINE check_property(Run *r, const Node *n, const Node *rule, const char *keyword, Str name, Value v, const Path *path) {
     if (!r->out) return check(r, rule, v, NULL, NULL);
     Path here = { .up = path, .name = name };
     if (rule->never) return run_bad(r, n, keyword, path, "unexpected property \"" STR_FMT "\"", STR_ARG(name));
@@ -238,7 +242,7 @@ static bool check_name(Run *r, const Node *n, Value name, const Path *path) {
 }
 
 /* Checks all rules for one property except the rule for its name. */
-static bool check_other_rules(Run *r, const Node *n, const Entry *e, bool *known, const Path *path) {
+static bool NOINLINE check_other_rules(Run *r, const Node *n, const Entry *e, bool *known, const Path *path) {
     const ObjectRules *k = n->objects;
     Str name = value_str(e->key);
     bool ok = true;
@@ -255,7 +259,7 @@ static bool check_other_rules(Run *r, const Node *n, const Entry *e, bool *known
     return ok;
 }
 
-static bool report_missing(Run *r, const Node *n, const Dict *d, const Path *path) {
+static bool NOINLINE report_missing(Run *r, const Node *n, const Dict *d, const Path *path) {
     const ObjectRules *k = n->objects;
     for (uint32_t i = 0; r->out && i < k->n_rules; i++)
         if (k->rule[i].required && !dict_find_str(d, k->rule[i].name))
@@ -275,7 +279,7 @@ static bool NOINLINE check_dependent(Run *r, const Node *n, const DependentRule 
     return ok;
 }
 
-static bool check_size(Run *r, const Node *n, size_t size, const Path *path) {
+static bool NOINLINE check_size(Run *r, const Node *n, size_t size, const Path *path) {
     const ObjectRules *k = n->objects;
     if (size < k->min_properties)
         return run_bad(r, n, "minProperties", path, "must have at least %zu propert%s, has %zu", k->min_properties,
@@ -285,11 +289,16 @@ static bool check_size(Run *r, const Node *n, size_t size, const Path *path) {
                    k->max_properties == 1 ? "y" : "ies", size);
 }
 
+/* The rule for a name, or -1. Callers usually write properties in the order of the schema: `next` is tried first. */
+static inline ptrdiff_t find_rule(const ObjectRules *k, Str name, uint32_t next) {
+    return next < k->n_rules && names_same(k->rule[next].name, name) ? (ptrdiff_t)next : names_find(&k->names, name);
+}
+
 static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *path, Marks *marks) {
     const ObjectRules *k = n->objects;
     const Dict *d = value_dict(v);
     const bool for_all = k->n_patterns || k->property_names;
-    uint32_t required = 0;
+    uint32_t required = 0, next = 0;
     bool ok = true;
     if (d->n < k->min_properties || d->n > k->max_properties) MUST(r, check_size(r, n, d->n, path));
     for (uint32_t i = 0; i < d->used; i++) {
@@ -299,13 +308,14 @@ static bool NOINLINE check_object(Run *r, const Node *n, Value v, const Path *pa
             continue;
         }
         Str name = value_str(e->key);
-        ptrdiff_t at = names_find(&k->names, name);
+        ptrdiff_t at = find_rule(k, name, next);
         bool known = false;
         if (at >= 0) {
             const PropertyRule *rule = &k->rule[at];
+            next = (uint32_t)at + 1;
             required += rule->required;
             known = rule->listed;
-            if (known) MUST(r, check_property(r, n, rule->node, "properties", name, e->value, path));
+            if (known && !fits(rule->node, type_of(e->value))) MUST(r, check_property(r, n, rule->node, "properties", name, e->value, path));
         }
         if (for_all || (k->additional && !known)) MUST(r, check_other_rules(r, n, e, &known, path));
         if (known) marks_set(marks, i);
@@ -488,7 +498,8 @@ static bool apply(Run *r, const Node *n, Value v, unsigned type, const Path *pat
 /* ---- in and out ---- */
 
 bool schema_validate(const Schema *s, Value instance, SchemaProblems *out) {
-    Run r = { .s = s, .out = out };
+    MEM_UNSET char why[RUN_WHY_SIZE];
+    Run r = { .s = s, .out = out, .why = why };
     size_t before = out ? out->n : 0;
     if (check(&r, s->root, instance, NULL, NULL)) return true;
     if (!out) return false;
