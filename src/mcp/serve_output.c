@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { KEEP_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
+enum { KEEP_MAX = 1 << 20, QUEUE_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
 
 /* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
  * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */
@@ -19,7 +19,10 @@ struct ServeOutput {
     bool own, socket, small;
     Cancel *stop;
     pthread_mutex_t lock;
-    Buf text;                            /* the line that is written, with its line break; guarded by the lock */
+    pthread_cond_t written;              /* the queue is empty again */
+    Buf queue;                           /* whole lines that no thread writes yet; guarded by the lock */
+    bool writing;                        /* a thread writes `text`, without the lock; guarded by the lock */
+    Buf text;
     _Atomic bool gone;
 };
 
@@ -27,6 +30,7 @@ ServeOutput *serve_output_new(int fd, Cancel *stop) {
     ServeOutput *o = mem_zero(1, sizeof *o);
     struct stat st;
     pthread_mutex_init(&o->lock, NULL);
+    pthread_cond_init(&o->written, NULL);
     o->fd = fd;
     o->stop = stop;
     if (fstat(fd, &st) != 0) return o;
@@ -55,7 +59,7 @@ static bool wait_until_ready(ServeOutput *o) {
     return (n < 0 && errno == EINTR) || !stopping || n > 0;
 }
 
-static void write_all(ServeOutput *o) {
+static void write_text(ServeOutput *o) {
     Str rest = buf_str(&o->text);
     while (rest.n && !o->gone) {
         if (o->small && !wait_until_ready(o)) o->gone = true;
@@ -68,12 +72,28 @@ static void write_all(ServeOutput *o) {
     else buf_reset(&o->text);
 }
 
+/* One write takes all lines that other threads queued during the one before. */
+static void write_queue(ServeOutput *o) {
+    o->writing = true;
+    while (o->queue.n) {
+        Buf empty = o->text;
+        o->text = o->queue;
+        o->queue = empty;
+        pthread_cond_broadcast(&o->written);
+        pthread_mutex_unlock(&o->lock);
+        write_text(o);
+        pthread_mutex_lock(&o->lock);
+    }
+    o->writing = false;
+}
+
 bool serve_output_add(ServeOutput *o, Str line) {
     if (o->gone) return false;
     pthread_mutex_lock(&o->lock);
-    buf_add(&o->text, line);
-    buf_add_char(&o->text, '\n');
-    write_all(o);
+    while (o->queue.n > QUEUE_MAX) pthread_cond_wait(&o->written, &o->lock);     /* the client reads slowly */
+    buf_add(&o->queue, line);
+    buf_add_char(&o->queue, '\n');
+    if (!o->writing) write_queue(o);
     pthread_mutex_unlock(&o->lock);
     return !o->gone;
 }
@@ -86,6 +106,8 @@ bool serve_output_gone(ServeOutput *o) {
 void serve_output_free(ServeOutput *o) {
     if (o->own) close(o->fd);
     buf_clear(&o->text);
+    buf_clear(&o->queue);
     pthread_mutex_destroy(&o->lock);
+    pthread_cond_destroy(&o->written);
     free(o);
 }
