@@ -91,8 +91,9 @@ static bool note_removed(Completion *c, const List *before, const List *after, E
 static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *cancel, Error *err) {
     if (!frame_hooked(f, HOOK_COMPLETION_PRE)) return true;
     Dict *payload = dict_new(c->heap, 3, err);
-    if (!payload || !dict_put_text(c->heap, payload, "model", def->name, err) || !dict_put_str(c->heap, payload, STR("messages"), c->messages, err)
-        || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
+    List *shown, *restored;
+    if (!payload || !parts_show(c->heap, value_list(c->messages), &shown, err) || !dict_put_text(c->heap, payload, "model", def->name, err)
+        || !dict_put_str(c->heap, payload, STR("messages"), value_from_object(shown), err) || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
     if (out.decision != HOOK_ALLOW) {
@@ -105,8 +106,13 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
         end_with(c, RUN_BLOCKED, "a completion.pre hook left no messages");
         return true;
     }
+    Error why = { 0 };
+    if (!parts_restore(c->heap, value_list(c->messages), value_list(messages), &restored, &why)) {
+        snprintf(c->reason, sizeof c->reason, "a completion.pre hook returned messages that cannot be sent: %.400s", why.msg);
+        return c->status = RUN_BLOCKED, true;
+    }
     if (!note_removed(c, value_list(c->tools), value_list(tools), err)) return false;
-    c->messages = messages;
+    c->messages = value_from_object(restored);
     c->tools = tools;
     return true;
 }
@@ -121,24 +127,42 @@ static bool usage_value(Heap *h, const ModelUsage *u, Value *out, Error *err) {
     return d != NULL;
 }
 
+static bool payload_after(const Completion *c, Dict **out, Error *err) {
+    Heap *h = c->heap;
+    Dict *payload = *out = dict_new(h, 5, err);
+    Value usage, calls;
+    List *parts = NULL;
+    if (value_is_gone(c->parts)) {
+        if (!parts_usual(h, STR(""), buf_str(&c->reply.text), c->reply.tool_calls, &parts, err)) return false;
+    } else {
+        parts = value_list(c->parts);
+    }
+    return payload && usage_value(h, &c->reply.usage, &usage, err) && value_copy_all_into(h, c->reply.tool_calls, &calls, err)
+        && dict_put_text(h, payload, "text", buf_str(&c->reply.text), err) && dict_put_str(h, payload, STR("tool_calls"), calls, err)
+        && dict_put_str(h, payload, STR("parts"), value_from_object(parts), err)
+        && dict_put_text(h, payload, "finish_reason", str_from(c->reply.finish_reason), err) && dict_put_str(h, payload, STR("usage"), usage, err);
+}
+
+/* What the hooks left of the reply: its text, calls and parts, which agree. */
+static bool take_after(Completion *c, Value payload, Error *err) {
+    Value text = value_member(payload, "text"), kept = value_member(payload, "tool_calls"), parts = value_member(payload, "parts");
+    buf_reset(&c->reply.text);
+    buf_reset(&c->reply.reasoning);
+    if (value_is_string(text)) buf_add(&c->reply.text, value_str(text));
+    c->parts = value_is_list(parts) && !parts_are_plain(value_list(parts)) ? parts : VALUE_GONE;
+    for (uint32_t i = 0; value_is_list(parts) && i < value_list(parts)->n; i++)
+        if (parts_is(value_list(parts)->at[i], "reasoning")) buf_add(&c->reply.reasoning, value_member_text(value_list(parts)->at[i], "text"));
+    return !value_is_list(kept) || value_copy_all_into(c->reply.heap, kept, &c->reply.tool_calls, err);
+}
+
 static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     if (!frame_hooked(f, HOOK_COMPLETION_POST)) return true;
-    Dict *payload = dict_new(c->heap, 4, err);
-    Value usage, calls;
-    if (!payload || !usage_value(c->heap, &c->reply.usage, &usage, err) || !value_copy_all_into(c->heap, c->reply.tool_calls, &calls, err)) return false;
-    if (!dict_put_text(c->heap, payload, "text", buf_str(&c->reply.text), err) || !dict_put_str(c->heap, payload, STR("tool_calls"), calls, err)
-        || !dict_put_text(c->heap, payload, "finish_reason", str_from(c->reply.finish_reason), err)
-        || !dict_put_str(c->heap, payload, STR("usage"), usage, err)) return false;
+    Dict *payload;
     HookOutcome out;
+    if (!payload_after(c, &payload, err)) return false;
     frame_ask(f, HOOK_COMPLETION_POST, c->heap, value_from_object(payload), cancel, &out);
-    if (out.decision != HOOK_ALLOW) {
-        end_with(c, RUN_BLOCKED, out.reason);
-    } else if (out.modified) {
-        Value text = value_member(out.payload, "text"), kept = value_member(out.payload, "tool_calls");
-        buf_reset(&c->reply.text);
-        if (value_is_string(text)) buf_add(&c->reply.text, value_str(text));
-        if (value_is_list(kept)) return value_copy_all_into(c->reply.heap, kept, &c->reply.tool_calls, err);
-    }
+    if (out.decision != HOOK_ALLOW) end_with(c, RUN_BLOCKED, out.reason);
+    else if (out.modified) return take_after(c, out.payload, err);
     return true;
 }
 
@@ -163,9 +187,12 @@ static bool tell_started(Frame *f, const Model *model, const ModelDef *def, cons
 
 static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Error *err) {
     const ModelUsage *u = &c->reply.usage;
-    Buf data = { 0 }, usage = { 0 };
-    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"written\":%lld,\"reasoning\":%lld,\"usd\":%.6f}", (long long)u->input,
-                (long long)u->output, (long long)u->cached, (long long)u->written, (long long)u->reasoning, u->usd);
+    Buf data = { 0 }, usage = { 0 }, order = { 0 };
+    List *parts = NULL;
+    if (!value_is_gone(c->parts)) parts = value_list(c->parts);
+    else if (!parts_usual(c->heap, STR(""), buf_str(&c->reply.text), c->reply.tool_calls, &parts, err)) return false;
+    parts_write_order(&order, parts);
+    model_usage_write(u, &usage);
     event_data_start(&data);
     event_data_str(&data, "text", buf_str(&c->reply.text));
     event_data_value(&data, "tool_calls", c->reply.tool_calls);
@@ -176,6 +203,7 @@ static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Er
         buf_add_fmt(&data, "%.6f", u->usd);
     }
     if (c->reply.reasoning.n) event_data_str(&data, "reasoning", buf_str(&c->reply.reasoning));
+    event_data_raw(&data, "parts", buf_str(&order));
     if (c->items_hash[0]) {
         event_data_str(&data, "items", str_from(c->items_hash));
         event_data_int(&data, "items_bytes", (int64_t)c->reply.items.n);
@@ -186,6 +214,7 @@ static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Er
     bool ok = frame_event(f, EVENT_COMPLETION_COMPLETED, &data, err);
     buf_clear(&data);
     buf_clear(&usage);
+    buf_clear(&order);
     return ok;
 }
 
@@ -315,7 +344,26 @@ static void note_ids(Frame *f, Completion *c) {
 }
 
 static void note_hash(Completion *c) {
-    if (c->reply.items.n) items_hash(buf_str(&c->reply.text), c->reply.tool_calls, c->items_hash);
+    if (c->reply.items.n) items_hash(buf_str(&c->reply.text), c->reply.tool_calls, c->parts, c->items_hash);
+}
+
+static bool note_parts(Completion *c, Error *err) {
+    List *parts;
+    if (!model_reply_parts(&c->reply, c->heap, &parts, err)) return false;
+    c->parts = parts_are_plain(parts) ? VALUE_GONE : value_from_object(parts);
+    return true;
+}
+
+/* Takes secrets out of text and reasoning. A secret may lie across two parts: then they come in the usual order. */
+static bool hide_in_parts(Frame *f, Completion *c, Error *err) {
+    Redactor *r = runtime_redactor(f->s->agents->rt);
+    List *parts;
+    if (redact_empty(r) || (!redact_would(r, buf_str(&c->reply.text)) && !redact_would(r, buf_str(&c->reply.reasoning)))) return true;
+    hide_secrets(f, &c->reply.text);
+    hide_secrets(f, &c->reply.reasoning);
+    if (!parts_usual(c->heap, buf_str(&c->reply.reasoning), buf_str(&c->reply.text), c->reply.tool_calls, &parts, err)) return false;
+    c->parts = parts_are_plain(parts) ? VALUE_GONE : value_from_object(parts);
+    return true;
 }
 
 /* Into the store before the event that refers to them. They are not redacted, so items that hold a secret are not stored. */
@@ -404,12 +452,10 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (!ok) return failed(f, c, cancel, &why, err);
     count(f, &c->reply.usage);
     note_ids(f, c);
-    if (!settle_ids(f, c, err)) return false;
+    if (!settle_ids(f, c, err) || !note_parts(c, err)) return false;
     note_hash(c);
-    hide_secrets(f, &c->reply.text);
-    hide_secrets(f, &c->reply.reasoning);
-    if (!ask_after(f, c, cancel, err)) return false;
-    hide_secrets(f, &c->reply.text);                         /* a hook may have brought one back */
+    if (!hide_in_parts(f, c, err) || !ask_after(f, c, cancel, err)) return false;
+    if (!hide_in_parts(f, c, err)) return false;             /* a hook may have brought one back */
     if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err) || !run_settle(f->s->run, false, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;

@@ -8,9 +8,18 @@ enum { BYTES_PER_TOKEN = 4, MESSAGE_TOKENS = 4, SHORTEN_OVER = 512 };
 
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
 
+/* An image is about as much as a page; a page of a PDF is seldom less than 25 KB for each 1,000 tokens. */
+static int64_t media_tokens(Value part) {
+    enum { IMAGE_TOKENS = 1600, FILE_BYTES_PER_TOKEN = 25 };
+    int64_t bytes = request_int(part, "bytes");
+    if (parts_is(part, "image")) return IMAGE_TOKENS;
+    return parts_is(part, "file") ? IMAGE_TOKENS + bytes / FILE_BYTES_PER_TOKEN : 0;
+}
+
 int64_t context_message_tokens(Value message) {
     int64_t n = MESSAGE_TOKENS + context_tokens(value_member_text(message, "content"));
-    Value calls = value_member(message, "tool_calls");
+    Value calls = value_member(message, "tool_calls"), parts = value_member(message, "parts");
+    for (uint32_t i = 0; value_is_list(parts) && i < value_list(parts)->n; i++) n += media_tokens(value_list(parts)->at[i]);
     if (!value_is_list(calls)) return n;
     for (uint32_t i = 0; i < value_list(calls)->n; i++) {
         Value call = value_list(calls)->at[i];
@@ -79,11 +88,17 @@ static uint32_t begin(const Fit *f, ContextLimits limits) {
 
 bool context_left(const ContextReport *r, uint32_t i) { return i < r->from && i != 0 && i != r->asked; }
 
+static bool drop_parts(Heap *heap, Dict *d, Error *err) {
+    Value gone;
+    String *key = string_new(heap, STR("parts"), err);
+    return key && dict_remove(d, value_from_object(key), &gone, err);
+}
+
 static bool shortened(Heap *heap, Value message, Value *out, Error *err) {
     Buf line = { 0 };
     Dict *copy;
     artifact_line(&line, value_member_text(message, "artifact"));
-    bool ok = dict_copy(heap, value_dict(message), &copy, err) && dict_put_text(heap, copy, "content", buf_str(&line), err);
+    bool ok = dict_copy(heap, value_dict(message), &copy, err) && dict_put_text(heap, copy, "content", buf_str(&line), err) && drop_parts(heap, copy, err);
     buf_clear(&line);
     if (ok) *out = value_from_object(copy);
     return ok;

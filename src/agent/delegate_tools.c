@@ -148,11 +148,20 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     return ok;
 }
 
+/* Messages of a script: content, or parts. */
+static bool given_messages(Value messages, Completion *c, Error *err) {
+    Value copy;
+    List *agreed, *list;
+    if (!value_copy_into(c->heap, messages, &copy, err)) return false;
+    if (!parts_agree(c->heap, NULL, value_list(copy), &agreed, err) || !parts_restore(c->heap, NULL, agreed, &list, err)) return error_wrap(err, "complete");
+    return c->messages = value_from_object(list), true;
+}
+
 /* A prompt, or messages. */
 static bool completion_messages(Value request, Completion *c, Error *err) {
     Value prompt = value_member(request, "prompt"), messages = value_member(request, "messages");
     if (value_is_list(messages)) prompt = messages;
-    if (value_is_list(prompt)) return value_copy_into(c->heap, prompt, &c->messages, err);
+    if (value_is_list(prompt)) return given_messages(prompt, c, err);
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);

@@ -181,13 +181,46 @@ static bool copy_calls(Frame *f, Value calls, Value *out, Error *err) {
     return true;
 }
 
-bool frame_push_answer(Frame *f, Str text, Value calls, Error *err) {
-    Dict *d = message(f, ROLE_ASSISTANT, text, err);
+/* Its calls are those of the message, without secrets. */
+static bool copy_parts(Frame *f, Dict *d, Value parts, Value calls, Error *err) {
     Value copy;
+    uint32_t next = 0;
+    if (!value_is_list(parts)) return true;
+    if (!value_copy_all_into(f->heap, parts, &copy, err)) return false;
+    for (uint32_t i = 0; i < value_list(copy)->n; i++) {
+        Value part = value_list(copy)->at[i];
+        if (!parts_is(part, "call") || !value_is_list(calls) || next >= value_list(calls)->n) continue;
+        Value call = value_list(calls)->at[next++];
+        if (!put_text(f, value_dict(part), "name", value_member_text(call, "name"), err)
+            || !put_text(f, value_dict(part), "arguments", value_member_text(call, "arguments"), err)) return false;
+    }
+    return dict_put_str(f->heap, d, STR("parts"), copy, err);
+}
+
+bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err) {
+    Dict *d = message(f, ROLE_ASSISTANT, text, err);
+    Value copy = VALUE_GONE;
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
         && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
-    return push(f, d);
+    return copy_parts(f, d, parts, copy, err) && push(f, d);
+}
+
+/* What the message is without media, then these. */
+static bool add_media(Frame *f, Dict *d, const List *media, Error *err) {
+    List *parts;
+    if (!media || media->n == 0) return true;
+    if (!parts_of(f->heap, value_from_object(d), &parts, err)) return false;
+    for (uint32_t i = 0; i < media->n; i++) {
+        Value copy;
+        if (!value_copy_all_into(f->heap, media->at[i], &copy, err) || !list_push(f->heap, parts, copy, err)) return false;
+    }
+    return dict_put_str(f->heap, d, STR("parts"), value_from_object(parts), err);
+}
+
+bool frame_push_user(Frame *f, Str text, const List *media, Error *err) {
+    Dict *d = message(f, ROLE_USER, text, err);
+    return d && add_media(f, d, media, err) && push(f, d);
 }
 
 void frame_keep_items(Frame *f, const Items *row) {
@@ -199,12 +232,12 @@ void frame_keep_items(Frame *f, const Items *row) {
     VEC_PUSH(&f->items, kept);
 }
 
-bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err) {
+bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, const List *media, Error *err) {
     Dict *d = message(f, ROLE_TOOL, text, err);
     if (!d || !put_text(f, d, "tool_call_id", id, err)) return false;
     if (is_error && !dict_put_str(f->heap, d, STR("is_error"), VALUE_TRUE, err)) return false;
     if (artifact.n && !put_text(f, d, "artifact", artifact, err)) return false;
-    return push(f, d);
+    return add_media(f, d, media, err) && push(f, d);
 }
 
 /* ---- names ---- */

@@ -68,6 +68,7 @@ struct Frame {
     History history;                     /* the messages */
     ItemsTable items;                    /* of the answers among them, in the arena */
     Arena arena;
+    List *attached;                      /* images and PDFs for the next message, in `heap`; NULL: none */
     int64_t turn;                        /* user messages so far */
     VEC(uint32_t) starts;                /* where in `messages` each of them stands */
     int64_t iterations, tool_calls;      /* for the present one */
@@ -92,10 +93,11 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
 bool frame_push(Frame *f, Role role, Str text, Error *err);          /* a message of text */
-bool frame_push_answer(Frame *f, Str text, Value calls, Error *err);
+bool frame_push_user(Frame *f, Str text, const List *media, Error *err);             /* media: parts; NULL: none */
+bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err);     /* parts GONE: text and calls say it all */
 /* Keeps the items of an answer for the next requests; `row` is copied. */
 void frame_keep_items(Frame *f, const Items *row);
-bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, Error *err);
+bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, const List *media, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
 bool frame_spawns(const Frame *f);                           /* catalog.c: by canSpawn, here and above */
 /* `wanted`, or with a number when it was used before; in s->arena. An id of an earlier process of the run counts as used, unless
@@ -130,6 +132,7 @@ typedef struct Completion {
     int64_t max_tokens;
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
+    Value parts;                         /* of the reply, in `heap`; GONE: its text and calls say it all */
     char items_hash[ITEMS_HASH + 1];     /* of the reply as the model gave it; empty: it has no items */
     Str *ids; size_t n_ids;              /* of its calls, as the model named them; borrowed from its heap */
     List *removed;                       /* names of tools that a hook took away for this turn; NULL: none */

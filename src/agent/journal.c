@@ -53,6 +53,7 @@ static void note_end(Journal *j, Value data, bool is_error) {
     c->state = JOURNAL_DONE;
     c->is_error = is_error;
     c->text = result_text(j, data);
+    c->media = value_member(data, "media");
     if (value_is_list(artifacts) && value_list(artifacts)->n && value_is_string(value_list(artifacts)->at[0]))
         c->artifact = value_str(value_list(artifacts)->at[0]);
 }
@@ -230,6 +231,23 @@ bool journal_restore(Session *s, Error *err) {
 
 /* ---- rebuilding ---- */
 
+/* The images and PDFs of a message, and in `text` a line for those that were not kept. */
+static bool find_media(Frame *f, Value named, Buf *text, List **out, Error *err) {
+    uint32_t lost = 0;
+    if (!run_media_get(f->s->run, named, f->heap, out, &lost, err)) return false;
+    if (lost) buf_add_fmt(text, "%s[%u image%s or file%s of this message %s not kept]", text->n ? "\n" : "", lost, lost == 1 ? "" : "s", lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
+    return true;
+}
+
+bool journal_push_result(Frame *f, Str id, const JournalCall *c, Error *err) {
+    List *media = NULL;
+    Buf text = { 0 };
+    buf_add(&text, c->text);
+    bool ok = find_media(f, c->media, &text, &media, err) && frame_push_result(f, id, buf_str(&text), c->is_error, c->artifact, media, err);
+    buf_clear(&text);
+    return ok;
+}
+
 /* Have all calls of an answer ended? Then their results follow it. */
 static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {
     *complete = true;
@@ -239,7 +257,7 @@ static bool push_known_results(Frame *f, const List *calls, bool *complete, Erro
     for (uint32_t i = 0; *complete && i < calls->n; i++) {
         Str id = value_member_text(calls->at[i], "id");
         JournalCall c = journal_call(f->s, id);
-        if (!frame_push_result(f, id, c.text, c.is_error, c.artifact, err)) return false;
+        if (!journal_push_result(f, id, &c, err)) return false;
     }
     return true;
 }
@@ -260,6 +278,15 @@ static bool rebuild_items(Frame *f, Str hash, Error *err) {
     return ok;
 }
 
+/* Journals of older versions say nothing of parts; their items were kept under the hash of text and calls. */
+static bool push_answer(Frame *f, Value data, Value calls, Error *err) {
+    Value order = value_member(data, "parts");
+    List *parts = NULL;
+    Str text = value_member_text(data, "text");
+    if (value_is_list(order) && !parts_read_order(f->heap, order, value_member_text(data, "reasoning"), text, calls, &parts, err)) return false;
+    return frame_push_answer(f, text, calls, parts && !parts_are_plain(parts) ? value_from_object(parts) : VALUE_GONE, err);
+}
+
 static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     Value side = value_member(data, "side"), calls = value_member(data, "tool_calls");
     bool is_side = value_is_bool(side) && value_bool(side), complete = true;
@@ -268,7 +295,7 @@ static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     f->iterations++;
     Str items = value_member_text(data, "items");
     if (items.n && !rebuild_items(f, items, err)) return false;
-    if (!frame_push_answer(f, value_member_text(data, "text"), calls, err)) return false;
+    if (!push_answer(f, data, calls, err)) return false;
     if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
     if (!push_known_results(f, value_list(calls), &complete, err)) return false;
     if (complete) f->tool_calls += value_list(calls)->n;     /* else they are counted when they are made */
@@ -284,7 +311,7 @@ static bool give_up(Frame *f, Value *pending, Error *err) {
         Str id = value_member_text(calls->at[i], "id");
         JournalCall c = journal_call(f->s, id);
         bool done = c.state == JOURNAL_DONE;
-        if (!frame_push_result(f, id, done ? c.text : STR("{\"error\":\"cancelled\"}"), !done || c.is_error, c.artifact, err)) return false;
+        if (!(done ? journal_push_result(f, id, &c, err) : frame_push_result(f, id, STR("{\"error\":\"cancelled\"}"), true, c.artifact, NULL, err))) return false;
     }
     return true;
 }
@@ -295,7 +322,12 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     f->iterations = f->tool_calls = 0;
     f->usage = (ModelUsage){ 0 };
     VEC_PUSH(&f->starts, (uint32_t)f->history.n);
-    return frame_push(f, ROLE_USER, value_member_text(data, "text"), err);
+    List *media = NULL;
+    Buf text = { 0 };
+    buf_add(&text, value_member_text(data, "text"));
+    bool ok = find_media(f, value_member(data, "media"), &text, &media, err) && frame_push_user(f, buf_str(&text), media, err);
+    buf_clear(&text);
+    return ok;
 }
 
 static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {

@@ -8,7 +8,8 @@ typedef struct Journal Journal;
  * JOURNAL_DONE: its result is known. */
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
 /* once: when it was made, its tool was not one whose calls may be repeated. */
-typedef struct JournalCall { JournalState state; Str text, artifact, key; bool is_error, once; } JournalCall;
+/* media: a list of what the result has beside its text, without data; GONE: none. */
+typedef struct JournalCall { JournalState state; Str text, artifact, key; Value media; bool is_error, once; } JournalCall;
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */
 void journal_free(Journal *j);
@@ -18,6 +19,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
 /* Registers again what scripts of the run had registered with meta.*, under the policy of now. What cannot be is named, in the log
  * and as an event; a hook that cannot be is an error: the run must not go on without what guarded it. */
 bool journal_restore(Session *s, Error *err);
+bool journal_push_result(Frame *f, Str id, const JournalCall *c, Error *err);        /* the result of a call that is done */
 JournalCall journal_call(const Session *s, Str id);
 /* May every call that this one had begun, directly or further down, be made again? `may` says it of a tool of today; what the
  * journal says of the call must agree. */

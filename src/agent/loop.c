@@ -138,7 +138,7 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     event_data_str(&data, "error", why);
     event_data_str(&data, "text", text);
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, text, true, STR(""), err);
+    bool ok = frame_event(f, EVENT_TOOL_FAILED, &data, err) && frame_push_result(f, id, text, true, STR(""), NULL, err);
     buf_clear(&data);
     buf_clear(&json);
     return ok;
@@ -193,7 +193,7 @@ static Call *start_call(Frame *f, Value call, Batch *b) {
     const SessionWatch *w = &f->s->config.watch;
     Call *out = &b->calls[b->n++];
     *out = (Call){ .id = value_member_text(call, "id"), .name = value_member_text(call, "name"), .arguments = value_member_text(call, "arguments"),
-                   .removed = b->removed, .n_removed = b->n_removed, .begun = w->tool_started ? on_begun : NULL,
+                   .removed = b->removed, .n_removed = b->n_removed, .media = true, .begun = w->tool_started ? on_begun : NULL,
                    .ended = w->tool_ended ? on_ended : NULL, .ended_ctx = f };
     frame_call(f, out);
     return out;
@@ -223,6 +223,12 @@ static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cance
     return true;
 }
 
+static bool push_own(Frame *f, Str id, const Result *r, Error *err) {
+    List *media = NULL;
+    if (r->media.n && !parts_from_blocks(f->heap, r->content, &media, err)) return false;
+    return frame_push_result(f, id, r->text, r->is_error, r->artifact, media, err);
+}
+
 static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *cancel, SessionReply *out, Error *err) {
     for (uint32_t i = 0, next = 0; i < calls->n; i++) {
         Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
@@ -231,10 +237,10 @@ static bool push_results(Frame *f, const List *calls, const Batch *b, Cancel *ca
         if (next < b->n && b->of[next] == i) {
             const Result *r = &b->results[next++];
             if (r->artifact.n) VEC_PUSH(&f->artifacts, arena_str(&f->arena, r->artifact));
-            ok = frame_push_result(f, id, r->text, r->is_error, r->artifact, err) && end_by(f, out, r, name, cancel, err)
+            ok = push_own(f, id, r, err) && end_by(f, out, r, name, cancel, err)
               && frame_count_refusal(f, r, value_member_text(calls->at[i], "arguments"), out, err);
         } else if (known.state == JOURNAL_DONE) {
-            ok = frame_push_result(f, id, known.text, known.is_error, known.artifact, err);
+            ok = journal_push_result(f, id, &known, err);
         } else {
             ok = push_unmade(f, id, name, known.state, err);
         }
@@ -266,17 +272,18 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
 /* The calls and results since the user's last words. */
 static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
     *calls = list_new(h, 4, err);
-    *results = list_new(h, 4, err);
-    if (!*calls || !*results) return false;
+    List *raw = list_new(h, 4, err);
+    if (!*calls || !raw) return false;
     for (size_t i = f->history.n ? VEC_LAST(&f->history).asked : 0; i < f->history.n; i++) {
         Value m = f->history.at[i].value, copy;
         const List *made = request_list(m, "tool_calls");
         for (uint32_t k = 0; made && k < made->n; k++)
             if (!value_copy_all_into(h, made->at[k], &copy, err) || !list_push(h, *calls, copy, err)) return false;
-        if (f->history.at[i].role == ROLE_TOOL
-            && (!value_copy_all_into(h, m, &copy, err) || !list_push(h, *results, copy, err))) return false;
+        if (f->history.at[i].role == ROLE_TOOL && (!list_push(h, raw, m, err))) return false;
     }
-    return true;
+    Value copy;
+    if (!parts_show(h, raw, results, err) || !value_copy_all_into(h, value_from_object(*results), &copy, err)) return false;
+    return *results = value_list(copy), true;
 }
 
 static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) {
@@ -374,7 +381,7 @@ static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *ou
         return true;
     }
     const List *calls = value_list(c->reply.tool_calls);
-    if (!frame_push_answer(f, buf_str(&c->reply.text), c->reply.tool_calls, err)) return false;
+    if (!frame_push_answer(f, buf_str(&c->reply.text), c->reply.tool_calls, c->parts, err)) return false;
     take_text(out, &c->reply.text);
     if (calls->n) {
         *more = true;

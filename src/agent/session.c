@@ -135,6 +135,16 @@ static void note_status(Session *s, SessionReply *r) {
     redact_chars(runtime_redactor(s->agents->rt), r->reason, sizeof r->reason);
 }
 
+bool session_attach_media(Session *s, Str bytes, Str name, Error *err) {
+    Frame *f = s->top;
+    const char *mime = parts_media_type(bytes);
+    Value part;
+    if (!mime) return error_set(err, ERR_VALIDATION, STR_FMT ": models take PNG, JPEG, GIF and WebP images and PDFs", STR_ARG(name));
+    if (!parts_media(f->heap, bytes, str_from(mime), name, &part, err)) return error_wrap(err, STR_FMT, STR_ARG(name));
+    if (!f->attached && !(f->attached = list_new(f->heap, 1, err))) return false;
+    return list_push(f->heap, f->attached, part, err);
+}
+
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err) {
     s->unfinished = false;
     bool ok = frame_answer(s->top, text, cancel, out, err);
@@ -167,8 +177,7 @@ bool session_close(Session *s, Error *err) {
         heap_free(h);
     }
     Buf usage = { 0 };
-    buf_add_fmt(&usage, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}", (long long)s->usage.input, (long long)s->usage.output,
-                (long long)s->usage.cached, s->usage.usd);
+    model_usage_write(&s->usage, &usage);
     run_note_usage(s->run, buf_str(&usage));
     buf_clear(&usage);
     ok = run_end(s->run, s->status ? s->status : RUN_COMPLETED, err);

@@ -57,6 +57,8 @@ typedef struct SessionReply {            /* zero-initialise, session_reply_clear
 
 /* `run_config` is completed and the run started; with `resume` the run is one of the store's, and its conversation is rebuilt. */
 bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_config, bool resume, Session **out, Error *err);
+/* Sends an image or PDF with the next message. ERR_VALIDATION: it is not one that models take. */
+bool session_attach_media(Session *s, Str bytes, Str name, Error *err);
 /* Says something and answers with what the agent says at last. Fails only when the journal cannot be written. */
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err);
 /* Of a resumed session: is there an answer still to be given? Then session_go_on gives it. */

@@ -43,8 +43,14 @@ static bool tell_start(Frame *f, Str text, Error *err) {
     event_data_start(&data);
     event_data_int(&data, "turn", ++f->turn);
     event_data_str(&data, "text", text);
+    if (f->attached) {
+        Buf list = { 0 };
+        parts_write_media(&list, f->attached);
+        event_data_raw(&data, "media", buf_str(&list));
+        buf_clear(&list);
+    }
     event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TURN_STARTED, &data, err) && (f->depth > 0 || f->turn > 1 || run_note_title(f->s->run, text, err));
+    bool ok = (!f->attached || run_media_put(f->s->run, f->attached, err)) && frame_event(f, EVENT_TURN_STARTED, &data, err) && (f->depth > 0 || f->turn > 1 || run_note_title(f->s->run, text, err));
     buf_clear(&data);
     return ok;
 }
@@ -101,10 +107,11 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
         VEC_PUSH(&f->starts, (uint32_t)f->history.n);
-        ok = tell_start(f, text, err) && frame_push(f, ROLE_USER, text, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+        ok = tell_start(f, text, err) && frame_push_user(f, text, f->attached, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     } else if (ok) {
         tell_error(f, out);                                    /* a hook did not let it begin */
     }
+    f->attached = NULL;
     heap_free(h);
     return ok;
 }

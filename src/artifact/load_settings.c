@@ -70,6 +70,7 @@ static const Field model_fields[] = {
     { KEY(model, effort), .type = FIELD_STRING, .offset = IN_MODEL(effort) },
     { KEY(model, thinking_budget), .type = FIELD_INT, .offset = IN_MODEL(thinking_budget) },
     { KEY(model, fallback), .type = FIELD_STRINGS, .offset = IN_MODEL(fallback), .flags = FIELD_NOT_NULL },
+    { KEY(model, input), .type = FIELD_STRINGS, .offset = IN_MODEL(input), .flags = FIELD_NOT_NULL },
     { KEY(model, max_tokens), .type = FIELD_INT, .offset = IN_MODEL(max_tokens) },
     { KEY(model, timeout_ms), .type = FIELD_INT, .offset = IN_MODEL(timeout_ms) },
     { KEY(model, temperature), .type = FIELD_ANY, .offset = IN_MODEL(temperature) },
@@ -122,7 +123,7 @@ bool project_model_offline(const ModelDef *m) {
 }
 
 static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
-    static const char *const wires[] = { "responses", "chat", NULL };
+    static const char *const wires[] = { "responses", "chat", NULL }, *const inputs[] = { "image", "pdf", NULL };
     static const char *const providers[] = {
 #define PROVIDER(id, name) name,
 #include "artifact/providers.def"
@@ -133,6 +134,8 @@ static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     loader_choice(l, at, "provider", m->given, providers);
     loader_choice(l, at, "wire", m->wire, wires);
     loader_choice(l, at, "effort", m->effort, loader_efforts);
+    m->has_input = !value_is_gone(given(at, "input"));
+    for (size_t i = 0; i < m->input.n; i++) loader_choice(l, at, "input", m->input.at[i], inputs);
     m->provider = project_provider_find(m->given);
     if (m->wire.n && (m->provider == PROVIDER_ANTHROPIC || project_model_offline(m)))
         loader_error(l, at, "wire", "%s.wire is for providers that speak OpenAI's protocols", at->path);

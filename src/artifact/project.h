@@ -118,7 +118,7 @@ ModelProvider project_provider_find(Str name);             /* empty: PROVIDER_NO
 const char *project_provider_name(ModelProvider p);
 
 /* `given`: what the file says, for messages. */
-typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
+typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback, input; bool has_input; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
 bool project_model_offline(const ModelDef *m);                /* a script or a recording */
 
 typedef struct SourceDef { bool local; /* else git */ Str type, url, path, ref, checksum; Origin origin; } SourceDef;

@@ -20,8 +20,9 @@ static void write_json(Cli *cli, Session *s, const SessionReply *r) {
         json_write_string(b, str_from(r->reason), false);
     }
     ModelUsage u = session_usage(s);
-    buf_add_fmt(b, ",\"turns\":%lld,\"tool_calls\":%lld,\"usage\":{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"usd\":%.6f}}\n",
-                (long long)run_replies(session_run(s)), (long long)run_calls(session_run(s)), (long long)u.input, (long long)u.output, (long long)u.cached, u.usd);
+    buf_add_fmt(b, ",\"turns\":%lld,\"tool_calls\":%lld,\"usage\":", (long long)run_replies(session_run(s)), (long long)run_calls(session_run(s)));
+    model_usage_write(&u, b);
+    buf_add(b, STR("}\n"));
 }
 
 /* The answer alone goes to standard output; what went wrong to standard error. */

@@ -1,5 +1,6 @@
 /* The payload of a hook, and the changes that a hook may make to it. */
 #include "hook/ask.h"
+#include "script/parts.h"
 #include "value/json.h"
 #include "value/list.h"
 
@@ -86,7 +87,7 @@ static Rule rule_of(const HookEventInfo *info, Str key) {
 
 static const char *wanted_type(Str key) {
     static const struct { const char *key, *type; } types[] = {
-        { "args", "dict" }, { "content", "string" }, { "is_error", "bool" }, { "messages", "list" }, { "text", "string" }, { "task", "string" },
+        { "args", "dict" }, { "content", "string" }, { "is_error", "bool" }, { "messages", "list" }, { "text", "string" }, { "task", "string" }, { "parts", "list" },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (str_eq(key, str_from(types[i].key))) return types[i].type;
@@ -182,7 +183,49 @@ static bool agree(Change *c, Error *err) {
     return put_text(c, STR("content"), STR("result"), err);
 }
 
+/* completion.pre: content, calls and parts of each message. */
+static bool agree_messages(Change *c, Error *err) {
+    const Value *now = dict_find_str(c->next, STR("messages")), *old = dict_find_str(c->old, STR("messages"));
+    List *list;
+    if (!changed(c, STR("messages")) || !value_is_list(*now)) return true;
+    if (!parts_agree(c->heap, value_is_list(*old) ? value_list(*old) : NULL, value_list(*now), &list, err)) return error_wrap(err, "payload[\"messages\"]");
+    return dict_put_str(c->heap, c->next, STR("messages"), value_from_object(list), err);
+}
+
+/* A reply as a list of one message. */
+static bool reply_message(Heap *h, const Dict *payload, List **out, Error *err) {
+    static const char *const keys[][2] = { { "content", "text" }, { "tool_calls", "tool_calls" }, { "parts", "parts" } };
+    Dict *d = dict_new(h, 4, err);
+    bool ok = d && dict_put_text(h, d, "role", STR("assistant"), err);
+    for (size_t i = 0; ok && i < sizeof keys / sizeof *keys; i++) {
+        const Value *v = dict_find_str(payload, str_from(keys[i][1]));
+        ok = !v || dict_put_str(h, d, str_from(keys[i][0]), *v, err);
+    }
+    *out = ok ? list_new(h, 1, err) : NULL;
+    return *out && list_push(h, *out, value_from_object(d), err);
+}
+
+/* completion.post: text, calls and parts of the reply. Parts may not bring a call that the model did not make. */
+static bool agree_reply(Change *c, Error *err) {
+    List *before, *after, *agreed;
+    Value calls, kept;
+    const Value *old = dict_find_str(c->old, STR("tool_calls"));
+    if (!dict_find_str(c->old, STR("parts")) || (!changed(c, STR("text")) && !changed(c, STR("tool_calls")) && !changed(c, STR("parts")))) return true;
+    if (!reply_message(c->heap, c->old, &before, err) || !reply_message(c->heap, c->next, &after, err)) return false;
+    if (!parts_agree(c->heap, before, after, &agreed, err)) return error_wrap(err, "payload[\"parts\"]");
+    Value message = agreed->at[0];
+    calls = value_member(message, "tool_calls");
+    List *none = value_is_gone(calls) ? list_new(c->heap, 0, err) : NULL;
+    if (value_is_gone(calls) && !none) return false;
+    if (none) calls = value_from_object(none);
+    if (old && !narrow(c, STR("tool_calls"), *old, calls, &kept, err)) return false;
+    return dict_put_str(c->heap, c->next, STR("text"), value_member(message, "content"), err) && (!old || dict_put_str(c->heap, c->next, STR("tool_calls"), kept, err))
+        && dict_put_str(c->heap, c->next, STR("parts"), value_member(message, "parts"), err);
+}
+
 static bool derive(Change *c, Error *err) {
+    if (rule_of(c->info, STR("messages")) == RULE_FREE) return agree_messages(c, err);
+    if (rule_of(c->info, STR("parts")) == RULE_FREE) return agree_reply(c, err);
     if (dict_find_str(c->next, STR("content")) && rule_of(c->info, STR("content")) == RULE_FREE) return agree(c, err);
     if (changed(c, STR("args")) && dict_find_str(c->next, STR("arguments"))) return put_text(c, STR("arguments"), STR("args"), err);
     return true;

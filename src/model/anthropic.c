@@ -39,25 +39,63 @@ static void write_text_block(Buf *b, Str text, bool mark) {
 }
 
 static bool write_assistant(Buf *b, Heap *scratch, Value message, Error *err) {
-    const List *calls = request_list(message, "tool_calls");
+    const List *calls = request_list(message, "tool_calls"), *parts;
     Str text = value_member_text(message, "content");
-    if (str_trim(text).n) write_text_block(b, text, false);
-    for (uint32_t i = 0; calls && i < calls->n; i++) {
+    List *own;
+    if (!parts_of(scratch, message, &own, err)) return false;
+    parts = own;
+    for (uint32_t i = 0; i < parts->n; i++) {
+        Str piece = value_member_text(parts->at[i], "text");
+        if (parts_is(parts->at[i], "text") && str_trim(piece).n) write_text_block(b, piece, false);
+        if (!parts_is(parts->at[i], "call")) continue;
         open_block(b, "tool_use");
-        request_string(b, "id", value_member_text(calls->at[i], "id"));
-        request_string(b, "name", value_member_text(calls->at[i], "name"));
-        if (!write_input(b, scratch, value_member_text(calls->at[i], "arguments"), err)) return false;
+        request_string(b, "id", value_member_text(parts->at[i], "id"));
+        request_string(b, "name", value_member_text(parts->at[i], "name"));
+        if (!write_input(b, scratch, value_member_text(parts->at[i], "arguments"), err)) return false;
         buf_add_char(b, '}');
     }
     if (str_trim(text).n == 0 && (!calls || calls->n == 0)) write_text_block(b, STR("(no answer)"), false);   /* empty is refused */
     return true;
 }
 
-static void write_tool_result(Buf *b, const ItemsMatch *match, Value message, bool mark) {
+static void write_media(Buf *b, const MediaRule *rule, uint32_t at, Value part, bool mark) {
+    Buf line = { 0 };
+    if (!request_sends_media(rule, at, part, &line)) {
+        write_text_block(b, buf_str(&line), mark);
+    } else {
+        open_block(b, parts_is(part, "file") ? "document" : "image");
+        buf_add(b, STR(",\"source\":{\"type\":\"base64\""));
+        request_string(b, "media_type", value_member_text(part, "mime"));
+        buf_add(b, STR(",\"data\":\""));
+        buf_add(b, value_member_text(part, "data"));
+        buf_add(b, STR("\"}"));
+        close_block(b, mark);
+    }
+    buf_clear(&line);
+}
+
+/* Text and media in their order; `mark` goes onto the last. */
+static void write_parts(Buf *b, const MediaRule *rule, uint32_t at, const List *parts, bool mark) {
+    for (uint32_t i = 0; i < parts->n; i++) {
+        Str text = value_member_text(parts->at[i], "text");
+        bool last = mark && i + 1 == parts->n;
+        if (parts_is_media(parts->at[i])) write_media(b, rule, at, parts->at[i], last);
+        else if (str_trim(text).n) write_text_block(b, text, last);
+    }
+}
+
+static void write_tool_result(Buf *b, const ItemsMatch *match, const MediaRule *rule, uint32_t at, Value message, bool mark) {
     Str text = value_member_text(message, "content");
     open_block(b, "tool_result");
     request_string(b, "tool_use_id", items_own_id(match, value_member_text(message, "tool_call_id")));
-    if (text.n) request_string(b, "content", text);
+    if (request_has_media(message)) {
+        request_key(b, "content");
+        buf_add_char(b, '[');
+        write_parts(b, rule, at, request_list(message, "parts"), false);
+        buf_add_char(b, ']');
+    } else if (text.n) {
+        request_string(b, "content", text);
+    }
     Value is_error = value_member(message, "is_error");
     if (value_is_bool(is_error) && value_bool(is_error)) buf_add(b, STR(",\"is_error\":true"));
     close_block(b, mark);
@@ -68,7 +106,7 @@ static void write_own_blocks(Buf *b, Str list) {
     buf_add(b, str_sub(list, 1, list.n - 1));
 }
 
-typedef struct Writer { Buf *b; Heap *scratch; const List *messages; ItemsMatch match; uint32_t marks[2]; } Writer;
+typedef struct Writer { Buf *b; Heap *scratch; const List *messages; ItemsMatch match; MediaRule rule; uint32_t marks[2]; } Writer;
 
 static bool is_role(const Writer *w, uint32_t i, Role role) { return request_role(w->messages->at[i]) == role; }
 
@@ -77,7 +115,8 @@ static bool write_blocks(Writer *w, uint32_t i, bool mark, Error *err) {
     Str text = value_member_text(message, "content");
     if (w->match.of[i]) write_own_blocks(w->b, w->match.of[i]->list);
     else if (is_role(w, i, ROLE_ASSISTANT)) return write_assistant(w->b, w->scratch, message, err);
-    else if (is_role(w, i, ROLE_TOOL)) write_tool_result(w->b, &w->match, message, mark);
+    else if (is_role(w, i, ROLE_TOOL)) write_tool_result(w->b, &w->match, &w->rule, i, message, mark);
+    else if (request_has_media(message)) write_parts(w->b, &w->rule, i, request_list(message, "parts"), mark);
     else write_text_block(w->b, str_trim(text).n ? text : STR("(empty)"), mark);
     return true;
 }
@@ -200,7 +239,7 @@ static void write_thinking(Buf *b, const Model *m, Str effort, bool thinking, in
 static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, Buf *b, Error *err) {
     int64_t limit = r->max_tokens ? r->max_tokens : m->def.max_tokens ? m->def.max_tokens : DEFAULT_MAX_TOKENS;
     Str effort = model_effort(m, r);
-    Writer w = { .b = b, .scratch = scratch, .messages = value_list(r->messages) };
+    Writer w = { .b = b, .scratch = scratch, .messages = value_list(r->messages), .rule = request_media_rule(m->takes, value_list(r->messages)) };
     items_match(r->items, m->origin, w.messages, &w.match);
     bool wanted = effort.n ? !str_eq(effort, STR("none")) : m->def.thinking_budget > 0;
     bool thinking = wanted && may_think(&w);

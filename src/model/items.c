@@ -9,7 +9,7 @@ static void hash_text(Sha256 *s, Str text) {
     sha256_add(s, text);
 }
 
-void items_hash(Str text, Value calls, char out[ITEMS_HASH + 1]) {
+void items_hash(Str text, Value calls, Value parts, char out[ITEMS_HASH + 1]) {
     static const char digits[] = "0123456789abcdef";
     uint8_t bytes[SHA256_BYTES];
     Sha256 s;
@@ -20,6 +20,10 @@ void items_hash(Str text, Value calls, char out[ITEMS_HASH + 1]) {
         hash_text(&s, value_member_text(call, "id"));
         hash_text(&s, value_member_text(call, "name"));
         hash_text(&s, value_member_text(call, "arguments"));
+    }
+    for (uint32_t i = 0; value_is_list(parts) && i < value_list(parts)->n; i++) {
+        hash_text(&s, value_member_text(value_list(parts)->at[i], "type"));
+        hash_text(&s, value_member_text(value_list(parts)->at[i], "text"));
     }
     sha256_end(&s, bytes);
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -47,7 +51,7 @@ void items_match(const ItemsTable *table, Str origin, const List *messages, Item
         char hash[ITEMS_HASH + 1];
         Value message = messages->at[i];
         if (request_role(message) != ROLE_ASSISTANT) continue;
-        items_hash(value_member_text(message, "content"), value_member(message, "tool_calls"), hash);
+        items_hash(value_member_text(message, "content"), value_member(message, "tool_calls"), value_member(message, "parts"), hash);
         size_t at = left;
         while (at > 0 && strcmp(table->at[at - 1].hash, hash) != 0) at--;
         if (at == 0) continue;

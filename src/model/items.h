@@ -20,8 +20,8 @@ typedef struct Items {
 
 typedef struct ItemsTable { Items *at; size_t n, cap; } ItemsTable;    /* oldest first; strings are borrowed. Zero-initialise */
 
-/* The hash of a reply: its text, and the id, name and arguments of each call. */
-void items_hash(Str text, Value calls, char out[ITEMS_HASH + 1]);
+/* The hash of a reply: its text, the id, name and arguments of each call, and its parts (GONE: text and calls say it all). */
+void items_hash(Str text, Value calls, Value parts, char out[ITEMS_HASH + 1]);
 
 typedef struct ItemsId { Str neutral, own; } ItemsId;
 

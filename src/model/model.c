@@ -53,6 +53,23 @@ static Str model_family(Str name) {
     return name;
 }
 
+/* What a model takes beside text: what its profile says, else what is known of the provider and name. A server of one's own
+ * is not known. */
+static unsigned media_taken(const ModelDef *def) {
+    static const char *const plain[] = { "gpt-3", "gpt-4-0", "o1-mini", "o3-mini", "claude-2", "claude-instant" };
+    unsigned takes = 0;
+    for (size_t i = 0; i < def->input.n; i++) takes |= str_eq(def->input.at[i], STR("pdf")) ? MEDIA_PDF : str_eq(def->input.at[i], STR("image")) ? MEDIA_IMAGE : 0;
+    if (def->has_input) return takes;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (str_starts(def->name, str_from(plain[i]))) return 0;
+    switch (def->provider) {
+    case PROVIDER_ANTHROPIC: case PROVIDER_SCRIPT: case PROVIDER_REPLAY: return MEDIA_IMAGE | MEDIA_PDF;
+    case PROVIDER_OPENAI: return def->base_url.n == 0 || str_eq(str_from(model_route(def).wire), STR("responses")) ? MEDIA_IMAGE | MEDIA_PDF : 0;
+    case PROVIDER_GEMINI: return MEDIA_IMAGE;
+    default: return 0;
+    }
+}
+
 Str model_effort(const Model *m, const ModelRequest *r) { return r->effort.n ? r->effort : m->def.effort; }
 
 Str model_origin(const Model *m) { return m->origin; }
@@ -66,6 +83,7 @@ bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Mode
                     &m->def.effort };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) *text[i] = arena_str(&m->arena, *text[i]);
     read_retry(m);
+    m->takes = media_taken(&m->def);
     if (!provider->open(m, p, err)) {
         model_free(m);
         return false;
@@ -88,6 +106,7 @@ void model_reply_clear(ModelReply *r) {
     buf_clear(&r->text);
     buf_clear(&r->reasoning);
     buf_clear(&r->items);
+    VEC_CLEAR(&r->order);
     *r = (ModelReply){ 0 };
 }
 

@@ -6,7 +6,8 @@
  *
  *   {"role": "system" | "user" | "assistant" | "tool", "content": TEXT,
  *    "tool_calls": [{"id", "name", "arguments": JSON TEXT}],         assistant only
- *    "tool_call_id": ID, "is_error": BOOL, "blocks": [typed content]} tool only
+ *    "tool_call_id": ID, "is_error": BOOL,                           tool only
+ *    "parts": [PART]}                                                where those do not say it all: script/parts.h
  *
  * A Model is immutable after model_open; any number of threads may use it at once. */
 #pragma once
@@ -15,12 +16,15 @@
 #include "base/log.h"
 #include "model/items.h"
 #include "net/client.h"
+#include "script/parts.h"
 #include "script/worker.h"
 
 typedef struct Model Model;
 
 /* input includes cached (read from a cache) and written (written to one); output includes reasoning. */
 typedef struct ModelUsage { int64_t input, output, cached, written, reasoning; double usd; bool priced; } ModelUsage;
+
+void model_usage_write(const ModelUsage *u, Buf *out);       /* {"input", "output", "cached", "written", "reasoning", "usd"} */
 
 typedef struct ModelRequest {
     Value messages;                      /* a list */
@@ -36,11 +40,15 @@ typedef struct ModelRequest {
     void *ctx;
 } ModelRequest;
 
+/* A run of bytes of the text or of the reasoning, or the next call. */
+typedef struct ModelPiece { enum { PIECE_TEXT, PIECE_REASONING, PIECE_CALL } kind; size_t bytes; } ModelPiece;
+
 typedef struct ModelReply {              /* initialize with zeros; call model_reply_clear at the end */
     Heap *heap;                          /* of tool_calls */
     Buf text;
     Buf reasoning;                       /* as far as the provider shows it */
     Buf items;                           /* a JSON array in the provider's terms; empty: the neutral form says it all */
+    struct { ModelPiece *at; size_t n, cap; } order;         /* how text, reasoning and calls came */
     Value tool_calls;                    /* list of {"id", "name", "arguments"}; empty list: none. Ids are present and distinct */
     char finish_reason[32];              /* stop, tool_calls, length, content_filter, or the provider's own word */
     ModelUsage usage;
@@ -79,6 +87,8 @@ void model_free(Model *m);
  * content filters are final. */
 bool model_complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, Error *err);
 void model_reply_clear(ModelReply *r);
+/* The parts of a reply, in the order in which they came (script/parts.h). */
+bool model_reply_parts(const ModelReply *r, Heap *heap, List **out, Error *err);
 const char *model_wire(const Model *m);  /* as in ModelRoute */
 Str model_origin(const Model *m);        /* wire, server and model family: who accepts the items of a reply */
 

@@ -38,12 +38,64 @@ static void write_calls(Buf *b, const List *calls, bool signature) {
     buf_add_char(b, ']');
 }
 
-static void write_message(Buf *b, const ItemsMatch *match, bool signature, Value message) {
+static void write_text_part(Buf *b, Str text) {
+    if (b->at[b->n - 1] == '}') buf_add_char(b, ',');
+    buf_add(b, STR("{\"type\":\"text\""));
+    request_string(b, "text", text);
+    buf_add_char(b, '}');
+}
+
+static void write_media_part(Buf *b, const MediaRule *rule, uint32_t at, Value part) {
+    Buf line = { 0 };
+    if (!request_sends_media(rule, at, part, &line)) {
+        write_text_part(b, buf_str(&line));
+    } else {
+        if (b->at[b->n - 1] == '}') buf_add_char(b, ',');
+        bool file = parts_is(part, "file");
+        buf_add(b, file ? STR("{\"type\":\"file\",\"file\":{") : STR("{\"type\":\"image_url\",\"image_url\":{"));
+        if (file) request_string(b, "filename", value_member_text(part, "name"));
+        request_data_url(b, file ? "file_data" : "url", part);
+        buf_add(b, STR("}}"));
+    }
+    buf_clear(&line);
+}
+
+static void write_parts(Buf *b, const MediaRule *rule, uint32_t at, const List *parts) {
+    request_key(b, "content");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < parts->n; i++) {
+        if (parts_is_media(parts->at[i])) write_media_part(b, rule, at, parts->at[i]);
+        else if (parts_is(parts->at[i], "text")) write_text_part(b, value_member_text(parts->at[i], "text"));
+    }
+    buf_add_char(b, ']');
+}
+
+/* The result of a tool is text on this wire: its images and files follow behind the results, as if the user had sent them. */
+static void write_result_media(Buf *b, const MediaRule *rule, const List *messages, uint32_t from, uint32_t to) {
+    bool any = false;
+    for (uint32_t i = from; i < to; i++) {
+        const List *parts = request_list(messages->at[i], "parts");
+        if (!request_has_media(messages->at[i])) continue;
+        if (!any) buf_add(b, STR(",{\"role\":\"user\",\"content\":["));
+        any = true;
+        Buf line = { 0 };
+        buf_add_fmt(&line, "[from the result of call " STR_FMT "]", STR_ARG(value_member_text(messages->at[i], "tool_call_id")));
+        write_text_part(b, buf_str(&line));
+        buf_clear(&line);
+        for (uint32_t k = 0; k < parts->n; k++)
+            if (parts_is_media(parts->at[k])) write_media_part(b, rule, i, parts->at[k]);
+    }
+    if (any) buf_add(b, STR("]}"));
+}
+
+static void write_message(Buf *b, const ItemsMatch *match, const MediaRule *rule, uint32_t at, bool signature, Value message) {
     const List *calls = request_list(message, "tool_calls");
     Str text = value_member_text(message, "content");
     buf_add_char(b, '{');
     request_string(b, "role", value_member_text(message, "role"));
-    if (text.n == 0 && calls && calls->n) {
+    if (request_role(message) == ROLE_USER && request_has_media(message)) {
+        write_parts(b, rule, at, request_list(message, "parts"));
+    } else if (text.n == 0 && calls && calls->n) {
         request_key(b, "content");
         buf_add(b, STR("null"));
     } else {
@@ -90,14 +142,18 @@ static const char *limit_name(Str model) {
 
 static void write_messages(Buf *b, const Model *m, const ModelRequest *r) {
     const List *messages = value_list(r->messages);
+    MediaRule rule = request_media_rule(m->takes, messages);
     ItemsMatch match;
     items_match(r->items, m->origin, messages, &match);
     request_key(b, "messages");
     buf_add_char(b, '[');
-    for (uint32_t i = 0; i < messages->n; i++) {
+    for (uint32_t i = 0, results = 0; i < messages->n; i++) {
         if (i) buf_add_char(b, ',');
         if (match.of[i]) buf_add(b, str_sub(match.of[i]->list, 1, match.of[i]->list.n - 1));
-        else write_message(b, &match, needs_signature(m->def.name), messages->at[i]);
+        else write_message(b, &match, &rule, i, needs_signature(m->def.name), messages->at[i]);
+        bool result = request_role(messages->at[i]) == ROLE_TOOL, last = i + 1 == messages->n || request_role(messages->at[i + 1]) != ROLE_TOOL;
+        if (!result) results = i + 1;
+        else if (last) write_result_media(b, &rule, messages, results, i + 1);
     }
     buf_add_char(b, ']');
     items_match_clear(&match);

@@ -41,6 +41,11 @@ void provider_price(const Model *m, ModelUsage *u) {
     u->priced = true;
 }
 
+void model_usage_write(const ModelUsage *u, Buf *out) {
+    buf_add_fmt(out, "{\"input\":%lld,\"output\":%lld,\"cached\":%lld,\"written\":%lld,\"reasoning\":%lld,\"usd\":%.6f}", (long long)u->input,
+                (long long)u->output, (long long)u->cached, (long long)u->written, (long long)u->reasoning, u->usd);
+}
+
 bool model_priced(const ModelDef *def) {
     Price p;
     return find(def, &p) || project_model_offline(def);

@@ -16,8 +16,15 @@ void provider_route(const ModelDef *def, const char *url, const char *key_env, M
     out->needs_key = def->api_key_env.n > 0 || (key_env && def->base_url.n == 0);
 }
 
+static void note_piece(ProviderDraft *d, ModelPiece piece) {
+    ModelReply *r = d->reply;
+    if (piece.kind != PIECE_CALL && r->order.n && VEC_LAST(&r->order).kind == piece.kind) VEC_LAST(&r->order).bytes += piece.bytes;
+    else VEC_PUSH(&r->order, piece);
+}
+
 void provider_text(ProviderDraft *d, Str piece) {
     if (piece.n == 0) return;
+    note_piece(d, (ModelPiece){ PIECE_TEXT, piece.n });
     d->reply->text.limit = PROVIDER_REPLY_MAX;
     buf_add(&d->reply->text, piece);
     if (d->request->on_text) d->request->on_text(d->request->ctx, piece);
@@ -25,6 +32,7 @@ void provider_text(ProviderDraft *d, Str piece) {
 
 void provider_reasoning(ProviderDraft *d, Str piece) {
     if (piece.n == 0) return;
+    note_piece(d, (ModelPiece){ PIECE_REASONING, piece.n });
     d->reply->reasoning.limit = PROVIDER_REPLY_MAX;
     buf_add(&d->reply->reasoning, piece);
     if (d->request->on_reasoning) d->request->on_reasoning(d->request->ctx, piece);
@@ -41,6 +49,7 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
         d->cap = d->cap ? 2 * d->cap : 4;
         d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
     }
+    note_piece(d, (ModelPiece){ .kind = PIECE_CALL });
     d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = PROVIDER_REPLY_MAX },
                                         .extra = { .limit = PROVIDER_REPLY_MAX } };
     return &d->calls[d->n++];
@@ -86,6 +95,18 @@ bool provider_finish(ProviderDraft *d, Error *err) {
     }
     r->tool_calls = value_from_object(list);
     return strcmp(r->finish_reason, "content_filter") != 0 || error_set(err, ERR_PROVIDER, "the provider's content filter stopped the answer");
+}
+
+bool model_reply_parts(const ModelReply *r, Heap *heap, List **out, Error *err) {
+    static const char *const types[] = { [PIECE_TEXT] = "text", [PIECE_REASONING] = "reasoning", [PIECE_CALL] = "call" };
+    List *order = list_new(heap, r->order.n, err);
+    for (size_t i = 0; order && i < r->order.n; i++) {
+        const ModelPiece *p = &r->order.at[i];
+        Dict *d = dict_new(heap, 2, err);
+        if (!d || !dict_put_text(heap, d, "type", str_from(types[p->kind]), err) || !dict_put_str(heap, d, STR("bytes"), value_from_small((int64_t)p->bytes), err)
+            || !list_push(heap, order, value_from_object(d), err)) return false;
+    }
+    return order && parts_read_order(heap, value_from_object(order), buf_str(&r->reasoning), buf_str(&r->text), r->tool_calls, out, err);
 }
 
 void provider_draft_clear(ProviderDraft *d) {

@@ -30,6 +30,7 @@ struct Model {
     Str origin;                          /* see model_origin */
     ClientHeader *headers;               /* expanded */
     size_t n_headers;
+    unsigned takes;                      /* MEDIA_IMAGE, MEDIA_PDF */
     int64_t attempts, first_ms, max_ms;  /* retry */
     double multiplier;
     bool jitter;

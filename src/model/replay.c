@@ -91,24 +91,33 @@ static bool differs(Str got, const Take *expected, Error *err) {
     return error_hint(err, "record it again with --record");
 }
 
+static bool answer_call(ProviderDraft *d, Value call, Error *err) {
+    ProviderCall *c = provider_call(d, (int64_t)d->n, err);
+    if (!c) return false;
+    buf_add(&c->id, value_member_text(call, "id"));
+    buf_add(&c->name, value_member_text(call, "name"));
+    buf_add(&c->arguments, value_member_text(call, "arguments"));
+    return true;
+}
+
+/* In the order in which it came when it was recorded. */
 static bool answer(const Take *t, ProviderDraft *d, Error *err) {
-    const List *calls = request_list(t->reply, "tool_calls");
-    Value items = value_member(t->reply, "items");
-    provider_reasoning(d, value_member_text(t->reply, "reasoning"));
-    if (value_is_list(items) && !json_write(&d->reply->items, items, NULL, err)) return false;
-    provider_text(d, value_member_text(t->reply, "text"));
-    for (uint32_t i = 0; calls && i < calls->n; i++) {
-        ProviderCall *c = provider_call(d, i, err);
-        if (!c) return false;
-        buf_add(&c->id, value_member_text(calls->at[i], "id"));
-        buf_add(&c->name, value_member_text(calls->at[i], "name"));
-        buf_add(&c->arguments, value_member_text(calls->at[i], "arguments"));
+    Value items = value_member(t->reply, "items"), usage = value_member(t->reply, "usage");
+    Heap *heap = heap_new(0);
+    List *parts;
+    bool ok = parts_read_order(heap, value_member(t->reply, "parts"), value_member_text(t->reply, "reasoning"), value_member_text(t->reply, "text"),
+                               value_member(t->reply, "tool_calls"), &parts, err)
+           && (!value_is_list(items) || json_write(&d->reply->items, items, NULL, err));
+    for (uint32_t i = 0; ok && i < parts->n; i++) {
+        if (parts_is(parts->at[i], "reasoning")) provider_reasoning(d, value_member_text(parts->at[i], "text"));
+        else if (parts_is(parts->at[i], "text")) provider_text(d, value_member_text(parts->at[i], "text"));
+        else ok = answer_call(d, parts->at[i], err);
     }
-    Value usage = value_member(t->reply, "usage");
+    heap_free(heap);
     d->reply->usage = (ModelUsage){ .input = request_int(usage, "input"), .output = request_int(usage, "output"), .cached = request_int(usage, "cached"),
                                       .written = request_int(usage, "written"), .reasoning = request_int(usage, "reasoning") };
     snprintf(d->reply->finish_reason, sizeof d->reply->finish_reason, STR_FMT, STR_ARG(value_member_text(t->reply, "finish_reason")));
-    return provider_finish(d, err);
+    return ok && provider_finish(d, err);
 }
 
 static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err) {

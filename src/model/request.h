@@ -1,5 +1,6 @@
 /* Looking at messages, and writing JSON piece by piece: what the wires share. */
 #pragma once
+#include "script/parts.h"
 #include "value/dict.h"
 #include "value/json.h"
 #include "value/list.h"
@@ -14,6 +15,16 @@ Role request_role(Value message);                             /* of a message wi
 
 int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
 List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
+
+/* ---- images and PDFs ---- */
+
+enum { MEDIA_IMAGE = 1, MEDIA_PDF = 2 };
+typedef struct MediaRule { unsigned takes; uint32_t from; } MediaRule;   /* what the model takes; media before message `from` would be too much */
+MediaRule request_media_rule(unsigned takes, const List *messages);
+bool request_has_media(Value message);
+/* Is a media part of message i sent? Else a line of text says what it was and why not. */
+bool request_sends_media(const MediaRule *rule, uint32_t i, Value part, Buf *line);
+void request_data_url(Buf *b, const char *key, Value part);   /* "key":"data:image/png;base64,…" */
 
 void request_system(const List *messages, Buf *out);         /* all system messages, with an empty line between them */
 

@@ -29,18 +29,72 @@ static void write_call(Buf *b, Value call) {
     buf_add_char(b, '}');
 }
 
+/* Text and calls in their order; reasoning without its item means nothing to the server. */
 static void write_answer(Buf *b, Value message) {
-    const List *calls = request_list(message, "tool_calls");
+    const List *calls = request_list(message, "tool_calls"), *parts = request_list(message, "parts");
     Str text = value_member_text(message, "content");
-    if (text.n || !calls || calls->n == 0) write_message(b, STR("assistant"), text);
-    for (uint32_t i = 0; calls && i < calls->n; i++) write_call(b, calls->at[i]);
+    for (uint32_t i = 0; parts && i < parts->n; i++) {
+        if (parts_is(parts->at[i], "text")) write_message(b, STR("assistant"), value_member_text(parts->at[i], "text"));
+        if (parts_is(parts->at[i], "call")) write_call(b, parts->at[i]);
+    }
+    if ((text.n && !parts) || (text.n == 0 && (!calls || calls->n == 0))) write_message(b, STR("assistant"), text);
+    for (uint32_t i = 0; !parts && calls && i < calls->n; i++) write_call(b, calls->at[i]);
 }
 
-static void write_result(Buf *b, const ItemsMatch *match, Value message) {
+static void write_input_text(Buf *b, Str text) {
+    separate(b);
+    buf_add(b, STR("{\"type\":\"input_text\""));
+    request_string(b, "text", text);
+    buf_add_char(b, '}');
+}
+
+static void write_media(Buf *b, const MediaRule *rule, uint32_t at, Value part) {
+    Buf line = { 0 };
+    if (!request_sends_media(rule, at, part, &line)) {
+        write_input_text(b, buf_str(&line));
+    } else if (parts_is(part, "file")) {
+        separate(b);
+        buf_add(b, STR("{\"type\":\"input_file\""));
+        request_string(b, "filename", value_member_text(part, "name"));
+        request_data_url(b, "file_data", part);
+        buf_add_char(b, '}');
+    } else {
+        separate(b);
+        buf_add(b, STR("{\"type\":\"input_image\""));
+        request_data_url(b, "image_url", part);
+        buf_add_char(b, '}');
+    }
+    buf_clear(&line);
+}
+
+/* The text itself, or a list of typed parts. */
+static void write_content(Buf *b, const char *key, const MediaRule *rule, uint32_t at, Value message) {
+    const List *parts = request_list(message, "parts");
+    if (!request_has_media(message)) {
+        request_string(b, key, value_member_text(message, "content"));
+        return;
+    }
+    request_key(b, key);
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < parts->n; i++) {
+        if (parts_is_media(parts->at[i])) write_media(b, rule, at, parts->at[i]);
+        else if (value_member_text(parts->at[i], "text").n) write_input_text(b, value_member_text(parts->at[i], "text"));
+    }
+    buf_add_char(b, ']');
+}
+
+static void write_user(Buf *b, const MediaRule *rule, uint32_t at, Value message) {
+    separate(b);
+    buf_add(b, STR("{\"type\":\"message\",\"role\":\"user\""));
+    write_content(b, "content", rule, at, message);
+    buf_add_char(b, '}');
+}
+
+static void write_result(Buf *b, const ItemsMatch *match, const MediaRule *rule, uint32_t at, Value message) {
     separate(b);
     buf_add(b, STR("{\"type\":\"function_call_output\""));
     request_string(b, "call_id", items_own_id(match, value_member_text(message, "tool_call_id")));
-    request_string(b, "output", value_member_text(message, "content"));
+    write_content(b, "output", rule, at, message);
     buf_add_char(b, '}');
 }
 
@@ -50,7 +104,8 @@ static void write_items(Buf *b, Str list) {
     buf_add(b, str_sub(list, 1, list.n - 1));
 }
 
-static void write_input(Buf *b, const List *messages, const ItemsMatch *match) {
+static void write_input(Buf *b, const List *messages, unsigned takes, const ItemsMatch *match) {
+    MediaRule rule = request_media_rule(takes, messages);
     request_key(b, "input");
     buf_add_char(b, '[');
     for (uint32_t i = 0; i < messages->n; i++) {
@@ -59,8 +114,8 @@ static void write_input(Buf *b, const List *messages, const ItemsMatch *match) {
         if (role == ROLE_SYSTEM) continue;
         if (match->of[i]) write_items(b, match->of[i]->list);
         else if (role == ROLE_ASSISTANT) write_answer(b, message);
-        else if (role == ROLE_TOOL) write_result(b, match, message);
-        else write_message(b, STR("user"), value_member_text(message, "content"));
+        else if (role == ROLE_TOOL) write_result(b, match, &rule, i, message);
+        else write_user(b, &rule, i, message);
     }
     buf_add_char(b, ']');
 }
@@ -108,7 +163,7 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
     write_instructions(b, messages);
     if (value_is_list(r->tools) && value_list(r->tools)->n && !write_tools(b, value_list(r->tools), err)) return false;
     items_match(r->items, m->origin, messages, &match);
-    write_input(b, messages, &match);
+    write_input(b, messages, m->takes, &match);
     items_match_clear(&match);
     write_reasoning(b, m, r);
     if (r->output_schema) {

@@ -1,4 +1,4 @@
-/* A model that is a Starlark file: reply(messages, tools) → {"text": …} or {"tool_calls": [{"name", "arguments"}]}, with "reasoning" and
+/* A model that is a Starlark file: reply(messages, tools) → {"text": …}, {"tool_calls": [{"name", "arguments"}]} or {"parts": [PART]}, with "reasoning" and
  * "items" (a list of anything) as a real one has them; items come back in the message as long as nothing changes it. Works
  * offline and always answers the same, so it is what `harness init`, the demo and tests use. */
 #include <stdio.h>
@@ -94,6 +94,17 @@ static bool take_items(const Model *m, ProviderDraft *d, Value v, Error *err) {
     return json_write(&d->reply->items, items, NULL, err);
 }
 
+static bool take_parts(const Model *m, ProviderDraft *d, const List *parts, Error *err) {
+    for (uint32_t i = 0; i < parts->n; i++) {
+        Value part = parts->at[i];
+        if (parts_is(part, "text")) provider_text(d, value_member_text(part, "text"));
+        else if (parts_is(part, "reasoning")) provider_reasoning(d, value_member_text(part, "text"));
+        else if (!parts_is(part, "call")) return bad(m, err, "returned a part that is not text, reasoning or a call");
+        else if (!take_call(m, d, (int64_t)d->n, part, err)) return false;
+    }
+    return true;
+}
+
 static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     if (value_is_string(v)) {
         provider_text(d, value_str(v));
@@ -104,8 +115,10 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     const List *calls = request_list(v, "tool_calls");
     Value text = value_member(v, "text"), error = value_member(v, "error");
     if (value_is_string(error)) return error_set(err, ERR_PROVIDER, "model " STR_FMT ": " STR_FMT, STR_ARG(m->def.name), STR_ARG(value_str(error)));
-    if (!calls && !value_is_string(text)) return bad(m, err, "returned neither text nor tool_calls");
-    if (!take_items(m, d, v, err)) return false;
+    const List *parts = request_list(v, "parts");
+    if (!calls && !value_is_string(text) && !parts) return bad(m, err, "returned neither text, tool_calls nor parts");
+    if (parts && (calls || value_is_string(text))) return bad(m, err, "returned parts, and text or tool_calls beside them");
+    if (!take_items(m, d, v, err) || (parts && !take_parts(m, d, parts, err))) return false;
     if (value_is_string(text)) provider_text(d, value_str(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
         if (!take_call(m, d, i, calls->at[i], err)) return false;
@@ -121,14 +134,11 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     return provider_finish(d, err);
 }
 
-/* As scripts see them: with the items of the answers that have some. */
-static bool copy_messages(const Model *m, Heap *heap, const ModelRequest *request, Value *out, Error *err) {
-    if (!request->items || request->items->n == 0) return value_copy_into(heap, request->messages, out, err);
-    if (!value_copy_all_into(heap, request->messages, out, err)) return false;
-    List *messages = value_list(*out);
+/* The items of an answer depend on the message itself, so they are found before parts are added. */
+static bool add_items(const Model *m, Heap *heap, const ModelRequest *request, List *messages, Error *err) {
     ItemsMatch match;
     bool ok = true;
-    items_match(request->items, m->origin, messages, &match);
+    items_match(request->items, m->origin, value_list(request->messages), &match);
     for (uint32_t i = 0; ok && i < messages->n; i++) {
         Value items;
         if (!match.of[i]) continue;
@@ -136,6 +146,15 @@ static bool copy_messages(const Model *m, Heap *heap, const ModelRequest *reques
     }
     items_match_clear(&match);
     return ok;
+}
+
+/* As scripts see them: with parts, and with the items of the answers that have some. */
+static bool copy_messages(const Model *m, Heap *heap, const ModelRequest *request, Value *out, Error *err) {
+    Heap *scratch = heap_new(0);
+    List *shown;
+    bool ok = parts_show(scratch, value_list(request->messages), &shown, err) && value_copy_all_into(heap, value_from_object(shown), out, err);
+    heap_free(scratch);
+    return ok && (!request->items || request->items->n == 0 || add_items(m, heap, request, value_list(*out), err));
 }
 
 static bool call(Model *m, Worker *w, const ModelRequest *request, Value *out, Error *err) {

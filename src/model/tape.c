@@ -56,6 +56,21 @@ static void write_calls(Buf *b, const List *calls) {
     buf_add_char(b, ']');
 }
 
+/* By their hash: a recording need not hold them. */
+static void write_media(Buf *b, const List *parts) {
+    uint32_t n = 0;
+    request_key(b, "media");
+    buf_add_char(b, '[');
+    for (uint32_t i = 0; i < parts->n; i++) {
+        if (!parts_is_media(parts->at[i])) continue;
+        buf_add(b, n++ ? STR(",{") : STR("{"));
+        request_string(b, "mime", value_member_text(parts->at[i], "mime"));
+        request_string(b, "sha256", value_member_text(parts->at[i], "sha256"));
+        buf_add_char(b, '}');
+    }
+    buf_add_char(b, ']');
+}
+
 void tape_request(const ModelRequest *r, Buf *out) {
     const List *messages = value_list(r->messages), *tools = value_is_list(r->tools) ? value_list(r->tools) : NULL;
     size_t start = out->n;
@@ -66,6 +81,7 @@ void tape_request(const ModelRequest *r, Buf *out) {
         request_string(out, "role", value_member_text(messages->at[i], "role"));
         request_string(out, "content", value_member_text(messages->at[i], "content"));
         if (calls && calls->n) write_calls(out, calls);
+        if (request_has_media(messages->at[i])) write_media(out, request_list(messages->at[i], "parts"));
         buf_add_char(out, '}');
     }
     buf_add(out, STR("],\"tools\":["));
@@ -88,6 +104,15 @@ bool tape_reply(const ModelReply *r, Buf *out, Error *err) {
     if (!request_value(out, "tool_calls", r->tool_calls, err)) return false;
     request_string(out, "finish_reason", str_from(r->finish_reason));
     if (r->reasoning.n) request_string(out, "reasoning", buf_str(&r->reasoning));
+    Heap *heap = heap_new(0);
+    List *parts;
+    bool ok = model_reply_parts(r, heap, &parts, err);
+    if (ok && !parts_are_plain(parts)) {
+        request_key(out, "parts");
+        parts_write_order(out, parts);
+    }
+    heap_free(heap);
+    if (!ok) return false;
     if (r->items.n) {
         request_key(out, "items");
         buf_add(out, buf_str(&r->items));

@@ -1,5 +1,6 @@
 /* Step 10: secrets come out, and what is too large for a model becomes an artifact. */
 #include "script/content.h"
+#include "script/parts.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
@@ -65,7 +66,9 @@ static void text_of_content(Pipe *p) {
         Value *text = value_is_dict(l->at[i]) ? dict_find_str(value_dict(l->at[i]), STR("text")) : NULL;
         Value *type = value_is_dict(l->at[i]) ? dict_find_str(value_dict(l->at[i]), STR("type")) : NULL;
         if (p->kept.text.n) buf_add_char(&p->kept.text, '\n');
+        Error why = { 0 };
         if (text && value_is_string(*text)) buf_add(&p->kept.text, value_str(*text));
+        else if (parts_block_refused(l->at[i], &why)) buf_add_fmt(&p->kept.text, "[" STR_FMT " that models do not get: %s]", STR_ARG(value_member_text(l->at[i], "type")), why.msg);
         else if (type && value_is_string(*type)) buf_add_fmt(&p->kept.text, "[" STR_FMT "]", STR_ARG(value_str(*type)));
     }
 }
@@ -113,6 +116,23 @@ static bool store_large(Pipe *p) {
     return true;
 }
 
+/* Before the event of the result, which names them. */
+static bool keep_media(Pipe *p) {
+    Error err = { 0 };
+    List *media = NULL;
+    if (!p->f.call->media || value_is_gone(p->out->content)) return true;
+    Heap *heap = heap_new(0);
+    Buf text = { 0 };
+    bool ok = parts_from_blocks(heap, p->out->content, &media, &err) && (!media || run_media_put(p->f.run, media, &err));
+    if (ok && media) {
+        parts_write_media(&text, media);
+        p->out->media = arena_str(&p->kept.arena, buf_str(&text));
+    }
+    buf_clear(&text);
+    heap_free(heap);
+    return ok || pipe_broken(p, &err);
+}
+
 bool pipe_bound(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
@@ -128,7 +148,7 @@ bool pipe_bound(Pipe *p) {
         pipe_redact_text(p, &p->kept.data);
         p->out->error = arena_str(&p->kept.arena, buf_str(&p->kept.data));
     }
-    if (!store_large(p)) return false;
+    if (!store_large(p) || !keep_media(p)) return false;
     if (p->given.n && p->started) buf_add_fmt(&p->kept.text, "\n[the user changed the arguments of this call to " STR_FMT "]", STR_ARG(p->given));
     p->out->text = buf_str(&p->kept.text);
     pipe_trace(p, STEP_BOUND, "%zu bytes%s" STR_FMT, p->kept.text.n, p->out->artifact.n ? ", artifact " : "", STR_ARG(p->out->artifact));

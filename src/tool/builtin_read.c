@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "script/content.h"
+#include "script/parts.h"
 #include "tool/builtin.h"
 #include "value/list.h"
 
@@ -17,16 +18,6 @@ enum { LINES = 2000, LOOK = 8192, REST_MAX = 1 << 20 };
 typedef struct { int fd; Str path; JailStat stat; Cancel *cancel; Buf piece; uint64_t taken; bool end; } File;
 
 /* ---- what it is ---- */
-
-static bool has_magic(Str s, size_t at, Str magic) { return s.n >= at + magic.n && memcmp(s.at + at, magic.at, magic.n) == 0; }
-
-static const char *media_type(Str s) {
-    if (has_magic(s, 0, STR("\x89PNG\r\n\x1a\n"))) return "image/png";
-    if (has_magic(s, 0, STR("\xff\xd8\xff"))) return "image/jpeg";
-    if (has_magic(s, 0, STR("GIF87a")) || has_magic(s, 0, STR("GIF89a"))) return "image/gif";
-    if (has_magic(s, 0, STR("RIFF")) && has_magic(s, 8, STR("WEBP"))) return "image/webp";
-    return has_magic(s, 0, STR("%PDF-")) ? "application/pdf" : NULL;
-}
 
 /* Appends to the piece until it has n bytes, or the file ends. One that grows meanwhile ends where it may not be longer. */
 static bool read_more(File *f, size_t n, Error *err) {
@@ -177,7 +168,7 @@ static bool give_lines(ToolCallFrame *f, File *file, Error *err) {
 static bool give_file(ToolCallFrame *f, const JailPlace *place, File *file, Error *err) {
     if (!read_more(file, LOOK, err)) return false;
     Str head = buf_str(&file->piece);
-    const char *mime = media_type(head);
+    const char *mime = parts_media_type(head);
     if (mime) return give_media(f, place, file, mime, err);
     if (!is_binary(head)) return give_lines(f, file, err);
     return error_set(err, ERR_VALIDATION, STR_FMT ": binary file of %lld bytes: only text, images (PNG, JPEG, GIF, WebP) and PDFs can be read",

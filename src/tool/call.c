@@ -60,6 +60,7 @@ static bool write_end(Pipe *p) {
         event_data_raw(&p->kept.data, "artifacts", buf_str(&list));
         buf_clear(&list);
     }
+    if (r->media.n) event_data_raw(&p->kept.data, "media", r->media);
     event_data_ms(&p->kept.data, "elapsed_ms", r->elapsed_ns);
     if (p->waited_ns) event_data_ms(&p->kept.data, "waited_ms", p->waited_ns);
     if (p->hooks_ns) event_data_ms(&p->kept.data, "hooks_ms", p->hooks_ns);

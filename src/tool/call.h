@@ -35,6 +35,7 @@ typedef struct Call {
     struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
                                             has one of its own: it would wait for the script otherwise */
     bool *once;                          /* set when it, or a call inside it, was executed and must not be repeated; NULL: nobody asks */
+    bool media;                          /* a model gets the result: its images and PDFs are kept with the run */
     bool wait;                           /* a background tool is waited for (harness call) */
     const struct ToolRoot *root;         /* what its caller is confined to, and so it too; NULL: nothing */
     const Person *person;                /* who is asked and told about this call and what it calls; NULL: the run's */

@@ -18,6 +18,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str call_id, name;                   /* canonical name */
     Value value;                         /* all of it, after hooks and redaction */
     Value content;                       /* list of typed blocks {type, …}; GONE: one text block with `text` */
+    Str media;                           /* of a call for a model: what of `content` are images and PDFs for it, as a JSON list without data; empty: none */
     Str text;                            /* what the model sees: the string itself, or compact JSON; bounded */
     Str artifact;                        /* key of the whole value when `text` is only its head and tail; empty: none */
     bool is_error;

@@ -167,6 +167,10 @@ void run_note_message(Run *r, int64_t n);
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);
+/* Images and PDFs of messages, kept with the run under their hash. One that holds a known secret is not kept. */
+bool run_media_put(Run *r, const List *media, Error *err);
+/* The parts that an event names, from the store. Of one that is not there, *lost counts. */
+bool run_media_get(Run *r, Value named, Heap *heap, List **out, uint32_t *lost, Error *err);
 Store *run_store(const Run *r);                              /* NULL: nothing of this run is stored */
 void *run_user(Run *r);
 EventStream *run_events(Run *r);

@@ -118,6 +118,12 @@ typedef struct { const char *event, *payload, *body, *want; } EventCase;
 static void test_events(void **state) {
     (void)state;
 #define PRE "{\"model\":\"m\",\"messages\":[{\"role\":\"user\"}],\"tools\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]}"
+#define TALK "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"u\",\"parts\":[{\"type\":\"text\",\"text\":\"u\"},{\"type\":\"image\",\"mime\":\"image/png\",\"bytes\":1,\"sha256\":\"ab\"}]}," \
+    "{\"role\":\"assistant\",\"content\":\"xy\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"x\"}," \
+    "{\"type\":\"call\",\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"},{\"type\":\"text\",\"text\":\"y\"}]}," \
+    "{\"role\":\"tool\",\"content\":\"t\",\"tool_call_id\":\"1\",\"parts\":[{\"type\":\"result\",\"id\":\"1\",\"text\":\"t\",\"is_error\":false}]}],\"tools\":[]}"
+#define SAID "{\"text\":\"xy\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"},{\"id\":\"2\",\"name\":\"b\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"}," \
+    "{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"call\",\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"},{\"type\":\"text\",\"text\":\"y\"},{\"type\":\"call\",\"id\":\"2\",\"name\":\"b\",\"arguments\":\"{}\"}],\"finish_reason\":\"stop\",\"usage\":{}}"
 #define DONE "{\"text\":\"t\",\"tool_calls\":[{\"id\":1},{\"id\":2}],\"finish_reason\":\"stop\",\"usage\":{}}"
 #define GO "{\"id\":\"d\",\"parent_id\":\"p\",\"task\":\"t\",\"agent\":\"a\",\"model\":\"m\",\"tools\":[\"x\",\"y\"],\"hooks\":[],\"depth\":1}"
 #define CAME "{\"id\":\"d\",\"parent_id\":\"p\",\"agent\":\"a\",\"response\":\"r\",\"tool_calls\":[],\"tool_results\":[],\"usage\":{}}"
@@ -136,7 +142,7 @@ static void test_events(void **state) {
         { "tool.post", POST, "return modify(dict(payload, is_error=1))", "failed h: " },
         { "tool.post", POST, "return modify(dict(payload, args={\"x\": 1}))", "failed h: hook h failed: modify may not change payload[\"args\"]" },
         { "tool.post", POST, "return delegate({})", "failed h: " },
-        { "completion.pre", PRE, "payload[\"messages\"].append({\"role\": \"system\"}); return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\"},{\"role\":\"system\"}]" },
+        { "completion.pre", PRE, "payload[\"messages\"].append({\"role\": \"system\"}); return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"parts\":[]},{\"role\":\"system\",\"parts\":[]}]" },
         { "completion.pre", PRE, "payload[\"tools\"].pop(1); return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\"}],\"tools\":[{\"name\":\"a\"},{\"name\":\"c\"}]}" },
         { "completion.pre", PRE, "return modify(dict(payload, tools=[]))", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\"}],\"tools\":[]}" },
         { "completion.pre", PRE, "payload[\"tools\"].append({\"name\": \"d\"}); return modify(payload)", "failed h: hook h failed: modify may not add to, reorder or alter payload[\"tools\"]" },
@@ -147,6 +153,38 @@ static void test_events(void **state) {
         { "completion.pre", PRE, "return modify(dict(payload, model=\"n\"))", "failed h: " },
         { "completion.pre", PRE, "return modify(dict(payload, messages=\"x\"))", "failed h: " },
         { "completion.post", DONE, "return modify(dict(payload, text=\"u\"))", "modify {\"text\":\"u\"" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].pop(1); return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"u\",\"parts\":[{\"type\":\"text\",\"text\":\"u\"}]}," },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"][0][\"text\"] = \"new\"; return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"new\",\"parts\":[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\"," },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"content\"] = \"new\"; return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"new\",\"parts\":[{\"type\":\"text\",\"text\":\"new\"},{\"type\":\"image\"," },
+        { "completion.pre", TALK, "payload[\"messages\"] = [payload[\"messages\"][2]]; payload[\"messages\"][0][\"parts\"][0][\"text\"] = \"z\"; return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"tool\",\"content\":\"z\",\"tool_call_id\":\"1\",\"parts\":[{\"type\":\"result\",\"id\":\"1\",\"text\":\"z\",\"is_error\":false}]}]" },
+        { "completion.pre", TALK, "payload[\"messages\"] = [payload[\"messages\"][1]]; payload[\"messages\"][0][\"parts\"].pop(2); return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"content\":\"xy\",\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"}]}]" },
+        { "completion.pre", TALK, "payload[\"messages\"] = [payload[\"messages\"][1]]; payload[\"messages\"][0][\"content\"] = \"z\"; return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"content\":\"z\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"z\"},{\"type\":\"call\",\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"}]}]" },
+        { "completion.pre", TALK, "payload[\"messages\"] = [{\"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": \"p\"}]}]; return modify(payload)", "modify {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"p\"}],\"content\":\"p\"}]" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"][0][\"text\"] = \"new\"; payload[\"messages\"][0][\"content\"] = \"other\"; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: content and parts disagree" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].append(1); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: part 3 is not a dict" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].append({\"type\": \"video\"}); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: part 3 has an unknown type" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].append({\"type\": \"call\", \"id\": \"9\", \"name\": \"a\", \"arguments\": \"{}\"}); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: part 3 is a call" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].append({\"type\": \"image\"}); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: part 3 needs a mime type" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"].append({\"type\": \"image\", \"mime\": \"image/png\"}); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: part 3 needs data" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"parts\"] = \"x\"; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: parts must be a list" },
+        { "completion.pre", TALK, "payload[\"messages\"][1][\"parts\"][1] = {\"type\": \"text\"}; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 2: part 2 needs a text" },
+        { "completion.pre", TALK, "payload[\"messages\"][1][\"parts\"][2][\"arguments\"] = {}; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 2: part 3 needs an id, a name and arguments" },
+        { "completion.pre", TALK, "payload[\"messages\"][1][\"parts\"].append({\"type\": \"image\", \"mime\": \"image/png\", \"data\": \"\"}); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 2: part 5 is an image or file" },
+        { "completion.pre", TALK, "payload[\"messages\"][2][\"parts\"] = []; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 3: a message of role tool needs a result" },
+        { "completion.pre", TALK, "payload[\"messages\"][2][\"parts\"].append(payload[\"messages\"][2][\"parts\"][0]); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 3: part 2 is a result" },
+        { "completion.pre", TALK, "payload[\"messages\"].append(\"x\"); return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 4: is not a dict" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"role\"] = \"robot\"; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: has no known role" },
+        { "completion.pre", TALK, "payload[\"messages\"][0][\"content\"] = 7; return modify(payload)", "failed h: hook h failed: payload[\"messages\"]: message 1: content must be a string" },
+        { "completion.post", SAID, "payload[\"text\"] = \"z\"; return modify(payload)", "modify {\"text\":\"z\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"},{\"id\":\"2\",\"name\":\"b\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"z\"},{\"type\":\"call\",\"id\":\"1\"" },
+        { "completion.post", SAID, "payload[\"tool_calls\"].pop(0); return modify(payload)", "modify {\"text\":\"xy\",\"tool_calls\":[{\"id\":\"2\",\"name\":\"b\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"text\",\"text\":\"y\"},{\"type\":\"call\",\"id\":\"2\"" },
+        { "completion.post", SAID, "payload[\"parts\"].pop(0); return modify(payload)", "modify {\"text\":\"xy\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"a\",\"arguments\":\"{}\"},{\"id\":\"2\",\"name\":\"b\",\"arguments\":\"{}\"}],\"parts\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"call\",\"id\":\"1\"" },
+        { "completion.post", SAID, "payload[\"parts\"] = payload[\"parts\"][:2]; return modify(payload)", "modify {\"text\":\"x\",\"tool_calls\":[],\"parts\":[{\"type\":\"reasoning\",\"text\":\"r\"},{\"type\":\"text\",\"text\":\"x\"}]" },
+        { "completion.post", SAID, "payload[\"parts\"][2][\"arguments\"] = \"{1}\"; return modify(payload)", "failed h: hook h failed: modify may not add to, reorder or alter payload[\"tool_calls\"]" },
+        { "completion.post", SAID, "payload[\"parts\"].append({\"type\": \"call\", \"id\": \"3\", \"name\": \"c\", \"arguments\": \"{}\"}); return modify(payload)", "failed h: hook h failed: modify may not add to, reorder or alter payload[\"tool_calls\"]" },
+        { "completion.post", SAID, "payload[\"parts\"] = [payload[\"parts\"][4], payload[\"parts\"][2]]; return modify(payload)", "failed h: hook h failed: modify may not add to, reorder or alter payload[\"tool_calls\"]" },
+        { "completion.post", SAID, "payload[\"parts\"][1][\"text\"] = \"q\"; payload[\"text\"] = \"w\"; return modify(payload)", "failed h: hook h failed: payload[\"parts\"]: message 1: content and parts disagree" },
+        { "completion.post", SAID, "payload[\"parts\"] = None; return modify(payload)", "failed h: hook h failed: payload[\"parts\"] must be a list" },
+        { "completion.post", SAID, "payload[\"parts\"][0] = {\"type\": \"reasoning\", \"text\": None}; return modify(payload)", "failed h: hook h failed: payload[\"parts\"]: message 1: part 1 needs a text" },
         { "completion.post", DONE, "payload[\"tool_calls\"].pop(); return modify(payload)", "modify {\"text\":\"t\",\"tool_calls\":[{\"id\":1}]" },
         { "completion.post", DONE, "payload[\"tool_calls\"][0][\"id\"] = 9; return modify(payload)", "failed h: " },
         { "completion.post", DONE, "return modify(dict(payload, finish_reason=\"x\"))", "failed h: " },
