@@ -300,7 +300,9 @@ const Command command_table[] = {
                 "\n"
                 "One such line for each message. reason only when status is not completed. turns\n"
                 "(replies of the model to the main agent), tool_calls (those of scripts and\n"
-                "sub-agents too) and usage are those of the whole run so far.",
+                "sub-agents too) and usage are those of the whole run so far. usage: {input,\n"
+                "output, cached, written, reasoning, usd}; input includes cached (read from the\n"
+                "provider's cache) and written (to it), output includes reasoning.",
         .flags = command_flags_run, .run = command_run,
     },
     {
@@ -347,7 +349,9 @@ const Command command_table[] = {
                  "the events.",
         .example = "harness runs show last\n"
                    "harness runs show last --json",
-        .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}]}",
+        .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}], usage}\n"
+                "\n"
+                "usage as in harness run --json, of all replies in the events.",
         .flags = command_flags_runs_show, .run = command_runs_show,
     },
     {

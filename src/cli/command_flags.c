@@ -71,6 +71,7 @@ const Flag command_flags_call[] = {
 
 const Flag command_flags_run[] = {
     { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { "--effort", NULL, "LEVEL", "none|minimal|low|medium|high", "how hard the model thinks" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },

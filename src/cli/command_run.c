@@ -10,11 +10,34 @@
 
 enum { PROMPT_MAX = 16 << 20 };
 
-typedef struct Running { Cli *cli; Opening open; Agents *agents; Session *session; Show *show; Buf prompt; VEC(Str) only; } Running;
+typedef struct Attached { const char *path; Buf bytes; } Attached;
+typedef struct Running { Cli *cli; Opening open; Agents *agents; Session *session; Show *show; Buf prompt; VEC(Str) only; VEC(Attached) files; } Running;
 
 static bool read_prompt(Running *r, const char *given, Error *err) {
     if (strcmp(given, "-") == 0) return cli_read("-", PROMPT_MAX, &r->prompt, err);
     buf_add(&r->prompt, str_from(given));
+    return true;
+}
+
+/* Before the project is opened: a person names them, not the project. */
+static bool read_files(Running *r, Error *err) {
+    const Args *a = &r->cli->args;
+    for (size_t i = 0; i < a->n_flags; i++) {
+        if (strcmp(a->flags[i].flag->name, "--file") != 0) continue;
+        VEC_PUSH(&r->files, ((Attached){ .path = a->flags[i].value }));
+        Attached *f = &VEC_LAST(&r->files);
+        if (!cli_read(f->path, PARTS_FILE_MAX, &f->bytes, err)) return error_wrap(err, "--file");
+        if (!parts_media_type(buf_str(&f->bytes)))
+            return error_set(err, ERR_VALIDATION, "--file: %s is not a PNG, JPEG, GIF or WebP image, nor a PDF: other files are for the tool read", f->path);
+    }
+    return true;
+}
+
+static bool attach_files(Running *r, Error *err) {
+    for (size_t i = 0; i < r->files.n; i++) {
+        const char *slash = strrchr(r->files.at[i].path, '/');
+        if (!session_attach_media(r->session, buf_str(&r->files.at[i].bytes), str_from(slash ? slash + 1 : r->files.at[i].path), err)) return error_wrap(err, "--file");
+    }
     return true;
 }
 
@@ -82,7 +105,7 @@ static int open_session(Running *r, Str id, bool resume) {
     mcp_servers_list(r->open.servers, NULL);
     opening_run_config(&r->open, &rc);
     rc.person = show_person(r->show, rc.person);
-    if (!agent_set_new(r->open.rt, &ac, &r->agents, &err) || !session_open(r->agents, &sc, &rc, resume, &r->session, &err))
+    if (!agent_set_new(r->open.rt, &ac, &r->agents, &err) || !session_open(r->agents, &sc, &rc, resume, &r->session, &err) || !attach_files(r, &err))
         return cli_fail(cli, CLI_FAILED, &err);
     return -1;
 }
@@ -105,6 +128,8 @@ static int finish(Running *r, int status) {
     opening_close(&r->open);
     buf_clear(&r->prompt);
     VEC_CLEAR(&r->only);
+    for (size_t i = 0; i < r->files.n; i++) buf_clear(&r->files.at[i].bytes);
+    VEC_CLEAR(&r->files);
     return status;
 }
 
@@ -117,6 +142,7 @@ static int run(Running *r) {
         error_set(&err, ERR_VALIDATION, "-p: the text is empty");
         return cli_fail(cli, CLI_WRONG_USE, &err);
     }
+    if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     const char *writable[2] = { record, NULL };
     int status = opening_open(&r->open, cli, record ? writable : NULL);
     if (status < 0) status = open_session(r, (Str){ 0 }, false);
@@ -133,6 +159,7 @@ static int resume(Running *r) {
     Cli *cli = r->cli;
     Error err = { 0 };
     Buf id = { 0 };
+    if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     int status = opening_open(&r->open, cli, NULL);
     if (status >= 0) return status;
     Store *store = runtime_store(r->open.rt, &err);
@@ -143,6 +170,10 @@ static int resume(Running *r) {
     status = open_session(r, buf_str(&id), true);
     buf_clear(&id);
     if (status >= 0) return status;
+    if (session_unfinished(r->session) && r->files.n) {
+        error_set(&err, ERR_VALIDATION, "--file: the run has an answer to finish first; resume it without --file");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
     if (session_unfinished(r->session)) return one_job(r, STR(""));
     const char *given = args_value(&cli->args, "-p");
     if (given && !read_prompt(r, given, &err)) return cli_fail(cli, CLI_FAILED, &err);

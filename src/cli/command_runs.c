@@ -7,6 +7,8 @@
 #include "cli/report.h"
 #include "cli/timeline.h"
 #include "cli/width.h"
+#include "model/model.h"
+#include "model/request.h"
 #include "store/store.h"
 #include "value/json.h"
 
@@ -29,6 +31,8 @@ typedef struct Listing {
     bool all;
     const char *status, *search;         /* NULL: any */
     int64_t since_ns;                    /* 0: any */
+    ModelUsage usage;                    /* of all replies so far */
+    Heap *heap;
 } Listing;
 
 static void add_time(Buf *b, int64_t ns) {
@@ -178,8 +182,23 @@ int command_runs(Cli *cli) {
 
 /* ---- one run ---- */
 
+static void add_usage(Listing *l, const Event *e) {
+    Value data;
+    if (!str_eq(e->type, STR("completion.completed"))) return;
+    heap_reset(l->heap);
+    if (!json_read(l->heap, e->data, NULL, &data, NULL)) return;
+    Value usage = value_member(data, "usage"), usd = value_member(usage, "usd");
+    l->usage.input += request_int(usage, "input");
+    l->usage.output += request_int(usage, "output");
+    l->usage.cached += request_int(usage, "cached");
+    l->usage.written += request_int(usage, "written");
+    l->usage.reasoning += request_int(usage, "reasoning");
+    l->usage.usd += value_is_float(usd) ? value_float(usd) : 0;
+}
+
 static bool show_json(void *ctx, const Event *e) {
     Listing *l = ctx;
+    add_usage(l, e);
     buf_add(&l->cli->out, l->n++ ? STR(",\n  ") : STR("  "));
     event_write_json(&l->cli->out, e);
     return true;
@@ -196,7 +215,7 @@ static bool note_status(void *ctx, const StoreRun *r) {
 
 static bool show(Cli *cli, Store *s, Error *err) {
     Buf id = { 0 };
-    Listing l = { .cli = cli };
+    Listing l = { .cli = cli, .heap = heap_new(0) };
     Finding f = { 0 };
     bool ok = store_run_find(s, str_from(cli->args.operands[0]), &id, err);
     f.id = buf_str(&id);
@@ -214,7 +233,12 @@ static bool show(Cli *cli, Store *s, Error *err) {
     if (ok && t && args_has(&cli->args, "--waterfall")) timeline_write_waterfall(t, &cli->out, &style);
     else if (ok && t) timeline_write(t, &cli->out, &style);
     timeline_free(t);
-    if (ok && cli->json) buf_add(&cli->out, STR("\n]}\n"));
+    if (ok && cli->json) {
+        buf_add(&cli->out, STR("\n],\"usage\":"));
+        model_usage_write(&l.usage, &cli->out);
+        buf_add(&cli->out, STR("}\n"));
+    }
+    heap_free(l.heap);
     buf_clear(&id);
     buf_clear(&f.status);
     return ok;

@@ -188,17 +188,30 @@ static bool write_tools(Buf *b, const List *tools, Error *err) {
 
 /* ---- thinking ---- */
 
-/* Models up to version 4.5 take a budget, later ones an effort: claude-3-…, claude-opus-4-1, claude-sonnet-4-20250514. */
-static bool takes_budget(Str name) {
+/* The version in a model's name: claude-3-…, claude-opus-4-1, claude-sonnet-4-20250514. False: it has none. */
+static bool version_of(Str name, int *major, int *minor) {
     size_t i = 0;
     while (i < name.n && (name.at[i] < '0' || name.at[i] > '9')) i++;
     if (i == name.n) return false;
-    int major = name.at[i] - '0', minor = 0;
-    if (i + 1 < name.n && name.at[i + 1] >= '0' && name.at[i + 1] <= '9') return false;      /* two digits: a later one */
+    *major = name.at[i] - '0';
+    *minor = 0;
+    if (i + 1 < name.n && name.at[i + 1] >= '0' && name.at[i + 1] <= '9') *major = 10 * *major + name.at[++i] - '0';
     Str rest = str_sub(name, i + 1, name.n);
     bool has_minor = rest.n > 1 && rest.at[0] == '-' && rest.at[1] >= '0' && rest.at[1] <= '9' && (rest.n == 2 || rest.at[2] == '-');
-    if (has_minor) minor = rest.at[1] - '0';
-    return major < 4 || (major == 4 && minor <= 5);
+    if (has_minor) *minor = rest.at[1] - '0';
+    return true;
+}
+
+/* Models up to version 4.5 take a budget, later ones an effort. */
+static bool takes_budget(Str name) {
+    int major, minor;
+    return version_of(name, &major, &minor) && (major < 4 || (major == 4 && minor <= 5));
+}
+
+/* Models from version 4.5 on follow a schema. */
+static bool takes_schema(const Model *m, const Value *schema) {
+    int major, minor;
+    return schema && version_of(m->def.name, &major, &minor) && (major > 4 || (major == 4 && minor >= 5)) && provider_anthropic_expresses(*schema);
 }
 
 static int64_t budget_of(Str effort) {
@@ -231,9 +244,23 @@ static void write_thinking(Buf *b, const Model *m, Str effort, bool thinking, in
         buf_add_fmt(b, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}", (long long)budget);
         return;
     }
-    buf_add(b, STR(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"},\"output_config\":{"));
-    request_string(b, "effort", str_eq(effort, STR("minimal")) ? STR("low") : effort);
+    buf_add(b, STR(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}"));
+}
+
+/* The effort of models that take no budget, and the form of the answer. */
+static bool write_output(Buf *b, const Model *m, const ModelRequest *r, Str effort, bool thinking, Error *err) {
+    bool by_effort = thinking && !m->def.thinking_budget && !(takes_budget(m->def.name) && budget_of(effort)), schema = takes_schema(m, r->output_schema);
+    if (!by_effort && !schema) return true;
+    buf_add(b, STR(",\"output_config\":{"));
+    if (by_effort) request_string(b, "effort", str_eq(effort, STR("minimal")) ? STR("low") : effort);
+    if (schema) {
+        request_key(b, "format");
+        buf_add(b, STR("{\"type\":\"json_schema\""));
+        if (!request_value(b, "schema", *r->output_schema, err)) return false;
+        buf_add_char(b, '}');
+    }
     buf_add_char(b, '}');
+    return true;
 }
 
 static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, Buf *b, Error *err) {
@@ -248,7 +275,8 @@ static bool write_request(const Model *m, const ModelRequest *r, Heap *scratch, 
     buf_add_char(b, '{');
     request_string(b, "model", m->def.name);
     write_thinking(b, m, effort, thinking, limit);
-    bool ok = !value_is_list(r->tools) || value_list(r->tools)->n == 0 || write_tools(b, value_list(r->tools), err);
+    bool ok = write_output(b, m, r, effort, thinking, err);
+    ok = ok && (!value_is_list(r->tools) || value_list(r->tools)->n == 0 || write_tools(b, value_list(r->tools), err));
     write_system(b, w.messages);
     ok = ok && write_messages(&w, err);
     if (ok && !thinking) {                                 /* thinking fixes both */
@@ -271,6 +299,8 @@ static void read_usage(ModelUsage *u, Value usage) {
         u->written = written;
     }
     if (request_int(usage, "output_tokens")) u->output = request_int(usage, "output_tokens");
+    int64_t thinking = request_int(value_member(usage, "output_tokens_details"), "thinking_tokens");
+    if (thinking) u->reasoning = thinking;
 }
 
 static void read_stop(HttpTurn *x, Str reason) {

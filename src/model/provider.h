@@ -16,6 +16,7 @@ extern const Provider provider_openai, provider_anthropic, provider_script, prov
 /* The tools of a request, as JSON. */
 bool provider_openai_tools(const List *tools, Buf *b, Error *err);
 bool provider_anthropic_tools(const List *tools, Buf *b, Error *err);
+bool provider_anthropic_expresses(Value schema);             /* can its output format say this schema? */
 
 struct HttpTurnWire;
 

@@ -60,7 +60,7 @@ static void write_media(Buf *b, const MediaRule *rule, uint32_t at, Value part) 
         buf_add_char(b, '}');
     } else {
         separate(b);
-        buf_add(b, STR("{\"type\":\"input_image\""));
+        buf_add(b, STR("{\"type\":\"input_image\",\"detail\":\"auto\""));
         request_data_url(b, "image_url", part);
         buf_add_char(b, '}');
     }
