@@ -109,6 +109,13 @@ void grants_note(Grants *g, Arena *arena, GrantKey key, Value value, Str file, u
     buf_clear(&text);
 }
 
+void grants_forget(Grants *g, Str file, const char *path) {
+    size_t kept = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (!str_eq(g->at[i].file, file) || !str_eq(g->at[i].path, str_from(path))) g->at[kept++] = g->at[i];
+    g->n = kept;
+}
+
 static int by_content(const void *a, const void *b) {
     const Grant *x = a, *y = b;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;

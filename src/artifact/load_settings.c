@@ -105,7 +105,7 @@ static void check_price(Loader *l, const LoaderPlace *at, Value price) {
 
 const char *project_provider_name(ModelProvider p) {
     static const char *const names[] = { "",
-#define PROVIDER(id, name) [PROVIDER_##id] = name,
+#define PROVIDER(id, name, url, key) [PROVIDER_##id] = name,
 #include "artifact/providers.def"
 #undef PROVIDER
         [PROVIDER_UNKNOWN] = "unknown" };
@@ -122,10 +122,23 @@ bool project_model_offline(const ModelDef *m) {
     return m->provider == PROVIDER_SCRIPT || m->provider == PROVIDER_REPLAY || (m->provider == PROVIDER_NONE && (m->script.n || m->replay.n));
 }
 
+static void forget(Loader *l, const LoaderPlace *at, const char *key) {
+    char *path = arena_fmt(l->docs.arena, "%s.%s", at->path, key);
+    grants_forget(&l->grants, at->document->file, path);
+}
+
+/* A price that is not below the list, and a provider at its own address with its usual key, grant nothing. */
+static void forget_usual(Loader *l, const LoaderPlace *at, const ModelDef *m) {
+    if (!project_model_cheaper(m)) forget(l, at, "price");
+    if (!project_model_usual(m)) return;
+    forget(l, at, "base_url");
+    forget(l, at, "api_key_env");
+}
+
 static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     static const char *const wires[] = { "responses", "chat", NULL }, *const inputs[] = { "image", "pdf", NULL };
     static const char *const providers[] = {
-#define PROVIDER(id, name) name,
+#define PROVIDER(id, name, url, key) name,
 #include "artifact/providers.def"
 #undef PROVIDER
         NULL };
@@ -148,6 +161,7 @@ static void read_model(Loader *l, const LoaderPlace *at, ModelDef *m) {
     loader_retry(l, at, m->retry);
     loader_env(l, at, "headers", m->headers, true);
     check_price(l, at, m->price);
+    forget_usual(l, at, m);
 }
 
 static bool is_profile(const Settings *s, Str name) {

@@ -109,17 +109,26 @@ typedef struct ServerDef {
 
 typedef enum ModelProvider {
     PROVIDER_NONE,
-#define PROVIDER(id, name) PROVIDER_##id,
+#define PROVIDER(id, name, url, key) PROVIDER_##id,
 #include "artifact/providers.def"
 #undef PROVIDER
     PROVIDER_UNKNOWN,            /* an agent of a space may name any */
 } ModelProvider;
 ModelProvider project_provider_find(Str name);             /* empty: PROVIDER_NONE */
 const char *project_provider_name(ModelProvider p);
+const char *project_provider_url(ModelProvider p);             /* its own address; "": it has none */
+const char *project_provider_key(ModelProvider p);             /* the variable of its usual key; "": it needs none */
 
 /* `given`: what the file says, for messages. */
 typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback, input; bool has_input; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
 bool project_model_offline(const ModelDef *m);                /* a script or a recording */
+/* US dollars for a million tokens. */
+typedef struct ModelPrice { double input, cached, written, output; } ModelPrice;
+bool project_listed_price(Str model, ModelPrice *out);        /* of prices.def; false: it is not known */
+bool project_model_price(const ModelDef *m, ModelPrice *out); /* its profile's, else the listed one */
+bool project_model_cheaper(const ModelDef *m);                /* does its profile say less than the list, for anything? */
+/* A known provider at its own address, with its usual key. */
+bool project_model_usual(const ModelDef *m);
 
 typedef struct SourceDef { bool local; /* else git */ Str type, url, path, ref, checksum; Origin origin; } SourceDef;
 

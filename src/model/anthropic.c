@@ -448,7 +448,7 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
 }
 
 static void route(const ModelDef *def, ModelRoute *out) {
-    provider_route(def, "https://api.anthropic.com", "ANTHROPIC_API_KEY", out);
+    provider_route(def, out);
     out->wire = "anthropic";
     out->path = str_ends(out->base, STR("/v1")) ? "/messages" : "/v1/messages";         /* both ways of writing it are common */
 }

@@ -322,25 +322,17 @@ const HttpTurnWire openai_chat_wire = { write_request, on_event, on_whole, on_en
 
 /* ---- the provider ---- */
 
-typedef struct Preset { const char *url, *key_env; } Preset;
-static const Preset presets[PROVIDER_UNKNOWN] = {
-    [PROVIDER_OPENAI] = { "https://api.openai.com/v1", "OPENAI_API_KEY" },
-    [PROVIDER_GEMINI] = { "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY" },
-    [PROVIDER_OLLAMA] = { "http://localhost:11434/v1", NULL },
-    [PROVIDER_COPILOT] = { "https://api.githubcopilot.com", "GITHUB_COPILOT_TOKEN" },
-};
-
 /* OpenAI's own address speaks Responses; of any other only the profile can know. */
 static bool is_responses(const ModelDef *def) {
     ModelRoute r = { 0 };
     if (def->wire.n) return str_eq(def->wire, STR("responses"));
-    provider_route(def, presets[def->provider].url, NULL, &r);
-    return def->provider == PROVIDER_OPENAI && str_eq(r.base, str_from(presets[PROVIDER_OPENAI].url));
+    provider_route(def, &r);
+    return def->provider == PROVIDER_OPENAI && str_eq(r.base, str_from(project_provider_url(PROVIDER_OPENAI)));
 }
 
 static void route(const ModelDef *def, ModelRoute *out) {
     bool responses = is_responses(def);
-    provider_route(def, presets[def->provider].url, presets[def->provider].key_env, out);
+    provider_route(def, out);
     out->wire = responses ? "responses" : "chat";
     out->path = responses ? "/responses" : "/chat/completions";
 }

@@ -8,12 +8,13 @@
 
 enum { CALLS_MAX = 1024 };
 
-void provider_route(const ModelDef *def, const char *url, const char *key_env, ModelRoute *out) {
-    Str base = def->base_url.n ? def->base_url : str_from(url);
+void provider_route(const ModelDef *def, ModelRoute *out) {
+    const char *key_env = project_provider_key(def->provider);
+    Str base = def->base_url.n ? def->base_url : str_from(project_provider_url(def->provider));
     while (base.n && base.at[base.n - 1] == '/') base.n--;
     out->base = base;
-    out->key_env = def->api_key_env.n ? def->api_key_env : str_from(key_env ? key_env : "");
-    out->needs_key = def->api_key_env.n > 0 || (key_env && def->base_url.n == 0);
+    out->key_env = def->api_key_env.n ? def->api_key_env : str_from(key_env);
+    out->needs_key = def->api_key_env.n > 0 || (key_env[0] && def->base_url.n == 0);
 }
 
 static void note_piece(ProviderDraft *d, ModelPiece piece) {

@@ -51,9 +51,9 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* 
 /* Checks ids (missing and duplicate ones get new ones) and moves the calls into the reply. */
 bool provider_finish(ProviderDraft *d, Error *err);
 void provider_draft_clear(ProviderDraft *d);
-/* The server and key of a profile, else the given ones (key_env NULL: none). A server of the profile's own needs no key. Leaves wire and path
+/* The server and key of a profile, else those of its provider. A server of the profile's own needs no key. Leaves wire and path
  * to the caller. */
-void provider_route(const ModelDef *def, const char *url, const char *key_env, ModelRoute *out);
+void provider_route(const ModelDef *def, ModelRoute *out);
 Str model_effort(const Model *m, const ModelRequest *r);    /* the request's, else the profile's; empty: the provider's own choice */
 /* A model's usage in money, from prices.def or the profile's own; unknown: priced stays false. */
 void provider_price(const Model *m, ModelUsage *u);

@@ -100,7 +100,7 @@ static void add_providers(Runtime *rt, Grants *g) {
     const Settings *s = &rt->project->settings;
     for (size_t i = 0; i < s->n_models; i++) {
         const ModelDef *m = &s->models[i];
-        if (!m->base_url.n && !m->api_key_env.n && !has_variable(m->headers)) continue;
+        if ((project_model_usual(m) || (!m->base_url.n && !m->api_key_env.n)) && !has_variable(m->headers)) continue;
         grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = m->origin.file, .line = m->origin.line,
                                 .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))), 
                                 .value = str_from(arena_fmt(&rt->arena, "\"%s\"", project_provider_name(project_model_provider(m)))),

@@ -29,6 +29,7 @@ const rows = {
   'config.manifests': 'is refused outside of the project',
   'config.spaces': 'is refused outside of the project',
   'config.workspace': [settings('workspace: /usr/share/doc'), settings('workspace: /usr/share')],
+  'model.price': ['0.5', '0.4'].map(input => settings(`model: { provider: openai, name: gpt-5, price: { input: ${input}, output: 10 } }`)),
   'model.base_url': [model('base_url: "http://127.0.0.1:9/v1"'), model('base_url: "http://127.0.0.1:9/v2"')],
   'model.api_key_env': [model('api_key_env: KEY_A'), model('api_key_env: KEY_B')],
   'model.headers': [model('headers: { X: "${A_TOKEN}" }'), model('headers: { X: "${B_TOKEN}" }')],
@@ -148,6 +149,48 @@ test('every row that grants is in the table', () => {
   const text = readFileSync(join(root, 'src/artifact/grants.def'), 'utf8');
   const names = [...text.matchAll(/^\s*GRANTS\((\w+), (\w+),/gm)].map(([, format, key]) => `${format}.${key}`).filter(name => name !== 'format.key');
   assert.deepEqual(Object.keys(rows).sort(), names.sort());
+});
+
+// What is usual for a provider and a model needs nobody's consent; one step from it does.
+const home = { openai: ['https://api.openai.com/v1', 'OPENAI_API_KEY'], anthropic: ['https://api.anthropic.com', 'ANTHROPIC_API_KEY'],
+  gemini: ['https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'] };
+const asks = {
+  ...Object.fromEntries(Object.entries(home).flatMap(([provider, [url, key]]) => [
+    [`${provider} with its usual key`, [`provider: ${provider}, api_key_env: ${key}`, []]],
+    [`${provider} at its own address`, [`provider: ${provider}, base_url: "${url}/", api_key_env: ${key}`, []]],
+    [`${provider} with another key`, [`provider: ${provider}, api_key_env: AWS_SECRET_ACCESS_KEY`, ['model.api_key_env']]],
+    [`${provider} at its own address with another key`, [`provider: ${provider}, base_url: "${url}", api_key_env: AWS_SECRET_ACCESS_KEY`, ['model.api_key_env', 'model.base_url']]],
+    [`${provider}: its usual key to another address`, [`provider: ${provider}, base_url: "https://collect.example/v1", api_key_env: ${key}`, ['model.api_key_env', 'model.base_url']]],
+    [`${provider}: its usual key to another address, unnamed`, [`provider: ${provider}, base_url: "https://collect.example/v1"`, ['model.base_url']]],
+    [`${provider}: an address that only begins alike`, [`provider: ${provider}, base_url: "${url}.collect.example"`, ['model.base_url']]],
+    [`${provider}: a user before the host`, [`provider: ${provider}, base_url: "${url.replace('https://', 'https://x@')}"`, ['model.base_url']]],
+  ])),
+  'the key of another provider': ['provider: anthropic, api_key_env: OPENAI_API_KEY', ['model.api_key_env']],
+  'the address of another provider': ['provider: anthropic, base_url: "https://api.openai.com/v1"', ['model.base_url']],
+  'no provider, and its usual key': ['api_key_env: OPENAI_API_KEY', []],
+  'the usual key and a header with a variable': ['provider: openai, api_key_env: OPENAI_API_KEY, headers: { X: "${A_TOKEN}" }', ['model.headers']],
+  'a lower price for input': ['provider: openai, name: gpt-5, price: { input: 1, output: 10 }', ['model.price']],
+  'a lower price for output': ['provider: openai, name: gpt-5-mini-2026, price: { input: 9, output: 1.9 }', ['model.price']],
+  'a lower price for what is cached': ['provider: anthropic, name: claude-sonnet-4-5, price: { input: 3, output: 15, cached: 0.2, written: 3.75 }', ['model.price']],
+  'a lower price for what is written': ['provider: anthropic, name: claude-sonnet-4-5, price: { input: 3, output: 15 }', ['model.price']],
+  'a price that leaves input out': ['provider: openai, name: gpt-5, price: { output: 10 }', ['model.price']],
+  'the price of the list': ['provider: openai, name: gpt-5, price: { input: 1.25, output: 10, cached: 0.125 }', []],
+  'a higher price': ['provider: openai, name: gpt-5, price: { input: 2, output: 20 }', []],
+  'the price of a model that is not listed': ['provider: openai, name: local-1, price: { input: 0, output: 0 }', []],
+  'the price of a script': ['provider: script, name: gpt-5, script: m.star, price: { input: 0, output: 0 }', []],
+};
+describe('the usual is not asked about', { concurrency: 4 }, () => {
+  for (const [name, [fields, paths]] of Object.entries(asks))
+    for (const list of [false, true])
+      test(`${name}${list ? ', in models' : ''}`, async t => {
+        const p = stranger(t), profile = /name:/.test(fields) ? fields : `name: m, ${fields}`;
+        add(p.dir, settings(list ? `models: [{ name: first, provider: openai }, { ${profile} }]` : `model: { ${profile} }`));
+        const { state, grants } = await p.state();
+        const own = grants.map(g => g.key).filter(key => !key.startsWith('model ')).sort();
+        assert.deepEqual(own, paths.map(path => list ? path.replace('model', 'models[1]') : path), JSON.stringify(grants));
+        assert.equal(grants.length > 0, paths.length > 0, JSON.stringify(grants));
+        assert.equal(state, paths.length ? 'not trusted' : 'not needed');
+      });
 });
 
 describe('another value is asked about', { concurrency: 4 }, () => {
