@@ -78,6 +78,7 @@ export async function mock(t, answer, options = {}, fixture = {}) {
 
 export const surfaces = {
   openai: url => ({ provider: 'openai', name: 'gpt-test', base_url: `${url}/v1`, retry: quick }),
+  responses: url => ({ provider: 'openai', wire: 'responses', name: 'gpt-5-test', base_url: `${url}/v1`, retry: quick }),
   anthropic: url => ({ provider: 'anthropic', name: 'claude-test', base_url: url, retry: quick }),
 };
 
@@ -89,7 +90,7 @@ export async function server(t, handle) {
     request.on('data', piece => { text += piece; });
     request.on('end', () => {
       const body = text ? JSON.parse(text) : null;
-      requests.push({ url: request.url, headers: request.headers, body });
+      requests.push({ url: request.url, headers: request.headers, body, bytes: Buffer.byteLength(text) });
       Promise.resolve(handle(request, response, body, requests.length - 1)).catch(e => { response.destroy(e); });
     });
   });

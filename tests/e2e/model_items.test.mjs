@@ -298,3 +298,70 @@ test('output_schema: an answer that does not fit is repaired once', async t => {
   assert.match(r.reply.reason, /does not fit output_schema: \/ok: expected boolean/);
   assert.equal(bad.requests.length, 2);
 });
+
+test('output_schema: anthropic gets the schemas that its structured outputs can express, of the models that have them', async t => {
+  const reply = said(begin, words(0, '{"ok": true}'), close('end_turn'));
+  const schema = { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean' } }, additionalProperties: false };
+  const agent = text => ({ '.harness/agents/judge.md': `---\ndescription: Judges.\noutput_schema: ${text}\n---\nJudge.\n` });
+  const format = { type: 'json_schema', schema };
+  for (const [name, effort, expected] of [['claude-sonnet-4-5', 'none', { format }], ['claude-opus-4-6', 'high', { effort: 'high', format }], ['claude-opus-4-1', 'none', undefined], ['claude-test', 'none', undefined]]) {
+    const p = await open(t, 'anthropic', [reply], { files: judge, model: { name, effort } });
+    completed(await p.say('go', ['--agent', 'judge']), '{"ok": true}');
+    assert.deepEqual(p.bodies()[0].output_config, expected, name);
+  }
+  for (const [text, sent] of [
+    ['{ type: object, additionalProperties: false, properties: { ok: { anyOf: [{ type: boolean }, { type: "null" }] }, l: { type: array, items: { type: string, format: date }, minItems: 1 } } }', true],
+    ['{ type: object, properties: { ok: { type: boolean } } }', false], ['{ type: object, additionalProperties: true }', false],
+    ['{ type: object, additionalProperties: false, properties: { ok: { type: boolean }, n: { type: integer, minimum: 1 } } }', false],
+    ['{ type: object, additionalProperties: false, properties: { ok: {}, s: { type: string, minLength: 1 } } }', false],
+    ['{ type: object, additionalProperties: false, properties: { ok: {}, l: { type: array, items: { type: object } } } }', false],
+    ['{ type: object, additionalProperties: false, properties: { ok: {}, l: { type: array, minItems: 2 } } }', false],
+    ['{ type: object, additionalProperties: false, properties: { ok: {}, l: { $ref: "#" } } }', false],
+  ]) {
+    const p = await open(t, 'anthropic', [reply], { files: agent(text), model: { effort: 'none' } });
+    completed(await p.say('go', ['--agent', 'judge']), '{"ok": true}');
+    assert.equal(p.bodies()[0].output_config !== undefined, sent, text);
+  }
+});
+
+// ---- usage ----
+
+test('usage: written and reasoning tokens and the cost, in run --json, runs --json and runs show --json', async t => {
+  const usage = { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 200 };
+  const reply = (index, ...blocks) => said(event('message_start', { message: { usage } }), ...blocks,
+    event('message_delta', { delta: { stop_reason: index ? 'end_turn' : 'tool_use' }, usage: { output_tokens: 100, output_tokens_details: { thinking_tokens: 60 } } }), event('message_stop'));
+  const p = await open(t, 'anthropic', [reply(0, thought(0, 'Hm.', 'sig'), use(1, 'call_1', 1)), reply(1, words(0, 'done'))]);
+  const r = await p.say('go');
+  completed(r, 'done');
+  const one = (10 * 3 + 1000 * 0.3 + 200 * 3.75 + 100 * 15) / 1e6;
+  const expected = { input: 2420, output: 200, cached: 2000, written: 400, reasoning: 120, usd: 2 * one };
+  const near = (got, want) => {
+    assert.deepEqual({ ...got, usd: 0 }, { ...want, usd: 0 });
+    assert.ok(Math.abs(got.usd - want.usd) < 2e-6, `${got.usd} ${want.usd}`);
+  };
+  near(r.reply.usage, expected);
+  near((await p.runs())[0].usage, expected);
+  const shown = await p.show(r.reply.run);
+  near(shown.usage, expected);
+  near(shown.events.find(e => e.type === 'completion.completed').data.usage, { input: 1210, output: 100, cached: 1000, written: 200, reasoning: 60, usd: one });
+  near(shown.events.find(e => e.type === 'run.ended').data.usage, expected);
+});
+
+// ---- the size of the first request ----
+
+test('the first request has less than 1 KB beyond the text of the user, the prompt and the tools', async t => {
+  const replies = { responses: responses(message('yes')), chat: chat.text('yes'), gemini: chat.text('yes'), anthropic: said(begin, words(0, 'yes'), close('end_turn')) };
+  const size = value => Buffer.byteLength(typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : JSON.stringify(value));
+  for (const [wire, reply] of Object.entries(replies))
+    for (const tools of ['[]', '[read, write, edit, bash, glob, grep, list]']) {
+      const p = await open(t, wire, [reply], { head: `builtin_tools: ${tools}` });
+      completed(await p.say('go'), 'yes');
+      const [{ body, bytes }] = p.requests;
+      // Of one tool the names of its members count too; of many the tools are as large as they are.
+      const texts = x => size(x.name) + size(x.description) + size(x.parameters ?? x.input_schema);
+      const own = body.tools.reduce((n, x) => n + (tools === '[]' ? texts(x.function ?? x) : size(x)), 0);
+      const beyond = bytes - own - size('go') - size('Be brief.');
+      assert.ok(body.tools.length >= (tools === '[]' ? 1 : 8), `${body.tools.length} tools`);
+      assert.ok(beyond > 0 && beyond < 1024, `${wire}: ${beyond} bytes`);
+    }
+});
