@@ -353,7 +353,7 @@ test('the first request has less than 1 KB beyond the text of the user, the prom
   const replies = { responses: responses(message('yes')), chat: chat.text('yes'), gemini: chat.text('yes'), anthropic: said(begin, words(0, 'yes'), close('end_turn')) };
   const size = value => Buffer.byteLength(typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : JSON.stringify(value));
   for (const [wire, reply] of Object.entries(replies))
-    for (const tools of ['[]', '[read, write, edit, bash, glob, grep, list]']) {
+    for (const tools of ['[]', '[read, write, edit, bash, glob, grep]']) {
       const p = await open(t, wire, [reply], { head: `builtin_tools: ${tools}` });
       completed(await p.say('go'), 'yes');
       const [{ body, bytes }] = p.requests;
@@ -361,7 +361,7 @@ test('the first request has less than 1 KB beyond the text of the user, the prom
       const texts = x => size(x.name) + size(x.description) + size(x.parameters ?? x.input_schema);
       const own = body.tools.reduce((n, x) => n + (tools === '[]' ? texts(x.function ?? x) : size(x)), 0);
       const beyond = bytes - own - size('go') - size('Be brief.');
-      assert.ok(body.tools.length >= (tools === '[]' ? 1 : 8), `${body.tools.length} tools`);
+      assert.ok(body.tools.length >= (tools === '[]' ? 1 : 7), `${body.tools.length} tools`);
       assert.ok(beyond > 0 && beyond < 1024, `${wire}: ${beyond} bytes`);
     }
 });
