@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages, then the npm modules of the end-to-end tests.
-# With the argument "bench" also the peers that `make bench` measures against.
+# With the argument "bench" also the peers that `make bench` measures against: packages, and the agents of bench/peers.
 # Fast and offline if everything is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -59,3 +59,6 @@ command -v dpkg-query >/dev/null || {
 mapfile -t missing < <(missing_packages)
 if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
 install_modules
+if [[ ${1:-} == bench && ! -x bench/peers/node_modules/.bin/codex ]]; then
+  (cd bench/peers && npm ci --no-progress --no-audit --no-fund </dev/null) || printf 'npm modules could not be installed. Run:\n  npm --prefix bench/peers ci\n' >&2
+fi
