@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "value/json.h"
 
-enum { CALLS_MAX = 1024 };
+enum { CALLS_MAX = 1024, NAME_MAX_BYTES = 512 };
 
 void provider_route(const ModelDef *def, ModelRoute *out) {
     const char *key_env = project_provider_key(def->provider);
@@ -51,7 +51,7 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
         d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
     }
     note_piece(d, (ModelPiece){ .kind = PIECE_CALL });
-    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = 512 }, .name = { .limit = 512 }, .arguments = { .limit = PROVIDER_REPLY_MAX },
+    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = NAME_MAX_BYTES }, .name = { .limit = NAME_MAX_BYTES }, .arguments = { .limit = PROVIDER_REPLY_MAX },
                                         .extra = { .limit = PROVIDER_REPLY_MAX } };
     return &d->calls[d->n++];
 }
@@ -62,9 +62,11 @@ static bool id_taken(const ProviderDraft *d, size_t n, Str id) {
     return false;
 }
 
-/* Replaces a missing or duplicate id, which would pair a result with the wrong call. */
+/* Replaces a missing or duplicate id, which would pair a result with the wrong call. Items that came as they are have the old one, so
+ * they cannot go back with the results; wires that write the items themselves do so after this. */
 static void settle_id(ProviderDraft *d, size_t i) {
     Buf *id = &d->calls[i].id;
+    if (id->n == 0 || id_taken(d, i, buf_str(id))) buf_reset(&d->reply->items);
     while (id->n == 0 || id_taken(d, i, buf_str(id))) {
         buf_reset(id);
         buf_add_fmt(id, "call_%016llx", (unsigned long long)random_u64());
@@ -89,6 +91,7 @@ bool provider_finish(ProviderDraft *d, Error *err) {
     if (!list) return false;
     r->truncated = strcmp(r->finish_reason, "length") == 0;
     for (size_t i = 0; i < d->n; i++) {
+        if (d->calls[i].name.full) return error_set(err, ERR_PROVIDER, "the reply has a tool call whose name is longer than %d bytes", NAME_MAX_BYTES);
         if (d->calls[i].name.n == 0) return error_set(err, ERR_PROVIDER, "the reply has a tool call without a name");
         if (d->calls[i].arguments.full) return error_set(err, ERR_PROVIDER, "a tool call's arguments are larger than %zu bytes", PROVIDER_REPLY_MAX);
         settle_id(d, i);

@@ -207,7 +207,7 @@ static bool read_call(HttpTurn *x, int64_t index, Value item, Error *err) {
     ProviderCall *c = http_turn_call(x, index, err);
     if (!c) return false;
     Str id = value_member_text(item, "call_id"), arguments = value_member_text(item, "arguments");
-    if (c->id.n == 0) buf_add(&c->id, id.n ? id : value_member_text(item, "id"));
+    if (c->id.n == 0) buf_add(&c->id, id);
     if (c->name.n == 0) buf_add(&c->name, value_member_text(item, "name"));
     if (arguments.n) {                                       /* all of them: they replace what came in pieces */
         buf_reset(&c->arguments);

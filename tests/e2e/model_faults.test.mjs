@@ -18,6 +18,7 @@ const wires = {
     error: data({ error: { message: 'the server is on fire', type: 'server_error' } }), refusal: data({ error: { message: 'not for you', type: 'invalid_request_error' } }),
     filter: chunk({}, 'content_filter') + 'data: [DONE]\n\n',
     unknown: data({ object: 'new.thing', choices: [] }) + 'event: strange\ndata: {"x":1}\n\n',
+    odd: [data({ choices: [null] }), data({ choices: [{ delta: 7 }] }), data({ choices: {} }), data({ choices: [{ index: 0, delta: { content: 5, tool_calls: {} }, finish_reason: 3 }] }), data({ usage: [] })],
     whole: text => ({ choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }] }),
     late: [chunk({}, 'stop') + 'data: [DONE]\n\n', chunk({ content: 'late' })],
   },
@@ -32,6 +33,7 @@ const wires = {
     refusal: event('error', { code: 'invalid_prompt', message: 'not for you' }),
     filter: event('response.incomplete', { response: { status: 'incomplete', incomplete_details: { reason: 'content_filter' } } }),
     unknown: event('response.new_thing', { x: 1 }) + event('response.output_item.added', { output_index: 9, item: { type: 'new_item' } }),
+    odd: [event('response.output_text.delta', { output_index: 'x', delta: 5 }), event('response.output_item.done', { output_index: -1, item: 'x' }), event('response.output_item.added', { output_index: 1.5, item: [] }), event('response.reasoning_summary_text.delta', { delta: {} }), data({ type: 7 })],
     whole: text => ({ object: 'response', status: 'completed', output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }] }),
     late: [event('response.completed', { response: { status: 'completed', output: [] } }), event('response.output_text.delta', { output_index: 0, delta: 'late' })],
   },
@@ -45,6 +47,7 @@ const wires = {
     error: event('error', { error: { type: 'overloaded_error', message: 'the server is on fire' } }), refusal: event('error', { error: { type: 'invalid_request_error', message: 'not for you' } }),
     filter: event('message_delta', { delta: { stop_reason: 'refusal' } }) + event('message_stop'),
     unknown: event('new_thing', { x: 1 }) + event('content_block_start', { index: 9, content_block: { type: 'new_block' } }) + event('content_block_delta', { index: 9, delta: { type: 'new_delta' } }),
+    odd: [event('content_block_start', { index: 'x', content_block: null }), event('content_block_delta', { index: -7, delta: [] }), event('message_delta', { delta: 1, usage: 'x' }), event('message_start', { message: [] }), data({ type: 7 })],
     whole: text => ({ type: 'message', content: [{ type: 'text', text }], stop_reason: 'end_turn' }),
     late: [event('message_delta', { delta: { stop_reason: 'end_turn' } }) + event('message_stop'), event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'late' } })],
   },
@@ -55,6 +58,9 @@ const said = (...parts) => response => { response.writeHead(200, sse); response.
 const status = (code, words, headers = {}) => response => { response.writeHead(code, { 'content-type': 'application/json', ...headers }); response.end(JSON.stringify({ error: { message: words } })); };
 const cut = (...parts) => response => { response.writeHead(200, sse); response.write(parts.join('')); setTimeout(() => response.destroy(), 20); };
 const bytes = (text, pause) => async response => { response.writeHead(200, sse); for (const b of text.match(/[^]{1,60}/g)) { response.write(b); await wait(pause); } response.end(); };
+
+const raw = body => response => { response.writeHead(200, sse); response.end(body); };
+const backwards = text => { const [start, ...pieces] = text.split(/(?<=\n\n)/); return pieces.join('') + start; };
 
 // name, replies in turn (the last one repeats), what comes out: [status, response or part of the reason, number of requests, effects]
 const rows = w => {
@@ -88,6 +94,17 @@ const rows = w => {
     ['two calls with one id', [said(w.begin, w.call(0, 'a', '{"n":1}'), w.call(1, 'a', '{"n":2}'), w.calls), ok], ['completed', 'fine', 2, ['1', '2']]],
     ['a call before its text', [said(w.begin, w.call(0, 'a', '{"n":1}'), w.text('and'), w.calls), ok], ['completed', 'fine', 2, ['1']]],
     ['empty arguments', [said(w.begin, w.call(0, 'a'), w.calls), ok], ['completed', 'fine', 2, []]],
+    ['pieces of a call before its beginning', [said(w.begin, backwards(w.call(0, 'a', '{"n":1}')), w.calls), ok], ['completed', 'fine', 2, ['1']]],
+    ['two calls at one place', [said(w.begin, w.call(0, 'a', '{"n":1}'), w.call(0, 'b', '{"n":2}'), w.calls), ok], ['completed', 'fine', 2, []]],
+    ['a NUL in the text', [said(w.begin, w.text('a\u0000b'), w.stop)], ['completed', 'a\u0000b', 1]],
+    ['half of a character at the end of the text', [said(w.begin, w.text('fin').replace('fin', 'fin\\ud83d'), w.text('e'), w.stop)], ['completed', /./, 1]],
+    ['bytes that are not UTF-8', [raw(Buffer.concat([Buffer.from(w.begin), Buffer.from(w.text('fi#ne').replace('#', '\u0001'), 'latin1').map(b => b === 1 ? 255 : b), Buffer.from(w.stop)])), ok], [undefined, undefined, undefined]],
+    ['more calls than anybody makes', [said(w.begin, ...Array.from({ length: 1100 }, (_, i) => w.call(i, `c${i}`)), w.calls)], ['failed', /too many tool calls/, 1, []]],
+    ['values of wrong types', [said(w.begin, ...w.odd, w.text('fine'), w.stop)], ['completed', 'fine', 1]],
+    ['JSON that is nested without end', [said(w.begin, `data: ${'['.repeat(100000)}\n\n`), ok], ['completed', 'fine', 2]],
+    ['a line without end', [said(w.begin, `data: ${'x'.repeat(3 << 20)}`), ok], ['completed', 'fine', 2]],
+    ['a name of a tool that is a megabyte', [said(w.begin, w.call(0, 'a', '{"n":1}').replaceAll('effect', 'e'.repeat(1 << 20)), w.calls)], ['failed', /name is longer than 512 bytes/, 1, []]],
+    ['an id that is a megabyte', [said(w.begin, w.call(0, 'i'.repeat(1 << 20), '{"n":1}'), w.calls), ok], [undefined, undefined, undefined]],
     ['arguments that are not JSON', [said(w.begin, w.call(0, 'a', '{n:1}'), w.calls), ok], ['completed', 'fine', 2, []]],
   ];
 };
@@ -103,14 +120,33 @@ for (const [wire, w] of Object.entries(wires)) {
       const before = p.effects().length;
       const r = await p.say('go');
       const where = `${wire}: ${name}: ${r.stdout}${r.stderr}`;
-      assert.equal(r.reply?.status, outcome, where);
-      if (words instanceof RegExp) assert.match(r.reply.reason, words, where);
-      else assert.equal(r.reply.response, words, where);
+      if (outcome) assert.equal(r.reply?.status, outcome, where);
+      else assert.ok(['completed', 'failed'].includes(r.reply?.status), where);
+      if (words instanceof RegExp && outcome === 'completed') assert.match(r.reply.response, words, where);
+      else if (words instanceof RegExp) assert.match(r.reply.reason, words, where);
+      else if (words !== undefined) assert.equal(r.reply.response, words, where);
       if (requests !== undefined) assert.equal(n, requests, where);
       if (effects) assert.deepEqual(p.effects().slice(before), effects, where);
       if (outcome === 'failed') assert.equal(r.stderr.trim().split('\n').filter(l => l.includes(r.reply.reason.slice(0, 40))).length <= 1, true, where);
     }
   });
 }
+
+test('a stream that never ends, and an answer that is too large, end in one message', async t => {
+  for (const [wire, w] of Object.entries(wires)) {
+    let reply;
+    const s = await server(t, (request, response) => reply(response));
+    const p = talker(t, { 'harness.md': harness({ ...w.model(s.url), timeout_ms: 400, retry: '{ max_attempts: 1 }' }) });
+    reply = response => { response.writeHead(200, sse); response.write(w.begin); const timer = setInterval(() => response.write(': ping\n\n'), 10); response.on('close', () => clearInterval(timer)); };
+    const silent = await p.say('go');
+    assert.deepEqual([silent.reply?.status, /timed out after 0\.4 s/.test(silent.reply?.reason)], ['failed', true], `${wire}: ${silent.stdout}`);
+    p.add({ 'harness.md': p.text('harness.md').replace('timeout_ms: 400', 'timeout_ms: 60000') });
+    const megabyte = 'x'.repeat(1 << 20);
+    reply = async response => { response.writeHead(200, sse); response.write(w.begin); for (let i = 0; i < 70 && !response.destroyed; i++) { response.write(w.text(megabyte)); await wait(1); } response.end(w.stop); };
+    const large = await p.say('go');
+    assert.equal(large.reply?.status, 'failed', wire);
+    assert.match(large.reply.reason, /^the (answer|response) is (larger than|over) 67108864 bytes/, wire);
+  }
+});
 
 test('the table has 80 rows or more', () => assert.ok(Object.values(wires).reduce((n, w) => n + rows(w).length, 0) >= 80));

@@ -53,6 +53,18 @@ test('responses: an id that was used before is renamed here and keeps its name t
     ['function_call_output', 'same'], ['reasoning', 'rs_2'], ['function_call', 'same'], ['function_call_output', 'same']]);
 });
 
+test('responses: calls with one id get two, and the items, which have one, stay here', async t => {
+  for (const ids of [['same', 'same'], ['', 'b'], ['i'.repeat(600), 'b']]) {
+    const p = await open(t, 'responses', [responses(reasoning, call(ids[0], 1), call(ids[1], 2)), responses(message('done'))]);
+    completed(await p.say('go'), 'done');
+    assert.deepEqual(p.effects(), ['1', '2']);
+    const { input } = p.bodies()[1], made = input.filter(i => i.type === 'function_call').map(i => i.call_id);
+    assert.equal(new Set(made).size, 2);
+    assert.deepEqual(input.filter(i => i.type === 'function_call_output').map(i => i.call_id), made);
+    assert.deepEqual(input.map(i => i.type), ['message', 'function_call', 'function_call', 'function_call_output', 'function_call_output']);
+  }
+});
+
 test('responses: items only at the end, no deltas, refusals, unknown events', async t => {
   const end = output => event('response.completed', { response: { status: 'completed', output } });
   completed(await (await open(t, 'responses', [said(end([message('at once')]))])).say('go'), 'at once');

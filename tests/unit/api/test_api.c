@@ -432,10 +432,51 @@ static void many_threads(void **state) {
     harness_close(h);
 }
 
+/* ---- agents ---- */
+
+typedef struct Parts { char order[512]; bool data; int completions; } Parts;
+
+static void hear_parts(void *user, const HarnessEvent *event) {
+    Parts *h = user;
+    if (strstr(event->data, "iVBORw0KGgo")) h->data = true;
+    if (strcmp(event->type, "completion.completed") != 0 || h->completions++) return;
+    const char *parts = strstr(event->data, "\"parts\":");
+    snprintf(h->order, sizeof h->order, "%s", parts ? parts : "");
+}
+
+/* A model's message through the C interface: its parts in order in the events, images by their hash, and the blocks of a call. */
+static void message_parts(void **state) {
+    (void)state;
+    Parts heard = { 0 };
+    char path[128];
+    snprintf(path, sizeof path, "%s/.harness/agents", dir);
+    mkdir(path, 0755);
+    put(".harness/agents/kid.md", "---\ndescription: Counts.\nmodel: kid\n---\nKid.\n");
+    put(".harness/tools/snap.md", "---\nscript: |\n  def run(args):\n      return content.image(\"iVBORw0KGgoA\", \"image/png\")\n---\nSnaps.\n");
+    put("harness.md", "---\nmodel: { provider: script, name: kid, script: kid.star }\n---\n");
+    put("kid.star", "def reply(messages, tools):\n"
+                    "    if messages[-1][\"role\"] == \"user\":\n"
+                    "        return {\"parts\": [{\"type\": \"reasoning\", \"text\": \"Hm.\"}, {\"type\": \"text\", \"text\": \"A\"}, {\"type\": \"call\", \"name\": \"snap\"}, {\"type\": \"text\", \"text\": \"B\"}]}\n"
+                    "    return json.encode([p[\"type\"] for m in messages for p in m[\"parts\"]])\n");
+    Harness *h = open_it(hear_parts, NULL, &heard);
+    HarnessResult *r = harness_call(h, "delegate", "{\"agent\":\"kid\",\"task\":\"go\"}", NULL);
+    assert_true(harness_result_ok(r));
+    assert_non_null(strstr(harness_result_value(r), "[\\\"text\\\",\\\"text\\\",\\\"reasoning\\\",\\\"text\\\",\\\"call\\\",\\\"text\\\",\\\"result\\\",\\\"image\\\"]"));
+    harness_result_free(r);
+    const char *order = "\"parts\":[{\"type\":\"reasoning\",\"bytes\":3},{\"type\":\"text\",\"bytes\":1},{\"type\":\"call\",\"id\":\"call_1\"},{\"type\":\"text\",\"bytes\":1}]";
+    assert_int_equal(strncmp(heard.order, order, strlen(order)), 0);
+    assert_false(heard.data);
+    r = harness_call(h, "snap", NULL, NULL);
+    assert_non_null(strstr(harness_result_json(r), "\"content\":[{\"type\":\"image\",\"data\":\"iVBORw0KGgoA\",\"mimeType\":\"image/png\"}]"));
+    harness_result_free(r);
+    harness_close(h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing), cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
         cmocka_unit_test(calls_inside), cmocka_unit_test(cancelling), cmocka_unit_test(events_and_runs), cmocka_unit_test(many_threads),
+        cmocka_unit_test(message_parts),             /* last: it changes the project */
     };
     return cmocka_run_group_tests(tests, make_project, remove_project);
 }
