@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include "agent/frame.h"
 #include "base/mem.h"
+#include "sandbox/named.h"
+#include "tool/confine.h"
 
 static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
 
@@ -23,11 +25,13 @@ static bool check_price(Agents *a, const ModelDef *def, Error *err) {
 static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) {
     if (!check_price(a, def, err) || !runtime_may_act(a->rt, err) || !model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
     if (!a->config.record) return true;
-    int fd = open(a->config.record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    Arena arena = { 0 };
+    int fd = named_open(a->config.record, O_APPEND, 0600, confine_reach(runtime_project(a->rt), &arena), err);
     Model *inner = *out;
+    arena_clear(&arena);
     if (fd < 0) {
         model_free(inner);
-        return error_set(err, ERR_IO, "open the recording %s: %m", a->config.record);
+        return error_wrap(err, "open the recording %s", a->config.record);
     }
     *out = model_record(inner, fd, redact, runtime_redactor(a->rt));
     return true;

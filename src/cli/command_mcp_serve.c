@@ -38,13 +38,24 @@ static int serve(Serving *v) {
     return ok ? CLI_OK : cli_fail(v->cli, CLI_FAILED, &err);
 }
 
+typedef struct Files { Opening *open; McpServerConfig *config; } Files;
+
+static bool open_files(void *ctx, const Project *p, Error *err) {
+    Files *f = ctx;
+    bool ok = opening_events(f->open, p, err);
+    f->config->events = f->open->events;
+    return ok;
+}
+
 static int open_server(Serving *v) {
     McpServerConfig config = { .events = -1, .watch = true, .version = harness_version(), .secret = v->http.config.token, .log = &v->cli->log };
     Error err = { 0 };
     Problems problems = { 0 };
     int status = opening_config(&v->open, v->cli, &config.runtime);
     if (status >= 0) return status;
-    config.events = v->open.events;
+    Files files = { &v->open, &config };
+    config.runtime.open_files = open_files;
+    config.runtime.open_files_ctx = &files;
     bool ok = mcp_server_new(&config, &v->server, &problems, &err);
     if (!ok && err.kind == ERR_NONE) report_failure(v->cli, &problems);
     else if (!ok) cli_fail(v->cli, CLI_FAILED, &err);

@@ -139,12 +139,13 @@ static int run(Testing *t) {
     int status = opening_config(&t->open, cli, &t->place.config);
     if (status >= 0) return status;
     if (!report_load(cli, false, &t->project, &t->problems)) return report_failure(cli, &t->problems), CLI_FAILED;
-    if (!trusted(t, &err) || !prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    t->place.config.open_files = NULL;                    /* once, and not by every test */
+    if (!opening_events(&t->open, t->project, &err) || !trusted(t, &err) || !prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (!test_suite_run(&t->suite, &t->place)) return CLI_INTERRUPTED;
     report_nothing(cli, t->project);
     if (cli->json) test_suite_report_json(&t->suite);
     else test_suite_report_text(&t->suite);
-    if (junit && !test_suite_report_junit(&t->suite, junit, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (junit && !test_suite_report_junit(&t->suite, t->project, junit, &err)) return cli_fail(cli, CLI_FAILED, &err);
     return t->suite.passed == t->suite.n ? CLI_OK : CLI_FAILED;
 }
 

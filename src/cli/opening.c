@@ -9,6 +9,8 @@
 #include "cli/report.h"
 #include "cli/trust_prompt.h"
 #include "harness.h"
+#include "sandbox/named.h"
+#include "tool/confine.h"
 
 static void gather(Opening *o) {
     const Args *a = &o->cli->args;
@@ -28,11 +30,13 @@ static bool timeout_flag(const Cli *cli, int64_t *out, Error *err) {
     return true;
 }
 
-static bool open_events(Opening *o, Error *err) {
+bool opening_events(void *ctx, const Project *p, Error *err) {
+    Opening *o = ctx;
+    Arena arena = { 0 };
     const char *path = args_value(&o->cli->args, "--events");
-    if (!path) return true;
-    o->events = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-    return o->events >= 0 || error_set(err, ERR_IO, "--events %s: %m", path);
+    if (path) o->events = named_open(path, O_APPEND, 0600, confine_reach(p, &arena), err);
+    arena_clear(&arena);
+    return !path || o->events >= 0 || error_wrap(err, "--events %s", path);
 }
 
 int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
@@ -41,11 +45,10 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     int64_t timeout_ms = 0;
     gather(o);
     if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    if (!open_events(o, &err)) return cli_fail(cli, CLI_FAILED, &err);
     *out = (RuntimeConfig){ .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
-                            .timeout_ms = timeout_ms, .log = &cli->log, .trust = getenv("HARNESS_TRUST") };
+                            .timeout_ms = timeout_ms, .open_files = opening_events, .open_files_ctx = o, .log = &cli->log, .trust = getenv("HARNESS_TRUST") };
     return -1;
 }
 

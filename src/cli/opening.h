@@ -25,6 +25,8 @@ typedef struct Opening {
 
 /* The flags alone: exit status, or -1 with a configuration that borrows from `o`. For who opens runtimes itself. */
 int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
+/* RuntimeConfig.open_files of that configuration, with the Opening: opens the file of --events. */
+bool opening_events(void *ctx, const Project *p, Error *err);
 /* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
 int opening_open(Opening *o, Cli *cli, const char *const *writable);
 /* For commands that only show: needs no trust, and nothing of the project is started, connected to or expanded. Otherwise like

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "cli/talk.h"
 #include "model/request.h"
+#include "sandbox/named.h"
+#include "tool/confine.h"
 
 typedef struct Doing { const Talk *t; Str rest; Buf out; bool *leave; } Doing;   /* out: shown on standard error */
 
@@ -111,15 +113,19 @@ static void add_message(Buf *out, Value m) {
         buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(value_member_text(calls->at[i], "name")), STR_ARG(value_member_text(calls->at[i], "arguments")));
 }
 
-static bool write_file(const char *path, Str text) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);       /* never in place of something */
+static bool write_file(const Project *p, const char *path, Str text, Error *err) {
+    Arena arena = { 0 };
+    int fd = named_open(path, O_EXCL, 0600, confine_reach(p, &arena), err);       /* never in place of something */
     bool ok = fd >= 0;
+    arena_clear(&arena);
+    if (!ok) return error_wrap(err, "save %s", path);
     while (ok && text.n) {
         ssize_t n = write(fd, text.at, text.n);
         ok = n > 0 || (n < 0 && errno == EINTR);
         if (n > 0) text = str_sub(text, (size_t)n, text.n);
     }
-    return fd >= 0 && close(fd) == 0 && ok;
+    if (!ok) error_set(err, ERR_IO, "save %s: %m", path);
+    return (close(fd) == 0 || !ok || error_set(err, ERR_IO, "save %s: %m", path)) && ok;
 }
 
 static void do_save(Doing *d) {
@@ -130,9 +136,8 @@ static void do_save(Doing *d) {
     for (size_t i = 0; i < n; i++) add_message(&text, session_message(d->t->session, i));
     if (!d->rest.n) {
         error_set(&err, ERR_VALIDATION, "/save needs the name of a file");
-    } else if (!write_file(path, buf_str(&text))) {
-        error_set(&err, ERR_IO, "save %s: %m", path);
-        if (errno == EACCES || errno == EPERM) error_hint(&err, "harness itself may write below the workspace and in /tmp only");
+    } else if (!write_file(project_of(d->t), path, buf_str(&text), &err)) {
+        if (err.kind == ERR_IO && (errno == EACCES || errno == EPERM)) error_hint(&err, "harness itself may write below the workspace and in /tmp only");
     }
     if (err.kind) fail(d, &err);
     else buf_add_fmt(&d->out, "saved %zu messages in %s\n", n, path);

@@ -39,4 +39,4 @@ _Noreturn void test_suite_child(const TestPlace *place, const TestRun *r, int re
 /* test_suite_report.c */
 void test_suite_report_text(TestSuite *s);     /* "✓ NAME", failures with expected and got, "N passed, M failed" */
 void test_suite_report_json(TestSuite *s);
-bool test_suite_report_junit(TestSuite *s, const char *path, Error *err);
+bool test_suite_report_junit(TestSuite *s, const Project *p, const char *path, Error *err);

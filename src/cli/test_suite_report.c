@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/test_suite.h"
+#include "sandbox/named.h"
+#include "tool/confine.h"
 #include "value/json.h"
 
 /* ---- text ---- */
@@ -125,8 +127,9 @@ static void add_case(Buf *out, const TestRun *r) {
     buf_clear(&text);
 }
 
-bool test_suite_report_junit(TestSuite *s, const char *path, Error *err) {
+bool test_suite_report_junit(TestSuite *s, const Project *p, const char *path, Error *err) {
     Buf out = { 0 };
+    Arena arena = { 0 };
     char time[CLOCK_TEXT_SIZE];
     clock_format(clock_wall_ns(), time);
     buf_add(&out, STR("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites"));
@@ -138,15 +141,16 @@ bool test_suite_report_junit(TestSuite *s, const char *path, Error *err) {
     buf_add(&out, STR(">\n"));
     for (size_t i = 0; i < s->n; i++) add_case(&out, &s->runs[i]);
     buf_add(&out, STR("  </testsuite>\n</testsuites>\n"));
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-    bool ok = fd >= 0;
+    int fd = named_open(path, O_TRUNC, 0666, confine_reach(p, &arena), err);
+    bool ok = fd >= 0 || error_wrap(err, "--junit %s", path);
+    arena_clear(&arena);
     for (Str rest = buf_str(&out); ok && rest.n;) {
         ssize_t n = write(fd, rest.at, rest.n);
         if (n < 0 && errno == EINTR) continue;
         ok = n > 0;
         if (ok) rest = str_sub(rest, (size_t)n, rest.n);
     }
-    if (!ok) error_set(err, ERR_IO, "--junit %s: %m", path);
+    if (!ok && fd >= 0) error_set(err, ERR_IO, "--junit %s: %m", path);
     if (fd >= 0 && close(fd) != 0 && ok) ok = error_set(err, ERR_IO, "--junit %s: %m", path);
     buf_clear(&out);
     return ok;

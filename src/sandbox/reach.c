@@ -1,10 +1,14 @@
 #include "sandbox/reach.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
 #include "sandbox/call.h"
 #include "sandbox/probe.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/way.h"
 
 enum { LINE_MAX_BYTES = 3 * PATH_MAX };
 
@@ -97,6 +101,23 @@ bool reach_names(const char *path, ReachEach *each, void *ctx) {
     return go_on;
 }
 
+typedef struct Holder { const char *const *roots; const char *which; } Holder;
+
+/* True: go on, no root holds this name. */
+static bool is_outside(void *ctx, const char *name) {
+    Holder *h = ctx;
+    for (size_t i = 0; h->roots && h->roots[i]; i++)
+        if (strcmp(name, h->roots[i]) != 0 && reach_is_below(name, h->roots[i])) return h->which = h->roots[i], false;
+    return true;
+}
+
+bool reach_holds(const char *const *roots, const char *path, const char **which) {
+    Holder h = { .roots = roots };
+    bool held = !reach_names(path, is_outside, &h);
+    if (held && which) *which = h.which;
+    return held;
+}
+
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
 /* One path that must not be reached, beside one that is opened. */
@@ -132,6 +153,36 @@ static bool home_can_be_real(const SandboxRules *r, const Pair *p) {
     return (!reach_is_below(p->root, folder) && !reach_is_below(r->workspace, folder)) || say_inside(p);
 }
 
+/* The way to what is kept, as it is written. */
+typedef struct Passing { const char *kept, *real; const char *const *roots; bool file; } Passing;
+
+/* A link or folder that a call can exchange would lead the next start to another state. A folder that holds what is kept, without links, is not
+ * the question here: what is kept lies inside then. */
+static bool is_steady(void *ctx, const WayStep *step, Error *err) {
+    const Passing *p = ctx;
+    const char *which;
+    if ((step->kind != 'l' && reach_is_below(p->real, step->at)) || !reach_holds(p->roots, step->at, &which)) return true;
+    error_set(err, ERR_CONFIG, "%s %s is reached through %s, which lies inside %s, where tools could exchange it", p->file ? "the state" : "harness's own folder", p->kept,
+              step->at, which);
+    return error_hint(err, "set %s to a path without links, such as %s", p->file ? "HARNESS_STATE" : "XDG_STATE_HOME or XDG_CONFIG_HOME", p->real);
+}
+
+static bool way_is_steady(const SandboxRules *r, const char *home, Passing *p, Error *err) {
+    size_t n = 0, i = 0;
+    Way way;
+    while (r->write_roots && r->write_roots[n]) n++;
+    const char **roots = mem_zero(n + 3, sizeof *roots);
+    roots[i++] = r->workspace;
+    for (size_t k = 0; k < n; k++) roots[i++] = r->write_roots[k];
+    if (home) roots[i++] = home;
+    p->roots = roots;
+    bool ok = way_walk(p->kept, is_steady, p, &way, err);
+    if (ok) close(way.folder);
+    else ok = errno == ENOENT || errno == ENOTDIR || errno == EACCES;    /* what cannot be reached cannot be used */
+    free(roots);
+    return ok;
+}
+
 static bool is_kept_apart(const SandboxRules *r, const char *kept, bool file, Error *err) {
     char real[PATH_MAX], home[PATH_MAX];
     if (!reach_resolve(kept, real)) return error_set(err, ERR_CONFIG, "%s: the path is too long", kept);
@@ -143,10 +194,11 @@ static bool is_kept_apart(const SandboxRules *r, const char *kept, bool file, Er
     p.what = "the write root";
     for (size_t i = 0; r->write_roots && (p.root = r->write_roots[i]); i++)
         if (!reach_names(real, is_apart, &p)) return false;
-    if (!r->real_home || r->mode == SANDBOX_OFF || !getenv("HOME") || !reach_resolve(getenv("HOME"), home)) return true;
+    bool real_home = r->real_home && r->mode != SANDBOX_OFF && getenv("HOME") && reach_resolve(getenv("HOME"), home);
+    if (!way_is_steady(r, real_home ? home : NULL, &(Passing){ .kept = kept, .real = real, .file = file }, err)) return false;
     p.what = "the home folder";
     p.root = home;
-    return home_can_be_real(r, &p);
+    return !real_home || home_can_be_real(r, &p);
 }
 
 bool sandbox_reach(const SandboxRules *r, Error *err) {

@@ -6,6 +6,8 @@
 /* Without links and dots; of a path that does not exist yet: its existing part so, with the rest behind. */
 bool reach_resolve(const char *path, char out[PATH_MAX]);
 bool reach_is_below(const char *path, const char *folder);       /* or the same; both resolved */
+/* Does one of the folders in `roots` (up to NULL; NULL: none) hold `path` strictly inside, by any name that the mounts give it? `path` is resolved. *which: the folder. */
+bool reach_holds(const char *const *roots, const char *path, const char **which);
 /* Every path under which the mounts of this process show `path` (resolved), itself first. Ends early when `each` says false; returns
  * what `each` said last. */
 typedef bool ReachEach(void *ctx, const char *path);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include "policy/limits.h"
+#include "sandbox/reach.h"
 #include "tool/pipe.h"
 
 static bool is_below(Str path, Str folder) {
@@ -20,6 +21,28 @@ bool confine_workspace(const Project *p, char real[PATH_MAX], Error *err) {
     if (ok && !S_ISDIR(st.st_mode)) ok = error_set(err, ERR_CONFIG, "workspace %s: not a folder", path);
     arena_clear(&arena);
     return ok;
+}
+
+static void add_place(const Project *p, Arena *arena, const char **out, size_t *n, Str path) {
+    char real[PATH_MAX];
+    if (reach_resolve(project_path(p, path, arena), real)) out[(*n)++] = arena_str(arena, str_from(real)).at;
+}
+
+const char *const *confine_reach(const Project *p, Arena *arena) {
+    const char *home = getenv("HOME");
+    size_t room = 4, n = 0;
+    Limits limits;
+    limits_from(p, &limits);
+    for (size_t i = 0; i < p->n_servers; i++) room += p->servers[i].write_roots.n;
+    const char **out = ARENA_ARRAY(arena, const char *, room + limits.sandbox.write_roots.n);
+    add_place(p, arena, out, &n, p->root);
+    add_place(p, arena, out, &n, p->settings.workspace);
+    for (size_t i = 0; i < limits.sandbox.write_roots.n; i++) add_place(p, arena, out, &n, limits.sandbox.write_roots.at[i]);
+    for (size_t i = 0; i < p->n_servers; i++)
+        for (size_t k = 0; k < p->servers[i].write_roots.n; k++) add_place(p, arena, out, &n, p->servers[i].write_roots.at[k]);
+    if (limits.sandbox.real_home && home && home[0] == '/') add_place(p, arena, out, &n, str_from(home));
+    limits_clear(&limits);
+    return out;
 }
 
 /* The folder as written, relative to the workspace, as a path without links. */

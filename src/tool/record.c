@@ -1,4 +1,6 @@
 #include "tool/record.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,16 @@ static void default_place(Buf *out) {
     buf_add(out, STR("/rules"));
 }
 
+/* Can the folder be written, or made? */
+static bool can_be_made(const char *path) {
+    char *p = mem_dup(path, strlen(path));
+    struct stat st;
+    for (char *slash; stat(p, &st) != 0 && errno == ENOENT && (slash = strrchr(p, '/'));) *(slash == p ? slash + 1 : slash) = 0;
+    bool ok = stat(p, &st) == 0 && S_ISDIR(st.st_mode) && faccessat(AT_FDCWD, p, W_OK | X_OK, AT_EACCESS) == 0;
+    free(p);
+    return ok;
+}
+
 void record_places(const char *state, RecordPlaces *out) {
     Buf first = { 0 }, second = { 0 };
     char here[PATH_MAX];
@@ -41,8 +53,8 @@ void record_places(const char *state, RecordPlaces *out) {
     } else {
         default_place(&first);
     }
-    buf_add_fmt(&second, "/tmp/harness-%u/rules", (unsigned)geteuid());
-    *out = (RecordPlaces){ { first.n ? buf_take(&first) : NULL, buf_take(&second) } };
+    if (!first.n || !can_be_made(first.at)) buf_add_fmt(&second, "/tmp/harness-%u/rules", (unsigned)geteuid());
+    *out = (RecordPlaces){ { first.n ? buf_take(&first) : NULL, second.n ? buf_take(&second) : NULL } };
     buf_clear(&first);
 }
 

@@ -1,5 +1,6 @@
 /* Where it is on record what is at work (sandbox/mark.h): beside the state that HARNESS_STATE or a flag names; else in the user's state folder; where
- * there is none, or tools could reach it, in a private folder in /tmp.
+ * there is none, or it cannot be written, in a private folder in /tmp. The folder in /tmp is looked at in that case alone: a tool that may write /tmp could
+ * make one.
  *
  * Every project is loaded through record_load, and nothing that may write its files begins without record_begin. So one place decides which content of
  * a project's files counts. */

@@ -106,26 +106,32 @@ static void make_folder(const char *path) {
     free(p);
 }
 
-/* Where the journal is: a place that no tool can reach, by its real path. */
+/* Where the journal is, as it is written. A link on the way counts, so the rules get it like this. Without a journal, what is at work is on record beside a
+ * place that was given. */
 static bool set_state(Runtime *rt, Error *err) {
     Buf path = { 0 };
     const char *given = rt->config.state ? rt->config.state : getenv("HARNESS_STATE");
-    char real[PATH_MAX];
+    char here[PATH_MAX];
     bool ok = true;
     if (given && given[0]) {
-        if (given[0] != '/' && getcwd(real, sizeof real)) buf_add_fmt(&path, "%s/", real);
+        if (given[0] != '/' && getcwd(here, sizeof here)) buf_add_fmt(&path, "%s/", here);
         buf_add(&path, str_from(given));
-    } else {
+    } else if (!rt->config.ephemeral) {
         ok = store_default_path(rt->project->root, &path, err);
     }
-    if (ok) rt->state = copy(rt, buf_str(&path));
+    if (ok && path.n) rt->rules.state = copy(rt, buf_str(&path));
+    if (ok && !rt->config.ephemeral) rt->state = rt->rules.state;
     buf_clear(&path);
-    if (!ok) return false;
+    return ok;
+}
+
+/* Once it is known that no tool can reach it: by its real path. */
+static void make_state(Runtime *rt) {
+    char real[PATH_MAX];
+    if (!rt->state) return;
     const char *folder = folder_of(rt, rt->state);
     make_folder(folder);
     if (realpath(folder, real)) rt->state = arena_fmt(&rt->arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(rt->state, '/'));
-    rt->rules.state = rt->state;
-    return true;
 }
 
 static bool make_jails(Runtime *rt, Error *err) {
@@ -261,10 +267,11 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
     warn_of_less(rt);
     warn_of_exposed(rt);
-    if (!rt->config.ephemeral && !set_state(rt, err)) return false;
-    if (!set_record(rt, err)) return false;
+    if (!set_state(rt, err)) return false;
     rt->rules.hidden = store_private_folders(&rt->arena);
     if (!sandbox_reach(&rt->rules, err)) return false;
+    make_state(rt);
+    if (!set_record(rt, err)) return false;
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
@@ -274,6 +281,7 @@ static bool prepare(Runtime *rt, Error *err) {
     rt->calls = runtime_host_calls;
     if (!register_project(rt, err)) return false;
     heap_freeze_all(rt->heap);
+    if (rt->config.open_files && !rt->config.share && !rt->config.open_files(rt->config.open_files_ctx, rt->project, err)) return false;
     return restrain(rt, err);
 }
 

@@ -51,6 +51,10 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool ephemeral;                      /* no store */
     bool own_process;                    /* the program, not an embedder: restrain it after loading */
     const char *const *writable;         /* own_process: more places it must be able to write; NULL-terminated, or NULL */
+    /* Opens files that the person named, when it is known where tools can write (confine_reach) and before the process is restrained. NULL: none.
+     * Not when the project is loaded again. */
+    bool (*open_files)(void *ctx, const Project *p, Error *err);
+    void *open_files_ctx;
     bool yes;                            /* --yes */
     const Str *approve; size_t n_approve;        /* --approve NAME */
     const Str *allow_domains; size_t n_allow_domains;

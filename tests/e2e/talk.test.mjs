@@ -2,8 +2,9 @@
 // commands; and the same without a terminal.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { bin, folder, project, root, run, undo } from './harness.mjs';
@@ -133,15 +134,19 @@ test('the terminal may change its size at any time', async t => {
 });
 
 test('commands of the conversation', async t => {
-  const dir = project(t, files);
+  const dir = project(t, files), elsewhere = mkdtempSync(join(tmpdir(), 'harness-elsewhere-'));
+  undo(t, () => rmSync(elsewhere, { recursive: true, force: true }));
+  symlinkSync(elsewhere, join(dir, 'logs'));              // as a tool could have left it
   const r = await talk(t, [['', '> '], ['/help\n', '/greet'], ['', '> '], ['/tools\n', 'Sleeps a while.'], ['', '> '], ['one\n', '<one>'], ['', '> '], ['two\n', '<two>'], ['', '> '],
     ['/context\n', '4 messages'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], ['count\n', '2 messages'], ['', '> '], ['/save talk.md\n', 'saved 4 messages'], ['', '> '],
     ['/save talk.md\n', 'File exists'], ['', '> '], ['/save\n', 'needs the name'], ['', '> '], ['/save /root/elsewhere.md\n', 'save /root/elsewhere.md: '], ['', '> '],
+    ['/save logs/talk.md\n', 'logs is a symbolic link in a place that tools can write'], ['', '> '],
     ['/model\n', 'model scripted'], ['', '> '], ['/model other\n', 'model other'], ['', '> '], ['x\n', 'the other one'], ['', '> '], ['/model scripted\n', 'model scripted'], ['', '> '],
     ['/model nonsense\n', 'is not a profile'], ['', '> '], ['/greet Bob very nicely\n', '<Hello Bob, very nicely!>'], ['', '> '], ['/greet\n', '/greet needs who'], ['', '> '],
     ['/contxt\n', 'did you mean /context?'], ['', '> '], [' /etc/hosts\n', '</etc/hosts>'], ['', '> '], ['/he\t\n', '/greet'], ['', '> '],
     ['/undo\n', 'forgotten'], ['', '> '], ['/quit\n', 'go on with']], { dir });
   assert.equal(r.status, 0);
+  assert.deepEqual(readdirSync(elsewhere), []);
   assert.match(readFileSync(join(dir, 'talk.md'), 'utf8'), /^## You\n\none\n\n## Agent\n\nyou said <one>\n\n## You\n\ncount\n/);
   const none = await talk(t, [['', '> '], ['/undo\n', 'nothing to undo'], ['', '> '], leave]);
   assert.ok(!none.output.includes('go on with'));

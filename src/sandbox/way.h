@@ -1,0 +1,19 @@
+/* Walks a path one name at a time, as the kernel does, and shows the caller every folder and link that it passes. Links are read and
+ * followed here, so that nothing is followed that the caller has not seen. */
+#pragma once
+#include <limits.h>
+#include "base/error.h"
+
+typedef struct WayStep {
+    const char *at;                     /* the entry: absolute, no links before it */
+    char kind;                          /* 'd' folder, 'l' link, 'f' regular file, 'o' other, '-' missing */
+    bool last;                          /* no name comes after it, unless it is a link */
+} WayStep;
+/* False with *err ends the walk. */
+typedef bool WayEach(void *ctx, const WayStep *step, Error *err);
+
+typedef struct Way { int folder; char name[NAME_MAX + 1]; } Way;      /* the folder (O_PATH) that holds the last name, and that name */
+
+/* `path` is absolute, or relative to the current folder. On success out->folder is open; its name is "." if the path ends in "..", "." or "/".
+ * A missing name before the last one is ERR_IO with errno ENOENT. Messages do not name the path. */
+bool way_walk(const char *path, WayEach *each, void *ctx, Way *out, Error *err);
