@@ -1,6 +1,8 @@
 #include "artifact/stray.h"
+#include <errno.h>
 #include <limits.h>
-#include <strings.h>
+#include "base/nearly.h"
+#include "sandbox/view.h"
 #include "value/list.h"
 
 /* ---- hints ---- */
@@ -106,30 +108,16 @@ void stray_hooks(Loader *l, Str folder, bool free_only) {
 
 /* ---- the root ---- */
 
-static bool same_but_case(Str a, Str b) { return a.n == b.n && strncasecmp(a.at, b.at, a.n) == 0; }
-
-/* The name that was probably meant; empty if the entry is unrelated. */
-static Str meant_in_root(Str name, bool folder) {
-    static const Str files[] = { STR("harness.md"), STR("harness.yaml"), STR("harness.yml"), STR("tools.json"), STR(".mcp.json"), STR("space.manifest.json") };
-    static const struct { Str name, meant; } others[] = {
-        { STR("harness.markdown"), STR("harness.md") }, { STR("harness.mdx"), STR("harness.md") }, { STR("harness.txt"), STR("harness.md") },
-        { STR("harness.json"), STR("harness.yaml") }, { STR("harness.toml"), STR("harness.yaml") }, { STR(".harness.md"), STR("harness.md") },
-        { STR(".harness.yaml"), STR("harness.yaml") }, { STR(".harness.yml"), STR("harness.yml") },
-    };
-    static const Str home = STR(".harness");
-    if (str_eq(name, home)) return (Str){ 0 };
-    if (folder) return name.at[0] == '.' && (same_but_case(name, home) || str_within(name, home, 1)) ? home : STR("");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (same_but_case(name, files[i])) return str_eq(name, files[i]) ? STR("") : files[i];
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (same_but_case(name, others[i].name)) return others[i].meant;
-    return (Str){ 0 };
+/* One that a call has just made, in another process, is not part of the project. */
+static bool is_new(const Loader *l, Str name) {
+    ViewEntry e;
+    return l->docs.view && view_find(l->docs.view, l->docs.base, name, &e) && !e.node && e.error == ENOENT;
 }
 
 static void note_in_root(void *ctx, Str name, bool folder) {
     Loader *l = ctx;
-    Str meant = meant_in_root(name, folder);
-    if (meant.n == 0 || str_eq(name, l->config)) return;
+    Str meant = nearly_project_file(name, folder);
+    if (meant.n == 0 || str_eq(name, l->config) || is_new(l, name)) return;
     if (l->in->tools && str_ends(str_from(l->in->tools), name)) return;
     Str path = arena_str(l->docs.arena, name);
     VEC_PUSH(&l->strays, ((LoaderStray){ .path = path, .folder = folder, .message = folder ? "nothing reads this folder" : "nothing reads this file",

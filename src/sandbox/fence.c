@@ -1,5 +1,6 @@
 #include "sandbox/fence.h"
 #include "base/mem.h"
+#include "base/nearly.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -153,7 +154,11 @@ static bool same_name(const FenceNode *n, Str name) {
 }
 
 /* Stands for every name that the folder has no other node for. */
-static bool is_star(const FenceNode *n) { return !n->exists && str_eq(n->name, STR("*")); }
+static bool is_star(const FenceNode *n, Str name) {
+    if (n->exists) return false;
+    if (str_eq(n->name, STR(NEARLY_NAMES))) return nearly_project_file(name, true).n || nearly_project_file(name, false).n;
+    return str_eq(n->name, STR("*"));
+}
 
 /* ---- matching ---- */
 
@@ -194,7 +199,7 @@ FenceMatch fence_enter(const Fence *f, const FenceMatch *parent, Str name, const
         const FenceNode *p = parent->node[i], *star = NULL;
         bool named = false;
         for (size_t k = 0; k < p->child.n; k++) {
-            if (is_star(p->child.at[k]))
+            if (is_star(p->child.at[k], name))
                 star = p->child.at[k];
             if (!same_name(p->child.at[k], name))
                 continue;

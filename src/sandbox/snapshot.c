@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/nearly.h"
 
 enum { READ_STEP = 64 << 10 };
 
@@ -134,8 +135,22 @@ static void take_missing(SnapshotNode *n, const FenceNode *f) {
         take_missing(snapshot_node(n, fence_name(child[i])), child[i]);
 }
 
-/* The entries of a folder to which none may be added. Their own content may change. */
-static bool take_present(SnapshotNode *n, int fd) {
+bool snapshot_is_star(const SnapshotNode *n) { return n->kind == '-' && (strcmp(n->name, "*") == 0 || strcmp(n->name, NEARLY_NAMES) == 0); }
+
+/* An entry with the star's own name would pass for it the next time. */
+bool snapshot_means(const SnapshotNode *star, int dir, const char *name) {
+    struct statx st;
+    if (strcmp(star->name, NEARLY_NAMES) != 0 || strcmp(name, NEARLY_NAMES) == 0)
+        return true;
+    bool folder = nearly_project_file(str_from(name), true).n > 0, file = nearly_project_file(str_from(name), false).n > 0;
+    if ((!folder && !file) || !walk_stat(dir, name, &st))
+        return folder || file;
+    char kind = snapshot_kind(&st);
+    return kind == 'd' ? folder : kind == 'l' ? folder || file : file;
+}
+
+/* The entries of a folder to which none may be added that `star` means. Their own content may change. */
+static bool take_present(SnapshotNode *n, const SnapshotNode *star, int fd) {
     SnapshotNames names = { 0 };
     size_t listed = n->child.n;
     bool ok = snapshot_list(fd, &names);
@@ -143,20 +158,23 @@ static bool take_present(SnapshotNode *n, int fd) {
         bool known = false;
         for (size_t k = 0; !known && k < listed; k++)
             known = strcmp(n->child.at[k]->name, names.at[i]) == 0;
-        if (!known)
+        if (!known && snapshot_means(star, fd, names.at[i]))
             snapshot_node(n, str_from(names.at[i]));
     }
     snapshot_names_clear(&names);
     return ok;
 }
 
-static bool has_star(const FenceNode *f) {
-    FenceNode *const *child = NULL;
-    size_t count = f && !fence_is_closed(f) ? fence_children(f, &child) : 0;
-    for (size_t i = 0; i < count; i++)
-        if (fence_is_closed(child[i]) && str_eq(fence_name(child[i]), STR("*")))
-            return true;
-    return false;
+/* Where nobody can list the folder the loader cannot either, and names in it mean nothing to it. */
+static bool passes_over(const FenceNode *f, int fd) {
+    return str_eq(fence_name(f), STR(NEARLY_NAMES)) && faccessat(fd, ".", R_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
+
+static bool take_stars(SnapshotNode *n, int fd) {
+    bool ok = true;
+    for (size_t i = 0, count = n->child.n; ok && i < count; i++)
+        ok = !n->child.at[i]->whole || !snapshot_is_star(n->child.at[i]) || take_present(n, n->child.at[i], fd);
+    return ok;
 }
 
 /* Below a protected folder everything counts; above, the names that lead to one. */
@@ -170,9 +188,9 @@ static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, i
         ok = take(t, snapshot_node(n, str_from(names.at[i])), fd, NULL, depth + 1);
     size_t count = f && !n->whole ? fence_children(f, &child) : 0;
     for (size_t i = 0; ok && i < count; i++)
-        ok = take(t, snapshot_node(n, fence_name(child[i])), fd, child[i], depth + 1);
-    if (ok && has_star(f))
-        ok = take_present(n, fd) || fail_take(t, n, errno);
+        ok = passes_over(child[i], fd) || take(t, snapshot_node(n, fence_name(child[i])), fd, child[i], depth + 1);
+    if (ok && count)
+        ok = take_stars(n, fd) || fail_take(t, n, errno);
     snapshot_names_clear(&names);
     if (fd >= 0)
         close(fd);

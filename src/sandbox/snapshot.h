@@ -6,7 +6,8 @@
  *
  * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
  * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. Where "*" is itself the end of a
- * protected path, no new entry may appear at all; those that the folder had are nodes of which nothing is compared. */
+ * protected path, no new entry may appear at all; those that the folder had are nodes of which nothing is compared. NEARLY_NAMES at the
+ * end does the same for names that are nearly those of a project's files (base/nearly.h). */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"
@@ -90,3 +91,6 @@ char snapshot_kind(const struct statx *st);
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */
 void snapshot_names_clear(SnapshotNames *names);
+/* Does the node stand for names (NEARLY_NAMES, "*"), and for this one? */
+bool snapshot_is_star(const SnapshotNode *n);
+bool snapshot_means(const SnapshotNode *star, int dir, const char *name);

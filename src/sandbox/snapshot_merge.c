@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/diff.h"
 #include "base/mem.h"
+#include "base/nearly.h"
 #include "sandbox/snapshot.h"
 
 enum { DIFF_BYTES_MAX = 1 << 20 };
@@ -86,11 +87,13 @@ static void drop_children(SnapshotNode *n) {
     n->child.n = 0;
 }
 
-/* What `b` has no node for: in a folder that is protected as a whole it was not there, and a node "*" speaks for it. */
-static void drop_new(SnapshotNode *n, const SnapshotNode *b) {
+static bool is_nearly(const char *name) { return nearly_project_file(str_from(name), true).n || nearly_project_file(str_from(name), false).n; }
+
+/* What `b` has no node for: in a folder that is protected as a whole it was not there, and a node "*" speaks for it; NEARLY_NAMES speaks for some names. */
+static void drop_new(SnapshotNode *n, const SnapshotNode *b, bool nearly) {
     size_t kept = 0;
     for (size_t i = 0; i < n->child.n; i++) {
-        if (find_child(b, n->child.at[i]->name)) n->child.at[kept++] = n->child.at[i];
+        if (find_child(b, n->child.at[i]->name) || (nearly && !is_nearly(n->child.at[i]->name))) n->child.at[kept++] = n->child.at[i];
         else snapshot_node_free(n->child.at[i]);
     }
     n->child.n = kept;
@@ -100,8 +103,10 @@ typedef struct Merge { const Snapshot *base; const SnapshotNode *lost; } Merge;
 
 static void merge(Merge *m, SnapshotNode *n, const SnapshotNode *b) {
     if ((b->whole && n->kind == 'd' && b->kind == 'd') || find_child(b, "*")) {
-        drop_new(n, b);
+        drop_new(n, b, false);
         n->recent = true;
+    } else if (find_child(b, NEARLY_NAMES)) {
+        drop_new(n, b, true);
     }
     if ((b->whole || b->needed) && !agrees(n, b, m->base)) {
         bool whole = n->whole && n->kind == b->kind;       /* it may be protected as a whole here and lead to such a path there */

@@ -338,7 +338,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
         bool known = false;
         for (size_t k = 0; !known && k < n->parent->child.n; k++)
             known = n->parent->child.at[k] != n && strcmp(n->parent->child.at[k]->name, names.at[i]) == 0;
-        if (!known)
+        if (!known && snapshot_means(n, dir, names.at[i]))
             check_other(s, c, n, dir, names.at[i]);
     }
     snapshot_names_clear(&names);
@@ -348,7 +348,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
  * is the person's, so its node is taken anew and nothing is told or put back. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
-    if (strcmp(n->name, "*") == 0 && n->kind == '-')
+    if (snapshot_is_star(n))
         return check_others(s, c, n, dir);
     bool there = walk_stat(dir, n->name, &now);
     if (!there && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)

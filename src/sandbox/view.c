@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include "base/arena.h"
+#include "base/nearly.h"
 #include "base/path.h"
 
 enum { LINKS_MAX = 40 };
@@ -28,6 +29,11 @@ static Str follow(Arena *arena, Str above, const SnapshotNode *link, Str rest) {
     return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(above), STR_ARG(to), STR_ARG(rest))));
 }
 
+/* A name that was not there and that no call may make. */
+static bool is_new(const SnapshotNode *folder, Str name) {
+    return child_of(folder, STR(NEARLY_NAMES)) && (nearly_project_file(name, true).n || nearly_project_file(name, false).n);
+}
+
 /* One walk down from the top. False: not covered. *path changes, and *again is set, when it met a link. */
 static bool step_down(Arena *arena, const Snapshot *s, Str *path, ViewEntry *out, bool *again) {
     const SnapshotNode *n = s->top;
@@ -39,7 +45,7 @@ static bool step_down(Arena *arena, const Snapshot *s, Str *path, ViewEntry *out
         if (end == from) break;                            /* the top itself */
         if (n->kind != 'd' && whole) return out->error = n->kind == '-' ? ENOENT : ENOTDIR, true;
         const SnapshotNode *next = child_of(n, str_sub(*path, from, end));
-        if (!next) return out->error = ENOENT, whole;
+        if (!next) return out->error = ENOENT, whole || is_new(n, str_sub(*path, from, end));
         whole = whole || next->whole;
         if (next->kind == 'l') {
             *path = follow(arena, str_sub(*path, 0, at), next, str_sub(*path, end, path->n));

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/nearly.h"
 #include "base/path.h"
 
 void protected_add(ProtectedList *l, const char *path) { table_put(&l->at, str_from(path), l); }
@@ -185,7 +186,7 @@ static void add_loaded(ProtectedList *l) {
 
 /* Where the next start looks, with -c or without it, and whether or not the project can be loaded. */
 static void add_usual(ProtectedList *l) {
-    static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json" };
+    static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json", NEARLY_NAMES };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(names[i]));
     for (size_t i = 0; i < l->n_more; i++) add_looked_at(l, l->more[i]);
 }
