@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "sandbox/protect.h"
+#include "sandbox/reach.h"
 #include "sandbox/view.h"
 
 enum { STATE_AT = 15, NAME_AT = 17, NAME_N = 16, ROOT_AT = 34, ID_N = 50, FILE_MAX = ROOT_AT + PATH_MAX + ID_N, SNAPSHOT_MAX = 300 << 20,
@@ -375,13 +377,26 @@ static bool is_of(Found *f) {
     return f->moved = f->id[0] && strcmp(f->text + ROOT_AT + strlen(f->text + ROOT_AT) + 1, f->id) == 0;
 }
 
+/* A call that could write above the project may have put a link in the place of its folder. Who then goes to that folder is somewhere else, where nothing is on
+ * record: what the link leads to is not the project. */
+static bool was_replaced(const Found *f, Error *err) {
+    char now[PATH_MAX];
+    const char *was = f->text + ROOT_AT, *root = f->look->root;
+    if (f->text[STATE_AT] != 'b' || !realpath(was, now) || strcmp(now, was) == 0) return false;
+    if (!reach_is_below(now, root) && !reach_is_below(root, now)) return false;
+    error_set(err, ERR_SANDBOX, "the folder %s is now a link that leads to %s, and a call that could do that %s", was, now,
+              f->live ? "is at work in another harness" : "did not end in good order");
+    error_hint(err, "put the folder back; if the link is yours, remove %s/%s", f->look->folder, f->name);
+    return true;
+}
+
 static bool look_at(Found *f, Error *err) {
     struct stat st;
     f->live = !lock_file(f->fd);
     if (f->live && errno != EAGAIN && errno != EACCES) return error_set(err, ERR_SANDBOX, "%s/%s: locks do not work there: %m", f->look->folder, f->name);
     if (fstat(f->fd, &st) == 0 && st.st_nlink == 0) return true;          /* another process has just finished it */
     bool whole = read_mark(f);
-    if (whole && !is_of(f)) return forget_gone(f, &st), true;
+    if (whole && !is_of(f)) return !was_replaced(f, err) && (forget_gone(f, &st), true);
     if (f->look->found) ++*f->look->found;
     if (!whole) return f->live || refuse(f, "the mark is damaged", err);
     if (f->text[STATE_AT] == 'b' && !check_busy(f, err)) return false;
