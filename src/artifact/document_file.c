@@ -233,8 +233,17 @@ bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_
     return ok;
 }
 
+static void each_in_view(const ViewEntry *e, void (*visit)(void *ctx, Str name, bool folder), void *ctx) {
+    for (size_t i = 0; e->node && i < e->node->child.n; i++) {
+        const SnapshotNode *n = e->node->child.at[i];
+        if (n->kind != '-') visit(ctx, str_from(n->name), n->kind == 'd');
+    }
+}
+
 void document_each(DocumentContext *c, Str folder, void (*visit)(void *ctx, Str name, bool folder), void *ctx) {
     Error err = { 0 };
+    ViewEntry seen;
+    if (in_view(c, folder, &seen)) return each_in_view(&seen, visit, ctx);
     int fd = document_open(c, folder, O_RDONLY | O_DIRECTORY);
     if (fd < 0 && errno == EACCES) return;
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
+import { command } from './escapes.mjs';
 import { undo } from './harness.mjs';
 import { person, users, ways } from './persons.mjs';
 
@@ -42,7 +43,7 @@ for (const user of ways) {
 
   test(`kill -9, and another process beside the call, ${as}`, async t => {
     const p = person(t, user, rules);
-    const child = spawn(p.bin, ['call', 'sh', JSON.stringify({ do: 'mkdir .harnes; echo x > Harness.md; touch ready; sleep 30' }), '--yes'], { ...p.options, stdio: 'ignore' });
+    const child = spawn(...command(user, p.bin, ['call', 'sh', JSON.stringify({ do: 'mkdir .harnes; echo x > Harness.md; touch ready; sleep 30' }), '--yes']), { ...p.options, stdio: 'ignore' });
     const end = new Promise(done => child.on('exit', done));
     undo(t, () => child.kill('SIGKILL'));
     for (const until = Date.now() + 20000; !p.has('ready') && Date.now() < until;) await sleep(10);

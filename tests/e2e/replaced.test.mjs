@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hook, tool } from './calls.mjs';
+import { command } from './escapes.mjs';
 import { undo } from './harness.mjs';
 import { mounts, person, ways } from './persons.mjs';
 
@@ -30,7 +31,7 @@ for (const user of ways)
       const up = join(p.dir, 'w/up'), dir = join(up, 'p');
       const before = p.harness(['call', 'sh', '{"do":"touch ran"}', '--yes'], { cwd: dir });
       assert.match(before.stdout + before.stderr, /the guard of the person/);
-      const child = spawn(p.bin, ['call', 'sh', JSON.stringify({ do: `cd ${up}; ${trick} 2>&1; touch ${p.dir}/w/ready 2>/dev/null || touch ${up}/ready; sleep 30` }), '--yes'], { ...p.options, cwd: dir, stdio: 'ignore' });
+      const child = spawn(...command(user, p.bin, ['call', 'sh', JSON.stringify({ do: `cd ${up}; ${trick} 2>&1; touch ${p.dir}/w/ready 2>/dev/null || touch ${up}/ready; sleep 30` }), '--yes']), { ...p.options, cwd: dir, stdio: 'ignore' });
       const end = new Promise(done => child.on('exit', done));
       undo(t, () => child.kill('SIGKILL'));
       const ready = () => existsSync(join(p.dir, 'w/ready')) || existsSync(join(up, 'ready'));
