@@ -208,6 +208,13 @@ static bool listed(StrList list, Str path) {
     return false;
 }
 
+/* The path as it was given may be a link, which leads to the same file the next time only if it stays as it is. */
+static void look_at_given(Loader *l, const char *given) {
+    char here[PATH_MAX] = "";
+    if (given[0] != '/' && !getcwd(here, sizeof here)) return;
+    loader_look_at(l, path_normal(l->docs.arena, str_from(arena_fmt(l->docs.arena, "%s/%s", here, given))));
+}
+
 /* --tools: its path below the root, in the arena. False: reported. */
 static bool given_manifest(Loader *l, Str *out) {
     char real[PATH_MAX];
@@ -220,6 +227,8 @@ static bool given_manifest(Loader *l, Str *out) {
         return false;
     }
     *out = arena_str(l->docs.arena, str_from(real + root.n + 1));
+    loader_look_at(l, *out);
+    look_at_given(l, given);
     return true;
 }
 

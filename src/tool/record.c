@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "sandbox/view.h"
 #include "store/store.h"
+#include "tool/confine.h"
 
 static void make_folder(const char *path) {
     char *p = mem_dup(path, strlen(path));
@@ -112,13 +113,34 @@ static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Er
     return true;
 }
 
-/* The file of -c can be read from the disk only if no call at work could write it: it is on record with that call, or so are no files of the project at
- * all (sandbox.allow_self_edit). */
-static bool config_is_known(const Project *p, const ProjectInput *in, const View *view, Error *err) {
+/* A file of -c or --tools can be read from the disk only if no call at work could write it: it is on record with that call, or so are no files of the
+ * project at all (sandbox.allow_self_edit). */
+static bool file_is_known(const Project *p, const char *flag, Str file, const View *view, Error *err) {
     ViewEntry e;
-    if (!in->config || view->n == 0 || view_find(view, p->root.at, p->settings.file, &e) || !view_find(view, p->root.at, STR("harness.md"), &e)) return true;
-    error_set(err, ERR_SANDBOX, "-c " STR_FMT ": another harness has a call at work here that could write this file", STR_ARG(p->settings.file));
-    return error_hint(err, "wait until the call has ended; from then on the file is protected from calls without -c too");
+    if (view_find(view, p->root.at, file, &e)) return true;
+    error_set(err, ERR_SANDBOX, "%s " STR_FMT ": another harness has a call at work here that could write this file", flag, STR_ARG(file));
+    return error_hint(err, "wait until the call has ended; from then on the file is protected from calls without %s too", flag);
+}
+
+static bool named_is_known(const Project *p, const ProjectInput *in, const View *view, Error *err) {
+    ViewEntry e;
+    char real[PATH_MAX];
+    if (view->n == 0 || !view_find(view, p->root.at, STR("harness.md"), &e)) return true;
+    if (in->config && !file_is_known(p, "-c", p->settings.file, view, err)) return false;
+    if (!in->tools || !realpath(in->tools, real) || !str_starts(str_from(real), p->root) || real[p->root.n] != '/') return true;
+    return file_is_known(p, "--tools", str_from(real + p->root.n + 1), view, err);
+}
+
+/* What the person has named as rules stays protected. Who only reads may be unable to write down that it is so. */
+static bool note_named(const RecordDoor *d, const ProjectInput *in, const Project *p, Error *err) {
+    Arena arena = { 0 };
+    Error why = { 0 };
+    if (!in->config && !in->tools) return true;
+    const char *folder = record_folder(d->places, confine_reach(p, &arena), &why);
+    bool ok = !folder || record_note_config(folder, p, in->tools, &why);
+    arena_clear(&arena);
+    if (!ok && !d->reading) *err = why;
+    return ok || d->reading;
 }
 
 typedef enum { LOADED, NOT_LOADED, AGAIN } Loading;
@@ -135,7 +157,7 @@ static Loading load_held(const RecordDoor *d, const ProjectInput *in, const char
     ok = ok && project_load(&with, out, problems);
     release(&holds);
     bool again = !held_all(d->places, root, &holds, &late);
-    ok = ok && !again && config_is_known(*out, in, &view, err);
+    ok = ok && !again && named_is_known(*out, in, &view, err) && note_named(d, in, *out, err);
     if (!ok) {
         project_free(*out);
         *out = NULL;

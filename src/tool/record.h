@@ -56,10 +56,10 @@ typedef struct RecordWork {
  * or what was taken when it was busy last. *edited gets what a person has changed since, or stays empty. On failure nothing may begin. */
 bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err);
 
-/* record_config.c: the project was loaded with -c, and what it looked at is protected from other processes' calls too. record_configs: what was
+/* record_config.c: the project was loaded with -c or --tools, and what it looked at is protected from other processes' calls too. record_configs: what was
  * noted of the project at `root`, relative to it or absolute, in `arena`; the caller clears the list. */
 typedef VEC(Str) RecordPaths;
-bool record_note_config(const char *folder, const Project *p, Error *err);
+bool record_note_config(const char *folder, const Project *p, const char *tools, Error *err);        /* tools: as given with --tools, or NULL */
 void record_configs(const RecordPlaces *p, Str root, Arena *arena, RecordPaths *out);
 bool record_is_ours(const RecordPlaces *p, size_t i);                    /* in /tmp anybody could have made the folder */
 

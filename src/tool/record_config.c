@@ -1,9 +1,10 @@
-/* Configuration files that were used with -c: the usual names do not lead to them, so calls that ran without -c would be free to write them. What a project
- * that was loaded with -c has looked at is noted for 30 days after the last time, in FOLDER/config-ID, one path a line behind the project's root. */
+/* Files that were used with -c or --tools: the usual names do not lead to them, so calls that ran without these would be free to write them. What a project
+ * that was loaded so has looked at is noted for 30 days after the last time, in FOLDER/config-ID, one path a line behind the project's root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,16 +41,16 @@ static void list_paths(const Project *p, Buf *out) {
     }
 }
 
-bool record_note_config(const char *folder, const Project *p, Error *err) {
+bool record_note_config(const char *folder, const Project *p, const char *tools, Error *err) {
     static const uint8_t key[16] = "used with -c";
-    char name[48];
+    char name[48], real[PATH_MAX];
     Buf text = { 0 }, id = { 0 };
     if (!folder) return true;
-    buf_add_fmt(&id, STR_FMT "\n" STR_FMT, STR_ARG(p->root), STR_ARG(p->settings.file));
-    snprintf(name, sizeof name, "config-%016llx", (unsigned long long)hash_sip24(buf_str(&id), key));
     list_paths(p, &text);
+    buf_add_fmt(&id, STR_FMT "\n" STR_FMT "\n%s", STR_ARG(p->root), STR_ARG(p->settings.file), tools && realpath(tools, real) ? real : "");
+    snprintf(name, sizeof name, "config-%016llx", (unsigned long long)hash_sip24(buf_str(&id), key));
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = (dir >= 0 && write_file(dir, name, buf_str(&text))) || error_set(err, ERR_IO, "note the file of -c in %s: %m", folder);
+    bool ok = (dir >= 0 && write_file(dir, name, buf_str(&text))) || error_set(err, ERR_IO, "note the files of -c and --tools in %s: %m", folder);
     if (dir >= 0) close(dir);
     buf_clear(&id);
     buf_clear(&text);

@@ -252,14 +252,13 @@ static bool restrain(Runtime *rt, Error *err) {
     return domain_restrict(list, err);
 }
 
-static bool set_record(Runtime *rt, Error *err) {
+static void set_record(Runtime *rt) {
     size_t n = 0;
     while (rt->rules.write_roots[n]) n++;
     const char **reach = ARENA_ARRAY(&rt->arena, const char *, n + 2);
     reach[0] = rt->rules.workspace;
     memcpy(reach + 1, rt->rules.write_roots, n * sizeof *reach);
     rt->record = record_folder(&rt->places, reach, &rt->record_problem);
-    return !rt->config.config || rt->config.reading || record_note_config(rt->record, rt->project, err);
 }
 
 static bool prepare(Runtime *rt, Error *err) {
@@ -271,7 +270,7 @@ static bool prepare(Runtime *rt, Error *err) {
     rt->rules.hidden = store_private_folders(&rt->arena);
     if (!sandbox_reach(&rt->rules, err)) return false;
     make_state(rt);
-    if (!set_record(rt, err)) return false;
+    set_record(rt);
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;

@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { scripted } from './agents.mjs';
 import { hook, tool } from './calls.mjs';
 import { root, undo } from './harness.mjs';
 import { person, users } from './persons.mjs';
@@ -45,6 +46,9 @@ const type = (p, args, steps) => {
   const r = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), p.bin, ...args], { ...p.options, input: JSON.stringify(steps) });
   return r.stdout ? JSON.parse(r.stdout) : assert.fail(r.stderr);
 };
+
+// A model that says whether it is offered the tool of --tools.
+const talking = scripted('def reply(messages, tools):\n    return ",".join([t["name"] for t in tools if t["name"] == "m"])\n', 'sandbox: {}\n');
 
 for (const user of users) {
   const as = `as ${user.name}`;
@@ -164,11 +168,35 @@ for (const user of users) {
     assert.equal(p.text('alt.md'), `${alt}x\n`, 'a file that was not used for 30 days is free');
   });
 
+  test(`a file of -c that was only looked at is protected from then on, ${as}`, t => {
+    const alt = '---\nsandbox: {}\n---\nAlternative.\n';
+    for (const look of [['validate'], ['tools'], ['inspect', 'sh'], ['trust', '--print']]) {
+      const p = person(t, user, { ...rules, 'alt.md': alt });
+      const r = p.harness(['-c', 'alt.md', ...look]);
+      assert.ok(r.status === 0, `${look}: ${r.stderr}`);
+      p.call('sh', { do: 'echo x >> alt.md' });
+      assert.equal(p.text('alt.md'), alt, look[0]);
+    }
+  });
+
+  test(`a file of --tools, and a link to it, are protected from then on, ${as}`, t => {
+    const mine = JSON.stringify({ tools: [{ name: 'm', description: 'M.', command: ['/bin/echo', 'm'] }] });
+    const p = person(t, user, { ...rules, ...talking, 'mine/t.json': mine });
+    p.sh('ln -s mine/t.json link.json');
+    for (const file of ['mine/t.json', 'link.json']) assert.equal(p.harness(['run', '-p', 'go', '--tools', file]).stdout, 'm\n');
+    p.call('sh', { do: 'echo x >> mine/t.json' });
+    assert.equal(p.text('mine/t.json'), mine);
+    p.call('sh', { do: 'echo "{}" > other; rm link.json; ln -s other link.json' });
+    assert.equal(p.text('link.json'), mine);
+  });
+
   test(`-c with a file that a call at work could write waits for that call, ${as}`, async t => {
     const p = person(t, user, { ...rules, 'alt.md': '---\nsandbox: {}\n---\nAlternative.\n' }), { child, end } = await working(t, p);
     const r = p.harness(['-c', 'alt.md', 'call', 'a']);
     assert.equal(r.status, 1);
     assert.match(r.stderr, /-c alt\.md: another harness has a call at work here that could write this file \(wait until the call has ended/);
+    p.sh('echo \'{"tools":[]}\' > t.json');
+    assert.match(p.harness(['run', '-p', 'go', '--tools', 't.json']).stderr, /--tools t\.json: another harness has a call at work here that could write this file/);
     child.kill('SIGTERM');
     await end;
     assert.equal(p.harness(['-c', 'alt.md', 'call', 'a']).stdout, '1\n');
