@@ -84,9 +84,25 @@ static int write_project(Cli *cli, const char *root, int fd) {
     return status;
 }
 
+/* A tool of another project may have made it: what is written belongs where the person says. */
+static bool is_link(const char *root) {
+    struct stat st;
+    size_t n = strlen(root);
+    while (n > 1 && root[n - 1] == '/') n--;
+    char *path = str_dup((Str){ root, n });
+    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    free(path);
+    return link;
+}
+
 static int make_project(Cli *cli, const char *root, bool must_be_new) {
     Error err = { 0 };
     bool made = false;
+    if (is_link(root)) {
+        error_set(&err, ERR_IO, "%s is a symbolic link", root);
+        error_hint(&err, "name the folder that it leads to");
+        return cli_fail(cli, CLI_FAILED, &err);
+    }
     if (strcmp(root, ".") != 0) {
         made = mkdir(root, 0777) == 0;
         if (!made && (errno != EEXIST || must_be_new)) {

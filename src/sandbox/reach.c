@@ -170,16 +170,18 @@ static bool is_steady(void *ctx, const WayStep *step, Error *err) {
 static bool way_is_steady(const SandboxRules *r, const char *home, Passing *p, Error *err) {
     size_t n = 0, i = 0;
     Way way;
+    Error why = { 0 };
     while (r->write_roots && r->write_roots[n]) n++;
     const char **roots = mem_zero(n + 3, sizeof *roots);
     roots[i++] = r->workspace;
     for (size_t k = 0; k < n; k++) roots[i++] = r->write_roots[k];
     if (home) roots[i++] = home;
     p->roots = roots;
-    bool ok = way_walk(p->kept, is_steady, p, &way, err);
-    if (ok) close(way.folder);
-    else ok = errno == ENOENT || errno == ENOTDIR || errno == EACCES;    /* what cannot be reached cannot be used */
+    bool walked = way_walk(p->kept, is_steady, p, &way, &why);
+    bool ok = walked || errno == ENOENT || errno == ENOTDIR || errno == EACCES;      /* what cannot be reached cannot be used */
+    if (walked) close(way.folder);
     free(roots);
+    if (!ok && err) *err = why;
     return ok;
 }
 

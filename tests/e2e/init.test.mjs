@@ -110,6 +110,9 @@ test('folders that cannot be used', t => {
   symlinkSync(outside, join(linked, '.harness'));
   assert.equal(run(['-C', linked, 'init']).status, 1);
   assert.deepEqual(readdirSync(outside), []);
+  symlinkSync(outside, join(linked, 'new'));
+  for (const name of ['new', 'new/']) assert.match(run(['-C', linked, 'init', name]).stderr, /^harness: new\/? is a symbolic link \(name the folder that it leads to\)/);
+  assert.deepEqual(readdirSync(outside), []);
   assert.match(run(['init', '/proc/nothing']).stderr, /^harness: create \/proc\/nothing: /);
 });
 
