@@ -67,6 +67,21 @@ static bool add_root(const Job *j, Texts *list, const char *flag, const char *pa
     return true;
 }
 
+/* The folders of --read and --write, as they are written. */
+static bool are_steady(const Job *j, Error *err) {
+    const Args *a = &j->cli->args;
+    const char **places = mem_zero(j->write.n + 2, sizeof *places);
+    bool ok = true;
+    places[0] = j->rules.workspace;
+    for (size_t i = 0; i < j->write.n; i++) places[i + 1] = j->write.at[i];
+    for (size_t i = 0; ok && i < a->n_flags; i++) {
+        const char *name = a->flags[i].flag->name;
+        if (strcmp(name, "--read") == 0 || strcmp(name, "--write") == 0) ok = sandbox_root_steady(places, a->flags[i].value, err) || error_wrap(err, "%s", name);
+    }
+    free(places);
+    return ok;
+}
+
 static bool read_flags(Job *j, Error *err) {
     const Args *a = &j->cli->args;
     const char *state = getenv("HARNESS_STATE");
@@ -87,6 +102,7 @@ static bool read_flags(Job *j, Error *err) {
     VEC_PUSH(&j->write, NULL);
     j->rules.read_roots = j->read.at;
     j->rules.write_roots = j->write.at;
+    if (!are_steady(j, err)) return false;
     j->rules.hidden = store_private_folders(&j->arena);
     if (state && state[0]) j->rules.state = state[0] == '/' ? state : arena_fmt(&j->arena, "%s/%s", j->rules.workspace, state);
     return sandbox_reach(&j->rules, err);

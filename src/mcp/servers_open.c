@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/servers_inside.h"
+#include "tool/confine.h"
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
 enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, INSTRUCTIONS_MAX = 16384,
@@ -95,7 +96,8 @@ static const char *const *add_roots(Server *s, const char *const *base, StrList 
     const char **out = ARENA_ARRAY(&s->arena, const char *, n + more.n + 1);
     if (n) memcpy(out, base, n * sizeof *out);
     for (size_t i = 0; i < more.n; i++) {
-        if (!sandbox_root(s->rules.workspace, runtime_path(s->all->rt, more.at[i], &s->arena), real, err)) {
+        const char *path = runtime_path(s->all->rt, more.at[i], &s->arena);
+        if (!sandbox_root(s->rules.workspace, path, real, err) || !sandbox_root_steady(confine_places(runtime_project(s->all->rt), &s->arena), path, err)) {
             error_wrap(err, "server " STR_FMT ": %s[%zu]", STR_ARG(s->def->name), what, i);
             return NULL;
         }

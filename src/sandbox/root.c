@@ -1,7 +1,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "sandbox/reach.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/way.h"
 
 static bool is_below(const char *path, const char *folder) {
     size_t n = strlen(folder);
@@ -28,4 +31,28 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
     ok = ok && (realpath(walked.n ? walked.at : workspace, real) || error_set(err, ERR_IO, "%s: %m", path));
     buf_clear(&walked);
     return ok;
+}
+
+typedef struct Leading { const char *const *places; const char *path, *real; } Leading;
+
+static bool stays_inside(void *ctx, const WayStep *step, Error *err) {
+    const Leading *l = ctx;
+    const char *held = NULL;
+    if (step->kind != 'l') return true;
+    for (size_t i = 0; l->places && l->places[i]; i++) {
+        const char *const one[] = { l->places[i], NULL };
+        if (!reach_holds(one, step->at, NULL)) continue;
+        if (reach_is_below(l->real, l->places[i])) return true;
+        held = l->places[i];
+    }
+    return !held || error_set(err, ERR_SANDBOX, "%s: the link %s lies inside %s, where tools can write, and leads to %s; name that itself if it is meant", l->path, step->at, held, l->real);
+}
+
+bool sandbox_root_steady(const char *const *places, const char *path, Error *err) {
+    char real[PATH_MAX];
+    Way way;
+    if (!realpath(path, real)) return error_set(err, ERR_IO, "%s: %m", path);
+    if (!way_walk(path, stays_inside, &(Leading){ places, path, real }, &way, err)) return false;
+    close(way.folder);
+    return true;
 }

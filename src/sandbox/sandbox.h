@@ -64,6 +64,10 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
  * before may have made that link. */
 bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], Error *err);
 
+/* May a workspace or root that is written as `path` (absolute) be opened, when calls can write `places` (absolute, up to NULL)? Not if a link on the way lies
+ * in one of these and leads out of it: a call may have made it. ERR_SANDBOX. */
+bool sandbox_root_steady(const char *const *places, const char *path, Error *err);
+
 /* Is all that `rules` open apart from `rules->hidden` and `rules->state`, by every name that mounts give them? Else an error that
  * names both paths: ERR_CONFIG, or ERR_SANDBOX where real_home needs mounts that cannot be had. */
 bool sandbox_reach(const SandboxRules *rules, Error *err);

@@ -28,14 +28,14 @@ static void add_place(const Project *p, Arena *arena, const char **out, size_t *
     if (reach_resolve(project_path(p, path, arena), real)) out[(*n)++] = arena_str(arena, str_from(real)).at;
 }
 
-const char *const *confine_reach(const Project *p, Arena *arena) {
+static const char *const *list_places(const Project *p, bool root, Arena *arena) {
     const char *home = getenv("HOME");
     size_t room = 4, n = 0;
     Limits limits;
     limits_from(p, &limits);
     for (size_t i = 0; i < p->n_servers; i++) room += p->servers[i].write_roots.n;
     const char **out = ARENA_ARRAY(arena, const char *, room + limits.sandbox.write_roots.n);
-    add_place(p, arena, out, &n, p->root);
+    if (root) add_place(p, arena, out, &n, p->root);
     add_place(p, arena, out, &n, p->settings.workspace);
     for (size_t i = 0; i < limits.sandbox.write_roots.n; i++) add_place(p, arena, out, &n, limits.sandbox.write_roots.at[i]);
     for (size_t i = 0; i < p->n_servers; i++)
@@ -44,6 +44,9 @@ const char *const *confine_reach(const Project *p, Arena *arena) {
     limits_clear(&limits);
     return out;
 }
+
+const char *const *confine_places(const Project *p, Arena *arena) { return list_places(p, false, arena); }
+const char *const *confine_reach(const Project *p, Arena *arena) { return list_places(p, true, arena); }
 
 /* The folder as written, relative to the workspace, as a path without links. */
 static bool resolve(const char *workspace, Str written, char real[PATH_MAX], Error *err) {

@@ -57,7 +57,7 @@ typedef struct RecordWork {
 bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err);
 
 /* record_config.c: the project was loaded with -c or --tools, and what it looked at is protected from other processes' calls too. record_configs: what was
- * noted of the project at `root`, relative to it or absolute, in `arena`; the caller clears the list. */
+ * noted of the project at `root` and of those below it, absolute, in `arena`; the caller clears the list. */
 typedef VEC(Str) RecordPaths;
 bool record_note_config(const char *folder, const Project *p, const char *tools, Error *err);        /* tools: as given with --tools, or NULL */
 void record_configs(const RecordPlaces *p, Str root, Arena *arena, RecordPaths *out);

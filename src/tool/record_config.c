@@ -57,6 +57,9 @@ bool record_note_config(const char *folder, const Project *p, const char *tools,
     return ok;
 }
 
+/* -c conf/alt.md makes conf the root, inside another project: calls of that one must not write it either. */
+static bool is_below(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || folder.n == 1 || path.at[folder.n] == '/'); }
+
 static void take_note(const char *folder, const char *name, Str root, Arena *arena, RecordPaths *out) {
     char path[PATH_MAX];
     struct stat st;
@@ -65,9 +68,12 @@ static void take_note(const char *folder, const char *name, Str root, Arena *are
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || lstat(path, &st) != 0) return;
     if (time(NULL) - st.st_mtime > NOTE_SECONDS) return (void)unlink(path);
     if (!file_read(path, NOTE_MAX, &text, NULL)) return;
-    Str rest = buf_str(&text);
-    if (str_next_line(&rest, &line) && str_eq(line, root))
-        while (rest.n && str_next_line(&rest, &line)) VEC_PUSH(out, arena_str(arena, line));
+    Str rest = buf_str(&text), of;
+    if (str_next_line(&rest, &of) && is_below(of, root))
+        while (rest.n && str_next_line(&rest, &line)) {
+            bool absolute = line.n && line.at[0] == '/';
+            VEC_PUSH(out, absolute ? arena_str(arena, line) : str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(of), STR_ARG(line))));
+        }
     buf_clear(&text);
 }
 

@@ -54,6 +54,17 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit) {
     return paths;
 }
 
+/* Every place that the settings open, as they write it. */
+static bool are_steady(Runtime *rt, Error *err) {
+    const StrList *lists[] = { &rt->limits.sandbox.read_roots, &rt->limits.sandbox.write_roots };
+    const char *const *places = confine_places(rt->project, &rt->arena);
+    if (!sandbox_root_steady(places, from_root(rt, rt->project->settings.workspace), err)) return error_wrap(err, "workspace");
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < lists[k]->n; i++)
+            if (!sandbox_root_steady(places, from_root(rt, lists[k]->at[i]), err)) return error_wrap(err, "sandbox.%s_roots[%zu]", k ? "write" : "read", i);
+    return true;
+}
+
 static bool set_rules(Runtime *rt, Error *err) {
     const Limits *l = &rt->limits;
     SandboxRules *r = &rt->rules;
@@ -70,7 +81,7 @@ static bool set_rules(Runtime *rt, Error *err) {
     r->processes = l->sandbox.processes;
     r->read_roots = roots(rt, l->sandbox.read_roots, "sandbox.read_roots", err);
     r->write_roots = r->read_roots ? roots(rt, l->sandbox.write_roots, "sandbox.write_roots", err) : NULL;
-    if (!r->write_roots) return false;
+    if (!r->write_roots || !are_steady(rt, err)) return false;
     r->protect = runtime_protected(rt, l->sandbox.allow_self_edit);
     return true;
 }

@@ -179,6 +179,14 @@ for (const user of users) {
     }
   });
 
+  test(`a file of -c in a folder below is protected from calls of the project above, ${as}`, t => {
+    const alt = '---\nsandbox: {}\n---\nAlternative.\n', b = tool('return "b"');
+    const p = person(t, user, { ...rules, 'conf/alt.md': alt, 'conf/.harness/tools/b.md': b });
+    assert.equal(p.harness(['-c', 'conf/alt.md', 'validate']).status, 0);
+    p.call('sh', { do: 'echo x >> conf/alt.md; echo x >> conf/.harness/tools/b.md; echo "{}" > conf/tools.json; echo x > conf/notes' });
+    assert.deepEqual([p.text('conf/alt.md'), p.text('conf/.harness/tools/b.md'), p.has('conf/tools.json'), p.has('conf/notes')], [alt, b, false, true]);
+  });
+
   test(`a file of --tools, and a link to it, are protected from then on, ${as}`, t => {
     const mine = JSON.stringify({ tools: [{ name: 'm', description: 'M.', command: ['/bin/echo', 'm'] }] });
     const p = person(t, user, { ...rules, ...talking, 'mine/t.json': mine });
