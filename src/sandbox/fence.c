@@ -8,7 +8,7 @@ struct FenceNode {
     Str name;
     FenceNode *parent;
     VEC(FenceNode *) child;
-    bool exists, locked, hidden;
+    bool exists, locked, hidden, free;
     FileId id;
 };
 
@@ -71,6 +71,9 @@ void fence_close(FenceNode *node, bool hidden) {
     node->hidden |= hidden;
 }
 
+void fence_free_name(FenceNode *node) { node->free = true; }
+
+bool fence_is_free(const FenceNode *node) { return node->free && !node->locked && node->child.n == 0; }
 bool fence_is_closed(const FenceNode *node) { return node->locked; }
 Str fence_name(const FenceNode *node) { return node->name; }
 
@@ -163,6 +166,8 @@ static bool is_star(const FenceNode *n, Str name) {
 /* ---- matching ---- */
 
 static void match_add(FenceMatch *m, const FenceNode *n) {
+    if (fence_is_free(n))
+        return;
     m->locked |= n->locked;
     m->hidden |= n->hidden;
     for (uint32_t i = 0; i < m->n; i++)

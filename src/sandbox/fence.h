@@ -39,7 +39,9 @@ FenceNode *fence_child(Fence *f, FenceNode *parent, Str name, const FileId *id);
 FenceNode *fence_parent(FenceNode *node);               /* of the top: the top */
 void fence_set(FenceNode *node, const FileId *id);
 void fence_close(FenceNode *node, bool hidden);         /* locked with all below; hidden too, if so */
+void fence_free_name(FenceNode *node);                  /* not closed, and a "*" beside it does not mean it */
 bool fence_is_closed(const FenceNode *node);
+bool fence_is_free(const FenceNode *node);
 size_t fence_children(const FenceNode *node, FenceNode *const **out);
 Str fence_name(const FenceNode *node);
 void fence_sort(Fence *f);                              /* after building, before matching */

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/nearly.h"
+#include "sandbox/steps.h"
 
 enum { READ_STEP = 64 << 10 };
 
@@ -78,6 +79,8 @@ void snapshot_names_clear(SnapshotNames *names) {
         free(names->at[i]);
     VEC_CLEAR(names);
 }
+
+bool snapshot_is_step(const SnapshotNode *n) { return n->whole && n->parent && !n->parent->whole && steps_is(n->parent->name, n->name); }
 
 /* ---- taking ---- */
 
@@ -199,6 +202,7 @@ static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, i
 
 static bool take(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth) {
     bool ok = true;
+    if (f && fence_is_free(f)) return true;
     n->whole = f ? fence_is_closed(f) : true;
     if (!walk_stat(dir, n->parent ? n->name : "", &n->st)) {
         if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
@@ -209,7 +213,7 @@ static bool take(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int dept
     }
     n->kind = snapshot_kind(&n->st);
     n->recent = !snapshot_settled(&n->st);
-    n->needed = n->whole || n->kind == 'l';
+    n->needed = (n->whole && !snapshot_is_step(n)) || n->kind == 'l';
     if (n->kind == 'd')
         ok = take_folder(t, n, dir, f, depth);
     else if (n->kind == 'l')

@@ -7,7 +7,10 @@
  * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
  * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. Where "*" is itself the end of a
  * protected path, no new entry may appear at all; those that the folder had are nodes of which nothing is compared. NEARLY_NAMES at the
- * end does the same for names that are nearly those of a project's files (base/nearly.h). */
+ * end does the same for names that are nearly those of a project's files (base/nearly.h). A path PATH/? protects nothing: it says that a "*"
+ * beside PATH does not stand for PATH.
+ *
+ * Files of git that may change by rule (steps.h) are never needed: they may go. */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"
@@ -87,6 +90,8 @@ bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *s
 bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
+/* A protected path by itself that may change as steps.h says. Below a folder that is protected as a whole nothing may. */
+bool snapshot_is_step(const SnapshotNode *n);
 
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */

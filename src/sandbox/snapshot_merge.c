@@ -3,6 +3,7 @@
 #include "base/diff.h"
 #include "base/mem.h"
 #include "base/nearly.h"
+#include "base/utf8.h"
 #include "sandbox/snapshot.h"
 
 enum { DIFF_BYTES_MAX = 1 << 20 };
@@ -17,7 +18,7 @@ static int by_name(const void *a, const void *b) { return strcmp((*(SnapshotNode
 
 /* After nodes came or went. */
 static bool settle(SnapshotNode *n) {
-    n->needed = n->kind != '-' && (n->whole || n->kind == 'l');
+    n->needed = n->kind != '-' && ((n->whole && !snapshot_is_step(n)) || n->kind == 'l');
     if (n->child.n) qsort(n->child.at, n->child.n, sizeof *n->child.at, by_name);
     for (size_t i = 0; i < n->child.n; i++) n->needed |= settle(n->child.at[i]);
     return n->needed;
@@ -31,13 +32,17 @@ static size_t bytes_of(const SnapshotNode *n) {
 
 /* ---- paths ---- */
 
+/* A "*" beside it does not mean it. */
+static bool is_free(const SnapshotNode *n) { return !n->whole && n->kind == '-' && n->child.n == 0 && n->parent && find_child(n->parent, "*"); }
+
 static void add_paths(const SnapshotNode *n, SnapshotNames *out) {
-    if (!n->whole) {
+    if (!n->whole && !is_free(n)) {
         for (size_t i = 0; i < n->child.n; i++) add_paths(n->child.at[i], out);
         return;
     }
     Buf path = { 0 };
     snapshot_path(n, &path);
+    if (is_free(n)) buf_add(&path, STR("/?"));
     VEC_PUSH(out, buf_take(&path));
 }
 
@@ -230,12 +235,15 @@ static void add_text(Differ *d, const char *path, const SnapshotNode *a, const S
     if (show && str_eq(before, now)) buf_add_fmt(d->out, "  rights or owner: %04o to %04o\n", a && was ? a->st.stx_mode & 07777u : 0u, b && is ? b->st.stx_mode & 07777u : 0u);
     else if (show) diff_unified(before, now, &(DiffStyle){ .from = was ? path : "/dev/null", .to = is ? path : "/dev/null", .context = 3 }, d->out);
     else if (was || is) buf_add(d->out, STR("  the content is not shown: it is large, not text, or not on record\n"));
-    if (b && b->kind == 'l') buf_add_fmt(d->out, "  it leads to " STR_FMT "\n", STR_ARG(buf_str(&b->content)));
+    if (!b || b->kind != 'l') return;
+    buf_add(d->out, STR("  it leads to "));
+    utf8_escape(buf_str(&b->content), false, d->out);
+    buf_add_char(d->out, '\n');
 }
 
 static void add_one(Differ *d, const SnapshotNode *a, const SnapshotNode *b) {
     Buf path = { 0 }, name = { 0 };
-    buf_add(&name, shown_path(d, a ? a : b, &path));
+    utf8_escape(shown_path(d, a ? a : b, &path), false, &name);
     buf_add_fmt(d->out, STR_FMT ": %s\n", STR_ARG(buf_str(&name)), what_happened(a, b));
     add_text(d, name.at, a, b);
     buf_clear(&path);

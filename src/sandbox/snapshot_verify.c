@@ -7,6 +7,7 @@
 #include "sandbox/jail_temp.h"
 #include "sandbox/jail_tree.h"
 #include "sandbox/snapshot.h"
+#include "sandbox/steps.h"
 
 /* ---- putting back ---- */
 
@@ -344,6 +345,17 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     snapshot_names_clear(&names);
 }
 
+/* A step of git's that waits to be continued: it may go, and change as steps.h says. */
+static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, char kind) {
+    enum { STEP_BYTES_MAX = 4 << 20 };
+    struct statx st;
+    if (!snapshot_is_step(n) || (kind != '-' && (kind != 'f' || n->has_mac))) return false;
+    if (kind == '-') return true;
+    buf_reset(&c->content);
+    return snapshot_read_file(dir, n->name, STEP_BYTES_MAX, &st, &c->content)
+        && steps_allow(n->parent->name, n->name, n->kind == 'f' ? buf_str(&n->content) : STR(""), buf_str(&c->content));
+}
+
 /* Every protected path passes here. This is the place to ask whether a read-only mount of the path stands in every live child: a difference in such a path
  * is the person's, so its node is taken anew and nothing is told or put back. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
@@ -356,6 +368,8 @@ static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     char kind = there ? snapshot_kind(&now) : '-';
     if (!n->whole)
         return check_way(s, c, n, dir, &now, kind);
+    if (is_allowed_step(c, n, dir, kind))
+        return;
     if ((n->kind == '-' || n->kind == 'o') && (kind == '-' || kind == n->kind))   /* sockets and the like come and go */
         return;
     if (n->kind == '-')

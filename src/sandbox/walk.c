@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 enum { LINKS_MAX = 40, REST_MAX = 3 * PATH_MAX, TRIES_MAX = 64 };
 
@@ -17,10 +18,12 @@ enum { LINKS_MAX = 40, REST_MAX = 3 * PATH_MAX, TRIES_MAX = 64 };
 
 const char *walk_show(Str path, char out[static 320]) {
     Str head = path.n > 300 ? str_sub(path, 0, 140) : path, tail = path.n > 300 ? str_sub(path, path.n - 140, path.n) : STR("");
-    snprintf(out, 320, "%.*s%s%.*s", STR_ARG(head), tail.n ? "…" : "", STR_ARG(tail));
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127)
-            *c = '?';
+    Buf text = { 0 };
+    utf8_escape(head, false, &text);
+    if (tail.n) buf_add(&text, STR("…"));
+    utf8_escape(tail, false, &text);
+    snprintf(out, 320, "%s", buf_str(&text).at);
+    buf_clear(&text);
     return out;
 }
 
@@ -480,7 +483,11 @@ bool walk_right_kind(const Walk *w, Str path, bool folder, Error *err) {
 
 /* ---- building a fence ---- */
 
+/* "PATH/?" closes nothing: see snapshot.h. */
 void walk_fence(const Jail *j, Fence *f, Str path, bool hidden) {
+    static const char mark[] = "/?";
+    bool is_free = str_ends(path, STR("/?")) && path.n > sizeof mark - 1;
+    if (is_free) path = str_sub(path, 0, path.n - (sizeof mark - 1));
     Walk w = { .jail = j, .build = f, .dir = -1, .target = -1 };
     bool ok = false;
     for (int i = 0; i < TRIES_MAX && !ok && (i == 0 || errno == EAGAIN); i++)
@@ -493,6 +500,7 @@ void walk_fence(const Jail *j, Fence *f, Str path, bool hidden) {
     Str rest = buf_str(&w.missing), part;
     while (next_name(&rest, &part))
         node = str_eq(part, STR("..")) ? fence_parent(node) : str_eq(part, STR(".")) ? node : fence_child(f, node, part, NULL);
-    fence_close(node, hidden);
+    if (is_free) fence_free_name(node);
+    else fence_close(node, hidden);
     walk_end(&w);
 }

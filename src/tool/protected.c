@@ -1,4 +1,5 @@
 #include "tool/protected.h"
+#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -120,6 +121,7 @@ static const char *const *listed(ProtectedList *l) {
     const char **out = ARENA_ARRAY(l->arena, const char *, l->at.n + 1);
     for (size_t i = 0; i < l->at.n; i++) out[i] = l->at.entry[i].key.at;
     table_clear(&l->at);
+    table_clear(&l->repositories);
     return out;
 }
 
@@ -151,13 +153,66 @@ const char *const *protected_programs(ProtectedList *l) {
 
 /* ---- files ---- */
 
-static void add_rows(ProtectedList *l, Str folder) {
-#define PROTECTED(path) protected_add(l, protected_path(l, folder, STR(path)));
+bool protected_is_sign(const char *name) { return strcmp(name, "*") == 0 || strcmp(name, "?") == 0; }
+
+static bool is_work(Str work, const char *name) {
+    for (size_t from = 0, i = 0; i <= work.n; i++)
+        if (i == work.n || work.at[i] == ' ') {
+            if (str_eq(str_sub(work, from, i), str_from(name))) return true;
+            from = i + 1;
+        }
+    return false;
+}
+
+/* Every entry that the folder has, except work, and every one that it could get. */
+static void add_folder(ProtectedList *l, Str above, Str name, Str work) {
+    Str folder = str_from(protected_path(l, above, name));
+    DIR *d = opendir(folder.at);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && !protected_is_sign(e->d_name) && !is_work(work, e->d_name))
+            protected_add(l, protected_path(l, folder, str_from(e->d_name)));
+    if (d) closedir(d);
+    for (size_t from = 0, i = 0; i <= work.n; i++)
+        if (i == work.n || work.at[i] == ' ') {
+            protected_add(l, arena_fmt(l->arena, "%s/?", protected_path(l, folder, str_sub(work, from, i))));
+            from = i + 1;
+        }
+    protected_add(l, protected_path(l, folder, STR("*")));
+}
+
+static bool has_ending(const char *name) {
+#define PROTECTED(path)
+#define PROTECTED_FOLDER(path, work)
+#define PROTECTED_ENDING(ending) if (str_ends(str_from(name), STR(ending))) return true;
 #define PROTECTED_GIT(path)
 #include "tool/protected.def"
 #undef PROTECTED
+#undef PROTECTED_FOLDER
+#undef PROTECTED_ENDING
 #undef PROTECTED_GIT
+    return false;
+}
+
+static void add_endings(ProtectedList *l, Str folder) {
+    DIR *d = opendir(arena_str(l->arena, folder).at);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (has_ending(e->d_name)) protected_add(l, protected_path(l, folder, str_from(e->d_name)));
+    if (d) closedir(d);
+}
+
+static void add_rows(ProtectedList *l, Str folder) {
+#define PROTECTED(path) protected_add(l, protected_path(l, folder, STR(path)));
+#define PROTECTED_FOLDER(path, work) add_folder(l, folder, STR(path), STR(work));
+#define PROTECTED_ENDING(ending)
+#define PROTECTED_GIT(path)
+#include "tool/protected.def"
+#undef PROTECTED
+#undef PROTECTED_FOLDER
+#undef PROTECTED_ENDING
+#undef PROTECTED_GIT
+    add_endings(l, folder);
     protected_git(l, folder);
+    protected_git_below(l, folder);
 }
 
 /* Notes for agents are text like any other: tools may write them. */

@@ -6,7 +6,7 @@ import { tool } from './calls.mjs';
 import { person, ways } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
-const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh };
+const rules = { 'harness.md': '---\nsandbox: {}\nbuiltin_tools: [write]\n---\nHi.\n', '.harness/tools/sh.md': sh };
 
 // A server that keeps a shared mapping of the rules. Its page is dirty before the first comparison, so the store at the end
 // changes neither time nor size.
@@ -94,7 +94,7 @@ for (const user of ways) {
       assert.match(r.result.error.message, /sandbox\.tampered/);
       assert.ok(!p.has(module));
       assert.equal(p.text('.git/modules/note'), 'note\n');
-      assert.equal(p.call('write', { path: `${module}/config`, content: 'x' }).status, 1);
+      assert.match(p.call('write', { path: `${module}/config`, content: 'x' }).result.error.message, /protected/);
       p.sh('git status');
       assert.ok(!p.has('sub/PWNED'), 'the person\'s git ran it');
       assert.equal(p.call('sh', { do: 'echo more > .git/modules/old/description; echo more > .git/modules/note' }).status, 0);
@@ -191,36 +191,48 @@ for (const user of ways) {
     assert.deepEqual(p.events('sandbox.repository'), []);
   });
 
+  // Names in folders that are protected as a whole stand for every other name there.
   const theirs = `
-    .claude/agents/x/y.json .claude/commands/x/y.json .claude/hooks/x/y.json .claude/plugins/x/y.json .claude/settings.json .claude/settings.local.json
-    .claude/skills/x/y.json .codex/x/y.json .cursor/agents/x/y.json .cursor/cli.json .cursor/commands/x/y.json .cursor/environment.json
-    .cursor/hooks/x/y.json .cursor/hooks.json .cursor/mcp.json .cursor/permissions.json .cursor/rules/x/y.json .cursor/sandbox.json
-    .cursor/skills/x/y.json .github/agents/x/y.json .github/copilot/x/y.json .github/hooks/x/y.json .github/mcp.json .devcontainer.json
-    .devcontainer/devcontainer.json .vscode/launch.json .vscode/mcp.json .vscode/settings.json .vscode/tasks.json .gemini/.env .gemini/agents/x/y.json
-    .gemini/commands/x/y.json .gemini/extensions/x/y.json .gemini/hooks/x/y.json .gemini/policies/x/y.json .gemini/sandbox.Dockerfile
-    .gemini/settings.json .gemini/skills/x/y.json .agents/hooks.json .agents/plugins/x/y.json .agents/skills/x/y.json .qwen/.env .qwen/agents/x/y.json
-    .qwen/commands/x/y.json .qwen/extensions/x/y.json .qwen/hooks/x/y.json .qwen/settings.json .qwen/skills/x/y.json .kimi/config.toml .kimi/mcp.json
-    .kimi/skills/x/y.json .kimi-code/config.toml .kimi-code/mcp.json .kimi-code/skills/x/y.json .factory/commands/x/y.json .factory/droids/x/y.json
-    .factory/hooks/x/y.json .factory/hooks.json .factory/mcp.json .factory/settings.json .factory/settings.local.json .factory/skills/x/y.json
-    opencode.json opencode.jsonc .opencode/agent/x/y.json .opencode/agents/x/y.json .opencode/command/x/y.json .opencode/commands/x/y.json
-    .opencode/mode/x/y.json .opencode/modes/x/y.json .opencode/opencode.json .opencode/opencode.jsonc .opencode/package.json .opencode/plugin/x/y.json
-    .opencode/plugins/x/y.json .opencode/skill/x/y.json .opencode/skills/x/y.json .opencode/tool/x/y.json .opencode/tools/x/y.json .kilo/plugin/x/y.json
-    .kilo/plugins/x/y.json .kilocode/mcp.json .amp/plugins/x/y.json .amp/settings.json .grok/hooks/x/y.json .grok/settings.json .junie/config.json
-    .junie/mcp/x/y.json .clinerules/hooks/x/y.json .kiro/agents/x/y.json .kiro/hooks/x/y.json .kiro/settings/x/y.json .amazonq/agents/x/y.json
-    .amazonq/cli-agents/x/y.json .amazonq/default.json .amazonq/mcp.json .roo/commands/x/y.json .roo/mcp.json .roo/skills/x/y.json .roomodes
-    .windsurf/hooks.json .windsurf/mcp_config.json .windsurf/skills/x/y.json .windsurf/workflows/x/y.json .continue/config.json .continue/config.yaml
-    .continue/mcpServers/x/y.json .continuerc.json .aider.conf.yml .crush.json crush.json .trae/mcp.json .augment/settings.json .zed/debug.json
-    .zed/settings.json .zed/tasks.json .idea/runConfigurations/x/y.json .idea/startup.xml .idea/watcherTasks.xml`.trim().split(/\s+/);
+    .mcp.json .claude/agents/x/y.json .claude/commands/x.md .claude/hooks/x.sh .claude/plugins/x/y.json .claude/settings.json .claude/settings.local.json .claude/new.json
+    .cursor/cli.json .cursor/environment.json .cursor/hooks.json .cursor/mcp.json .cursor/plugins/x/y.json .cursor/rules/x.mdc .cursor/worktrees.json
+    .gemini/.env .gemini/extensions/x/y.json .gemini/settings.json .qwen/.env .qwen/settings.json .kiro/hooks/x/y.json .kiro/settings/x/y.json .kiro/steering/x.md
+    .factory/hooks.json .factory/settings.json .factory/droids/x.md .opencode/opencode.json .opencode/package.json .opencode/plugin/x.js .opencode/notes.md
+    .kilo/plugin/x.js .junie/config.json .junie/mcp/x.json .agents/skills/x/y.md .amazonq/default.json .amp/plugins/x.js .antigravity/x .augment/settings.json
+    .codebuddy/x .codex/x/y.json .continue/config.yaml .copilot/x .grok/hooks/x.json .iflow/x .kilocode/mcp.json .kimi/config.toml .kimi-code/mcp.json .openhands/setup.sh
+    .pi/extensions/x.ts .qoder/x .roo/mcp.json .tabnine/mcp_servers.json .trae/mcp.json .vibe/config.toml .windsurf/hooks.json .windsurf/workflows/x.md
+    .aider.conf.yml .clinerules/hooks/x .clinerules/workflows/x.md .continuerc.json .crush.json crush.json opencode.json opencode.jsonc .roomodes
+    .github/agents/x.md .github/chatmodes/x.md .github/copilot/x .github/extensions/x/extension.mjs .github/hooks/x.json .github/instructions/x.md .github/mcp.json
+    .github/plugins/x .github/prompts/x.prompt.md .github/skills/x/SKILL.md
+    .vscode/extensions.json .vscode/launch.json .vscode/mcp.json .vscode/settings.json .vscode/tasks.json
+    .idea/runConfigurations/x.xml .idea/startup.xml .idea/watcherTasks.xml .idea/tools/x.xml .idea/externalTools.xml .idea/terminal.xml .idea/gradle.xml
+    .devcontainer.json .devcontainer/devcontainer.json .devcontainer/python/devcontainer.json .devcontainer/Dockerfile .devcontainer/post-create.sh
+    .fleet/run.json .helix/languages.toml .nova/Tasks/x.json .run/x.run.xml .zed/debug.json .zed/settings.json .zed/tasks.json
+    .dir-locals.el .dir-locals-2.el .exrc .gvimrc .lvimrc .nvim.lua .nvimrc .vimrc
+    .envrc .tool-versions .mise/config.toml .mise.local.toml .mise.toml mise.local.toml mise.toml .config/mise/config.toml .config/mise.toml
+    .gdbinit .lldbinit .cargo/config .cargo/config.toml rust-toolchain rust-toolchain.toml .npmrc .pnpmfile.cjs .pnpmfile.mjs .yarn/plugins/x.cjs
+    .yarn/releases/yarn.cjs .yarnrc .yarnrc.yml bunfig.toml
+    .husky/pre-commit .lefthook/pre-commit/x.sh .lefthook.yml lefthook.yml lefthook.toml lefthook-local.yml .config/lefthook.yml .overcommit.yml .pre-commit-config.yaml
+    .simple-git-hooks.json`.trim().split(/\s+/);
   test(`settings and hooks of other agents, ${as}`, t => {
-    const p = person(t, user, { ...rules, '.claude/settings.json': '{}' });
-    const free = ['.claude/worktrees/a', '.claude/CLAUDE.md', '.cursor/plans/p.md', '.github/copilot-instructions.md', '.github/workflows/ci.yml', '.kiro/specs/s.md',
-      '.vscode/extensions.json', '.idea/workspace.xml', '.opencode/notes.md', 'sub/AGENTS.md', 'AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
-    const r = p.call('sh', { do: `for f in ${[...theirs, ...free].join(' ')}; do mkdir -p "$(dirname $f)"; echo x > $f; done` });
+    const old = { '.claude/settings.json': '{}', '.claude/old.json': '{}', '.vscode/tasks.json': '{}', '.idea/gradle.xml': '<a/>', 'a b.code-workspace': '{}', 'x.sublime-project': '{}' };
+    const p = person(t, user, { ...rules, ...old, '.idea/workspace.xml': '<a/>', '.claude/plans/old.md': 'old' });
+    const free = ['.claude/worktrees/a', '.claude/CLAUDE.md', '.claude/plans/old.md', '.claude/plans/p.md', '.cursor/plans/p.md', '.gemini/GEMINI.md', '.kiro/specs/s.md', '.opencode/node_modules/x.js',
+      '.idea/workspace.xml', '.idea/shelf/x.patch', '.vscode/ipch/x', '.github/copilot-instructions.md', '.github/workflows/ci.yml', '.github/CODEOWNERS', '.clinerules/notes.md', '.config/other',
+      '.cargo/registry/x', '.yarn/cache/x', 'Makefile', 'package.json', '.pnp.cjs', 'sub/AGENTS.md', 'AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
+    const names = [...theirs, ...Object.keys(old), ...free].map(name => `'${name}'`).join(' ');
+    const r = p.call('sh', { do: `for f in ${names}; do mkdir -p "$(dirname "$f")"; echo x > "$f"; done` });
     assert.match(r.result.error.message, /sandbox\.tampered/);
-    assert.deepEqual(theirs.filter(path => path !== '.claude/settings.json' && p.has(path)), []);
-    assert.equal(p.text('.claude/settings.json'), '{}');
-    assert.deepEqual(free.filter(path => !p.has(path)), []);
-    assert.equal(p.call('write', { path: '.kiro/hooks/x.json', content: 'x' }).status, 1);
+    assert.deepEqual(theirs.filter(path => !(path in old) && p.has(path)), []);
+    assert.deepEqual(Object.entries(old).filter(([path, text]) => p.text(path) !== text), []);
+    assert.deepEqual(free.filter(path => !p.has(path) || p.text(path) !== 'x\n'), []);
+    for (const path of ['.kiro/hooks/x.json', '.claude/other.json', '.claude/old.json', '.vscode/new.json', '.idea/new.xml']) assert.match(p.call('write', { path, content: 'x' }).result.error.message, /protected/, path);
+    assert.equal(p.sh('rm .claude/CLAUDE.md .idea/workspace.xml').status, 0);
+    for (const path of ['.claude/CLAUDE.md', '.claude/worktrees/b/c', '.idea/workspace.xml', '.kiro/specs/t.md']) {
+      const w = p.call('write', { path, content: 'y' });
+      assert.equal(w.status, 0, `${path}: ${w.stdout}`);
+    }
+    assert.equal(p.call('sh', { do: 'rm -r .claude/worktrees .claude/plans && mkdir .claude/worktrees && rm .claude/CLAUDE.md' }).status, 0);
+    assert.ok(!p.has('.claude/plans') && !p.has('.claude/CLAUDE.md') && p.has('.claude/old.json'));
   });
 
   test(`sandbox.allow_self_edit frees the project's files only, ${as}`, t => {

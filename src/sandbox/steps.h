@@ -1,0 +1,11 @@
+/* Files that git keeps while an operation of several steps (rebase, cherry-pick, am) waits to be continued. A call may begin, continue and
+ * end such an operation, so these files may change and go. But `git rebase --continue` runs what some of their lines say, so a call may
+ * not leave behind such a line that was not there before. They are compared after a call and never mounted read-only. */
+#pragma once
+#include "base/str.h"
+
+/* `folder` is the name of the folder that holds the file `name`. */
+bool steps_is(const char *folder, const char *name);
+bool steps_is_path(const char *path);
+/* May the content `before` (empty: there was none) have become `now`? */
+bool steps_allow(const char *folder, const char *name, Str before, Str now);
