@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sandbox/prepare.h"
@@ -223,6 +224,25 @@ static void on_signals(Launcher *l) {
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */
 
+/* The supervisor of a call is process 1 of the call's namespace and a fork of this process: /proc/1/cmdline would show the command line
+ * of harness, with prompts and tokens. The memory is this process's own copy. Fields 48 and 49 of /proc/self/stat say where it is. */
+static void hide_arguments(void) {
+    enum { FIRST_AFTER_NAME = 3, ARG_START = 48, ARG_END = 49 };
+    uintptr_t from = 0, to = 0;
+    Buf text = { 0 };
+    char *at = file_read("/proc/self/stat", 1 << 12, &text, NULL) ? strrchr(text.at, ')') : NULL;
+    at = at ? at + 1 : NULL;
+    for (int field = FIRST_AFTER_NAME; at && field <= ARG_END; field++) {
+        at = strchr(at, ' ');
+        if (!at) break;
+        at++;
+        if (field == ARG_START) from = (uintptr_t)strtoull(at, NULL, 10);
+        if (field == ARG_END) to = (uintptr_t)strtoull(at, NULL, 10);
+    }
+    buf_clear(&text);
+    if (from && to > from) memset((void *)from, 0, to - from);
+}
+
 /* Everything that calls inherit starts out plain: signals at their defaults, nothing open, no terminal, no folder. */
 static void settle(Launcher *l) {
     for (int signal_number = 1; signal_number < 65; signal_number++) (void)signal(signal_number, SIG_DFL);
@@ -234,6 +254,7 @@ static void settle(Launcher *l) {
     if (null > 2) close(null);
     (void)setsid();
     (void)!chdir("/");
+    hide_arguments();
     (void)prctl(PR_SET_NAME, "harness-launch");
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
