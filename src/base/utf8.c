@@ -103,3 +103,12 @@ bool utf8_is_deceptive(uint32_t c) {
         if (c <= ranges[i][1]) return true;
     return false;
 }
+
+void utf8_escape(Str text, bool keep_lines, Buf *out) {
+    for (size_t length; text.n; text = str_sub(text, length, text.n)) {
+        uint32_t c = utf8_decode(text, &length);
+        if (c == 0xfffd && length == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[0]);
+        else if ((keep_lines && (c == '\n' || c == '\t')) || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, 0, length));
+        else buf_add_fmt(out, "\\u{%x}", c);
+    }
+}

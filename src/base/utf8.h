@@ -13,4 +13,7 @@ size_t utf8_encode(uint32_t codepoint, char out[4]);   /* codepoint must be a sc
 /* Controls, and characters that reorder or hide text: bidirectional marks, zero-width and
  * blank ones, tags, byte-order marks. */
 bool utf8_is_deceptive(uint32_t codepoint);
+/* Adds the text with deceptive characters as \u{…} and invalid bytes as \x…; `keep_lines`: newlines and tabs stay. Without it
+ * the result is one line, whatever a file is called. */
+void utf8_escape(Str text, bool keep_lines, Buf *out);
 size_t utf8_count(Str s);                              /* code points; an invalid byte counts as one */

@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "policy/credentials.h"
+#include "policy/redact.h"
+#include "tool/secrets.h"
 #include "value/json.h"
 
 enum { READ_CHUNK = 1 << 16, FAIL_TEXT_MAX = 2048 };
@@ -51,20 +54,41 @@ bool cli_init(Cli *cli, Error *err) {
 void cli_clear(Cli *cli) {
     args_clear(&cli->args);
     buf_clear(&cli->out);
+    redact_free(cli->secrets);
+    cli->secrets = NULL;
+}
+
+static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
+
+void cli_know(Cli *cli, const Project *project) {
+    if (!cli->secrets) cli->secrets = redact_new();
+    secrets_literal(project, &(SecretSink){ add_secret, cli->secrets });
+}
+
+static void hide_known(const Cli *cli, Buf *text) {
+    if (!cli->secrets || !text->n || redact_empty(cli->secrets)) return;
+    if (cli->json) redact_json(cli->secrets, text);
+    else redact_text(cli->secrets, text);
 }
 
 void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
-    Buf line = { 0 };
+    Buf line = { 0 }, safe = { 0 };
+    buf_add(&safe, text);
+    credential_mask(&safe);
+    hide_known(cli, &safe);
     if (cli->color_err) buf_add_fmt(&line, "\033[%smharness:\033[0m ", color[level]);
     else buf_add(&line, STR("harness: "));
-    cli_escape(&line, text, false);
+    cli_escape(&line, buf_str(&safe), false);
     buf_add_char(&line, '\n');
     cli_write(STDERR_FILENO, buf_str(&line), cli->color_err);   /* nobody left to tell if this fails */
     buf_clear(&line);
+    buf_clear(&safe);
 }
 
 bool cli_flush(Cli *cli) {
+    if (cli->listing && cli->out.n) credential_mask(&cli->out);
+    hide_known(cli, &cli->out);
     bool ok = cli_write(STDOUT_FILENO, buf_str(&cli->out), cli->color_out);
     if (!ok) {
         Error err = { 0 };
@@ -106,7 +130,11 @@ static void add_error(Buf *out, const Error *err) {
 
 int cli_fail(Cli *cli, int status, const Error *err) {
     buf_reset(&cli->out);
-    if (cli->json) return add_error(&cli->out, err), status;
+    if (cli->json) {
+        add_error(&cli->out, err);
+        credential_mask(&cli->out);
+        return status;
+    }
     char text[FAIL_TEXT_MAX];
     error_format(err, text, sizeof text);
     cli_say(cli, SAY_ERROR, str_from(text));

@@ -6,6 +6,9 @@
 #include "base/str.h"
 #include "cli/args.h"
 
+struct Project;
+struct Redactor;
+
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_WRONG_USE = 2, CLI_INTERRUPTED = 130 };
 
 struct Cli {
@@ -16,6 +19,8 @@ struct Cli {
     bool terminal_out;           /* is standard output a terminal? */
     Log log;
     Buf out;                     /* results, until cli_flush */
+    struct Redactor *secrets;    /* literal credentials of the project; NULL: none is loaded */
+    bool listing;                /* the result shows files of the project: credentials in it that have the form of one are masked too */
 };
 
 /* Reads the global flags and their twins in the environment, and goes to the folder of -C. */
@@ -25,6 +30,9 @@ void cli_clear(Cli *cli);
 /* Writes out what the command has put into cli->out. False, and a line on standard error, when
  * that fails (a full disk, a closed pipe). */
 bool cli_flush(Cli *cli);
+
+/* What the project's files say literally is kept out of results and messages from now on. */
+void cli_know(Cli *cli, const struct Project *project);
 
 /* Adds text from outside as it is, or escaped when standard output is a terminal. */
 void cli_add_bytes(Cli *cli, Str text);

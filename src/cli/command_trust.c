@@ -8,6 +8,13 @@
 #include "tool/record.h"
 #include "value/json.h"
 
+/* A path stays on its line, whatever characters it has. */
+static void add_line(Buf *out, const char *before, Str path, const char *after) {
+    buf_add(out, str_from(before));
+    cli_escape_all(out, path, false);
+    buf_add_fmt(out, "%s\n", after);
+}
+
 /* Values of keys are JSON already; a path that was found out, or a user, is text. */
 static void add_value(Buf *out, const Grant *g) {
     if (g->line) buf_add(out, g->value);
@@ -54,7 +61,7 @@ static int agree(Cli *cli, const TrustSubject *s, bool always) {
     Error err = { 0 };
     if (!trust_give(s, always, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (cli->json) print_json(cli, s, TRUST_GIVEN);
-    else buf_add_fmt(&cli->out, "trusted: " STR_FMT "\n", STR_ARG(s->root));
+    else add_line(&cli->out, "trusted: ", s->root, "");
     return CLI_OK;
 }
 
@@ -100,7 +107,7 @@ static int decide(Cli *cli, const TrustSubject *s) {
     if (!trust_state(s, NULL, &state, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (state == TRUST_NOT_NEEDED) {
         if (cli->json) print_json(cli, s, state);
-        else buf_add_fmt(&cli->out, STR_FMT " asks for nothing beyond the defaults: it needs no trust\n", STR_ARG(s->root));
+        else add_line(&cli->out, "", s->root, " asks for nothing beyond the defaults: it needs no trust");
         return CLI_OK;
     }
     const char *given = args_value(&cli->args, "--accept");
@@ -160,11 +167,11 @@ static void show_displaced(void *ctx, const Displaced *d) {
         buf_add_char(out, '}');
         return;
     }
-    Buf text = { 0 };
-    buf_add_fmt(&text, "%s" STR_FMT "\n  displaced %.16s, project " STR_FMT "\n  copy      %s\n", k->n++ ? "\n" : "", STR_ARG(d->path), when,
-                STR_ARG(d->project.n ? d->project : STR("not known")), d->content);
-    cli_escape_all(out, buf_str(&text), true);
-    buf_clear(&text);
+    if (k->n++) buf_add_char(out, '\n');
+    add_line(out, "", d->path, "");
+    buf_add_fmt(out, "  displaced %.16s, ", when);
+    add_line(out, "project ", d->project.n ? d->project : STR("not known"), "");
+    add_line(out, "  copy      ", str_from(d->content), "");
 }
 
 static int list_displaced(Cli *cli) {
@@ -235,6 +242,6 @@ int command_trust_forget(Cli *cli) {
         error_hint(&err, "see harness trust list");
         return cli_fail(cli, CLI_FAILED, &err);
     }
-    buf_add_fmt(&cli->out, "forgotten: " STR_FMT "\n", STR_ARG(root));
+    add_line(&cli->out, "forgotten: ", root, "");
     return CLI_OK;
 }

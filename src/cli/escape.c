@@ -18,14 +18,7 @@ void cli_escape(Buf *out, Str text, bool keep_lines) {
     buf_add(out, str_sub(text, plain, text.n));
 }
 
-void cli_escape_all(Buf *out, Str text, bool keep_lines) {
-    for (size_t length; text.n; text = str_sub(text, length, text.n)) {
-        uint32_t c = utf8_decode(text, &length);
-        if (c == 0xfffd && length == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[0]);
-        else if ((keep_lines && (c == '\n' || c == '\t')) || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, 0, length));
-        else buf_add_fmt(out, "\\u{%x}", c);
-    }
-}
+void cli_escape_all(Buf *out, Str text, bool keep_lines) { utf8_escape(text, keep_lines, out); }
 
 /* The length of ESC [ … LETTER at the start of the text; 0: it is something else. */
 static size_t own_sequence(Str text) {

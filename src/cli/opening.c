@@ -83,6 +83,8 @@ static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool 
         else report_refusal(o, &err);
     }
     problems_clear(&problems);
+    cli->listing |= reading;
+    if (status < 0) cli_know(cli, runtime_project(o->rt));
     if (status < 0 && !open_servers(o, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     return status;
 }

@@ -19,6 +19,8 @@ bool report_door(Cli *cli, bool reading, const ProjectInput *in, Project **out, 
     if (err.kind != ERR_NONE) problems_add(problems, PROBLEM_ERROR, STR(""), (Place){ 0 }, str_from(err.hint), "%s", err.msg);
     buf_clear(&told);
     record_places_clear(&places);
+    cli->listing = true;
+    if (ok) cli_know(cli, *out);
     return ok;
 }
 

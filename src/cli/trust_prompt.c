@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/report.h"
+#include "policy/credentials.h"
 
 enum { DIFF_LINES = 60 };
 
@@ -26,18 +27,21 @@ static void add_changes(const TrustSubject *s, Buf *out) {
 
 void trust_prompt_screen(const TrustSubject *s, TrustState state, Buf *out) {
     Buf text = { 0 };
+    buf_add(&text, state == TRUST_CODE_CHANGED ? STR("The files of ") : STR("The project "));
+    cli_escape_all(&text, s->root, false);                /* a newline in it would forge lines of this screen */
     if (state == TRUST_CODE_CHANGED) {
-        buf_add_fmt(&text, "The files of " STR_FMT " changed since you agreed to:\n", STR_ARG(s->root));
+        buf_add(&text, STR(" changed since you agreed to:\n"));
         trust_show(s, false, &text);
         buf_add(&text, STR("\nWhat changed:\n"));
         add_changes(s, &text);
     } else if (state == TRUST_GRANTS_CHANGED) {
-        buf_add_fmt(&text, "The project " STR_FMT " asks for more than you agreed to:\n", STR_ARG(s->root));
+        buf_add(&text, STR(" asks for more than you agreed to:\n"));
         trust_show(s, true, &text);
     } else {
-        buf_add_fmt(&text, "The project " STR_FMT " asks for more than the defaults:\n", STR_ARG(s->root));
+        buf_add(&text, STR(" asks for more than the defaults:\n"));
         trust_show(s, false, &text);
     }
+    credential_mask(&text);
     cli_escape_all(out, buf_str(&text), true);
     buf_clear(&text);
 }
@@ -76,8 +80,11 @@ bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     bool keep = false, answered = false;
     static const char *const whose[] = { [MARK_DEAD] = "a call was at work that did not end in good order", [MARK_LIVE] = "another harness has a call at work",
                                          [MARK_OWN] = "a call was at work" };
-    buf_add_fmt(&text, "Files of %s changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", d->root, whose[d->state]);
+    buf_add(&text, STR("Files of "));
+    cli_escape_all(&text, str_from(d->root), false);
+    buf_add_fmt(&text, " changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", whose[d->state]);
     add_lines(d->diff, &text);
+    credential_mask(&text);
     buf_add_char(&text, '\n');
     cli_escape_all(&shown, buf_str(&text), true);
     while (!answered) {
@@ -106,6 +113,8 @@ Runtime *trust_prompt_read(Cli *cli, const char *dir, Error *err) {
         if (err) *err = why;
     }
     problems_clear(&problems);
+    cli->listing = true;
+    if (rt) cli_know(cli, runtime_project(rt));
     return rt;
 }
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/digest.h"
+#include "base/utf8.h"
+#include "policy/credentials.h"
 #include "policy/trust_record.h"
 
 /* ---- digests ---- */
@@ -122,12 +124,27 @@ bool trust_give(const TrustSubject *s, bool always, Error *err) {
 
 /* ---- display ---- */
 
+static void show_value(Str value, Buf *out) {
+    Buf shown = { 0 };
+    buf_add(&shown, value);
+    credential_mask_json(&shown);
+    buf_add(out, STR(": "));
+    utf8_escape(buf_str(&shown), false, out);
+    buf_clear(&shown);
+}
+
+/* Names of files and of keys are text from outside: each stays on its line. */
 static void show_one(const Grant *g, Buf *out) {
     buf_add(out, STR("    "));
     buf_add(out, str_from(g->words));
-    if (g->value.n) buf_add_fmt(out, ": " STR_FMT, STR_ARG(g->value));
-    if (g->file.n && g->line) buf_add_fmt(out, "\n      " STR_FMT ":%u, " STR_FMT, STR_ARG(g->file), g->line, STR_ARG(g->path));
-    else if (g->file.n) buf_add_fmt(out, "\n      " STR_FMT ", " STR_FMT, STR_ARG(g->file), STR_ARG(g->path));
+    if (g->value.n) show_value(g->value, out);
+    if (g->file.n) {
+        buf_add(out, STR("\n      "));
+        utf8_escape(g->file, false, out);
+        if (g->line) buf_add_fmt(out, ":%u", g->line);
+        buf_add(out, STR(", "));
+        utf8_escape(g->path, false, out);
+    }
     buf_add_char(out, '\n');
 }
 

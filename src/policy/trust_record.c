@@ -13,6 +13,7 @@
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "store/store.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -333,7 +334,9 @@ static bool read_copy(const TrustRecord *r, Str digest, Buf *out) {
 
 static void add_difference(const TrustRecord *r, const TrustRecordFile *before, Str path, Str root, Buf *out) {
     Buf a = { 0 }, b = { 0 };
-    char *name = str_dup(path), *full = path_of(root, path);
+    Buf shown = { 0 };
+    utf8_escape(path, false, &shown);
+    char *name = buf_take(&shown), *full = path_of(root, path);
     bool both = (!before || read_copy(r, before->digest, &a)) && file_read(full, COPY_MAX, &b, NULL);
     if (!both) buf_add_fmt(out, "%s: changed; it is too large to show\n", name);
     else diff_unified(buf_str(&a), buf_str(&b), &(DiffStyle){ .from = before ? name : "/dev/null", .to = name, .context = 3 }, out);
@@ -352,6 +355,6 @@ void trust_record_diff(const TrustRecord *r, const TrustSubject *s, Buf *out) {
         if (!before || !str_eq(before->digest, buf_str(&hex))) add_difference(r, before, s->files[i].path, s->root, out);
     }
     for (size_t i = 0; i < r->n_files; i++)
-        if (!is_now(s, r->files[i].path)) buf_add_fmt(out, STR_FMT ": removed\n", STR_ARG(r->files[i].path));
+        if (!is_now(s, r->files[i].path)) utf8_escape(r->files[i].path, false, out), buf_add(out, STR(": removed\n"));
     buf_clear(&hex);
 }

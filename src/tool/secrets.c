@@ -1,8 +1,86 @@
-/* The values that are redacted from the moment a project is loaded. */
+#include "tool/secrets.h"
 #include <stdlib.h>
-#include <strings.h>
 #include "artifact/environment.h"
+#include "policy/credentials.h"
 #include "tool/state.h"
+
+/* ---- literals ---- */
+
+/* "Bearer TOKEN": the last word counts by itself. */
+static void add_literal(const SecretSink *to, Str value) {
+    size_t from = value.n;
+    while (from > 0 && value.at[from - 1] != ' ') from--;
+    to->add(to->ctx, value);
+    to->add(to->ctx, str_sub(value, from, value.n));
+}
+
+static void add_inside(const SecretSink *to, Str text) { credential_find(text, to->add, to->ctx); }
+
+static bool is_literal(Str value) { return str_find(value, STR("${")) < 0; }
+
+/* Literal values of other names ("production") are words that results may hold. */
+static void add_map(const SecretSink *to, Value map) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
+        if (!value_is_string(e->value)) continue;
+        add_inside(to, value_str(e->value));
+        if (credential_name(value_str(e->key)) && is_literal(value_str(e->value))) add_literal(to, value_str(e->value));
+    }
+}
+
+/* Its other keys are addresses and choices (token_auth, idp_token_endpoint). */
+static void add_oauth(const SecretSink *to, Value oauth) {
+    static const char *const keys[] = { "client_secret", "private_key", "assertion", "idp_client_secret", "idp_id_token" };
+    for (size_t i = 0; value_is_dict(oauth) && i < sizeof keys / sizeof *keys; i++) {
+        Value *v = dict_find_str(value_dict(oauth), str_from(keys[i]));
+        if (v && value_is_string(*v) && is_literal(value_str(*v))) to->add(to->ctx, value_str(*v));
+    }
+}
+
+/* "--token VALUE" */
+static void add_args(const SecretSink *to, StrList args) {
+    for (size_t i = 0; i < args.n; i++) {
+        bool names = i > 0 && str_starts(args.at[i - 1], STR("-")) && str_find_char(args.at[i - 1], '=') < 0 && credential_name(args.at[i - 1]);
+        add_inside(to, args.at[i]);
+        if (names && is_literal(args.at[i])) add_literal(to, args.at[i]);
+    }
+}
+
+static void add_values(const SecretSink *to, Value v) {
+    Entry *e;
+    if (value_is_string(v)) add_inside(to, value_str(v));
+    for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);) add_values(to, e->value);
+    for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++) add_values(to, value_list(v)->at[i]);
+}
+
+void secrets_literal(const Project *p, const SecretSink *to) {
+    const Settings *s = &p->settings;
+    for (size_t i = 0; i < s->n_models; i++) {
+        add_inside(to, s->models[i].base_url);
+        add_map(to, s->models[i].headers);
+    }
+    add_values(to, s->store);
+    add_values(to, s->network);
+    for (size_t i = 0; i < p->n_servers; i++) {
+        const ServerDef *d = &p->servers[i];
+        add_inside(to, d->url);
+        add_inside(to, d->command);
+        add_args(to, d->args);
+        add_map(to, d->env);
+        add_map(to, d->headers);
+        add_oauth(to, d->oauth);
+        add_values(to, d->oauth);
+    }
+    for (size_t i = 0; i < p->n_tools; i++) {
+        add_map(to, p->tools[i].environment);
+        add_args(to, p->tools[i].argv);
+        if (p->tools[i].command) add_inside(to, template_text(p->tools[i].command));
+    }
+    for (size_t i = 0; i < p->n_hooks; i++) add_inside(to, p->hooks[i].command);
+    for (size_t i = 0; i < p->n_sources; i++) add_inside(to, p->sources[i].url);
+}
+
+/* ---- variables ---- */
 
 static void add_value(void *ctx, Str value) { redact_add_value(((Runtime *)ctx)->redactor, value); }
 
@@ -14,51 +92,17 @@ static void add_variable(Runtime *rt, Str name) {
     if (value) add_value(rt, str_from(value));
 }
 
-/* Does a name say that its value is a credential: does its last word end in one of these? Literal values of other names ("production")
- * are words that results may hold. */
-static bool is_credential(Str name) {
-    static const char *const words[] = { "auth", "authorization", "cookie", "credential", "credentials", "key", "pass", "passphrase", "passwd", "password", "secret", "token" };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t n = strlen(words[i]);
-        if (name.n >= n && strncasecmp(name.at + name.n - n, words[i], n) == 0) return true;
-    }
-    return false;
-}
-
-/* "Bearer TOKEN": the last word counts by itself. */
-static void add_literal(Runtime *rt, Str value) {
-    size_t from = value.n;
-    while (from > 0 && value.at[from - 1] != ' ') from--;
-    add_value(rt, value);
-    add_value(rt, str_sub(value, from, value.n));
-}
-
-static void add_map(Runtime *rt, Value map) {
+static void add_variables(Runtime *rt, Value map) {
     Entry *e;
-    for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
-        if (!value_is_string(e->value)) continue;
-        environment_values(value_str(e->value), add_value, rt);
-        if (is_credential(value_str(e->key)) && str_find(value_str(e->value), STR("${")) < 0) add_literal(rt, value_str(e->value));
-    }
-}
-
-/* Its other keys are addresses and choices (token_auth, idp_token_endpoint). */
-static void add_oauth(Runtime *rt, Value oauth) {
-    static const char *const keys[] = { "client_secret", "private_key", "assertion", "idp_client_secret", "idp_id_token" };
-    Entry *e;
-    for (uint32_t i = 0; value_is_dict(oauth) && dict_next(value_dict(oauth), &i, &e);)
+    for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);)
         if (value_is_string(e->value)) environment_values(value_str(e->value), add_value, rt);
-    for (size_t i = 0; value_is_dict(oauth) && i < sizeof keys / sizeof *keys; i++) {
-        Value *v = dict_find_str(value_dict(oauth), str_from(keys[i]));
-        if (v && value_is_string(*v) && str_find(value_str(*v), STR("${")) < 0) add_value(rt, value_str(*v));
-    }
 }
 
 static void add_settings(Runtime *rt, const Settings *s) {
     Entry *e;
     for (size_t i = 0; i < s->n_models; i++) {
         add_variable(rt, s->models[i].api_key_env);
-        add_map(rt, s->models[i].headers);
+        add_variables(rt, s->models[i].headers);
     }
     for (uint32_t i = 0; value_is_dict(s->secrets) && dict_next(value_dict(s->secrets), &i, &e);) {
         Value *env = value_is_dict(e->value) ? dict_find_str(value_dict(e->value), STR("env")) : NULL;
@@ -69,17 +113,18 @@ static void add_settings(Runtime *rt, const Settings *s) {
 void runtime_add_secrets(Runtime *rt) {
     static const char *const keys[] = { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "COPILOT_TOKEN" };
     const Project *p = rt->project;
+    secrets_literal(p, &(SecretSink){ add_value, rt });
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) add_variable(rt, str_from(keys[i]));
     add_settings(rt, &p->settings);
     for (size_t i = 0; i < p->n_servers; i++) {
-        add_map(rt, p->servers[i].env);
-        add_map(rt, p->servers[i].headers);
-        add_oauth(rt, p->servers[i].oauth);
+        add_variables(rt, p->servers[i].env);
+        add_variables(rt, p->servers[i].headers);
+        add_variables(rt, p->servers[i].oauth);
     }
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *t = &p->tools[i];
-        add_map(rt, t->environment);
+        add_variables(rt, t->environment);
         for (size_t k = 0; k < t->env_passthrough.n; k++)
-            if (is_credential(t->env_passthrough.at[k])) add_variable(rt, t->env_passthrough.at[k]);
+            if (credential_name(t->env_passthrough.at[k])) add_variable(rt, t->env_passthrough.at[k]);
     }
 }
