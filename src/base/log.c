@@ -123,6 +123,8 @@ void log_write(const Log *log, LogLevel level, const LogField *fields, size_t n,
         add_json_line(&line, level, buf_str(&msg), fields, n);
     else
         add_text_line(&line, level, buf_str(&msg), fields, n);
+    if (log->clean)
+        log->clean(&line);
     write_line(log->fd, buf_str(&line));
     buf_clear(&msg);
     buf_clear(&line);

@@ -9,7 +9,12 @@
 
 typedef enum { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_OFF } LogLevel;
 typedef enum { LOG_TEXT, LOG_JSON } LogFormat;
-typedef struct Log { int fd; LogLevel level; LogFormat format; } Log;
+typedef struct Log {
+    int fd;
+    LogLevel level;
+    LogFormat format;
+    void (*clean)(Buf *line);                            /* takes credentials out of a line; NULL: nothing does */
+} Log;
 typedef struct { const char *key; Str value; } LogField;
 
 bool log_level_parse(Str name, LogLevel *out);         /* debug, info, warn, error */

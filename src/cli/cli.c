@@ -26,7 +26,7 @@ static bool wants_color(const char *when, int fd) {
 static bool init_log(Cli *cli, Error *err) {
     const char *level = args_value(&cli->args, "--log-level"), *twin = env("HARNESS_LOG_LEVEL");
     const char *format = args_value(&cli->args, "--log-format"), *format_twin = env("HARNESS_LOG_FORMAT");
-    cli->log = (Log){ .fd = STDERR_FILENO, .level = LOG_INFO, .format = LOG_TEXT };
+    cli->log = (Log){ .fd = STDERR_FILENO, .level = LOG_INFO, .format = LOG_TEXT, .clean = credentials_mask };
     if (twin && !log_level_parse(str_from(twin), &cli->log.level))
         return error_set(err, ERR_VALIDATION, "HARNESS_LOG_LEVEL: \"%s\" is not one of debug|info|warn|error", twin);
     if (format_twin && !log_format_parse(str_from(format_twin), &cli->log.format))
@@ -75,7 +75,7 @@ void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
     Buf line = { 0 }, safe = { 0 };
     buf_add(&safe, text);
-    credential_mask(&safe);
+    credentials_mask(&safe);
     hide_known(cli, &safe);
     if (cli->color_err) buf_add_fmt(&line, "\033[%smharness:\033[0m ", color[level]);
     else buf_add(&line, STR("harness: "));
@@ -87,7 +87,7 @@ void cli_say(const Cli *cli, SayLevel level, Str text) {
 }
 
 bool cli_flush(Cli *cli) {
-    if (cli->listing && cli->out.n) credential_mask(&cli->out);
+    if (cli->listing && cli->out.n) credentials_mask(&cli->out);
     hide_known(cli, &cli->out);
     bool ok = cli_write(STDOUT_FILENO, buf_str(&cli->out), cli->color_out);
     if (!ok) {
@@ -132,7 +132,7 @@ int cli_fail(Cli *cli, int status, const Error *err) {
     buf_reset(&cli->out);
     if (cli->json) {
         add_error(&cli->out, err);
-        credential_mask(&cli->out);
+        credentials_mask(&cli->out);
         return status;
     }
     char text[FAIL_TEXT_MAX];

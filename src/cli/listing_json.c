@@ -1,5 +1,6 @@
 /* The objects behind --json, and the schemas of tools --format. */
 #include "cli/listing.h"
+#include "policy/credentials.h"
 #include "value/json.h"
 
 static void add_key(Buf *out, const char *key) {
@@ -48,6 +49,16 @@ static bool add_value(Buf *out, const char *key, Value v, Error *err) {
     return json_write(out, v, &(JsonWrite){ 0 }, err);
 }
 
+static bool add_environment(Buf *out, Value v, Error *err) {
+    Buf text = { 0 };
+    bool ok = add_value(&text, "environment", v, err);
+    credentials_mask_json(&text);
+    buf_add_char(out, ',');
+    buf_add(out, buf_str(&text));
+    buf_clear(&text);
+    return ok;
+}
+
 static void add_origin(Buf *out, const Origin *o) {
     add_text_or_null(out, "file", o->file);
     if (o->file.n && o->line) add_int(out, "line", o->line);
@@ -84,7 +95,7 @@ static bool add_tool_extra(Buf *out, const ToolDef *t, Error *err) {
     add_text_or_null(out, "command", t->command ? template_text(t->command) : (Str){ 0 });
     add_names(out, "argv", t->argv);
     add_names(out, "env_passthrough", t->env_passthrough);
-    if (!add_value(out, "environment", t->environment, err)) return false;
+    if (!add_environment(out, t->environment, err)) return false;
     add_text_or_null(out, "folder", t->folder);
     add_text_or_null(out, "server", t->server);
     add_text_or_null(out, "server_tool", t->server_tool);

@@ -1,6 +1,7 @@
 /* One tool, hook or agent, over several lines. */
 #include "cli/listing.h"
 #include "cli/table.h"
+#include "policy/credentials.h"
 #include "value/json.h"
 
 static void add_fact(Table *t, const char *key, Str text) {
@@ -19,6 +20,15 @@ static void add_names(Table *t, const char *key, StrList names) {
 static void add_value(Table *t, const char *key, Value v) {
     Buf text = { 0 };
     if (!value_is_gone(v) && json_write(&text, v, &(JsonWrite){ 0 }, NULL)) add_fact(t, key, buf_str(&text));
+    buf_clear(&text);
+}
+
+static void add_environment(Table *t, Value v) {
+    Buf text = { 0 };
+    if (!value_is_gone(v) && json_write(&text, v, &(JsonWrite){ 0 }, NULL)) {
+        credentials_mask_json(&text);
+        add_fact(t, "environment", buf_str(&text));
+    }
     buf_clear(&text);
 }
 
@@ -139,7 +149,7 @@ void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     add_fact(&facts, "bundle", t->bundle ? t->bundle->name : STR(""));
     add_names(&facts, "argv", t->argv);
     add_names(&facts, "passed on", t->env_passthrough);
-    add_value(&facts, "environment", t->environment);
+    add_environment(&facts, t->environment);
     add_fact(&facts, "server", t->server);
     add_fact(&facts, "server tool", t->server_tool);
     if (full) add_value(&facts, "output schema", t->output_schema);

@@ -41,7 +41,7 @@ void trust_prompt_screen(const TrustSubject *s, TrustState state, Buf *out) {
         buf_add(&text, STR(" asks for more than the defaults:\n"));
         trust_show(s, false, &text);
     }
-    credential_mask(&text);
+    credentials_mask(&text);
     cli_escape_all(out, buf_str(&text), true);
     buf_clear(&text);
 }
@@ -84,7 +84,7 @@ bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     cli_escape_all(&text, str_from(d->root), false);
     buf_add_fmt(&text, " changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", whose[d->state]);
     add_lines(d->diff, &text);
-    credential_mask(&text);
+    credentials_mask(&text);
     buf_add_char(&text, '\n');
     cli_escape_all(&shown, buf_str(&text), true);
     while (!answered) {

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <strings.h>
 
-bool credential_name(Str name) {
+bool credentials_name(Str name) {
     static const char *const words[] = { "auth", "authorization", "cookie", "credential", "credentials", "key", "pass", "passphrase", "passwd", "password", "secret", "token" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]);
@@ -13,15 +13,16 @@ bool credential_name(Str name) {
 
 typedef struct Span { size_t from, to; } Span;
 
-/* What ends a value, in plain text and in JSON. */
-static bool ends_value(char c) { return (unsigned char)c <= ' ' || strchr("\"'\\<>`", c); }
+/* What ends a value, in plain text and in JSON, where a backslash and what follows belong together. */
+static bool ends_value(char c) { return (unsigned char)c <= ' ' || strchr("\"<>", c); }
+static size_t step(Str text, size_t i) { return text.at[i] == '\\' && i + 1 < text.n ? 2 : 1; }
 
 static bool is_variable(Str s) { return str_find(s, STR("${")) >= 0; }
 
 /* From the "://" at `at`. A name alone is a credential in a web address ("https://TOKEN@host"), and only a name in others ("ssh://git@host"). */
 static bool find_user(Str text, size_t at, Span *out) {
     size_t from = at + 3, i = from, end = 0, colon = 0;
-    for (; i < text.n && !ends_value(text.at[i]) && !strchr("/?#", text.at[i]); i++) {
+    for (; i < text.n && !ends_value(text.at[i]) && !strchr("/?#", text.at[i]); i += step(text, i)) {
         if (text.at[i] == ':' && !colon && !end) colon = i;
         if (text.at[i] == '@') end = i;
     }
@@ -37,9 +38,9 @@ static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || c 
 static bool find_parameter(Str text, size_t from, Span *out) {
     size_t i = from;
     while (i < text.n && in_name(text.at[i])) i++;
-    if (i == from || i >= text.n || text.at[i] != '=' || !credential_name(str_sub(text, from, i))) return false;
+    if (i == from || i >= text.n || text.at[i] != '=' || !credentials_name(str_sub(text, from, i))) return false;
     size_t value = ++i;
-    while (i < text.n && !ends_value(text.at[i]) && text.at[i] != '&' && text.at[i] != '#') i++;
+    while (i < text.n && !ends_value(text.at[i]) && !strchr("&#'`", text.at[i])) i += step(text, i);
     *out = (Span){ value, i };
     return i > value && !is_variable(str_sub(text, value, i));
 }
@@ -54,7 +55,7 @@ static size_t string_end(Str json, size_t from) {
 static bool find_pair(Str json, size_t at, Span *out) {
     size_t end = string_end(json, at + 1);
     Str name = str_sub(json, at + 1, end);
-    if (end + 2 >= json.n || json.at[end + 2] != '"' || !credential_name(name)) return false;
+    if (end + 2 >= json.n || json.at[end + 2] != '"' || !credentials_name(name)) return false;
     if (json.at[end + 1] != ':' && !(json.at[end + 1] == ',' && str_starts(name, STR("-")))) return false;
     *out = (Span){ end + 3, string_end(json, end + 3) };
     return out->to > out->from && !is_variable(str_sub(json, out->from, out->to));
@@ -73,7 +74,7 @@ static bool find_next(Str text, size_t at, bool json, Span *out) {
     return false;
 }
 
-void credential_find(Str text, void (*add)(void *ctx, Str value), void *ctx) {
+void credentials_find(Str text, void (*add)(void *ctx, Str value), void *ctx) {
     Span s;
     for (size_t at = 0; find_next(text, at, false, &s); at = s.to) {
         Str value = str_sub(text, s.from, s.to);
@@ -100,5 +101,5 @@ static void mask(Buf *text, bool json) {
     buf_clear(&out);
 }
 
-void credential_mask(Buf *text) { mask(text, false); }
-void credential_mask_json(Buf *json) { mask(json, true); }
+void credentials_mask(Buf *text) { mask(text, false); }
+void credentials_mask_json(Buf *json) { mask(json, true); }

@@ -127,7 +127,7 @@ bool trust_give(const TrustSubject *s, bool always, Error *err) {
 static void show_value(Str value, Buf *out) {
     Buf shown = { 0 };
     buf_add(&shown, value);
-    credential_mask_json(&shown);
+    credentials_mask_json(&shown);
     buf_add(out, STR(": "));
     utf8_escape(buf_str(&shown), false, out);
     buf_clear(&shown);

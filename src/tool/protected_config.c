@@ -22,7 +22,7 @@ static const char *expand(ProtectedList *l, const char *base, Str value) {
     return join(l, base, arena_str(l->arena, value).at);
 }
 
-typedef enum GitKind { GIT_NONE, GIT_RUN, GIT_PATH, GIT_HOOKS, GIT_INCLUDE, GIT_REMOTE, GIT_BASE } GitKind;
+typedef enum GitKind { GIT_NONE, GIT_RUN, GIT_PATH, GIT_HOOKS, GIT_INCLUDE, GIT_REMOTE, GIT_NAME, GIT_BASE } GitKind;
 
 /* Names in lower case. */
 static GitKind key_kind(Str section, Str key) {
@@ -96,6 +96,9 @@ static void take_setting(const GitConfig *c, Str section, Str subsection, Str ke
         break;
     case GIT_REMOTE:
         add_remote(c, value);
+        break;
+    case GIT_NAME:
+        if (str_find_char(value, '/') >= 0) add_remote(c, value);
         break;
     case GIT_BASE:
         add_remote(c, subsection);

@@ -162,13 +162,16 @@ void protected_git(ProtectedList *l, Str folder) {
     l->depth--;
 }
 
-/* A call may still make one, and the person is told (nested.h). */
+/* A call may still make one, and the person is told (nested.h). But `git push origin` takes a folder of that name where the configuration
+ * has no such remote. */
 void protected_git_below(ProtectedList *l, Str folder) {
     const char *top = arena_str(l->arena, folder).at;
+    protected_git(l, str_from(join(l, top, "origin")));
+    protected_git(l, str_from(join(l, top, "origin.git")));
     int left = BELOW_MAX;
     DIR *d = opendir(top);
     for (struct dirent *e; d && left > 0 && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || protected_is_sign(e->d_name) || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)) continue;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0 || protected_is_sign(e->d_name) || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)) continue;
         const char *path = join(l, top, e->d_name);
         if (kind_of(join(l, path, ".git")) == '-' && !is_bare(l, path)) continue;
         protected_git(l, str_from(path));

@@ -14,7 +14,7 @@ static void add_literal(const SecretSink *to, Str value) {
     to->add(to->ctx, str_sub(value, from, value.n));
 }
 
-static void add_inside(const SecretSink *to, Str text) { credential_find(text, to->add, to->ctx); }
+static void add_inside(const SecretSink *to, Str text) { credentials_find(text, to->add, to->ctx); }
 
 static bool is_literal(Str value) { return str_find(value, STR("${")) < 0; }
 
@@ -24,7 +24,7 @@ static void add_map(const SecretSink *to, Value map) {
     for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
         if (!value_is_string(e->value)) continue;
         add_inside(to, value_str(e->value));
-        if (credential_name(value_str(e->key)) && is_literal(value_str(e->value))) add_literal(to, value_str(e->value));
+        if (credentials_name(value_str(e->key)) && is_literal(value_str(e->value))) add_literal(to, value_str(e->value));
     }
 }
 
@@ -40,7 +40,7 @@ static void add_oauth(const SecretSink *to, Value oauth) {
 /* "--token VALUE" */
 static void add_args(const SecretSink *to, StrList args) {
     for (size_t i = 0; i < args.n; i++) {
-        bool names = i > 0 && str_starts(args.at[i - 1], STR("-")) && str_find_char(args.at[i - 1], '=') < 0 && credential_name(args.at[i - 1]);
+        bool names = i > 0 && str_starts(args.at[i - 1], STR("-")) && str_find_char(args.at[i - 1], '=') < 0 && credentials_name(args.at[i - 1]);
         add_inside(to, args.at[i]);
         if (names && is_literal(args.at[i])) add_literal(to, args.at[i]);
     }
@@ -125,6 +125,6 @@ void runtime_add_secrets(Runtime *rt) {
         const ToolDef *t = &p->tools[i];
         add_variables(rt, t->environment);
         for (size_t k = 0; k < t->env_passthrough.n; k++)
-            if (credential_name(t->env_passthrough.at[k])) add_variable(rt, t->env_passthrough.at[k]);
+            if (credentials_name(t->env_passthrough.at[k])) add_variable(rt, t->env_passthrough.at[k]);
     }
 }

@@ -63,10 +63,10 @@ for (const user of ways) {
 for (const user of ways) {
   test(`what programs notice of private mounts, as ${user.name}`, { skip }, t => {
     const p = person(t, user, { ...rules, '.claude/settings.json': '{}' }), mounted = mounts(user);
-    const look = 'import os, errno\nopen("f", "w")\ntry:\n  os.rename("f", ".claude/f")\n  print("renamed")\nexcept OSError as e: print(errno.errorcode[e.errno])\n'
+    const look = 'import os, errno\nopen("f", "w")\ntry:\n  os.rename("f", ".claude/CLAUDE.md")\n  print("renamed")\nexcept OSError as e: print(errno.errorcode[e.errno])\n'
       + 'print(os.stat("/etc/passwd").st_uid, os.stat(".").st_uid == os.getuid())';
-    const r = p.call('sh', { do: `python3 -c '${look}'; touch g && mv g .claude/g && ls .claude/g` });
-    assert.equal(r.result.value[1], `${mounted ? 'EXDEV' : 'renamed'}\n${user.is === 'user' && (mounted || user.forbid) ? 65534 : 0} True\n.claude/g\n`, r.result.value[2]);
+    const r = p.call('sh', { do: `python3 -c '${look}'; touch g && mv g .claude/plans && ls .claude/plans` });
+    assert.equal(r.result.value[1], `${mounted ? 'EXDEV' : 'renamed'}\n${user.is === 'user' && (mounted || user.forbid) ? 65534 : 0} True\n.claude/plans\n`, r.result.value[2]);
   });
 }
 

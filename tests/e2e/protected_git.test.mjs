@@ -36,6 +36,8 @@ const attacks = {
   'a hook of a remote with a file URL, deep': { ready: `${ready}; mkdir -p a/b && git init -q --bare a/b/r.git && git remote add origin "file://$PWD/a/b/r.git"`, attack: m => program(m, 'a/b/r.git/hooks/update'),
     runs: 'git push origin main' },
   'a remote that is not there yet': { ready: `${ready}; git remote add origin a/b/later`, attack: m => `mkdir -p a/b && ${bare(m, 'a/b/later')}`, runs: 'git push origin main' },
+  'a folder that is taken for the remote origin': { ready, attack: m => bare(m, 'origin'), runs: 'git push -u origin main' },
+  'a hook of the remote of a branch': { ready: `${ready}; mkdir -p a/b && git init -q --bare a/b/r && git config branch.main.remote ./a/b/r && git config push.default current`, attack: m => program(m, 'a/b/r/hooks/update'), runs: 'git push' },
   'hooks below the git folder': { ready: `${ready}; git config core.hooksPath .githooks; git config receive.denyCurrentBranch ignore; git clone -q . ../other`, attack: m => program(m, '.git/.githooks/post-receive'),
     runs: 'cd ../other && git commit -q --allow-empty -m two && git push' },
   'the file .git of a module': { ready: submodule, attack: m => `cp -r .git/modules/sub other && ${config(m, 'other/config')} && echo 'gitdir: ../other' > sub/.git`, runs: 'git status' },

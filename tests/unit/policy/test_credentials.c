@@ -5,8 +5,8 @@ static void test_names(void **state) {
     (void)state;
     static const char *const yes[] = { "token", "X-Api-Key", "GITHUB_TOKEN", "access_token", "Authorization", "--password", "PGPASSWORD" };
     static const char *const no[] = { "", "mode", "tokens_left", "keyboard", "host", "authority" };
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) assert_true(credential_name(str_from(yes[i])));
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(credential_name(str_from(no[i])));
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) assert_true(credentials_name(str_from(yes[i])));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(credentials_name(str_from(no[i])));
 }
 
 typedef struct Case { const char *text, *expected; } Case;
@@ -29,6 +29,10 @@ static void test_mask(void **state) {
         { "https://bob:pw@host/x", "https://[redacted]@host/x" },
         { "HTTP://tok@host", "HTTP://[redacted]@host" },
         { "https://a@b:c@host/", "https://[redacted]@host/" },
+        { "https://bob:p'w`x@host/", "https://[redacted]@host/" },
+        { "\"https://bob:a\\\"b@host/?token=a\\\"b\"", "\"https://[redacted]@host/?token=[redacted]\"" },
+        { "curl 'https://h/?token=abc' x", "curl 'https://h/?token=[redacted]' x" },
+        { "https://bob:x\\", "https://bob:x\\" }, { "?token=x\\", "?token=[redacted]" },
         { "https://host/a@b", "https://host/a@b" },
         { "https://host:80/?x=a@b", "https://host:80/?x=a@b" },
         { "ssh://git@host/x", "ssh://git@host/x" },
@@ -43,7 +47,7 @@ static void test_mask(void **state) {
         { "{\"X-Api-Key\":\"abc\"}", "{\"X-Api-Key\":\"abc\"}" },
         { "://", "://" }, { "https://", "https://" }, { "?", "?" }, { "--", "--" }, { "--token=", "--token=" },
     };
-    check(cases, sizeof cases / sizeof *cases, credential_mask);
+    check(cases, sizeof cases / sizeof *cases, credentials_mask);
 }
 
 static void test_mask_json(void **state) {
@@ -55,7 +59,7 @@ static void test_mask_json(void **state) {
         { "{\"key\":{\"a\":1},\"token\":1}", "{\"key\":{\"a\":1},\"token\":1}" },
         { "\"token", "\"token" }, { "\"token\":\"", "\"token\":\"" }, { "\"token\\", "\"token\\" }, { "\"token\":\"a\\", "\"token\":\"[redacted]" },
     };
-    check(cases, sizeof cases / sizeof *cases, credential_mask_json);
+    check(cases, sizeof cases / sizeof *cases, credentials_mask_json);
 }
 
 static void add_line(void *ctx, Str value) { buf_add_fmt(ctx, STR_FMT "\n", STR_ARG(value)); }
@@ -63,7 +67,7 @@ static void add_line(void *ctx, Str value) { buf_add_fmt(ctx, STR_FMT "\n", STR_
 static void test_find(void **state) {
     (void)state;
     Buf found = { 0 };
-    credential_find(STR("curl https://bob:pw1@h/?token=t1 postgres://u:pw2@h"), add_line, &found);
+    credentials_find(STR("curl https://bob:pw1@h/?token=t1 postgres://u:pw2@h"), add_line, &found);
     assert_string_equal(buf_str(&found).at, "bob:pw1\npw1\nt1\npw2\n");
     buf_clear(&found);
 }
