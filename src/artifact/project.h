@@ -70,6 +70,8 @@ typedef struct HookDef {
     Str command, folder;         /* command hooks: shell text and working folder */
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
+    Str exposed;                 /* command hooks: a program that stands where calls can write beside it (tool/uses.h); empty: none */
+    bool safe_path;              /* command hooks: Python takes no modules from where calls can write */
 } HookDef;
 
 typedef struct AgentDef {
@@ -105,6 +107,8 @@ typedef struct ServerDef {
     int64_t timeout_ms;
     bool network, trust_annotations;
     bool allow_only;             /* tools.allow was given: only the tools it lists, possibly none */
+    Str exposed;                 /* as in HookDef */
+    bool safe_path;
 } ServerDef;
 
 typedef enum ModelProvider {

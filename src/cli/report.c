@@ -3,6 +3,7 @@
 #include "policy/safety.h"
 #include "tool/confine.h"
 #include "tool/record.h"
+#include "tool/uses.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
     buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -26,7 +27,7 @@ bool report_door(Cli *cli, bool reading, const ProjectInput *in, Project **out, 
 
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
     bool ok = report_door(cli, true, &(ProjectInput){ .config = cli->config, .strict = strict }, out, problems);
-    if (ok && !(safety_check(*out, problems) && confine_check(*out, problems))) {
+    if (ok && !(safety_check(*out, problems) && confine_check(*out, problems) && uses_check(*out, problems))) {
         project_free(*out);
         *out = NULL;
         ok = false;

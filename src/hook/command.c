@@ -45,7 +45,7 @@ static void add_env(Asked *q, const char *name, Str value) {
 }
 
 /* Omits input that is too large, because truncated JSON would be misleading. */
-static void fill_env(HookRun *r, Asked *q) {
+static void fill_env(HookRun *r, const HookDef *def, Asked *q) {
     const HookDispatch *d = r->d;
     Value p = r->held[HOOK_PAYLOAD];
     Str id = d->call_id.n ? d->call_id : hook_payload_text(p, d->event == HOOK_TOOL_POST ? STR("call_id") : STR("id"));
@@ -56,7 +56,7 @@ static void fill_env(HookRun *r, Asked *q) {
     add_env(q, "AGENT_ID", !agent.n && d->n_agents ? d->agents[d->n_agents - 1] : agent);
     add_env(q, "SESSION_ID", d->session);
     add_env(q, "PYTHONDONTWRITEBYTECODE", STR("1"));      /* the program's folder is protected */
-    if (r->host.safe_path) add_env(q, "PYTHONSAFEPATH", STR("1"));
+    if (def->safe_path) add_env(q, "PYTHONSAFEPATH", STR("1"));
     VEC_PUSH(&q->env, NULL);
 }
 
@@ -71,7 +71,7 @@ static void fill_folder(const HookRun *r, const HookDef *def, Buf *b) {
 static bool start(HookRun *r, const HookDef *def, Asked *q, Cancel *token, Error *err) {
     if (!r->host.sandbox || !r->host.rules) return error_set(err, ERR_SANDBOX, "no programs can be started here");
     if (!write_input(r, &q->input, err)) return false;
-    fill_env(r, q);
+    fill_env(r, def, q);
     fill_folder(r, def, &q->folder);
     char *text = str_dup(def->command);
     const char *argv[] = { "/bin/sh", "-c", text, NULL };

@@ -10,7 +10,8 @@
 
 /* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
 enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, INSTRUCTIONS_MAX = 16384,
-       SERVER_CPU_SECONDS = 30 * 24 * 3600 };  /* the limit of a call is none for what serves many */
+       SERVER_CPU_SECONDS = 30 * 24 * 3600,    /* the limit of a call is none for what serves many */
+       EXTRA_VARIABLES = 2 };
 
 /* ---- what it is started with ---- */
 
@@ -19,7 +20,7 @@ static void add_secret(void *ctx, Str value) { redact_add_value(runtime_redactor
 static bool expand(Server *s, const char *what, Value map, const char *between, const char ***out, size_t *n, Error *err) {
     size_t max = value_is_dict(map) ? value_dict(map)->n : 0;
     Entry *e;
-    *out = ARENA_ARRAY(&s->arena, const char *, max + 1);
+    *out = ARENA_ARRAY(&s->arena, const char *, max + EXTRA_VARIABLES + 1);
     *n = 0;
     for (uint32_t i = 0; max && dict_next(value_dict(map), &i, &e);) {
         Buf text = { 0 };
@@ -106,6 +107,13 @@ static const char *const *add_roots(Server *s, const char *const *base, StrList 
     return out;
 }
 
+/* What the entry's `env` sets wins. */
+static void add_variable(const char **env, size_t *n, const char *name, const char *setting) {
+    for (size_t i = 0; i < *n; i++)
+        if (strncmp(env[i], name, strlen(name)) == 0 && env[i][strlen(name)] == '=') return;
+    env[(*n)++] = setting;
+}
+
 /* The network is the entry's to open; a project that lists its hosts keeps a program to those. */
 static bool set_program(Server *s, Error *err) {
     const char **env;
@@ -118,6 +126,8 @@ static bool set_program(Server *s, Error *err) {
     if (!(s->rules.write_roots = add_roots(s, s->rules.write_roots, s->def->write_roots, "write_roots", err))) return false;
     if (!sandbox_reach(&s->rules, err)) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!expand(s, "env", s->def->env, "=", &env, &n, err)) return false;
+    add_variable(env, &n, "PYTHONDONTWRITEBYTECODE", "PYTHONDONTWRITEBYTECODE=1");        /* the program's folder is protected */
+    if (s->def->safe_path) add_variable(env, &n, "PYTHONSAFEPATH", "PYTHONSAFEPATH=1");
     s->config.sandbox = runtime_sandbox(s->all->rt);
     s->config.rules = &s->rules;
     s->config.env = env;

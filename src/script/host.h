@@ -50,7 +50,6 @@ struct Host {
     void *call;                          /* the owner's record of this call */
     Cancel *cancel;
     bool hook;                           /* hooks have fewer functions; see host_names.def */
-    bool safe_path;                      /* hook program: no Python imports from its folder, which calls can write */
     const Project *project;
     Jail *jail;                          /* read-only for a hook */
     Sandbox *sandbox;                    /* NULL: exec is not available */

@@ -86,6 +86,8 @@ bool shell_variable_is_safe(Str name) {
     return !str_ends(name, STR("_COMMAND"));
 }
 
+bool template_variable_is_safe(Str name) { return shell_variable_is_safe(name); }
+
 /* ---- options ---- */
 
 static bool listed(const char *list, Str word) {

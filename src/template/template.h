@@ -68,3 +68,6 @@ void template_unknown_paths(const Template *t, const char *const *known, Templat
 
 Str template_text(const Template *t);       /* the source text */
 bool template_has_raw(const Template *t);   /* has {{{x}}} or {{&x}} */
+
+/* False: a loader, shell or interpreter reads this variable, so that its value can choose what runs. */
+bool template_variable_is_safe(Str name);

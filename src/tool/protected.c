@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "base/nearly.h"
 #include "base/path.h"
+#include "tool/uses.h"
 
 void protected_add(ProtectedList *l, const char *path) { table_put(&l->at, str_from(path), l); }
 
@@ -26,30 +27,15 @@ bool protected_writable(const ProtectedList *l, const char *path) {
 
 /* ---- programs ---- */
 
-static Str folder_of(ProtectedList *l, const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == path ? STR("/") : arena_str(l->arena, (Str){ path, (size_t)(slash - path) });
-}
-
-/* What a hook's program loads stands beside it (modules of Python, files that a shell script sources). A folder that holds the
- * workspace cannot be closed. */
-static void add_beside(ProtectedList *l, const char *path) {
-    Str folder = folder_of(l, path);
-    if (!inside(l->workspace.at, folder)) protected_add(l, folder.at);
-    else if (protected_writable(l, folder.at)) l->exposed = str_from(path);
-}
-
 /* A program inside the project is as much part of the rules as the file that names it. A link counts with both ends. */
-static void add_program(ProtectedList *l, Str folder, Str word, bool beside) {
+static void add_program(ProtectedList *l, Str folder, Str word) {
     char real[PATH_MAX];
     const char *path = protected_path(l, folder, word);
     struct stat st;
     if (!protected_writable(l, path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return;
     protected_add(l, path);
-    if (beside) add_beside(l, path);
     if (!realpath(path, real) || strcmp(real, path) == 0 || !protected_writable(l, real)) return;
     protected_add(l, arena_str(l->arena, str_from(real)).at);
-    if (beside) add_beside(l, arena_str(l->arena, str_from(real)).at);
 }
 
 static bool is_interpreter(Str word) {
@@ -67,7 +53,7 @@ static bool is_interpreter(Str word) {
 
 /* The words of a shell text that name a program: the first of each command, and what an interpreter is given. Reading too many
  * as one only protects a file more. */
-static void add_command(ProtectedList *l, Str folder, Str text, bool beside) {
+static void add_command(ProtectedList *l, Str folder, Str text) {
     bool first = true;
     for (size_t i = 0; i < text.n;) {
         if (strchr(";|&(){}\n`", text.at[i])) {
@@ -82,7 +68,7 @@ static void add_command(ProtectedList *l, Str folder, Str text, bool beside) {
         while (i < text.n && !strchr(" \t\n;|&(){}`'\"<>", text.at[i])) i++;
         Str word = str_sub(text, from, i);
         if (str_starts(word, STR("-")) || str_find_char(word, '=') >= 0) continue;      /* an option, or NAME=value in front */
-        if (first || str_starts(word, STR("./"))) add_program(l, folder, word, beside);
+        if (first || str_starts(word, STR("./"))) add_program(l, folder, word);
         first = first && is_interpreter(word);
     }
 }
@@ -93,9 +79,9 @@ static void add_word(ProtectedList *l, Str folder, Str word) {
     const char *path = protected_path(l, folder, word);
     struct stat st;
     if (stat(path, &st) == 0) {
-        add_program(l, folder, word, false);
+        add_program(l, folder, word);
     } else if (word.at[0] == '/' && !protected_writable(l, path)) {
-        add_program(l, folder, str_sub(word, 1, word.n), false);        /* "$(git rev-parse --show-toplevel)/tools/x" */
+        add_program(l, folder, str_sub(word, 1, word.n));        /* "$(git rev-parse --show-toplevel)/tools/x" */
     } else if (str_find_char(word, '/') >= 0 && protected_writable(l, path)) {
         protected_add(l, path);
     }
@@ -131,19 +117,13 @@ static void add_programs(ProtectedList *l) {
     const Project *p = l->project;
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *t = &p->tools[i];
-        for (size_t a = 0; a < t->argv.n; a++) add_program(l, join(l, t->folder), t->argv.at[a], false);
-        if (t->command) add_command(l, join(l, t->folder), template_text(t->command), false);
+        for (size_t a = 0; a < t->argv.n; a++) add_program(l, join(l, t->folder), t->argv.at[a]);
+        if (t->command) add_command(l, join(l, t->folder), template_text(t->command));
     }
-    for (size_t i = 0; i < p->n_hooks; i++)
-        if (p->hooks[i].kind == HOOK_COMMAND) add_command(l, join(l, p->hooks[i].folder), p->hooks[i].command, true);
-    for (size_t i = 0; i < p->n_servers; i++) {
-        const ServerDef *s = &p->servers[i];
-        if (!s->command.n) continue;
-        add_program(l, join(l, s->cwd), s->command, false);
-        for (size_t a = 0; a < s->args.n; a++) add_program(l, join(l, s->cwd), s->args.at[a], false);
-    }
+    for (size_t i = 0; i < p->n_hooks; i++) uses_hook(l, &p->hooks[i], &(UsesFound){ 0 });
+    for (size_t i = 0; i < p->n_servers; i++) uses_server(l, &p->servers[i], &(UsesFound){ 0 });
     for (size_t i = 0; i < p->settings.n_models; i++)
-        if (p->settings.models[i].script.n) add_program(l, l->root, p->settings.models[i].script, false);
+        if (p->settings.models[i].script.n) add_program(l, l->root, p->settings.models[i].script);
 }
 
 const char *const *protected_programs(ProtectedList *l) {

@@ -1,5 +1,5 @@
 /* Which paths a call may not write (protected.def): what the loader looked at, whether it exists or not, the programs that the
- * project's files name, with the folders of those that hooks run, files of other agents, and what git runs.
+ * project's files name, with the folders of those that hooks and servers run (uses.h), files of other agents, and what git runs.
  *
  * A path with a part "*" means each name there that no other protected path has, and a last part "?" frees a name from that: see
  * sandbox/snapshot.h. */
@@ -20,12 +20,11 @@ typedef struct ProtectedList {
     size_t n_more;
     bool self_edit;                      /* sandbox.allow_self_edit: files of the project are free */
     int depth;                           /* of protected_git: a repository may name others */
-    Str exposed;                         /* a program of a hook whose own folder cannot be protected; empty: none */
 } ProtectedList;
 
 /* Absolute paths, NULL-terminated, in the list's arena. Clears `at`. */
 const char *const *protected_paths(ProtectedList *l);
-const char *const *protected_programs(ProtectedList *l);                /* programs alone, with the folders of those that hooks run */
+const char *const *protected_programs(ProtectedList *l);                /* programs alone, with the folders that uses.h adds */
 
 /* For protected*.c. */
 void protected_add(ProtectedList *l, const char *path);

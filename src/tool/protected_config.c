@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/file.h"
 #include "tool/protected_git.h"
+#include "tool/uses.h"
 
 enum { CONFIG_BYTES_MAX = 1 << 20, INCLUDE_DEPTH = 10 };
 
@@ -44,10 +45,16 @@ static bool is_local(Str url) {
     return colon < 0 || (slash >= 0 && slash < colon);
 }
 
+/* A shell text. Both ways to read it count: what cannot be parsed, or is known only when git runs it, does not stop anything here. */
+static void add_run(const GitConfig *c, Str text) {
+    protected_words(c->l, str_from(c->top), text);
+    uses_text(c->l, USES_GIT, str_from(c->top), text, &(UsesFound){ 0 });
+}
+
 /* A push to a repository of the workspace runs that repository's hooks. */
 static void add_remote(const GitConfig *c, Str url) {
     if (str_starts(url, STR("ext::"))) {
-        protected_words(c->l, str_from(c->top), str_sub(url, 5, url.n));
+        add_run(c, str_sub(url, 5, url.n));
         return;
     }
     if (str_starts(url, STR("file://"))) url = str_sub(url, 7, url.n);
@@ -82,7 +89,9 @@ static void take_setting(const GitConfig *c, Str section, Str subsection, Str ke
     case GIT_NONE:
         break;
     case GIT_RUN:
-        protected_words(c->l, str_from(c->top), str_starts(value, STR("!")) ? str_sub(value, 1, value.n) : value);
+        if (str_starts(value, STR("!"))) add_run(c, str_sub(value, 1, value.n));
+        else if (str_eq(section, STR("alias"))) protected_words(c->l, str_from(c->top), value);      /* arguments of git */
+        else add_run(c, value);
         break;
     case GIT_PATH:
         add_path(c, c->top, value);

@@ -42,7 +42,6 @@ static void make_hosts(Run *r) {
                .env_allow = rt->limits.sandbox.env_allow, .log = rt->config.log, .runtime = VALUE_GONE };
     r->host = h;
     h.hook = true;
-    h.safe_path = rt->exposed.n > 0;
     h.jail = rt->hook_jail;
     h.cache = r->hook_cache;
     h.ctx = r->hook_ctx;

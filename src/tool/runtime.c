@@ -10,6 +10,7 @@
 #include "tool/pipe.h"
 #include "tool/protected.h"
 #include "tool/resource.h"
+#include "tool/uses.h"
 
 /* ---- paths ---- */
 
@@ -50,7 +51,6 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit) {
                         .write_roots = rt->rules.write_roots, .more = more.at, .n_more = more.n, .self_edit = self_edit };
     const char *const *paths = protected_paths(&l);
     VEC_CLEAR(&more);
-    if (l.exposed.n) rt->exposed = l.exposed;
     return paths;
 }
 
@@ -208,7 +208,7 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
                         .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
     record_places(rt->config.state, &rt->places);
     RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed, .ask_ctx = rt->config.ask_trust_ctx, .told = &told };
-    bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems) && confine_check(rt->project, problems);
+    bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems) && confine_check(rt->project, problems) && uses_check(rt->project, problems);
     Str rest = buf_str(&told), line;
     while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
     buf_clear(&told);
@@ -224,10 +224,17 @@ static void warn_of_less(const Runtime *rt) {
     if (!sandbox_available(&strict, &why)) LOG_WRITE(rt->config.log, LOG_WARN, "%s: programs are not fully confined (sandbox.mode: best-effort)", why.msg);
 }
 
+/* Tools can write beside a program that stands in the workspace itself. */
 static void warn_of_exposed(const Runtime *rt) {
-    if (rt->exposed.n)
-        LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this hook's program holds the workspace, so tools can write beside it: move it to a folder of its own",
-                  STR_ARG(rt->exposed));
+    const Project *p = rt->project;
+    for (size_t i = 0; i < p->n_hooks; i++)
+        if (p->hooks[i].exposed.n)
+            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this hook's program holds the workspace, so tools can write beside it: move it to a folder of its own",
+                      STR_ARG(p->hooks[i].exposed));
+    for (size_t i = 0; i < p->n_servers; i++)
+        if (p->servers[i].exposed.n)
+            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this program of server " STR_FMT " holds the workspace, so tools can write beside it: move it to a folder of its own",
+                      STR_ARG(p->servers[i].exposed), STR_ARG(p->servers[i].name));
 }
 
 static bool same_paths(const char *const *a, const char *const *b) {

@@ -44,7 +44,6 @@ struct Runtime {
     const char *const *hidden;           /* what no jail shows: the state; NULL-terminated, in its arena */
     VEC(ToolRoot *) roots;               /* of tools that are confined; complete before the first call */
     bool command_hooks;                  /* some hook runs a program */
-    Str exposed;                         /* one of those that stands in a folder that cannot be protected; empty: none */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
     const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
