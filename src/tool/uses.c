@@ -242,11 +242,11 @@ static bool is_program(const ShellCommand *c, const char *const *names, size_t n
 
 static bool is_cd(const ShellCommand *c) { return IS_PROGRAM(c, "cd", "pushd", "chdir"); }
 
-typedef struct Reading { const ShellCommand *c; Role *role; const UsesRow *row; bool dashes, has_code, text_next; size_t operands; Str program; } Reading;
+typedef struct Reading { const ShellCommand *c; Role *role; const UsesRow *row; bool listed, dashes, has_code, text_next; size_t operands; Str program; } Reading;
 
 /* The role of an option's value. */
 static Role value_role(const Reading *r, Str name, UsesOption option) {
-    if (uses_names_folder(r->program, name)) return ROLE_FOLDER;
+    if (r->listed && uses_names_folder(r->program, name)) return ROLE_FOLDER;
     if (option != USES_CODE_VALUE) return ROLE_DATA;
     bool module = uses_is_python(r->program) && name.n > 1 && name.at[name.n - 1] == 'm' && name.at[1] != '-';
     if (module || str_eq(name, STR("--module"))) return ROLE_MODULE;
@@ -289,7 +289,7 @@ static Role operand_role(Reading *r) {
 }
 
 static void read_roles(const ShellCommand *c, Role *role) {
-    Reading r = { .c = c, .role = role, .row = uses_row(c->program), .program = c->program };
+    Reading r = { .c = c, .role = role, .row = uses_row(c->program), .listed = uses_row(c->program) != NULL, .program = c->program };
     bool sourced = IS_PROGRAM(c, ".", "source");
     for (size_t i = 1; i < c->words_n; i++) {
         const ShellWord *w = &c->words[i];
@@ -403,8 +403,9 @@ static void look_assigns(Use *u, const ShellCommand *c) {
     for (size_t i = 0; i < c->assigns_n; i++) {
         const ShellAssign *a = &c->assigns[i];
         bool loader = uses_loader_variable(a->name), path = str_eq(a->name, STR("PATH"));
-        bool folder = loader && (str_find_char(a->value.text, SHELL_UNKNOWN) < 0 || path);
-        take_word(u, &a->value, folder ? ROLE_DATA : loader ? ROLE_CODE : ROLE_DATA, !loader);
+        bool known = str_find_char(a->value.text, SHELL_UNKNOWN) < 0;
+        Role role = loader && !known && !path ? ROLE_CODE : u->by == USES_GIT ? ROLE_FOLDER : ROLE_DATA;     /* git: d=g; $d/two.sh is not refused */
+        take_word(u, &a->value, role, !loader);
         if (loader) uses_variable(u->l, u->folders.at[0], a->name, a->value.text);
         for (size_t f = 0; path && f < u->folders.n; f++) {             /* an empty part of PATH, or ".", is the working folder */
             Str list = a->value.text;

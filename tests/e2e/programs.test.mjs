@@ -80,3 +80,120 @@ for (const user of users) {
     assert.deepEqual(['src/a.c', 'logs/audit.log', 'new', 'docs/x'].map(p.text), ['x\n', 'x\n', 'x\n', 'x\n']);
   });
 }
+
+// Servers. `env`, `args`: G is the folder of the case.
+const server = `
+import json, os, sys
+import extra
+for line in sys.stdin:
+    m = json.loads(line)
+    if 'id' not in m: continue
+    r = {}
+    if m['method'] == 'initialize':
+        r = {'protocolVersion': m['params']['protocolVersion'], 'capabilities': {'tools': {}}, 'serverInfo': {'name': 'm', 'version': '1'}}
+    elif m['method'] == 'tools/list':
+        r = {'tools': [{'name': 'go', 'description': 'Goes.', 'inputSchema': {'type': 'object'}}]}
+    elif m['method'] == 'tools/call':
+        try:
+            open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cache'), 'w').write('x')
+            text = 'wrote'
+        except OSError as e:
+            text = e.strerror
+        r = {'content': [{'type': 'text', 'text': text + ' ' + extra.name}]}
+    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)
+`;
+const served = [
+  { args: ['python3', 'G/two.py'] }, { args: ['sh', '-c', 'exec ./G/two.sh'] }, { args: ['sh', '-c', 'cd G && exec ./two.sh'] }, { args: ['./G/two.sh'] }, { args: ['G/two.sh', '--flag'] },
+  { args: ['node', '--require=./G/x.js', 's.js'] }, { args: ['node', '-r', './G/x.js', '/s.js'] }, { args: ['node', '--import', './G/x.mjs', '/s.js'] }, { args: ['uv', 'run', '--directory', 'G', 'two'] },
+  { args: ['uv', '--project=G', 'run', 'two'] }, { args: ['uvx', '--from', './G', 'two'] }, { args: ['npx', './G'] }, { args: ['npm', '--prefix', 'G', 'start'] }, { args: ['python3', '-m', 'two'], cwd: 'G' },
+  { args: ['npm', 'start'], cwd: 'G' }, { args: ['node', '.'], cwd: 'G' }, { args: ['env', '-C', 'G', './two.sh'] }, { args: ['bash', '-lc', '. G/env.sh; exec two'] }, { args: ['make', '-C', 'G', 'serve'] },
+  { args: ['mcp', 'run', 'G/two.py'] }, { args: ['deno', 'run', 'G/two.ts'] }, { args: ['java', '-jar', 'G/two.jar'] }, { args: ['two'], env: { BASH_ENV: 'G/env.sh' } }, { args: ['two'], env: { ENV: './G/env.sh' } },
+  { args: ['two'], env: { LD_PRELOAD: 'G/x.so' } }, { args: ['two'], env: { LD_LIBRARY_PATH: '/usr/lib:G' } }, { args: ['two'], env: { NODE_OPTIONS: '--max-old-space-size=64 --require ./G/x.js' } },
+  { args: ['two'], env: { PYTHONPATH: 'G' } }, { args: ['two'], env: { PYTHONSTARTUP: 'G/x.py' } }, { args: ['two'], env: { PERL5LIB: 'G:/x' } }, { args: ['two'], env: { RUBYLIB: 'G' } },
+  { args: ['two'], env: { PERL5OPT: '-IG -Mx' } }, { args: ['two'], env: { PATH: 'G:/usr/bin:/bin' } }, { args: ['two'], env: { NODE_PATH: './G' } }, { args: ['sh', '-c', 'PYTHONPATH=G exec two'] },
+  { args: ['env', 'PYTHONPATH=G', 'two'] }, { args: ['sh', '-c', 'export NODE_PATH=G; two'] }, { args: ['timeout', '9', 'nice', 'python3', 'G/two.py'] }, { args: ['busybox', 'sh', 'G/two.sh'] },
+  { args: ['python3', '-c', "import runpy; runpy.run_path('G/two.py')"] }, { args: ['two'], env: { LD_PRELOAD: '${DIR}/G/x.so' } },
+];
+const entries = list => list.map(({ args: [command, ...args], cwd, env }, i) => {
+  const g = s => s.replaceAll('G', `g${i}x`);
+  return `  s${i}: ${JSON.stringify({ command: g(command), args: args.map(g), ...(cwd ? { cwd: g(cwd) } : {}), ...(env ? { env: Object.fromEntries(Object.entries(env).map(([k, v]) => [k, g(v)])) } : {}) })}\n`;
+}).join('');
+const settings = more => `---\nsandbox: {}\nmcp_servers:\n${more}---\nHi.\n`;
+
+for (const user of ways) {
+  const as = `as ${user.name}`;
+  test(`servers: every spelling of a program protects its folder, ${as}`, t => {
+    const dirs = served.map((_, i) => `g${i}x`), names = ['two.py', 'two.sh', 'list'];
+    const p = person(t, user, { ...rules, 'harness.md': settings(entries(served)), ...Object.fromEntries(dirs.flatMap(d => names.map(f => [`${d}/${f}`, 'good\n']))) });
+    const r = p.call('sh', { do: `for d in ${dirs.join(' ')}; do for f in ${names.join(' ')}; do echo evil > $d/$f; done; echo evil > $d/json.py; done; echo ok > free; exit 0` });
+    const open = dirs.flatMap((d, i) => [...names.filter(f => p.text(`${d}/${f}`) !== 'good\n').map(f => `${JSON.stringify(served[i])}: ${f}`), ...(p.has(`${d}/json.py`) ? [`${JSON.stringify(served[i])}: new`] : [])]);
+    assert.deepEqual(open, [], r.stderr);
+    assert.equal(p.text('free'), 'ok\n', r.stderr);
+  });
+
+  test(`servers: what stands beside a program is used, and nobody can add to it, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [srv/a.py] }\n'), 'srv/a.py': server, 'srv/extra.py': "name = 'own'\n" });
+    p.call('sh', { do: 'echo "name = 1" > srv/extra.py; echo evil > srv/json.py; mkdir srv/json; mv srv old; exit 0' });
+    assert.deepEqual([p.has('srv/json.py'), p.has('srv/json'), p.has('old')], [false, false, false]);
+    const r = p.call('mcp:m:go');                        // its own folder is closed to the server too: it is told, or the call is
+    assert.match(JSON.stringify(r.result ?? r.stdout), /(Read-only file system|Permission denied) own|srv\/cache was made by the call and has been removed/, r.stderr);
+    assert.ok(!p.has('srv/cache') && !p.has('srv/__pycache__'));
+  });
+
+  test(`servers: a program in the workspace itself takes no modules from there, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [a.py] }\n'), 'a.py': server.replace('import extra', 'class extra: name = "safe"').replace("'cache'", "'/dev/null'") });
+    assert.equal(p.call('sh', { do: 'echo "raise SystemExit(1)" > json.py' }).status, 0);
+    const r = p.call('mcp:m:go');
+    assert.match(JSON.stringify(r.result), /safe/, r.stderr);
+    assert.match(r.stderr, /a\.py: the folder of this program of server m holds the workspace/);
+    p.call('sh', { do: 'echo evil > a.py' });
+    assert.doesNotMatch(p.text('a.py'), /evil/);
+  });
+
+  const gits = ['cd G && ./two.sh', 'sh G/"two".sh', 'd=G; $d/two.sh', 'make -C G', 'python3 -m G.two', 'node G', 'awk -fG/two.awk', 'env -C G ./two.sh', 'PYTHONPATH=G x', '. G/two.sh', 'sh -c "cd G; ./two.sh"', 'G/two.sh'];
+  test(`git: programs in every spelling, with what stands beside them, ${as}`, t => {
+    const dirs = gits.map((_, i) => `g${i}x`);
+    const p = person(t, user, { ...rules, ...Object.fromEntries(dirs.map(d => [`${d}/two.sh`, 'good\n'])), 'src/a.c': '' });
+    const set = gits.map((v, i) => `git config 'filter.f${i}.clean' '${v.replaceAll('G', dirs[i])}'`).join(' && ');
+    assert.equal(p.sh(`git init -q . && ${set} && git config alias.x 'log -- src' && git config alias.y '!git -C src log'`).status, 0);
+    const r = p.call('sh', { do: `for d in ${dirs.join(' ')}; do echo evil > $d/two.sh; echo evil > $d/json.py; done; echo ok > free; echo ok > src/a.c; exit 0` });
+    assert.deepEqual(dirs.flatMap((d, i) => (p.text(`${d}/two.sh`) !== 'good\n' || p.has(`${d}/json.py`) ? [gits[i]] : [])), [], r.stderr);
+    assert.deepEqual([p.text('free'), p.text('src/a.c')], ['ok\n', 'ok\n']);
+  });
+}
+
+for (const user of users) {
+  const as = `as ${user.name}`;
+  test(`servers: what cannot be known, and write_roots in the program's folder, are refused, ${as}`, t => {
+    for (const [entry, said] of [
+      ['{ command: sh, args: [-c, "exec $X"] }', /harness\.md:4:\d+: server "m": command: .*which program this is, is known only when it runs/],
+      ['{ command: sh, args: [-c, "d=srv; python3 $d/a.py"] }', /it chooses code, and is known only when it runs/],
+      ['{ command: python3, args: [-m, srv.a] }', /'srv\.a': Python takes the modules of -m from the working folder, and tools can write there \(name the file/],
+      ['{ command: python3, args: [srv/a.py], write_roots: [srv] }', /write_roots\[0\]: srv has the server's own program, which nothing may change while it is used \(keep what it writes in another folder/],
+      ['{ command: python3, args: [srv/a.py], write_roots: [srv/cache] }', /write_roots\[0\]: srv\/cache has/],
+    ]) {
+      const p = person(t, user, { ...rules, 'harness.md': settings(`  m: ${entry}\n`), 'srv/a.py': '', 'srv/cache/x': '' });
+      const r = p.harness(['validate']);
+      assert.equal(r.status, 1, entry);
+      assert.match(r.stdout + r.stderr, said, entry);
+    }
+  });
+
+  test(`servers: data that they work on is free, ${as}`, t => {
+    const list = ['{ command: npx, args: [-y, "@x/server-filesystem", ./docs] }', '{ command: python3, args: [srv/a.py, --root, data, --out=docs] }', '{ command: two, args: [--directory, data], env: { DATA_DIR: data } }',
+      '{ command: python3, args: [-m, mcp_server_git, --repository, docs] }'];
+    const p = person(t, user, { ...rules, 'harness.md': settings(list.map((e, i) => `  s${i}: ${e}\n`).join('')), 'srv/a.py': '', 'docs/x': '', 'data/x': '' });
+    assert.equal(p.call('sh', { do: 'echo ok > docs/x; echo ok > data/x; echo ok > data/new' }).status, 0);
+    assert.deepEqual(['docs/x', 'data/x', 'data/new'].map(p.text), ['ok\n', 'ok\n', 'ok\n']);
+    p.call('sh', { do: 'mkdir -p node_modules/.bin node_modules/@x/server-filesystem; echo evil > node_modules/.bin/server-filesystem; echo ok > node_modules/.bin/other' });
+    assert.ok(!p.has('node_modules/.bin/server-filesystem') && !p.has('node_modules/@x/server-filesystem') && p.has('node_modules/.bin/other'));
+  });
+
+  test(`a folder of a program that is too large stops the call with a reason, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [srv/a.py] }\n'), 'srv/a.py': '' });
+    assert.equal(p.sh('truncate -s 300M srv/model.bin').status, 0);
+    const r = p.call('sh', { do: 'true' });
+    assert.equal(r.status, 1);
+    assert.match(r.stdout + r.stderr, /protected files are larger than \d+ bytes, at .*srv\/model\.bin.*keep large files apart/s);
+  });
+}
