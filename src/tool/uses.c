@@ -91,9 +91,13 @@ static void take_started(Use *u, Str folder) {
 /* True: there is something. */
 static bool take_path(Use *u, const char *path, Role role) {
     struct stat st;
+    char to[PATH_MAX];
     bool code = role != ROLE_DATA;
     if (stat(path, &st) != 0) return false;
-    if (!protected_writable(u->l, path)) return true;
+    if (!protected_writable(u->l, path)) {                     /* a link from outside */
+        if (!realpath(path, to) || !protected_writable(u->l, to)) return true;
+        path = arena_str(u->l->arena, str_from(to)).at;
+    }
     if (S_ISDIR(st.st_mode)) {
         char real[PATH_MAX];
         if (!code && u->by != USES_HOOK) return true;
@@ -122,14 +126,32 @@ static void take_missing(Use *u, const char *path, Role role) {
 
 /* ---- pieces of words ---- */
 
+/* Other names of the working folder. */
+static Str without_here(Str piece) {
+    static const Str names[] = { STR("/proc/self/cwd/"), STR("/proc/thread-self/cwd/"), STR("~+/"), STR("~-/") };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_eq(piece, names[i]) || str_eq(piece, str_sub(names[i], 0, names[i].n - 1))) return STR(".");
+        if (str_starts(piece, names[i])) return str_sub(piece, names[i].n, piece.n);
+    }
+    return piece;
+}
+
 /* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
-    bool there = false, slash = str_find_char(piece, '/') >= 0;
-    if (!is_path_text(piece) || u->pieces++ > PIECES_MAX) return;
+    bool there = false, plain = is_path_text(piece);
+    char real[PATH_MAX];
+    if ((!plain && !whole) || !piece.n || piece.n >= PATH_MAX || memchr(piece.at, 0, piece.n) || u->pieces++ > PIECES_MAX) return;
     if (piece.at[0] == '@') piece = str_sub(piece, 1, piece.n);
-    if (!piece.n || piece.at[0] == '~' || str_starts(piece, STR("//"))) return;
-    for (size_t i = 0; i < u->folders.n; i++) there |= take_path(u, protected_path(u->l, u->folders.at[i], piece), role);
-    bool waits = whole && piece.at[0] != '-' && (slash || (role == ROLE_CODE && str_find_char(piece, '.') > 0));
+    piece = without_here(piece);
+    if (!piece.n || piece.at[0] == '~') return;
+    bool slash = str_find_char(piece, '/') >= 0;
+    for (size_t i = 0; i < u->folders.n; i++) {
+        there |= take_path(u, protected_path(u->l, u->folders.at[i], piece), role);
+        const char *written = piece.at[0] == '/' ? arena_fmt(u->l->arena, STR_FMT, STR_ARG(piece)) : arena_fmt(u->l->arena, STR_FMT "/" STR_FMT, STR_ARG(u->folders.at[i]), STR_ARG(piece));
+        if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* behind a link, .. is elsewhere */
+            there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
+    }
+    bool waits = plain && whole && piece.at[0] != '-' && (slash || (role == ROLE_CODE && str_find_char(piece, '.') > 0));
     if (there || !waits || (u->by == USES_SERVER && role == ROLE_DATA)) return;
     for (size_t i = 0; i < u->folders.n; i++) take_missing(u, protected_path(u->l, u->folders.at[i], piece), role);
 }
@@ -141,6 +163,29 @@ static bool take_module(Use *u, Str folder, Str name) {
     const char *dir = protected_path(u->l, folder, first), *file = arena_fmt(u->l->arena, "%s.py", dir);
     bool is_dir = take_path(u, dir, ROLE_FOLDER), is_file = take_path(u, file, ROLE_FOLDER);
     return is_dir || is_file;
+}
+
+/* pkg.mod:name, as uvicorn and its kind take it. */
+static void take_dotted(Use *u, const ShellWord *w) {
+    Str name = w->text;
+    struct stat st;
+    ptrdiff_t colon = str_find_char(name, ':');
+    if (colon == 0 || !name.n) return;
+    Str module = colon > 0 ? str_sub(name, 0, (size_t)colon) : name;
+    ptrdiff_t dot = str_find_char(module, '.');
+    for (size_t i = 0; i < module.n; i++)
+        if (module.at[i] == '/' || module.at[i] == '-' || module.at[i] == '=' || !is_path_char(module.at[i])) return;
+    if (dot == 0 || (dot < 0 && colon < 0) || module.at[module.n - 1] == '.') return;
+    char *path = arena_str(u->l->arena, module).n ? arena_fmt(u->l->arena, STR_FMT, STR_ARG(module)) : NULL;
+    for (char *c = path; c && *c; c++)
+        if (*c == '.') *c = '/';
+    for (size_t f = 0; path && f < u->folders.n; f++) {
+        Str folder = u->folders.at[f];
+        const char *at = protected_path(u->l, folder, str_from(path)), *file = arena_fmt(u->l->arena, "%s.py", at), *init = arena_fmt(u->l->arena, "%s/__init__.py", at);
+        if ((stat(file, &st) != 0 && stat(init, &st) != 0) || !take_module(u, folder, module)) continue;
+        if (is_open(u, folder) && protected_writable(u->l, folder.at))
+            doubt(u, w, "the module comes from the working folder, and tools can write there", "keep the package in a folder of its own and work there");
+    }
 }
 
 /* Every part of a text that could be a path; a part without a slash only in code. */
@@ -222,7 +267,9 @@ static void take_word(Use *u, const ShellWord *w, Role role, bool prints) {
     bool unknown = is_unknown(w), whole = w->text.n == 1 && w->text.at[0] == SHELL_UNKNOWN;
     if (role == ROLE_SKIP) return;
     if (!unknown && !w->pattern) {
-        take_text(u, w->text, role);
+        bool message = prints && !is_path_text(w->text);
+        if (!message) take_text(u, w->text, role);
+        if (!prints && role == ROLE_DATA) take_dotted(u, w);
         return;
     }
     bool names = role == ROLE_CODE || role == ROLE_MODULE || role == ROLE_FOLDER || (role == ROLE_INLINE && (whole || w->splits));
@@ -267,15 +314,24 @@ static size_t read_option(Reading *r, size_t i) {
     if (role == ROLE_FOLDER && option == USES_FLAG && equals > 0) inside = (size_t)equals + 1;
     bool takes = option != USES_FLAG || role == ROLE_FOLDER;
     if (uses_row_kind(r->row) == USES_SHELL && w->text.at[1] != '-' && str_find_char(w->text, 'c') > 0) r->text_next = true;
-    r->has_code |= option == USES_CODE_VALUE && role != ROLE_FOLDER;
+    r->has_code |= role == ROLE_INLINE || role == ROLE_MODULE || (uses_row_kind(r->row) == USES_PROGRAM && option == USES_CODE_VALUE);
     r->role[i] = takes && inside ? role : ROLE_DATA;
     if (!takes || inside || i + 1 >= r->c->words_n) return i;
     r->role[i + 1] = role;
     return i + 1;
 }
 
-static Role operand_role(Reading *r) {
+/* awk and jq mostly work on data; these words start programs or load files. */
+static bool reaches_out(Str code) {
+    static const Str words[] = { STR("system"), STR("getline"), STR("|"), STR("include "), STR("import ") };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_find(code, words[i]) >= 0) return true;
+    return false;
+}
+
+static Role operand_role(Reading *r, Str word) {
     bool first = r->operands++ == 0;
+    if (str_eq(r->program, STR("jq")) && (str_find(word, STR("include ")) >= 0 || str_find(word, STR("import ")) >= 0)) return ROLE_INLINE;
     switch (uses_row_kind(r->row)) {
     case USES_SHELL:
         if (first && r->text_next) return ROLE_SKIP;                    /* its commands are listed by themselves */
@@ -283,7 +339,8 @@ static Role operand_role(Reading *r) {
     case USES_SCRIPT: return first && !r->has_code ? ROLE_CODE : ROLE_DATA;
     case USES_TARGETS: return ROLE_CODE;
     case USES_TARGET: return first ? ROLE_CODE : ROLE_DATA;
-    case USES_PLAIN: case USES_PROGRAM: case USES_SUBCOMMAND: case USES_WRAPPER: break;
+    case USES_PROGRAM: return first && !r->has_code && reaches_out(word) ? ROLE_INLINE : ROLE_DATA;
+    case USES_PLAIN: case USES_SUBCOMMAND: case USES_WRAPPER: break;
     }
     return ROLE_DATA;
 }
@@ -300,14 +357,8 @@ static void read_roles(const ShellCommand *c, Role *role) {
         else if (sourced) role[i] = i == 1 ? ROLE_CODE : ROLE_DATA;
         else if (is_cd(c)) role[i] = ROLE_FOLDER;
         else if (uses_row_kind(r.row) == USES_SUBCOMMAND) r.row = uses_row_sub(r.row, w->text), role[i] = ROLE_DATA;
-        else role[i] = operand_role(&r);
+        else role[i] = operand_role(&r, w->text);
     }
-}
-
-/* NAME=value, as `env` and `export` take it. */
-static bool is_loader_assignment(const ShellWord *w) {
-    ptrdiff_t equals = str_find_char(w->text, '=');
-    return equals > 0 && uses_loader_variable(str_sub(w->text, 0, (size_t)equals));
 }
 
 static bool is_python_module(const ShellCommand *c, const Role *role, size_t i) { return uses_is_python(c->program) && role[i] == ROLE_MODULE; }
@@ -399,20 +450,45 @@ static void look_program(Use *u, const ShellCommand *c) {
     if (c->runs == SHELL_RUNS_UNKNOWN && !reads_file(c)) doubt(u, at, "the text that this runs is known only when it runs", literal);
 }
 
+/* Lists, and options as in NODE_OPTIONS. ${NAME} is the person's, and is taken for a folder above. */
+static void take_variable(Use *u, Str value) {
+    for (size_t i = 0; i < value.n;) {
+        size_t from = i;
+        while (i < value.n && !strchr(" \t\n:;,=\"'${}\1", value.at[i])) i++;
+        Str piece = str_sub(value, from, i);
+        bool rest = from > 0 && value.at[from - 1] == '}' && str_starts(piece, STR("/"));
+        if (piece.n) take_piece(u, rest ? str_sub(piece, 1, piece.n) : piece, ROLE_FOLDER, true);
+        if (piece.n > 2 && piece.at[0] == '-' && piece.at[1] != '-') take_cluster(u, piece, ROLE_FOLDER);
+        i++;
+    }
+}
+
+/* A part of PATH, PYTHONPATH … that is the workspace cannot be protected. An empty part of PATH is the working folder. */
+static void look_variable(Use *u, const ShellWord *w, Str name, Str value) {
+    bool path = str_eq(name, STR("PATH"));
+    if (!uses_loader_variable(name)) return;
+    take_variable(u, value);
+    for (size_t i = 0; i <= value.n && !str_starts(name, STR("GIT_"));) {
+        size_t from = i;
+        while (i < value.n && value.at[i] != ':') i++;
+        Str part = without_here(str_sub(value, from, i++));
+        if ((!part.n && !path) || (part.n && !is_path_text(part))) continue;
+        for (size_t f = 0; f < u->folders.n; f++) {
+            Str at = str_from(protected_path(u->l, u->folders.at[f], part.n ? part : STR(".")));
+            if (is_open(u, at) && protected_writable(u->l, at.at))
+                doubt(u, w, "the variable leads to a folder that programs are taken from, and tools can write there", "name a folder of its own");
+        }
+    }
+}
+
 static void look_assigns(Use *u, const ShellCommand *c) {
     for (size_t i = 0; i < c->assigns_n; i++) {
         const ShellAssign *a = &c->assigns[i];
-        bool loader = uses_loader_variable(a->name), path = str_eq(a->name, STR("PATH"));
-        bool known = str_find_char(a->value.text, SHELL_UNKNOWN) < 0;
-        Role role = loader && !known && !path ? ROLE_CODE : u->by == USES_GIT ? ROLE_FOLDER : ROLE_DATA;     /* git: d=g; $d/two.sh is not refused */
+        bool loader = uses_loader_variable(a->name), known = str_find_char(a->value.text, SHELL_UNKNOWN) < 0;
+        Role role = loader && !known && !str_eq(a->name, STR("PATH")) ? ROLE_CODE
+                  : u->by == USES_GIT ? ROLE_FOLDER : ROLE_DATA;        /* git: d=g; $d/two.sh is not refused */
         take_word(u, &a->value, role, !loader);
-        if (loader) uses_variable(u->l, u->folders.at[0], a->name, a->value.text);
-        for (size_t f = 0; path && f < u->folders.n; f++) {             /* an empty part of PATH, or ".", is the working folder */
-            Str list = a->value.text;
-            bool here = !list.n || list.at[0] == ':' || list.at[0] == '.' || str_ends(list, STR(":")) || str_ends(list, STR(":.")) || str_find(list, STR(":.:")) >= 0 || str_find(list, STR("::")) >= 0;
-            if (here && is_open(u, u->folders.at[f]) && protected_writable(u->l, u->folders.at[f].at))
-                doubt(u, &a->value, "PATH leads to the working folder, and tools can write there", "name the program with its folder");
-        }
+        look_variable(u, &a->value, a->name, a->value.text);
     }
 }
 
@@ -440,7 +516,8 @@ static void look_command(Use *u, const ShellCommands *list, size_t at) {
         struct stat st;
         if (writes) continue;
         if (tests && w->exact && stat(protected_path(u->l, u->folders.at[0], w->text), &st) == 0 && S_ISDIR(st.st_mode)) continue;
-        if (is_loader_assignment(w)) uses_variable(u->l, u->folders.at[0], str_sub(w->text, 0, (size_t)str_find_char(w->text, '=')), str_sub(w->text, (size_t)str_find_char(w->text, '=') + 1, w->text.n));
+        ptrdiff_t equals = str_find_char(w->text, '=');
+        if (equals > 0) look_variable(u, w, str_sub(w->text, 0, (size_t)equals), str_sub(w->text, (size_t)equals + 1, w->text.n));
         if (is_python_module(c, role, i) && !is_unknown(w)) continue;
         take_word(u, w, role[i], prints);
     }
@@ -491,12 +568,38 @@ static void find_folders(Use *u, const ShellCommands *list) {
     }
 }
 
+/* What a command writes is its own affair. */
+static bool is_written(const ShellCommands *list, Str piece) {
+    for (size_t i = 0; i < list->n; i++) {
+        const ShellCommand *c = &list->at[i];
+        for (size_t k = 0; k < c->redirects_n; k++)
+            if (c->redirects[k].kind != SHELL_READ && str_find(c->redirects[k].target.text, piece) >= 0) return true;
+        for (size_t k = 1; k < c->words_n; k++) {
+            bool says = uses_writes(c->program) || ((IS_PROGRAM(c, "echo", "printf")) && !is_path_text(c->words[k].text));
+            if (says && str_find(c->words[k].text, piece) >= 0) return true;
+        }
+    }
+    return false;
+}
+
+/* Lists of `for`, words in [[ ]] and in arrays are not words of a command: every path in the text counts. */
+static void take_rest(Use *u, const ShellCommands *list) {
+    for (size_t i = 0; i < u->text.n;) {
+        size_t from = i;
+        while (i < u->text.n && u->text.at[i] && is_path_char(u->text.at[i])) i++;
+        Str piece = str_sub(u->text, from, i);
+        if (str_find_char(piece, '/') >= 0 && !is_written(list, piece)) take_piece(u, piece, ROLE_DATA, false);
+        i += i < u->text.n;
+    }
+}
+
 void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *found) {
     Use u = { .l = l, .by = by, .text = text, .found = found };
     ShellCommands list = shell_commands(text, l->arena);
     VEC_PUSH(&u.folders, str_from(protected_path(l, folder, STR("."))));
     find_folders(&u, &list);
     for (size_t i = 0; i < list.n; i++) look_command(&u, &list, i);
+    if (by == USES_HOOK) take_rest(&u, &list);
     if (list.problem) {
         doubt(&u, NULL, arena_fmt(l->arena, "it cannot be read as shell text: %s", list.problem), "put it into a script in a folder of its own and name that script");
         take_pieces(&u, text, ROLE_DATA);
@@ -522,20 +625,10 @@ void uses_argv(ProtectedList *l, UsesBy by, Str folder, Str program, const StrLi
     buf_clear(&text);
 }
 
-/* Lists, and options as in NODE_OPTIONS. ${NAME} is the person's, and is taken for a folder above. */
-void uses_variable(ProtectedList *l, Str folder, Str name, Str value) {
-    UsesFound unused = { 0 };
-    Use u = { .l = l, .by = USES_SERVER, .text = value, .found = &unused };
-    if (!uses_loader_variable(name)) return;
+void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound *found) {
+    ShellWord word = { .from = 0, .to = (uint32_t)value.n };
+    Use u = { .l = l, .by = USES_SERVER, .text = value, .found = found };
     VEC_PUSH(&u.folders, str_from(protected_path(l, folder, STR("."))));
-    for (size_t i = 0; i < value.n;) {
-        size_t from = i;
-        while (i < value.n && !strchr(" \t\n:;,=\"'${}\1", value.at[i])) i++;
-        Str piece = str_sub(value, from, i);
-        bool rest = from > 0 && value.at[from - 1] == '}' && str_starts(piece, STR("/"));
-        if (piece.n) take_piece(&u, rest ? str_sub(piece, 1, piece.n) : piece, ROLE_FOLDER, true);
-        if (piece.n > 2 && piece.at[0] == '-' && piece.at[1] != '-') take_cluster(&u, piece, ROLE_FOLDER);
-        i++;
-    }
+    look_variable(&u, &word, name, value);
     VEC_CLEAR(&u.folders);
 }

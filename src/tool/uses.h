@@ -24,7 +24,7 @@ typedef struct UsesFound {
 
 void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *found);
 void uses_argv(ProtectedList *l, UsesBy by, Str folder, Str program, const StrList *args, UsesFound *found);
-void uses_variable(ProtectedList *l, Str folder, Str name, Str value);          /* of a server's environment */
+void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound *found);      /* of a server's environment */
 void uses_hook(ProtectedList *l, const HookDef *h, UsesFound *found);
 void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found);
 

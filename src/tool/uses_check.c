@@ -15,7 +15,7 @@ void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found) {
     if (!s->command.n) return;
     uses_argv(l, USES_SERVER, folder, s->command, &s->args, found);
     for (uint32_t i = 0; value_is_dict(s->env) && dict_next(value_dict(s->env), &i, &e);)
-        if (value_is_string(e->value)) uses_variable(l, folder, value_str(e->key), value_str(e->value));
+        if (value_is_string(e->value)) uses_variable(l, folder, value_str(e->key), value_str(e->value), found);
 }
 
 static void report(Problems *problems, const Origin *at, const char *what, Str name, const char *key, const UsesFound *f) {

@@ -84,6 +84,8 @@ bool uses_names_folder(Str program, Str option) {
     static const char *const not_work[] = { "git", "tar", "grep", "rg", "egrep", "fgrep", "diff", "curl", "ssh" };
     static const char *const names[] = { "-C", "--directory", "--project", "--prefix", "--cwd", "--chdir", "--dir", "--app-dir", "--rootdir", "--root", "--working-directory",
                                          "--workdir", "--wd", "--cd", "--project-directory", "--manifest-path", "--chroot" };
+    static const char *const packages[] = { "npx", "npm", "pnpm", "pnpx", "bunx", "yarn" };
+    if (AMONG(program, packages) && (str_eq(option, STR("-p")) || str_eq(option, STR("--package")))) return true;
     return !AMONG(program, not_work) && AMONG(option, names);
 }
 

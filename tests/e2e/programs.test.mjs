@@ -7,7 +7,7 @@ import { person, users, ways } from './persons.mjs';
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
 const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh };
 const space = { ...rules, 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n' };
-const hooks = list => JSON.stringify({ hooks: list.map((h, i) => ({ id: `h${i}`, type: 'pre_tool', tools: ['nothing'], ...h })) });
+const hooks = list => JSON.stringify({ hooks: list.map((h, i) => ({ id: `h${i}`, type: 'pre_tool', tools: ['read'], ...h })) });
 
 // G is the folder of the case. What the call tries to change: the program, and a name beside it.
 const spelled = [
@@ -23,6 +23,13 @@ const spelled = [
   '[ -x G/later.sh ] && G/later.sh', 'git -c core.fsmonitor=G/two.sh status', 'rsync -e G/two.sh a b', 'tar -I G/two.sh -cf x y', 'bash --rcfile G/rc -i -c true', 'bash --init-file G/rc',
   'LD_PRELOAD=./G/x.so true', 'LD_PRELOAD=G/x.so:G/y.so true', 'NODE_OPTIONS="--require ./G/x.js" node -v', 'PERL5OPT=-IG perl -e 1', 'curl -d @G/list http://127.0.0.1', 'GIT_DIR=G git status',
   'sort --compress-program=G/two.sh', 'vim -S G/two.vim', 'jq --from-file G/rules.jq', 'deno run G/two.ts', 'uv run --directory G two', 'npm --prefix G test', 'ld.so G/two', '/lib64/ld-linux-x86-64.so.2 ./G/two',
+  "$'G/two.sh'", 'G//two.sh', './G/./two.sh', 'G/../G/two.sh', '/proc/self/cwd/G/two.sh', 'hash -p G/two.sh ls; ls', 'awk \'BEGIN { system("G/two.sh") }\'', 'awk \'BEGIN { system("cd G; ./two.sh") }\'',
+  'python3 -c "import os; os.system(\'cd G; ./two.sh\')"', 'ruby -r./G/two -e 1', 'python3 G', 'run-parts G', 'script -qc G/two.sh', 'flock lock G/two.sh', 'make -f - < G/Makefile', 'cp G/two.sh /tmp/x',
+  'for f in G/list; do grep -qxf $f; done', '[[ -e G/list ]]', '[[ $(<G/mode) = on ]]', 'echo $(( $(cat G/mode) + 1 ))', 'echo ${x:-$(cat G/list)}', 'a=(G/list); cat "${a[0]}"', 'cat `echo \`cat G/list\``',
+  'sh <<< G/two.sh', 'env -S "G/two.sh -x"', 'export NODE_PATH=G; node -e 1', 'jq -e \'include "G/rules" {search: "./"}; true\'', 'make SHELL=G/two.sh', 'GIT_CONFIG_GLOBAL=G/list git status', 'cd -P -- ./G/ && ./two.sh',
+  'pushd G && ./two.sh', 'builtin cd G; ./two.sh', 'cd G/sub && ../two.sh', 'coproc G/two.sh', 'function f { G/two.sh; }; f', 'python3 -W ignore G/two.py', 'perl -Mlib=G -e 1', 'git bisect run G/two.sh',
+  'parallel G/two.sh ::: a', 'exec 3<G/list; read x <&3', 'cat "G/with space"', 'npx -p ./G two', 'uvicorn --app-dir G two:app', 'LESSOPEN="|G/two.sh %s" less x', 'EDITOR=G/two.sh git commit', 'until G/two.sh; do :; done',
+  'mapfile -t x < G/list', 'docker run -v ./G:/g x', 'openssl dgst -verify G/list', 'dd if=G/list', 'cat lnkG/list', 'python3 lnkG/two.py',
 ];
 
 // These cannot be known before they run.
@@ -32,6 +39,10 @@ const unknown = [
   ['find g -exec {} \\;', '{}'], ['for f in g/*; do $f; done', '$f'], ['g/*.sh', 'g/*.sh'], ['while read l; do $l; done < g/x', '$l'], ['PATH=.:$PATH two.sh', 'PATH=.:$PATH'], ['PATH=:/bin two.sh', 'PATH=:/bin'],
   ['python3 -m g.two', 'g.two'], ['python3 -Im g.two', 'g.two'], ['python3 -mg.two', '-mg.two'], ['env -C "$X" ./two.sh', '"$X"'], ['g/$X', 'g/$X'], ['sh "g/$X.sh"', '"g/$X.sh"'], ['LD_PRELOAD=$X true', 'LD_PRELOAD=$X'], ['LD_PRELOAD=$PWD/g/x.so true', 'LD_PRELOAD=$PWD/g/x.so'],
   ['python3 $X', '$X'], ['make -f $X', '$X'], ['${X:-g/two.sh}', '${X:-g/two.sh}'], ['cat "$(pwd)/g/x"', '"$(pwd)/g/x"'], ['bash <(cat g/x)', '<(cat g/x)'], ['env $X', '$X'], ["ls 'unclosed", null],
+  ['set -- g/two.sh; "$@"', '"$@"'], ["sh -c '\"$0\"' g/two.sh", null], ["sh -c 'cd \"$1\" && ./two.sh' _ g", null], ['g/tw?.sh', 'g/tw?.sh'], ['export PATH=.:$PATH; two.sh', 'PATH=.:$PATH'], ['env PATH=$PATH: two.sh', 'PATH=$PATH:'],
+  ['PYTHONPATH=. python3 g/two.py', 'PYTHONPATH=.'], ['find . -name two.sh | xargs sh', 'sh'], ['printf g/two.sh | sh', 'sh'], ['a=(g/two.sh); "${a[@]}"', '"${a[@]}"'], ['IFS=/; set -- g two.sh; "$*"', '"$*"'],
+  ['D=g; make -C $D', '$D'], ['python3 "$(ls g/*.py)"', '"$(ls g/*.py)"'], ['uvicorn g.two:app', 'g.two:app'], ['exec "$@"', '"$@"'], ['~+/g/two.sh', '~+/g/two.sh'], ['"${X}"/two.sh', '"${X}"/two.sh'], ['ls; eval `cat g/x`', '`cat g/x`'],
+  ['NODE_PATH=/proc/self/cwd/ node g/x', 'NODE_PATH=/proc/self/cwd/'],
 ];
 
 // Ordinary commands that say nothing about files of the workspace, or nothing that matters.
@@ -44,7 +55,7 @@ const fine = ["jq -e '.tool != \"bash\"'", 'grep -q foo', 'exit 2', 'test "$(jq 
 const folders = spelled.map((_, i) => `g${i}x`);
 const inside = ['two.sh', 'rules.jq', 'list', 'mode', 'Makefile'];
 const attack = `for d in ${folders.join(' ')}; do for f in ${inside.join(' ')}; do echo evil > $d/$f; done; echo evil > $d/json.py; echo evil > $d/later.sh; mv $d $d.gone; done; echo ok > free; echo ok > other/free; exit 0`;
-const files = Object.fromEntries(folders.flatMap(d => inside.map(f => [`${d}/${f}`, 'good\n'])));
+const files = { ...Object.fromEntries(folders.flatMap(d => inside.map(f => [`${d}/${f}`, 'good\n']))), ...Object.fromEntries(folders.map(d => [`${d}/with space`, 'x'])), ...Object.fromEntries(folders.map(d => [`${d}/sub/x`, 'x'])) };
 const opened = p => folders.flatMap((d, i) => [...inside.filter(f => !p.has(`${d}/${f}`) || p.text(`${d}/${f}`) !== 'good\n').map(f => `${spelled[i]}: ${f}`),
   ...['json.py', 'later.sh'].filter(f => p.has(`${d}/${f}`)).map(f => `${spelled[i]}: new ${f}`)]);
 
@@ -53,25 +64,27 @@ for (const user of ways) {
 
   test(`hooks: every spelling of a program protects its folder, ${as}`, t => {
     const p = person(t, user, { ...space, ...files, 'other/free': '', 'agent/hooks/h.json': hooks(spelled.map((command, i) => ({ command: command.replaceAll('G', folders[i]) }))) });
+    p.sh(folders.map(d => `ln -s ${d} lnk${d}`).join('; '));
+    const check = p.harness(['validate']);
+    assert.deepEqual(check.stderr.split('\n').filter(line => / hook "/.test(line)), []);
     const r = p.call('sh', { do: attack });
     assert.deepEqual(opened(p), [], r.stderr);
-    assert.equal(p.text('free'), 'ok\n', r.stderr);
+    assert.ok(p.has('free'), r.stdout.slice(0, 2000) + r.stderr);
     assert.equal(p.text('other/free'), '', '`cd other` names that folder');
   });
 }
 for (const user of users) {
   const as = `as ${user.name}`;
   test(`hooks: what cannot be known is refused, with the word and what to do, ${as}`, t => {
-    for (const [command, word] of unknown) {
-      const p = person(t, user, { ...space, 'g/two.sh': '', 'g/two.py': '', 'g/x': '', 'agent/hooks/h.json': hooks([{ command }]) });
-      const r = p.harness(['validate']);
-      assert.equal(r.status, 1, command);
-      const said = r.stdout + r.stderr;
-      assert.match(said, /agent\/hooks\/h\.json:1:\d+: hook "h0": command: /, command);
-      assert.ok(!word || said.includes(`command: ${word}: `), `${command}: ${said}`);
-      assert.match(said, /script in a folder of its own|name the program|name the file/, command);
-      if (word === '$d/two.sh') assert.equal(p.call('sh', { do: 'true' }).status, 1, command);
-    }
+    const p = person(t, user, { ...space, 'g/two.sh': '', 'g/two.py': '', 'g/x': '', 'agent/hooks/h.json': hooks(unknown.map(([command]) => ({ command }))) });
+    const r = p.harness(['validate']), lines = r.stderr.split('\n');
+    assert.equal(r.status, 1);
+    const wrong = unknown.filter(([, word], i) => {
+      const line = lines.find(l => l.includes(`hook "h${i}": command: `)) ?? '';
+      return !/^harness: agent\/hooks\/h\.json:1:\d+: /.test(line) || !/ \(.*(folder of its own|name the program|name the file)/.test(line) || (word && !line.includes(`command: ${word}: `));
+    });
+    assert.deepEqual(wrong, [], r.stderr);
+    assert.equal(p.call('sh', { do: 'true' }).status, 1);
   });
   test(`hooks: ordinary commands load, ${as}`, t => {
     const p = person(t, user, { ...space, 'logs/audit.log': '', 'src/a.c': '', 'docs/x': '', 'g/check.py': '', 'g/check.sh': '', 'g/allowed.txt': '', 'agent/hooks/h.json': hooks(fine.map(command => ({ command }))) });
