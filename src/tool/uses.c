@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "shell/shell.h"
 
-enum { FOLDERS_MAX = 16, PIECES_MAX = 4096 };
+enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32 };
 
 typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE_SKIP } Role;
 
@@ -138,9 +138,13 @@ static Str without_here(Str piece) {
 
 /* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
-    bool there = false, plain = is_path_text(piece);
+    bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
     char real[PATH_MAX];
-    if ((!plain && !whole) || !piece.n || piece.n >= PATH_MAX || memchr(piece.at, 0, piece.n) || u->pieces++ > PIECES_MAX) return;
+    if ((!plain && !whole) || !piece.n || piece.n >= PATH_MAX || memchr(piece.at, 0, piece.n)) return;
+    if (u->pieces++ > PIECES_MAX) {
+        doubt(u, NULL, "it is too long to find every file that it names", "put it into a script in a folder of its own and name that script");
+        return;
+    }
     if (piece.at[0] == '@') piece = str_sub(piece, 1, piece.n);
     piece = without_here(piece);
     if (!piece.n || piece.at[0] == '~') return;
@@ -156,7 +160,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     for (size_t i = 0; i < u->folders.n; i++) take_missing(u, protected_path(u->l, u->folders.at[i], piece), role);
 }
 
-/* The first part of pkg.mod, as a module of Python: pkg/ or pkg.py. False: there is none in `folder`. */
+/* The first part of pkg.mod, as a module of Python: a folder or a file. False: there is none in `folder`. */
 static bool take_module(Use *u, Str folder, Str name) {
     ptrdiff_t dot = str_find_char(name, '.');
     Str first = dot > 0 ? str_sub(name, 0, (size_t)dot) : name;
@@ -215,7 +219,7 @@ static void take_list(Use *u, Str text, Role role) {
 
 /* -fg/two.awk, -sCg: the value begins behind any of the letters. */
 static void take_cluster(Use *u, Str text, Role role) {
-    for (size_t i = 2; i < text.n; i++) {
+    for (size_t i = 2; i < text.n && i < CLUSTER_MAX; i++) {
         char before = text.at[i - 1];
         if (!((before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z'))) return;
         take_piece(u, str_sub(text, i, text.n), role, role != ROLE_DATA);
@@ -256,7 +260,10 @@ static void take_partly(Use *u, const ShellWord *w, Role role, bool prints) {
     take_list(u, w->text, role);
     take_pieces(u, w->text, ROLE_DATA);
     if (before.n) take_piece(u, before, role == ROLE_DATA ? ROLE_DATA : ROLE_FOLDER, false);
-    if (!path || !slashes || prints || (u->by == USES_SERVER && role == ROLE_DATA)) return;
+    if (prints || (u->by == USES_SERVER && role == ROLE_DATA)) return;
+    if (w->pattern && !slashes && (str_find_char(w->text, '*') >= 0 || str_find_char(w->text, '?') >= 0))
+        doubt(u, w, "which files the pattern matches is known only when it runs", "quote it, or keep the files in a folder of their own and name that folder");
+    if (!path || !slashes) return;
     for (size_t i = 0; i < u->folders.n; i++) {
         Str at = str_from(protected_path(u->l, u->folders.at[i], before.n ? before : STR(".")));
         if (is_open(u, at) && protected_writable(u->l, at.at)) doubt(u, w, "which file this names is known only when it runs", literal);
@@ -397,9 +404,10 @@ static void look_python(Use *u, const ShellCommand *c, const Role *role) {
 static void look_implied(Use *u, const ShellCommand *c) {
     static const struct { const char *program, *names[4]; } rows[] = {
         { "make", { "GNUmakefile", "makefile", "Makefile" } }, { "gmake", { "GNUmakefile", "makefile", "Makefile" } }, { "just", { "justfile", "Justfile", ".justfile" } },
-        { "rake", { "Rakefile", "rakefile" } }, { "task", { "Taskfile.yml", "Taskfile.yaml" } }, { "npm", { 0 } }, { "yarn", { 0 } }, { "pnpm", { 0 } }, { "bun", { 0 } },
-        { "npx", { 0 } }, { "uv", { 0 } }, { "poetry", { 0 } }, { "pipenv", { 0 } }, { "cargo", { 0 } }, { "go", { 0 } }, { "deno", { 0 } }, { "mvn", { 0 } }, { "gradle", { 0 } },
-        { "bundle", { 0 } }, { "mise", { 0 } }, { "direnv", { 0 } },
+        { "rake", { "Rakefile", "rakefile" } }, { "task", { "Taskfile.yml", "Taskfile.yaml" } }, { "npm", { ".npmrc" } }, { "npx", { ".npmrc" } }, { "yarn", { ".yarnrc.yml", ".yarnrc" } },
+        { "pnpm", { ".npmrc", ".pnpmfile.cjs" } }, { "pnpx", { ".npmrc", ".pnpmfile.cjs" } }, { "bun", { "bunfig.toml" } }, { "bunx", { "bunfig.toml" } }, { "deno", { "deno.json", "deno.jsonc" } },
+        { "uv", { "uv.toml" } }, { "uvx", { "uv.toml" } }, { "cargo", { ".cargo/config.toml", ".cargo/config" } }, { "bundle", { ".bundle/config" } }, { "mise", { "mise.toml", ".mise.toml" } },
+        { "direnv", { ".envrc" } }, { "poetry", { "poetry.toml" } }, { "pipenv", { 0 } }, { "go", { 0 } }, { "mvn", { ".mvn" } }, { "gradle", { 0 } },
     };
     bool script = c->operand < c->words_n && (str_starts(c->words[c->operand].text, STR("run")) || shell_word_is(&c->words[c->operand], "start") || shell_word_is(&c->words[c->operand], "test"));
     bool package = script && IS_PROGRAM(c, "npm", "yarn", "pnpm", "bun");
@@ -562,21 +570,25 @@ static void find_folders(Use *u, const ShellCommands *list) {
                 ptrdiff_t equals = w->text.n && w->text.at[0] == '-' ? str_find_char(w->text, '=') : -1;
                 if (role[k] != ROLE_FOLDER || !w->exact) continue;
                 more |= add_folder(u, w, equals > 0 ? str_sub(w->text, (size_t)equals + 1, w->text.n) : w->text);
-                for (size_t s = 2; w->text.at[0] == '-' && equals < 0 && s < w->text.n; s++) more |= add_folder(u, w, str_sub(w->text, s, w->text.n));
+                for (size_t s = 2; w->text.at[0] == '-' && equals < 0 && s < w->text.n && s < CLUSTER_MAX; s++) more |= add_folder(u, w, str_sub(w->text, s, w->text.n));
             }
         }
     }
 }
 
-/* What a command writes is its own affair. */
-static bool is_written(const ShellCommands *list, Str piece) {
+static bool has_piece(const ShellWord *w, Str piece, size_t from) {
+    return w->from <= from && from + piece.n <= w->to && str_find(w->text, piece) >= 0;
+}
+
+/* What a command writes, or says, is its own affair. */
+static bool is_written(const ShellCommands *list, Str piece, size_t from) {
     for (size_t i = 0; i < list->n; i++) {
         const ShellCommand *c = &list->at[i];
         for (size_t k = 0; k < c->redirects_n; k++)
-            if (c->redirects[k].kind != SHELL_READ && str_find(c->redirects[k].target.text, piece) >= 0) return true;
+            if (c->redirects[k].kind != SHELL_READ && has_piece(&c->redirects[k].target, piece, from)) return true;
         for (size_t k = 1; k < c->words_n; k++) {
-            bool says = uses_writes(c->program) || ((IS_PROGRAM(c, "echo", "printf")) && !is_path_text(c->words[k].text));
-            if (says && str_find(c->words[k].text, piece) >= 0) return true;
+            bool says = uses_writes(c->program) || (IS_PROGRAM(c, "echo", "printf") && !is_path_text(c->words[k].text));
+            if (says && has_piece(&c->words[k], piece, from)) return true;
         }
     }
     return false;
@@ -584,11 +596,11 @@ static bool is_written(const ShellCommands *list, Str piece) {
 
 /* Lists of `for`, words in [[ ]] and in arrays are not words of a command: every path in the text counts. */
 static void take_rest(Use *u, const ShellCommands *list) {
-    for (size_t i = 0; i < u->text.n;) {
+    for (size_t i = 0; i < u->text.n && u->pieces <= PIECES_MAX;) {
         size_t from = i;
         while (i < u->text.n && u->text.at[i] && is_path_char(u->text.at[i])) i++;
         Str piece = str_sub(u->text, from, i);
-        if (str_find_char(piece, '/') >= 0 && !is_written(list, piece)) take_piece(u, piece, ROLE_DATA, false);
+        if (str_find_char(piece, '/') >= 0 && !is_written(list, piece, from)) take_piece(u, piece, ROLE_DATA, false);
         i += i < u->text.n;
     }
 }

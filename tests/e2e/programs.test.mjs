@@ -29,7 +29,7 @@ const spelled = [
   'sh <<< G/two.sh', 'env -S "G/two.sh -x"', 'export NODE_PATH=G; node -e 1', 'jq -e \'include "G/rules" {search: "./"}; true\'', 'make SHELL=G/two.sh', 'GIT_CONFIG_GLOBAL=G/list git status', 'cd -P -- ./G/ && ./two.sh',
   'pushd G && ./two.sh', 'builtin cd G; ./two.sh', 'cd G/sub && ../two.sh', 'coproc G/two.sh', 'function f { G/two.sh; }; f', 'python3 -W ignore G/two.py', 'perl -Mlib=G -e 1', 'git bisect run G/two.sh',
   'parallel G/two.sh ::: a', 'exec 3<G/list; read x <&3', 'cat "G/with space"', 'npx -p ./G two', 'uvicorn --app-dir G two:app', 'LESSOPEN="|G/two.sh %s" less x', 'EDITOR=G/two.sh git commit', 'until G/two.sh; do :; done',
-  'mapfile -t x < G/list', 'docker run -v ./G:/g x', 'openssl dgst -verify G/list', 'dd if=G/list', 'cat lnkG/list', 'python3 lnkG/two.py',
+  'mapfile -t x < G/list', 'docker run -v ./G:/g x', 'openssl dgst -verify G/list', 'dd if=G/list', 'echo "G/list is bad"; for f in G/list; do grep -qf $f; done', 'cat lnkG/list', 'python3 lnkG/two.py',
 ];
 
 // These cannot be known before they run.
@@ -38,7 +38,7 @@ const unknown = [
   ['cat g/x | sh', 'sh'], ['. "$X"', '"$X"'], ['jq -f "$F"', '"$F"'], ['awk -f $F', '$F'], ['node "$F"', '"$F"'], ['python3 -c "$CODE"', '"$CODE"'], ['cat $d/rules', '$d/rules'], ['xargs sh', 'sh'],
   ['find g -exec {} \\;', '{}'], ['for f in g/*; do $f; done', '$f'], ['g/*.sh', 'g/*.sh'], ['while read l; do $l; done < g/x', '$l'], ['PATH=.:$PATH two.sh', 'PATH=.:$PATH'], ['PATH=:/bin two.sh', 'PATH=:/bin'],
   ['python3 -m g.two', 'g.two'], ['python3 -Im g.two', 'g.two'], ['python3 -mg.two', '-mg.two'], ['env -C "$X" ./two.sh', '"$X"'], ['g/$X', 'g/$X'], ['sh "g/$X.sh"', '"g/$X.sh"'], ['LD_PRELOAD=$X true', 'LD_PRELOAD=$X'], ['LD_PRELOAD=$PWD/g/x.so true', 'LD_PRELOAD=$PWD/g/x.so'],
-  ['python3 $X', '$X'], ['make -f $X', '$X'], ['${X:-g/two.sh}', '${X:-g/two.sh}'], ['cat "$(pwd)/g/x"', '"$(pwd)/g/x"'], ['bash <(cat g/x)', '<(cat g/x)'], ['env $X', '$X'], ["ls 'unclosed", null],
+  ['python3 $X', '$X'], ['make -f $X', '$X'], ['${X:-g/two.sh}', '${X:-g/two.sh}'], ['cat "$(pwd)/g/x"', '"$(pwd)/g/x"'], ['bash <(cat g/x)', '<(cat g/x)'], ['env $X', '$X'], ["ls 'unclosed", null], ['grep -qf *.rules', '*.rules'], ['cat ./*.rules', './*.rules'], [`cat ${'x/y '.repeat(5000)}`, null],
   ['set -- g/two.sh; "$@"', '"$@"'], ["sh -c '\"$0\"' g/two.sh", null], ["sh -c 'cd \"$1\" && ./two.sh' _ g", null], ['g/tw?.sh', 'g/tw?.sh'], ['export PATH=.:$PATH; two.sh', 'PATH=.:$PATH'], ['env PATH=$PATH: two.sh', 'PATH=$PATH:'],
   ['PYTHONPATH=. python3 g/two.py', 'PYTHONPATH=.'], ['find . -name two.sh | xargs sh', 'sh'], ['printf g/two.sh | sh', 'sh'], ['a=(g/two.sh); "${a[@]}"', '"${a[@]}"'], ['IFS=/; set -- g two.sh; "$*"', '"$*"'],
   ['D=g; make -C $D', '$D'], ['python3 "$(ls g/*.py)"', '"$(ls g/*.py)"'], ['uvicorn g.two:app', 'g.two:app'], ['exec "$@"', '"$@"'], ['~+/g/two.sh', '~+/g/two.sh'], ['"${X}"/two.sh', '"${X}"/two.sh'], ['ls; eval `cat g/x`', '`cat g/x`'],
@@ -50,7 +50,7 @@ const fine = ["jq -e '.tool != \"bash\"'", 'grep -q foo', 'exit 2', 'test "$(jq 
   'tee -a logs/in.jsonl', "test ! -e FROZEN || { echo '{\"block\": true}'; }", 'case "$TOOL_NAME" in rm*|bash) exit 1;; esac', 'python3 g/check.py "$TOOL_NAME"', 'jq -e --arg t "$TOOL_NAME" \'.tool == $t\'',
   'x=$(jq -r .input.path); [ "${x#/}" = "$x" ]', 'sed "s/$TOOL_NAME/x/"', "awk -v t=\"$TOOL_NAME\" 'END { exit t == \"x\" }'", 'echo "see docs/why for $TOOL_NAME"; exit 1', 'grep -q "$TOOL_NAME" /etc/hostname',
   'curl -s "https://example.com/$TOOL_NAME"', 'set -eu; read -r line; [ -n "$line" ]', 'cat >/dev/null; exit 0', 'sh g/check.sh "$TOOL_NAME" "$(date)"', 'grep -qxF "$TOOL_NAME" g/allowed.txt',
-  'true # $X/y', 'jq -r ".input | @json" > /tmp/$$.json', 'tr -d [:space:] | wc -c', 'python3 -c "import json, sys; json.load(sys.stdin)"'];
+  'true # $X/y', 'jq -r ".input | @json" > /tmp/$$.json', 'tr -d [:space:] | wc -c', 'ls -- \'*.c\'', 'rm -f *.tmp', 'python3 -c "import json, sys; json.load(sys.stdin)"'];
 
 const folders = spelled.map((_, i) => `g${i}x`);
 const inside = ['two.sh', 'rules.jq', 'list', 'mode', 'Makefile'];
@@ -81,7 +81,7 @@ for (const user of users) {
     assert.equal(r.status, 1);
     const wrong = unknown.filter(([, word], i) => {
       const line = lines.find(l => l.includes(`hook "h${i}": command: `)) ?? '';
-      return !/^harness: agent\/hooks\/h\.json:1:\d+: /.test(line) || !/ \(.*(folder of its own|name the program|name the file)/.test(line) || (word && !line.includes(`command: ${word}: `));
+      return !/^harness: agent\/hooks\/h\.json:1:\d+: /.test(line) || !/ \(.*(folder of (?:its|their) own|name the program|name the file)/.test(line) || (word && !line.includes(`command: ${word}: `));
     });
     assert.deepEqual(wrong, [], r.stderr);
     assert.equal(p.call('sh', { do: 'true' }).status, 1);
@@ -198,6 +198,9 @@ for (const user of users) {
     const p = person(t, user, { ...rules, 'harness.md': settings(list.map((e, i) => `  s${i}: ${e}\n`).join('')), 'srv/a.py': '', 'docs/x': '', 'data/x': '' });
     assert.equal(p.call('sh', { do: 'echo ok > docs/x; echo ok > data/x; echo ok > data/new' }).status, 0);
     assert.deepEqual(['docs/x', 'data/x', 'data/new'].map(p.text), ['ok\n', 'ok\n', 'ok\n']);
+    assert.equal(p.call('sh', { do: 'echo ok > package.json' }).status, 0);
+    p.call('sh', { do: 'echo script-shell=./evil > .npmrc' });
+    assert.ok(!p.has('.npmrc'));
     p.call('sh', { do: 'mkdir -p node_modules/.bin node_modules/@x/server-filesystem; echo evil > node_modules/.bin/server-filesystem; echo ok > node_modules/.bin/other' });
     assert.ok(!p.has('node_modules/.bin/server-filesystem') && !p.has('node_modules/@x/server-filesystem') && p.has('node_modules/.bin/other'));
   });
