@@ -1,6 +1,7 @@
 /* Expressions. */
 #include "starlark/compile.h"
 
+#include "starlark/habits.h"
 #include "value/int.h"
 
 /* Longer displays are built in pieces, to bound the number of registers. */
@@ -310,7 +311,9 @@ static void no_member(Fn *f, const Expr *dot, const NativeModule *m) {
     Entry *e;
     for (uint32_t i = 0; n < NAMES_MAX && dict_next(m->members, &i, &e);) names[n++] = value_str(e->key);
     Str module = string_str(m->name), name = string_str(dot->dot.name), near = str_nearest(name, names, n);
-    if (near.n)
+    const char *advice = habits_member(module, name);
+    if (advice) compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT " (%s)", STR_ARG(module), STR_ARG(name), advice);
+    else if (near.n)
         compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(module), STR_ARG(name),
                      STR_ARG(near));
     else compile_fail(f, dot->dot.name_pos, STR_FMT " has no member " STR_FMT, STR_ARG(module), STR_ARG(name));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "starlark/format.h"
+#include "starlark/habits.h"
 #include "starlark/iter.h"
 #include "starlark/lib.h"
 #include "starlark/repr.h"
@@ -19,8 +20,14 @@ static const char *const symbols[OP_COUNT] = {
     [OP_NEG] = "-", [OP_POS] = "+", [OP_INVERT] = "~",
 };
 
+/* Is this a string that a number, a bool or None was to be added to? */
+static bool joins(Value text, Value other) {
+    return value_is_string(text) && (value_is_int(other) || value_is_float(other) || value_is_bool(other) || value_is_none(other));
+}
+
 static bool unknown(Op op, Value x, Value y, Error *err) {
-    return error_set(err, ERR_SCRIPT, "unknown binary op: %s %s %s", value_type_name(x), symbols[op], value_type_name(y));
+    const char *advice = op == OP_ADD && (joins(x, y) || joins(y, x)) ? " (str(x) makes a string of a value)" : "";
+    return error_set(err, ERR_SCRIPT, "unknown binary op: %s %s %s%s", value_type_name(x), symbols[op], value_type_name(y), advice);
 }
 
 /* ---- numbers ---- */
@@ -349,14 +356,21 @@ bool vm_contains(Vm *vm, Value x, Value container, bool *out, Error *err) {
 
 /* ---- attributes ---- */
 
+/* What a script may have meant by a member that x does not have; empty if there is no advice. */
+static void advise_attr(Value x, Str name, const Str *names, size_t n, char *out, size_t size) {
+    Str type = value_is(x, OBJECT_MODULE) ? string_str(((NativeModule *)value_object(x))->name) : str_from(value_type_name(x));
+    const char *advice = habits_member(type, name);
+    Str near = str_nearest(name, names, n);
+    *out = 0;
+    if (advice) snprintf(out, size, " (%s)", advice);
+    else if (near.n) snprintf(out, size, " (did you mean ." STR_FMT "?)", STR_ARG(near));
+    else if (value_is(x, OBJECT_DICT)) snprintf(out, size, " (a key is written d[\"" STR_FMT "\"])", STR_ARG(name));
+}
+
 static bool no_attr(Value x, String *name, const Str *names, size_t n, Error *err) {
-    Str near = str_nearest(string_str(name), names, n);
-    error_set(err, ERR_SCRIPT, "%s has no ." STR_FMT " field or method", value_type_name(x), STR_ARG(string_str(name)));
-    if (near.n && err) {
-        size_t used = strlen(err->msg);
-        snprintf(err->msg + used, sizeof err->msg - used, " (did you mean ." STR_FMT "?)", STR_ARG(near));
-    }
-    return false;
+    char advice[160];
+    advise_attr(x, string_str(name), names, n, advice, sizeof advice);
+    return error_set(err, ERR_SCRIPT, "%s has no ." STR_FMT " field or method%s", value_type_name(x), STR_ARG(string_str(name)), advice);
 }
 
 typedef struct { Str at[64]; size_t n; } Names;

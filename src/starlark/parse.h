@@ -10,6 +10,8 @@ typedef struct Parser {
     const ParserInput *in;
     Lexer lexer;
     Lexeme tok;
+    Token want;                /* what parse_expect did not find; TOKEN_ILLEGAL: no single token */
+    bool unexpected;           /* failed because `tok` may not be here */
     Buf stack;                 /* items of the lists being parsed, innermost last; see parse_push */
     uint32_t depth;
     Error *err;

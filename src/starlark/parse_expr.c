@@ -163,6 +163,7 @@ static Expr *parse_parens(Parser *p) {
 Expr *parse_name(Parser *p) {
     if (p->tok.kind != TOKEN_IDENT) {
         parse_fail(p, p->tok.pos, "not an identifier");
+        p->unexpected = true;
         return NULL;
     }
     Expr *e = parse_new_expr(p, EXPR_NAME, p->tok.pos, p->tok.pos);
@@ -320,6 +321,10 @@ static Expr *parse_operators(Parser *p, int lowest) {
         if (prec < lowest) return x;
         if (compared && prec == PREC_COMPARE) {      /* comparisons do not associate */
             parse_fail(p, p->tok.pos, "%s does not associate with %s (use parens)", token_text(x->op), token_text(op));
+            return NULL;
+        }
+        if (op == TOKEN_GTGT && x->kind == EXPR_NAME && str_eq(string_str(x->name.name), STR("print"))) {
+            parse_fail(p, p->tok.pos, "print is a function here; write print(x)");
             return NULL;
         }
         compared = prec == PREC_COMPARE;

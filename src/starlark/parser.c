@@ -1,5 +1,6 @@
 #include "starlark/parse.h"
 #include <stdio.h>
+#include "starlark/habits.h"
 
 /* ------------------------------------------------------------------ tokens and errors */
 
@@ -10,6 +11,7 @@ bool parse_advance(Parser *p, Pos *pos) {
 
 bool parse_expect(Parser *p, Token kind, Pos *pos) {
     if (p->tok.kind != kind) {
+        p->want = kind;
         parse_fail_token(p, token_quoted(kind));
         if (kind == TOKEN_INDENT) error_hint(p->err, "the lines that belong to def, for and if are indented");
         return false;
@@ -28,6 +30,7 @@ bool parse_fail(Parser *p, Pos pos, const char *fmt, ...) {
 
 bool parse_fail_token(Parser *p, const char *want) {
     parse_fail(p, p->tok.pos, "got %s, want %s", token_quoted(p->tok.kind), want);
+    p->unexpected = true;
     if (p->tok.kind == TOKEN_INDENT) error_hint(p->err, "this line is indented more than the one before it");
     return false;
 }
@@ -99,8 +102,9 @@ static bool run(const ParserInput *in, bool (*rule)(Parser *, AstModule *), AstM
     bool ok = start(&p, in, err);
     AstModule *m = ok ? new_module(in, err) : NULL;
     ok = m && rule(&p, m);
-    stop(&p);
     if (ok) *out = m;
+    else if (p.unexpected || p.tok.kind == TOKEN_ILLEGAL) habits_explain(in->source, &p.tok, p.want, err);
+    stop(&p);
     return ok;
 }
 

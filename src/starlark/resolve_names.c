@@ -1,6 +1,7 @@
 #include "starlark/resolve.h"
 #include <stdlib.h>
 #include "base/mem.h"
+#include "starlark/habits.h"
 
 /* ------------------------------------------------------------------ the table of names */
 
@@ -213,8 +214,11 @@ static Str suggestion(Resolver *r, const String *word) {
 }
 
 static void fail_undefined(Resolver *r, const Expr *e) {
-    Str word = string_str(e->name.name), best = suggestion(r, e->name.name);
-    if (best.n == 0) resolve_error(r, e->pos, "undefined: " STR_FMT, STR_ARG(word));
+    Str word = string_str(e->name.name);
+    const char *advice = habits_name(word);
+    Str best = advice ? STR("") : suggestion(r, e->name.name);
+    if (advice) resolve_error(r, e->pos, "undefined: " STR_FMT " (%s)", STR_ARG(word), advice);
+    else if (best.n == 0) resolve_error(r, e->pos, "undefined: " STR_FMT, STR_ARG(word));
     else resolve_error(r, e->pos, "undefined: " STR_FMT " (did you mean " STR_FMT "?)", STR_ARG(word), STR_ARG(best));
 }
 

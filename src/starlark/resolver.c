@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIALECT "this Starlark dialect does not "
 
 static void walk_expr(Resolver *r, Expr *e);
 static void walk_function(Resolver *r, AstFunction *fn);
@@ -291,7 +290,7 @@ static void walk_if(Resolver *r, const Stmt *s) {
 }
 
 static void walk_loop(Resolver *r, const Stmt *s) {
-    if (s->kind == STMT_WHILE && !r->options->allow_while) resolve_error(r, s->pos, DIALECT "support while loops");
+    if (s->kind == STMT_WHILE && !r->options->allow_while) resolve_error(r, s->pos, "Starlark has no while; use for i in range(N) and break");
     need_function(r, s, s->kind == STMT_FOR ? "for loop" : "while loop");
     walk_expr(r, s->loop.x);
     if (s->kind == STMT_FOR) walk_target(r, s->loop.vars, false);
@@ -308,7 +307,7 @@ static void check_load_name(Resolver *r, const AstLoadName *name) {
 }
 
 static void walk_load(Resolver *r, const Stmt *s) {
-    if (!r->options->allow_load) resolve_error(r, s->pos, DIALECT "support load statements");
+    if (!r->options->allow_load) resolve_error(r, s->pos, "Starlark scripts have no load; define the function in this script, or call another tool with meta.call_tool");
     else if (!at_toplevel(r)) resolve_error(r, s->pos, "load statement within a function");
     else if (r->loops > 0) resolve_error(r, s->pos, "load statement within a loop");
     else if (r->ifs > 0) resolve_error(r, s->pos, "load statement within a conditional");

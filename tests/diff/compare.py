@@ -25,6 +25,8 @@ REWORDINGS = [(re.compile(a, re.M), b) for a, b in [
     (r"^Error: hash: for parameter 1: got (\w+), want string$", r"Error: hash: got \1, want string or bytes"),
     (r"^Error: cannot clear hash table", "Error: clear: cannot clear hash table"),
     (r"^  \d+:\d+: in (\S+)\n(Error: function \1 (?:accepts|missing|got) )", r"\2"),  # there the callee has a frame already
+    (r"^(Error: unknown binary op: (?:string \+ (?:int|float|bool|NoneType)|(?:int|float|bool|NoneType) \+ string))$", r"\1 (str(x) makes a string of a value)"),
+    (r"^(Error: function \S+ called recursively)$", r"\1 (Starlark has no recursion; use a loop)"),
     (r"^Error: union: for parameter 1: got (\w+), want iterable", r"Error: union: argument #1 is not iterable: \1"),
 ]]
 

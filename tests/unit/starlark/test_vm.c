@@ -95,7 +95,7 @@ static void depth_is_limited(void **state) {
     assert_int_equal(value_small(v), 1000);
     vm_reset(w.vm, &(VmConfig){ 0 });
     assert_false(call(&w, "run", &v));
-    assert_string_equal(w.err.msg, "function f called recursively");
+    assert_string_equal(w.err.msg, "function f called recursively (Starlark has no recursion; use a loop)");
     end(&w);
 }
 
@@ -124,7 +124,7 @@ static void failures_have_a_place_and_a_traceback(void **state) {
     vm_format_failure(w.vm, &w.err, &text);
     assert_string_equal(text.at, "Traceback (most recent call last):\n"
                                  "  test.star:4:18: in run\n  test.star:2:14: in inner\n"
-                                 "Error: unknown binary op: int + string\n");
+                                 "Error: unknown binary op: int + string (str(x) makes a string of a value)\n");
     buf_clear(&text);
     end(&w);
 }
