@@ -4,8 +4,8 @@ DESTDIR ?=
 
 .PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
 
-all: deps           ## build the release program at build/harness
-	@scripts/build.sh release harness
+all: deps           ## build the release program at build/harness, and the libraries
+	@scripts/build.sh release harness libharness libharness_shared
 
 deps:               ## install the Debian packages and npm modules that are missing
 	@scripts/deps.sh

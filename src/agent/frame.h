@@ -32,6 +32,7 @@ struct Session {
     SessionConfig config;
     Frame *top;
     Arena arena;
+    Buf brief;                           /* AGENTS.md, read once; see brief.h */
     pthread_mutex_t lock;                /* guards what follows */
     VEC(Frame *) frames;                 /* at work */
     VEC(AgentDef *) made;                /* registered at run time: meta.agent_register */

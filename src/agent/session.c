@@ -1,6 +1,7 @@
 #include "agent/session.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "agent/brief.h"
 #include "agent/context.h"
 #include "agent/delegate.h"
 #include "agent/journal.h"
@@ -76,6 +77,7 @@ static void free_session(Session *s) {
     table_clear(&s->numbers);
     pthread_mutex_destroy(&s->lock);
     arena_clear(&s->arena);
+    buf_clear(&s->brief);
     free(s);
 }
 
@@ -85,6 +87,7 @@ static Session *new_session(Agents *a, const SessionConfig *config) {
     s->config = *config;
     s->config.agent = arena_str(&s->arena, config->agent);
     pthread_mutex_init(&s->lock, NULL);
+    brief_read(runtime_project(a->rt), &s->brief);
     return s;
 }
 

@@ -30,6 +30,7 @@ bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition,
     Buf text = { 0 };
     size_t errors = problems->errors;
     bool ready = loader_start(&l, in, -1, problems);
+    l.defining = true;
     if (ready && in->within) l.project->settings.secrets = in->within->settings.secrets;
     buf_add_fmt(&text, "{\"%s\":[" STR_FMT "]}", infos[kind].list, STR_ARG(definition));
     if (ready && document_parse(&l.docs, "definition", str_from(infos[kind].list), DOCUMENT_JSON, buf_str(&text), &d)) {

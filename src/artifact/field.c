@@ -22,9 +22,19 @@ char *field_path(const FieldInput *in, const char *name) {
     return arena_fmt(in->context->arena, "%s%s%s", in->path, in->path[0] ? "." : "", name);
 }
 
+/* What to write instead, where the type alone does not say it. */
+static Str mismatch_hint(const char *name, const char *want, Value got) {
+    bool text = strcmp(want, "string") == 0;
+    if (text && strcmp(name, "script") == 0) return STR("write script: | and indent the code below it");
+    if (strcmp(want, "bool") == 0 && value_is_string(got)) return STR("write true or false, without quotes");
+    if (strcmp(want, "int") == 0 && value_is_string(got)) return STR("write the number alone, without quotes and units");
+    if (strcmp(want, "list") == 0 && value_is_string(got)) return STR("write [one, two], or one a line after \"- \"");
+    return STR("");
+}
+
 static bool mismatch(const FieldInput *in, const char *name, const char *want, Value got) {
-    document_error(in->context, in->document, in->map, str_from(name), "%s: expected %s, got %s", field_path(in, name), want,
-                   field_type_name(got));
+    document_report(in->context, in->document, PROBLEM_ERROR, document_place(in->document, in->map, str_from(name)), mismatch_hint(name, want, got),
+                    "%s: expected %s, got %s", field_path(in, name), want, field_type_name(got));
     return false;
 }
 

@@ -57,8 +57,19 @@ static Str meta_hint(Str event) {
     return STR("one of meta.tool_register, meta.hook_register, meta.agent_register");
 }
 
+/* Names of the same events in other programs. */
+static const struct { const char *foreign, *event; } foreign_events[] = {
+    { "pre_tool", "tool.pre" }, { "PreToolUse", "tool.pre" }, { "before_tool", "tool.pre" }, { "tool_pre", "tool.pre" }, { "preToolUse", "tool.pre" },
+    { "post_tool", "tool.post" }, { "PostToolUse", "tool.post" }, { "after_tool", "tool.post" }, { "tool_post", "tool.post" }, { "postToolUse", "tool.post" },
+    { "SessionStart", "session.start" }, { "sessionStart", "session.start" }, { "SessionEnd", "session.end" }, { "sessionEnd", "session.end" },
+    { "UserPromptSubmit", "turn.start" }, { "userPromptSubmitted", "turn.start" }, { "Stop", "agent.stop" }, { "stop", "agent.stop" },
+    { "SubagentStop", "delegation.post" }, { "SubagentStart", "delegation.pre" }, { "on_error", "error" },
+};
+
 /* Suggests the nearest event. */
 static Str event_hint(Arena *arena, Str event) {
+    for (size_t i = 0; i < sizeof foreign_events / sizeof *foreign_events; i++)
+        if (str_eq(event, str_from(foreign_events[i].foreign))) return str_from(arena_fmt(arena, "did you mean \"%s\"?", foreign_events[i].event));
     Str near = field_hint(arena, event, events, EVENTS);
     if (near.n) return near;
     if (str_starts(event, STR("meta."))) return meta_hint(event);

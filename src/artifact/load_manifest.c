@@ -1,10 +1,8 @@
 /* tools.json: argv tools. The messages follow the reference page of the manifest, so they identify
  * an entry by index and name, not by path. */
-#include "artifact/load.h"
+#include "artifact/load_program.h"
 #include "value/int.h"
 #include "value/list.h"
-
-#define BIN "./tools/bin/"
 
 typedef struct ManifestEntry {
     Str name, description;
@@ -29,65 +27,6 @@ typedef struct Manifest {
     Str folder;
     Table names;
 } Manifest;
-
-/* ---- commands ---- */
-
-/* Removes "." and ".." from a relative path, without file system access. Keeps ".." that lead above the start. */
-static Str normalized(Arena *arena, Str path) {
-    Str *part = ARENA_ARRAY(arena, Str, path.n + 1);
-    size_t n = 0;
-    for (size_t from = 0; from <= path.n;) {
-        ptrdiff_t slash = str_find_char(str_sub(path, from, path.n), '/');
-        size_t to = slash < 0 ? path.n : from + (size_t)slash;
-        Str p = str_sub(path, from, to);
-        from = to + 1;
-        if (p.n == 0 || str_eq(p, STR("."))) continue;
-        if (str_eq(p, STR("..")) && n && !str_eq(part[n - 1], STR(".."))) n--;
-        else part[n++] = p;
-    }
-    Buf out = { 0 };
-    if (n == 0 || !str_eq(part[0], STR(".."))) buf_add(&out, STR("."));
-    for (size_t i = 0; i < n; i++) {
-        if (out.n) buf_add_char(&out, '/');
-        buf_add(&out, part[i]);
-    }
-    Str copy = arena_str(arena, buf_str(&out));
-    buf_clear(&out);
-    return copy;
-}
-
-/* Path of the program relative to the manifest's folder; keeps an absolute path. */
-static bool check_program(Manifest *m, Str *program) {
-    if (str_starts(*program, STR("/"))) return true;
-    if (!str_starts(*program, STR(BIN))) {
-        loader_error(m->l, &m->at, "command", "%s: relative command[0] must start with " BIN, m->label);
-        return false;
-    }
-    Str clean = normalized(m->l->docs.arena, *program);
-    if (!str_starts(clean, STR(BIN))) {
-        loader_error(m->l, &m->at, "command", "%s: command[0] escapes ./tools/bin after normalization (got \"" STR_FMT "\" -> \"" STR_FMT "\")",
-                     m->label, STR_ARG(*program), STR_ARG(clean));
-        return false;
-    }
-    *program = clean;
-    return true;
-}
-
-/* A list of the wrong type was reported already; `command` is then empty. */
-static bool check_command(Manifest *m, StrList *command) {
-    Value *given = dict_find_str(value_dict(m->at.map), STR("command"));
-    if (!given || value_is_none(*given) || (value_is_list(*given) && value_list(*given)->n == 0)) {
-        loader_error(m->l, &m->at, "command", "%s: command must have at least program name", m->label);
-        return false;
-    }
-    bool ok = true;
-    for (size_t i = 0; i < command->n; i++) {
-        if (!memchr(command->at[i].at, 0, command->at[i].n)) continue;
-        loader_error(m->l, &m->at, "command", "%s: command[%zu] must not contain NUL", m->label, i);
-        ok = false;
-    }
-    return command->n && check_program(m, &command->at[0]) && ok;
-}
 
 /* ---- environment ---- */
 
@@ -173,20 +112,13 @@ static Value empty_schema(Heap *h) {
     return value_from_object(schema);
 }
 
-static void protect_program(Manifest *m, Str program) {
-    if (str_starts(program, STR("/"))) return;
-    Str inside = str_sub(program, 2, program.n);
-    bool top = str_eq(m->folder, STR("."));
-    loader_look_at(m->l, top ? inside : str_from(arena_fmt(m->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(m->folder), STR_ARG(inside))));
-}
-
 static void load_entry(Manifest *m, size_t i) {
     ManifestEntry e = { .schema = VALUE_GONE };
     Problems before = *m->l->docs.problems;
     int64_t timeout_ms;
     bool named = check_name(m, &e, i), ok = named;
     ok = loader_read_open(m->l, &m->at, UNKNOWN_KEYS_GUARD, entry_fields, sizeof entry_fields / sizeof *entry_fields, &e) && ok;
-    ok = check_command(m, &e.command) && ok;
+    ok = load_program_argv(m->l, &m->at, "command", m->label, &e.command) && ok;
     ok = check_timeout(m, &timeout_ms) && ok;
     ok = check_env(m, &e.env) && ok;
     if (value_is_gone(e.schema)) e.schema = empty_schema(m->l->docs.heap);
@@ -199,7 +131,7 @@ static void load_entry(Manifest *m, size_t i) {
         .environment = VALUE_GONE, .timeout_ms = timeout_ms, .argv = e.command, .env_passthrough = e.env, .folder = m->folder,
         .argv_place = document_place(m->at.document, m->at.map, STR("command")),
     };
-    if (tool.argv.n) protect_program(m, tool.argv.at[0]);
+    if (tool.argv.n) load_program_protect(m->l, m->folder, tool.argv.at[0]);
     VEC_PUSH(&m->l->tools, tool);
 }
 

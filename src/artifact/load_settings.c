@@ -1,6 +1,7 @@
 /* harness.md, harness.yaml: finds the file and reads the settings. */
 #include "artifact/builtin_names.h"
 #include "artifact/load.h"
+#include "artifact/project_find.h"
 #include "artifact/settings_check.h"
 #include "value/list.h"
 
@@ -283,6 +284,10 @@ void load_settings(Loader *l) {
     Settings *s = &l->project->settings;
     clear(s);
     Str path = l->config.n ? l->config : find(l);
+    if (path.n == 0 && l->in->fallback && !project_here(l->project->root.at)) {
+        l->project->is_default = true;
+        if (document_parse(&l->docs, "config", STR("harness.md"), DOCUMENT_MARKDOWN, str_from(l->in->fallback), &l->settings)) load_settings_from(l, &l->settings);
+    }
     if (path.n == 0) return;
     if (l->config.n) loader_look_at(l, path);
     s->file = path;

@@ -1,5 +1,5 @@
+#include "artifact/load_program.h"
 #include "artifact/space.h"
-#include "value/list.h"
 
 #define TIMEOUT_DEFAULT 60.0
 #define TIMEOUT_MAX 1e9              /* seconds; thirty years */
@@ -79,53 +79,9 @@ static Str describe(Space *s, const LoaderPlace *at, const ToolDef *t, bool from
     return str_from(arena_fmt(s->l->docs.arena, STR_FMT "%s" STR_FMT, STR_ARG(text), text.n ? "\n\n" : "", STR_ARG(body)));
 }
 
-/* ---- command ---- */
-
-static bool is_listed(Value list, Str name) {
-    for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++)
-        if (value_is_string(value_list(list)->at[i]) && str_eq(value_str(value_list(list)->at[i]), name)) return true;
-    return false;
-}
-
 static Value get(Value map, const char *key) {
     Value *v = value_is_dict(map) ? dict_find_str(value_dict(map), str_from(key)) : NULL;
     return v ? *v : VALUE_GONE;
-}
-
-static bool has_type(Value property, const char *type) {
-    Value v = get(property, "type");
-    return value_is_string(v) && str_eq(value_str(v), str_from(type));
-}
-
-/* The parameters for the template, read back from their schema. */
-static TemplateParam *template_params(Arena *arena, Value schema, size_t *n) {
-    Value properties = get(schema, "properties"), required = get(schema, "required");
-    *n = 0;
-    if (!value_is_dict(properties)) return NULL;
-    TemplateParam *out = ARENA_ARRAY(arena, TemplateParam, value_dict(properties)->n + 1);
-    Entry *e;
-    for (uint32_t i = 0; dict_next(value_dict(properties), &i, &e);)
-        out[(*n)++] = (TemplateParam){
-            .name = value_str(e->key), .required = is_listed(required, value_str(e->key)),
-            .array = has_type(e->value, "array"), .object = has_type(e->value, "object"),
-            .constrained = !value_is_gone(get(e->value, "enum")) || !value_is_gone(get(e->value, "pattern")),
-            .fallback = get(e->value, "default"),
-        };
-    return out;
-}
-
-static bool compile_command(Space *s, const LoaderPlace *at, SpaceTool *t) {
-    TemplateCommand options = { .unsafe_raw = t->def.unsafe_raw };
-    if (str_trim(t->command).n == 0 || memchr(t->command.at, 0, t->command.n)) {
-        loader_error(s->l, at, "command", "tool \"" STR_FMT "\": command must not be empty or contain NUL", STR_ARG(t->def.name));
-        return false;
-    }
-    options.params = template_params(s->l->docs.arena, t->def.parameters, &options.n_params);
-    t->def.command = loader_command(s->l, at, "command", &options);
-    if (t->def.command && t->def.unsafe_raw && template_has_raw(t->def.command))
-        loader_warn(s->l, at, "unsafe_raw", NULL, "tool \"" STR_FMT "\": unsafe_raw puts values into the shell command unquoted",
-                    STR_ARG(t->def.name));
-    return t->def.command != NULL;
 }
 
 /* ---- completion ---- */
@@ -137,7 +93,7 @@ static bool finish(Space *s, const LoaderPlace *at, SpaceTool *t) {
     if (value_is_gone(t->def.parameters)) return false;
     t->def.schema = loader_schema(s->l, at, "parameters", t->def.parameters);
     bool ok = t->def.schema != NULL;
-    if (!t->mcp && t->command.at) ok = compile_command(s, at, t) && ok;
+    if (!t->mcp && t->command.at) ok = load_program_command(s->l, at, t->command, &t->def) && ok;
     return ok;
 }
 

@@ -48,6 +48,7 @@ typedef struct Loader {
     VEC(LoaderReference) references;
     VEC(LoaderRule) rules;
     VEC(LoaderStray) strays;
+    bool defining;                   /* a running program supplies the definition */
     size_t guard_errors;             /* number of errors in hooks; what contains them is not skipped */
     VEC(LoaderReference) unread;     /* kind and name of definitions in unreadable files */
 } Loader;

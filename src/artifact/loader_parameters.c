@@ -35,6 +35,25 @@ enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct { Loader *l; const LoaderPlace *at; Dict *properties; List *required; bool list_form; } Building;
 
+/* Names of types in other languages. */
+static const struct { Str written; const char *hint; } foreign_types[] = {
+    { { "str", 3 }, "did you mean \"string\"?" }, { { "text", 4 }, "did you mean \"string\"?" }, { { "float", 5 }, "did you mean \"number\"?" },
+    { { "double", 6 }, "did you mean \"number\"?" }, { { "dict", 4 }, "did you mean \"object\"?" }, { { "map", 3 }, "did you mean \"object\"?" },
+    { { "list", 4 }, "did you mean \"array\"?" },
+};
+
+static bool is_type(Str word) {
+    for (size_t i = 0; i < TYPES; i++)
+        if (str_eq(word, types[i].written)) return true;
+    return false;
+}
+
+static Str type_hint(Building *b, Str written, const Str *known, size_t n) {
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
+        if (str_eq(written, foreign_types[i].written)) return str_from(foreign_types[i].hint);
+    return field_hint(b->l->docs.arena, written, known, n);
+}
+
 static Str meant_type(Building *b, const LoaderPlace *at, Str written) {
     Str known[TYPES];
     size_t n = 0;
@@ -45,7 +64,7 @@ static Str meant_type(Building *b, const LoaderPlace *at, Str written) {
     }
     Document const *d = at->document;
     problems_add(b->l->docs.problems, PROBLEM_ERROR, d->file, document_place(d, at->map, STR("type")),
-                 field_hint(b->l->docs.arena, written, known, n), "%s.type: unknown type \"" STR_FMT "\"", at->path, STR_ARG(written));
+                 type_hint(b, written, known, n), "%s.type: unknown type \"" STR_FMT "\"", at->path, STR_ARG(written));
     return (Str){ 0 };
 }
 
@@ -129,6 +148,13 @@ static bool add_from_map(Building *b, const char *key, Value map) {
         at.path = arena_fmt(b->l->docs.arena, "%s%s%s." STR_FMT, b->at->path, b->at->path[0] ? "." : "", key, STR_ARG(name));
         at.origin.line = place.line;
         at.origin.column = place.column;
+        if (!value_is_dict(e->value)) {
+            Str type = value_is_string(e->value) && is_type(value_str(e->value)) ? value_str(e->value) : STR("string");
+            Str hint = str_from(arena_fmt(b->l->docs.arena, "write " STR_FMT ": { type: " STR_FMT " }", STR_ARG(name), STR_ARG(type)));
+            problems_add(b->l->docs.problems, PROBLEM_ERROR, at.origin.file, place, hint, "%s: expected map, got %s", at.path, field_type_name(e->value));
+            ok = false;
+            continue;
+        }
         ok = loader_read(b->l, &at, param_fields, MAP_FIELDS, &p) && add(b, &at, name, &p) && ok;
     }
     return ok;

@@ -167,6 +167,7 @@ typedef struct Project {
     Universe *universe;
     bool owns_universe;
     Str root;                    /* absolute */
+    bool is_default;             /* the folder has no project: settings of ProjectInput.fallback */
     Settings settings;
     ToolDef *tools;              /* in load order; names are unique among tools visible together */
     HookDef *hooks;
@@ -197,6 +198,7 @@ typedef struct ProjectInput {
     Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: placeholders */
     Dict *hook_predeclared;      /* same for hooks */
     Universe *universe;          /* NULL: the project creates its own */
+    const char *fallback;        /* text of the harness.md that a folder without a project has; NULL: none */
     bool lenient;                /* skip invalid tools with a warning; never guards */
     bool strict;                 /* unknown keys are errors */
     const struct Project *within;/* project_define: its secrets may be named; NULL: none */

@@ -298,7 +298,7 @@ static void check_agents(Loader *l) {
             report(l, PROBLEM_WARNING, &a->origin, NULL, "agent", a->name, text);
         }
         if (!a->description.n && !a->from_space)
-            report(l, PROBLEM_HINT, &a->origin, NULL, "agent", a->name, ": a description helps to choose it");
+            report(l, PROBLEM_HINT, &a->origin, NULL, "agent", a->name, ": no description: the parent agent chooses by it");
     }
 }
 

@@ -23,6 +23,7 @@ static const char *const dangers[] = { "destructive", "spends_money", "networked
 
 #define SETTING(section, key, type, least, choices) { #section, #key, GRANT_##section##_##key, SETTING_##type, least, choices }
 static const Setting settings[] = {
+    SETTING(context, agents_md, BOOL, 0, NULL),
     SETTING(context, max_history, INT, 1, NULL),
     SETTING(context, max_tokens, INT, 1, NULL),
     SETTING(context, summarize, ANY, 0, NULL),

@@ -41,6 +41,7 @@ static bool unknown_flag(const Args *a, const char *word, Error *err) {
     Str name = { word, strcspn(word, "=") };
     error_set(err, ERR_VALIDATION, "unknown flag \"" STR_FMT "\"", STR_ARG(name));
     if (a->command) error_wrap(err, "%s", a->command->name);
+    if (a->command && strstr(a->command->operands, "CMD...") && a->n_operands > 0) return error_hint(err, "write -- before the program and its arguments");
     Str near = str_nearest(name, names, n);
     if (near.n) return error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
     return error_hint(err, "see harness %s%s--help", a->command ? a->command->name : "", a->command ? " " : "");
@@ -75,7 +76,14 @@ static bool is_choice(const char *choices, const char *value) {
 
 static bool check_choice(const char *what, const char *choices, const char *value, Error *err) {
     if (!choices || is_choice(choices, value)) return true;
-    return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not one of %s", what, value, choices);
+    Str known[CANDIDATES_MAX];
+    size_t n = 0;
+    for (const char *at = choices; *at && n < CANDIDATES_MAX; at += strspn(at, "|")) {
+        known[n++] = (Str){ at, strcspn(at, "|") };
+        at += known[n - 1].n;
+    }
+    error_set(err, ERR_VALIDATION, "%s: \"%s\" is not one of %s", what, value, choices);
+    return suggest(err, value, known, n);
 }
 
 /* "trust" is a group and a command: a flag of the command's own decides that it is meant. */
@@ -89,6 +97,7 @@ static const Flag *take_group_flag(Args *a, const char *word, size_t n) {
 /* A word that starts with '-'. `next` is the word behind it or NULL; *used says if it was the value. */
 static bool take_flag(Args *a, const char *word, const char *next, bool *used, Error *err) {
     bool is_long = word[1] == '-';
+    if (!a->command && !a->group && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)) return (a->command = command_find("version")) != NULL;
     size_t n = is_long ? strcspn(word, "=") : 2;
     const Flag *flag = command_flag(a->command ? a->command->flags : NULL, word, n);
     if (!flag) flag = command_flag(command_flags_global, word, n);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "artifact/project_find.h"
 #include "policy/credentials.h"
 #include "policy/redact.h"
 #include "tool/secrets.h"
@@ -51,7 +52,21 @@ bool cli_init(Cli *cli, Error *err) {
     return true;
 }
 
+const char *cli_project(Cli *cli) {
+    char found[PATH_MAX];
+    if (cli->looked || cli->config || project_here(".")) return cli->project;
+    cli->looked = true;
+    if (!project_above(".", found)) return NULL;
+    cli->project = str_dup(str_from(found));
+    Buf line = { 0 };
+    buf_add_fmt(&line, "project %s (found above this folder)", found);
+    if (!args_has(&cli->args, "--quiet")) cli_say(cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+    return cli->project;
+}
+
 void cli_clear(Cli *cli) {
+    free(cli->project);
     args_clear(&cli->args);
     buf_clear(&cli->out);
     redact_free(cli->secrets);

@@ -21,10 +21,14 @@ struct Cli {
     Buf out;                     /* results, until cli_flush */
     struct Redactor *secrets;    /* literal credentials of the project; NULL: none is loaded */
     bool listing;                /* the result shows files of the project: credentials in it that have the form of one are masked too */
+    char *project;               /* the folder of the project that was found above this one; NULL: none, or not looked for */
+    bool looked;                 /* for it */
 };
 
 /* Reads the global flags and their twins in the environment, and goes to the folder of -C. */
 bool cli_init(Cli *cli, Error *err);
+/* The folder of the project, for commands that load it: NULL is this folder. A project that was found above is named on standard error. */
+const char *cli_project(Cli *cli);
 void cli_clear(Cli *cli);
 
 /* Writes out what the command has put into cli->out. False, and a line on standard error, when

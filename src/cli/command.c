@@ -76,12 +76,13 @@ const Command command_table[] = {
         .flags = command_flags_call, .run = command_call,
     },
     {
-        .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .min = 1, .max = 1,
+        .name = "completion", .operands = "bash|zsh|fish", .choices = "bash|zsh|fish", .max = 1,
         .summary = "print a completion script for a shell",
-        .about = "Prints a script that completes commands and flags in your shell.",
+        .about = "Prints a script that completes commands and flags in your shell, and the names\n"
+                 "of tools, runs, agents and servers of the project, which --list prints.",
         .example = "source <(harness completion bash)\n"
                    "harness completion fish > ~/.config/fish/completions/harness.fish",
-        .run = command_completion,
+        .flags = command_flags_completion, .run = command_completion,
     },
     {
         .name = "context", .operands = "",
@@ -133,7 +134,7 @@ const Command command_table[] = {
                  "model that answers offline. Never changes a file that exists: it lists those\n"
                  "and writes the others. Exits 1 when all of them exist.",
         .example = "harness init\n"
-                   "harness init demo && harness -C demo validate",
+                   "harness init demo && cd demo && harness run",
         .json = "{root, created, existing}\n"
                 "\n"
                 "Two lists of paths, relative to root.",
@@ -169,9 +170,9 @@ const Command command_table[] = {
         .name = "mcp add", .operands = "NAME [-- CMD...]", .min = 1, .max = 100000,
         .summary = "add an MCP server to the project's file",
         .about = "Writes an entry of mcp_servers into harness.md and leaves everything else in it\n"
-                 "as it is, comments too. Without a harness.md one is made. What the program may\n"
-                 "read, write and reach is yours to add: read_roots, write_roots, network.",
-        .example = "harness mcp add files -- node server.js .\n"
+                 "as it is, comments too. Without a harness.md one is made. Then the server is\n"
+                 "started once and its tools are counted; a failure shows what it printed.",
+        .example = "harness mcp add files --network -- npx -y some-mcp-server .\n"
                    "harness mcp add wiki --url https://wiki.example/mcp --header \"X-Team: core\"",
         .json = "{server, file}",
         .flags = command_flags_mcp_add, .run = command_mcp_add,
@@ -199,11 +200,13 @@ const Command command_table[] = {
     {
         .name = "mcp list", .operands = "",
         .summary = "list the MCP servers of the project",
-        .about = "Each with its transport, state, number of tools and target. Starts none: what is\n"
-                 "known is what was pinned when the server was last asked.",
+        .about = "Each with its transport, state, number of tools and target; below it, why it\n"
+                 "failed when it was last started. Starts none: what is known is what was pinned\n"
+                 "when the server was last asked.",
         .example = "harness mcp list",
-        .json = "[{name, transport, target, state, trusted, tools, held, file, instructions}]; state is\n"
-                "ready, held, not seen yet or not trusted.",
+        .json = "[{name, transport, target, state, trusted, tools, held, file, instructions, problem}];\n"
+                "state is ready, held, failed, not seen yet or not trusted; problem is why it\n"
+                "failed when it was last started, or null.",
         .run = command_mcp_list,
     },
     {
@@ -218,6 +221,15 @@ const Command command_table[] = {
         .json = "{server, forgotten, revoked, reason}; forgotten is false when none was kept,\n"
                 "reason says why it was not revoked.",
         .flags = command_flags_mcp_logout, .run = command_mcp_logout,
+    },
+    {
+        .name = "mcp remove", .operands = "NAME", .min = 1, .max = 1,
+        .summary = "take an MCP server out of the project's file",
+        .about = "Removes the entry NAME of mcp_servers from the project's file and leaves\n"
+                 "everything else in it as it is. A server of .mcp.json is removed there.",
+        .example = "harness mcp remove files",
+        .json = "{server, file}",
+        .run = command_mcp_remove,
     },
     {
         .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
@@ -274,6 +286,16 @@ const Command command_table[] = {
                 "server and key are null when there is none. With --check also answers and error,\n"
                 "which is null when the model answered.",
         .flags = command_flags_models, .run = command_models,
+    },
+    {
+        .name = "new", .operands = "KIND NAME", .choices = "tool|hook|agent|test|skill", .min = 2, .max = 2,
+        .summary = "write one tool, hook, agent, test or skill",
+        .about = "Writes a commented file of that kind, which works as it is, below .harness/ of\n"
+                 "the project. Never changes a file that exists.",
+        .example = "harness new tool count_words\n"
+                   "harness new hook no_secrets",
+        .json = "{kind, name, file}",
+        .run = command_new,
     },
     {
         .name = "pull", .operands = "",
@@ -368,7 +390,7 @@ const Command command_table[] = {
         .flags = command_flags_sandbox, .run = command_sandbox,
     },
     {
-        .name = "scaffold", .operands = "NAME", .min = 1, .max = 1,
+        .name = "scaffold", .operands = "NAME", .min = 1, .max = 2,
         .summary = "make a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",

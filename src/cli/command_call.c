@@ -75,6 +75,37 @@ static bool add_flags_to(Calling *c, Error *err) {
     return ok;
 }
 
+/* ---- unknown arguments ---- */
+
+static void say_unknown(Calling *c, Str tool, Str name, Str near) {
+    Buf line = { 0 };
+    buf_add_fmt(&line, STR_FMT " has no parameter \"" STR_FMT "\"", STR_ARG(tool), STR_ARG(name));
+    if (near.n) buf_add_fmt(&line, " (did you mean \"" STR_FMT "\"?)", STR_ARG(near));
+    else buf_add_fmt(&line, " (harness inspect " STR_FMT " lists them)", STR_ARG(tool));
+    cli_say(c->cli, SAY_WARNING, buf_str(&line));
+    buf_clear(&line);
+}
+
+/* An open schema accepts any argument. A name that it does not list is most often a misspelt one. */
+static void warn_unknown(Calling *c) {
+    enum { NAMES_MAX = 64 };
+    const ToolEntry *e = registry_find(runtime_registry(c->open.rt), str_from(c->cli->args.operands[0]), NULL, 0);
+    Value properties = e ? value_member(e->def.parameters, "properties") : VALUE_GONE;
+    if (!value_is_dict(properties) || value_dict(properties)->n == 0 || c->cli->json || value_is_dict(value_member(e->def.parameters, "additionalProperties"))
+        || value_is_dict(value_member(e->def.parameters, "patternProperties"))) return;
+    Heap *h = heap_new(0);
+    Value root;
+    Error err = { 0 };
+    Str names[NAMES_MAX];
+    size_t n = 0;
+    Entry *entry;
+    for (uint32_t i = 0; n < NAMES_MAX && dict_next(value_dict(properties), &i, &entry);) names[n++] = value_str(entry->key);
+    if (json_read(h, buf_str(&c->arguments), &(JsonRead){ 0 }, &root, &err) && value_is_dict(root))
+        for (uint32_t i = 0; dict_next(value_dict(root), &i, &entry);)
+            if (!dict_find_str(value_dict(properties), value_str(entry->key))) say_unknown(c, e->def.name, value_str(entry->key), str_nearest(value_str(entry->key), names, n));
+    heap_free(h);
+}
+
 /* ---- trace ---- */
 
 static void trace(void *ctx, CallStep step, int64_t ns, Str detail) {
@@ -177,6 +208,7 @@ static int run(Calling *c) {
     if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* delegate is a tool too */
     mcp_servers_list_for(c->open.servers, str_from(cli->args.operands[0]), NULL);
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    warn_unknown(c);
     return call(c, session);
 }
 

@@ -1,6 +1,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/command_flags.h"
+#include "cli/completion_names.h"
 
 /* Appends the alternatives of "a|b|c" with blanks between them. */
 static void add_choices(Buf *out, const char *choices) {
@@ -60,6 +61,8 @@ static void add_sh_flag_values(Buf *out, const Flag *list) {
             buf_add(out, STR("COMPREPLY=($(compgen -W \""));
             add_choices(out, f->choices);
             buf_add(out, STR("\" -- \"$cur\")); return ;;\n"));
+        } else if (completion_names_of_value(f->value)) {
+            buf_add_fmt(out, "COMPREPLY=($(compgen -W \"$(_harness_names %s)\" -- \"$cur\")); return ;;\n", completion_names_of_value(f->value));
         } else {
             buf_add_fmt(out, "COMPREPLY=($(compgen -%s -- \"$cur\")); return ;;\n", strcmp(f->value, "DIR") == 0 ? "d" : "f");
         }
@@ -78,15 +81,18 @@ static void add_sh_command(Buf *out, const Command *c) {
     buf_add_fmt(out, "        \"%s\") flags=\"$flags", c->name);
     add_flag_words(out, c->flags);
     buf_add(out, STR("\" words=\""));
+    const char *names = completion_names_of(c);
     if (c->choices) add_choices(out, c->choices);
-    buf_add(out, STR("\" ;;\n"));
+    else if (names) buf_add_fmt(out, "$(_harness_names %s)", names);
+    buf_add(out, names && !c->choices ? STR("\" named=1 ;;\n") : STR("\" ;;\n"));
 }
 
 static void add_bash(Buf *out) {
     buf_add(out, STR("# bash completion for harness\n"
+                     "_harness_names() { \"${COMP_WORDS[0]:-harness}\" completion --list \"$1\" 2>/dev/null; }\n"
                      "_harness() {\n"
                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local name= words= flags=\""));
+                     "    local name= words= named= flags=\""));
     add_flag_words(out, command_flags_global);
     buf_add(out, STR("\" i\n    COMPREPLY=()\n    case $prev in\n"));
     add_sh_flag_values(out, command_flags_global);
@@ -111,7 +117,7 @@ static void add_bash(Buf *out) {
     buf_add(out, STR("    esac\n"
                      "    if [[ $cur == -* ]]; then\n"
                      "        COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n"
-                     "    elif [[ $words ]]; then\n"
+                     "    elif [[ $words || $named ]]; then\n"
                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                      "    else\n"
                      "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
@@ -148,11 +154,22 @@ static void add_fish_flags(Buf *out, const Flag *list, const char *condition) {
         buf_add_fmt(out, "complete -c harness %s -l %s", condition, f->name + 2);
         if (f->letter) buf_add_fmt(out, " -s %s", f->letter + 1);
         if (f->choices) { buf_add(out, STR(" -xa '")); add_choices(out, f->choices); buf_add(out, STR("'")); }
+        else if (f->value && completion_names_of_value(f->value))
+            buf_add_fmt(out, " -xa '(harness completion --list %s 2>/dev/null)'", completion_names_of_value(f->value));
         else if (f->value) buf_add(out, STR(" -r"));
         buf_add(out, STR(" -d "));
         add_fish_text(out, f->help);
         buf_add_char(out, '\n');
     }
+}
+
+/* "call" is a command, and the second word of "mcp call": the condition tells them apart. */
+static void add_fish_names(Buf *out, const Command *c) {
+    const char *space = strchr(c->name, ' ');
+    buf_add(out, STR("complete -c harness -f -n '"));
+    if (space) buf_add_fmt(out, "__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s", (int)(space - c->name), c->name, space + 1);
+    else buf_add_fmt(out, "__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from mcp trust schema", c->name);
+    buf_add_fmt(out, "' -a '(harness completion --list %s 2>/dev/null)'\n", completion_names_of(c));
 }
 
 static void add_fish_command(Buf *out, const Command *c) {
@@ -173,6 +190,7 @@ static void add_fish_command(Buf *out, const Command *c) {
         buf_add(out, STR("'\n"));
     }
     add_fish_flags(out, c->flags, condition.at);
+    if (completion_names_of(c) && !c->choices) add_fish_names(out, c);
     buf_clear(&condition);
 }
 
@@ -188,6 +206,14 @@ static void add_fish(Buf *out) {
 }
 
 int command_completion(Cli *cli) {
+    const char *list = args_value(&cli->args, "--list");
+    if (list) return completion_names_print(cli, list);
+    if (cli->args.n_operands == 0) {
+        Error err = { 0 };
+        error_set(&err, ERR_VALIDATION, "completion: missing bash|zsh|fish");
+        error_hint(&err, "see harness completion --help");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
     const char *shell = cli->args.operands[0];
     if (strcmp(shell, "bash") == 0) add_bash(&cli->out);
     else if (strcmp(shell, "zsh") == 0) add_zsh(&cli->out);

@@ -1,4 +1,5 @@
 #include "cli/command_flags.h"
+#include "cli/completion_names.h"
 
 const Flag command_flags_global[] = {
     { "--chdir", "-C", "DIR", NULL, "work in DIR" },
@@ -117,10 +118,19 @@ const Flag command_flags_models[] = {
     { 0 },
 };
 
+const Flag command_flags_completion[] = {
+    { "--list", NULL, "KIND", COMPLETION_KINDS, "print the names of this kind, one a line" },
+    { 0 },
+};
+
 const Flag command_flags_mcp_add[] = {
     { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
     { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
     { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
+    { "--network", NULL, NULL, NULL, "the program may use the network (npx, uvx, docker)" },
+    { "--no-network", NULL, NULL, NULL, "it needs none: do not ask" },
+    { "--read-root", NULL, "DIR", NULL, "a folder it may read besides; again for more" },
+    { "--no-probe", NULL, NULL, NULL, "do not start it now" },
     { 0 },
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/new_files.h"
 #include "cli/scaffold.h"
 #include "cli/table.h"
 #include "value/json.h"
@@ -40,7 +41,8 @@ static void add_text(Cli *cli, const char *root, const ScaffoldOutcome *outcome)
 static void say_next(Cli *cli, const char *root) {
     Buf line = { 0 };
     bool here = strcmp(root, ".") == 0;
-    buf_add_fmt(&line, "next: harness %s%s%svalidate", here ? "" : "-C ", here ? "" : root, here ? "" : " ");
+    if (here) buf_add(&line, STR("next: harness run"));
+    else buf_add_fmt(&line, "next: cd %s && harness run", root);
     if (!args_has(&cli->args, "--quiet")) cli_say(cli, SAY_HINT, buf_str(&line));
     buf_clear(&line);
 }
@@ -129,5 +131,13 @@ int command_init(Cli *cli) {
 }
 
 int command_scaffold(Cli *cli) {
+    const Args *a = &cli->args;
+    if (a->n_operands > 1) {
+        Error err = { 0 };
+        error_set(&err, ERR_VALIDATION, "scaffold: unexpected \"%s\"", a->operands[1]);
+        if (new_kind_is(a->operands[0])) error_hint(&err, "harness new %s %s writes one %s", a->operands[0], a->operands[1], a->operands[0]);
+        else error_hint(&err, "see harness scaffold --help");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
     return make_project(cli, cli->args.operands[0], true);
 }

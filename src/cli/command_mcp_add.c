@@ -1,19 +1,16 @@
 /* harness mcp add: writes a server's entry into the project's file and leaves every other byte of it as it was. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "cli/mcp_direct.h"
+#include "cli/mcp_entry.h"
+#include "cli/opening.h"
+#include "cli/interrupt.h"
 #include "cli/report.h"
-#include "cli/trust_prompt.h"
 #include "value/json.h"
 
 enum { FILE_MAX = 1 << 20 };
 
-typedef struct Adding { Cli *cli; Str name; char path[4096]; bool yaml; const char *end; Buf before, after; } Adding;
+typedef struct Adding { Cli *cli; Str name; McpEntryFile file; bool network; const char *end; Buf before, after; } Adding;
 
 /* ---- the entry ---- */
 
@@ -80,63 +77,31 @@ static bool make_entry(Adding *a, Str step, Buf *b, Error *err) {
         json_write_string(&value, str_from(args->operands[i]), false);
     }
     if (value.n) buf_add_char(&value, ']'), add_line(a, b, step, 2, "args", buf_str(&value));
+    buf_reset(&value);
+    for (size_t i = 0; i < args->n_flags; i++) {
+        if (strcmp(args->flags[i].flag->name, "--read-root") != 0) continue;
+        buf_add(&value, value.n ? STR(", ") : STR("["));
+        json_write_string(&value, str_from(args->flags[i].value), false);
+    }
+    if (value.n) buf_add_char(&value, ']'), add_line(a, b, step, 2, "read_roots", buf_str(&value));
+    if (a->network) add_line(a, b, step, 2, "network", STR("true"));
     buf_clear(&value);
     return add_pairs(a, b, step, "--env", "env", '=', err) && add_pairs(a, b, step, "--header", "headers", ':', err);
 }
 
-/* ---- where it goes ---- */
-
-static bool find_file(Adding *a, const Project *p) {
-    snprintf(a->path, sizeof a->path, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(p->settings.file.n ? p->settings.file : STR("harness.md")));
-    if (p->settings.file.n && p->settings.file.at[0] == '/') snprintf(a->path, sizeof a->path, STR_FMT, STR_ARG(p->settings.file));
-    a->yaml = str_ends(p->settings.file, STR(".yaml")) || str_ends(p->settings.file, STR(".yml"));
-    return p->settings.file.n > 0;
-}
-
-/* What is known of the file's frontmatter by its lines. Offsets into the text. */
-typedef struct Places { size_t end, key, key_end, block_end; Str step; bool found; Str rest; } Places;
-
-static bool is_fence(Str line) { return str_starts(line, STR("---")) && str_trim(line).n == 3; }
-
-static void look(const Adding *a, Str text, Places *out) {
-    size_t at = 0, lines = 0;
-    bool inside = false, stepped = false;
-    *out = (Places){ .step = STR("  "), .end = text.n };
-    for (Str rest = text, line; str_next_line(&rest, &line); at = (size_t)(rest.at - text.at), lines++) {
-        if (!a->yaml && lines == 0) continue;                     /* the opening fence */
-        if (!a->yaml && is_fence(line)) {
-            out->end = at;
-            break;
-        }
-        bool blank = str_trim(line).n == 0, comment = !blank && str_trim(line).at[0] == '#', deep = line.n && (line.at[0] == ' ' || line.at[0] == '\t');
-        if (inside && !blank && !comment && !deep) inside = false;
-        if (inside && deep && !blank) {
-            Str trimmed = str_trim(line);
-            if (!stepped && !comment) out->step = (Str){ line.at, (size_t)(trimmed.at - line.at) }, stepped = true;
-            out->block_end = (size_t)(rest.at - text.at);
-        }
-        if (!deep && str_starts(line, STR("mcp_servers:"))) {
-            inside = out->found = true;
-            out->key = at;
-            out->key_end = out->block_end = (size_t)(rest.at - text.at);
-            out->rest = str_trim(str_sub(line, 12, line.n));
-        }
-    }
-}
-
 static bool is_nothing(Str rest) {
-    return rest.n == 0 || rest.at[0] == '#' || str_eq(rest, STR("{}")) || str_eq(rest, STR("null")) || str_eq(rest, STR("~"));
+    return mcp_entry_is_block(rest) || str_eq(rest, STR("{}")) || str_eq(rest, STR("null")) || str_eq(rest, STR("~"));
 }
 
 static bool compose(Adding *a, Error *err) {
     Str text = buf_str(&a->before);
-    Places p;
+    McpEntryPlaces p;
     Buf entry = { 0 };
     a->end = str_find(text, STR("\r\n")) >= 0 ? "\r\n" : "\n";
-    look(a, text, &p);
+    mcp_entry_look(&a->file, text, &p);
     bool ok = make_entry(a, p.step, &entry, err);
     if (ok && p.found && !is_nothing(p.rest)) {
-        ok = error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: add the entry by hand", a->path);
+        ok = error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: add the entry by hand", a->file.path);
     } else if (ok && p.found) {
         bool empty = p.rest.n && p.rest.at[0] != '#';             /* {} gives way to the block */
         buf_add(&a->after, str_sub(text, 0, empty ? p.key : p.block_end));
@@ -157,44 +122,16 @@ static bool compose(Adding *a, Error *err) {
 
 /* ---- writing ---- */
 
-/* Whole or not at all; keeps the mode. */
-static bool write_file(const char *path, Str text, Error *err) {
-    char temp[4200];
-    struct stat st;
-    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 0777 : 0644;
-    snprintf(temp, sizeof temp, "%s.%d.new", path, (int)getpid());
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0) return error_set(err, ERR_IO, "%s: %m", temp);
-    bool ok = fchmod(fd, mode) == 0;
-    for (size_t done = 0; ok && done < text.n;) {
-        ssize_t n = write(fd, text.at + done, text.n - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) ok = false;
-        else done += (size_t)n;
-    }
-    ok = ok && fsync(fd) == 0;
-    close(fd);
-    ok = ok && rename(temp, path) == 0;
-    if (!ok) error_set(err, ERR_IO, "%s: %m", path), unlink(temp);
-    return ok;
-}
-
-static bool has_server(const Project *p, Str name) {
-    for (size_t i = 0; i < p->n_servers; i++)
-        if (str_eq(p->servers[i].name, name)) return true;
-    return false;
-}
-
 /* What was written must be what was meant: else the old file comes back. */
 static bool verify(Adding *a, bool existed, Error *err) {
     Problems problems = { 0 };
     Project *p = NULL;
-    bool ok = report_load(a->cli, false, &p, &problems) && has_server(p, a->name);
+    bool ok = report_load(a->cli, false, &p, &problems) && mcp_entry_has(p, a->name);
     if (!ok) {
         Error ignored;
-        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->path, problems.n ? problems.at[0].message.at : "it cannot be found again");
-        if (existed) (void)write_file(a->path, buf_str(&a->before), &ignored);
-        else (void)unlink(a->path);
+        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->file.path, problems.n ? problems.at[0].message.at : "it cannot be found again");
+        if (existed) (void)mcp_entry_write(a->file.path, buf_str(&a->before), &ignored);
+        else (void)unlink(a->file.path);
     }
     project_free(p);
     problems_clear(&problems);
@@ -204,59 +141,126 @@ static bool verify(Adding *a, bool existed, Error *err) {
 static bool check_use(const Adding *a, Error *err) {
     const Args *args = &a->cli->args;
     const char *url = args_value(args, "--url");
-    if ((url != NULL) == (args->n_operands > 1)) return error_set(err, ERR_VALIDATION, "say what to start (-- CMD...) or where it is (--url URL), one of both");
+    if ((url != NULL) == (args->n_operands > 1)) return error_set(err, ERR_VALIDATION, "give either -- CMD or --url URL");
     if (url && !mcp_direct_is_url(url)) return error_set(err, ERR_VALIDATION, "--url: must start with https:// or http://");
+    if (url && (args_has(args, "--network") || args_has(args, "--read-root")))
+        return error_set(err, ERR_VALIDATION, "--network and --read-root are for a program, which runs in the sandbox; a URL needs neither");
     if (url && args_value(args, "--env")) return error_set(err, ERR_VALIDATION, "--env is for a program; a URL takes --header");
     if (!url && args_value(args, "--header")) return error_set(err, ERR_VALIDATION, "--header is for a URL; a program takes --env");
     return true;
 }
 
-/* The person has just said what to add: a project that was trusted before, or needed no trust, stays so. */
-static bool was_trusted(Cli *cli, bool *out, Error *err) {
-    Runtime *rt = trust_prompt_read(cli, NULL, err);
-    bool ok = rt && trust_prompt_trusted(rt, out, err);
-    runtime_close(rt);
-    return ok;
+/* ---- the network ---- */
+
+/* True for arguments that keep such a program from fetching. */
+static bool stays_local(const Args *args) {
+    static const char *const flags[] = { "--offline", "--no-install", "--prefer-offline" };
+    for (size_t i = 2; i < args->n_operands; i++)
+        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+            if (strcmp(args->operands[i], flags[k]) == 0) return true;
+    return false;
 }
 
-static bool keep_trust(Cli *cli, Error *err) {
-    Runtime *rt = trust_prompt_read(cli, NULL, err);
-    bool ok = rt && trust_give(runtime_trust_subject(rt), false, err);
-    runtime_close(rt);
-    return ok;
+/* A program that downloads what it starts would wait for a network that the sandbox does not have. */
+static bool settle_network(Adding *a, Error *err) {
+    const Args *args = &a->cli->args;
+    a->network = args_has(args, "--network");
+    if (a->network || args_has(args, "--no-network") || args_value(args, "--url") || !mcp_client_fetches(str_from(args->operands[1])) || stays_local(args)) return true;
+    const char *program = args->operands[1];
+    Terminal *terminal = confirm_terminal_open(a->cli);
+    if (terminal) {
+        Buf text = { 0 }, answer = { 0 };
+        buf_add_fmt(&text, "harness: %s downloads what it starts, and the sandbox has no network. Give " STR_FMT " the network? [y/N]: ", program, STR_ARG(a->name));
+        bool said = confirm_terminal_question(terminal, buf_str(&text), NULL, &answer);
+        Str word = str_trim(buf_str(&answer));
+        a->network = said && word.n && (word.at[0] == 'y' || word.at[0] == 'Y');
+        buf_clear(&text);
+        buf_clear(&answer);
+        confirm_terminal_close(terminal);
+        return true;
+    }
+    error_set(err, ERR_VALIDATION, "%s downloads what it starts, and the sandbox has no network", program);
+    return error_hint(err, "--network gives the server the network; --no-network if the package is installed already");
 }
 
-static void say_next(const Adding *a) {
+/* ---- trying it ---- */
+
+static size_t tools_of(McpServers *m, Str name) {
+    for (size_t i = 0; i < mcp_servers_count(m); i++) {
+        McpServerFacts f = mcp_servers_facts(m, i);
+        if (str_eq(f.def->name, name)) return f.tools;
+    }
+    return 0;
+}
+
+static void say_tools(const Adding *a, size_t n) {
     Buf line = { 0 };
-    buf_add_fmt(&line, "next: harness mcp tools " STR_FMT, STR_ARG(a->name));
+    buf_add_fmt(&line, "server " STR_FMT " answers: ", STR_ARG(a->name));
+    report_count(&line, n, "tool");
+    buf_add_fmt(&line, "; next: harness mcp tools " STR_FMT, STR_ARG(a->name));
     if (!args_has(&a->cli->args, "--quiet")) cli_say(a->cli, SAY_HINT, buf_str(&line));
     buf_clear(&line);
 }
 
+/* Starts the server once and lists its tools, so that a mistake shows now. The entry stays either way. */
+static int probe(Adding *a) {
+    Opening o;
+    Error err = { 0 };
+    int status = opening_open(&o, a->cli, NULL);
+    if (status < 0) {
+        Cancel *cancel = cancel_new(NULL, 0);
+        Interrupt *interrupt = interrupt_start(cancel);
+        interrupt_runtime(interrupt, o.rt);
+        bool ok = mcp_servers_ask(o.servers, a->name, cancel, &err);
+        if (ok) say_tools(a, tools_of(o.servers, a->name));
+        bool stopped = interrupt_stop(interrupt);
+        cancel_free(cancel);
+        if (!ok && !err.hint[0]) error_hint(&err, "the entry was added; correct it, or take it back with harness mcp remove " STR_FMT, STR_ARG(a->name));
+        status = ok ? CLI_OK : stopped ? CLI_INTERRUPTED : cli_fail(a->cli, CLI_FAILED, &err);
+    }
+    opening_close(&o);
+    return status;
+}
+
+static int try_it(Adding *a, bool trusted) {
+    if (args_has(&a->cli->args, "--no-probe") || a->cli->json || !trusted) {
+        Buf line = { 0 };
+        if (trusted) buf_add_fmt(&line, "next: harness mcp tools " STR_FMT, STR_ARG(a->name));
+        else buf_add(&line, STR("the server was not started, because the project is not trusted; next: harness trust"));
+        if (!a->cli->json && !args_has(&a->cli->args, "--quiet")) cli_say(a->cli, SAY_HINT, buf_str(&line));
+        buf_clear(&line);
+        return CLI_OK;
+    }
+    return probe(a);
+}
+
 static int add(Adding *a, const Project *p) {
     Error err = { 0 };
-    if (has_server(p, a->name)) {
+    if (mcp_entry_has(p, a->name)) {
         error_set(&err, ERR_CONFIG, "server \"" STR_FMT "\" is there already", STR_ARG(a->name));
+        error_hint(&err, "harness mcp remove " STR_FMT " takes it out", STR_ARG(a->name));
         return cli_fail(a->cli, CLI_FAILED, &err);
     }
-    bool trusted, existed = find_file(a, p);
-    bool ok = was_trusted(a->cli, &trusted, &err);
-    ok = ok && (existed ? file_read(a->path, FILE_MAX, &a->before, &err) : (buf_add(&a->before, STR("---\n---\n")), true));
-    ok = ok && compose(a, &err) && write_file(a->path, buf_str(&a->after), &err) && verify(a, existed, &err) && (!trusted || keep_trust(a->cli, &err));
+    bool trusted;
+    mcp_entry_file(p, &a->file);
+    bool existed = a->file.exists, ok = settle_network(a, &err);
+    if (!ok) return cli_fail(a->cli, CLI_FAILED, &err);
+    ok = mcp_entry_trusted(a->cli, &trusted, &err);
+    ok = ok && (existed ? file_read(a->file.path, FILE_MAX, &a->before, &err) : (buf_add(&a->before, STR("---\n---\n")), true));
+    ok = ok && compose(a, &err) && mcp_entry_write(a->file.path, buf_str(&a->after), &err) && verify(a, existed, &err) && (!trusted || mcp_entry_keep_trust(a->cli, &err));
     if (!ok) return cli_fail(a->cli, CLI_FAILED, &err);
     Buf *out = &a->cli->out;
     if (a->cli->json) {
         buf_add(out, STR("{\"server\":"));
         json_write_string(out, a->name, false);
         buf_add(out, STR(",\"file\":"));
-        json_write_string(out, str_from(a->path), false);
+        json_write_string(out, str_from(a->file.path), false);
         buf_add(out, STR("}\n"));
     } else {
-        buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->path);
+        buf_add_fmt(out, "added " STR_FMT " to %s\n", STR_ARG(a->name), a->file.path);
         cli_flush(a->cli);
-        say_next(a);
     }
-    return CLI_OK;
+    return try_it(a, trusted);
 }
 
 int command_mcp_add(Cli *cli) {

@@ -7,7 +7,8 @@
 
 static const char *state_of(const McpServerFacts *f, bool trusted) {
     if (!trusted) return "not trusted";
-    return f->held ? "held" : f->listed ? "ready" : "not seen yet";
+    if (f->held) return "held";
+    return f->problem[0] ? "failed" : f->listed ? "ready" : "not seen yet";
 }
 
 static void add_json(Buf *out, const McpServerFacts *f, bool trusted) {
@@ -20,6 +21,9 @@ static void add_json(Buf *out, const McpServerFacts *f, bool trusted) {
     json_write_string(out, d->origin.file, false);
     buf_add(out, STR(",\"instructions\":"));
     if (f->instructions.n) json_write_string(out, f->instructions, false);
+    else buf_add(out, STR("null"));
+    buf_add(out, STR(",\"problem\":"));
+    if (f->problem[0]) json_write_string(out, str_from(f->problem), false);
     else buf_add(out, STR("null"));
     buf_add_char(out, '}');
 }
@@ -50,6 +54,10 @@ static void print(Cli *cli, McpServers *m, bool trusted) {
     }
     if (cli->json) buf_add(&cli->out, STR("]\n"));
     else table_write(&t, &cli->out, 0, cli->color_out);
+    for (size_t i = 0; !cli->json && i < n; i++) {
+        McpServerFacts f = mcp_servers_facts(m, i);
+        if (f.problem[0]) cli_say(cli, SAY_WARNING, str_from(f.problem));
+    }
     if (!cli->json && n == 0) cli_say(cli, SAY_HINT, STR("no MCP servers are configured (harness mcp add NAME -- CMD...)"));
 }
 

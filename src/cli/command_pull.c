@@ -107,7 +107,7 @@ static bool allowed(Cli *cli, const Project *p, Error *err) {
 }
 
 int command_pull(Cli *cli) {
-    ProjectInput in = { .config = cli->config, .sources_only = true };
+    ProjectInput in = { .dir = cli_project(cli), .config = cli->config, .sources_only = true };
     Problems problems = { 0 };
     Project *project;
     Error err = { 0 };

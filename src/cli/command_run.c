@@ -72,7 +72,7 @@ static int one_job(Running *r, Str text) {
     if (status == RUN_COMPLETED) return CLI_OK;
     if (status != RUN_CANCELLED) return CLI_FAILED;
     Buf line = { 0 };
-    buf_add_fmt(&line, "go on with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(r->session))));
+    buf_add_fmt(&line, "resume with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(r->session))));
     if (t.kept) cli_say(r->cli, SAY_HINT, buf_str(&line));
     buf_clear(&line);
     return CLI_INTERRUPTED;
@@ -144,7 +144,7 @@ static int run(Running *r) {
     }
     if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     const char *writable[2] = { record, NULL };
-    int status = opening_open(&r->open, cli, record ? writable : NULL);
+    int status = opening_open_agent(&r->open, cli, record ? writable : NULL);
     if (status < 0) status = open_session(r, (Str){ 0 }, false);
     if (status >= 0) return status;
     return given ? one_job(r, buf_str(&r->prompt)) : conversation(r);
@@ -160,7 +160,7 @@ static int resume(Running *r) {
     Error err = { 0 };
     Buf id = { 0 };
     if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    int status = opening_open(&r->open, cli, NULL);
+    int status = opening_open_agent(&r->open, cli, NULL);
     if (status >= 0) return status;
     Store *store = runtime_store(r->open.rt, &err);
     if (!store || !store_run_find(store, str_from(cli->args.operands[0]), &id, &err)) {

@@ -125,7 +125,6 @@ static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text)
     buf_add(text, STR("allow "));
     cli_escape_all(text, q->tool, false);
     buf_add(text, STR("? ("));
-    if (str_starts(q->why, STR("confirm: "))) buf_add(text, STR("marked "));
     cli_escape_all(text, q->why, false);
     buf_add(text, STR(")\n"));
     size_t missing = add_indented(text, q->shown);

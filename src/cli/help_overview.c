@@ -78,7 +78,7 @@ void help_program(Buf *out) {
     buf_add(out, STR("Usage: harness COMMAND [flags]\n\n"));
     for (size_t t = 0; t < TOPICS; t++) add_topic(out, t);
     add_others(out);
-    buf_add(out, STR("\nFlags of every command, before or behind it:\n"));
+    buf_add(out, STR("\nGlobal flags, before or after the command:\n"));
     add_flags(out);
     buf_add(out, STR("\nExample: harness init demo && harness -C demo run\n"
                      "harness COMMAND --help tells all about one, with an example.\n"));

@@ -7,7 +7,7 @@ bool mcp_direct_is_url(const char *text) { return strncmp(text, "http://", 7) ==
 bool mcp_direct_version(const Cli *cli, McpVersion *out, Error *err) {
     const char *text = args_value(&cli->args, "--protocol");
     *out = text ? mcp_version(str_from(text)) : MCP_NONE;
-    return !text || *out != MCP_NONE || error_set(err, ERR_VALIDATION, "--protocol: \"%s\" is no version that is spoken here", text);
+    return !text || *out != MCP_NONE || error_set(err, ERR_VALIDATION, "--protocol: unsupported protocol version \"%s\"", text);
 }
 
 /* ---- forms ---- */

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "artifact/project_find.h"
 #include "base/mem.h"
 #include "cli/browser.h"
 #include "cli/mcp_direct.h"
@@ -45,7 +47,7 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     int64_t timeout_ms = 0;
     gather(o);
     if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    *out = (RuntimeConfig){ .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
+    *out = (RuntimeConfig){ .dir = cli_project(cli), .config = cli->config, .tools = args_value(&cli->args, "--tools"), .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
                             .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
                             .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
                             .timeout_ms = timeout_ms, .open_files = opening_events, .open_files_ctx = o, .log = &cli->log, .trust = getenv("HARNESS_TRUST") };
@@ -62,7 +64,35 @@ static void report_refusal(Opening *o, const Error *err) {
     cli_fail(o->cli, CLI_FAILED, err);
 }
 
-static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool reading) {
+/* The project of a folder that has none. */
+static const char default_agent[] =
+    "---\n"
+    "builtin_tools: [read, glob, grep, listdir, bash, write, edit]\n"
+    "limits:\n"
+    "  confirm: [mutating]\n"
+    "---\n"
+    "You help with the files of one folder. Look before you answer: read, grep, glob and listdir are free. The user is asked before each\n"
+    "write, edit and bash, so do one thing at a time and say why. Answer briefly, and name the files you looked at.\n";
+
+static bool same_folder(const char *a, const char *b) {
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Everything below the home folder, or below /, is more than a default may read. */
+static bool may_default(const Cli *cli, Error *err) {
+    bool home = same_folder(".", getenv("HOME"));
+    if (cli->config || project_here(".") || (!home && !same_folder(".", "/"))) return true;
+    error_set(err, ERR_CONFIG, "there is no project in this folder, and the default agent does not work in %s", home ? "your home folder" : "/");
+    return error_hint(err, "cd into the folder of your work, or harness init NAME");
+}
+
+static void say_default(Opening *o) {
+    if (!runtime_project(o->rt)->is_default || args_has(&o->cli->args, "--quiet")) return;
+    cli_say(o->cli, SAY_HINT, STR("no project here: a default agent that may read, glob, grep and listdir, and asks before bash, write and edit (harness init writes a project)"));
+}
+
+static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool reading, const char *fallback) {
     RuntimeConfig config;
     int status = opening_config(o, cli, &config);
     if (status >= 0) return status;
@@ -70,6 +100,7 @@ static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool 
     Problems problems = { 0 };
     config.writable = writable;
     config.reading = reading;
+    config.fallback = fallback;
     o->terminal = confirm_terminal_open(cli);
     if (o->terminal) {
         config.ask_trust = trust_prompt_ask;
@@ -89,7 +120,16 @@ static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool 
     return status;
 }
 
-int opening_open(Opening *o, Cli *cli, const char *const *writable) { return open_runtime(o, cli, writable, false); }
+int opening_open(Opening *o, Cli *cli, const char *const *writable) { return open_runtime(o, cli, writable, false, NULL); }
+
+int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
+    Error err = { 0 };
+    *o = (Opening){ .cli = cli, .events = -1 };
+    if (!cli_project(cli) && !may_default(cli, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    int status = open_runtime(o, cli, writable, false, default_agent);
+    if (status < 0) say_default(o);
+    return status;
+}
 
 /* Which servers are shown as they were, or not at all? */
 static void say_pinned(Opening *o) {
@@ -109,7 +149,7 @@ static void say_pinned(Opening *o) {
 
 int opening_open_reading(Opening *o, Cli *cli) {
     bool live = args_has(&cli->args, "--live");
-    int status = open_runtime(o, cli, NULL, !live);
+    int status = open_runtime(o, cli, NULL, !live, NULL);
     if (status < 0 && live) mcp_servers_list(o->servers, NULL);
     return status;
 }

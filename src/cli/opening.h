@@ -29,6 +29,8 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
 bool opening_events(void *ctx, const Project *p, Error *err);
 /* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
 int opening_open(Opening *o, Cli *cli, const char *const *writable);
+/* The same. A folder without a project has the default agent, which reads freely and asks before anything else; a line on standard error says so. */
+int opening_open_agent(Opening *o, Cli *cli, const char *const *writable);
 /* For commands that only show: needs no trust, and nothing of the project is started, connected to or expanded. Otherwise like
  * opening_open. With --live it is opening_open, and the servers are asked for their tools. */
 int opening_open_reading(Opening *o, Cli *cli);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDER_MAX = 64 };        /* of a path in the table */
+enum { FOLDER_MAX = 256 };        /* of a path in the table */
 
 static bool exists(int root_fd, const char *path) {
     struct stat st;
@@ -78,7 +78,7 @@ static bool publish(int folder, const char *temporary, const char *name) {
     return linkat(folder, temporary, folder, name, 0) == 0 && unlinkat(folder, temporary, 0) == 0;
 }
 
-static bool write_file(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *outcome, Error *err) {
+bool scaffold_write_one(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *outcome, Error *err) {
     char temporary[FOLDER_MAX];
     int folder = -1, fd = -1;
     bool ok = false;
@@ -118,6 +118,6 @@ bool scaffold_write(int root_fd, ScaffoldOutcome *outcome, Error *err) {
     memset(outcome, 0, scaffold_count * sizeof *outcome);
     if (!look(root_fd, outcome, err)) return false;
     for (size_t i = 0; i < scaffold_count; i++)
-        if (!outcome[i].kept && !write_file(root_fd, &scaffold_files[i], &outcome[i], err)) return false;
+        if (!outcome[i].kept && !scaffold_write_one(root_fd, &scaffold_files[i], &outcome[i], err)) return false;
     return true;
 }

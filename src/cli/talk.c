@@ -53,7 +53,7 @@ bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err) {
     Interrupt *interrupt = interrupt_start(cancel);
     interrupt_runtime(interrupt, run_runtime(session_run(t->session)));
     if (t->kept) {
-        buf_add(&words, isatty(2) ? STR("\r\033[Kharness: go on with: ") : STR("harness: go on with: "));
+        buf_add(&words, isatty(2) ? STR("\r\033[Kharness: resume with: ") : STR("harness: resume with: "));
         add_resume(t, &words);
         buf_add_char(&words, '\n');
         interrupt_last_words(interrupt, words.at);
@@ -119,7 +119,7 @@ static void greet(const Talk *t) {
 static void part(const Talk *t, bool said) {
     Buf line = { 0 };
     if (said && t->kept) {
-        buf_add(&line, STR("go on with: "));
+        buf_add(&line, STR("resume with: "));
         add_resume(t, &line);
         cli_say(t->cli, SAY_HINT, buf_str(&line));
     }

@@ -172,7 +172,7 @@ static void do_help(Doing *d) {
         cli_escape(&d->out, first_line(p->prompts[i].description), false);
         buf_add_char(&d->out, '\n');
     }
-    buf_add(&d->out, STR("  A line that ends in \\ goes on in the next. Ctrl-C stops what runs and keeps the run; once more leaves.\n"));
+    buf_add(&d->out, STR("  End a line with \\ to continue it. Ctrl-C stops what runs and keeps the run; once more leaves.\n"));
 }
 
 /* ---- prompts ---- */

@@ -4,12 +4,41 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
 #define META "io.modelcontextprotocol/"
 
 /* ---- opening and closing ---- */
+
+/* "timed out after 60 s" names neither the server nor what it was waited for. */
+static void name_timeout(const McpClient *c, int64_t from_ns, Error *err) {
+    double s = (double)(clock_mono_ns() - from_ns) / 1e9;
+    error_set(err, ERR_TIMEOUT, "server " STR_FMT " did not answer within %.*f s", STR_ARG(c->config.server->name), s < 1 ? 1 : 0, s);
+}
+
+static Str base_name(Str path) {
+    size_t at = path.n;
+    while (at > 0 && path.at[at - 1] != '/') at--;
+    return str_sub(path, at, path.n);
+}
+
+/* Programs that fetch what they start wait for a network that the sandbox does not have. */
+static void blame_network(const McpClient *c, Error *err) {
+    const ServerDef *d = c->config.server;
+    Str program = base_name(d->command);
+    if (!d->url.n && !d->network && mcp_client_fetches(d->command))
+        error_hint(err, "the sandbox has no network and " STR_FMT " needs it: write network: true below " STR_FMT ": in mcp_servers", STR_ARG(program), STR_ARG(d->name));
+}
+
+bool mcp_client_fetches(Str command) {
+    static const char *const names[] = { "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "uvx", "uv", "pipx", "docker", "podman", "deno" };
+    Str name = base_name(command);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_eq(name, str_from(names[i]))) return true;
+    return false;
+}
 
 bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **out, Error *err) {
     McpClient *c = mem_zero(1, sizeof *c);
@@ -20,10 +49,16 @@ bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **
     c->next_id = 1;
     pthread_mutex_init(&c->lock, NULL);
     thread_cond_init(&c->changed);
-    bool ok = (config->server->url.n ? client_http_open(c, err) : client_stdio_open(c, err)) && client_negotiate(c, cancel, err);
-    if (ok) *out = c;
-    else mcp_client_close(c);
-    return ok;
+    Error why = { 0 };
+    int64_t from_ns = clock_mono_ns();
+    bool ok = (config->server->url.n ? client_http_open(c, &why) : client_stdio_open(c, &why)) && client_negotiate(c, cancel, &why);
+    if (ok) return *out = c, true;
+    if (why.kind == ERR_TIMEOUT) name_timeout(c, from_ns, &why);
+    if (c->wire && c->transport->explain) c->transport->explain(c, &why);
+    if (why.kind == ERR_TIMEOUT || why.kind == ERR_IO) blame_network(c, &why);
+    mcp_client_close(c);
+    if (err) *err = why;
+    return false;
 }
 
 void mcp_client_close(McpClient *c) {

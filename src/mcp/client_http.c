@@ -289,7 +289,7 @@ static void http_close(McpClient *c) {
     free(h);
 }
 
-static const ClientTransport http = { http_send, http_ready, http_close, NULL };
+static const ClientTransport http = { http_send, http_ready, http_close, NULL, NULL };
 
 bool client_http_open(McpClient *c, Error *err) {
     (void)err;

@@ -43,6 +43,7 @@ typedef struct ClientTransport {
     void (*ready)(McpClient *c, Cancel *cancel);             /* the version is known; also after a session was begun anew */
     void (*close)(McpClient *c);
     bool (*exposed)(McpClient *c);                           /* see mcp_client_exposed(); NULL: never */
+    void (*explain)(McpClient *c, Error *err);               /* adds what is known about a failure to open; NULL: nothing */
 } ClientTransport;
 
 typedef struct ClientKept { Str method; Buf json; int64_t until_ns; } ClientKept;      /* a list that may be kept */

@@ -12,9 +12,11 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "mcp/client_inside.h"
 
-enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, END_MS = 500, GRACE_MS = 1000, TURN_MS = 20 };
+enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, END_MS = 500, GRACE_MS = 1000, TURN_MS = 20,
+       LAST_LINES = 6, LAST_BYTES = 500, LAST_LINE_MAX = 200 };
 
 typedef struct Stdio {
     SandboxProcess *process;
@@ -23,16 +25,35 @@ typedef struct Stdio {
     pthread_mutex_t writing;
     RpcLines lines;
     Buf line;                            /* of stderr, not complete yet */
-    char last[200];                      /* of stderr, the last line that says something: why it ended */
+    pthread_mutex_t telling;             /* guards `last` */
+    Buf last;                            /* the last lines of stderr that are not empty, at most LAST_LINES and LAST_BYTES */
     size_t logged;
 } Stdio;
 
 /* ---- reading ---- */
 
+/* Keeps the end of stderr: it usually says why a server failed. */
+static void keep_line(Stdio *s, Str line) {
+    Str rest;
+    size_t lines = 1;
+    pthread_mutex_lock(&s->telling);
+    if (s->last.n) buf_add_char(&s->last, '\n');
+    buf_add(&s->last, str_sub(line, 0, utf8_valid_prefix(str_sub(line, 0, line.n < LAST_LINE_MAX ? line.n : LAST_LINE_MAX))));
+    for (size_t i = 0; i < s->last.n; i++) lines += s->last.at[i] == '\n';
+    for (rest = buf_str(&s->last); lines > LAST_LINES || rest.n > LAST_BYTES; lines--) {
+        ptrdiff_t end = str_find_char(rest, '\n');
+        if (end < 0) break;
+        rest = str_sub(rest, (size_t)end + 1, rest.n);
+    }
+    memmove(s->last.at, rest.at, rest.n);
+    s->last.n = rest.n;
+    pthread_mutex_unlock(&s->telling);
+}
+
 static void log_line(McpClient *c, Stdio *s) {
     if (c->config.redact && !redact_empty(c->config.redact)) redact_text(c->config.redact, &s->line);
     Str line = str_trim(buf_str(&s->line));
-    if (line.n) snprintf(s->last, sizeof s->last, STR_FMT, STR_ARG(line));
+    if (line.n) keep_line(s, line);
     if (line.n && s->logged < LOG_BYTES_MAX)
         LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": " STR_FMT "%s", STR_ARG(c->config.server->name), STR_ARG(line),
                   s->logged + line.n >= LOG_BYTES_MAX ? " (it writes too much: no more is shown)" : "");
@@ -56,7 +77,7 @@ static void feed(McpClient *c, Stdio *s, Str bytes) {
     Error err;
     for (Feed fed = rpc_lines(&s->lines, bytes, &line, &err); fed != FEED_MORE; fed = rpc_lines(&s->lines, STR(""), &line, &err)) {
         if (fed == FEED_READY) client_take(c, line, NULL);
-        else client_warn(c, "%s", err.msg);
+        else client_warn(c, "sent a line that cannot be read: %s", err.msg);
     }
 }
 
@@ -67,6 +88,20 @@ static bool read_messages(McpClient *c, Stdio *s, char *bytes) {
     return true;
 }
 
+/* Adds the last lines of stderr, if there are any, to a message. They stand in one line, as messages do. */
+static void add_last(Stdio *s, Error *err) {
+    Buf text = { 0 };
+    pthread_mutex_lock(&s->telling);
+    for (Str rest = buf_str(&s->last), line; rest.n && str_next_line(&rest, &line);) {
+        if (text.n) buf_add(&text, STR(" | "));
+        buf_add(&text, line);
+    }
+    pthread_mutex_unlock(&s->telling);
+    size_t used = strlen(err->msg);
+    if (text.n) snprintf(err->msg + used, sizeof err->msg - used, "; its last lines: " STR_FMT, STR_ARG(buf_str(&text)));
+    buf_clear(&text);
+}
+
 static void tell_end(McpClient *c, Stdio *s) {
     Error err = { 0 };
     int code = 0;
@@ -75,9 +110,10 @@ static void tell_end(McpClient *c, Stdio *s) {
     cancel_free(soon);
     while (poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 0) > 0 && read_errors(c, s)) {}
     log_line(c, s);
-    if (ended && sandbox_process_limit(s->process)) error_set(&err, ERR_IO, "server " STR_FMT " has ended: %s", STR_ARG(c->config.server->name), sandbox_process_limit(s->process));
-    else if (ended) error_set(&err, ERR_IO, "server " STR_FMT " has ended (exit status %d)%s%s", STR_ARG(c->config.server->name), code, s->last[0] ? ": " : "", s->last);
-    else error_set(&err, ERR_IO, "server " STR_FMT " has closed its stdout", STR_ARG(c->config.server->name));
+    if (ended && sandbox_process_limit(s->process)) error_set(&err, ERR_IO, "server " STR_FMT " ended: %s", STR_ARG(c->config.server->name), sandbox_process_limit(s->process));
+    else if (ended) error_set(&err, ERR_IO, "server " STR_FMT " exited with status %d", STR_ARG(c->config.server->name), code);
+    else error_set(&err, ERR_IO, "server " STR_FMT " closed its stdout", STR_ARG(c->config.server->name));
+    add_last(s, &err);
     client_died(c, &err);
 }
 
@@ -127,7 +163,7 @@ static bool write_all(McpClient *c, Stdio *s, Str text, Cancel *cancel, bool *se
             continue;
         }
         if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return error_set(err, ERR_IO, "server " STR_FMT " has ended, or reads no more", STR_ARG(c->config.server->name));
+            return error_set(err, ERR_IO, "server " STR_FMT " ended, or does not read its input any more", STR_ARG(c->config.server->name));
         if (!cancel_check(cancel, err)) return false;
         struct pollfd fds[] = { { .fd = fd, .events = POLLOUT }, { .fd = cancel_fd(cancel), .events = POLLIN } };
         (void)poll(fds, 2, cancel_poll_ms(cancel));
@@ -180,6 +216,8 @@ static void stdio_close(McpClient *c) {
     close(s->stop);
     rpc_lines_clear(&s->lines);
     buf_clear(&s->line);
+    buf_clear(&s->last);
+    pthread_mutex_destroy(&s->telling);
     pthread_mutex_destroy(&s->writing);
     free(s);
 }
@@ -188,7 +226,12 @@ static void stdio_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 
 static bool stdio_exposed(McpClient *c) { return sandbox_process_exposed(((const Stdio *)c->wire)->process); }
 
-static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close, stdio_exposed };
+/* Says what a program wrote to stderr while it was waited for. A program that ended has said it already. */
+static void stdio_explain(McpClient *c, Error *err) {
+    if (err->kind == ERR_TIMEOUT) add_last(c->wire, err);
+}
+
+static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close, stdio_exposed, stdio_explain };
 
 static bool spawn(McpClient *c, Stdio *s, int errors, Error *err) {
     const ServerDef *def = c->config.server;
@@ -215,10 +258,11 @@ bool client_stdio_open(McpClient *c, Error *err) {
         int in = sandbox_process_stdin(s->process);
         (void)fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
         pthread_mutex_init(&s->writing, NULL);
+        pthread_mutex_init(&s->telling, NULL);
         c->wire = s;
         c->transport = &stdio;
         ok = pthread_create(&s->reader, NULL, reader, c) == 0 || error_set(err, ERR_IO, "no thread can be started");
-        if (!ok) sandbox_process_end(s->process, 0), c->wire = NULL, pthread_mutex_destroy(&s->writing);
+        if (!ok) sandbox_process_end(s->process, 0), c->wire = NULL, pthread_mutex_destroy(&s->writing), pthread_mutex_destroy(&s->telling);
     }
     if (ok) return true;
     if (s->errors >= 0) close(s->errors);

@@ -20,7 +20,7 @@ void client_warn(McpClient *c, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), n == WARNINGS_MAX ? "more nonsense, not told of any more" : text);
+    LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT " %s", STR_ARG(c->config.server->name), n == WARNINGS_MAX ? "sent more of this kind, which is not shown" : text);
 }
 
 static void wake(Pending *p) {
@@ -53,15 +53,16 @@ static void take_answer(McpClient *c, const RpcMessage *m, Str text, Pending *of
     const char *wrong = NULL;
     pthread_mutex_lock(&c->lock);
     Pending *p = value_is_gone(m->id) ? of : find(c, m->id);
-    if (!p) wrong = value_is_gone(m->id) ? "an error about nothing" : "an answer to nothing";
-    else if (p->answered) wrong = "a second answer";
+    if (!p) wrong = value_is_gone(m->id) ? "sent an error that names no request" : "answered a request that was not sent";
+    else if (p->answered) wrong = "answered a request twice";
     else {
         p->answered = true;
         buf_add(&p->answer, text);
         wake(p);
     }
     pthread_mutex_unlock(&c->lock);
-    if (wrong) client_warn(c, "ignored %s" STR_FMT, wrong, STR_ARG(m->kind == RPC_ERROR ? str_sub(m->message, 0, 200) : STR("")));
+    Str said = m->kind == RPC_ERROR ? str_sub(m->message, 0, 200) : STR("");
+    if (wrong) client_warn(c, "%s%s" STR_FMT, wrong, said.n ? ": " : "", STR_ARG(said));
 }
 
 /* ---- questions ---- */
@@ -123,7 +124,7 @@ static Pending *owner(McpClient *c, Pending *of) {
 /* Takes the heap over when true. */
 static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending *of) {
     Error err;
-    if (mcp_stateless(c->version)) return client_warn(c, "ignored the request " STR_FMT ": this version has none", STR_ARG(str_sub(m->method, 0, 80))), false;
+    if (mcp_stateless(c->version)) return client_warn(c, "sent the request " STR_FMT ", which this protocol version does not have", STR_ARG(str_sub(m->method, 0, 80))), false;
     pthread_mutex_lock(&c->lock);
     bool room = c->questions < QUESTIONS_MAX && !cancel_fired(c->stop);
     Pending *p = owner(c, of);
@@ -133,7 +134,7 @@ static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending
         if (!c->scheduler) c->scheduler = scheduler_new(QUESTION_THREADS);
     }
     pthread_mutex_unlock(&c->lock);
-    if (!room) return client_warn(c, "asks more than can be answered: ignored"), false;
+    if (!room) return client_warn(c, "asks more questions at once than can be answered"), false;
     Question *q = mem_alloc(sizeof *q);
     *q = (Question){ c, p, heap, *m };
     if (!scheduler_add(c->scheduler, NULL, answer_question, q, &err)) drop(q);
@@ -179,7 +180,7 @@ static void take_batch(McpClient *c, Heap *heap, Str text, Pending *of) {
     Value v;
     Error err;
     int code;
-    if (!rpc_read_json(heap, text, NULL, &v, &code, &err) || !value_is_list(v)) return client_warn(c, "not a message");
+    if (!rpc_read_json(heap, text, NULL, &v, &code, &err) || !value_is_list(v)) return client_warn(c, "sent a line that is not a message");
     for (uint32_t i = 0; i < value_list(v)->n; i++) {
         Buf one = { 0 };
         if (!value_is_list(value_list(v)->at[i]) && json_write(&one, value_list(v)->at[i], &(JsonWrite){ 0 }, &err)) client_take(c, buf_str(&one), of);
@@ -196,6 +197,6 @@ void client_take(McpClient *c, Str text, Pending *of) {
     Str body = str_trim(text);
     if (mcp_batches(c->version) && body.n && body.at[0] == '[') take_batch(c, heap, body, of);
     else if (rpc_read(heap, text, &m, &code, &err)) kept = take_one(c, heap, &m, text, of);
-    else client_warn(c, "ignored what is no message: %s", err.msg);
+    else client_warn(c, "sent a line that is not a message: %s", err.msg);
     if (!kept) heap_free(heap);
 }

@@ -57,7 +57,7 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
     *p = (ServeProject){ .rt = rt, .agents = agents, .holders = 1 };
     pthread_mutex_init(&p->lock, NULL);
     if (mcp_servers_new(rt, &(McpServersConfig){ .version = MCP_NONE, .program = s->config.version }, &p->servers, &err)) list_servers(p);
-    else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; tools of other servers are not there", err.msg);
+    else LOG_WRITE(runtime_log(rt), LOG_WARN, "%s; so the tools of other servers are missing", err.msg);
     pthread_mutex_lock(&s->lock);
     old = s->project;
     s->project = p;

@@ -102,7 +102,8 @@ static void list_one(void *arg) {
     Error err = { 0 };
     Cancel *own = s->def->timeout_ms > 0 ? cancel_new(l->cancel, s->def->timeout_ms * 1000000) : NULL;
     if (servers_take(s, own ? own : l->cancel, &link, &err)) servers_give(s, link);
-    else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s; its tools are not there", err.msg);
+    else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s%s%s%s; server " STR_FMT " is unavailable, so its tools are missing", err.msg, err.hint[0] ? " (" : "", err.hint,
+                   err.hint[0] ? ")" : "", STR_ARG(s->def->name));
     cancel_free(own);
 }
 
@@ -111,7 +112,7 @@ void mcp_servers_list(McpServers *m, Cancel *cancel) {
     size_t n = 0;
     Error err = { 0 };
     if (m->n && !runtime_may_act(m->rt, &err)) {
-        LOG_WRITE(runtime_log(m->rt), LOG_WARN, "%s; tools of MCP servers that were never listed are not there", err.msg);
+        LOG_WRITE(runtime_log(m->rt), LOG_WARN, "%s; so the tools of MCP servers that were never listed are missing", err.msg);
         return;
     }
     Listing *all = mem_alloc((m->n + 1) * sizeof *all);
@@ -172,7 +173,8 @@ McpServerFacts mcp_servers_facts(McpServers *m, size_t i) {
         f.held += t->changed.n > 0;
     }
     f.instructions = s->instructions;
-    if (s->failures) snprintf(f.problem, sizeof f.problem, "%.290s", s->why.msg);
+    if (s->failures) snprintf(f.problem, sizeof f.problem, "%.590s", s->why.msg);
+    else if (s->failed.n) snprintf(f.problem, sizeof f.problem, STR_FMT, STR_ARG(str_sub(s->failed, 0, 590)));
     pthread_mutex_unlock(&s->lock);
     return f;
 }

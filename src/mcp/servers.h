@@ -39,7 +39,7 @@ typedef struct McpServerFacts {
     bool listed, running;
     size_t tools, held;
     Str instructions;                    /* as the server told them; until mcp_servers_free */
-    char problem[300];                   /* why it does not run; "" when nothing is known to be wrong */
+    char problem[600];                   /* why it failed when it was last started, here or by another program; "": it did not fail */
 } McpServerFacts;
 size_t mcp_servers_count(const McpServers *m);
 McpServerFacts mcp_servers_facts(McpServers *m, size_t i);

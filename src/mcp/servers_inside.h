@@ -57,6 +57,7 @@ struct Server {
     Error why;                           /* of the last failure */
     VEC(ServerTool *) tools;
     Str instructions;
+    Str failed;                          /* why the last start by any program failed, as noted in the store; empty: it did not fail */
     uint8_t noted[32];                   /* digest of the note of its tools as last read or written; zeros: not yet */
     atomic_bool stale;                   /* the server says that its list has changed */
     atomic_int told;                     /* log messages of the server that were written */
@@ -88,6 +89,7 @@ bool servers_load(Server *s, Error *err);                     /* approval, and t
 /* Under the lock: what other programs have pinned or approved meanwhile holds here too. Failing is a warning, and changes nothing. */
 void servers_refresh(Server *s);
 void servers_save(Server *s);                                 /* under the lock; failing is a warning */
+void servers_note_failure(Server *s, Str message);            /* under the lock: kept for mcp list; empty: it works */
 
 /* servers_tool.c, all under the lock */
 void servers_apply(Server *s, const List *tools);             /* new ones are registered, changed ones held, others gone */

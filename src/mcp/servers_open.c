@@ -201,7 +201,7 @@ static ServerLink *drop_unfit(Server *s) {
         LOG_WRITE(runtime_log(s->all->rt), LOG_INFO, "server " STR_FMT ": a protected file was replaced; the server is started again", STR_ARG(s->def->name));
         return l->users == 0 ? l : NULL;
     }
-    error_set(&why, ERR_IO, "server " STR_FMT " has ended", STR_ARG(s->def->name));
+    error_set(&why, ERR_IO, "server " STR_FMT " ended", STR_ARG(s->def->name));
     note_failure(s, &why, clock_mono_ns() - l->opened_ns < (int64_t)YOUNG_MS * 1000000);
     return l->users == 0 ? l : NULL;
 }
@@ -241,6 +241,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
         servers_apply(s, value_list(list));
         s->listed = true;
         servers_save(s);
+        servers_note_failure(s, STR(""));
         pthread_mutex_unlock(&s->lock);
     }
     heap_free(h);
@@ -258,7 +259,10 @@ static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     pthread_mutex_lock(&s->lock);
     s->opening = false;
     if (ok) s->link = l;
-    else if (why.kind != ERR_CANCELLED && s->not_before_ns <= clock_mono_ns()) note_failure(s, &why, true);
+    else if (why.kind != ERR_CANCELLED && s->not_before_ns <= clock_mono_ns()) {
+        note_failure(s, &why, true);
+        servers_note_failure(s, str_from(why.msg));
+    }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
     if (ok) *out = l;

@@ -93,6 +93,31 @@ static void load_tools(Server *s, Value root) {
     s->listed = true;
 }
 
+/* A failure of another entry with the same name is not this one's. */
+static void load_failure(Server *s, Store *store) {
+    Buf text = { 0 };
+    Error err = { 0 };
+    NoteKey key;
+    bool found = false;
+    Str hash = str_from(s->hash);
+    if (store_note_get(store, SCOPE, key_of(s, "failed", &key), &text, &found, &err) && found && str_starts(buf_str(&text), hash))
+        s->failed = arena_str(&s->arena, str_sub(buf_str(&text), hash.n + 1, text.n));
+    buf_clear(&text);
+}
+
+void servers_note_failure(Server *s, Str message) {
+    Error err = { 0 };
+    Store *store = runtime_store(s->all->rt, &err);
+    NoteKey key;
+    Buf text = { 0 };
+    if (!store || (!message.n && !s->failed.n)) return;
+    buf_add_fmt(&text, "%s " STR_FMT, s->hash, STR_ARG(message));
+    bool ok = message.n ? store_note_put(store, SCOPE, key_of(s, "failed", &key), buf_str(&text), &err) : store_note_delete(store, SCOPE, key_of(s, "failed", &key), &err);
+    if (!ok) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    s->failed = message.n ? arena_str(&s->arena, message) : STR("");
+    buf_clear(&text);
+}
+
 bool servers_load(Server *s, Error *err) {
     Error why = { 0 };
     Store *store = runtime_store(s->all->rt, &why);
@@ -105,6 +130,7 @@ bool servers_load(Server *s, Error *err) {
     Value root;
     pthread_mutex_lock(&s->lock);
     if (ok && found && json_read(h, buf_str(&text), &(JsonRead){ 0 }, &root, &why) && servers_redact(s, h, &root, &why)) load_tools(s, root);
+    if (ok && store) load_failure(s, store);
     pthread_mutex_unlock(&s->lock);
     heap_free(h);
     buf_clear(&text);

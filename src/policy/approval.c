@@ -97,3 +97,11 @@ bool approval_sensitive(Str path) {
     }
     return false;
 }
+
+bool approval_brief(Str path) {
+    while (path.n && path.at[path.n - 1] == '/') path.n--;
+    size_t from = path.n;
+    while (from > 0 && path.at[from - 1] != '/') from--;
+    Str name = str_sub(path, from, path.n);
+    return name.n == 9 && (same_letters(name, STR("agents.md")) || same_letters(name, STR("claude.md")));
+}

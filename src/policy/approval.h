@@ -14,3 +14,5 @@ void approval_add(Approvals *a, Str tool, Str args_json);     /* args empty: any
 void approval_each(Approvals *a, void (*each)(void *ctx, Str tool, Str args_json), void *ctx);
 /* True if any component of a resolved path is a sensitive name (sensitive.def); ignores case. */
 bool approval_sensitive(Str path);
+/* True if the path is AGENTS.md or CLAUDE.md in any folder: its text becomes part of a system prompt. */
+bool approval_brief(Str path);

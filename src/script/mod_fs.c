@@ -64,7 +64,7 @@ bool fs_load(Vm *vm, Str p, bool text, Buf *out, JailStat *st, Error *err) {
 static bool ask_for(Vm *vm, Str p, Error *err) {
     const HostCalls *calls = script_calls(vm);
     if (calls->confirm_write) return calls->confirm_write(script_host(vm), p, err);
-    return error_set(err, ERR_POLICY, STR_FMT ": a sensitive name, and no user is present to confirm it", STR_ARG(p));
+    return error_set(err, ERR_POLICY, STR_FMT ": writing this file needs a confirmation, and no user is present to give it", STR_ARG(p));
 }
 
 /* `at` is p, or the folder that holds it. */
@@ -73,7 +73,7 @@ static bool confirm(Vm *vm, Str p, Str at, Error *err) {
     Arena arena = { 0 };
     JailPlace place;
     bool ok = fs_jail(vm, &jail, err) && jail_place(jail, at, true, &arena, &place, err);
-    if (ok && (approval_sensitive(p) || approval_sensitive(place.path)))
+    if (ok && (approval_sensitive(p) || approval_sensitive(place.path) || approval_brief(p) || approval_brief(place.path)))
         ok = ask_for(vm, p, err) && cancel_check(vm_cancel(vm), err);      /* the deadline may have passed meanwhile */
     arena_clear(&arena);
     return ok;

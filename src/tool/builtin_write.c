@@ -89,8 +89,10 @@ static void show_change(const ToolCallFrame *f, Change *c, Buf *out) {
 static bool inspect_change(ToolCallFrame *f, ToolInspection *out, Error *err) {
     Change c = { 0 };
     bool ok = find_place(f, &c, err), sensitive = ok && approval_sensitive(c.place.path);
-    if (sensitive) snprintf(out->why, sizeof out->why, "sensitive name: " STR_FMT, STR_ARG(builtin_name(f, c.place.absolute)));
-    if (ok && (sensitive || out->asked)) {
+    bool brief = ok && !sensitive && approval_brief(c.place.path);
+    if (sensitive || brief)
+        snprintf(out->why, sizeof out->why, "%s: " STR_FMT, brief ? "part of the system prompt" : "sensitive name", STR_ARG(builtin_name(f, c.place.absolute)));
+    if (ok && (sensitive || brief || out->asked)) {
         ok = prepare(f, &c, true, err);
         buf_add(&out->path, c.place.absolute);
         if (ok) show_change(f, &c, &out->shown);
@@ -103,7 +105,7 @@ static bool inspect_change(ToolCallFrame *f, ToolInspection *out, Error *err) {
 static bool still_agreed(const ToolCallFrame *f, const Change *c, Error *err) {
     const Pipe *p = f->host->call;
     Str judged = buf_str(&p->kept.seen.path);
-    if (judged.n ? str_eq(judged, c->place.absolute) : !approval_sensitive(c->place.path)) return true;
+    if (judged.n ? str_eq(judged, c->place.absolute) : !approval_sensitive(c->place.path) && !approval_brief(c->place.path)) return true;
     return error_set(err, ERR_POLICY, STR_FMT ": leads to another file than before", STR_ARG(path_of(f)));
 }
 

@@ -97,6 +97,7 @@ static void ask_person(Asked *a, Cancel *cancel) {
     Runtime *rt = a->r->rt;
     Buf safe = { 0 }, reason = { 0 };
     run_escape(&safe, a->q->shown);
+    if (str_eq(a->q->why, STR("confirm: true"))) buf_add(&reason, STR("marked "));
     run_escape(&reason, a->q->why);
     if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
     ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep && a->r->store, &a->reason };

@@ -98,7 +98,7 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     Buf args = { 0 }, shown = { 0 };
     buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
-    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns, true, false };
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), approval_brief(path) ? STR("part of the system prompt") : STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns, true, false };
     RunAnswer answer = { 0 };
     bool used = true, ok = run_confirm(p->f.run, &question, h->cancel, &answer, err);
     if (ok && answer.approval.n) ok = store_approval_use(p->f.run->store, buf_str(&answer.approval), &used, err);

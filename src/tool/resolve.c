@@ -111,7 +111,7 @@ bool pipe_resolve(Pipe *p) {
     if (e->def.bundle && !run_bundle_active(p->f.run, call, e->def.bundle, &active, &err))
         return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_NEVER, "%s", err.msg);
     if (!active) {
-        return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is not there now: the condition of bundle \"" STR_FMT "\" does not hold",
+        return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_UNKNOWN_TOOL, "tool \"" STR_FMT "\" is unavailable: the condition of bundle \"" STR_FMT "\" is false",
                            STR_ARG(call->name), STR_ARG(e->def.bundle->name));
     }
     p->f.entry = e;

@@ -46,6 +46,7 @@ typedef bool RuntimeAskTrust(void *ctx, const TrustSubject *s, TrustState state,
 
 typedef struct RuntimeConfig {           /* the zero value is the default */
     const char *dir, *config, *tools;    /* as in ProjectInput */
+    const char *fallback;                /* as in ProjectInput */
     bool lenient, strict;
     const char *state;                   /* path of the database; NULL: HARNESS_STATE, else the place agents.md names */
     bool ephemeral;                      /* no store */

@@ -60,7 +60,7 @@ test('1 resolve: a bundle whose condition does not hold', t => {
   const bundle = condition => `---\ncondition: ${condition}\ntools:\n  - name: hi\n    description: d\n    script: |\n      def run(args): return 1\n---\n`;
   assert.equal(caller(t, { '.harness/plugins/b.md': bundle('ctx["depth"] == 0') }).call('hi').value, 1);
   assert.deepEqual(caller(t, { '.harness/plugins/b.md': bundle('ctx["depth"] > 0') }).call('hi').error,
-    { class: 'repairable', step: 'resolve', rule: 'condition', message: 'tool "hi" is not there now: the condition of bundle "b" does not hold' });
+    { class: 'repairable', step: 'resolve', rule: 'condition', message: 'tool "hi" is unavailable: the condition of bundle "b" is false' });
   const failing = caller(t, { '.harness/plugins/b.md': bundle('ctx["nothing"]') }).call('hi');
   assert.equal(failing.error.class, 'fatal');
 });

@@ -85,7 +85,7 @@ const wrong = [
   [['version', 'extra'], 'version: unexpected "extra" (see harness version --help)'],
   [['version', '--', '--json'], 'version: unexpected "--json" (see harness version --help)'],
   [['json', 'check'], 'json check: missing FILE (see harness json check --help)'],
-  [['completion', 'ksh'], 'completion: "ksh" is not one of bash|zsh|fish'],
+  [['completion', 'ksh'], 'completion: "ksh" is not one of bash|zsh|fish (did you mean "zsh"?)'],
   [['help', 'nothing'], 'help: unknown command "nothing" (see harness --help)'],
   [['a\x1b[2J\nb\u009b'], 'unknown command "a\\x1b[2J\\x0ab\\x9b"'],
 ];

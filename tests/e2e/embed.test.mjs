@@ -52,6 +52,22 @@ test('embed.c runs with the shared library', release, t => {
   assert.equal(readFileSync(join(dir, 'project/.env.example'), 'utf8'), 'KEY=\n');
 });
 
+test('make builds what examples/embed/README.md uses', () => {
+  const { stdout } = shell('make -n all', { cwd: root });
+  assert.match(stdout, /build\.sh release .*\blibharness_shared\b/);
+});
+
+test('the commands of examples/embed/README.md work', release, t => {
+  const lines = readFileSync(join(root, 'examples/embed/README.md'), 'utf8').split('\n').filter(l => l.startsWith('    ')).map(l => l.trim());
+  assert.equal(lines.length, 2);
+  const dir = example(t);
+  for (const line of lines) {
+    const r = shell(line.replaceAll('../..', root).replace('$PWD/', ''), { cwd: dir });
+    assert.equal(r.status, 0, r.stderr);
+    assert.match(r.stdout, /greet: "hello, you"/);
+  }
+});
+
 test('embed.c runs with the archive', release, t => {
   const dir = example(t);
   const compiled = shell(`cc -fno-lto -I${root}/include embed.c -o embed ${out}/libharness.a -lyaml -lgmp -lpcre2-8 -lpthread -lm -ldl`, { cwd: dir });

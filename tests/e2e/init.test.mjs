@@ -17,7 +17,7 @@ test('init here: ten files that validate without a remark', t => {
   const { status, stdout, stderr } = run(['-C', dir, 'init']);
   assert.equal(status, 0);
   assert.equal(stdout, files.map(f => `created  ${f}\n`).join(''));
-  assert.equal(stderr, 'harness: next: harness validate\n');
+  assert.equal(stderr, 'harness: next: harness run\n');
   assert.deepEqual(tree(dir), files.toSorted());
   const valid = run(['-C', dir, 'validate', '--strict']);
   assert.equal(valid.stderr, '');
@@ -49,7 +49,7 @@ print(answers())
   assert.deepEqual(command, { tool_calls: [{ name: 'run_command', arguments: { command: 'date -u' } }] });
   assert.equal(review.tool_calls[0].name, 'delegate');
   assert.match(empty.text, /offline model/);
-  assert.equal(after.text, 'The tool says:\n42');
+  assert.equal(after.text, 'The tool returned 42.');
 });
 
 test('scaffold and init NAME make a folder', t => {
@@ -57,7 +57,7 @@ test('scaffold and init NAME make a folder', t => {
   const made = run(['-C', dir, 'scaffold', 'demo']);
   assert.equal(made.status, 0, made.stderr);
   assert.match(made.stdout, /^created  demo\/harness\.md\n/);
-  assert.equal(made.stderr, 'harness: next: harness -C demo validate\n');
+  assert.equal(made.stderr, 'harness: next: cd demo && harness run\n');
   assert.equal(run(['-C', join(dir, 'demo'), 'validate', '--strict']).status, 0);
   const again = run(['-C', dir, 'scaffold', 'demo']);
   assert.deepEqual(again, { status: 1, stdout: '', stderr: 'harness: create demo: File exists (harness init demo adds what is missing there)\n' });
@@ -136,6 +136,6 @@ function unprivileged(dir, script) {
 
 test('the list comes before what is said about it', t => {
   const dir = folder(t);
-  assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^created  harness\.md\n[^]*harness: next: harness validate\n$/);
+  assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^created  harness\.md\n[^]*harness: next: harness run\n$/);
   assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^exists  harness\.md\n[^]*harness: nothing was written/);
 });

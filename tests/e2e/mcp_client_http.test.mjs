@@ -135,7 +135,7 @@ describe('the handshake era', { concurrency: 4 }, () => {
     const out = await s.run(['mcp', 'tools', s.url, '--protocol', '2025-03-26']);
     assert.match(out.stderr, /protocol version "2025-06-18", which is not the one asked for/);
     assert.equal(s.seen[0].params.protocolVersion, '2025-03-26');
-    assert.match((await s.run(['mcp', 'tools', s.url, '--protocol', '1999'])).stderr, /no version that is spoken here/);
+    assert.match((await s.run(['mcp', 'tools', s.url, '--protocol', '1999'])).stderr, /unsupported protocol version "1999"/);
   });
 });
 

@@ -181,7 +181,7 @@ test('confirmation by elicitation', async t => {
   const refused = await call(p, 'danger');
   assert.ok(refused.result.isError && /the user declined danger/.test(text(refused)));
   assert.equal(text(await call(p, 'ran')), 'null');
-  assert.match(p.asked[0].params.message, /^allow danger\?/);
+  assert.match(p.asked[0].params.message, /^allow danger\? \(/);
   answer = 'yes';
   assert.equal(text(await call(p, 'danger')), 'done');
   assert.equal(p.asked.length, 2);

@@ -66,7 +66,7 @@ test('a line is edited, said and answered; history brings it back', async t => {
     ['\x1b[A\x1b[A!\n', 'you said <hello!>'], ['', '> '], ['é🎉\n', '<é🎉>'], ['', '> '], ['abc\x01X\x05Y\x17wor d\x08\n', '<wor>'], ['', '> '], leave], { state });
   assert.equal(first.status, 0);
   assert.match(bare(first.output), /scripted – \/help lists the commands/);
-  assert.match(bare(first.output), /go on with: harness runs resume [0-9a-f-]{36}/);
+  assert.match(bare(first.output), /resume with: harness runs resume [0-9a-f-]{36}/);
   const again = await terminal(dir, [['', '> '], ['\x1b[A\x1b[A\n', 'you said <é🎉>'], ['', '> '], leave], { state });
   assert.equal(again.status, 0);
   const folderOf = join(state, 'harness', readdirSync(join(state, 'harness'))[0]);
@@ -104,13 +104,13 @@ test('approval is asked for in place', async t => {
 test('Ctrl-C stops the step and keeps the run; the next leaves and says how to go on', async t => {
   const dir = project(t, files), state = folder(t);
   const r = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03', 'harness:'], ['', 'cancelled'], ['', '> '],
-    ['count\n', '3 messages'], ['', '> '], ['half a line\x03', '> '], ['\x03', 'go on with: harness runs resume ']], { state });
+    ['count\n', '3 messages'], ['', '> '], ['half a line\x03', '> '], ['\x03', 'resume with: harness runs resume ']], { state });
   assert.equal(r.status, 130);
   const id = /runs resume ([0-9a-f-]{36})/.exec(bare(r.output))[1];
   const env = { XDG_STATE_HOME: state };
   assert.equal(run(['-C', dir, 'runs', 'resume', id, '-p', 'count'], { env }).stdout, '4 messages\n');
-  const twice = await terminal(dir, [['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03\x03', ''], ['', '> '], ['\x03', 'go on with']], { state }).catch(e => e);
-  if (twice instanceof Error) assert.match(twice.message, /go on with: harness runs resume/);   // the second came while the step was ending
+  const twice = await terminal(dir, [['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03\x03', ''], ['', '> '], ['\x03', 'resume with']], { state }).catch(e => e);
+  if (twice instanceof Error) assert.match(twice.message, /resume with: harness runs resume/);   // the second came while the step was ending
   else assert.equal(twice.status, 130);
 });
 
@@ -144,12 +144,12 @@ test('commands of the conversation', async t => {
     ['/model\n', 'model scripted'], ['', '> '], ['/model other\n', 'model other'], ['', '> '], ['x\n', 'the other one'], ['', '> '], ['/model scripted\n', 'model scripted'], ['', '> '],
     ['/model nonsense\n', 'is not a profile'], ['', '> '], ['/greet Bob very nicely\n', '<Hello Bob, very nicely!>'], ['', '> '], ['/greet\n', '/greet needs who'], ['', '> '],
     ['/contxt\n', 'did you mean /context?'], ['', '> '], [' /etc/hosts\n', '</etc/hosts>'], ['', '> '], ['/he\t\n', '/greet'], ['', '> '],
-    ['/undo\n', 'forgotten'], ['', '> '], ['/quit\n', 'go on with']], { dir });
+    ['/undo\n', 'forgotten'], ['', '> '], ['/quit\n', 'resume with']], { dir });
   assert.equal(r.status, 0);
   assert.deepEqual(readdirSync(elsewhere), []);
   assert.match(readFileSync(join(dir, 'talk.md'), 'utf8'), /^## You\n\none\n\n## Agent\n\nyou said <one>\n\n## You\n\ncount\n/);
   const none = await talk(t, [['', '> '], ['/undo\n', 'nothing to undo'], ['', '> '], leave]);
-  assert.ok(!none.output.includes('go on with'));
+  assert.ok(!none.output.includes('resume with'));
 });
 
 const busy = `

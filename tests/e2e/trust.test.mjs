@@ -302,7 +302,7 @@ test('mcp serve answers a client and fails its calls until the project is truste
 
 test('mcp add keeps a trusted project trusted, and no other one', t => {
   const p = stranger(t, settings('builtin_tools: none'));
-  assert.equal(p.run(['mcp', 'add', 'two', '--', 'true']).status, 0);
+  assert.equal(p.run(['mcp', 'add', 'two', '--no-probe', '--', 'true']).status, 0);
   assert.equal(p.run(['call', 'one']).stdout, '1\n');
   const q = stranger(t, settings('meta: { enabled: true }'));
   assert.equal(q.run(['mcp', 'add', 'two', '--', 'true']).status, 0);

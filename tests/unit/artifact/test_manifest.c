@@ -68,9 +68,9 @@ static const struct { const char *json, *expected; } cases[] = {
     { "{\"tools\":[{\"name\":\"a\"," RUN "},\n{\"name\":\"a\"," RUN "}]}", "tools.json:2:2: tool[1] \"a\": duplicate name\n" },
     { TOOL("\"command\":[]"), "tools.json:1:23: tool[0] \"t\": command must have at least program name\n" },
     { TOOL("\"description\":\"d\""), "tools.json:1:12: tool[0] \"t\": command must have at least program name\n" },
-    { TOOL("\"command\":[\"get_time\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/\n" },
-    { TOOL("\"command\":[\"tools/bin/x\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/\n" },
-    { TOOL("\"command\":[\"\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/\n" },
+    { TOOL("\"command\":[\"get_time\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/ (give an absolute path (/usr/bin/python3) or a file below ./tools/bin/)\n" },
+    { TOOL("\"command\":[\"tools/bin/x\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/ (give an absolute path (/usr/bin/python3) or a file below ./tools/bin/)\n" },
+    { TOOL("\"command\":[\"\"]"), "tools.json:1:23: tool[0] \"t\": relative command[0] must start with ./tools/bin/ (give an absolute path (/usr/bin/python3) or a file below ./tools/bin/)\n" },
     { TOOL("\"command\":[\"./tools/bin/../hack\"]"),
       "tools.json:1:23: tool[0] \"t\": command[0] escapes ./tools/bin after normalization (got \"./tools/bin/../hack\" -> \"./tools/hack\")\n" },
     { TOOL("\"command\":[\"./tools/bin/../../../x\"]"),
@@ -97,11 +97,11 @@ static const struct { const char *json, *expected; } cases[] = {
     { "{\"tools\":[{\"name\":7," RUN "}]}", "tools.json:1:12: tools[0].name: expected string, got int\n" },
     { TOOL(RUN ",\"description\":[]"), "tools.json:1:51: tools[0].description: expected string, got list\n" },
     { TOOL(RUN ",\"schema\":true"), "tools.json:1:51: tools[0].schema: expected map, got bool\n" },
-    { TOOL("\"command\":\"./tools/bin/t\""), "tools.json:1:23: tools[0].command: expected list, got string\n" },
+    { TOOL("\"command\":\"./tools/bin/t\""), "tools.json:1:23: tools[0].command: expected list, got string (write [one, two], or one a line after \"- \")\n" },
     { TOOL("\"command\":[\"./tools/bin/t\",1]"), "tools.json:1:50: tools[0].command[1]: expected string, got int\n" },
-    { TOOL(RUN ",\"timeoutSec\":\"5\""), "tools.json:1:51: tools[0].timeoutSec: expected int, got string\n" },
+    { TOOL(RUN ",\"timeoutSec\":\"5\""), "tools.json:1:51: tools[0].timeoutSec: expected int, got string (write the number alone, without quotes and units)\n" },
     { TOOL(RUN ",\"timeoutSec\":5.5"), "tools.json:1:51: tools[0].timeoutSec: expected int, got number\n" },
-    { TOOL(RUN ",\"envPassthrough\":\"TZ\""), "tools.json:1:51: tools[0].envPassthrough: expected list, got string\n" },
+    { TOOL(RUN ",\"envPassthrough\":\"TZ\""), "tools.json:1:51: tools[0].envPassthrough: expected list, got string (write [one, two], or one a line after \"- \")\n" },
     { TOOL(RUN ",\"envPassthrough\":[null]"), "tools.json:1:69: tools[0].envPassthrough[0]: expected string, got null\n" },
     { TOOL("\"command\":[\"./tools/bin/t\\u0000x\"]"), "tools.json:1:23: tool[0] \"t\": command[0] must not contain NUL\n" },
     { TOOL(RUN ",\"timeout\":5"), "tools.json:1:51: tools[0]: unknown key \"timeout\" (a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space)\n" },
@@ -118,7 +118,7 @@ static const struct { const char *json, *expected; } cases[] = {
     { "{\"tools\":[{\"command\":[]},\n{\"name\":\"b\",\"command\":[\"x\"],\"timeoutSec\":-1,\"envPassthrough\":[\"a-b\"]}]}",
       "tools.json:1:11: tool[0]: name is required\n"
       "tools.json:1:12: tool[0]: command must have at least program name\n"
-      "tools.json:2:13: tool[1] \"b\": relative command[0] must start with ./tools/bin/\n"
+      "tools.json:2:13: tool[1] \"b\": relative command[0] must start with ./tools/bin/ (give an absolute path (/usr/bin/python3) or a file below ./tools/bin/)\n"
       "tools.json:2:29: tool[1] \"b\": timeoutSec must be >= 1\n"
       "tools.json:2:45: tool[1] \"b\": envPassthrough[0]: invalid name \"a-b\" (must match [A-Z_][A-Z0-9_]*)\n" },
 };

@@ -1,0 +1,10 @@
+/* AGENTS.md: what the owner of a repository tells every agent. It is text of the system prompt, and cannot loosen a rule. */
+#pragma once
+#include "artifact/project.h"
+
+enum { BRIEF_MAX = 32 << 10 };
+
+/* Appends the nearest AGENTS.md, from the working folder up to the project's root, after a line with its path; CLAUDE.md where there is no
+ * AGENTS.md at all. At most BRIEF_MAX bytes. Nothing when context.agents_md is false, when there is no such file, or when it leads out of the
+ * project. */
+void brief_read(const Project *p, Buf *out);

@@ -1,0 +1,12 @@
+/* The names that a shell completes: tools, runs, agents and servers of the project. */
+#pragma once
+#include "cli/command.h"
+
+#define COMPLETION_KINDS "tools|runs|agents|servers|names"
+
+/* Which kind the first operand of a command, or the value of a flag, is; NULL: none of them. "names" is what harness inspect takes. */
+const char *completion_names_of(const Command *c);
+const char *completion_names_of_value(const char *value);
+
+/* Prints the names, one a line. Nothing when the project cannot be loaded: a shell that waits for Tab shows no errors. Exit status. */
+int completion_names_print(Cli *cli, const char *kind);
