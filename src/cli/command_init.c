@@ -135,7 +135,7 @@ int command_scaffold(Cli *cli) {
     if (a->n_operands > 1) {
         Error err = { 0 };
         error_set(&err, ERR_VALIDATION, "scaffold: unexpected \"%s\"", a->operands[1]);
-        if (new_kind_is(a->operands[0])) error_hint(&err, "harness new %s %s writes one %s", a->operands[0], a->operands[1], a->operands[0]);
+        if (new_files_is(a->operands[0])) error_hint(&err, "harness new %s %s writes one %s", a->operands[0], a->operands[1], a->operands[0]);
         else error_hint(&err, "see harness scaffold --help");
         return cli_fail(cli, CLI_WRONG_USE, &err);
     }

@@ -58,7 +58,7 @@ static void print(Cli *cli, const NewFile *f, const char *name, const char *path
 
 int command_new(Cli *cli) {
     const char *name = cli->args.operands[1];
-    const NewFile *f = new_kind_find(cli->args.operands[0]);
+    const NewFile *f = new_files_find(cli->args.operands[0]);
     Error err = { 0 };
     char path[256];
     Buf text = { 0 };

@@ -74,7 +74,7 @@ static const NewFile files[] = {
       "harness mcp serve, which offers the skill to MCP clients" },
 };
 
-const NewFile *new_kind_find(const char *kind) {
+const NewFile *new_files_find(const char *kind) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(files[i].kind, kind) == 0) return &files[i];
     return NULL;

@@ -9,5 +9,5 @@ typedef struct NewFile {
     const char *next;            /* what to do then, with @NAME@ */
 } NewFile;
 
-const NewFile *new_kind_find(const char *kind);      /* NULL: there is no such kind */
-static inline bool new_kind_is(const char *kind) { return new_kind_find(kind) != 0; }
+const NewFile *new_files_find(const char *kind);      /* NULL: there is no such kind */
+static inline bool new_files_is(const char *kind) { return new_files_find(kind) != 0; }

@@ -226,9 +226,24 @@ static void stdio_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 
 static bool stdio_exposed(McpClient *c) { return sandbox_process_exposed(((const Stdio *)c->wire)->process); }
 
-/* Says what a program wrote to stderr while it was waited for. A program that ended has said it already. */
+/* Why the program ended, if it has: the reader may be about to find out. */
+static bool wait_death(McpClient *c, Error *out) {
+    bool dead = false;
+    for (int waited = 0; !dead && waited < GRACE_MS; waited += TURN_MS) {
+        pthread_mutex_lock(&c->lock);
+        dead = c->dead;
+        if (dead) *out = c->why;
+        pthread_mutex_unlock(&c->lock);
+        if (!dead) (void)poll(NULL, 0, TURN_MS);
+    }
+    return dead;
+}
+
+/* Of a program that was too slow, what it wrote to stderr meanwhile; of one that reads no more, why it ended. */
 static void stdio_explain(McpClient *c, Error *err) {
+    Error why;
     if (err->kind == ERR_TIMEOUT) add_last(c->wire, err);
+    else if (err->kind == ERR_IO && wait_death(c, &why)) *err = why;
 }
 
 static const ClientTransport stdio = { stdio_send, stdio_ready, stdio_close, stdio_exposed, stdio_explain };
