@@ -54,6 +54,7 @@ static void print(Cli *cli, McpServers *m, bool trusted) {
     }
     if (cli->json) buf_add(&cli->out, STR("]\n"));
     else table_write(&t, &cli->out, 0, cli->color_out);
+    if (!cli->json) cli_flush(cli);                      /* the list comes before what is said about it */
     for (size_t i = 0; !cli->json && i < n; i++) {
         McpServerFacts f = mcp_servers_facts(m, i);
         if (f.problem[0]) cli_say(cli, SAY_WARNING, str_from(f.problem));

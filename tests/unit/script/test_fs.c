@@ -134,7 +134,7 @@ static void test_sensitive(void **state) {
     assert_string_equal(tree_text("ws/conf/.env"), "KEY=1\n");
     assert_string_equal(script_run(&f.u, "len(fs.list('.')), fs.exists('conf2'), fs.exists('credentials')"), "(12, False, False)");
     f.u.calls.confirm_write = NULL;
-    assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')"), "error: fs.write: .env: a sensitive name, and no user is present to confirm it");
+    assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')"), "error: fs.write: .env: writing this file needs a confirmation, and no user is present to give it");
     f.u.calls.confirm_write = confirm_write;
     f.refuse = false;
     assert_string_equal(script_run(&f.u, "fs.write('.env', 'x')\nreturn fs.read('.env')"), "\"x\"");
