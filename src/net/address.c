@@ -4,7 +4,7 @@
 
 enum { V4_BYTES = 4, V6_BYTES = 16 };
 
-/* ---- spellings ---- */
+/* ---- parsing and formatting ---- */
 
 static bool copy_text(Str text, char *out, size_t size) {
     if (text.n == 0 || text.n >= size || memchr(text.at, 0, text.n)) return false;
@@ -28,7 +28,7 @@ static int digit_value(char c) {
     return (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
 }
 
-/* Digits of `part` without the mark of their base. An empty "0x" is 0, as browsers have it. */
+/* Removes the base prefix of `part` and returns the base. An empty "0x" is 0, as in browsers. */
 static int base_of(Str *part) {
     if (part->n >= 2 && part->at[0] == '0' && (part->at[1] | 32) == 'x') return *part = str_sub(*part, 2, part->n), 16;
     if (part->n >= 2 && part->at[0] == '0') return *part = str_sub(*part, 1, part->n), 8;
@@ -49,7 +49,7 @@ static bool read_number(Str part, uint64_t *out) {
     return true;
 }
 
-/* One to four numbers between dots; the last fills all the bytes that are left. */
+/* One to four numbers separated by dots; the last one fills the remaining bytes. */
 bool address_parse_loose(Str text, Address *out) {
     uint64_t value = 0, number;
     for (unsigned parts = 0; parts < V4_BYTES; parts++) {
@@ -88,7 +88,7 @@ void address_format(const Address *a, char out[ADDRESS_TEXT_SIZE]) {
 
 typedef struct { uint8_t net[8]; uint8_t bits; const char *kind; } Range;
 
-/* IANA's special-purpose registry, less what is global in it. The first match counts. */
+/* IANA's special-purpose address registry without the globally reachable entries. The first match applies. */
 static const Range v4_ranges[] = {
     { { 0 }, 8, "unspecified" },
     { { 10 }, 8, "private" },
@@ -139,7 +139,8 @@ static const char *kind_of_v4(const uint8_t *at) {
     return kind_among(at, v4_ranges, sizeof v4_ranges / sizeof *v4_ranges);
 }
 
-/* The last four bytes are an IPv4 address: ::/96 and ::ffff:0:0/96 (how the kernel spells IPv4), ::ffff:0:0:0/96 (SIIT). */
+/* True if the last four bytes are an IPv4 address: ::/96, ::ffff:0:0/96 (the kernel's form of IPv4), ::ffff:0:0:0/96
+ * (SIIT). */
 static bool is_loopback_v6(const uint8_t *at) {
     static const uint8_t zero[15] = { 0 };
     return memcmp(at, zero, sizeof zero) == 0 && at[15] == 1;
@@ -159,7 +160,7 @@ const char *address_kind(const Address *a) {
     if (memcmp(a->at, nat64, sizeof nat64) == 0) return kind_of_v4(a->at + sizeof nat64);
     const char *kind = kind_of_embedded(a->at);
     if (!kind) kind = kind_among(a->at, v6_ranges, sizeof v6_ranges / sizeof *v6_ranges);
-    if (!kind && a->at[0] >> 5 != 1) kind = "reserved";              /* not in 2000::/3? */
+    if (!kind && a->at[0] >> 5 != 1) kind = "reserved";              /* outside 2000::/3 */
     return kind;
 }
 

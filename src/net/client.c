@@ -8,7 +8,7 @@
 
 enum { IDLE_LANES_MAX = 8, METHOD_MAX = 32, URL_MAX = 64 << 10 };
 
-/* Lanes that nobody uses, the last used one first. */
+/* Idle lanes, the most recently used first. */
 struct Client { pthread_mutex_t lock; Lane *idle; Resolver *resolver; };
 
 Client *client_new(void) {
@@ -31,7 +31,7 @@ void client_free(Client *c) {
 
 Resolver *client_resolver(Client *c) { return c->resolver; }
 
-/* The lane that spoke to this host last, or any. */
+/* The idle lane that last talked to this host, else any. */
 static Lane *take_lane(Client *c, const CurlLibrary *lib, const Target *t, Error *err) {
     pthread_mutex_lock(&c->lock);
     Lane **best = &c->idle;
@@ -53,7 +53,7 @@ static void give_lane(Client *c, Lane *lane) {
     c->idle = lane;
     size_t n = 1;
     for (Lane **l = &lane->next; *l; l = &(*l)->next)
-        if (++n > IDLE_LANES_MAX) {                    /* the one not used for longest */
+        if (++n > IDLE_LANES_MAX) {                    /* the least recently used one */
             extra = *l;
             *l = NULL;
             break;
@@ -69,7 +69,8 @@ static bool bad_url(Str url, const char *why, Error *err) {
     return error_set(err, ERR_VALIDATION, "url \"%s\": %s", target_quote(url, shown), why);
 }
 
-/* libcurl's parser takes the URL apart and the same handle is used for the request: two parsers cannot disagree. */
+/* libcurl parses the URL and sends the request from the same handle, so that no second parser can read it
+ * differently. */
 static bool set_url(const CurlLibrary *lib, CURLU *u, Str url, Error *err) {
     if (url.n > URL_MAX) return bad_url(url, "too long", err);
     if (memchr(url.at, 0, url.n)) return bad_url(url, "has a NUL in it", err);
@@ -98,13 +99,13 @@ static bool read_scheme(const CurlLibrary *lib, Exchange *x, Error *err) {
 
 static bool read_target(const CurlLibrary *lib, Exchange *x, char *host, char *port, Error *err) {
     uint16_t number;
-    if (!target_parse_port(str_from(port), &number)) return error_set(err, ERR_VALIDATION, "url: port %s is no port", port);
+    if (!target_parse_port(str_from(port), &number)) return error_set(err, ERR_VALIDATION, "url: invalid port %s", port);
     if (!target_set(str_from(host), number, &x->target, err)) return error_wrap(err, "url");
     bool v6 = x->target.is_address && x->target.address.v6;
     char canonical[TARGET_HOST_MAX + 3];
     snprintf(canonical, sizeof canonical, v6 ? "[%s]" : "%s", x->target.host);
     return lib->curl_url_set(x->url, CURLUPART_HOST, canonical, 0) == CURLUE_OK
-           || error_set(err, ERR_VALIDATION, "url: \"%s\" is no host name", x->target.host);
+           || error_set(err, ERR_VALIDATION, "url: \"%s\" is not a host name", x->target.host);
 }
 
 static bool read_url(const CurlLibrary *lib, Exchange *x, Error *err) {
@@ -143,7 +144,7 @@ static bool same_origin(const Exchange *x, const Target *t, bool https) {
     return x->https == https && x->target.port == t->port && strcmp(x->target.host, t->host) == 0;
 }
 
-/* Turns x into the request that follows its response. */
+/* Turns x into the request for the next hop of the redirect. */
 static bool follow(const CurlLibrary *lib, Exchange *x, Error *err) {
     Target from = x->target;
     bool https = x->https;
@@ -169,14 +170,14 @@ static bool check_addresses(const ClientRequest *r, const Target *t, Addresses *
 
 static bool hop(Client *c, const CurlLibrary *lib, Exchange *x, Cancel *cancel, Error *err) {
     Addresses found;
-    Error why = { 0 };                                 /* of an address that is passed over: no error if another will do */
+    Error why = { 0 };                                 /* why an address failed: reported only if no other one works */
     if (x->request->rules && !rule_allows_target(x->request->rules, &x->target, err)) return false;
     if (!resolver_find(c->resolver, &x->target, cancel, &found, err)) return false;
     if (!check_addresses(x->request, &x->target, &found, &why)) {
         if (err) *err = why;
         return false;
     }
-    if (!cancel_check(cancel, err)) return false;      /* nothing is sent after the deadline */
+    if (!cancel_check(cancel, err)) return false;      /* send nothing after the deadline */
     Lane *lane = take_lane(c, lib, &x->target, err);
     if (!lane) return false;
     bool ok = exchange_run(x, lane, &found, cancel, err);
@@ -210,7 +211,7 @@ static size_t read_headers(const Exchange *x, Arena *arena, ClientHeader *all) {
     return n;
 }
 
-/* Joins what has the name of all[i], and takes it out of the list. */
+/* Joins all values with the name of all[i] and removes the duplicates from the list. */
 static Str join_values(ClientHeader *all, size_t n, size_t i, Arena *arena) {
     Buf joined = { 0 };
     Str name = all[i].name, comma = str_eq(name, STR("set-cookie")) ? STR("\n") : STR(", ");
@@ -269,7 +270,7 @@ static bool method_ok(const ClientRequest *r, char out[METHOD_MAX], Error *err) 
         char c = r->method.at[i];
         ok = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
     }
-    if (!ok) return error_set(err, ERR_VALIDATION, "\"%s\" is no request method", target_quote(r->method, shown));
+    if (!ok) return error_set(err, ERR_VALIDATION, "\"%s\" is not a request method", target_quote(r->method, shown));
     memcpy(out, r->method.at, r->method.n);
     out[r->method.n] = 0;
     static const char *const known[] = { "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS" };

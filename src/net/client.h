@@ -1,15 +1,15 @@
-/* HTTP requests on libcurl (loaded on first use), with the rules of net/rule.h: the name is resolved once, every address
- * checked (no loopback, link-local, private, multicast or mapped form unless listed), and such an address is connected to and
- * no other; each redirect is checked again by the same code.
+/* HTTP requests on libcurl (loaded on first use) under the rules of net/rule.h. The host name is resolved once, every
+ * address is checked (no loopback, link-local, private, multicast or mapped address unless listed), and only a checked
+ * address is connected to. The same code checks each redirect.
  *
- * Redirects: 301 and 302 turn POST into GET, 303 everything but HEAD, 307 and 308 keep method and body. When scheme, host or
- * port changes, Authorization, Cookie and other headers whose name speaks of a credential (…auth…, …token…, …secret…,
- * …api-key…) are left out from then on.
+ * Redirects: 301 and 302 turn POST into GET, 303 turns everything but HEAD into GET, 307 and 308 keep method and body.
+ * After a change of scheme, host or port the client drops Authorization, Cookie and other headers that look like
+ * credentials (…auth…, …token…, …secret…, …api-key…).
  *
- * The environment's proxies, .netrc and cookie jars are not used. TLS is verified against the system's certificates, or those
- * that SSL_CERT_FILE and SSL_CERT_DIR name. Compressed bodies are unpacked, limits count unpacked bytes.
+ * Ignores the environment's proxies, .netrc and cookie jars. Verifies TLS against the system's certificates, or those
+ * in SSL_CERT_FILE and SSL_CERT_DIR. Decompresses bodies; limits count decompressed bytes.
  *
- * Blocks; the token ends it at once. Safe from any thread; connections are kept and reused per Client. */
+ * Blocks until done; the token cancels at once. Thread-safe. A Client keeps connections open for reuse. */
 #pragma once
 #include "base/cancel.h"
 #include "net/resolver.h"
@@ -22,21 +22,24 @@ typedef struct ClientHeader { Str name, value; } ClientHeader;
 enum { CLIENT_BODY_MAX = 10 << 20, CLIENT_HEAD_MAX = 256 << 10 };
 
 typedef struct ClientRequest {
-    Str method;                          /* "GET" … any but CONNECT and TRACE */
+    Str method;                          /* "GET" etc.; not CONNECT or TRACE */
     Str url;                             /* http or https only, without user and password */
-    /* Not those that the client sets itself: Host, Content-Length, Transfer-Encoding, Connection and its like. */
+    /* Not the headers that the client sets: Host, Content-Length, Transfer-Encoding, Connection and similar. */
     const ClientHeader *headers;
     size_t n_headers;
     Str body;
     bool has_body;
-    const Rules *rules;                  /* NULL: any host at all, private ones too: for hosts the project's settings name */
-    int max_redirects;                   /* 0: redirects are not followed, the 3xx is the answer */
-    size_t max_body;                     /* of the response; 0: CLIENT_BODY_MAX, which is also the most of one that is no 2xx and would have been streamed; more is ERR_LIMIT */
-    int64_t timeout_ms;                  /* for all of it; 0: only the token's deadline */
-    bool once;                           /* must not act twice: on a new connection, since a kept one may turn out to be dead after sending */
-    /* Streaming: each piece of a 2xx body as it comes; false ends the request with *err. NULL: the body is gathered. */
+    const Rules *rules;                  /* NULL: any host, also private ones; for hosts from the project's settings */
+    int max_redirects;                   /* 0: return the 3xx response instead of following it */
+    size_t max_body;                     /* limit of the response body, else ERR_LIMIT; 0: CLIENT_BODY_MAX, which also
+                                          * bounds a response other than 2xx when on_data is set */
+    int64_t timeout_ms;                  /* total; 0: only the token's deadline */
+    bool once;                           /* must not run twice: use a new connection, because libcurl resends when a
+                                          * reused one turns out to be dead */
+    /* Streaming: called with each piece of a 2xx body; false aborts the request with *err. NULL: collect the body. */
     bool (*on_data)(void *ctx, Str piece, Error *err);
-    void (*on_head)(void *ctx, int status);      /* the headers of a response are there, before its body; may be NULL */
+    void (*on_head)(void *ctx, int status);      /* called when the response headers are complete, before the body; may
+                                                  * be NULL */
     void *ctx;
 } ClientRequest;
 
@@ -46,16 +49,17 @@ typedef struct ClientResponse {          /* zero-initialise, client_response_cle
     size_t n_headers;
     Buf body;
     Buf url;                             /* after redirects */
-    bool sent;                           /* the request reached a server at least in part: a repeat may act twice. Also set on failure */
+    bool sent;                           /* the request reached a server at least in part, so a retry may run it twice;
+                                          * also set on failure */
     void *memory;
 } ClientResponse;
 
 Client *client_new(void);
-void client_free(Client *c);             /* NULL is fine; no request may be under way */
-/* ERR_POLICY for a forbidden host, ERR_VALIDATION for a bad URL, method or header, ERR_IO "connect to x:443: connection refused",
- * ERR_TIMEOUT, ERR_CANCELLED, ERR_LIMIT. A status of 400 and more is a response. */
+void client_free(Client *c);             /* NULL is fine; no request may be in flight */
+/* ERR_POLICY for a forbidden host, ERR_VALIDATION for a bad URL, method or header, ERR_IO "connect to x:443: connection
+ * refused", ERR_TIMEOUT, ERR_CANCELLED, ERR_LIMIT. A status of 400 or more is a response, not an error. */
 bool client_send(Client *c, const ClientRequest *request, Cancel *cancel, ClientResponse *out, Error *err);
-Str client_header(const ClientResponse *r, Str name);       /* case-blind; "" when absent */
+Str client_header(const ClientResponse *r, Str name);       /* case-insensitive; "" when absent */
 void client_response_clear(ClientResponse *r);
 
 Resolver *client_resolver(Client *c);    /* for tests: see resolver_set_answer */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "base/library.h"
 
-/* Written once, by load(), and only read then. */
+/* Written once, by load(); read-only afterwards. */
 static CurlLibrary curl;
 static Library library = { .what = "libcurl", .file = "libcurl.so.4" };
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;

@@ -1,10 +1,10 @@
-/* libcurl, loaded on first use, once per process. Only for the files of this room. */
+/* libcurl, loaded on first use, once per process. Private to src/net/. */
 #pragma once
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include "base/error.h"
 
-/* The functions in use; their names are those of the library. */
+/* The functions in use, by the library's names. */
 #define CURL_FUNCTIONS(X) \
     X(curl_global_init) X(curl_easy_init) X(curl_easy_cleanup) X(curl_easy_reset) X(curl_easy_setopt) X(curl_easy_getinfo) \
     X(curl_easy_strerror) X(curl_slist_append) X(curl_slist_free_all) X(curl_multi_init) X(curl_multi_cleanup) \
@@ -17,4 +17,4 @@ typedef struct CurlLibrary {
 #undef X
 } CurlLibrary;
 
-const CurlLibrary *curl_library(Error *err);           /* NULL, with ERR_IO, when it cannot be loaded. Any thread */
+const CurlLibrary *curl_library(Error *err);           /* NULL with ERR_IO if it cannot be loaded. Thread-safe */

@@ -45,7 +45,7 @@ static bool name_is(Str name, const char *other) {
     return name.n == strlen(other) && strncasecmp(name.at, other, name.n) == 0;
 }
 
-/* What says where the request goes or where it ends. */
+/* Headers that determine the destination or the length of the request. */
 static bool is_ours(Str name) {
     static const char *const ours[] = { "host", "content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive",
                                         "te", "trailer", "upgrade", "expect", "proxy-authorization", "http2-settings" };
@@ -65,7 +65,7 @@ static bool is_credential(Str name) {
 static bool header_ok(const ClientHeader *h, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     target_quote(h->name, shown);
-    if (!is_token(h->name)) return error_set(err, ERR_VALIDATION, "\"%s\" is no header name", shown);
+    if (!is_token(h->name)) return error_set(err, ERR_VALIDATION, "\"%s\" is not a header name", shown);
     if (is_ours(h->name)) return error_set(err, ERR_VALIDATION, "header %s cannot be set", shown);
     for (size_t i = 0; i < h->value.n; i++) {
         unsigned char c = (unsigned char)h->value.at[i];
@@ -106,16 +106,16 @@ static struct curl_slist *make_headers(const Exchange *x, const CurlLibrary *lib
         typed |= name_is(name, "content-type");
         buf_reset(&line);
         buf_add(&line, name);
-        buf_add(&line, value.n ? STR(": ") : STR(";"));                /* ';' is how libcurl is told of an empty value */
+        buf_add(&line, value.n ? STR(": ") : STR(";"));                /* libcurl's syntax for an empty value */
         buf_add(&line, value);
         list = add_line(lib, list, line.at);
     }
     buf_clear(&line);
-    if (!typed) list = add_line(lib, list, "Content-Type:");   /* no form is claimed */
+    if (!typed) list = add_line(lib, list, "Content-Type:");   /* send no default Content-Type */
     return add_line(lib, list, "Expect:");
 }
 
-/* ---- what libcurl calls ---- */
+/* ---- libcurl callbacks ---- */
 
 static size_t refuse(Exchange *x, ErrorKind kind, const char *what, size_t limit) {
     x->failed = true;
@@ -128,7 +128,7 @@ static size_t on_head(char *at, size_t size, size_t n, void *ctx) {
     Str line = { at, size * n };
     x->head_bytes += line.n;
     if (x->head_bytes > CLIENT_HEAD_MAX) return refuse(x, ERR_LIMIT, "response headers are", CLIENT_HEAD_MAX);
-    if (str_starts(line, STR("HTTP/"))) {              /* a new head: after 100 Continue, for one */
+    if (str_starts(line, STR("HTTP/"))) {              /* a new header block, for example after 100 Continue */
         ptrdiff_t space = str_find_char(line, ' ');
         x->status = 0;
         for (size_t i = space < 0 ? line.n : (size_t)space + 1; i < line.n && line.at[i] >= '0' && line.at[i] <= '9' && x->status < 100; i++)
@@ -139,7 +139,7 @@ static size_t on_head(char *at, size_t size, size_t n, void *ctx) {
     } else if (str_trim(line).n == 0) {
         x->head_done = true;
         if (x->request->on_head) x->request->on_head(x->request->ctx, x->status);
-    } else if (!x->head_done) {                        /* what comes later are trailers */
+    } else if (!x->head_done) {                        /* later ones are trailers */
         if (++x->head_lines > EXCHANGE_HEADERS_MAX) {
             x->failed = true;
             return error_set(&x->why, ERR_LIMIT, "too many response headers (limit %d)", EXCHANGE_HEADERS_MAX), 0;
@@ -155,9 +155,10 @@ static size_t on_body(char *at, size_t size, size_t n, void *ctx) {
     Str piece = { at, size * n };
     bool gathered = !r->on_data || x->status < 200 || x->status > 299;
     size_t limit = r->max_body ? r->max_body : CLIENT_BODY_MAX;
-    if (r->on_data && gathered && limit > CLIENT_BODY_MAX) limit = CLIENT_BODY_MAX;      /* its limit is for what streams by */
+    if (r->on_data && gathered && limit > CLIENT_BODY_MAX) limit = CLIENT_BODY_MAX;      /* max_body applies to streamed bodies */
     if (piece.n > limit - x->body_bytes) return refuse(x, ERR_LIMIT, "the response is", limit);
-    if (!cancel_check(x->cancel, &x->why)) return x->failed = true, 0;      /* a few packed bytes may become very many */
+    if (!cancel_check(x->cancel, &x->why)) return x->failed = true, 0;      /* a few compressed bytes may expand to very
+                                                                             * many */
     x->body_bytes += piece.n;
     if (gathered) {
         buf_add(&x->body, piece);
@@ -168,7 +169,7 @@ static size_t on_body(char *at, size_t size, size_t n, void *ctx) {
     return piece.n;
 }
 
-/* The second line of defence: whatever libcurl believes, only the address that was checked is connected to. */
+/* Second line of defence: refuses any address other than the checked one, whatever libcurl resolved. */
 static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to) {
     Exchange *x = ctx;
     Address a;
@@ -217,9 +218,10 @@ static void set_options(Exchange *x, Lane *lane, struct curl_slist *headers, str
     lib->curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     lib->curl_easy_setopt(easy, CURLOPT_USERAGENT, "harness");
     lib->curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    lib->curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)x->request->once);   /* libcurl sends again what a kept connection swallowed */
+    lib->curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)x->request->once);   /* libcurl resends when a reused
+                                                                                   * connection dies */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-    /* Connections are found again by what they were connected to, so that a kept one is never to another address. */
+    /* libcurl looks up reusable connections by this, so a reused one is never to another address. */
     lib->curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to);
     lib->curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
     lib->curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, x);
@@ -234,7 +236,7 @@ static void set_options(Exchange *x, Lane *lane, struct curl_slist *headers, str
 
 /* ---- running ---- */
 
-/* OpenSSL may write to a closed connection. Whatever the program does with SIGPIPE, this thread gets none from here. */
+/* OpenSSL may write to a closed connection. Blocks SIGPIPE in this thread meanwhile, whatever its disposition. */
 typedef struct { sigset_t before; bool was_pending; } Quiet;
 
 static void quiet_start(Quiet *q) {
@@ -263,14 +265,14 @@ static bool wait_more(Lane *lane, Cancel *cancel, Error *err) {
     return code == CURLM_OK || error_set(err, ERR_IO, "cannot wait for the network");
 }
 
-/* false: cancelled, or libcurl could not go on. */
+/* False: cancelled, or libcurl failed. */
 static bool transfer(Lane *lane, Cancel *cancel, CURLcode *result, Error *err) {
     const CurlLibrary *lib = lane->lib;
     int running = 1, left;
     bool ok = lib->curl_multi_add_handle(lane->multi, lane->easy) == CURLM_OK || error_set(err, ERR_IO, "cannot start a request");
     if (!ok) return false;
     while (ok) {
-        ok = lib->curl_multi_perform(lane->multi, &running) == CURLM_OK || error_set(err, ERR_IO, "cannot go on with a request");
+        ok = lib->curl_multi_perform(lane->multi, &running) == CURLM_OK || error_set(err, ERR_IO, "cannot continue a request");
         if (!ok || running == 0) break;
         ok = wait_more(lane, cancel, err);
     }
@@ -281,7 +283,7 @@ static bool transfer(Lane *lane, Cancel *cancel, CURLcode *result, Error *err) {
     return ok;
 }
 
-/* On one line: parts of it may be the server's words. */
+/* Removes line breaks: parts of the text may come from the server. */
 static void clean(char *text) {
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = ' ';
@@ -298,7 +300,7 @@ static bool explain(const Exchange *x, const Lane *lane, CURLcode result, char *
         char reason[100];
         const char *said = strerror_r((int)number, reason, sizeof reason);
         error_set(err, ERR_IO, "connect to %s: %c%s", where.at, said[0] >= 'A' && said[0] <= 'Z' ? said[0] | 32 : said[0], said + 1);
-    } else if (result == CURLE_OPERATION_TIMEDOUT) {                   /* only connecting has a time of its own */
+    } else if (result == CURLE_OPERATION_TIMEDOUT) {                   /* only connecting has its own timeout */
         error_set(err, ERR_TIMEOUT, "connect to %s: no answer", where.at);
     } else if (result == CURLE_PEER_FAILED_VERIFICATION) {
         error_set(err, ERR_IO, "%s: the server's certificate is not valid: %s", where.at, what);
@@ -333,7 +335,7 @@ static bool run_at(Exchange *x, Lane *lane, const Address *a, bool last, struct 
         ok = explain(x, lane, result, problem, err);
         *again = !x->sent && (result == CURLE_COULDNT_CONNECT || (result == CURLE_OPERATION_TIMEDOUT && took == 0));
     }
-    lib->curl_easy_reset(lane->easy);                  /* it must not keep pointers into this call */
+    lib->curl_easy_reset(lane->easy);                  /* drop pointers into this call */
     lib->curl_slist_free_all(connect_to);
     return ok;
 }

@@ -1,9 +1,9 @@
-/* libmicrohttpd, loaded on first use, once per process. Only for the files of this room. */
+/* libmicrohttpd, loaded on first use, once per process. Private to src/net/. */
 #pragma once
 #include <microhttpd.h>
 #include "base/error.h"
 
-/* The functions in use; their names are those of the library. */
+/* The functions in use, by the library's names. */
 #define MICROHTTPD_FUNCTIONS(X) \
     X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_quiesce_daemon) X(MHD_get_connection_info) X(MHD_get_connection_values) \
     X(MHD_suspend_connection) X(MHD_resume_connection) X(MHD_create_response_from_buffer) X(MHD_create_response_from_callback) \
@@ -15,4 +15,4 @@ typedef struct MicrohttpdLibrary {
 #undef X
 } MicrohttpdLibrary;
 
-const MicrohttpdLibrary *microhttpd_library(Error *err);     /* NULL, with ERR_IO, when it cannot be loaded. Any thread */
+const MicrohttpdLibrary *microhttpd_library(Error *err);     /* NULL with ERR_IO if it cannot be loaded. Thread-safe */

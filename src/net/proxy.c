@@ -15,13 +15,13 @@
 
 enum { EVENTS = 64, BACKLOG = 128, PAUSE_MS = 100, ACCEPTS = 16 };
 
-/* `gone` holds connections that ended while a batch of events is worked through: later events may still point to them. */
+/* `gone` holds connections closed during the current batch of events: later events may still point to them. */
 struct Proxy {
     ProxyShared shared;
     int listener, stop;
     uint16_t port;
     bool listening;                      /* is the listener in the epoll set? */
-    int64_t listen_again;                /* out of descriptors: not before this */
+    int64_t listen_again;                /* out of descriptors: when to accept again */
     ProxyConn *conns, *gone;
     size_t n;
     pthread_t thread;
@@ -143,7 +143,7 @@ static bool open_all(Proxy *p) {
 }
 
 static bool start_thread(Proxy *p) {
-    errno = thread_start(&p->thread, serve, p);        /* without signals, SIGPIPE above all: splice() raises it */
+    errno = thread_start(&p->thread, serve, p);        /* with signals blocked, SIGPIPE above all: splice() raises it */
     return errno == 0;
 }
 
@@ -182,7 +182,7 @@ void proxy_stop(Proxy *p) {
     if (!p) return;
     uint64_t one = 1;
     ssize_t n = write(p->stop, &one, sizeof one);
-    (void)n;                                           /* an eventfd at zero takes it */
+    (void)n;                                           /* cannot fail: the eventfd is at zero */
     pthread_join(p->thread, NULL);
     clear(p);
 }

@@ -1,8 +1,8 @@
-/* The filtering proxy for child processes: CONNECT and plain HTTP on a loopback port of its own, under net/rule.h.
+/* Filtering proxy for child processes: CONNECT and plain HTTP on its own loopback port, under net/rule.h.
  *
- * One thread serves all connections (lookups of names run beside it). What is refused gets 403 with a line that names the
- * host and why; what is malformed 400; a name or server that cannot be reached 502, 504. At most PROXY_CONNECTIONS_MAX at a
- * time, more wait to be accepted. */
+ * One thread serves all connections; name lookups run in other threads. A refused request gets 403 with a line that
+ * names the host and the reason, a malformed one 400, an unreachable name or server 502 or 504. At most
+ * PROXY_CONNECTIONS_MAX connections; more wait to be accepted. */
 #pragma once
 #include "net/resolver.h"
 #include "net/rule.h"
@@ -11,11 +11,12 @@ typedef struct Proxy Proxy;
 
 enum { PROXY_CONNECTIONS_MAX = 512 };
 
-/* Told of each decision, from the proxy's thread: allowed (why is NULL) or why not. Quick, please: all connections wait. */
+/* Called from the proxy's thread with each decision: allowed (why is NULL), or the reason. Must be quick: all
+ * connections wait. */
 typedef void ProxyWatch(void *ctx, Str host, uint16_t port, bool allowed, const char *why);
 
 bool proxy_start(const Rules *rules, ProxyWatch *watch, void *ctx, Proxy **out, Error *err);   /* `rules` outlives it; watch may be NULL */
 uint16_t proxy_port(const Proxy *p);
-void proxy_stop(Proxy *p);               /* ends every connection; NULL is fine */
+void proxy_stop(Proxy *p);               /* closes every connection; NULL is fine */
 
 Resolver *proxy_resolver(Proxy *p);      /* for tests: see resolver_set_answer */

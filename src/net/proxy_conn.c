@@ -70,7 +70,7 @@ void proxy_conn_free(ProxyConn *c) {
 /* ---- refusing ---- */
 
 static void go_on_refusing(ProxyConn *c) {
-    enum { ROUNDS = 16 };                              /* others wait their turn too */
+    enum { ROUNDS = 16 };                              /* bounded, so that other connections get their turn */
     ssize_t n = 1;
     if (!c->down.shut && !proxy_flow_has_pending(&c->down)) {
         shutdown(c->end[PROXY_CLIENT].fd, SHUT_WR);
@@ -80,7 +80,8 @@ static void go_on_refusing(ProxyConn *c) {
         want(c, PROXY_CLIENT, EPOLLOUT);
         return;
     }
-    /* What the client still sends is taken off: closing over unread bytes would reset the connection under the answer. */
+    /* Drain what the client still sends: closing with unread bytes would reset the connection before it reads the
+     * response. */
     for (int i = 0; n > 0 && i < ROUNDS; i++) n = recv(c->end[PROXY_CLIENT].fd, c->shared->room, PROXY_CHUNK, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) c->state = PROXY_GONE;
     else want(c, PROXY_CLIENT, EPOLLIN);
@@ -130,7 +131,7 @@ static void relay(ProxyConn *c) {
     bool ok = proxy_flow_pump(&c->up, client, server, c->shared->room) && !(answered && c->up.more)   /* a second request? */
               && proxy_flow_pump(&c->down, server, client, c->shared->room);
     c->up.more = false;
-    bool over = c->down.shut && (c->up.shut || c->up.body);            /* a plain request is over with its answer */
+    bool over = c->down.shut && (c->up.shut || c->up.body);            /* a plain request ends with its response */
     if (!ok || over) {
         c->state = PROXY_GONE;
         return;
@@ -169,7 +170,7 @@ static void cannot_connect(ProxyConn *c) {
     buf_clear(&where);
 }
 
-/* Begins to connect to the next address that takes it. */
+/* Starts connecting to the next address that accepts. */
 static void try_next(ProxyConn *c) {
     close_end(c, PROXY_SERVER);
     while (c->next_address < c->found.n) {
@@ -265,7 +266,8 @@ static void on_head(ProxyConn *c) {
 }
 
 void proxy_conn_event(ProxyConn *c, ProxyPart part, uint32_t events) {
-    if (c->state == PROXY_GONE || c->end[part].events == 0) return;    /* an event from before it changed its mind */
+    if (c->state == PROXY_GONE || c->end[part].events == 0) return;    /* a stale event, from before its state
+                                                                        * changed */
     if (c->state == PROXY_RELAY && (events & EPOLLERR)) {
         c->state = PROXY_GONE;
         return;
@@ -283,7 +285,7 @@ void proxy_conn_event(ProxyConn *c, ProxyPart part, uint32_t events) {
 void proxy_conn_expire(ProxyConn *c, int64_t now) {
     if (now < c->deadline) return;
     switch (c->state) {
-    case PROXY_HEAD: refuse(c, "408 Request Timeout", "the request head did not come in time"); break;
+    case PROXY_HEAD: refuse(c, "408 Request Timeout", "the request head was not received in time"); break;
     case PROXY_LOOKING: refuse(c, "504 Gateway Timeout", "the name server did not answer in time"); break;
     case PROXY_CONNECT:
         c->last_errno = ETIMEDOUT;

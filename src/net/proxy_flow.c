@@ -19,7 +19,7 @@ void proxy_flow_clear(ProxyFlow *f) {
 
 bool proxy_flow_has_pending(const ProxyFlow *f) { return f->at < f->pending.n || f->in_pipe > 0; }
 
-/* How much of what was read goes on; false: none of it, it is malformed. */
+/* Cuts *bytes to the part to forward; false if the input is malformed. */
 static bool pass(ProxyFlow *f, Str *bytes) {
     size_t used = 0;
     if (!f->body) return true;
@@ -65,9 +65,9 @@ static Moved flush_pipe(ProxyFlow *f, int to) {
 
 static void open_pipe(ProxyFlow *f) {
     if (f->pipe[0] >= 0 || f->body || f->carried < f->splice_from) return;
-    f->splice_from += SPLICE_FROM;                     /* no descriptor left? it is tried again then */
+    f->splice_from += SPLICE_FROM;                     /* no descriptor left: try again later */
     if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK) < 0) f->pipe[0] = f->pipe[1] = -1;
-    else fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);  /* smaller will do */
+    else fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);  /* the default size will do */
 }
 
 static Moved read_pipe(ProxyFlow *f, int from) {
@@ -83,7 +83,7 @@ static Moved read_bytes(ProxyFlow *f, int from, int to, char *room) {
     ssize_t n = recv(from, room, PROXY_CHUNK, MSG_DONTWAIT);
     if (n < 0) return is_later() ? BLOCKED : BROKEN;
     f->ended = n == 0;
-    if (f->ended && f->body && !f->body_done) return BROKEN;           /* left in the middle of a request */
+    if (f->ended && f->body && !f->body_done) return BROKEN;           /* closed in the middle of a request */
     f->carried += (size_t)n;
     f->more |= n > 0 && f->body_done;
     Str bytes = { room, (size_t)n };
@@ -97,14 +97,14 @@ static Moved read_bytes(ProxyFlow *f, int from, int to, char *room) {
     return MOVED;
 }
 
-/* A plain request is over where its body is: that the client sends no more is no news to the server. */
+/* A plain request ends with its body, so the server is not told when the client stops sending. */
 static void tell_end(ProxyFlow *f, int to) {
     if (!f->body) shutdown(to, SHUT_WR);
     f->shut = true;
 }
 
 bool proxy_flow_pump(ProxyFlow *f, int from, int to, char *room) {
-    for (int i = 0; i < ROUNDS && !f->shut; i++) {     /* others wait their turn too */
+    for (int i = 0; i < ROUNDS && !f->shut; i++) {     /* bounded, so that other connections get their turn */
         Moved moved = flush_pending(f, to);
         if (moved == MOVED) moved = flush_pipe(f, to);
         if (moved == MOVED && f->ended) return tell_end(f, to), true;
@@ -114,6 +114,7 @@ bool proxy_flow_pump(ProxyFlow *f, int from, int to, char *room) {
         }
         if (moved != MOVED) return moved == BLOCKED;
     }
-    if (f->ended && !f->shut && !proxy_flow_has_pending(f)) tell_end(f, to);     /* nothing will wake it for that alone */
+    if (f->ended && !f->shut && !proxy_flow_has_pending(f)) tell_end(f, to);     /* no further event would trigger
+                                                                                  * this */
     return true;
 }

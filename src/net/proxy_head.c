@@ -17,10 +17,10 @@ static bool is_token(Str s) {
 
 static bool same(Str a, const char *b) { return a.n == strlen(b) && strncasecmp(a.at, b, a.n) == 0; }
 
-/* ---- taking apart ---- */
+/* ---- parsing ---- */
 
 static bool cut_line(Str *rest, Str *line, Error *err) {
-    ptrdiff_t end = str_find(*rest, STR("\r\n"));      /* there is one: the head ends in two of them */
+    ptrdiff_t end = str_find(*rest, STR("\r\n"));      /* always found: the head ends in two of them */
     *line = str_sub(*rest, 0, (size_t)end);
     *rest = str_sub(*rest, (size_t)end + 2, rest->n);
     for (size_t i = 0; i < line->n; i++) {
@@ -41,7 +41,7 @@ static bool cut_word(Str *rest, Str *word) {
 static bool read_request_line(Str line, Parts *p, Error *err) {
     if (!cut_word(&line, &p->method) || !cut_word(&line, &p->url)) return bad(err, "malformed request line");
     p->old = str_eq(line, STR("HTTP/1.0"));
-    if (!p->old && !str_eq(line, STR("HTTP/1.1"))) return bad(err, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    if (!p->old && !str_eq(line, STR("HTTP/1.1"))) return bad(err, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (!is_token(p->method) || p->method.n > METHOD_MAX) return bad(err, "malformed method");
     for (size_t i = 0; i < p->url.n; i++)
         if (p->url.at[i] <= ' ' || p->url.at[i] >= 0x7f) return bad(err, "malformed URL");
@@ -61,7 +61,7 @@ static bool read_parts(Str head, Parts *p, Error *err) {
     }
 }
 
-/* false when there is more than one; *out stays when there is none. */
+/* False when there is more than one; *out is unchanged when there is none. */
 static bool only_header(const Parts *p, const char *name, bool *found, Str *out) {
     *found = false;
     for (size_t i = 0; i < p->n; i++) {
@@ -73,11 +73,11 @@ static bool only_header(const Parts *p, const char *name, bool *found, Str *out)
     return true;
 }
 
-/* ---- where to ---- */
+/* ---- target ---- */
 
 static bool read_url(const Parts *p, Target *target, Str *path, Error *err) {
-    if (p->url.n > 8 && strncasecmp(p->url.at, "https://", 8) == 0) return bad(err, "https goes through CONNECT");
-    if (p->url.n <= 7 || strncasecmp(p->url.at, "http://", 7) != 0) return bad(err, "this is a proxy: the request needs a whole http:// URL");
+    if (p->url.n > 8 && strncasecmp(p->url.at, "https://", 8) == 0) return bad(err, "https needs CONNECT");
+    if (p->url.n <= 7 || strncasecmp(p->url.at, "http://", 7) != 0) return bad(err, "this is a proxy: the request needs an absolute http:// URL");
     Str rest = str_sub(p->url, 7, p->url.n);
     size_t end = 0;
     while (end < rest.n && !strchr("/?#", rest.at[end])) end++;
@@ -98,7 +98,7 @@ static bool host_agrees(const Parts *p, const Target *target, Error *err) {
     return (host.port == target->port && strcmp(host.host, target->host) == 0) || bad(err, "the Host header names another host than the URL");
 }
 
-/* ---- how long ---- */
+/* ---- body length ---- */
 
 static bool read_length(Str text, uint64_t *out) {
     *out = 0;
@@ -122,9 +122,9 @@ static bool read_framing(const Parts *p, ProxyHead *h, Error *err) {
     return true;
 }
 
-/* ---- sending on ---- */
+/* ---- forwarding ---- */
 
-static bool listed(Str list, Str name) {               /* names between commas */
+static bool listed(Str list, Str name) {               /* comma-separated */
     while (list.n) {
         ptrdiff_t comma = str_find_char(list, ',');
         Str item = str_trim(comma < 0 ? list : str_sub(list, 0, (size_t)comma));
@@ -134,11 +134,11 @@ static bool listed(Str list, Str name) {               /* names between commas *
     return false;
 }
 
-/* "close" too: RFC 9110 reserves the name, and the "Connection: close" that is sent on would name it. */
+/* "close" too: RFC 9110 reserves the name, and the "Connection: close" that we send would name it. */
 static bool stays_here(const Parts *p, Str name) {
     static const char *const hop[] = { "host", "connection", "close", "proxy-connection", "keep-alive", "te", "trailer", "upgrade",
                                        "proxy-authorization", "proxy-authenticate", "http2-settings" };
-    if (same(name, "content-length") || same(name, "transfer-encoding")) return false;   /* a Connection header cannot take these out */
+    if (same(name, "content-length") || same(name, "transfer-encoding")) return false;   /* a Connection header cannot remove these */
     for (size_t i = 0; i < sizeof hop / sizeof *hop; i++)
         if (same(name, hop[i])) return true;
     for (size_t i = 0; i < p->n; i++)
@@ -179,7 +179,7 @@ static bool read_head(Str head, ProxyHead *h, Error *err) {
 }
 
 Feed proxy_head_feed(ProxyHead *h, Str bytes, Error *err) {
-    size_t from = h->scanned > 3 ? h->scanned - 3 : 0; /* the end may be cut in two */
+    size_t from = h->scanned > 3 ? h->scanned - 3 : 0; /* the terminator may be split over two reads */
     buf_add(&h->bytes, bytes);
     ptrdiff_t end = str_find(str_sub(buf_str(&h->bytes), from, h->bytes.n), STR("\r\n\r\n"));
     h->scanned = h->bytes.n;
@@ -205,8 +205,8 @@ void proxy_head_clear(ProxyHead *h) {
 
 /* ---- the body ---- */
 
-/* Of a chunked body: "HEX\r\n", that many bytes, "\r\n", …, "0\r\n\r\n". No extensions, no trailers: nobody sends them, and
- * two readers might disagree on them. */
+/* Chunked body: "HEX\r\n", that many bytes, "\r\n", …, "0\r\n\r\n". No extensions and no trailers: clients do not send
+ * them, and two parsers might disagree on them. */
 enum { STEP_SIZE, STEP_SIZE_LF, STEP_DATA, STEP_DATA_CR, STEP_DATA_LF, STEP_END_CR, STEP_END_LF, STEP_BAD };
 
 void proxy_body_start(ProxyBody *b, const ProxyHead *h) {

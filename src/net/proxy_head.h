@@ -1,9 +1,9 @@
-/* What a client of the proxy sends: the head of its request, and how far the body behind it goes. Readers of a stream that
- * are fed (FEED_MORE: all bytes taken, more are needed).
+/* Parsers for what a client of the proxy sends: the head of its request, and the end of its body. Both are fed
+ * (FEED_MORE: all bytes consumed, more needed).
  *
- * Strict: lines end in CRLF, no folded lines, one Host that agrees with the URL, one Content-Length or chunked and never
- * both. One request per connection: what goes on says "Connection: close" and ends where its body ends, so that nothing can
- * be hidden behind it. */
+ * Strict: lines end in CRLF, no folded lines, one Host that agrees with the URL, Content-Length or chunked and never
+ * both. One request per connection: the forwarded request says "Connection: close" and ends with its body, so that no
+ * second request can be smuggled in. */
 #pragma once
 #include "base/feed.h"
 #include "net/target.h"
@@ -16,8 +16,8 @@ typedef struct ProxyHead {               /* zero-initialise, proxy_head_clear at
     /* once FEED_READY */
     bool connect;                        /* CONNECT, else plain HTTP */
     Target target;
-    Buf forward;                         /* plain: the head to send on */
-    Str rest;                            /* what came behind the head; in `bytes` */
+    Buf forward;                         /* plain: the head to forward */
+    Str rest;                            /* what followed the head, in `bytes` */
     bool chunked;
     uint64_t length;                     /* of the body, unless chunked */
 } ProxyHead;

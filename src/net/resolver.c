@@ -9,9 +9,9 @@
 #include "base/fault.h"
 #include "base/mem.h"
 
-enum { STACK_BYTES = 1 << 20 };          /* name service modules may use a lot */
+enum { STACK_BYTES = 1 << 20 };          /* name service modules may need a lot */
 
-/* Shared by its owner and the lookups that run; the last one frees it. */
+/* Shared by its owner and running lookups; the last one frees it. */
 struct Resolver {
     pthread_mutex_t lock;
     unsigned users, running;
@@ -19,8 +19,8 @@ struct Resolver {
     void *ctx;
 };
 
-/* Shared by whoever asked and the thread that looks; the last one frees it. What the thread found is read only after its
- * mark in `fd`. */
+/* Shared by the caller and the lookup thread; the last one frees it. The caller reads the result only after the thread
+ * signals `fd`. */
 struct Lookup {
     Resolver *resolver;
     atomic_int users;
@@ -112,7 +112,7 @@ static void *look(void *arg) {
     release_resolver(l->resolver, true);
     uint64_t one = 1;
     ssize_t n = write(l->fd, &one, sizeof one);
-    (void)n;                                           /* an eventfd at zero takes it */
+    (void)n;                                           /* cannot fail: the eventfd is at zero */
     lookup_release(l);
     return NULL;
 }
@@ -125,7 +125,7 @@ static bool start_thread(Lookup *l) {
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);       /* signals are for the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);       /* signals go to the program's own threads */
     bool ok = !fault_hit() && pthread_create(&thread, &attr, look, l) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);

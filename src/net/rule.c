@@ -7,19 +7,20 @@ enum { ENTRIES_MAX = 10000, PORT_WEB = 0, PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 typedef enum { ENTRY_ANY, ENTRY_NAME, ENTRY_BELOW, ENTRY_RANGE } EntryKind;
 
-/* `name`: of ENTRY_NAME and ENTRY_BELOW, canonical. `net`, `bits`: of ENTRY_RANGE; a single address is a range of one. */
+/* `name`: for ENTRY_NAME and ENTRY_BELOW, canonical. `net`, `bits`: for ENTRY_RANGE; a single address is a range of
+ * one. */
 typedef struct { EntryKind kind; uint16_t port; uint8_t bits; char *name; Address net; } RuleEntry;
 
 struct Rules { bool any_public; VEC(RuleEntry) entries; };
 
-/* ---- reading entries ---- */
+/* ---- parsing entries ---- */
 
 static bool bad_entry(Str entry, const char *why, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     return error_set(err, ERR_CONFIG, "\"%s\" %s", target_quote(entry, shown), why);
 }
 
-/* Cuts ":port" off the end, if there is one; IPv6 needs brackets for that. */
+/* Removes a trailing ":port"; IPv6 needs brackets for that. */
 static bool cut_port(Str *text, uint16_t *port) {
     size_t colon = text->n;
     *port = PORT_WEB;
@@ -69,7 +70,7 @@ static bool read_host(Str entry, Str text, RuleEntry *out, Error *err) {
         out->kind = ENTRY_BELOW;
         text = str_sub(text, 2, text.n);
     }
-    if (!target_set(text, PORT_HTTP, &t, &why)) return bad_entry(entry, "is no host, host:port, *.host, * or address", err);
+    if (!target_set(text, PORT_HTTP, &t, &why)) return bad_entry(entry, "is not a host, host:port, *.host, * or address", err);
     if (!t.is_address) {
         out->name = mem_dup(t.host, strlen(t.host));
         return true;
@@ -118,7 +119,7 @@ void rule_list_free(Rules *r) {
     free(r);
 }
 
-/* ---- the two questions ---- */
+/* ---- decisions ---- */
 
 static bool port_matches(const RuleEntry *e, uint16_t port) {
     return e->port == PORT_WEB ? port == PORT_HTTP || port == PORT_HTTPS : e->port == port;
@@ -142,7 +143,7 @@ static bool host_matches(const RuleEntry *e, const Target *t) {
 static bool refuse_host(const Rules *r, const Target *t, Error *err) {
     const char *kind = t->is_address ? address_kind(&t->address) : NULL;
     for (size_t i = 0; i < r->entries.n; i++)
-        if (host_matches(&r->entries.at[i], t))                        /* the host is fine, so it is the port */
+        if (host_matches(&r->entries.at[i], t))                        /* the host matches, so the port is wrong */
             return error_set(err, ERR_POLICY, "port %u of host \"%s\" is not in network.allowed_domains", t->port, t->host);
     if (kind) return error_set(err, ERR_POLICY, "%s is not public (%s) and not in network.allowed_domains", t->host, kind);
     return error_set(err, ERR_POLICY, "host \"%s\" is not in network.allowed_domains", t->host);

@@ -14,7 +14,7 @@
 
 enum {
     BACKLOG = 1024, IDLE_MS = 60000, REQUEST_MS = 60000,
-    SPARE_FILES = 256,                                 /* descriptors for everything else in the program */
+    SPARE_FILES = 256,                                 /* descriptors reserved for the rest of the program */
 };
 
 /* ---- connections and requests, on the epoll thread ---- */
@@ -82,7 +82,7 @@ static bool is_over(Server *s) {
     return over;
 }
 
-/* A job of the scheduler; owns a hold of the request. */
+/* A job of the scheduler; owns a reference to the request. */
 static void handle_request(void *arg) {
     ServerRequest *q = arg;
     Server *s = q->server;
@@ -92,8 +92,8 @@ static void handle_request(void *arg) {
     server_release(q);
 }
 
-/* The library ignores the connection until it is resumed. `stopping` is read under the lock that guards the
- * connection's request: from then on, stopping finds it there. */
+/* Suspends the connection until it is resumed. `stopping` is read under the lock that guards the connection's request,
+ * so that server_stop finds every request handed over before. */
 static void hand_over(ServerRequest *q) {
     Server *s = q->server;
     Error err = { 0 };
@@ -111,12 +111,12 @@ static void hand_over(ServerRequest *q) {
     if (stopping) server_cut(q);
     else if (half) server_request_left(q);
     if (!stopping && scheduler_group_add(s->handling, q->conn, handle_request, q, &err)) return;
-    server_request_fail(q, 503, err.msg);              /* not sent when it was cut off */
+    server_request_fail(q, 503, err.msg);              /* not sent if the connection was cut */
     server_release(q);
 }
 
-/* Of a request that is refused the body is read all the same, and dropped: many clients read no answer before they have sent everything.
- * Up to a bound. */
+/* Reads and drops the body of a refused request, up to a limit: many clients read no response before they have sent
+ * everything. */
 static bool drains(const Server *s, size_t bytes) { return bytes <= 2 * s->config.body_max; }
 
 static size_t announced(const ServerRequest *q) {
@@ -132,7 +132,7 @@ static enum MHD_Result begin(Server *s, struct MHD_Connection *connection, const
     *own = q;
     const char *doubt = server_request_doubt(q);
     if (doubt) {
-        server_request_fail(q, 400, doubt);            /* nothing more is read from whoever sent it */
+        server_request_fail(q, 400, doubt);            /* read nothing more from this client */
         return server_request_queue(q) ? MHD_YES : MHD_NO;
     }
     if (is_stopping(s)) server_request_fail(q, 503, "the server is stopping");
@@ -184,7 +184,7 @@ static bool listen_at(Server *s, Error *err) {
     }
     n = sizeof where;
     if (getsockname(s->listener, (struct sockaddr *)&where, &n) < 0) return error_set(err, ERR_IO, "start the HTTP server: %m");
-    s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);           /* the same place in both families */
+    s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);           /* same offset in both families */
     if (s->config.bound) s->config.bound(s->config.ctx, s->port);
     return true;
 }
@@ -213,14 +213,14 @@ static void set_defaults(ServerConfig *c) {
 static bool start_daemon(Server *s, Error *err) {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);       /* as thread_start does, for the library's thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);       /* as thread_start does, but for the library's thread */
     errno = 0;
     s->daemon = fault_hit() ? NULL : s->mhd->MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
         MHD_OPTION_LISTEN_SOCKET, s->listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)room_for(s->config.connections),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, 0u,             /* the watching thread's */
+        MHD_OPTION_CONNECTION_TIMEOUT, 0u,             /* the watching thread enforces timeouts */
         MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_NOTIFY_CONNECTION, conn_changed, s,
         MHD_OPTION_NOTIFY_COMPLETED, completed, s,
@@ -243,7 +243,7 @@ void server_drop(Server *s) {
 }
 
 static void server_shut(Server *s) {
-    if (s->daemon) s->mhd->MHD_stop_daemon(s->daemon); /* server_stop has quiesced it, so it leaves the listener open */
+    if (s->daemon) s->mhd->MHD_stop_daemon(s->daemon); /* server_stop quiesced it, so it does not close the listener */
     scheduler_group_free(s->handling);
     server_watch_stop(s);
     if (s->listener >= 0) close(s->listener);
@@ -282,7 +282,7 @@ static void wait_for_requests(Server *s, int64_t until) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* One at a time: cutting off takes the request's own lock, which is never taken within the server's. */
+/* One at a time: cutting takes the request's lock, which is never taken inside the server's. */
 static ServerRequest *next_open(Server *s) {
     pthread_mutex_lock(&s->lock);
     ServerRequest *found = NULL;
@@ -310,10 +310,11 @@ void server_stop(Server *s, int64_t grace_ms) {
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
     s->mhd->MHD_quiesce_daemon(s->daemon);
-    shutdown(s->listener, SHUT_RDWR);                  /* refuses connections that were not accepted; closed last: the epoll thread may still use it */
+    shutdown(s->listener, SHUT_RDWR);                  /* refuses connections not yet accepted; closed last, because the
+                                                        * epoll thread may still use it */
     wait_for_requests(s, clock_mono_ns() + grace_ms * 1000000);
     cut_all(s);
-    scheduler_group_wait(s->handling);                 /* with their peers gone, handlers end */
-    cut_all(s);                                        /* those that were handed over meanwhile */
+    scheduler_group_wait(s->handling);                 /* handlers return now that their peers are gone */
+    cut_all(s);                                        /* requests handed over in the meantime */
     server_shut(s);
 }

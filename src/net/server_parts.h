@@ -1,4 +1,4 @@
-/* What the files of the server share. */
+/* Private to the files of the server. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,37 +8,38 @@
 
 typedef struct ServerConn ServerConn;
 
-/* What a connection is waited for with, and so when its time is up. */
+/* What a connection is doing, which determines its timeout. */
 typedef enum { CONN_IDLE, CONN_READING, CONN_WORKING, CONN_SENDING, CONN_STREAMING } ServerPhase;
 
-/* One connection, from accept to close. The server's lock guards all of it. `closed`: the descriptor is no longer ours; the watching
- * thread frees the struct, because events that it has fetched may still point here. */
+/* One connection, from accept to close. Guarded by the server's lock. `closed`: the descriptor is no longer ours; the
+ * watching thread frees the struct, because events it has fetched may still point here. */
 struct ServerConn {
     Server *server;
     int fd;
     ServerPhase phase;
     int64_t deadline;                    /* monotonic; INT64_MAX: none */
-    bool half, closed;                   /* half: the peer sends no more */
-    ServerRequest *now;                  /* borrowed: cleared before it is released */
+    bool half, closed;                   /* half: the peer has shut down its sending side */
+    ServerRequest *now;                  /* borrowed: cleared before the request is released */
     ServerConn *next, *prev;
 };
 
-/* A request's own lock guards what is below it; above it nothing changes once `handle` or `admit` has seen it (body excepted).
+/* The request's lock guards the members below it. Those above do not change once `handle` or `admit` has seen the request
+ * (except body).
  *
- *   epoll thread:   makes it, suspends the connection while nothing is to be sent, ends it (completed)
- *   any thread:     answers, writes, resumes the connection
+ *   epoll thread:   creates it, suspends the connection while there is nothing to send, completes it
+ *   any thread:     responds, writes, resumes the connection
  *
- * `connection` is NULL once the library is done with it: nothing of the library is touched then. */
+ * `connection` is NULL once the library has finished with it; do not call the library for it then. */
 struct ServerRequest {
     Server *server;
-    ServerConn *conn;                    /* only for the epoll thread */
+    ServerConn *conn;                    /* only used by the epoll thread */
     _Atomic int holders;
     Str method, path;
     ServerHeader *headers; size_t n_headers;
-    char *text;                          /* of method, path, headers */
+    char *text;                          /* holds method, path, headers */
     Address peer;
     Buf body; size_t body_seen;
-    bool handed, refused_big;            /* to the scheduler; the body is over a bound */
+    bool handed, refused_big;            /* given to the scheduler; the body exceeds a limit */
 
     pthread_mutex_t lock;
     struct MHD_Connection *connection;
@@ -48,9 +49,9 @@ struct ServerRequest {
     int status;
     struct MHD_Response *response;       /* until it is queued */
     size_t answer_bytes;
-    Buf out; size_t out_used;            /* of a stream: not sent yet */
+    Buf out; size_t out_used;            /* stream: not sent yet */
     void (*on_gone)(void *ctx, ServerRequest *q); void *on_gone_ctx;
-    ServerRequest *next_gone;            /* the server's list of those to be told of */
+    ServerRequest *next_gone;            /* in the server's list of pending on_gone calls */
 };
 
 struct Server {
@@ -59,38 +60,40 @@ struct Server {
     struct MHD_Daemon *daemon;
     int listener;
     uint16_t port;
-    SchedulerGroup *handling;            /* the jobs that run `handle` */
+    SchedulerGroup *handling;            /* group of the jobs that run `handle` */
 
-    int epoll, wake;                     /* of the watching thread */
+    int epoll, wake;                     /* used by the watching thread */
     pthread_t watcher;
     pthread_mutex_t lock;
-    pthread_cond_t told;                 /* a gone function has returned */
+    pthread_cond_t told;                 /* an on_gone callback has returned */
     pthread_cond_t quiet;                /* `requests` has become 0 */
     ServerConn *conns, *dead;
-    ServerRequest *gone, *telling;       /* kept */
-    size_t requests;                     /* under way */
-    bool stopping;                       /* new requests are refused */
-    bool over;                           /* queued ones too */
+    ServerRequest *gone, *telling;       /* references */
+    size_t requests;                     /* in flight */
+    bool stopping;                       /* refuse new requests */
+    bool over;                           /* refuse queued ones too */
     bool watching;
     _Atomic size_t body_bytes;
-    _Atomic int holders;                 /* its owner, and each request: one may be kept longer than the server runs */
+    _Atomic int holders;                 /* the owner and each request: a request may outlive the server */
 };
 
-void server_drop(Server *s);             /* one hold less */
+void server_drop(Server *s);             /* drops a reference */
 
 /* server_request.c */
 ServerRequest *server_request_new(Server *s, ServerConn *c, struct MHD_Connection *connection, const char *method, const char *path);
-void server_request_body(ServerRequest *q, Str bytes);       /* counted and bounded */
-bool server_request_queue(ServerRequest *q);                 /* the response, to the library; on the epoll thread. False: close */
-void server_request_completed(ServerRequest *q, bool ok);    /* on the epoll thread: the library is done with it */
-void server_request_left(ServerRequest *q);                  /* the peer has closed its side */
-const char *server_request_doubt(const ServerRequest *q);       /* what makes it one that others may read differently; NULL: nothing */
+void server_request_body(ServerRequest *q, Str bytes);       /* counts and limits */
+bool server_request_queue(ServerRequest *q);                 /* passes the response to the library; on the epoll thread.
+                                                              * False: close */
+void server_request_completed(ServerRequest *q, bool ok);    /* on the epoll thread: the library has finished with it */
+void server_request_left(ServerRequest *q);                  /* the peer has shut down its sending side */
+const char *server_request_doubt(const ServerRequest *q);       /* why another server might parse it differently; NULL
+                                                                 * if it is unambiguous */
 void server_request_fail(ServerRequest *q, int status, const char *text);
 
 /* server_watch.c */
 bool server_watch_start(Server *s, Error *err);
 void server_watch_stop(Server *s);
 void server_watch_conn(ServerConn *c);                       /* a new connection */
-void server_watch_forget(ServerConn *c);                     /* it ends, its descriptor is still open */
-void server_watch_gone(ServerRequest *q);                    /* q->on_gone is to be called; takes a hold */
+void server_watch_forget(ServerConn *c);                     /* it ends; its descriptor is still open */
+void server_watch_gone(ServerRequest *q);                    /* schedules q->on_gone; takes a reference */
 void server_watch_phase(ServerConn *c, ServerPhase phase, int64_t timeout_ms, ServerRequest *q);   /* timeout 0: none */

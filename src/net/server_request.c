@@ -7,10 +7,10 @@
 
 enum {
     STREAM_BLOCK = 4096,
-    SEND_BASE_MS = 30000, SEND_BYTES_PER_MS = 16,      /* how slowly an answer may be read: 16 kB a second */
+    SEND_BASE_MS = 30000, SEND_BYTES_PER_MS = 16,      /* slowest permitted reader: 16 kB a second */
 };
 
-/* ---- made, kept, released ---- */
+/* ---- lifetime ---- */
 
 typedef struct Heads { ServerRequest *q; Buf text; size_t n, cap; size_t *at; } Heads;
 
@@ -32,7 +32,7 @@ static Str piece(const Heads *h, size_t i) {
     return (Str){ h->text.at + h->at[i], end - h->at[i] };
 }
 
-/* The library's own strings end with the request; whoever keeps it wants them longer. */
+/* The library's strings are freed with the request, which may be kept longer. */
 static void copy_head(ServerRequest *q, struct MHD_Connection *connection, const char *method, const char *path) {
     Heads h = { .q = q };
     add_head(&h, method, strlen(method));
@@ -84,7 +84,7 @@ static void request_free(ServerRequest *q) {
 
 void server_keep(ServerRequest *q) { atomic_fetch_add(&q->holders, 1); }
 
-/* The epoll thread's hold ends with the connection. While it is the only one left, nobody can answer any more. */
+/* Called when the epoll thread holds the last reference: no response can come any more. */
 static void give_up(ServerRequest *q) {
     pthread_mutex_lock(&q->lock);
     bool lost = q->handed && !q->completed && !q->answered, open = q->streaming && !q->ended && !q->completed;
@@ -102,7 +102,7 @@ void server_release(ServerRequest *q) {
     if (atomic_fetch_sub(&q->holders, 1) == 1) request_free(q);
 }
 
-/* ---- what was asked ---- */
+/* ---- reading the request ---- */
 
 Str server_method(const ServerRequest *q) { return q->method; }
 Str server_path(const ServerRequest *q) { return q->path; }
@@ -140,12 +140,12 @@ static bool is_name(Str s) {
     return s.n > 0;
 }
 
-/* Where a body ends must be said once, and in one way, and headers must be what every reader takes them for: else this server and one before it
- * may disagree on where the next request begins, and whose it is. */
+/* The body length must be given once and unambiguously, and headers must be well-formed. Otherwise a proxy in front and
+ * this server may disagree on where the next request starts (request smuggling). */
 const char *server_request_doubt(const ServerRequest *q) {
     size_t lengths = server_count_header(q, STR("Content-Length")), codings = server_count_header(q, STR("Transfer-Encoding"));
     Str coding = server_header(q, STR("Transfer-Encoding"));
-    if (lengths + codings > 1) return "the length of the body is said more than once";
+    if (lengths + codings > 1) return "the length of the body is given more than once";
     if (codings && !(coding.n == 7 && strncasecmp(coding.at, "chunked", 7) == 0)) return "Transfer-Encoding must be chunked";
     for (size_t i = 0; i < q->n_headers; i++)
         if (!is_name(q->headers[i].name)) return "the name of a header is malformed";
@@ -155,7 +155,8 @@ const char *server_request_doubt(const ServerRequest *q) {
 void server_request_body(ServerRequest *q, Str bytes) {
     Server *s = q->server;
     q->body_seen += bytes.n;
-    if (q->answered || q->refused_big) return;         /* read only to be able to answer */
+    if (q->answered || q->refused_big) return;         /* already refused: read only so that the client gets the
+                                                        * response */
     size_t all = atomic_fetch_add(&s->body_bytes, bytes.n) + bytes.n;
     if (all <= SERVER_BODIES_MAX && q->body_seen <= s->config.body_max) {
         buf_add(&q->body, bytes);
@@ -168,9 +169,9 @@ void server_request_body(ServerRequest *q, Str bytes) {
     else server_request_fail(q, 503, "the server is busy: send the request again later");
 }
 
-/* ---- the answer ---- */
+/* ---- responses ---- */
 
-/* With the lock held: the epoll thread takes it from here. */
+/* Hands the response to the epoll thread. The caller holds the lock. */
 static void wake_up(ServerRequest *q) {
     if (!q->suspended) return;
     q->suspended = false;
@@ -180,7 +181,7 @@ static void wake_up(ServerRequest *q) {
 static void add_headers(ServerRequest *q, struct MHD_Response *r, const ServerHeader *headers, size_t n) {
     for (size_t i = 0; i < n; i++) {
         char *name = str_dup(headers[i].name), *value = str_dup(headers[i].value);
-        q->server->mhd->MHD_add_response_header(r, name, value);         /* refuses line breaks itself */
+        q->server->mhd->MHD_add_response_header(r, name, value);         /* rejects line breaks itself */
         free(name);
         free(value);
     }
@@ -222,7 +223,8 @@ void server_request_fail(ServerRequest *q, int status, const char *text) {
 
 /* ---- streams ---- */
 
-/* On the epoll thread, when the socket takes more. Suspends the connection until server_write when there is nothing to send. */
+/* On the epoll thread, when the socket is writable. Suspends the connection until server_write when there is nothing to
+ * send. */
 static ssize_t read_stream(void *ctx, uint64_t pos, char *to, size_t max) {
     (void)pos;
     ServerRequest *q = ctx;
@@ -234,7 +236,8 @@ static ssize_t read_stream(void *ctx, uint64_t pos, char *to, size_t max) {
         n = (ssize_t)(left < max ? left : max);
         memcpy(to, q->out.at + q->out_used, (size_t)n);
         q->out_used += (size_t)n;
-        if (q->out_used == q->out.n) buf_clear(&q->out), q->out_used = 0;      /* many streams, mostly idle */
+        if (q->out_used == q->out.n) buf_clear(&q->out), q->out_used = 0;      /* free it: there are many streams,
+                                                                                * mostly idle */
     } else if (q->ended) n = MHD_CONTENT_READER_END_OF_STREAM;
     else {
         q->suspended = true;
@@ -250,7 +253,7 @@ bool server_stream(ServerRequest *q, int status, const ServerHeader *headers, si
     return give_response(q, status, r, 0, true);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void cut_off(ServerRequest *q) {
     if (q->completed || q->cut) return;
     q->cut = true;
@@ -268,7 +271,7 @@ bool server_write(ServerRequest *q, Str bytes) {
         ok = false;
     }
     if (ok) {
-        if (q->out_used > q->out.n / 2) {              /* move what is left to the front, not too often */
+        if (q->out_used > q->out.n / 2) {              /* move the rest to the front, but not on every read */
             memmove(q->out.at, q->out.at + q->out_used, q->out.n - q->out_used);
             q->out.n -= q->out_used;
             q->out_used = 0;
@@ -307,11 +310,11 @@ bool server_request_queue(ServerRequest *q) {
     if (!r) return false;
     server_watch_phase(q->conn, q->streaming ? CONN_STREAMING : CONN_SENDING, ms, q);
     bool ok = q->server->mhd->MHD_queue_response(q->connection, (unsigned)q->status, r) == MHD_YES;
-    q->server->mhd->MHD_destroy_response(r);           /* the library holds it as long as it needs it */
+    q->server->mhd->MHD_destroy_response(r);           /* the library keeps its own reference */
     return ok;
 }
 
-/* With the lock held: has somebody to be told? */
+/* True if an on_gone callback is due. The caller holds the lock. */
 static bool left(ServerRequest *q) {
     q->gone = true;
     if (!q->on_gone || q->told) return false;
@@ -337,7 +340,7 @@ void server_request_completed(ServerRequest *q, bool ok) {
     server_release(q);
 }
 
-/* ---- who wants to know ---- */
+/* ---- on_gone ---- */
 
 void server_on_gone(ServerRequest *q, void (*gone)(void *ctx, ServerRequest *q), void *ctx) {
     Server *s = q->server;

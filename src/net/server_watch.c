@@ -1,5 +1,5 @@
-/* The watching thread: the library does not look at a connection that waits for its answer, and counts a byte a minute as activity.
- * So all deadlines and the peers that leave are seen here. */
+/* The watching thread. The library ignores a suspended connection and counts a byte a minute as activity, so this
+ * thread enforces all deadlines and detects peers that leave. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -16,16 +16,16 @@ enum { EVENTS = 64, TICK_MS = 100, HALF_MS = 1000, MS = 1000000 };
 static void wake(Server *s) {
     uint64_t one = 1;
     ssize_t n = write(s->wake, &one, sizeof one);
-    (void)n;                                           /* full: it wakes anyway */
+    (void)n;                                           /* full: the thread wakes anyway */
 }
 
-/* ---- for the other threads ---- */
+/* ---- called by other threads ---- */
 
-/* Edge-triggered and for the peer's end alone: data that comes is no event here. */
+/* Edge-triggered, for hang-up only: incoming data raises no event here. */
 void server_watch_conn(ServerConn *c) {
     Server *s = c->server;
     struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = c };
-    epoll_ctl(s->epoll, EPOLL_CTL_ADD, c->fd, &event); /* without it, who leaves is noticed when something is sent */
+    epoll_ctl(s->epoll, EPOLL_CTL_ADD, c->fd, &event); /* if this fails, a peer that left is noticed at the next send */
     pthread_mutex_lock(&s->lock);
     c->next = s->conns;
     if (c->next) c->next->prev = c;
@@ -33,11 +33,11 @@ void server_watch_conn(ServerConn *c) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Before the struct may be freed: the descriptor is closed a little later, and would go on making events until then. */
+/* Called before the struct may be freed: the descriptor is closed later and would raise events until then. */
 void server_watch_forget(ServerConn *c) { epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, c->fd, NULL); }
 
-/* With the lock held. Whoever sends no more cannot finish a request; what came before its end is read by the library in a moment, and it does not
- * always notice the end itself. */
+/* The peer has shut down its sending side, so it cannot finish a request. The library reads pending bytes soon, but
+ * does not always notice the end. The caller holds the lock. */
 static void hurry(ServerConn *c) {
     int64_t soon = clock_mono_ns() + (int64_t)HALF_MS * MS;
     if (c->half && (c->phase == CONN_IDLE || c->phase == CONN_READING) && soon < c->deadline) c->deadline = soon;
@@ -99,7 +99,7 @@ static void peer_ended(ServerConn *c) {
     server_release(q);
 }
 
-/* Only the two directions of the socket are shut: the library notices and closes it. */
+/* Shuts down both directions of the socket; the library notices and closes it. */
 static void close_late(Server *s) {
     int64_t now = clock_mono_ns();
     pthread_mutex_lock(&s->lock);
@@ -134,7 +134,7 @@ static void *watch(void *arg) {
     int64_t next = 0;
     while (is_watching(s)) {
         struct epoll_event events[EVENTS];
-        free_dead(s);                                  /* no event of an earlier batch is left */
+        free_dead(s);                                  /* no event of an earlier batch refers to them */
         int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
         for (int i = 0; i < n; i++) {
             uint64_t count;

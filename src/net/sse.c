@@ -5,8 +5,8 @@
 
 enum { RETRY_DIGITS_MAX = 9 };
 
-/* `in` from `at` on was fed but not read. `data` and `type` gather the event under way; `line` is the line under way when it
- * was cut between two feeds. A CR ends a line at once; a LF right behind it belongs to it (`after_cr`). */
+/* `in` from `at` on is fed but unread. `data` and `type` accumulate the current event; `line` holds a line split
+ * between two feeds. A CR ends a line at once; a LF directly after it is skipped (`after_cr`). */
 struct SseReader {
     Buf in, line, data, type, id, sent_data, sent_type, sent_id;
     size_t at, max;
@@ -84,7 +84,7 @@ static void move(Buf *to, Buf *from) {
     buf_reset(from);
 }
 
-/* A blank line. An event without data is none, and its type is forgotten. */
+/* A blank line. An event without data is discarded with its type. */
 static bool dispatch(SseReader *r, SseEvent *out) {
     bool ready = r->has_data;
     if (ready) {
@@ -98,7 +98,7 @@ static bool dispatch(SseReader *r, SseEvent *out) {
     return ready;
 }
 
-/* true: that was the end of an event. */
+/* True if the line ended an event. */
 static bool read_line(SseReader *r, Str line, SseEvent *out) {
     if (!r->started) {
         r->started = true;

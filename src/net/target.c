@@ -11,7 +11,7 @@ const char *target_quote(Str text, char out[TARGET_QUOTE_SIZE]) {
 static bool bad_host(Str host, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     if (host.n == 0) return error_set(err, ERR_VALIDATION, "the host is empty");
-    return error_set(err, ERR_VALIDATION, "\"%s\" is no host name", target_quote(host, shown));
+    return error_set(err, ERR_VALIDATION, "\"%s\" is not a host name", target_quote(host, shown));
 }
 
 static void set_address(Target *t, const Address *a) {
@@ -47,7 +47,7 @@ static bool set_name(Str host, Target *t, Error *err) {
 bool target_set(Str host, uint16_t port, Target *out, Error *err) {
     Target t = { .port = port };
     Str given = host;
-    if (port == 0) return error_set(err, ERR_VALIDATION, "port 0 is no port");
+    if (port == 0) return error_set(err, ERR_VALIDATION, "port 0 is invalid");
     if (host.n >= 2 && host.at[0] == '[' && host.at[host.n - 1] == ']') {
         if (!set_v6(str_sub(host, 1, host.n - 1), &t, err)) return false;
     } else if (str_find_char(host, ':') >= 0) {

@@ -151,7 +151,7 @@ static void messages(void **state) {
         { "a.com", "X.example", 443, "host \"x.example\" is not in network.allowed_domains" },
         { "a.com", "a.com", 22, "port 22 of host \"a.com\" is not in network.allowed_domains" },
         { "*", "127.1", 80, "127.0.0.1 is not public (loopback) and not in network.allowed_domains" },
-        { "a.com", "a\x1b[31m", 80, "\"a?[31m\" is no host name" },
+        { "a.com", "a\x1b[31m", 80, "\"a?[31m\" is not a host name" },
         { "a.com", "", 80, "the host is empty" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
