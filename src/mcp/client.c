@@ -65,7 +65,7 @@ void mcp_client_close(McpClient *c) {
     if (!c) return;
     cancel_fire(c->stop);
     client_listen_end(c);
-    scheduler_free(c->scheduler);                         /* questions end first: they send */
+    scheduler_free(c->scheduler);                         /* first: its jobs send */
     if (c->wire) c->transport->close(c);
     for (size_t i = 0; i < sizeof c->kept / sizeof *c->kept; i++) buf_clear(&c->kept[i].json);
     client_headers_free(c);
@@ -88,7 +88,7 @@ bool mcp_client_alive(McpClient *c) {
 
 bool mcp_client_exposed(McpClient *c) { return c->transport && c->transport->exposed && c->transport->exposed(c); }
 
-/* ---- small values ---- */
+/* ---- helpers ---- */
 
 static bool put(Heap *h, Dict *d, const char *key, Value v, Error *err) { return dict_put_str(h, d, str_from(key), v, err); }
 
@@ -121,9 +121,9 @@ bool client_capabilities(const McpClient *c, Heap *h, Value *out, Error *err) {
     return ok;
 }
 
-/* ---- one message ---- */
+/* ---- sending a message ---- */
 
-/* A copy of the params with _meta: what each request says about its sender, and how to tell of progress. */
+/* Copies the params and adds _meta: information about the client, and the progress token. */
 static bool add_meta(McpClient *c, Heap *h, Str method, Value params, uint64_t id, Value *out, Error *err) {
     bool progress = c->config.answers.progress && str_eq(method, STR("tools/call"));
     if (!mcp_stateless(c->version) && !progress) return *out = params, true;
@@ -157,7 +157,8 @@ bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error
     return ok;
 }
 
-/* The server need not work on for nobody. By HTTP without sessions, closing the connection has said it already. */
+/* Tells the server to stop working on a request. Over HTTP without sessions, closing the connection has the same
+ * effect. */
 static void tell_cancelled(McpClient *c, uint64_t id) {
     if (c->config.server->url.n && mcp_stateless(c->version)) return;
     Heap *h = heap_new(0);
@@ -182,7 +183,7 @@ static bool enlist(McpClient *c, Pending *p, Error *err) {
     return !dead;
 }
 
-/* Nobody may hold it when its sender returns. */
+/* Removes p from the list, so that no other thread refers to it when its sender returns. */
 static void delist(McpClient *c, Pending *p) {
     cancel_fire(p->cancel);
     pthread_mutex_lock(&c->lock);
@@ -238,13 +239,13 @@ static bool once(McpClient *c, Str method, Value params, void *caller, Cancel *c
     return ok;
 }
 
-/* A session that the server has forgotten did nothing with the request: another one is begun, and it is sent again. */
+/* Sends a request. If the server dropped our session before it handled the request, opens a new one and resends. */
 bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cancel *cancel, Heap *heap, RpcMessage *out, bool *sent, int *http_status,
                      Error *err) {
     Pending p;
     bool ok = once(c, method, params, caller, cancel, heap, out, sent, &p, err);
     if (!ok && p.session_lost && c->version != MCP_NONE) {
-        LOG_WRITE(c->config.log, LOG_INFO, "server " STR_FMT ": its session is gone, a new one is begun", STR_ARG(c->config.server->name));
+        LOG_WRITE(c->config.log, LOG_INFO, "server " STR_FMT ": its session has expired; starting a new one", STR_ARG(c->config.server->name));
         *sent = false;
         ok = client_negotiate(c, cancel, err) && once(c, method, params, caller, cancel, heap, out, sent, &p, err);
     }
@@ -256,7 +257,7 @@ bool client_exchange(McpClient *c, Str method, Value params, void *caller, Cance
 
 bool client_gathered(const McpClient *c, const Heap *heap, size_t before, Error *err) {
     return heap_stats(heap).used - before <= MCP_GATHERED_MAX
-           || error_set(err, ERR_LIMIT, "server " STR_FMT " says more than can be kept in answers that go on", STR_ARG(c->config.server->name));
+           || error_set(err, ERR_LIMIT, "server " STR_FMT " sends too much data in paged results", STR_ARG(c->config.server->name));
 }
 
 bool client_error(const McpClient *c, Str message, int64_t code, Error *err) {
@@ -271,7 +272,7 @@ bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Canc
     if (!all) return false;
     for (uint32_t i = 0; value_is_dict(asked) && dict_next(value_dict(asked), &i, &e);) {
         Value v;
-        if (i > 64) return error_set(err, ERR_LIMIT, "server " STR_FMT " asks too many questions at once", STR_ARG(c->config.server->name));
+        if (i > 64) return error_set(err, ERR_LIMIT, "server " STR_FMT " sends too many requests at once", STR_ARG(c->config.server->name));
         if (!client_answer(c, &of, value_member_text(e->value, "method"), value_member(e->value, "params"), heap, &v, cancel, &code, err)
             || !dict_put(heap, all, e->key, v, err)) return false;
     }
@@ -283,7 +284,7 @@ static bool add_inputs(McpClient *c, void *caller, Value params, Value result, H
     Dict *all;
     bool ok = value_is_dict(params) ? dict_copy(heap, value_dict(params), &all, err) : (all = dict_new(heap, 2, err)) != NULL;
     if (ok && value_is_gone(asked) && value_is_gone(state))
-        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " wants input and does not say which", STR_ARG(c->config.server->name));
+        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " asks for input but names none", STR_ARG(c->config.server->name));
     if (ok && value_is_dict(asked))
         ok = client_answer_all(c, caller, asked, heap, cancel, &answers, err) && put(heap, all, "inputResponses", answers, err);
     if (ok && value_is_string(state)) ok = put(heap, all, "requestState", state, err);
@@ -299,7 +300,7 @@ bool mcp_client_request(McpClient *c, Str method, Value params, void *caller, Ca
         RpcMessage m;
         if (!client_exchange(c, method, params, caller, cancel, heap, &m, sent, NULL, err)) return false;
         if (m.kind == RPC_ERROR && m.code == MCP_HEADER_MISMATCH && str_eq(method, STR("tools/call")) && !listed) {
-            List *tools;                                  /* its schema may have changed, and with it the headers */
+            List *tools;                                  /* the schema may have changed, and with it the headers */
             client_list_forget(c, STR("tools/list"));
             if (!mcp_client_list(c, STR("tools/list"), STR("tools"), cancel, heap, &tools, err)) return false;
             listed = true;

@@ -1,5 +1,5 @@
-/* Parameters that are sent as headers too: x-mcp-header in a tool's schema names them. A tool whose annotations break a rule is left out
- * of the list, so that no header is made of what the server's guards do not expect. */
+/* Parameters that are also sent as headers, as x-mcp-header in a tool's schema requests. Tools with invalid annotations
+ * are removed from the list, because servers rely on these headers for access control. */
 #include <stdlib.h>
 #include <strings.h>
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 enum { RULES_MAX = 64, DEPTH_MAX = 16 };
 #define SAFE_INT (((int64_t)1 << 53) - 1)
 
-/* One annotated property: `path` leads there. */
+/* One annotated property; `path` leads to it. */
 typedef struct HeaderRule { char *tool, *header; char *path[DEPTH_MAX]; size_t depth; struct HeaderRule *next; } HeaderRule;
 
 static void rule_free(HeaderRule *r) {
@@ -35,15 +35,15 @@ static bool is_token(Str s) {
     return s.n > 0;
 }
 
-/* ---- reading the schema ---- */
+/* ---- parsing the schema ---- */
 
 typedef struct Reading { Str tool; Str path[DEPTH_MAX]; size_t depth; HeaderRule *found; size_t n; const char *wrong; } Reading;
 
 static void add_rule(Reading *r, Value property, Str name) {
     Str type = value_member_text(property, "type");
-    if (!is_token(name)) r->wrong = "its name is no header name";
+    if (!is_token(name)) r->wrong = "its name is not a valid header name";
     else if (!str_eq(type, STR("string")) && !str_eq(type, STR("integer")) && !str_eq(type, STR("boolean")))
-        r->wrong = "it stands at a type that is not string, integer or boolean";
+        r->wrong = "the parameter is not a string, integer or boolean";
     else if (r->n++ == RULES_MAX) r->wrong = "there are too many";
     for (HeaderRule *o = r->found; o && !r->wrong; o = o->next)
         if (strlen(o->header) == name.n && strncasecmp(o->header, name.at, name.n) == 0) r->wrong = "two have the same name";
@@ -57,7 +57,7 @@ static void add_rule(Reading *r, Value property, Str name) {
     r->found = rule;
 }
 
-/* `straight`: reached from the root by nothing but `properties`. */
+/* `straight`: reached from the root through `properties` only. */
 static void read_schema(Reading *r, Value v, bool straight, int level) {
     Entry *e;
     if (level > RPC_DEPTH_MAX || r->wrong) return;
@@ -66,8 +66,8 @@ static void read_schema(Reading *r, Value v, bool straight, int level) {
     for (uint32_t i = 0; !r->wrong && dict_next(value_dict(v), &i, &e);) {
         Str key = value_str(e->key);
         if (str_eq(key, STR("x-mcp-header"))) {
-            if (!straight || r->depth == 0) r->wrong = "it stands where no argument is";
-            else if (!value_is_string(e->value)) r->wrong = "it is no text";
+            if (!straight || r->depth == 0) r->wrong = "it is not on a parameter";
+            else if (!value_is_string(e->value)) r->wrong = "it is not a string";
             else add_rule(r, v, value_str(e->value));
         } else if (str_eq(key, STR("properties")) && value_is_dict(e->value)) {
             Entry *p;

@@ -1,6 +1,6 @@
-/* A server that is a URL: streamable HTTP. Each message is a POST; the answer is one JSON document or a stream of events, on which
- * notifications and questions come before the answer itself. Before 2026-07-28 a stream that breaks is taken up again by a GET with
- * Last-Event-ID, and the server may have a session. */
+/* A server at a URL: streamable HTTP. Each message is a POST. The response is one JSON document, or an event stream
+ * that carries notifications and server requests before the result. Before 2026-07-28 the client resumes a broken
+ * stream by a GET with Last-Event-ID, and the server may use sessions. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -19,21 +19,21 @@ typedef struct Http {
     bool listening;
 } Http;
 
-/* ---- what comes back ---- */
+/* ---- responses ---- */
 
-/* The body of one answer as it comes: what begins with a bracket is JSON, everything else events. */
+/* The body of one response, parsed as it arrives: JSON if it starts with a bracket, else events. */
 typedef struct Answer {
     McpClient *client;
     Pending *pending;
     SseReader *events;
     Buf json;
-    Buf last_id;                         /* of the stream that broke: where to go on */
-    int64_t retry_ms;                    /* as the server last asked for; -1: it did not */
+    Buf last_id;                         /* of the broken stream: where to resume */
+    int64_t retry_ms;                    /* last requested by the server; -1: none */
     bool begun, keep_open, stopped;
-    bool listens;                        /* for what belongs to no request */
+    bool listens;                        /* for messages that belong to no request */
 } Answer;
 
-/* What is unfinished when a stream ends is no event: the next one is read from its beginning. */
+/* Discards a partial event at end of stream; the next stream starts fresh. */
 static void end_stream(Answer *a) {
     if (a->events && sse_last_id(a->events).n) {
         buf_reset(&a->last_id);
@@ -70,7 +70,7 @@ static bool take_events(Answer *a, Str piece, Error *err) {
         if (e.data.n && (str_eq(e.type, STR("message")) || e.type.n == 0)) client_take(a->client, e.data, a->pending);
     if (fed == FEED_BAD) return false;
     if (!a->pending || a->keep_open || !has_answer(a->client, a->pending)) return true;
-    a->stopped = true;                                    /* nothing of interest follows: the stream may stay open for ever */
+    a->stopped = true;                                    /* stop reading: the stream may stay open for ever */
     return error_set(err, ERR_IO, "answered");
 }
 
@@ -84,7 +84,7 @@ static bool on_data(void *ctx, Str piece, Error *err) {
     }
     if (a->events) return take_events(a, piece, err);
     if (a->json.n + piece.n > RPC_MESSAGE_MAX)
-        return error_set(err, ERR_LIMIT, "server " STR_FMT ": its answer is over %d bytes", STR_ARG(a->client->config.server->name), RPC_MESSAGE_MAX);
+        return error_set(err, ERR_LIMIT, "server " STR_FMT ": its response is over %d bytes", STR_ARG(a->client->config.server->name), RPC_MESSAGE_MAX);
     buf_add(&a->json, piece);
     return true;
 }
@@ -95,7 +95,7 @@ static void on_head(void *ctx, int status) {
     if (a->listens) client_listen_heard(a->client);
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 typedef struct Sending { McpClient *client; const ClientMessage *m; Arena arena; ClientHeader headers[HEADERS_MAX]; size_t n; OAuthTry attempt; } Sending;
 
@@ -166,7 +166,7 @@ static bool failed_status(McpClient *c, const ClientResponse *r, const ClientMes
                      STR_ARG(c->config.server->name), r->status, body.n ? ": " : "", STR_ARG(str_sub(body, 0, 300)));
 }
 
-/* One request and what comes back. False with a->stopped: all is well, the rest was not waited for. */
+/* One HTTP request and its response. False with a->stopped: success, the rest was not read. */
 static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, ClientResponse *r, Error *err) {
     McpClient *c = s->client;
     for (;;) {
@@ -184,7 +184,7 @@ static bool go(Sending *s, Str verb, Str resume, Answer *a, Cancel *cancel, Clie
     }
 }
 
-/* ---- a stream that broke ---- */
+/* ---- resuming a stream ---- */
 
 static bool resume(Sending *s, Answer *a, Cancel *cancel, Error *err) {
     McpClient *c = s->client;
@@ -196,7 +196,7 @@ static bool resume(Sending *s, Answer *a, Cancel *cancel, Error *err) {
         if (!wait_retry(a, cancel, err)) return false;
         bool ok = go(s, STR("GET"), buf_str(&a->last_id), a, cancel, &r, &why);
         bool refused = ok && r.status >= 400;
-        if (refused) error_set(&why, ERR_IO, "server " STR_FMT " does not take up its broken stream (status %d)", STR_ARG(c->config.server->name), r.status);
+        if (refused) error_set(&why, ERR_IO, "server " STR_FMT " does not resume its broken stream (status %d)", STR_ARG(c->config.server->name), r.status);
         client_response_clear(&r);
         if (a->stopped || has_answer(c, a->pending)) return true;
         if (refused || !cancel_check(cancel, err)) return refused ? (*err = why, false) : false;
@@ -216,7 +216,7 @@ static bool after(Sending *s, Answer *a, bool ok, const ClientResponse *r, Cance
     if (ok && a->json.n) client_take(c, buf_str(&a->json), p);
     if (a->stopped || has_answer(c, p)) return true;
     if (!ok && (err->kind == ERR_CANCELLED || err->kind == ERR_TIMEOUT || err->kind == ERR_LIMIT || err->kind == ERR_POLICY)) return false;
-    if (ok) error_set(err, ERR_IO, "server " STR_FMT " ended its answer (status %d) without a result", STR_ARG(c->config.server->name), r->status);
+    if (ok) error_set(err, ERR_IO, "server " STR_FMT " ended its response (status %d) without a result", STR_ARG(c->config.server->name), r->status);
     return resume(s, a, cancel, err);
 }
 
@@ -237,9 +237,10 @@ static bool http_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool
     return ok;
 }
 
-/* ---- what belongs to no request ---- */
+/* ---- messages that belong to no request ---- */
 
-/* Before 2026-07-28 a server may send questions and notifications on a stream of its own. One that has none says so, and that is that. */
+/* Before 2026-07-28 a server may send requests and notifications on a separate stream. A server without one refuses the
+ * GET. */
 static void *listen_on(void *arg) {
     McpClient *c = arg;
     Sending s = { .client = c };
@@ -270,7 +271,7 @@ static void http_ready(McpClient *c, Cancel *cancel) {
     if (h->listening) client_listen_wait(c, cancel);
 }
 
-/* A session that is not needed any more is given back; whether the server cares is its own affair. */
+/* Ends the session at the server. Errors are ignored. */
 static void http_close(McpClient *c) {
     Http *h = c->wire;
     Sending s = { .client = c };

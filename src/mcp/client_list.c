@@ -1,4 +1,4 @@
-/* Lists in pages, and those that may be kept for a while. */
+/* Paged lists, and the cache of lists with a TTL. */
 #include "base/clock.h"
 #include "base/vec.h"
 #include "mcp/client_inside.h"
@@ -31,7 +31,7 @@ static bool from_kept(McpClient *c, Str method, Heap *heap, List **out) {
     return ok;
 }
 
-/* The names of the methods are the program's own: they outlive the client. */
+/* Method names are string literals, so they outlive the client. */
 static void keep(McpClient *c, Str method, const List *list, int64_t ms) {
     Error err;
     if (ms <= 0) return;
@@ -50,7 +50,7 @@ static void keep(McpClient *c, Str method, const List *list, int64_t ms) {
 static bool add_page(McpClient *c, Heap *heap, Value page, Str method, Str member, List *all, Error *err) {
     Value *items = dict_find_str(value_dict(page), member);
     if (!items || !value_is_list(*items))
-        return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the answer to " STR_FMT " has no list of " STR_FMT, STR_ARG(c->config.server->name),
+        return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the response to " STR_FMT " has no list of " STR_FMT, STR_ARG(c->config.server->name),
                          STR_ARG(method), STR_ARG(member));
     for (uint32_t i = 0; i < value_list(*items)->n; i++)
         if (!vec_limit(all->n, MCP_ENTRIES_MAX, "entries in one list", err) || !list_push(heap, all, value_list(*items)->at[i], err)) return false;

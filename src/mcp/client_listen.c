@@ -1,4 +1,4 @@
-/* A stateless server tells of changes only to whoever asks: one request that stays open for the life of the client. */
+/* A stateless server reports changes only on a listening request, which stays open for the life of the client. */
 #include "base/clock.h"
 #include "base/thread.h"
 #include "mcp/client_inside.h"
@@ -12,7 +12,7 @@ static bool make_params(Heap *h, Value *out, Error *err) {
     return *out = value_from_object(d), true;
 }
 
-/* A server that ends it, or does not know it, is not asked for ever. */
+/* Gives up on a server that ends the request repeatedly or does not support it. */
 static void *listen_on(void *arg) {
     McpClient *c = arg;
     for (int i = 0; i < TRIES_MAX && mcp_client_alive(c) && cancel_check(c->stop, NULL); i++) {

@@ -1,5 +1,5 @@
-/* A server that is a program: messages are lines on its stdin and stdout. What it writes to stderr goes to the log, within bounds. One thread
- * reads both; writing waits for the program no longer than its caller has time. */
+/* A server that is a program: messages are lines on its stdin and stdout. Its stderr goes to the log, up to a limit.
+ * One thread reads both; a writer waits no longer than its deadline. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ enum { READ_BYTES = 64 << 10, LOG_LINE_MAX = 2000, LOG_BYTES_MAX = 256 << 10, EN
 
 typedef struct Stdio {
     SandboxProcess *process;
-    int errors, stop;                    /* its stderr, and an eventfd that ends the thread */
+    int errors, stop;                    /* its stderr, and an eventfd that stops the thread */
     pthread_t reader;
     pthread_mutex_t writing;
     RpcLines lines;
@@ -56,7 +56,7 @@ static void log_line(McpClient *c, Stdio *s) {
     if (line.n) keep_line(s, line);
     if (line.n && s->logged < LOG_BYTES_MAX)
         LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": " STR_FMT "%s", STR_ARG(c->config.server->name), STR_ARG(line),
-                  s->logged + line.n >= LOG_BYTES_MAX ? " (it writes too much: no more is shown)" : "");
+                  s->logged + line.n >= LOG_BYTES_MAX ? " (too much output: no more is shown)" : "");
     s->logged += line.n;
     buf_reset(&s->line);
 }
@@ -137,7 +137,7 @@ static void *reader(void *arg) {
 
 /* ---- writing ---- */
 
-/* A server that has ended is an error of write(): this thread gets no SIGPIPE for it, whatever the program does with that. */
+/* Writes without SIGPIPE in this thread; a closed pipe is then an error of write(). */
 static ssize_t write_quietly(int fd, Str text) {
     sigset_t pipe, before, waiting;
     sigemptyset(&pipe);
@@ -171,7 +171,7 @@ static bool write_all(McpClient *c, Stdio *s, Str text, Cancel *cancel, bool *se
     return true;
 }
 
-/* Somebody else may be writing to a program that does not read: no reason to wait longer than there is time. */
+/* Waits, up to the deadline, for another thread that writes to a server that does not read. */
 static bool take_turn(Stdio *s, Cancel *cancel, Error *err) {
     for (;;) {
         if (!cancel_check(cancel, err)) return false;
@@ -181,7 +181,7 @@ static bool take_turn(Stdio *s, Cancel *cancel, Error *err) {
     }
 }
 
-/* Half a message cannot be taken back: the connection is of no use then. */
+/* A partly written message cannot be undone, so the connection is closed then. */
 static bool stdio_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool *sent, Error *err) {
     Stdio *s = c->wire;
     Buf line = { 0 };
@@ -209,7 +209,7 @@ static void stdio_close(McpClient *c) {
     pthread_mutex_unlock(&s->writing);
     (void)!write(s->stop, &one, sizeof one);
     pthread_join(s->reader, NULL);
-    (void)sandbox_process_wait(s->process, soon, &code, NULL);       /* most end by themselves now */
+    (void)sandbox_process_wait(s->process, soon, &code, NULL);       /* most servers exit when stdin closes */
     sandbox_process_end(s->process, GRACE_MS);
     cancel_free(soon);
     close(s->errors);

@@ -1,4 +1,4 @@
-/* Whatever comes from the server. */
+/* Handles messages from the server. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "mcp/client_inside.h"
 #include "value/int.h"
 
-/* HEAP_MAX: a message of RPC_MESSAGE_MAX bytes that is nothing but brackets still fits. */
+/* HEAP_MAX: enough for a message of RPC_MESSAGE_MAX bytes that consists of brackets only. */
 enum { QUESTIONS_MAX = 32, QUESTION_THREADS = 4, WARNINGS_MAX = 20, HEAP_MAX = 1 << 30 };
 
 void client_warn(McpClient *c, const char *fmt, ...) {
@@ -38,7 +38,7 @@ void client_died(McpClient *c, const Error *why) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static Pending *find(McpClient *c, Value id) {
     int64_t n;
@@ -48,7 +48,7 @@ static Pending *find(McpClient *c, Value id) {
     return NULL;
 }
 
-/* An error without an id that comes as the answer of an HTTP request is about that one. */
+/* An HTTP response that is an error without an id belongs to the request it answers. */
 static void take_answer(McpClient *c, const RpcMessage *m, Str text, Pending *of) {
     const char *wrong = NULL;
     pthread_mutex_lock(&c->lock);
@@ -65,7 +65,7 @@ static void take_answer(McpClient *c, const RpcMessage *m, Str text, Pending *of
     if (wrong) client_warn(c, "%s%s" STR_FMT, wrong, said.n ? ": " : "", STR_ARG(said));
 }
 
-/* ---- questions ---- */
+/* ---- server requests ---- */
 
 bool client_answer(McpClient *c, Pending *of, Str method, Value params, Heap *heap, Value *out, Cancel *cancel, int *code, Error *err) {
     const McpClientAnswers *a = &c->config.answers;
@@ -109,19 +109,19 @@ static void answer_question(void *arg) {
     if (client_answer(c, q->of, q->message.method, q->message.params, q->heap, &result, cancel, &code, &err)) rpc_write_result(&text, q->message.id, result);
     else rpc_write_error(&text, q->message.id, code, str_from(err.msg), VALUE_GONE);
     ClientMessage m = { .text = buf_str(&text), .arguments = VALUE_GONE };
-    /* Who asked may not read: the end of its request ends the waiting too. */
+    /* The server may not read; the wait ends with the request that this one belongs to. */
     if (!c->transport->send(c, &m, cancel, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), err.msg);
     buf_clear(&text);
     drop(q);
 }
 
-/* On a program's pipe a question belongs to no request; with one under way it can only be that one's. */
+/* On stdio a server request names no client request. If exactly one is in flight, it must be that one's. */
 static Pending *owner(McpClient *c, Pending *of) {
     if (of) return of;
     return c->pending && !c->pending->next && !c->pending->answered ? c->pending : NULL;
 }
 
-/* Takes the heap over when true. */
+/* Takes ownership of the heap if true. */
 static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending *of) {
     Error err;
     if (mcp_stateless(c->version)) return client_warn(c, "sent the request " STR_FMT ", which this protocol version does not have", STR_ARG(str_sub(m->method, 0, 80))), false;
@@ -147,7 +147,7 @@ static void take_progress(McpClient *c, const RpcMessage *m) {
     Value token = value_member(m->params, "progressToken");
     pthread_mutex_lock(&c->lock);
     Pending *p = find(c, token);
-    if (p) p->questions++;                                /* it stays while it is told */
+    if (p) p->questions++;                                /* keeps it in the list during the callback */
     pthread_mutex_unlock(&c->lock);
     if (!p) return;
     if (c->config.answers.progress) c->config.answers.progress(c->config.answers.ctx, p->caller, m->params);
@@ -166,7 +166,7 @@ static void take_notification(McpClient *c, const RpcMessage *m) {
     if (a->notified) a->notified(a->ctx, m->method, m->params);
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
 static bool take_one(McpClient *c, Heap *heap, const RpcMessage *m, Str text, Pending *of) {
     if (m->kind == RPC_REQUEST) return take_question(c, heap, m, of);
@@ -175,7 +175,7 @@ static bool take_one(McpClient *c, Heap *heap, const RpcMessage *m, Str text, Pe
     return false;
 }
 
-/* Several messages in one array: only one version has that. Each is taken as if it had come alone. */
+/* A batch: several messages in one array, in one protocol version only. Each is handled as if sent alone. */
 static void take_batch(McpClient *c, Heap *heap, Str text, Pending *of) {
     Value v;
     Error err;

@@ -1,4 +1,4 @@
-/* A request that the server works on as a task: its handle is polled to the end. */
+/* A request that the server runs as a task: polls it until it ends. */
 #include "mcp/client_inside.h"
 #include "value/int.h"
 
@@ -41,7 +41,7 @@ static bool is_over(Value task) {
     return str_eq(status, STR("completed")) || str_eq(status, STR("failed")) || str_eq(status, STR("cancelled"));
 }
 
-/* What became of a stateless task that is over. */
+/* The result of a finished task (stateless versions). */
 static bool take_result(McpClient *c, Value task, Heap *heap, Value *out, Error *err) {
     Value result = value_member(task, "result"), error = value_member(task, "error");
     if (value_is_dict(result)) return value_copy_all_into(heap, result, out, err);
@@ -49,8 +49,8 @@ static bool take_result(McpClient *c, Value task, Heap *heap, Value *out, Error 
     return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(value_member_text(task, "status")));
 }
 
-/* Both forms: the handle's `result` is in tasks/get (stateless), or is asked for by tasks/result (2025-11-25), which also waits while
- * the server asks. A task may go on for hours: of its answers only the last one is kept. */
+/* Stateless versions return the result in tasks/get; 2025-11-25 by tasks/result, which also waits while the server asks
+ * questions. A task may run for hours, so only the last response is kept in memory. */
 bool client_task_follow(McpClient *c, Value task, void *caller, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     Value id = value_member(task, "taskId"), params;
     bool sent = false, modern = mcp_stateless(c->version), ok = true;

@@ -1,4 +1,4 @@
-/* One request under way: from the moment it has a place in its peer's list until its answer is out. */
+/* A request in flight: from registration in the peer's list until its response is written. */
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -70,7 +70,7 @@ static Flight *find(McpPeer *p, Value id) {
     return NULL;
 }
 
-/* Large requests of some clients must not keep out the small ones of others. */
+/* Large requests of some clients must not block small ones of others. */
 static bool has_room(const McpServer *s, size_t bytes) {
     size_t most = s->config.bytes_max ? s->config.bytes_max : BYTES_MAX, now = atomic_load(&s->bytes);
     return now == 0 || now + bytes <= (bytes > SMALL ? most : 2 * most);
@@ -80,13 +80,13 @@ static bool may_enter(McpPeer *p, const Flight *f, Error *err) {
     if (p->closing) return error_set(err, ERR_CANCELLED, "the server is shutting down");
     if (f->quick) return true;
     size_t most = p->config.shared ? MCP_SHARED_MAX : MCP_REQUESTS_MAX;
-    if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests under way (limit %zu): wait for answers", most);
+    if (p->n_flights >= most + MCP_PARKED_MAX) return error_set(err, ERR_LIMIT, "too many requests in flight (limit %zu): wait for responses", most);
     if (p->bytes && p->bytes + f->bytes > PEER_BYTES_MAX)
-        return error_set(err, ERR_LIMIT, "requests under way have more than %d bytes: wait for answers", PEER_BYTES_MAX);
+        return error_set(err, ERR_LIMIT, "requests in flight exceed %d bytes: wait for responses", PEER_BYTES_MAX);
     return has_room(p->server, f->bytes) || error_set(err, ERR_LIMIT, "the server is busy with large requests of other clients: try again later");
 }
 
-/* It is in the list: somebody may cancel it just now. */
+/* Locked: the request is in the list, so another thread may cancel it. */
 void flight_attach(Flight *f, PeerRun *run) {
     if (!run) return;
     f->run = run;
@@ -123,7 +123,7 @@ static void leave(Flight *f) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The peer may be gone as soon as it knows that nothing is under way. */
+/* Signals the end of a request. The peer may be freed as soon as none is in flight. */
 static void told(McpPeer *p, PeerRun *run, size_t bytes) {
     atomic_fetch_sub(&p->server->bytes, bytes);
     pthread_mutex_lock(&p->lock);
@@ -147,7 +147,7 @@ void peer_wait_for_room(McpPeer *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- answering ---- */
+/* ---- responding ---- */
 
 void flight_finish(Flight *f, bool ok, const Error *err) {
     McpPeer *p = f->q.peer;
@@ -174,7 +174,7 @@ void flight_cancel(McpPeer *p, Value id) {
     if (!f) serve_subscribe_cancel(p, id);
 }
 
-/* Without sessions a closed answer cancels; with them the client may come back for it. */
+/* A closed connection cancels the request in stateless versions; otherwise the client may reconnect for the result. */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
     pthread_mutex_lock(&p->lock);
     for (Flight *f = p->flights; f; f = f->next)
@@ -187,7 +187,8 @@ void mcp_peer_link_gone(McpPeer *p, McpLink *link) {
 }
 
 void serve_notify(McpRequest *q, Str method, Value params) {
-    pthread_mutex_lock(&q->peer->lock);                      /* it may come from another thread than the one that parks the request, or answers it */
+    pthread_mutex_lock(&q->peer->lock);                      /* another thread may be parking or answering the
+                                                              * request */
     McpLink *link = atomic_load(&((Flight *)q)->quiet) ? NULL : q->link;
     if (link) mcp_link_keep(link);
     pthread_mutex_unlock(&q->peer->lock);
@@ -211,7 +212,8 @@ void serve_park(McpRequest *q, Value result) {
     bool heard = link && !atomic_load(&f->quiet);
     f->listed = false;
     q->link = NULL;
-    if (heard) serve_write_answer(q, true, NULL, &f->out);    /* with the lock held: who reads it may come again at once, under another id */
+    if (heard) serve_write_answer(q, true, NULL, &f->out);    /* with the lock held: the client may resend at once,
+                                                               * under another id */
     q->result_type = NULL;
     q->result = VALUE_GONE;
     pthread_mutex_unlock(&p->lock);
@@ -219,7 +221,7 @@ void serve_park(McpRequest *q, Value result) {
     mcp_link_release(link);
 }
 
-/* The parked one's heap is not in use: its thread waits. */
+/* The parked request's heap is not in use: its thread waits. */
 void serve_unpark(McpRequest *q, McpRequest *as) {
     Flight *f = (Flight *)q, *g = (Flight *)as;
     McpPeer *p = q->peer;
@@ -233,14 +235,14 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     q->level = as->level;
     as->link = NULL;
     as->answered = true;
-    if (atomic_load(&g->quiet)) {                            /* who has come again has left already */
+    if (atomic_load(&g->quiet)) {                            /* the client that resumed it has already left */
         atomic_store(&f->quiet, true);
         cancel_fire(q->cancel);
     }
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Several calls of one request may ask at the same time; the request's one thread waits for all of them. */
+/* Several calls of one request may ask at the same time; the request's thread waits for all of them. */
 bool serve_wait(McpRequest *q, Error *err) {
     Flight *f = (Flight *)q;
     if (!f->scheduled) return true;

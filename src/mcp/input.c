@@ -18,7 +18,7 @@ bool input_offered(Value client, McpVersion version, InputKind kind) {
     static const char *const names[] = { [INPUT_ELICIT] = "elicitation", [INPUT_SAMPLE] = "sampling", [INPUT_ROOTS] = "roots" };
     Value has = value_member(client, names[kind]);
     if (!value_is_dict(has) || (kind == INPUT_ELICIT && version < MCP_2025_06_18)) return false;
-    /* Forms are what elicitation was at first; a client that names another way only has no forms. */
+    /* An empty elicitation capability means forms; one that names other modes only has no forms. */
     return kind != INPUT_ELICIT || value_dict(has)->n == 0 || value_is_gone(value_member(has, "url")) || value_is_dict(value_member(has, "form"));
 }
 
@@ -32,13 +32,13 @@ static bool form_schema(Heap *h, Value given, Value *out, Error *err) {
 }
 
 static bool content_of(Heap *h, Value content, Value *out, Error *err) {
-    if (!value_is_string(content)) return value_copy_all_into(h, content, out, err);     /* typed blocks, as they are */
+    if (!value_is_string(content)) return value_copy_all_into(h, content, out, err);     /* typed blocks, unchanged */
     Dict *d = dict_new(h, 2, err);
     if (!d || !dict_put_text(h, d, "type", STR("text"), err) || !dict_put_text(h, d, "text", value_str(content), err)) return false;
     return *out = value_from_object(d), true;
 }
 
-/* Systems have a place of their own; other roles than the user's are the assistant's. */
+/* System messages go into systemPrompt; roles other than user become assistant. */
 static bool sample_params(Heap *h, const HostAsk *ask, Dict *d, Error *err) {
     List *out = list_new(h, value_list(ask->messages)->n, err);
     if (!out || !dict_put_str(h, d, STR("messages"), value_from_object(out), err)) return false;
@@ -57,7 +57,7 @@ static bool sample_params(Heap *h, const HostAsk *ask, Dict *d, Error *err) {
     return dict_put_str(h, d, STR("maxTokens"), value_from_small(ask->max_tokens), err);
 }
 
-/* The parameters of a question, in `h`. A form's schema is made an object's where it says nothing else. */
+/* The parameters of a question, in `h`. Adds type: object to a form's schema that lacks a type. */
 static bool params_of(Heap *h, const HostAsk *ask, Value *out, Error *err) {
     Dict *d = dict_new(h, 3, err);
     Value schema;
@@ -131,7 +131,7 @@ bool input_fits(const InputAsk *ask, Value answer, Error *err) {
     if (!value_is_dict(answer)) return error_set(err, ERR_PROTOCOL, "an answer must be an object");
     if (ask->kind == INPUT_ELICIT) return elicit_fits(ask, answer, err);
     if (ask->kind == INPUT_SAMPLE)
-        return value_is_string(text_block(value_member(answer, "content"))) || error_set(err, ERR_PROTOCOL, "content must be a text");
+        return value_is_string(text_block(value_member(answer, "content"))) || error_set(err, ERR_PROTOCOL, "content must be a string");
     Value roots = value_member(answer, "roots");
     if (!value_is_list(roots)) return error_set(err, ERR_PROTOCOL, "roots must be a list");
     for (uint32_t i = 0; i < value_list(roots)->n; i++)
@@ -151,7 +151,7 @@ static bool root_list(Heap *h, const List *roots, Value *out, Error *err) {
     return l != NULL;
 }
 
-/* What a script gets for it: {action, content}, a text, a list of {uri, name}. */
+/* What the script receives: {action, content}, a string, or a list of {uri, name}. */
 static bool answer_of(Heap *h, HostAskKind kind, Value answer, Value *out, Error *err) {
     if (kind == HOST_ASK_ROOTS) return root_list(h, value_list(value_member(answer, "roots")), out, err);
     if (kind == HOST_ASK_SAMPLE) return value_copy_all_into(h, text_block(value_member(answer, "content")), out, err);
@@ -162,7 +162,7 @@ static bool answer_of(Heap *h, HostAskKind kind, Value answer, Value *out, Error
     return *out = value_from_object(d), true;
 }
 
-/* ---- for a person's functions ---- */
+/* ---- callbacks of Person ---- */
 
 static InputKind kind_of(HostAskKind k) { return k == HOST_ASK_FORM ? INPUT_ELICIT : k == HOST_ASK_SAMPLE ? INPUT_SAMPLE : INPUT_ROOTS; }
 
@@ -186,7 +186,8 @@ bool input_inquire(InputWay *w, HostAsk *asks, size_t n, Heap *heap, Cancel *can
     return ok;
 }
 
-/* The choice of a terminal, as a form. Its answer counts only when the question was put: nobody agrees beforehand. */
+/* The terminal's choice as a form. Its answer counts only if given after the question: clients cannot confirm in
+ * advance. */
 static const char confirm_form[] =
     "{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\",\"title\":\"Run it?\",\"description\":"
     "\"yes: this once; always: with these arguments, from now on; tool: this tool, from now on\",\"enum\":[\"yes\",\"always\",\"tool\",\"no\"]}},"

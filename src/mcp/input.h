@@ -1,19 +1,23 @@
-/* Questions of the server to a client, whichever way they travel: what they look like, and whether an answer fits. */
+/* Questions of the server to a client, independent of how they are transported: their form, and validation of
+ * answers. */
 #pragma once
 #include "mcp/serve.h"
 
 const char *input_method(InputKind kind);                    /* "elicitation/create" … */
-bool input_offered(Value client, McpVersion version, InputKind kind);        /* by what the client said of itself */
+bool input_offered(Value client, McpVersion version, InputKind kind);        /* according to the client's
+                                                                              * capabilities */
 
-/* Does the client's result answer it? False: *err says what is wrong with it (ERR_PROTOCOL), or that the schema is none. */
+/* True if the client's result is a valid answer. Else *err says what is wrong with it (ERR_PROTOCOL) or with the
+ * schema. */
 bool input_fits(const InputAsk *ask, Value answer, Error *err);
 
-/* {method, params} of each, by its key, in `h`; those with an answer are left out. */
+/* {method, params} of each unanswered question by its key, in `h`. */
 bool input_requests(Heap *h, const InputAsk *asks, size_t n, Value *out, Error *err);
-/* Gives each question that has none a name of its own: "input-3". *counter goes on. */
+/* Gives each question without a key a unique one: "input-3". Increments *counter. */
 bool input_name(Heap *h, InputAsk *asks, size_t n, unsigned *counter, Error *err);
 
-/* What a person's functions ask through: of a request, or of a task. Any thread: agents that work for a call ask at the same time. */
+/* How the callbacks of Person ask: through a request or a task. Thread-safe: agents working for one call may ask at the
+ * same time. */
 typedef struct InputWay InputWay;
 struct InputWay {
     bool (*ask)(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err);     /* answers in `h` */

@@ -35,7 +35,7 @@ bool input_state_write(const uint8_t key[INPUT_KEY_BYTES], const InputId *id, St
     return true;
 }
 
-/* Takes as long for a wrong one as for a right one. */
+/* Constant-time comparison. */
 static bool same(const uint8_t *a, const char *b, size_t n) {
     uint8_t differ = 0;
     for (size_t i = 0; i < n; i++) differ |= a[i] ^ (uint8_t)b[i];

@@ -1,12 +1,12 @@
-/* Which version is spoken. The server is asked by server/discover, in the newest version; one that gives an answer of that kind is stateless. Any
- * other answer, or none in time, is an older server's: it gets initialize. */
+/* Version negotiation. Sends server/discover in the newest version; a server that answers it is stateless. On any other
+ * response, or none in time, sends initialize. */
 #include "mcp/client_inside.h"
 
 enum { PROBE_MS = 5000 };
 
 static bool keep_offers(McpClient *c, Value result, Error *err) {
     static const char *const names[] = { "capabilities", "serverInfo", "instructions" };
-    if (!value_is_gone(c->offers)) return true;           /* a second session: what was told first stays */
+    if (!value_is_gone(c->offers)) return true;           /* a second session: keep the first information */
     Dict *d = dict_new(c->heap, 3, err);
     bool ok = d != NULL;
     for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++) {
@@ -22,7 +22,7 @@ static bool keep_offers(McpClient *c, Value result, Error *err) {
 
 /* ---- stateless ---- */
 
-/* The newest of a list that we speak, of the one era or the other. */
+/* The newest version in the list that we support, stateless or not. */
 static McpVersion newest(Value list, bool stateless) {
     McpVersion best = MCP_NONE;
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
@@ -36,11 +36,11 @@ static McpVersion newest(Value list, bool stateless) {
 typedef enum { FOUND_STATELESS, FOUND_OLDER, FOUND_FAILED } Found;
 
 static Found fail_unknown(const McpClient *c, Error *err) {
-    error_set(err, ERR_PROTOCOL, "server " STR_FMT " speaks no version of the protocol that we do", STR_ARG(c->config.server->name));
+    error_set(err, ERR_PROTOCOL, "server " STR_FMT " supports no protocol version that harness supports", STR_ARG(c->config.server->name));
     return FOUND_FAILED;
 }
 
-/* *older: the handshake version to begin with. */
+/* *older: the handshake version to start with. */
 static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) {
     Heap *h = heap_new(0);
     Found found = FOUND_OLDER;
@@ -71,7 +71,7 @@ static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) 
             break;
         }
         if (old != MCP_NONE && modern == MCP_NONE) *older = old;
-        if (!refused || modern == MCP_NONE) break;        /* else it names what we asked for: once more */
+        if (!refused || modern == MCP_NONE) break;        /* else the server listed our version: try once more */
         c->version = modern;
     }
     heap_free(h);
@@ -95,7 +95,7 @@ static bool read_version(McpClient *c, Value result, Error *err) {
     bool forced = c->config.version != MCP_NONE;
     if (v == MCP_NONE || mcp_stateless(v) || (forced && v != c->config.version))
         return error_set(err, ERR_PROTOCOL, "server " STR_FMT " answers with protocol version \"" STR_FMT "\", which %s", STR_ARG(c->config.server->name),
-                         STR_ARG(str_sub(date, 0, 40)), forced ? "is not the one asked for" : "we do not speak");
+                         STR_ARG(str_sub(date, 0, 40)), forced ? "is not the one asked for" : "harness does not support");
     c->version = v;
     return true;
 }
@@ -108,7 +108,7 @@ static bool handshake(McpClient *c, McpVersion version, Cancel *cancel, Error *e
     c->version = version;
     bool ok = initialize_params(c, h, &params, err) && client_exchange(c, STR("initialize"), params, NULL, cancel, h, &m, &sent, NULL, err);
     if (ok && m.kind == RPC_ERROR)
-        ok = error_set(err, ERR_PROTOCOL, "server " STR_FMT " refuses to begin: " STR_FMT " (%lld)", STR_ARG(c->config.server->name),
+        ok = error_set(err, ERR_PROTOCOL, "server " STR_FMT " refuses to initialize: " STR_FMT " (%lld)", STR_ARG(c->config.server->name),
                        STR_ARG(str_sub(m.message, 0, 400)), (long long)m.code);
     ok = ok && read_version(c, m.result, err) && keep_offers(c, m.result, err)
          && client_notify(c, STR("notifications/initialized"), VALUE_GONE, cancel, err);
@@ -124,7 +124,7 @@ bool client_negotiate(McpClient *c, Cancel *cancel, Error *err) {
     if (c->config.version != MCP_NONE && !mcp_stateless(c->config.version)) return handshake(c, c->config.version, cancel, err);
     Found found = probe(c, cancel, &older, err);
     if (found == FOUND_OLDER && c->config.version != MCP_NONE)
-        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " does not speak " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(mcp_version_date(c->config.version)));
+        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " does not support " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(mcp_version_date(c->config.version)));
     if (found == FOUND_STATELESS) client_listen_start(c, cancel);
     return found == FOUND_STATELESS || (found == FOUND_OLDER && handshake(c, older, cancel, err));
 }

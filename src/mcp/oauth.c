@@ -57,10 +57,10 @@ const char *oauth_extension(const OAuth *a) {
     return names[a->settings.how];
 }
 
-/* The lock is held before and after. True: nobody works. */
+/* Waits until no thread is busy; true if so. The caller holds the lock. */
 static bool wait_idle(OAuth *a, Cancel *cancel, Error *err) {
     bool ok = true;
-    while (ok && a->busy) ok = cancel_wait(&a->idle, &a->lock, cancel, INT64_MAX, err);      /* the thread that works may wait for a user */
+    while (ok && a->busy) ok = cancel_wait(&a->idle, &a->lock, cancel, INT64_MAX, err);      /* the busy thread may wait for a user */
     return ok;
 }
 
@@ -89,12 +89,12 @@ static void replace_token(OAuth *a, OAuthToken *fresh) {
 static bool commit(OAuth *a, OAuthToken *fresh, Error *err) {
     OAuthToken seen = { 0 };
     replace_token(a, fresh);
-    bool ok = oauth_shelf_save(a, &a->token, err) && oauth_shelf_look(a, &a->shelved, &seen, err);       /* a shelf may keep nothing */
+    bool ok = oauth_shelf_save(a, &a->token, err) && oauth_shelf_look(a, &a->shelved, &seen, err);       /* the store may not persist anything */
     oauth_token_clear(&seen);
     return ok;
 }
 
-/* Somebody has signed out in another program: what is known here is to be good no longer. */
+/* True if another process has signed out, so that the token in memory must not be used. */
 static bool was_forgotten(OAuth *a, bool *out, Error *err) {
     OAuthToken seen = { 0 };
     bool there = true, ok = !a->shelved || oauth_shelf_look(a, &there, &seen, err);
@@ -102,7 +102,7 @@ static bool was_forgotten(OAuth *a, bool *out, Error *err) {
     return *out = !there, ok;
 }
 
-static void drop_access(OAuth *a) {                        /* who gave it, to whom and for what stays known */
+static void drop_access(OAuth *a) {                        /* issuer, client and scope are kept */
     pthread_mutex_lock(&a->lock);
     free(a->token.access);
     free(a->token.refresh);
@@ -110,7 +110,7 @@ static void drop_access(OAuth *a) {                        /* who gave it, to wh
     pthread_mutex_unlock(&a->lock);
 }
 
-/* *done: there is a new token. Not done and no failure: the authorization server wants no more of the old one. */
+/* *done: a new token was issued. False without an error: the authorization server rejected the refresh token. */
 static bool refresh(OAuth *a, const OAuthFetch *f, bool *done, Error *err) {
     OAuthToken fresh = { 0 };
     bool gone = false;
@@ -138,7 +138,7 @@ static bool load(OAuth *a, Error *err) {
     return true;
 }
 
-/* A server on this machine may name others of it. */
+/* A server on this machine may refer to other local servers. */
 static OAuthFetch new_fetch(const OAuth *a, Cancel *cancel) {
     bool local = oauth_url_local(&a->server);
     return (OAuthFetch){ a->config.client, local ? NULL : a->config.rules, cancel, heap_new(HEAP_MAX), local };
@@ -155,7 +155,7 @@ static bool load_or_refresh(OAuth *a, Cancel *cancel, Error *err) {
 
 static bool write_headers(OAuth *a, Str method, Str url, Arena *arena, ClientHeader out[2], size_t *n, Error *err) {
     const OAuthToken *t = &a->token;
-    if (!t->access || has_run_out(t)) return true;         /* the server will say what it wants */
+    if (!t->access || has_run_out(t)) return true;         /* the server will send a challenge */
     out[0] = (ClientHeader){ STR("Authorization"), str_from(arena_fmt(arena, "%s %s", t->dpop ? "DPoP" : "Bearer", t->access)) };
     if (t->dpop) {
         Buf proof = { 0 };
@@ -204,7 +204,7 @@ void oauth_nonce(OAuth *a, Str dpop_nonce) {
 static bool prepare_dpop(OAuth *a, const OAuthSite *site, Error *err) {
     if (!a->settings.dpop && !site->wants_dpop) return true;
     if (oauth_json_has(site->metadata, "dpop_signing_alg_values_supported") && !oauth_json_lists(site->metadata, "dpop_signing_alg_values_supported", STR("ES256")))
-        return error_set(err, ERR_POLICY, "tokens have to be bound to a key (DPoP), but the authorization server takes no ES256 proofs");
+        return error_set(err, ERR_POLICY, "tokens must be bound to a key (DPoP), but the authorization server does not accept ES256 proofs");
     JwtKey *key = a->dpop ? NULL : jwt_key_new(err);
     if (!a->dpop && !key) return false;
     pthread_mutex_lock(&a->lock);
@@ -216,7 +216,8 @@ static bool prepare_dpop(OAuth *a, const OAuthSite *site, Error *err) {
 static bool by_person(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuthClient *client, Str scope, Arena *arena, OAuthToken *fresh, Error *err) {
     Error why = { 0 };
     if (oauth_authorize(a, f, site, client, scope, arena, fresh, &why)) return true;
-    /* A client that the server has forgotten shows as an error page in the browser and as nothing here: the next one is registered anew. */
+    /* If the server has forgotten our client, the user sees an error page in the browser and we see nothing. So
+     * register a new client next time. */
     if (!client->given && why.kind != ERR_CANCELLED) oauth_shelf_save_client(a, site->issuer, NULL, NULL);
     if (err) *err = why;
     return false;
@@ -224,7 +225,7 @@ static bool by_person(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAut
 
 static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challenge, bool may_refresh, Arena *arena, Error *err) {
     OAuthSite site;
-    if (!load(a, err)) return false;                       /* refused before it was asked for headers */
+    if (!load(a, err)) return false;                       /* refused before oauth_headers was called */
     if (!oauth_discover(f, a->config.server, &a->settings, challenge, arena, &site, err)) return false;
     bool same = a->token.issuer && str_eq(str_from(a->token.issuer), site.issuer) && a->token.resource && str_eq(str_from(a->token.resource), site.resource);
     if (same && may_refresh && a->token.refresh && oauth_scope_holds(str_from(a->token.scope), challenge->scope)) {
@@ -249,7 +250,7 @@ static bool obtain(OAuth *a, const OAuthFetch *f, const OAuthChallenge *challeng
     return false;
 }
 
-/* The shelf's, whatever is known here: it may not have been loaded, or not fit the settings. */
+/* Reads the stored token, whatever is in memory: it may not be loaded, or not match the settings. */
 static bool forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err) {
     OAuthToken kept = { 0 };
     bool ok = oauth_shelf_look(a, &out->kept, &kept, err);
@@ -277,17 +278,17 @@ bool oauth_forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err) {
     return ok;
 }
 
-/* Is there any hope that another token helps? The lock is held. */
+/* True if another token might help. The caller holds the lock. */
 static bool worth_trying(OAuth *a, OAuthTry *attempt, int status, const OAuthChallenge *challenge, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
-    if (status != 401 && status != 403) return error_set(err, ERR_INTERNAL, "status %d is no refusal of a token", status);
+    if (status != 401 && status != 403) return error_set(err, ERR_INTERNAL, "status %d does not refuse a token", status);
     if (attempt->grants >= GRANTS_MAX || (status == 401 && attempt->grants >= GRANTS_MAX - 1))
-        return error_set(err, ERR_POLICY, "the server refuses every token it is given (%d)", status);
+        return error_set(err, ERR_POLICY, "the server refuses every token (%d)", status);
     if (status == 401) return true;
     if (!str_eq(challenge->error, STR("insufficient_scope")) && !challenge->scope.n) return error_set(err, ERR_POLICY, "the server forbids this (403)");
     if (!a->token.access || !oauth_scope_holds(str_from(a->token.scope), challenge->scope)) return true;
     if (a->asked_again)
-        return error_set(err, ERR_POLICY, "the server asks for the scope \"%s\", which was asked for and not given", target_quote(challenge->scope, shown));
+        return error_set(err, ERR_POLICY, "the server asks for the scope \"%s\", which was requested but not granted", target_quote(challenge->scope, shown));
     return a->asked_again = true;
 }
 
@@ -296,7 +297,7 @@ static bool answer_refusal(OAuth *a, OAuthTry *attempt, int status, const OAuthC
     if (str_eq(challenge->error, STR("use_dpop_nonce")) && nonce.n && a->token.dpop) return set_nonce(a, nonce), true;
     set_nonce(a, nonce);
     if (!wait_idle(a, cancel, err)) return false;
-    if (a->generation != attempt->token) return true;      /* another thread has got a new one meanwhile */
+    if (a->generation != attempt->token) return true;      /* another thread has got a new token meanwhile */
     if (!worth_trying(a, attempt, status, challenge, err)) return false;
     start_work(a);
     OAuthFetch f = new_fetch(a, cancel);

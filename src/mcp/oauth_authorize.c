@@ -1,4 +1,4 @@
-/* The authorization code grant: a person says yes in a browser, which brings a code back to a loopback address. */
+/* Authorization code grant: the user consents in a browser, which delivers a code to a loopback address. */
 #include "mcp/oauth_inside.h"
 #include "base/base64.h"
 #include "base/digest.h"
@@ -16,16 +16,16 @@ static Str random_text(Arena *arena) {
     return out;
 }
 
-/* RFC 9207 and its MCP reading: an `iss` that is there must be the recorded one, letter by letter; one that was promised must be there. This
- * comes before anything else in the answer is looked at. */
+/* RFC 9207 and the MCP rules: `iss`, if present, must equal the recorded issuer exactly; if announced, it must be
+ * present. Checked before anything else in the response. */
 static bool check_issuer(const OAuthSite *site, Str query, Arena *arena, Error *err) {
     char shown[TARGET_QUOTE_SIZE], ours[TARGET_QUOTE_SIZE];
     Str iss = STR("");
     int there = oauth_form_get(query, "iss", arena, &iss);
     if (there == 0 && !oauth_json_flag(site->metadata, "authorization_response_iss_parameter_supported")) return true;
-    if (there == 0) return error_set(err, ERR_POLICY, "the answer of %s does not say who gave it (iss), which it promised: not used", target_quote(site->issuer, ours));
+    if (there == 0) return error_set(err, ERR_POLICY, "the response of %s lacks the issuer (iss) that it announced: rejected", target_quote(site->issuer, ours));
     return (there == 1 && str_eq(iss, site->issuer))
-           || error_set(err, ERR_POLICY, "the answer comes from \"%s\" and not from %s: not used", target_quote(iss, shown), target_quote(site->issuer, ours));
+           || error_set(err, ERR_POLICY, "the response comes from \"%s\" and not from %s: rejected", target_quote(iss, shown), target_quote(site->issuer, ours));
 }
 
 static bool take_code(const OAuthSite *site, Str query, Arena *arena, Str *code, Error *err) {
@@ -34,9 +34,9 @@ static bool take_code(const OAuthSite *site, Str query, Arena *arena, Str *code,
     if (!check_issuer(site, query, arena, err)) return false;
     if (oauth_form_get(query, "error", arena, &problem)) {
         oauth_form_get(query, "error_description", arena, &text);
-        return error_set(err, ERR_POLICY, "the authorization server said no: %s%s%s", target_quote(problem, what), text.n ? ": " : "", target_quote(text, why));
+        return error_set(err, ERR_POLICY, "the authorization server refused: %s%s%s", target_quote(problem, what), text.n ? ": " : "", target_quote(text, why));
     }
-    return (oauth_form_get(query, "code", arena, code) == 1 && code->n) || error_set(err, ERR_PROTOCOL, "the authorization server answered without a code");
+    return (oauth_form_get(query, "code", arena, code) == 1 && code->n) || error_set(err, ERR_PROTOCOL, "the authorization server sent no code");
 }
 
 typedef struct Visit { Str redirect, state, verifier, code; } Visit;
@@ -65,7 +65,7 @@ static bool write_address(OAuth *a, const OAuthSite *site, const OAuthClient *cl
     return ok;
 }
 
-/* A client that was registered has one redirect address: that port, or a new client. */
+/* A registered client has a fixed redirect address: use that port, or register a new client. */
 static OAuthListener *open_listener(OAuthClient *client, Error *err) {
     OAuthListener *l = oauth_listen(client->port, client->given ? err : NULL);
     if (!l && !client->given && client->port) {
@@ -87,7 +87,7 @@ static bool visit(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OA
     oauth_secret(a, v->verifier);
     Cancel *cancel = cancel_new(f->cancel, patience * 1000000);
     bool ok = write_address(a, site, client, scope, v, &url, err) && a->config.open(a->config.ctx, buf_str(&url), err)
-              && (oauth_listen_wait(l, v->state, cancel, arena, &query, err) || error_wrap(err, "wait for the person to authorize"))
+              && (oauth_listen_wait(l, v->state, cancel, arena, &query, err) || error_wrap(err, "wait for the user to authorize"))
               && take_code(site, query, arena, &v->code, err);
     if (ok) oauth_secret(a, v->code);
     cancel_free(cancel);
@@ -113,7 +113,7 @@ bool oauth_authorize(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuth
                          "grant without a person (oauth.grant)", target_quote(site->issuer, shown));
     if (!site->authorization_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no authorization_endpoint", target_quote(site->issuer, shown));
     if (!value_is_gone(site->metadata) && !oauth_json_lists(site->metadata, "code_challenge_methods_supported", STR("S256")))
-        return error_set(err, ERR_POLICY, "the authorization server %s does not support PKCE with S256, without which a code can be stolen: not used",
+        return error_set(err, ERR_POLICY, "the authorization server %s does not support PKCE with S256, without which a code can be stolen: rejected",
                          target_quote(site->issuer, shown));
     OAuthListener *l = open_listener(client, err);
     if (!l) return false;

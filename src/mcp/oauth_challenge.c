@@ -1,4 +1,4 @@
-/* WWW-Authenticate (RFC 9110, 11.6.1): schemes with parameters, several of them in one line. */
+/* WWW-Authenticate (RFC 9110, 11.6.1): one or more schemes with parameters in one line. */
 #include "mcp/oauth_inside.h"
 #include <strings.h>
 
@@ -16,7 +16,8 @@ static Str take_token(Str *s) {
     return token;
 }
 
-/* What stands behind '=': a quoted text, or a token (and characters of a token68 or a bare URL, which some servers send). */
+/* The value after '=': a quoted string or a token (with the characters of token68 and bare URLs, which some servers
+ * send). */
 static Str take_value(Str *s, Arena *arena) {
     if (s->n == 0 || s->at[0] != '"') {
         size_t n = 0;
@@ -59,7 +60,7 @@ void oauth_challenge_read(Str s, Arena *arena, OAuthChallenge *out) {
             out->dpop = out->dpop || same(word, "DPoP");
             ours = same(word, "Bearer") || same(word, "DPoP");
         }
-        if (s.n == before.n) s = str_sub(s, 1, s.n);       /* no token: go on behind it */
+        if (s.n == before.n) s = str_sub(s, 1, s.n);       /* not a token: skip the character */
     }
-    out->dpop = out->dpop && !bearer;                      /* with a choice, the plain one */
+    out->dpop = out->dpop && !bearer;                      /* if both are offered, use Bearer */
 }

@@ -1,5 +1,5 @@
-/* From a server's URL to the endpoints of its authorization server: RFC 9728, RFC 8414, OpenID Connect Discovery, and the ways of
- * 2025-03-26 for servers without metadata. */
+/* From a server's URL to the endpoints of its authorization server: RFC 9728, RFC 8414, OpenID Connect Discovery, and
+ * the fixed paths of 2025-03-26 for servers without metadata. */
 #include "mcp/oauth_inside.h"
 #include "value/list.h"
 
@@ -23,12 +23,12 @@ static Str origin_of(const OAuthUrl *u, Arena *arena) {
     return out;
 }
 
-static Str bare_path(Str path) {                           /* "/" is no path */
+static Str bare_path(Str path) {                           /* without a trailing "/" */
     while (path.n && path.at[path.n - 1] == '/') path = str_sub(path, 0, path.n - 1);
     return path;
 }
 
-/* A document of this kind is not there: one may look elsewhere. 5xx is a failure. */
+/* The document is absent: try the next well-known location. 5xx is an error. */
 static bool is_absent(int status) { return (status >= 300 && status < 500) || status == 501; }
 
 static bool get_document(const OAuthFetch *f, Str url, const char *what, Value *out, Error *err) {
@@ -38,7 +38,8 @@ static bool get_document(const OAuthFetch *f, Str url, const char *what, Value *
     if (!oauth_fetch_get(f, url, &answer, err)) return error_wrap(err, "%s", what);
     if (is_absent(answer.status)) return true;
     if (answer.status != 200) return error_set(err, ERR_PROTOCOL, "%s: %s answered %d", what, target_quote(url, shown), answer.status);
-    return *out = answer.json, true;                       /* some servers answer every path with a page: no metadata either */
+    return *out = answer.json, true;                       /* some servers answer every path with a page: not
+                                                            * metadata */
 }
 
 bool oauth_discover_issuer(const OAuthFetch *f, Str issuer, Arena *arena, Value *metadata, Error *err) {
@@ -54,7 +55,7 @@ bool oauth_discover_issuer(const OAuthFetch *f, Str issuer, Arena *arena, Value 
     return true;
 }
 
-/* The resource speaks for the server: of the same origin, and its path is the server's or leads to it. */
+/* The resource must have the server's origin, and its path must be the server's or a prefix of it. */
 static bool resource_matches(Str resource, const OAuthUrl *server) {
     OAuthUrl r;
     if (!oauth_url_parse(resource, &r, NULL) || !oauth_url_same_origin(&r, server)) return false;
@@ -80,8 +81,8 @@ static bool pick_issuer(Value resource, const OAuthSettings *settings, Str *out,
         return error_set(err, ERR_PROTOCOL, "the server's metadata names no authorization server; set oauth.issuer");
     }
     if (settings->issuer.n && !oauth_json_lists(resource, "authorization_servers", settings->issuer))
-        return error_set(err, ERR_POLICY, "the server now names the authorization server %s, but oauth.issuer is %s: its client would be shown to a "
-                         "stranger; change oauth.issuer and the client if that is right", target_quote(value_str(list->at[0]), first),
+        return error_set(err, ERR_POLICY, "the server now names the authorization server %s, but oauth.issuer is %s: not sending its "
+                         "client to another server; change oauth.issuer and the client if this is expected", target_quote(value_str(list->at[0]), first),
                          target_quote(settings->issuer, wanted));
     return *out = settings->issuer.n ? settings->issuer : value_str(list->at[0]), true;
 }
@@ -109,7 +110,7 @@ static bool set_endpoints(const OAuthFetch *f, Value metadata, OAuthSite *s, Are
     return true;
 }
 
-/* Servers of 2025-03-26 are their own authorization servers, with metadata at the root or with fixed paths. */
+/* A server of 2025-03-26 is its own authorization server, with metadata at the root or fixed paths. */
 static bool use_own_paths(const OAuthFetch *f, const OAuthUrl *server, Arena *arena, OAuthSite *s, Error *err) {
     Str origin = origin_of(server, arena);
     if (!oauth_discover_issuer(f, origin, arena, &s->metadata, err)) return false;
@@ -124,7 +125,7 @@ static bool use_own_paths(const OAuthFetch *f, const OAuthUrl *server, Arena *ar
     OAuthUrl u;
     Str issuer = value_member_text(s->metadata, "issuer");
     if (!oauth_url_parse(issuer, &u, NULL) || !oauth_url_same_origin(&u, server))
-        return error_set(err, ERR_POLICY, "the server's metadata calls itself \"%s\", which is another host", target_quote(issuer, shown));
+        return error_set(err, ERR_POLICY, "the server's metadata names \"%s\", which is another host", target_quote(issuer, shown));
     s->issuer = arena_str(arena, issuer);
     return set_endpoints(f, s->metadata, s, arena, err);
 }
@@ -136,8 +137,8 @@ static bool use_issuer(const OAuthFetch *f, Str issuer, Arena *arena, OAuthSite 
     if (value_is_gone(s->metadata))
         return error_set(err, ERR_PROTOCOL, "the authorization server %s has no metadata at its well-known addresses", target_quote(issuer, asked));
     Str own = value_member_text(s->metadata, "issuer");
-    if (!str_eq(own, s->issuer))                           /* letter by letter: RFC 8414, 3.3 */
-        return error_set(err, ERR_POLICY, "the metadata of %s says that it is of \"%s\": not used", target_quote(issuer, asked), target_quote(own, said));
+    if (!str_eq(own, s->issuer))                           /* exact comparison: RFC 8414, 3.3 */
+        return error_set(err, ERR_POLICY, "the metadata of %s belongs to \"%s\": rejected", target_quote(issuer, asked), target_quote(own, said));
     return set_endpoints(f, s->metadata, s, arena, err);
 }
 
@@ -159,7 +160,7 @@ bool oauth_discover(const OAuthFetch *f, Str url, const OAuthSettings *settings,
     }
     Str name = value_member_text(resource, "resource"), issuer;
     if (!resource_matches(name, &server))
-        return error_set(err, ERR_POLICY, "the server's metadata speaks for \"%s\", which is another server: not used", target_quote(name, shown));
+        return error_set(err, ERR_POLICY, "the server's metadata is for \"%s\", which is another server: rejected", target_quote(name, shown));
     s.resource = arena_str(arena, name);
     s.scopes = join_list(resource, "scopes_supported", arena);
     s.wants_dpop = s.wants_dpop || oauth_json_flag(resource, "dpop_bound_access_tokens_required");

@@ -1,4 +1,4 @@
-/* DPoP proofs (RFC 9449): a signed note with every request, that the token's key is here. */
+/* DPoP proofs (RFC 9449): a signature with every request proves possession of the token's key. */
 #include "mcp/oauth_inside.h"
 #include "base/base64.h"
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Requests to authorization servers. What they answer is JSON of a bounded size, or nothing. */
+/* Requests to authorization servers. Responses are JSON of limited size. */
 #include "mcp/oauth_inside.h"
 #include "value/list.h"
 
@@ -7,7 +7,7 @@ bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *
     OAuthUrl u;
     if (!oauth_url_trusted(url, what, &u, err)) return false;
     return f->local || !oauth_url_local(&u)
-           || error_set(err, ERR_POLICY, "%s \"%s\" is on this machine, but the server is not: not used", what, target_quote(url, shown));
+           || error_set(err, ERR_POLICY, "%s \"%s\" is on this machine, but the server is not: rejected", what, target_quote(url, shown));
 }
 
 static bool fetch(const OAuthFetch *f, ClientRequest *request, OAuthAnswer *out, Error *err) {

@@ -10,7 +10,7 @@ enum { P256_BYTES = 32, POINT_BYTES = 1 + 2 * P256_BYTES, RSA_BITS_MIN = 2048, R
 
 struct JwtKey { const CryptoLibrary *lib; EVP_PKEY *key; bool ec; };
 
-/* OpenSSL would ask the terminal. */
+/* Without this OpenSSL would prompt on the terminal. */
 static int no_pass_phrase(char *at, int n, int writing, void *ctx) {
     (void)at; (void)n; (void)writing; (void)ctx;
     return -1;
@@ -29,7 +29,7 @@ JwtKey *jwt_key_read(Str pem, Error *err) {
     EVP_PKEY *key = bio ? lib->PEM_read_bio_PrivateKey(bio, NULL, no_pass_phrase, NULL) : NULL;
     lib->BIO_free(bio);
     lib->ERR_clear_error();
-    if (!key) return error_set(err, ERR_CONFIG, "the private key is no PEM text, or needs a pass phrase"), NULL;
+    if (!key) return error_set(err, ERR_CONFIG, "the private key is not in PEM format, or needs a pass phrase"), NULL;
     char group[32] = "";
     size_t n;
     bool rsa = lib->EVP_PKEY_is_a(key, "RSA"), ec = lib->EVP_PKEY_is_a(key, "EC");
@@ -46,7 +46,7 @@ JwtKey *jwt_key_new(Error *err) {
     if (!lib) return NULL;
     EVP_PKEY *key = lib->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
     if (key) return wrap(lib, key, true);
-    error_set(err, ERR_INTERNAL, "OpenSSL refused to make a key");   /* as in a restricted mode */
+    error_set(err, ERR_INTERNAL, "OpenSSL could not create a key");   /* for example in FIPS mode */
     return NULL;
 }
 
@@ -64,15 +64,15 @@ bool jwt_key_write(const JwtKey *k, Buf *out, Error *err) {
     char piece[1024];
     for (int n; ok && (n = k->lib->BIO_read(bio, piece, sizeof piece)) > 0;) buf_add(out, (Str){ piece, (size_t)n });
     k->lib->BIO_free(bio);
-    return ok || error_set(err, ERR_INTERNAL, "OpenSSL refused to write a key");
+    return ok || error_set(err, ERR_INTERNAL, "OpenSSL could not write a key");
 }
 
 bool jwt_key_public(const JwtKey *k, Buf *out, Error *err) {
     unsigned char point[POINT_BYTES + 1];
     size_t n = 0;
     if (!k->ec || k->lib->EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, point, sizeof point, &n) != 1
-        || n != POINT_BYTES || point[0] != 4)              /* 4: not compressed */
-        return error_set(err, ERR_INTERNAL, "OpenSSL refused to tell a public key");
+        || n != POINT_BYTES || point[0] != 4)              /* 4: uncompressed */
+        return error_set(err, ERR_INTERNAL, "OpenSSL could not export the public key");
     buf_add(out, STR("{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\""));
     base64_encode_url((Str){ (const char *)point + 1, P256_BYTES }, out);
     buf_add(out, STR("\",\"y\":\""));
@@ -81,14 +81,14 @@ bool jwt_key_public(const JwtKey *k, Buf *out, Error *err) {
     return true;
 }
 
-/* One INTEGER of the pair, put right-aligned into 32 bytes. */
+/* One DER INTEGER of the signature, right-aligned in 32 bytes. */
 static bool take_integer(Str *der, unsigned char out[P256_BYTES]) {
     if (der->n < 2 || der->at[0] != 2) return false;
     size_t n = (unsigned char)der->at[1];
     if (n == 0 || n > P256_BYTES + 1 || n + 2 > der->n) return false;
     Str digits = str_sub(*der, 2, 2 + n);
     *der = str_sub(*der, 2 + n, der->n);
-    if (n == P256_BYTES + 1) {                             /* a zero that keeps it positive? */
+    if (n == P256_BYTES + 1) {                             /* leading zero of a positive number? */
         if (digits.at[0] != 0) return false;
         digits = str_sub(digits, 1, n--);
     }
@@ -97,7 +97,7 @@ static bool take_integer(Str *der, unsigned char out[P256_BYTES]) {
     return true;
 }
 
-/* OpenSSL gives SEQUENCE { r, s }, a web token has r and s side by side. */
+/* Converts OpenSSL's SEQUENCE { r, s } into the concatenated r and s of a JWT. */
 static bool add_ec_signature(Str der, Buf *out) {
     unsigned char both[2 * P256_BYTES];
     if (der.n < 2 || der.at[0] != 0x30 || (unsigned char)der.at[1] != der.n - 2) return false;
@@ -123,5 +123,5 @@ bool jwt_key_sign(const JwtKey *k, Str header, Str claims, Buf *out, Error *err)
     else if (ok) base64_encode_url((Str){ (const char *)signature, n }, &text);
     if (ok) buf_add(out, buf_str(&text));
     buf_clear(&text);
-    return ok || error_set(err, ERR_INTERNAL, "OpenSSL refused to sign");
+    return ok || error_set(err, ERR_INTERNAL, "OpenSSL could not sign");
 }

@@ -1,5 +1,5 @@
-/* A listener for one answer of a browser. It takes a few connections side by side, since browsers open some that they do not use, and knows one
- * request: GET /callback with the right state. */
+/* Loopback listener for one browser redirect. Accepts a few connections in parallel, since browsers open some that they
+ * do not use, and serves one request: GET /callback with the right state. */
 #include "mcp/oauth_inside.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static void answer(Caller *c, const char *status, const char *text) {
     if (n > 0 && send(c->fd, page, (size_t)n, MSG_NOSIGNAL) > 0) shutdown(c->fd, SHUT_WR);
 }
 
-/* The query of a request whose head is complete; false: not for us. */
+/* The query of a complete request; false if it is not the expected one. */
 static bool take_query(Str head, Str state, Arena *arena, Str *query) {
     Str line;
     if (!str_next_line(&head, &line) || !str_starts(line, STR("GET /callback?"))) return false;
@@ -77,7 +77,7 @@ static bool listen_to(Caller *c, Str state, Arena *arena, Str *query) {
     bool whole = str_find(head, STR("\r\n\r\n")) >= 0;
     if (!whole && c->n < HEAD_MAX) return false;
     bool ours = whole && take_query(head, state, arena, query);
-    answer(c, ours ? "200 OK" : "404 Not Found", ours ? "The answer has arrived. You can close this window." : "There is nothing here.");
+    answer(c, ours ? "200 OK" : "404 Not Found", ours ? "Authorization received. You can close this window." : "Not found.");
     hang_up(c);
     return ours;
 }
@@ -90,7 +90,7 @@ static void take_caller(OAuthListener *l) {
         if (l->callers[i].fd < 0) { c = &l->callers[i]; break; }
         if (l->callers[i].since < c->since) c = &l->callers[i];
     }
-    hang_up(c);                                            /* all taken: the oldest goes */
+    hang_up(c);                                            /* all in use: close the oldest */
     c->fd = fd;
     c->n = 0;
     c->since = clock_mono_ns();

@@ -1,5 +1,5 @@
-/* Who we are to an authorization server: the client of the settings, a client-ID metadata document, one that was registered earlier, or one
- * that is registered now. A client belongs to the issuer that knows it and is shown to no other. */
+/* Our client at an authorization server: from the settings, a client-ID metadata document, an earlier registration, or
+ * a new one. A client belongs to its issuer and is never sent to another. */
 #include "mcp/oauth_inside.h"
 
 static const char basic[] = "client_secret_basic", post[] = "client_secret_post";
@@ -10,11 +10,11 @@ static bool takes(const OAuthSite *site, const char *method) {
 
 static bool says_methods(const OAuthSite *site) { return oauth_json_has(site->metadata, "token_endpoint_auth_methods_supported"); }
 
-/* The way to show a secret: basic is what holds without metadata (RFC 8414, 2). */
+/* Authentication method for a secret; basic is the default without metadata (RFC 8414, 2). */
 static Str secret_auth(const OAuthSite *site) { return str_from(says_methods(site) && !takes(site, basic) && takes(site, post) ? post : basic); }
 
-/* Credentials that a person got from one authorization server must not follow when the MCP server names another. Without oauth.issuer, the
- * one they were first used with is the one. */
+/* Credentials for one authorization server must not be sent to another that the MCP server names later. Without
+ * oauth.issuer they are bound to the first one used. */
 static bool still_ours(const OAuth *a, const OAuthSite *site, Error *err) {
     char now[TARGET_QUOTE_SIZE], then[TARGET_QUOTE_SIZE];
     const OAuthToken *t = &a->token;
@@ -36,7 +36,7 @@ bool oauth_client_known(OAuth *a, const OAuthSite *site, Arena *arena, OAuthClie
         c.id = s->client_metadata_url;
         c.auth = STR("none");
     } else if (s->how == OAUTH_JWT_BEARER) {
-        c.auth = STR("none");                              /* the assertion says who asks */
+        c.auth = STR("none");                              /* the assertion identifies the client */
     } else {
         if (!oauth_shelf_client(a, site->issuer, arena, &c, err)) return false;
         c.given = false;
@@ -65,7 +65,7 @@ bool oauth_client_register(OAuth *a, const OAuthFetch *f, const OAuthSite *site,
     Buf body = { 0 };
     OAuthAnswer answer;
     bool ok = write_request(site, redirect_uri, wanted, &body)
-              || error_set(err, ERR_CONFIG, "the authorization server %s registers no clients; set oauth.client_id to one that it knows",
+              || error_set(err, ERR_CONFIG, "the authorization server %s does not register clients; set oauth.client_id to a registered one",
                            target_quote(site->issuer, shown));
     ok = ok && oauth_fetch_post(f, site->registration_endpoint, STR("application/json"), buf_str(&body), NULL, 0, &answer, err);
     buf_clear(&body);
@@ -73,14 +73,14 @@ bool oauth_client_register(OAuth *a, const OAuthFetch *f, const OAuthSite *site,
     Str id = value_member_text(answer.json, "client_id"), secret = value_member_text(answer.json, "client_secret"),
         auth = value_member_text(answer.json, "token_endpoint_auth_method"), problem = value_member_text(answer.json, "error");
     if (answer.status != 200 && answer.status != 201)
-        return error_set(err, ERR_PROTOCOL, "the authorization server refused to register a client (%d%s%s); set oauth.client_id to one that it knows",
+        return error_set(err, ERR_PROTOCOL, "the authorization server refused to register a client (%d%s%s); set oauth.client_id to a registered one",
                          answer.status, problem.n ? ", " : "", target_quote(problem, said));
     if (id.n == 0 || !is_visible(id) || !is_visible(secret))
         return error_set(err, ERR_PROTOCOL, "the authorization server registered a client without a proper client_id");
     OAuthClient c = { .id = arena_str(arena, id), .secret = arena_str(arena, secret), .port = out->port };
     c.auth = auth.n ? arena_str(arena, auth) : secret.n && !takes(site, "none") ? secret_auth(site) : STR("none");
     if (!str_eq(c.auth, STR("none")) && (secret.n == 0 || (!str_eq(c.auth, str_from(basic)) && !str_eq(c.auth, str_from(post)))))
-        return error_set(err, ERR_PROTOCOL, "the authorization server registered a client that has to use %s, for which it gave no means",
+        return error_set(err, ERR_PROTOCOL, "the authorization server registered a client that must use %s, but sent no credentials for that",
                          target_quote(c.auth, said));
     oauth_secret(a, c.secret);
     return oauth_shelf_save_client(a, site->issuer, &c, err) && (*out = c, true);

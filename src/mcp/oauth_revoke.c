@@ -1,20 +1,20 @@
-/* Tokens that are to be good no longer, told to the authorization server that gave them: RFC 7009. */
+/* Token revocation (RFC 7009). */
 #include "mcp/oauth_inside.h"
 
-/* As the issuer of the token says it now; nothing that the MCP server says counts here. */
+/* Uses the current metadata of the token's issuer only, nothing from the MCP server. */
 static bool find_endpoint(const OAuthFetch *f, Str issuer, Arena *arena, Str *out, Error *err) {
     char shown[TARGET_QUOTE_SIZE], said[TARGET_QUOTE_SIZE];
     Value metadata;
     if (!oauth_discover_issuer(f, issuer, arena, &metadata, err)) return false;
     if (!value_is_gone(metadata) && !str_eq(value_member_text(metadata, "issuer"), issuer))
-        return error_set(err, ERR_POLICY, "the metadata of %s says that it is of \"%s\": not used", target_quote(issuer, shown),
+        return error_set(err, ERR_POLICY, "the metadata of %s belongs to \"%s\": rejected", target_quote(issuer, shown),
                          target_quote(value_member_text(metadata, "issuer"), said));
     *out = value_member_text(metadata, "revocation_endpoint");
     if (!out->n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no revocation_endpoint", target_quote(issuer, shown));
     return oauth_fetch_allowed(f, *out, "revocation_endpoint", err);
 }
 
-/* A token that the server does not know is answered with 200 too. */
+/* The server answers 200 for unknown tokens too. */
 static bool revoke_one(OAuth *a, const OAuthFetch *f, Str endpoint, const OAuthToken *t, Str token, const char *hint, const char *failed, Error *err) {
     OAuthClient client = { .id = str_from(t->client_id), .secret = str_from(t->client_secret), .auth = str_from(t->auth) };
     OAuthAnswer answer;
@@ -30,7 +30,7 @@ static bool revoke_one(OAuth *a, const OAuthFetch *f, Str endpoint, const OAuthT
 bool oauth_revoke(OAuth *a, const OAuthFetch *f, const OAuthToken *t, Error *err) {
     Arena arena = { 0 };
     Str endpoint;
-    if (!t->issuer) return error_set(err, ERR_PROTOCOL, "what was kept does not say who gave it");
+    if (!t->issuer) return error_set(err, ERR_PROTOCOL, "the stored token names no issuer");
     bool ok = find_endpoint(f, str_from(t->issuer), &arena, &endpoint, err)
               && (!t->refresh || revoke_one(a, f, endpoint, t, str_from(t->refresh), "refresh_token", "did not revoke the refresh token", err))
               && (!t->access || revoke_one(a, f, endpoint, t, str_from(t->access), "access_token", "did not revoke the access token", err));

@@ -1,4 +1,4 @@
-/* Which scopes to ask for. */
+/* Selects the scopes to request. */
 #include "mcp/oauth_inside.h"
 
 static bool next_word(Str *rest, Str *word) {
@@ -22,7 +22,7 @@ static bool add_words(Buf *to, Str words, Error *err) {
     for (Str word; next_word(&words, &word);) {
         for (size_t i = 0; i < word.n; i++)                /* RFC 6749, 3.3 */
             if (word.at[i] <= 0x20 || word.at[i] >= 0x7f || word.at[i] == '"' || word.at[i] == '\\')
-                return error_set(err, ERR_PROTOCOL, "the server asks for a scope that cannot be one");
+                return error_set(err, ERR_PROTOCOL, "the server asks for an invalid scope");
         if (oauth_scope_holds(buf_str(to), word)) continue;
         if (to->n) buf_add_char(to, ' ');
         buf_add(to, word);
@@ -36,7 +36,7 @@ bool oauth_scope_pick(const OAuthSettings *settings, const OAuthSite *site, Str 
     bool ok = add_words(&scope, before, err) && add_words(&scope, base, err) && add_words(&scope, before.n ? challenged : STR(""), err);
     bool person = settings->how == OAUTH_AUTHORIZATION_CODE;
     if (ok && scope.n && person && oauth_json_lists(site->metadata, "scopes_supported", STR("offline_access")))
-        ok = add_words(&scope, STR("offline_access"), err);  /* alone it would take the place of the server's defaults */
+        ok = add_words(&scope, STR("offline_access"), err);  /* alone, it would replace the server's default scopes */
     if (ok) *out = arena_str(arena, buf_str(&scope));
     buf_clear(&scope);
     return ok;

@@ -1,5 +1,5 @@
-/* Tokens and registered clients between programs, as JSON notes. A token's note is found by the server's URL and says which issuer and
- * resource it is for; a client's is found by its issuer. */
+/* Persists tokens and registered clients as JSON notes. A token's key is the server's URL, and the note names its
+ * issuer and resource; a client's key is its issuer. */
 #include "mcp/oauth_inside.h"
 #include <stdlib.h>
 #include "value/int.h"
@@ -44,7 +44,7 @@ static void add_text(Buf *out, const char *key, Str value) {
 /* X(member of OAuthToken) */
 #define TOKEN_TEXTS(X) X(access) X(refresh) X(issuer) X(resource) X(scope) X(client_id) X(client_secret) X(auth) X(endpoint)
 
-static bool fits_settings(const OAuth *a, Value note) {    /* they may have changed since */
+static bool fits_settings(const OAuth *a, Value note) {    /* the settings may have changed since */
     const OAuthSettings *s = &a->settings;
     OAuthUrl u;
     return oauth_url_trusted(value_member_text(note, "endpoint"), "token_endpoint", &u, NULL) && value_member_text(note, "issuer").n
@@ -84,7 +84,7 @@ bool oauth_shelf_load(OAuth *a, OAuthToken *out, JwtKey **dpop, Error *err) {
         out->expires_ns = expires && value_is_small(*expires) && value_small(*expires) < INT64_MAX / 1000000000 ? value_small(*expires) * 1000000000 : 0;
         out->dpop = oauth_json_flag(note, "dpop");
         if (value_member_text(note, "dpop_key").n) *dpop = jwt_key_read(value_member_text(note, "dpop_key"), NULL);
-        if (out->dpop && !*dpop) oauth_token_clear(out);   /* bound to a key that is gone */
+        if (out->dpop && !*dpop) oauth_token_clear(out);   /* bound to a key that is lost */
     }
     heap_free(heap);
     return ok;

@@ -1,4 +1,4 @@
-/* The shelf that is the project's store: private notes of the scope "oauth". */
+/* OAuthShelf on the project's store: private notes in the scope "oauth". */
 #include "mcp/oauth.h"
 
 static const char scope[] = "oauth";

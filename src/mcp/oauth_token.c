@@ -1,4 +1,4 @@
-/* The token endpoint: every grant ends here. */
+/* Token endpoint requests, used by every grant. */
 #include "mcp/oauth_inside.h"
 #include <stdlib.h>
 #include <strings.h>
@@ -18,7 +18,7 @@ void oauth_token_clear(OAuthToken *t) {
     *t = (OAuthToken){ 0 };
 }
 
-/* RFC 7523, 2.2: the client signs who it is, for this issuer and two minutes. */
+/* RFC 7523, 2.2: the client signs an assertion of its identity for this issuer, valid for two minutes. */
 static bool add_assertion(OAuth *a, Str id, Str issuer, Buf *form, Error *err) {
     char unique[16];
     random_fill(unique, sizeof unique);
@@ -48,7 +48,7 @@ static bool add_assertion(OAuth *a, Str id, Str issuer, Buf *form, Error *err) {
     return ok;
 }
 
-/* Shows who we are: in the form, or as *basic, the value of an Authorization header. */
+/* Adds the client authentication to the form, or sets *basic to the value of an Authorization header. */
 static bool add_client(OAuth *a, const OAuthClient *client, Str issuer, Buf *form, Buf *basic, Error *err) {
     if (str_eq(client->auth, STR("client_secret_basic"))) {
         Buf pair = { 0 };
@@ -67,7 +67,7 @@ static bool add_client(OAuth *a, const OAuthClient *client, Str issuer, Buf *for
     return a->key ? add_assertion(a, client->id, issuer, form, err) : error_set(err, ERR_CONFIG, "oauth.private_key is needed for private_key_jwt");
 }
 
-/* What the server says must not show what we said: a text that repeats a secret, or its beginning, is left out. */
+/* True if the server's text repeats a secret of the form or its beginning; such a text is not shown. */
 static bool repeats(Str text, Str form, Str client_secret) {
     static const char *const secrets[] = { "token", "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token" };
     Arena arena = { 0 };
@@ -88,7 +88,7 @@ bool oauth_token_refused(Str endpoint, const char *did, const OAuthAnswer *answe
                      problem.n ? ", " : "", target_quote(problem, what), text.n ? ": " : "", target_quote(text, why));
 }
 
-/* Sends the form, with a proof where a key is; a server that wants its nonce in the proof gets it, once. */
+/* Sends the form, with a DPoP proof if there is a key; retries once with the server's nonce. */
 static bool send_form(OAuth *a, const OAuthFetch *f, Str endpoint, Str form, Str basic, bool dpop, OAuthAnswer *out, Error *err) {
     for (int round = 0;; round++) {
         ClientHeader headers[2];
@@ -115,10 +115,10 @@ bool oauth_token_post(OAuth *a, const OAuthFetch *f, Str endpoint, Str issuer, c
     return ok;
 }
 
-static int64_t life_seconds(Value json) {                  /* 0: not told */
+static int64_t life_seconds(Value json) {                  /* 0: unknown */
     const Value *v = dict_find_str(value_dict(json), STR("expires_in"));
     double n = !v ? 0 : value_is_small(*v) ? (double)value_small(*v) : value_is_float(*v) ? value_float(*v) : 0;
-    if (v && value_is_string(*v))                          /* some send "3600" */
+    if (v && value_is_string(*v))                          /* some servers send "3600" */
         for (size_t i = 0; i < value_str(*v).n && n < LIFE_SECONDS_MAX; i++) {
             if (value_str(*v).at[i] < '0' || value_str(*v).at[i] > '9') return 0;
             n = n * 10 + (value_str(*v).at[i] - '0');
@@ -126,7 +126,7 @@ static int64_t life_seconds(Value json) {                  /* 0: not told */
     return n > LIFE_SECONDS_MAX ? LIFE_SECONDS_MAX : n >= 1 ? (int64_t)n : 0;
 }
 
-static bool is_sendable(Str token) {                       /* in a header */
+static bool is_sendable(Str token) {                       /* valid in a header */
     for (size_t i = 0; i < token.n; i++)
         if (token.at[i] <= 0x20 || token.at[i] >= 0x7f) return false;
     return token.n > 0 && token.n <= OAUTH_TOKEN_MAX;
@@ -140,9 +140,9 @@ static bool read_token(OAuth *a, Str endpoint, Value json, bool dpop, OAuthToken
     target_quote(endpoint, where);
     if (!is_sendable(access)) return error_set(err, ERR_PROTOCOL, "%s gave a token that cannot be sent in a header", where);
     if (dpop && is_type(type, "Bearer"))
-        return error_set(err, ERR_POLICY, "%s gave a plain token where one bound to a key (DPoP) is needed: not used", where);
+        return error_set(err, ERR_POLICY, "%s gave a bearer token where one bound to a key (DPoP) is needed: rejected", where);
     if (!is_type(type, dpop ? "DPoP" : "Bearer"))
-        return error_set(err, ERR_PROTOCOL, "%s gave a token of the type \"%s\", which is not known here", where, target_quote(type, said));
+        return error_set(err, ERR_PROTOCOL, "%s gave a token of the type \"%s\", which is not supported", where, target_quote(type, said));
     int64_t life = life_seconds(json);
     out->access = str_dup(access);
     out->refresh = refresh.n <= OAUTH_TOKEN_MAX ? keep(refresh) : NULL;
@@ -194,7 +194,8 @@ bool oauth_token_refresh(OAuth *a, const OAuthFetch *f, const OAuthToken *old, O
     bool ok = ask(a, f, &site, &client, &form, old->dpop && a->dpop, out, gone, err);
     if (ok) {
         remember(&site, &client, str_from(old->scope), out);
-        if (!out->refresh) out->refresh = str_dup(str_from(old->refresh));       /* not replaced: it holds on */
+        if (!out->refresh) out->refresh = str_dup(str_from(old->refresh));       /* not replaced: the old one stays
+                                                                                  * valid */
     }
     buf_clear(&form);
     return ok;
@@ -219,7 +220,8 @@ static bool bearer_grant(OAuth *a, const OAuthFetch *f, const OAuthSite *site, c
     return ok;
 }
 
-/* The text of the settings; where it is in a file, as the file is now: such tokens are short-lived and replaced in place. */
+/* The value from the settings, or the current content of its file: such tokens are short-lived and replaced in
+ * place. */
 static bool current(OAuth *a, Str text, Str file, const char *name, Arena *arena, Str *out, Error *err) {
     *out = text;
     if (file.n == 0) return true;
@@ -245,12 +247,13 @@ static bool idp_endpoint(OAuth *a, const OAuthFetch *f, Arena *arena, Str *out, 
     if (out->n) return oauth_url_trusted(*out, "oauth.idp_token_endpoint", &u, err);
     if (!oauth_discover_issuer(f, s->idp_issuer, arena, &metadata, err)) return error_wrap(err, "identity provider");
     if (!str_eq(value_member_text(metadata, "issuer"), s->idp_issuer))
-        return error_set(err, ERR_POLICY, "the identity provider has no metadata, or metadata of another issuer than oauth.idp_issuer: not used");
+        return error_set(err, ERR_POLICY, "the identity provider has no metadata, or metadata of another issuer than oauth.idp_issuer: rejected");
     *out = arena_str(arena, value_member_text(metadata, "token_endpoint"));
     return oauth_url_trusted(*out, "token_endpoint of the identity provider", &u, err);
 }
 
-/* The identity provider turns the person's ID token into a grant (ID-JAG) for the authorization server, if its policy allows. */
+/* Exchanges the user's ID token at the identity provider for a grant (ID-JAG) for the authorization server, if policy
+ * allows. */
 static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str scope, Arena *arena, Str *grant, Error *err) {
     const OAuthSettings *s = &a->settings;
     Str endpoint, id_token;
@@ -270,7 +273,7 @@ static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str s
     if (ok && (answer.status != 200 || value_is_gone(answer.json))) ok = oauth_token_refused(endpoint, GAVE_NONE, &answer, buf_str(&form), STR(""), err);
     if (ok) *grant = arena_str(arena, value_member_text(answer.json, "access_token"));
     if (ok && (!is_sendable(*grant) || !str_eq(value_member_text(answer.json, "issued_token_type"), STR("urn:ietf:params:oauth:token-type:id-jag"))))
-        ok = error_set(err, ERR_PROTOCOL, "the identity provider answered without an id-jag token");
+        ok = error_set(err, ERR_PROTOCOL, "the identity provider sent no id-jag token");
     if (ok) oauth_secret(a, *grant);
     buf_clear(&form);
     return ok;

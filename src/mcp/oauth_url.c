@@ -1,4 +1,4 @@
-/* URLs as OAuth compares and builds them. */
+/* Parses, compares and builds URLs for OAuth. */
 #include "mcp/oauth_inside.h"
 #include <strings.h>
 
@@ -11,9 +11,9 @@ bool oauth_url_parse(Str url, OAuthUrl *out, Error *err) {
     if (url.n > OAUTH_URL_MAX) return bad(url, "is too long for a URL", err);
     for (size_t i = 0; i < url.n; i++)
         if ((unsigned char)url.at[i] <= 0x20 || (unsigned char)url.at[i] >= 0x7f || memchr("\"<>\\^`{|}", url.at[i], 9))
-            return bad(url, "has a character that no URL has", err);
+            return bad(url, "has a character that is not valid in a URL", err);
     OAuthUrl u = { .https = url.n > 8 && strncasecmp(url.at, "https://", 8) == 0 };
-    if (!u.https && !(url.n > 7 && strncasecmp(url.at, "http://", 7) == 0)) return bad(url, "is no http or https URL", err);
+    if (!u.https && !(url.n > 7 && strncasecmp(url.at, "http://", 7) == 0)) return bad(url, "is not an http or https URL", err);
     if (str_find_char(url, '#') >= 0) return bad(url, "has a fragment", err);
     Str rest = str_sub(url, u.https ? 8 : 7, url.n);
     size_t host = 0;
@@ -37,7 +37,7 @@ bool oauth_url_trusted(Str url, const char *what, OAuthUrl *out, Error *err) {
     if (!oauth_url_parse(url, out, err)) return error_wrap(err, "%s", what);
     char shown[TARGET_QUOTE_SIZE];
     return out->https || oauth_url_local(out)
-           || error_set(err, ERR_POLICY, "%s \"%s\" is not https; tokens and secrets are sent to https alone (http to this machine)", what,
+           || error_set(err, ERR_POLICY, "%s \"%s\" is not https; tokens and secrets are sent over https only (http to this machine)", what,
                         target_quote(url, shown));
 }
 

@@ -1,4 +1,4 @@
-/* A client's life: its runs, its general link, its end. */
+/* The life of a client: its runs, its general link, its end. */
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -44,7 +44,7 @@ void peer_send_general(McpPeer *p, Str message) {
 
 static void end_run(McpPeer *p, PeerRun *r) {
     Error err = { 0 };
-    if (!run_end(r->run, RUN_COMPLETED, &err)) LOG_WRITE(p->server->config.log, LOG_ERROR, "the end of an MCP session could not be written: %s", err.msg);
+    if (!run_end(r->run, RUN_COMPLETED, &err)) LOG_WRITE(p->server->config.log, LOG_ERROR, "cannot record the end of an MCP session: %s", err.msg);
     serve_project_release(p->server, r->project);
     free(r);
 }
@@ -64,7 +64,7 @@ static PeerRun *start_run(McpPeer *p, ServeProject *project, Error *err) {
     return NULL;
 }
 
-/* Room for one more in front; *out is one that must end. False: all of them are used. */
+/* Makes room for a run in front; *out is one to end. False: all are in use. */
 static bool shift_runs(McpPeer *p, PeerRun **out) {
     size_t n = 0;
     while (n < PEER_RUNS_MAX && p->runs[n]) n++;
@@ -81,7 +81,7 @@ static bool shift_runs(McpPeer *p, PeerRun **out) {
     return true;
 }
 
-/* Of the newest project? The run holds its own, so no other one can have come into the same place. */
+/* The run of the newest project, or NULL. A run keeps its project alive, so comparing pointers is safe. */
 PeerRun *peer_newest_run(McpPeer *p) {
     PeerRun *r = p->runs[0];
     if (!r || r->project != atomic_load(&p->server->project) || !atomic_load(&r->project->asked)) return NULL;
@@ -90,13 +90,13 @@ PeerRun *peer_newest_run(McpPeer *p) {
 }
 
 PeerRun *peer_use_run(McpPeer *p, Error *err) {
-    ServeProject *project = serve_project(p->server);       /* before the peer's lock: the server's comes first */
+    ServeProject *project = serve_project(p->server);       /* before locking the peer: the server's lock comes first */
     PeerRun *gone = NULL, *r = NULL;
     pthread_mutex_lock(&p->lock);
     bool fresh = p->runs[0] && p->runs[0]->project == project;
     if (!fresh && shift_runs(p, &gone)) {
         r = p->runs[0] = start_run(p, project, err);
-        if (r) project = NULL;                               /* it is the run's now */
+        if (r) project = NULL;                               /* now owned by the run */
         else memmove(&p->runs[0], &p->runs[1], (PEER_RUNS_MAX - 1) * sizeof *p->runs), p->runs[PEER_RUNS_MAX - 1] = NULL;
     } else {
         r = p->runs[0];
@@ -119,7 +119,7 @@ void peer_leave_run(McpPeer *p, PeerRun *r) {
 bool mcp_peer_idle(McpPeer *p) {
     pthread_mutex_lock(&p->lock);
     bool idle = p->n_flights == 0;
-    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) idle = idle && p->runs[i]->users == 0;      /* a task of it works */
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) idle = idle && p->runs[i]->users == 0;      /* a task of it is running */
     pthread_mutex_unlock(&p->lock);
     return idle && !serve_tasks_working(p);
 }
@@ -153,7 +153,7 @@ void mcp_peer_close(McpPeer *p, int64_t grace_ms) {
     if (!p) return;
     peer_drain(p, grace_ms);
     unlist(p);
-    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);     /* its tasks ask and tell until then */
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);     /* until then its tasks may ask and notify */
     serve_subscribe_close(p);
     serve_input_close(p);
     serve_tasks_close(p);

@@ -1,4 +1,4 @@
-/* Several requests in one message: each answer goes out on its own, and only the last one is the last. */
+/* A batch of requests in one message: each response is sent separately; only the last one ends the link. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "mcp/peer.h"

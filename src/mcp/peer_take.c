@@ -1,4 +1,4 @@
-/* What comes from a client: told apart, checked, started. */
+/* Messages from a client: classifies and checks them, and starts requests. */
 #include "mcp/peer.h"
 #include "value/list.h"
 
@@ -31,7 +31,7 @@ static void work(void *flight) {
     flight_finish(f, ok, &err);
 }
 
-/* The first request of a peer, or the first after the project was loaded anew, starts a run. */
+/* The first request of a peer, or after the project was reloaded, starts a run. */
 static bool attach_run(Flight *f, Error *err) {
     if (f->run) return true;
     PeerRun *run = peer_use_run(f->q.peer, err);
@@ -46,12 +46,12 @@ static bool prepare(Flight *f, McpVersion version, Error *err) {
     if (!serve_prepare(q, version, err)) return false;
     if (!serve_method_in(f->method, q->version)) {
         q->code = RPC_METHOD_NOT_FOUND;
-        return error_set(err, ERR_PROTOCOL, "there is no method \"" STR_FMT "\" in %s", STR_ARG(q->method), mcp_version_date(q->version).at);
+        return error_set(err, ERR_PROTOCOL, "unknown method \"" STR_FMT "\" in %s", STR_ARG(q->method), mcp_version_date(q->version).at);
     }
     return f->method->how == SERVE_QUICK || attach_run(f, err);
 }
 
-/* NULL: answered. */
+/* NULL: already answered. */
 static Flight *start(Flight *f, McpVersion version) {
     McpRequest *q = &f->q;
     MEM_UNSET Error err;
@@ -64,7 +64,7 @@ static Flight *start(Flight *f, McpVersion version) {
     return NULL;
 }
 
-/* Is it said without a session? Known before the request is read in full. */
+/* True for a stateless message. Known before the request is parsed in full. */
 static bool is_stateless(const RpcMessage *m, McpVersion version) {
     return mcp_stateless(version) || !value_is_gone(value_member(value_member(m->params, "_meta"), "io.modelcontextprotocol/protocolVersion"));
 }
@@ -81,7 +81,8 @@ static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersi
     switch (flight_enter(f, &err)) {
     case FLIGHT_IN:
         return start(f, version);
-    case FLIGHT_ID_USED:                                     /* whoever waits for this one must hear of it, even if it is taken for the other one's */
+    case FLIGHT_ID_USED:                                     /* respond anyway, even though the client may match it to
+                                                              * the other request */
         send_error(link, m->id, RPC_INVALID_REQUEST, "the id of this request is still in use by another one");
         break;
     case FLIGHT_FULL:
@@ -93,7 +94,7 @@ static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersi
     return NULL;
 }
 
-/* `f` holds the message's memory and is used up. */
+/* Consumes `f`, which holds the message's memory. */
 static Flight *take(Flight *f, McpPeer *p, const RpcMessage *m, McpVersion version, McpLink *link) {
     if (m->kind == RPC_REQUEST) return take_request(f, p, m, version, link);
     if (m->kind == RPC_NOTIFICATION) take_notification(p, m);
@@ -119,7 +120,7 @@ static bool is_request(Value v) {
     RpcMessage m;
     int code;
     Error err;
-    return !rpc_message(v, &m, &code, &err) || m.kind == RPC_REQUEST;        /* what is wrong is answered too */
+    return !rpc_message(v, &m, &code, &err) || m.kind == RPC_REQUEST;        /* malformed ones are answered too */
 }
 
 static void take_batch(McpPeer *p, const List *all, McpVersion version, McpLink *link) {

@@ -8,7 +8,7 @@
 
 bool rpc_is_id(Value v) { return value_is_string(v) || value_is_int(v); }
 
-/* Of one message, found in one go; GONE: not there. */
+/* Members of a message, looked up in one pass; GONE: absent. */
 typedef struct Members { Value jsonrpc, id, method, params, result, error; } Members;
 
 static Members members_of(const Dict *d) {
@@ -25,7 +25,7 @@ static Members members_of(const Dict *d) {
 
 static bool is_text(Value v, Str text) { return value_is_string(v) && str_eq(value_str(v), text); }
 
-/* params of null are none: some writers cannot leave a member out. */
+/* null params count as absent: some serializers cannot omit a member. */
 static bool read_call(Value method, Value params, RpcMessage *out, Error *err) {
     if (!value_is_string(method)) return error_set(err, ERR_PROTOCOL, "method must be a string");
     if (value_is_none(params)) params = VALUE_GONE;
@@ -49,7 +49,7 @@ static bool read_error(Value error, Value result, RpcMessage *out, Error *err) {
 }
 
 static bool read_result(Value result, RpcMessage *out, Error *err) {
-    if (value_is_gone(result)) return error_set(err, ERR_PROTOCOL, "neither method nor result nor error");
+    if (value_is_gone(result)) return error_set(err, ERR_PROTOCOL, "a message needs method, result or error");
     if (!value_is_dict(result)) return error_set(err, ERR_PROTOCOL, "result must be an object");
     if (value_is_gone(out->id)) return error_set(err, ERR_PROTOCOL, "a response needs an id");
     out->kind = RPC_RESULT;
@@ -155,11 +155,12 @@ void rpc_write_error(Buf *out, Value id, int code, Str message, Value data) {
 
 /* ---- lines ---- */
 
-enum { HELD_MAX = 1 << 20 };             /* kept for the next line */
+enum { HELD_MAX = 1 << 20 };             /* limit of the buffer kept for the next line */
 
-/* What was given out is dropped when more comes in, so that a line stays where it is until then. */
+/* Drops consumed lines only when new bytes arrive, so that the last line stays valid until then. */
 static void take_bytes(RpcLines *l, Str bytes) {
-    if (l->used == l->held.n && l->held.cap > HELD_MAX) buf_clear(&l->held);     /* a giant has passed: nobody needs its place */
+    if (l->used == l->held.n && l->held.cap > HELD_MAX) buf_clear(&l->held);     /* shrink the buffer after an oversized
+                                                                                  * line */
     if (l->held.n == 0) l->used = l->seen = 0;
     if (l->used) {
         memmove(l->held.at, l->held.at + l->used, l->held.n - l->used);
@@ -172,7 +173,7 @@ static void take_bytes(RpcLines *l, Str bytes) {
 
 static void drop(RpcLines *l, size_t to) { l->used = l->seen = to; }
 
-/* The line under way has no end yet. */
+/* The current line is incomplete. */
 static Feed wait_for_more(RpcLines *l, Error *err) {
     bool too_long = !l->skipping && l->held.n - l->used > RPC_MESSAGE_MAX;
     l->seen = l->held.n;

@@ -1,4 +1,4 @@
-/* JSON-RPC 2.0 messages: told apart, and written. Both sides use it. */
+/* JSON-RPC 2.0 messages: parsing and writing, for client and server. */
 #pragma once
 #include "base/feed.h"
 #include "value/json.h"
@@ -7,9 +7,10 @@ enum { RPC_MESSAGE_MAX = 16 << 20, RPC_DEPTH_MAX = 128 };
 
 typedef enum { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR } RpcKind;
 
-typedef struct RpcMessage {              /* values live in the heap it was read into */
+typedef struct RpcMessage {              /* values live in the heap of the parsed document */
     RpcKind kind;
-    Value id;                            /* string or integer; GONE: a notification, or an error about a message nobody could read */
+    Value id;                            /* string or integer; GONE: a notification, or an error about an unparsable
+                                          * message */
     Str method;
     Value params;                        /* a dict; GONE: none */
     Value result;                        /* of RPC_RESULT, a dict */
@@ -18,32 +19,37 @@ typedef struct RpcMessage {              /* values live in the heap it was read 
     Value data;                          /* of RPC_ERROR; GONE: none */
 } RpcMessage;
 
-/* Tells what `v` (one JSON document) is. On failure *code is RPC_INVALID_REQUEST and out->id is set when it can be answered, else GONE. */
+/* Classifies `v` (one JSON document). On failure *code is RPC_INVALID_REQUEST and out->id is the id to respond to, or
+ * GONE. */
 bool rpc_message(Value v, RpcMessage *out, int *code, Error *err);
-JsonKeys *rpc_keys(void);                /* names of the protocol, for rpc_read_json; json_keys_free() them */
-/* Reads a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX, equal keys refused (two readers could take different ones). *code: what to
- * answer with, RPC_PARSE or as rpc_message. `keys` may be NULL. */
+JsonKeys *rpc_keys(void);                /* member names of the protocol, for rpc_read_json; free with
+                                          * json_keys_free() */
+/* Parses a text: json_read within RPC_MESSAGE_MAX and RPC_DEPTH_MAX; rejects duplicate keys (two parsers could pick
+ * different ones). *code: the error code to respond with, RPC_PARSE or as rpc_message. `keys` may be NULL. */
 bool rpc_read_json(Heap *h, Str text, const JsonKeys *keys, Value *out, int *code, Error *err);
-bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);        /* and then rpc_message */
+bool rpc_read(Heap *h, Str text, RpcMessage *out, int *code, Error *err);        /* followed by rpc_message */
 bool rpc_is_id(Value v);                 /* a string or an integer */
 
-/* Whole messages, appended to `out` without a line break. Values that have no JSON form cannot come here: what scripts make has been
- * checked. params and result may be GONE: left out, and {}. */
+/* Append whole messages to `out` without a line break. Values always have a JSON form here: script values were checked.
+ * GONE params are omitted; a GONE result is {}. */
 void rpc_write_request(Buf *out, Value id, Str method, Value params);
 void rpc_write_notification(Buf *out, Str method, Value params);
 void rpc_write_result(Buf *out, Value id, Value result);
-void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is JSON text already */
-void rpc_write_result_start(Buf *out, Value id);             /* up to and with the brace that opens the result; the writer adds members and "}}" */
-void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: left out, as MCP's schemas want it */
+void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is already JSON text */
+void rpc_write_result_start(Buf *out, Value id);             /* up to and including the opening brace of the result; the
+                                                              * caller adds members and "}}" */
+void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: omitted, as MCP's schemas
+                                                                                * require */
 
-/* Lines of a stream (stdio): fed with bytes, gives whole lines. One that is longer than RPC_MESSAGE_MAX is dropped to its end and told of
- * once as FEED_BAD (ERR_LIMIT), when it becomes too long; the reader goes on behind it. Blank lines are passed over, a CR at the end is cut
- * off. Memory stays within RPC_MESSAGE_MAX and what is fed at once. A last line without its end is none: feed a line break at the end of
- * the stream to get it. */
+/* Splits a stream (stdio) into lines. A line over RPC_MESSAGE_MAX is reported once as FEED_BAD (ERR_LIMIT) and skipped
+ * to its end. Blank lines are skipped and a trailing CR removed. Memory stays within RPC_MESSAGE_MAX plus one feed. An
+ * unterminated last line is not returned: feed a line break at end of stream to get it. */
 typedef struct RpcLines {                /* zero-initialise */
-    Buf held;                            /* what was fed; before `used` it is done with */
-    size_t used, seen;                   /* up to `seen` there is no line break behind `used` */
-    bool skipping;                       /* in a line that is too long */
+    Buf held;                            /* fed bytes; those before `used` are consumed */
+    size_t used, seen;                   /* no line break between `used` and `seen` */
+    bool skipping;                       /* inside an oversized line */
 } RpcLines;
-Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err);                   /* as sse_feed: ask again with no bytes; *line until the next call with bytes */
+Feed rpc_lines(RpcLines *l, Str bytes, Str *line, Error *err);                   /* as sse_feed: call again with no
+                                                                                  * bytes; *line is valid until the next
+                                                                                  * call with bytes */
 void rpc_lines_clear(RpcLines *l);

@@ -35,7 +35,7 @@ static Str bearer(Str header) {
     return str_trim(str_sub(header, 7, header.n));
 }
 
-/* Digests are compared, and all of their bytes: neither the time nor the length tells anything about ours. */
+/* Compares digests in constant time, so that timing reveals neither content nor length of our token. */
 static bool is_ours(const ServeAuth *a, Str token) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     unsigned differ = 0;
@@ -59,6 +59,6 @@ ServeAuthAnswer serve_auth_quick(ServeAuth *a, Str authorization, ServeWho *who)
 ServeAuthAnswer serve_auth_token(ServeAuth *a, Str authorization, ServeWho *who, Error *err) {
     ServeAuthAnswer answer = serve_auth_quick(a, authorization, who);
     if (answer == AUTH_LATER) return serve_jwt_check(a->jwt, bearer(authorization), who, err);
-    if (answer != AUTH_OK) error_set(err, ERR_POLICY, "the token is not valid here");
+    if (answer != AUTH_OK) error_set(err, ERR_POLICY, "the token is not valid for this server");
     return answer;
 }

@@ -1,4 +1,4 @@
-/* Who a request comes from: a bearer token, ours or one of an authorization server. */
+/* Authenticates a request: a bearer token, ours or an authorization server's. */
 #pragma once
 #include "base/cancel.h"
 #include "base/error.h"
@@ -9,19 +9,21 @@ typedef struct ServeAuth ServeAuth;
 typedef struct ServeAuthConfig {         /* strings are borrowed */
     Str token;                           /* empty: none */
     Str issuer;                          /* of an authorization server; empty: none */
-    const Buf *resource;                 /* our URL, that its tokens must be for; known when the first request comes */
-    Str scope;                           /* that they must have */
+    const Buf *resource;                 /* our URL, the required audience; known before the first request */
+    Str scope;                           /* that they must include */
     Cancel *stop;
 } ServeAuthConfig;
 
-typedef struct ServeWho { uint8_t id[32]; } ServeWho;    /* the same for the same token, or the same person of an authorization server */
+typedef struct ServeWho { uint8_t id[32]; } ServeWho;    /* identifies the token, or the user at an authorization
+                                                          * server */
 
 typedef enum { AUTH_OK, AUTH_NONE, AUTH_LATER, AUTH_BAD, AUTH_SCOPE } ServeAuthAnswer;
 
 ServeAuth *serve_auth_new(const ServeAuthConfig *config, Error *err);
 void serve_auth_free(ServeAuth *a);      /* NULL is fine */
 bool serve_auth_has_server(const ServeAuth *a);
-/* `authorization`: the header, may be empty. Quick; AUTH_LATER: serve_auth_token has to ask the authorization server's keys. */
+/* `authorization`: the header, may be empty. Does not block; AUTH_LATER: call serve_auth_token, which may fetch the
+ * authorization server's keys. */
 ServeAuthAnswer serve_auth_quick(ServeAuth *a, Str authorization, ServeWho *who);
 /* May fetch keys. AUTH_BAD and AUTH_SCOPE: err says why. */
 ServeAuthAnswer serve_auth_token(ServeAuth *a, Str authorization, ServeWho *who, Error *err);

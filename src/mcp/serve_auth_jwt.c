@@ -13,10 +13,11 @@
 
 enum {
     TOKEN_MAX = 16 << 10, DOCUMENT_MAX = 1 << 20, KEYS_MAX = 64, FETCH_MS = 10000,
-    FRESH_MS = 600000,                   /* keys are fetched again after this */
-    AGAIN_MS = 10000,                    /* and at most this often for a key that is not there */
-    LEEWAY_S = 60,                       /* clocks differ */
-    WAITING_MAX = 2,                     /* for keys that somebody fetches: anybody can send a token, and make a thread wait */
+    FRESH_MS = 600000,                   /* refetch keys after this */
+    AGAIN_MS = 10000,                    /* minimum interval between fetches for an unknown key */
+    LEEWAY_S = 60,                       /* clock skew */
+    WAITING_MAX = 2,                     /* threads that wait for a fetch: any client can send a token and make a thread
+                                          * wait */
 };
 
 typedef struct Key { char *id; Buf n, e, x, y; SignatureKind kind; } Key;
@@ -25,9 +26,9 @@ typedef struct Keys { Key at[KEYS_MAX]; size_t n; } Keys;
 
 struct ServeJwt {
     ServeAuthConfig config;
-    Client *client;                      /* of who fetches */
+    Client *client;                      /* used by the fetching thread */
     pthread_mutex_t lock;                /* guards what follows */
-    pthread_cond_t done;                 /* somebody has fetched */
+    pthread_cond_t done;                 /* a fetch has ended */
     Keys keys;
     bool fetching;
     int waiting;
@@ -65,7 +66,7 @@ void serve_jwt_free(ServeJwt *j) {
     free(j);
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static bool read_json(Heap *h, Str json, Value *out, Error *err) {
     return json_read(h, json, &(JsonRead){ .max_bytes = DOCUMENT_MAX, .max_depth = 32, .reject_duplicates = true }, out, err);
@@ -84,7 +85,8 @@ static bool fetch(ServeJwt *j, Str url, Heap *h, Value *out, Error *err) {
     return ok;
 }
 
-/* Where an issuer may publish what it is: RFC 8414 puts the well-known part between host and path, OpenID Connect behind the path. */
+/* Well-known metadata locations of an issuer: RFC 8414 inserts the well-known part between host and path, OpenID
+ * Connect appends it. */
 static void metadata_url(Str issuer, int which, Buf *out) {
     ptrdiff_t scheme = str_find(issuer, STR("://"));
     size_t start = scheme < 0 ? 0 : (size_t)scheme + 3;
@@ -107,7 +109,7 @@ static bool find_metadata(ServeJwt *j, Heap *h, Value *out, Error *err) {
     }
     buf_clear(&url);
     if (ok && !str_eq(value_member_text(*out, "issuer"), j->config.issuer))
-        return error_set(err, ERR_PROTOCOL, "the authorization server says that it is another one: " STR_FMT, STR_ARG(value_member_text(*out, "issuer")));
+        return error_set(err, ERR_PROTOCOL, "the authorization server's metadata names another issuer: " STR_FMT, STR_ARG(value_member_text(*out, "issuer")));
     return ok;
 }
 
@@ -128,7 +130,7 @@ static bool fetch_keys(ServeJwt *j, Keys *out, Error *err) {
     Value metadata, set;
     bool ok = find_metadata(j, h, &metadata, err) && fetch(j, value_member_text(metadata, "jwks_uri"), h, &set, err);
     Value keys = ok ? value_member(set, "keys") : VALUE_GONE;
-    if (ok && !value_is_list(keys)) ok = error_set(err, ERR_PROTOCOL, "the authorization server's keys are no list");
+    if (ok && !value_is_list(keys)) ok = error_set(err, ERR_PROTOCOL, "the authorization server's keys are not a list");
     for (uint32_t i = 0; ok && i < value_list(keys)->n; i++) add_key(out, value_list(keys)->at[i]);
     heap_free(h);
     return ok;
@@ -140,7 +142,7 @@ static const Key *find_key(const ServeJwt *j, Str id, SignatureKind kind) {
     return NULL;
 }
 
-/* With the lock held, but not while they are fetched. */
+/* The caller holds the lock; released during the fetch. */
 static bool renew_keys(ServeJwt *j, Error *err) {
     Keys *fresh = mem_zero(1, sizeof *fresh);
     j->fetching = true;
@@ -160,7 +162,8 @@ static bool renew_keys(ServeJwt *j, Error *err) {
     return ok;
 }
 
-/* The key, with the lock held; NULL: there is none. What is known serves while others are fetched, or the server is away. */
+/* The key, or NULL. The caller holds the lock. Known keys are used during a fetch and while the server is
+ * unreachable. */
 static const Key *get_key(ServeJwt *j, Str id, SignatureKind kind, Error *err) {
     const Key *k = find_key(j, id, kind);
     Error problem = { 0 };
@@ -226,7 +229,8 @@ static bool check_claims(const ServeJwt *j, Value claims, Error *err) {
     return true;
 }
 
-/* Lengths keep what one claim says apart from the next. A token that names nobody is an owner of its own. */
+/* Writes the length of each claim, so that adjacent claims cannot be confused. A token without a subject is its own
+ * owner. */
 static bool name_owner(Value claims, Str token, ServeWho *who, Error *err) {
     Buf owner = { 0 };
     Str parts[] = { value_member_text(claims, "iss"), value_member_text(claims, "sub"), value_member_text(claims, "client_id") };
@@ -245,7 +249,7 @@ static bool split(Str token, Parts *p, Error *err) {
     ptrdiff_t first = str_find_char(token, '.');
     Str rest = first < 0 ? STR("") : str_sub(token, (size_t)first + 1, token.n);
     ptrdiff_t second = str_find_char(rest, '.');
-    if (second < 0 || token.n > TOKEN_MAX) return error_set(err, ERR_VALIDATION, "the token is not valid here");
+    if (second < 0 || token.n > TOKEN_MAX) return error_set(err, ERR_VALIDATION, "the token is not valid for this server");
     p->signed_part = str_sub(token, 0, (size_t)first + 1 + (size_t)second);
     return base64_decode(str_sub(token, 0, (size_t)first), &p->head, err) && base64_decode(str_sub(rest, 0, (size_t)second), &p->claims, err) &&
            base64_decode(str_sub(rest, (size_t)second + 1, rest.n), &p->signature, err);
@@ -253,10 +257,10 @@ static bool split(Str token, Parts *p, Error *err) {
 
 static bool read_kind(Value head, SignatureKind *out, Error *err) {
     Str alg = value_member_text(head, "alg");
-    if (!value_is_gone(value_member(head, "crit"))) return error_set(err, ERR_VALIDATION, "the token uses extensions that are not known here");
+    if (!value_is_gone(value_member(head, "crit"))) return error_set(err, ERR_VALIDATION, "the token uses unsupported extensions");
     if (str_eq(alg, STR("RS256"))) return *out = SIGNATURE_RS256, true;
     if (str_eq(alg, STR("ES256"))) return *out = SIGNATURE_ES256, true;
-    return error_set(err, ERR_VALIDATION, "the token is signed in a way that is not taken here: RS256 and ES256 are");
+    return error_set(err, ERR_VALIDATION, "the token's signature algorithm is not supported: use RS256 or ES256");
 }
 
 ServeAuthAnswer serve_jwt_check(ServeJwt *j, Str token, ServeWho *who, Error *err) {

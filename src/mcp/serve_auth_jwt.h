@@ -1,4 +1,5 @@
-/* Access tokens of an authorization server: JWTs signed by one of its published keys, for our URL. For serve_auth.c. */
+/* Access tokens of an authorization server: JWTs for our URL, signed with one of its published keys. For
+ * serve_auth.c. */
 #pragma once
 #include "mcp/serve_auth.h"
 

@@ -13,7 +13,7 @@ static Str text_in(Value dict, const char *key) {
     return v && value_is_string(*v) ? value_str(*v) : (Str){ 0 };
 }
 
-/* Letters of A to Z as one likes. */
+/* Ignores case of A to Z. */
 static bool begins(Str value, Str with) {
     if (value.n < with.n) return false;
     for (size_t i = 0; i < with.n; i++)
@@ -27,7 +27,7 @@ static bool contains(Str value, Str part) {
     return false;
 }
 
-/* Those that begin with what was typed, then those that have it elsewhere. */
+/* Values that start with what was typed, then those that contain it. */
 static bool give(McpRequest *q, StrList values, Str typed, Error *err) {
     Heap *h = q->heap;
     Dict *d = dict_new(h, 1, err), *completion = d ? dict_new(h, 3, err) : NULL;
@@ -76,7 +76,7 @@ static bool of_template(McpRequest *q, Str uri, Str variable, StrList *out, Str 
         }
         return error_set(err, ERR_VALIDATION, "the template " STR_FMT " has no variable \"" STR_FMT "\"", STR_ARG(uri), STR_ARG(variable));
     }
-    if (str_eq(uri, STR(SERVE_ARTIFACTS)) || serve_resources_known(run_runtime(q->run), uri)) return true;      /* nothing to offer */
+    if (str_eq(uri, STR(SERVE_ARTIFACTS)) || serve_resources_known(run_runtime(q->run), uri)) return true;      /* no suggestions */
     return error_set(err, ERR_VALIDATION, "Unknown resource template: " STR_FMT, STR_ARG(uri));
 }
 

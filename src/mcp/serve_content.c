@@ -14,7 +14,7 @@ static void add_text(Buf *out, Str text) {
     buf_add_char(out, '}');
 }
 
-/* Which blocks a version has. */
+/* Content blocks that a version supports. */
 static bool known(Str type, McpVersion v) {
     if (str_eq(type, STR("resource_link"))) return mcp_structured(v);
     return v >= MCP_2025_03_26 || !str_eq(type, STR("audio"));

@@ -1,4 +1,4 @@
-/* What every request goes through: which method it is, in which version it is spoken, and how its answer is written. */
+/* Common to all requests: finds the method and version, and writes the response. */
 #include "mcp/peer.h"
 
 static const ServeMethod methods[] = {
@@ -55,7 +55,7 @@ bool serve_missing_capability(McpRequest *q, const char *name, Error *err) {
 
 /* ---- pages ---- */
 
-/* A cursor is "p" and where to go on. */
+/* A cursor is "p" and the index of the next entry. */
 static bool read_cursor(Value v, size_t n, size_t *out) {
     Str text = value_is_string(v) ? value_str(v) : (Str){ 0 };
     size_t at = 0;
@@ -71,7 +71,7 @@ static bool read_cursor(Value v, size_t n, size_t *out) {
 bool serve_page(McpRequest *q, size_t n, size_t *from, size_t *to, Value *next, Error *err) {
     Value *cursor = serve_param(q, "cursor");
     size_t at = 0;
-    if (cursor && !read_cursor(*cursor, n, &at)) return error_set(err, ERR_VALIDATION, "params.cursor is not one that was given out: list from the start again");
+    if (cursor && !read_cursor(*cursor, n, &at)) return error_set(err, ERR_VALIDATION, "params.cursor is not valid: list from the start again");
     *from = at;
     *to = n - at > SERVE_PAGE ? at + SERVE_PAGE : n;
     *next = VALUE_GONE;
@@ -81,7 +81,7 @@ bool serve_page(McpRequest *q, size_t n, size_t *from, size_t *to, Value *next, 
     return text != NULL;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void add_server(const McpRequest *q, Buf *out) {
     buf_add(out, STR("\"io.modelcontextprotocol/serverInfo\":{\"name\":\"harness\",\"version\":"));
@@ -89,7 +89,7 @@ static void add_server(const McpRequest *q, Buf *out) {
     buf_add_char(out, '}');
 }
 
-/* What a result without a session says about itself. An _meta of the method's own stands in `result`. */
+/* Members that stateless results carry about the server. The method's own _meta is in `result`. */
 static void add_about(const McpRequest *q, const Value *meta, Buf *out) {
     buf_add_fmt(out, ",\"resultType\":\"%s\"", q->result_type ? q->result_type : "complete");
     if (q->ttl_ms >= 0 && !q->result_type) buf_add_fmt(out, ",\"ttlMs\":%lld,\"cacheScope\":\"private\"", (long long)q->ttl_ms);
@@ -105,7 +105,7 @@ static void add_about(const McpRequest *q, const Value *meta, Buf *out) {
     buf_add_char(out, '}');
 }
 
-/* The members of q->result, as text. A result that has no JSON form is not one of ours. */
+/* Writes the members of q->result as text. Fails on a value without a JSON form. */
 static bool write_members(McpRequest *q, bool without_meta, Buf *out, Error *err) {
     Entry *e;
     bool first = true;
@@ -129,7 +129,7 @@ static bool write_result(McpRequest *q, Buf *out, Error *err) {
     if (!q->text.n && !write_members(q, stateless, out, err)) return false;
     size_t members = out->n;
     if (stateless) add_about(q, meta, out);
-    if (stateless && members == start) memmove(out->at + start, out->at + start + 1, out->n - start), out->n--;   /* no comma in front */
+    if (stateless && members == start) memmove(out->at + start, out->at + start + 1, out->n - start), out->n--;   /* remove the leading comma */
     buf_add(out, STR("}}"));
     return out->n <= RPC_MESSAGE_MAX || error_set(err, ERR_LIMIT, "the result is longer than a message may be (%d bytes)", RPC_MESSAGE_MAX);
 }

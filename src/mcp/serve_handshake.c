@@ -1,4 +1,5 @@
-/* How client and server agree on what they speak: initialize and what belongs to it, or the _meta of each request and server/discover. */
+/* Version and capability negotiation: initialize and related methods, or the _meta of each request and
+ * server/discover. */
 #include "mcp/peer.h"
 #include "value/list.h"
 
@@ -29,10 +30,10 @@ static bool unsupported(McpRequest *q, Str asked, Error *err) {
     if (!data || !put_versions(q->heap, data, "supported", err) || !dict_put_text(q->heap, data, "requested", asked, err)) return false;
     q->code = MCP_UNSUPPORTED_VERSION;
     q->data = value_from_object(data);
-    return error_set(err, ERR_PROTOCOL, "protocol version \"" STR_FMT "\" is not spoken without a handshake: see data.supported", STR_ARG(str_sub(asked, 0, 40)));
+    return error_set(err, ERR_PROTOCOL, "protocol version \"" STR_FMT "\" is not supported without a handshake: see data.supported", STR_ARG(str_sub(asked, 0, 40)));
 }
 
-/* All that a request without a session says about its sender. */
+/* Reads what a stateless request says about its client. */
 static bool prepare_stateless(McpRequest *q, Value version, Error *err) {
     Value client = value_member(q->meta, META "clientCapabilities"), info = value_member(q->meta, META "clientInfo"), level = value_member(q->meta, META "logLevel");
     if (!value_is_string(version)) return error_set(err, ERR_VALIDATION, "params._meta[\"" META "protocolVersion\"] %s",
@@ -62,7 +63,8 @@ bool serve_prepare(McpRequest *q, McpVersion given, Error *err) {
     if (!none) return false;
     q->client = value_from_object(none);
     if (value_is_gone(q->params)) q->params = value_from_object(none);
-    q->version = mcp_stateless(given) ? given : mcp_peer_version(q->peer);       /* for the answer, should it fail here */
+    q->version = mcp_stateless(given) ? given : mcp_peer_version(q->peer);       /* for the response, should this
+                                                                                  * fail */
     q->meta = value_member(q->params, "_meta");
     if (!value_is_gone(q->meta) && !value_is_dict(q->meta)) return error_set(err, ERR_VALIDATION, "params._meta must be an object");
     q->progress = value_member(q->meta, "progressToken");
@@ -78,7 +80,7 @@ bool serve_prepare(McpRequest *q, McpVersion given, Error *err) {
 
 /* ---- what the server can do ---- */
 
-/* One line for each capability: it is there when its method is, in the version that is spoken. */
+/* One line per capability: announced if its method exists in the version. */
 static const struct { const char *method, *text, *text_watched; McpVersion from, to; } capabilities[] = {
     { "completion/complete", "\"completions\":{}", NULL, MCP_2025_03_26, MCP_LATEST },
     { "tools/call", "\"logging\":{}", NULL, MCP_2024_11_05, MCP_LATEST },
@@ -114,11 +116,11 @@ bool serve_discover(McpRequest *q, Error *err) {
 
 /* ---- the handshake ---- */
 
-/* Keeps what the client says about itself, once. */
+/* Stores the client's information, once. */
 static bool agree(McpPeer *p, McpVersion v, Value client, Value info, Error *err) {
     bool ok = false;
     pthread_mutex_lock(&p->lock);
-    if (mcp_peer_version(p) != MCP_NONE) error_set(err, ERR_PROTOCOL, "initialize has been answered already");
+    if (mcp_peer_version(p) != MCP_NONE) error_set(err, ERR_PROTOCOL, "initialize was already answered");
     else ok = value_copy_all_into(p->about, client, &p->client, err) && (value_is_gone(info) || value_copy_all_into(p->about, info, &p->client_info, err));
     if (ok) {
         heap_freeze_all(p->about);
@@ -160,7 +162,7 @@ bool serve_set_level(McpRequest *q, Error *err) {
 void serve_log(McpRequest *q, LogLevel level, Str logger, Str message) {
     static const McpLevel as[] = { [LOG_DEBUG] = MCP_LEVEL_DEBUG, [LOG_INFO] = MCP_LEVEL_INFO, [LOG_WARN] = MCP_LEVEL_WARNING, [LOG_ERROR] = MCP_LEVEL_ERROR };
     if (level >= LOG_OFF || (int)as[level] < q->level) return;
-    Heap *h = heap_new(0);                                   /* the request's own belongs to its thread */
+    Heap *h = heap_new(0);                                   /* the request's own heap belongs to its thread */
     Error err;
     Dict *d = dict_new(h, 3, &err);
     if (d && dict_put_text(h, d, "level", levels[as[level]], &err) && (!logger.n || dict_put_text(h, d, "logger", logger, &err)) &&

@@ -19,7 +19,7 @@ static void handle(void *ctx, ServerRequest *q) {
 
 static void tick(void *ctx) { http_sessions_tick(ctx); }
 
-/* The URL that clients use: the one that was given, or the address. Metadata about it is at its origin (RFC 9728). */
+/* The URL that clients use: the configured one, or the address. Its metadata is at its origin (RFC 9728). */
 static void name_resource(Http *h, uint16_t port) {
     const McpHttpConfig *c = h->config;
     bool v6 = str_find_char(str_from(c->address), ':') >= 0;
@@ -34,7 +34,7 @@ static void name_resource(Http *h, uint16_t port) {
     buf_add(&h->metadata_url, STR("/.well-known/oauth-protected-resource/mcp"));
 }
 
-/* Waits for the end; sessions that have run out are closed here, because that may take a while. */
+/* Waits until stopped. Also closes expired sessions here, because that may take a while. */
 static void serve(Http *h, Cancel *stop) {
     while (!cancel_expired(stop)) {
         struct pollfd p = { .fd = cancel_fd(stop), .events = POLLIN };

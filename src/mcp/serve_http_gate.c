@@ -7,16 +7,16 @@
 #include "base/mem.h"
 #include "net/target.h"
 
-/* ---- how often one may come ---- */
+/* ---- rate limits ---- */
 
 enum {
-    RATE_SLOTS = 1024,                   /* addresses that are remembered; two may share one */
+    RATE_SLOTS = 1024,                   /* addresses tracked; two may share a slot */
     RATE_REMOTE = 6000,                  /* a minute, from another machine */
     RATE_FAILED = 60,                    /* wrong tokens a minute */
     MINUTE_MS = 60000,
 };
 
-typedef struct Bucket { int64_t at_ms; double level; } Bucket;           /* level: taken and not given back yet */
+typedef struct Bucket { int64_t at_ms; double level; } Bucket;           /* level: taken and not yet drained */
 typedef struct Slot { Bucket all, failed; } Slot;
 typedef struct HttpRates { int64_t limit; Slot slots[RATE_SLOTS]; } HttpRates;
 
@@ -28,7 +28,7 @@ HttpRates *http_rates_new(int64_t requests_per_minute) {
 
 void http_rates_free(HttpRates *r) { free(r); }
 
-/* Seconds to wait; 0: go on. */
+/* Seconds to wait; 0: proceed. */
 static int64_t take(Bucket *b, int64_t limit) {
     int64_t now = clock_mono_ns() / 1000000;
     b->level -= (double)(now - b->at_ms) * (double)limit / MINUTE_MS;
@@ -58,7 +58,7 @@ static bool is_local_name(Str host) {
     return false;
 }
 
-/* HOST or HOST:PORT; a bracketed IPv6 address stays bracketed. False: neither. */
+/* HOST or HOST:PORT; a bracketed IPv6 address keeps its brackets. False: neither. */
 static bool host_part(Str text, Str *host) {
     ptrdiff_t end = text.n && text.at[0] == '[' ? str_find_char(text, ']') + 1 : str_find_char(text, ':');
     if (end < 0) end = (ptrdiff_t)text.n;
@@ -76,8 +76,8 @@ static bool is_listed(StrList list, Str name) {
 
 static Str without_brackets(Str host) { return host.n > 1 && host.at[0] == '[' ? str_sub(host, 1, host.n - 1) : host; }
 
-/* A page that has let its own name point here (DNS rebinding) sends that name. Addresses are no names: they cannot be made to point elsewhere, so
- * any does where all addresses are listened at. */
+/* Protects against DNS rebinding: the Host header then has the attacker's name. Any IP address is accepted when
+ * listening on all addresses, since DNS cannot redirect an address. */
 static bool host_allowed(const Http *h, Str text) {
     Str host, bound = str_from(h->config->address);
     Address address, own;
@@ -121,7 +121,7 @@ static void check_token(Http *h, ServerRequest *q, Slot *slot) {
     int64_t wait = take(&slot->failed, RATE_FAILED);
     if (wait) reply_wait(h, q, wait);
     else if (answer == AUTH_NONE) http_refuse(h, q, answer, "a token is needed: send the header Authorization: Bearer TOKEN");
-    else http_refuse(h, q, answer, "the token is not valid here");
+    else http_refuse(h, q, answer, "the token is not valid for this server");
 }
 
 /* ---- the gate ---- */
@@ -159,7 +159,7 @@ static bool is_served(Str method) { return str_eq(method, STR("POST")) || str_eq
 
 static void reply_method(Http *h, ServerRequest *q) {
     Buf body = { 0 };
-    rpc_write_error(&body, VALUE_GONE, RPC_INVALID_REQUEST, STR("only POST, GET and DELETE are served here"), VALUE_GONE);
+    rpc_write_error(&body, VALUE_GONE, RPC_INVALID_REQUEST, STR("only POST, GET and DELETE are supported"), VALUE_GONE);
     http_reply(h, q, 405, &(ServerHeader){ STR("Allow"), STR("POST, GET, DELETE") }, 1, "application/json", &body);
 }
 
@@ -174,14 +174,14 @@ void http_admit(void *http, ServerRequest *q) {
     int64_t limit = limit_for(h, server_peer(q)), wait = limit ? take(&slot->all, limit) : 0;
     if (wait) reply_wait(h, q, wait);
     else if (server_count_header(q, STR("Host")) != 1 || !host_allowed(h, server_header(q, STR("Host"))))
-        http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "the header Host names no name of this server: start it with --host NAME to add one");
+        http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "the Host header does not match this server: start it with --host NAME to add a name");
     else if (server_count_header(q, STR("Origin")) > 1 || (origin.n && !http_origin_allowed(h, origin)))
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "this origin is not allowed: start the server with --origin ORIGIN to allow it");
     else if (server_count_header(q, STR("Authorization")) > 1)
-        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Authorization is there more than once");
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Authorization occurs more than once");
     else if (is_metadata(path) && serve_auth_has_server(h->auth)) reply_metadata(h, q);
     else if (!str_eq(path, STR("/mcp")))
-        http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is nothing here: the server is at /mcp");
+        http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "not found: the server is at /mcp");
     else if (str_eq(method, STR("OPTIONS")) && origin.n) reply_preflight(h, q);
     else if (!is_served(method)) reply_method(h, q);
     else check_token(h, q, slot);

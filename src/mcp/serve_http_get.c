@@ -1,4 +1,4 @@
-/* The stream of a session, and its end. Both exist in the handshake era alone. */
+/* GET and DELETE of a session; handshake versions only. */
 #include "mcp/serve_http.h"
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static bool read_number(Str text, uint64_t *out) {
     return *end == 0;
 }
 
-/* STREAM-EVENT, the ids that serve_http_stream.c assigns. */
+/* STREAM-EVENT, as written by serve_http_stream.c. */
 static bool read_event_id(Str text, uint64_t *stream, uint64_t *event) {
     ptrdiff_t dash = str_find_char(text, '-');
     return dash > 0 && read_number(str_sub(text, 0, (size_t)dash), stream) && read_number(str_sub(text, (size_t)dash + 1, text.n), event);
@@ -30,14 +30,14 @@ static void get_stream(Http *h, HttpSession *s, McpPeer *peer, ServerRequest *q)
     uint64_t stream = 0, event = 0;
     bool resumes = server_has_header(q, STR("Last-Event-ID"));
     if (resumes && !read_event_id(server_header(q, STR("Last-Event-ID")), &stream, &event)) {
-        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "Last-Event-ID is none of this server");
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "Last-Event-ID is not from this server");
         return;
     }
     HttpStream *t = hold_stream(s, stream);
     if (t && t->general && !resumes && http_stream_open(t))
-        http_reply_error(h, q, 409, VALUE_GONE, RPC_INVALID_REQUEST, "the session has a stream already");
+        http_reply_error(h, q, 409, VALUE_GONE, RPC_INVALID_REQUEST, "the session already has a stream");
     else if (!t || !http_stream_resume(t, mcp_peer_version(peer), q, event, resumes))
-        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "there is nothing to resume behind this event");
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "nothing to resume after this event");
     if (t) mcp_link_release(&t->link);
 }
 
@@ -46,14 +46,14 @@ static HttpSession *session_of(Http *h, ServerRequest *q, const ServeWho *who) {
     HttpSession *s = NULL;
     if (mcp_stateless(mcp_version(date))) {
         Buf body = { 0 };
-        rpc_write_error(&body, VALUE_GONE, RPC_INVALID_REQUEST, STR("this version of the protocol has POST alone"), VALUE_GONE);
+        rpc_write_error(&body, VALUE_GONE, RPC_INVALID_REQUEST, STR("this version of the protocol supports POST only"), VALUE_GONE);
         http_reply(h, q, 405, &(ServerHeader){ STR("Allow"), STR("POST") }, 1, "application/json", &body);
     } else if (date.n && mcp_version(date) == MCP_NONE) {
-        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names no version of this server");
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names an unsupported version");
     } else if (!id.n) {
         http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing");
     } else if (!(s = http_session_find(h, id, who->id))) {
-        http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is no such session: initialize a new one");
+        http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "unknown session: initialize a new one");
     }
     return s;
 }

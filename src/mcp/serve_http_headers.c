@@ -1,4 +1,4 @@
-/* Headers that repeat what the body of a stateless request says, for those who route it without reading the body. */
+/* Headers that repeat parts of the body of a stateless request, for routers that do not read bodies. */
 #include "mcp/serve_http.h"
 #include <stdlib.h>
 #include <strings.h>
@@ -17,21 +17,21 @@ static bool mismatch(int *code, Error *err, const char *fmt, ...) {
     return false;
 }
 
-/* Visible characters, spaces and tabs; =?base64?…?= is decoded. Appends to `out`. */
+/* Visible characters, spaces and tabs; decodes =?base64?…?=. Appends to `out`. */
 static bool decode(Str value, Buf *out) {
     Str prefix = STR("=?base64?"), suffix = STR("?=");
     for (size_t i = 0; i < value.n; i++)
         if ((value.at[i] < 0x20 && value.at[i] != '\t') || value.at[i] > 0x7e) return false;
     if (value.n < prefix.n + suffix.n || !str_starts(value, prefix) || !str_ends(value, suffix)) return buf_add(out, value), true;
     Str coded = str_sub(value, prefix.n, value.n - suffix.n);
-    return coded.n % 4 == 0 && base64_decode(coded, out, NULL);          /* unpadded text is taken elsewhere, not here */
+    return coded.n % 4 == 0 && base64_decode(coded, out, NULL);          /* padding is required here */
 }
 
-/* The one header of that name, decoded; false: none, several, or not to be read. */
+/* The only header of that name, decoded; false: none, several, or undecodable. */
 static bool header_value(const ServerRequest *q, Str name, Buf *out, int *code, Error *err) {
     size_t n = server_count_header(q, name);
-    if (n != 1) return mismatch(code, err, "the header " STR_FMT " is %s", STR_ARG(name), n ? "there more than once" : "missing");
-    return decode(server_header(q, name), out) || mismatch(code, err, "the header " STR_FMT " cannot be read", STR_ARG(name));
+    if (n != 1) return mismatch(code, err, "the header " STR_FMT " is %s", STR_ARG(name), n ? "present more than once" : "missing");
+    return decode(server_header(q, name), out) || mismatch(code, err, "the header " STR_FMT " cannot be decoded", STR_ARG(name));
 }
 
 static bool check_text(const ServerRequest *q, Str name, Str body, int *code, Error *err) {
@@ -44,7 +44,7 @@ static bool check_text(const ServerRequest *q, Str name, Str body, int *code, Er
     return ok;
 }
 
-/* ---- parameters of tools that ask for a header (x-mcp-header) ---- */
+/* ---- tool parameters as headers (x-mcp-header) ---- */
 
 static bool is_true(Str s) { return str_eq(s, STR("true")); }
 
@@ -68,7 +68,7 @@ static bool check_param(const ServerRequest *q, Str header, Value v, int *code, 
     if (!ok) mismatch(code, err, "the header %s has no value in the arguments", name.at);
     if (!absent) {
         ok = header_value(q, buf_str(&name), &text, code, err);
-        if (ok && !same_value(v, buf_str(&text))) ok = mismatch(code, err, "the header %s does not say what the arguments say", name.at);
+        if (ok && !same_value(v, buf_str(&text))) ok = mismatch(code, err, "the header %s does not match the arguments", name.at);
     }
     buf_clear(&name);
     buf_clear(&text);
@@ -111,14 +111,14 @@ bool http_check_headers(Http *h, const ServerRequest *q, const RpcMessage *m, in
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!str_eq(m->method, str_from(named[i].method))) continue;
         Value name = value_member(m->params, named[i].param);
-        if (!value_is_string(name)) return true;       /* the method itself says so */
+        if (!value_is_string(name)) return true;       /* the method reports it */
         if (!check_text(q, STR("Mcp-Name"), value_str(name), code, err)) return false;
         return i > 0 || check_params(h, q, value_str(name), value_member(m->params, "arguments"), code, err);
     }
     return true;
 }
 
-/* Is `type` in the Accept header? None at all, and ranges, take everything they cover. */
+/* True if `type` is in the Accept header. No header at all accepts everything; ranges are understood. */
 bool http_accepts(const ServerRequest *q, Str type) {
     Str rest = server_header(q, STR("Accept"));
     if (!server_has_header(q, STR("Accept"))) return true;

@@ -1,23 +1,23 @@
-/* A message comes: which era it is of decides what it must carry.
+/* Handles a POST. The protocol version determines what it must carry.
  *
- *   MCP-Protocol-Version 2026-07-28    stateless: headers and _meta are checked, the peer is found by token and client name
- *   Mcp-Session-Id                     of the handshake era: its session, or 404
- *   neither                            initialize makes a session; anything else is refused */
+ *   MCP-Protocol-Version 2026-07-28    stateless: headers and _meta are checked; the peer is found by token and client name
+ *   Mcp-Session-Id                     handshake versions: its session, or 404
+ *   neither                            initialize creates a session; anything else is refused */
 #include "mcp/serve_http.h"
 #include <strings.h>
 #include "value/list.h"
 
-enum { READ_MAX = 192 << 20 };           /* memory of a message, as it was read */
+enum { READ_MAX = 192 << 20 };           /* memory of a parsed message */
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 
-/* ---- handing it on ---- */
+/* ---- dispatch ---- */
 
-/* Gives the message to the peer. What is returned is to be worked on, when all that was needed to read it is given back; NULL: nothing. Nobody wants
- * to answer afterwards: it was no request. `version`: of the header; a stateless one that nobody knows
- * is refused by the peer, which has the list. */
+/* Passes the message to the peer. Returns a request to run once the memory used for parsing is freed; NULL: none.
+ * Responds itself if the message was not a request. `version`: from the header; the peer refuses an unknown stateless
+ * version, since it has the list of supported ones. */
 static Flight *hand_on(Http *h, HttpSession *s, ServerRequest *q, McpVersion version, const RpcMessage *m, Str text) {
     McpPeer *peer = http_session_use(s);
     if (!peer) {
@@ -62,7 +62,7 @@ static Flight *post_stateless(Http *h, ServerRequest *q, const ServeWho *who, co
     Error err = { 0 };
     int code = RPC_INVALID_REQUEST;
     bool ok = m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION;
-    if (!ok) error_set(&err, ERR_PROTOCOL, "a client sends requests and notifications, no responses");
+    if (!ok) error_set(&err, ERR_PROTOCOL, "a client must send requests and notifications, not responses");
     ok = ok && check_meta(q, m, &code, &err) && (version == MCP_NONE || http_check_headers(h, q, m, &code, &err));
     if (!ok) {
         http_reply_error(h, q, 400, m->id, code, "%s", err.msg);
@@ -88,7 +88,7 @@ static Flight *post_initialize(Http *h, ServerRequest *q, const ServeWho *who, c
     }
     Flight *f = hand_on(h, s, q, MCP_NONE, m, STR(""));
     McpPeer *peer = http_session_use(s);
-    bool failed = peer && mcp_peer_version(peer) == MCP_NONE;            /* initialize is answered at once */
+    bool failed = peer && mcp_peer_version(peer) == MCP_NONE;            /* initialize is answered synchronously */
     if (peer) http_session_done(s);
     if (failed) http_session_end(s);
     http_session_release(s);
@@ -99,11 +99,11 @@ static Flight *post_in_session(Http *h, ServerRequest *q, const ServeWho *who, M
     HttpSession *s = http_session_find(h, server_header(q, STR("Mcp-Session-Id")), who->id);
     Flight *f = s ? hand_on(h, s, q, version, NULL, server_body(q)) : NULL;
     if (s) http_session_release(s);
-    else http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "there is no such session: initialize a new one");
+    else http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "unknown session: initialize a new one");
     return f;
 }
 
-/* ---- a message without a session: what is it? ---- */
+/* ---- messages without a session ---- */
 
 static Flight *post_other(Http *h, ServerRequest *q, const ServeWho *who, const RpcMessage *m, McpVersion version) {
     bool has_version = server_has_header(q, STR("MCP-Protocol-Version"));
@@ -112,7 +112,7 @@ static Flight *post_other(Http *h, ServerRequest *q, const ServeWho *who, const 
     if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
         http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");
     else if (m->kind == RPC_REQUEST && str_eq(m->method, STR("initialize"))) return post_initialize(h, q, who, m);
-    else http_reply_error(h, q, 400, m->id, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing: initialize first and send the one of its answer");
+    else http_reply_error(h, q, 400, m->id, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing: initialize first and send the id of its response");
     return NULL;
 }
 
@@ -145,10 +145,10 @@ void http_post(Http *h, ServerRequest *q, const ServeWho *who) {
     } else if (!http_accepts(q, STR("application/json")) || !http_accepts(q, STR("text/event-stream"))) {
         http_reply_error(h, q, 406, VALUE_GONE, RPC_INVALID_REQUEST, "the header Accept must list application/json and text/event-stream");
     } else if (server_count_header(q, STR("MCP-Protocol-Version")) > 1 || server_count_header(q, STR("Mcp-Session-Id")) > 1) {
-        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "a header is there more than once");
+        http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "a header occurs more than once");
     } else if (server_has_header(q, STR("Mcp-Session-Id")) && !mcp_stateless(version)) {
         if (date.n && version == MCP_NONE)
-            http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names no version of this server");
+            http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header MCP-Protocol-Version names an unsupported version");
         else f = post_in_session(h, q, who, version);
     } else {
         f = post_read(h, q, who, version);

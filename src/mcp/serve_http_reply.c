@@ -10,7 +10,7 @@ static void add(Headers *all, Str name, Str value) {
     if (all->n < HEADERS_MAX) all->at[all->n++] = (ServerHeader){ name, value };
 }
 
-/* A page in a browser may read the answer when its origin passed the gate; its browser wants that in writing. */
+/* CORS: lets a page of an allowed origin read the response. */
 static void add_origin(Headers *all, const Http *h, const ServerRequest *q) {
     Str origin = server_header(q, STR("Origin"));
     if (!origin.n || !http_origin_allowed(h, origin)) return;
@@ -51,14 +51,14 @@ bool http_start_stream(Http *h, ServerRequest *q, Str session) {
     return server_stream(q, 200, all.at, all.n);
 }
 
-/* Behind a JSON string. The text is our own. */
+/* Skips a JSON string. The text was written by us. */
 static Str skip_string(Str s) {
     size_t i = 1;
     while (i < s.n && s.at[i] != '"') i += s.at[i] == '\\' ? 2 : 1;
     return str_sub(s, i + 1, s.n);
 }
 
-/* The code of an error that rpc_write_error has written; 0: no error. */
+/* The code of an error written by rpc_write_error; 0: not an error. */
 static long error_code(Str message) {
     Str start = STR("{\"jsonrpc\":\"2.0\","), id = STR("\"id\":"), error = STR("\"error\":{\"code\":");
     char digits[16] = "";

@@ -39,7 +39,7 @@ void http_session_done(HttpSession *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The next of the session's streams, held; those before `after` were seen. */
+/* The session's streams, each with a reference. */
 static HttpStream *hold_streams(HttpSession *s, size_t *n, HttpStream ***out) {
     *n = 0;
     pthread_mutex_lock(&s->lock);
@@ -47,7 +47,7 @@ static HttpStream *hold_streams(HttpSession *s, size_t *n, HttpStream ***out) {
     *out = *n ? mem_zero(*n, sizeof **out) : NULL;
     size_t i = 0;
     for (HttpStream *t = s->streams; t; t = t->next) {
-        mcp_link_keep(&t->link);                       /* the list holds it */
+        mcp_link_keep(&t->link);                       /* a reference of the list */
         (*out)[i++] = t;
     }
     pthread_mutex_unlock(&s->lock);
@@ -73,7 +73,7 @@ static void close_stream(HttpStream *t, int64_t now) {
     http_stream_close(t);
 }
 
-/* Its requests are cancelled after grace_ms; then nobody calls the peer any more. */
+/* Cancels outstanding requests after grace_ms. The peer is not called after this returns. */
 static void close_peer(HttpSession *s, int64_t grace_ms) {
     pthread_mutex_lock(&s->lock);
     s->ended = true;
@@ -108,7 +108,8 @@ static HttpSession *find(Http *h, Str key, const uint8_t *owner, bool stateless)
     return NULL;
 }
 
-/* With Http's lock held: out of the table, into the list of those to be closed. The table's hold goes with it. */
+/* Moves a session from the table to the list of sessions to close, with the table's reference. The caller holds Http's
+ * lock. */
 static void retire(Http *h, HttpSession *s) {
     HttpSession **at = &h->buckets[bucket_of(key_of(s))];
     while (*at && *at != s) at = &(*at)->next;
@@ -130,7 +131,7 @@ static bool is_read(HttpSession *s) {
     return read;
 }
 
-/* Nothing under way, nobody listening? With Http's lock held. */
+/* True when the session has no requests and no listeners. The caller holds Http's lock. */
 static bool is_idle(HttpSession *s) {
     pthread_mutex_lock(&s->lock);
     bool idle = s->users == 0 && !is_read(s) && (!s->peer || mcp_peer_idle(s->peer));
@@ -138,11 +139,11 @@ static bool is_idle(HttpSession *s) {
     return idle;
 }
 
-/* The oldest that does nothing gives way; one of the same owner first, so that nobody drives out the sessions of others. */
+/* Evicts the oldest idle session, the same owner's first, so that one client cannot evict another's. */
 static bool make_room(Http *h, const HttpSession *fresh) {
     bool stateless = !fresh->id[0];
     if (h->n < HTTP_SESSIONS_MAX && (!stateless || h->n_stateless < HTTP_STATELESS_MAX)) return true;
-    HttpSession *oldest[2] = { NULL, NULL };                 /* of others, of its owner */
+    HttpSession *oldest[2] = { NULL, NULL };                 /* another owner's, the same owner's */
     for (size_t i = 0; i < HTTP_BUCKETS; i++)
         for (HttpSession *s = h->buckets[i]; s; s = s->next) {
             bool own = same_owner(s->owner, fresh->owner);
@@ -213,7 +214,7 @@ HttpSession *http_session_new(Http *h, const uint8_t owner[HTTP_OWNER], Error *e
     return NULL;
 }
 
-/* Two requests may make one at the same time: the second to come takes the first one's. */
+/* Two requests may create one at the same time: the second uses the first one's. */
 HttpSession *http_session_stateless(Http *h, const uint8_t owner[HTTP_OWNER], Str name, Error *err) {
     pthread_mutex_lock(&h->lock);
     HttpSession *s = find(h, name, owner, true);
@@ -239,7 +240,7 @@ void http_session_end(HttpSession *s) {
 
 /* ---- all of them ---- */
 
-/* Held sessions, so that work on them needs no lock. free() the array. */
+/* References to all sessions, so that work on them needs no lock. free() the array. */
 static size_t hold_all(Http *h, HttpSession ***out) {
     pthread_mutex_lock(&h->lock);
     size_t n = 0;

@@ -10,7 +10,7 @@ enum { MS = 1000000 };
 static bool is_kept(const HttpStream *t) { return !mcp_stateless(t->version); }
 static bool can_poll(const HttpStream *t) { return is_kept(t) && t->version >= MCP_2025_11_25; }
 
-/* ---- events, with the lock held ---- */
+/* ---- events; the caller holds the lock ---- */
 
 static void forget_first(HttpStream *t) {
     HttpEvent *e = t->first;
@@ -25,7 +25,7 @@ static void forget_all(HttpStream *t) {
     while (t->first) forget_first(t);
 }
 
-/* What does not fit is not kept, and then nothing before it: what is replayed has no holes. */
+/* If an event does not fit, drops it and everything before it: replays have no gaps. */
 static void keep_event(HttpStream *t, Str text) {
     while (t->first && t->kept + text.n > HTTP_KEEP_SESSION) forget_first(t);
     if (text.n > HTTP_KEEP_SESSION || atomic_load(&t->http->kept) + text.n > HTTP_KEEP_ALL) {
@@ -50,7 +50,7 @@ static bool try_keep(HttpStream *t) {
     return false;
 }
 
-/* With the lock held; the caller lets go of what it gets, without the lock: that waits for on_gone. */
+/* The caller holds the lock, and releases the result without it: that waits for on_gone. */
 static ServerRequest *take_connection(HttpStream *t) {
     ServerRequest *q = t->q;
     t->q = NULL;
@@ -63,7 +63,7 @@ static void let_go(ServerRequest *q) {
     server_release(q);
 }
 
-/* A client of the handshake era may have lost its connection only: its request goes on, and its stream can be resumed. */
+/* A handshake client may have lost only its connection: its request continues, and the stream can be resumed. */
 static void on_gone(void *ctx, ServerRequest *q) {
     HttpStream *t = ctx;
     if (!try_keep(t)) return;
@@ -73,7 +73,7 @@ static void on_gone(void *ctx, ServerRequest *q) {
         server_end(q);
         t->q = NULL;
     } else {
-        q = NULL;                                      /* it has only closed its side, perhaps: the answer is tried */
+        q = NULL;                                      /* perhaps it only shut down its sending side: try to respond */
     }
     pthread_mutex_unlock(&t->lock);
     server_release(q);
@@ -85,14 +85,14 @@ static void on_gone(void *ctx, ServerRequest *q) {
     mcp_link_release(&t->link);
 }
 
-/* ---- what is said, with the lock held ---- */
+/* ---- output; the caller holds the lock ---- */
 
 static void say(HttpStream *t, Str text) {
     t->said = clock_mono_ns();
-    if (t->q) server_write(t->q, text);                /* a reader that is gone or too slow is told of by on_gone */
+    if (t->q) server_write(t->q, text);                /* on_gone reports a reader that is gone or too slow */
 }
 
-/* `seen`: the last event that the reader has. Should it lose the connection at once, it asks for what follows that one. */
+/* `seen`: the last event the reader has. If it disconnects at once, it resumes after that one. */
 static void begin(HttpStream *t, uint64_t seen) {
     t->streaming = true;
     if (!t->q || !http_start_stream(t->http, t->q, str_from(t->session->id))) return;
@@ -237,7 +237,7 @@ bool http_stream_open(HttpStream *t) {
     return open;
 }
 
-/* A request that was cancelled has no answer. Its connection is not left waiting. */
+/* A cancelled request gets no response; closes its connection. */
 static void finish(HttpStream *t) {
     pthread_mutex_lock(&t->lock);
     if (t->q && t->streaming) server_end(t->q);
@@ -256,7 +256,7 @@ void http_stream_close(HttpStream *t) {
 
 void http_stream_tick(HttpStream *t, int64_t now) {
     int64_t poll = t->http->config->poll_ms;
-    if (atomic_load(&t->link.holders) == 2 && !t->general && !http_stream_answered(t)) {     /* the list's and the caller's: nobody will answer */
+    if (atomic_load(&t->link.holders) == 2 && !t->general && !http_stream_answered(t)) {     /* only the list's and the caller's are left: no response will come */
         http_stream_close(t);
         return;
     }

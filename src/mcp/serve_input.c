@@ -1,4 +1,5 @@
-/* Questions about one request: by requests to the client (handshake versions), or by parking it until the client comes again. */
+/* Questions about one request: sent as requests to the client (handshake versions), or by parking the request until the
+ * client resends it. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,31 +14,31 @@
 #include "mcp/serve_input.h"
 #include "value/int.h"
 
-/* Somebody waits: for the responses to requests of ours, or parked. In its peer's list, on the stack of who waits. */
+/* A waiting thread: for responses to server requests, or parked. In its peer's list, on the thread's stack. */
 typedef struct Waiter Waiter;
 struct Waiter {
     Waiter *next;
-    int wake;                            /* an eventfd: all has come, or nothing will */
-    bool over;                           /* nothing will: the client has gone */
-    Heap *heap;                          /* what came */
-    /* Requests of ours: */
+    int wake;                            /* eventfd: complete, or cancelled */
+    bool over;                           /* cancelled: the client has gone */
+    Heap *heap;                          /* holds the answers */
+    /* Server requests: */
     InputAsk *asks; size_t n;
-    int64_t first;                       /* their ids go on from this one */
-    size_t left;                         /* unanswered */
-    Error *why;                          /* the first error that came instead */
-    /* or parked: */
-    McpRequest *parked;                  /* NULL: requests of ours */
+    int64_t first;                       /* id of the first; the others follow */
+    size_t left;                         /* number unanswered */
+    Error *why;                          /* the first error response */
+    /* Or parked: */
+    McpRequest *parked;                  /* NULL: server requests */
     InputId id;
     Value responses;                     /* GONE: not yet */
 };
 
 struct McpInput {
-    pthread_mutex_t lock;                /* guards what follows, and all of the waiters */
+    pthread_mutex_t lock;                /* guards what follows, and all waiters */
     uint8_t key[INPUT_KEY_BYTES];
     Waiter *waiters;
-    size_t n;                            /* of them */
-    int64_t ids;                         /* of requests of ours */
-    bool closed;                         /* nobody is left who could answer */
+    size_t n;                            /* number of waiters */
+    int64_t ids;                         /* last id of a server request */
+    bool closed;                         /* no client is left to answer */
 };
 
 static struct McpInput *input_of(McpPeer *p) {
@@ -76,12 +77,12 @@ static bool enlist(struct McpInput *in, Waiter *w, Error *err) {
     pthread_mutex_unlock(&in->lock);
     if (!room || closed) close(w->wake);
     if (closed) return error_set(err, ERR_CANCELLED, "the client has gone");
-    return room || error_set(err, ERR_LIMIT, "%d requests wait for answers already: answer some of them first", MCP_PARKED_MAX);
+    return room || error_set(err, ERR_LIMIT, "%d requests already wait for answers: answer some of them first", MCP_PARKED_MAX);
 }
 
 static void wake_up(Waiter *w) {
     uint64_t one = 1;
-    if (write(w->wake, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+    if (write(w->wake, &one, sizeof one) < 0) { /* cannot fail: the eventfd is at most 1 */ }
 }
 
 void serve_input_end(McpPeer *p) {
@@ -104,13 +105,13 @@ static void delist(struct McpInput *in, Waiter *w) {
     close(w->wake);
 }
 
-/* False: cancelled, or too late. */
+/* False: cancelled, or timed out. */
 static bool wait_for(const Waiter *w, Cancel *cancel, Error *err) {
     for (int64_t until_ns = clock_mono_ns() + (int64_t)MCP_PARK_MS * 1000000;;) {
         int64_t left = (until_ns - clock_mono_ns()) / 1000000;
         int most = cancel_poll_ms(cancel);
         struct pollfd fds[] = { { .fd = w->wake, .events = POLLIN }, { .fd = cancel_fd(cancel), .events = POLLIN } };
-        if (left <= 0) return error_set(err, ERR_TIMEOUT, "the client has not answered within %d minutes", MCP_PARK_MS / 60000);
+        if (left <= 0) return error_set(err, ERR_TIMEOUT, "the client did not answer within %d minutes", MCP_PARK_MS / 60000);
         int n = poll(fds, 2, most >= 0 && most < left ? most : (int)left);
         if (n < 0 && errno != EINTR) return error_set(err, ERR_IO, "poll: %m");
         if (n > 0 && fds[0].revents) return true;
@@ -118,7 +119,7 @@ static bool wait_for(const Waiter *w, Cancel *cancel, Error *err) {
     }
 }
 
-/* ---- handshake versions: a request to the client ---- */
+/* ---- handshake versions: requests to the client ---- */
 
 static bool send_to(McpLink *link, McpPeer *p, Str message) {
     if (link) return link->send(link, message, false);
@@ -137,7 +138,7 @@ static void send_questions(McpLink *link, McpPeer *p, const Waiter *w, Value rel
     buf_clear(&out);
 }
 
-/* Whoever asked has gone: the client need not answer any more. */
+/* Cancels the server requests when the asking call has ended. */
 static void take_back(McpLink *link, McpPeer *p, struct McpInput *in, const Waiter *w) {
     Buf out = { 0 };
     for (size_t i = 0; i < w->n; i++) {
@@ -155,11 +156,11 @@ static void take_back(McpLink *link, McpPeer *p, struct McpInput *in, const Wait
 static bool all_fit(InputAsk *asks, size_t n, Error *err) {
     for (size_t i = 0; i < n; i++)
         if (!value_is_gone(asks[i].answer) && !input_fits(&asks[i], asks[i].answer, err))
-            return error_wrap(err, "the client's answer to %s", input_method(asks[i].kind));
+            return error_wrap(err, "the client's response to %s", input_method(asks[i].kind));
     return true;
 }
 
-/* An elicitation that the client refuses with an error is one that nobody has answered. */
+/* Treats an error response to an elicitation as a refusal by the user. */
 static bool take_refusal(const Waiter *w, Error *err) {
     for (size_t i = 0; i < w->n; i++)
         if (value_is_gone(w->asks[i].answer) && w->asks[i].kind == INPUT_SAMPLE) return *err = *w->why, false;
@@ -210,7 +211,7 @@ static bool make_result(McpRequest *q, struct McpInput *in, const Waiter *w, con
     return ok;
 }
 
-/* Those that fit; what does not is asked again. */
+/* Takes valid answers; invalid ones are asked again. */
 static bool take_responses(InputAsk *asks, size_t n, Value responses, bool asked, Heap *h, Error *err) {
     for (size_t i = 0; i < n; i++) {
         Value *v = value_is_dict(responses) ? dict_find_str(value_dict(responses), asks[i].key) : NULL;
@@ -269,7 +270,7 @@ bool serve_input_resume(McpRequest *q, Error *err) {
     if (responses && !value_is_dict(*responses)) return error_set(err, ERR_VALIDATION, "inputResponses must be an object");
     if (!value_is_string(*state) || !input_state_read(in->key, value_str(*state), q->method, q->params, &id, &why)) {
         if (why.kind != ERR_NONE) return *err = why, false;
-        return error_set(err, ERR_VALIDATION, "requestState was not given for this request, or has been changed: call again without it");
+        return error_set(err, ERR_VALIDATION, "requestState does not belong to this request, or was modified: call again without it");
     }
     pthread_mutex_lock(&in->lock);
     Waiter **at = &in->waiters;
@@ -277,13 +278,13 @@ bool serve_input_resume(McpRequest *q, Error *err) {
     Waiter *w = *at;
     bool ok = w && (!responses || value_copy_all_into(w->heap, *responses, &w->responses, err));
     if (ok) {
-        *at = w->next;                   /* found once */
+        *at = w->next;                   /* only once */
         in->n--;
         serve_unpark(w->parked, q);
         wake_up(w);
     }
     pthread_mutex_unlock(&in->lock);
-    if (!w) return error_set(err, ERR_VALIDATION, "requestState has been used already, or its time is over: call again without it");
+    if (!w) return error_set(err, ERR_VALIDATION, "requestState was already used or has expired: call again without it");
     return ok;
 }
 

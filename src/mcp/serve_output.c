@@ -12,8 +12,9 @@
 
 enum { KEEP_MAX = 1 << 20, QUEUE_MAX = 1 << 20, PIECE = 4096, LAST_WORDS_MS = 1000 };
 
-/* A write must not block where `stop` cannot end it. A socket is asked not to; a pipe is opened once more, so that the other
- * users of the descriptor notice nothing; if that fails it gets no more at once than fits when it says it is ready. */
+/* A write must not block in a way that `stop` cannot interrupt. Sockets use MSG_DONTWAIT. A pipe is reopened as
+ * non-blocking, so that other users of the descriptor are not affected; if that fails, each write is small enough to
+ * fit after poll(). */
 struct ServeOutput {
     int fd;
     bool own, socket, small;
@@ -51,7 +52,7 @@ static ssize_t write_some(ServeOutput *o, Str s) {
     return write(o->fd, s.at, o->small && s.n > PIECE ? PIECE : s.n);
 }
 
-/* False: it will not become ready. */
+/* False: it will never be ready. */
 static bool wait_until_ready(ServeOutput *o) {
     bool stopping = cancel_expired(o->stop);
     struct pollfd fds[] = { { o->fd, POLLOUT, 0 }, { stopping ? -1 : cancel_fd(o->stop), POLLIN, 0 } };

@@ -1,9 +1,9 @@
-/* Whoever is behind a request: asked, told and shown through it. */
+/* Implements Person for a request: questions, progress and log messages go to its client. */
 #include <pthread.h>
 #include "mcp/input.h"
 #include "mcp/serve_input.h"
 
-/* Of one request; in its heap. Its questions are put one after another: it can be parked once at a time. */
+/* State of one request, in its heap. Asks one question at a time, since a request can be parked only once. */
 typedef struct RequestWay { InputWay way; McpRequest *q; pthread_mutex_t asking; } RequestWay;
 
 static bool ask(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
@@ -16,7 +16,7 @@ static bool ask(InputWay *w, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, 
 
 static bool offered(InputWay *w, InputKind kind) { return serve_input_offered(((RequestWay *)w)->q, kind); }
 
-/* Should the call fail for want of an answer, the client learns what it would have had to offer. */
+/* If the call fails for lack of an answer, the error names the capability that the client would need. */
 static void note_missing(RequestWay *r, const HostAsk *asks, size_t n) {
     Error err;
     for (size_t i = 0; i < n; i++) {
@@ -28,7 +28,7 @@ static void note_missing(RequestWay *r, const HostAsk *asks, size_t n) {
     }
 }
 
-/* Forms have lists from 2025-11-25 on. */
+/* Forms have lists since 2025-11-25. */
 static bool form_fits(McpVersion v, const HostAsk *a, Error *err) {
     Value *fields = a->kind == HOST_ASK_FORM && value_is_dict(a->schema) ? dict_find_str(value_dict(a->schema), STR("properties")) : NULL;
     Entry *e;
@@ -36,7 +36,7 @@ static bool form_fits(McpVersion v, const HostAsk *a, Error *err) {
     for (uint32_t i = 0; dict_next(value_dict(*fields), &i, &e);) {
         Value *type = value_is_dict(e->value) ? dict_find_str(value_dict(e->value), STR("type")) : NULL;
         if (type && value_is_string(*type) && str_eq(value_str(*type), STR("array")))
-            return error_set(err, ERR_SCRIPT, "field \"" STR_FMT "\" is a list: the client speaks " STR_FMT ", whose forms have none",
+            return error_set(err, ERR_SCRIPT, "field \"" STR_FMT "\" is a list: the client speaks " STR_FMT ", whose forms have no lists",
                              STR_ARG(value_str(e->key)), STR_ARG(mcp_version_date(v)));
     }
     return true;
@@ -72,7 +72,7 @@ Person serve_person(McpRequest *q) {
     if (!r) return (Person){ 0 };
     *r = (RequestWay){ .way = { .ask = ask, .offered = offered }, .q = q };
     pthread_mutex_init(&r->asking, NULL);
-    /* A client that shows no forms cannot be asked for agreement: nobody is there. */
+    /* A client without forms cannot confirm anything: no user is present. */
     return (Person){ .confirm = serve_input_offered(q, INPUT_ELICIT) ? confirm : NULL, .inquire = inquire, .progress = progress, .log = tell, .apart = true,
                      .source = "elicitation", .ctx = r };
 }

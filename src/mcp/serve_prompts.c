@@ -1,4 +1,4 @@
-/* prompts/list and prompts/get: .harness/prompts. An argument that a prompt needs and the client left out is asked of its person. */
+/* prompts/list and prompts/get: .harness/prompts. Asks the client's user for required arguments that are missing. */
 #include "base/base64.h"
 #include "mcp/serve.h"
 #include "mcp/serve_resources.h"
@@ -47,7 +47,7 @@ bool serve_prompts_list(McpRequest *q, Error *err) {
 
 /* ---- arguments ---- */
 
-/* What the client gave: strings, and nothing that the prompt does not know. */
+/* Copies the given arguments: all must be strings and known to the prompt. */
 static bool take_arguments(McpRequest *q, const PromptDef *p, Dict *out, Error *err) {
     Value *given = serve_param(q, "arguments");
     Entry *e;
@@ -150,7 +150,7 @@ static bool fill_media(const Filling *f, const char *type, Value given, Dict *ou
     return ok;
 }
 
-/* One of the project's by its URI, or {uri, text or blob, mime_type}. */
+/* A resource of the project by its URI, or {uri, text or blob, mime_type}. */
 static bool fill_resource(const Filling *f, Value given, Dict *out) {
     Heap *h = f->q->heap;
     Value uri, text, inner;

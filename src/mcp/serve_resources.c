@@ -1,4 +1,5 @@
-/* resources/list, templates/list and read: the project's own (.harness/resources), files that harness.md lists, skills, and what calls of this run left behind. */
+/* resources/list, templates/list and read: the project's resources (.harness/resources), files listed in harness.md,
+ * skills, and large results of calls of this run. */
 #include "base/base64.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -10,7 +11,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
-/* ---- what there is ---- */
+/* ---- listing ---- */
 
 Str serve_resources_type(Str name) {
     static const struct { const char *end, *type; } types[] = {
@@ -44,7 +45,7 @@ static void file_uri(Runtime *rt, Str path, Buf *out) {
 static bool list_file(McpRequest *q, List *out, Str path, Error *err) {
     Runtime *rt = run_runtime(q->run);
     int64_t size;
-    if (!tool_resource_stat(rt, path, true, &size, NULL)) return true;       /* one that is not there, or not for clients */
+    if (!tool_resource_stat(rt, path, true, &size, NULL)) return true;       /* missing, or not for clients */
     Buf uri = { 0 };
     file_uri(rt, path, &uri);
     bool ok = describe(q, out, "uri", buf_str(&uri), &(ResourceDef){ .name = path }, serve_resources_type(path), err);
@@ -85,9 +86,9 @@ bool serve_resources_list(McpRequest *q, Error *err) {
     return ok && give_page(q, "resources", all, err);
 }
 
-/* What calls left is reached by links in their results, or by this: a list of it would change with each call. */
+/* Stored results are found by links in results, or by this template: a list would change with each call. */
 static const ResourceDef artifacts = { .name = { "artifact", sizeof "artifact" - 1 }, .title = { "Artifact", sizeof "Artifact" - 1 },
-                                       .description = { "The whole of a result that was too large to be given at once", sizeof "The whole of a result that was too large to be given at once" - 1 } };
+                                       .description = { "The whole of a result that was too large to send at once", sizeof "The whole of a result that was too large to send at once" - 1 } };
 
 bool serve_resources_templates(McpRequest *q, Error *err) {
     const Project *p = runtime_project(run_runtime(q->run));
@@ -98,9 +99,10 @@ bool serve_resources_templates(McpRequest *q, Error *err) {
     return ok && describe(q, all, "uriTemplate", STR(SERVE_ARTIFACTS), &artifacts, (Str){ 0 }, err) && give_page(q, "resourceTemplates", all, err);
 }
 
-/* ---- one of them ---- */
+/* ---- lookup ---- */
 
-/* The resource of that URI or of a template that it fits, with the template's variables; *out NULL: none. `h` holds the variables. */
+/* The resource with that URI, or whose template matches it, with the template's variables; *out NULL: none. `h` holds
+ * the variables. */
 static bool find_resource(Runtime *rt, Str uri, Heap *h, const ResourceDef **out, Value *params, Error *err) {
     const Project *p = runtime_project(rt);
     Error why = { 0 };
@@ -163,7 +165,7 @@ static bool add_bytes(Reading *r, Str type, Str bytes) {
 }
 
 static bool add_blob(Reading *r, Str type, Str blob) {
-    Buf tight = { 0 };                                    /* YAML may have folded it */
+    Buf tight = { 0 };                                    /* YAML may have wrapped it */
     for (size_t i = 0; i < blob.n; i++)
         if (blob.at[i] != '\n' && blob.at[i] != '\r' && blob.at[i] != ' ') buf_add_char(&tight, blob.at[i]);
     bool ok = add(r, r->uri, type, "blob", buf_str(&tight));
@@ -183,7 +185,8 @@ static Str text_in(Value dict, const char *key) {
     return v && value_is_string(*v) ? value_str(*v) : (Str){ 0 };
 }
 
-/* A script gives a text, {text or blob, mime_type?, uri?}, content.resource(…), a list of those, or anything else as JSON. */
+/* A script returns a string, {text or blob, mime_type?, uri?}, content.resource(…), a list of those, or anything else
+ * as JSON. */
 static bool add_given(Reading *r, Value v, Str type, int depth) {
     Value *inner = value_is_dict(v) ? dict_find_str(value_dict(v), STR("resource")) : NULL;
     if (inner && value_is_dict(*inner)) v = *inner;
@@ -234,7 +237,7 @@ static bool add_skill(Reading *r) {
     return ok;
 }
 
-/* artifact://RUN/KEY, of this run or of an earlier one of the peer: it has another one whenever the project is loaded anew. */
+/* artifact://RUN/KEY, of this run or an earlier one of the peer: each reload of the project starts another. */
 static PeerRun *run_of(McpPeer *p, Str id) {
     PeerRun *found = NULL;
     pthread_mutex_lock(&p->lock);
@@ -280,7 +283,7 @@ bool serve_resources_contents(McpRequest *q, Str uri, List *out, Error *err) {
     bool artifact = str_starts(uri, STR(SERVE_ARTIFACT)), skill = str_starts(uri, STR(SERVE_SKILLS));
     if (!file.n && !artifact && !skill) return serve_resources_missing(q, uri, err);
     if (file.n ? add_file(&r, file, (Str){ 0 }, true) : skill ? add_skill(&r) : add_artifact(&r)) return true;
-    /* Whether a file is missing or not for clients, and whose an artifact is, is not told apart. */
+    /* Same error for a missing file, one not for clients, and another client's artifact. */
     if (why.kind == ERR_IO || why.kind == ERR_POLICY || why.kind == ERR_VALIDATION) return serve_resources_missing(q, uri, err);
     return *err = why, false;
 }
@@ -292,6 +295,6 @@ bool serve_resources_read(McpRequest *q, Error *err) {
     List *contents = d ? list_new(q->heap, 1, err) : NULL;
     if (!contents || !serve_resources_contents(q, uri, contents, err)) return false;
     if (!dict_put_str(q->heap, d, STR("contents"), value_from_object(contents), err)) return false;
-    q->ttl_ms = 0;                       /* files change, scripts answer anew */
+    q->ttl_ms = 0;                       /* not cacheable: files change, and scripts compute */
     return q->result = value_from_object(d), true;
 }

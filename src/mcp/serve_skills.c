@@ -130,7 +130,7 @@ static bool entry(McpRequest *q, Str skill, Value *out, Error *err) {
 
 /* ---- all of them ---- */
 
-/* Folders that could be skills; one that is none is told of in the log when it is looked at. */
+/* Folders that might be skills; an invalid one is logged when it is read. */
 static size_t folders(McpRequest *q, Arena *arena, ResourceEntry **out) {
     size_t n = 0, kept = 0;
     if (!tool_resource_list(run_runtime(q->run), STR(FOLDER), arena, out, &n, NULL)) return 0;
@@ -205,7 +205,7 @@ bool serve_skills_read(McpRequest *q, Str uri, Buf *out, Str *path, Error *err) 
     buf_clear(&below);
     buf_clear(&folder);
     *path = uri;
-    return ok || error_set(err, ERR_VALIDATION, "no skill has " STR_FMT, STR_ARG(uri));
+    return ok || error_set(err, ERR_VALIDATION, "no skill contains " STR_FMT, STR_ARG(uri));
 }
 
 /* ---- folders of skills ---- */

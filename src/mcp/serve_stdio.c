@@ -1,5 +1,5 @@
-/* Standard input and output: one message a line. The server's scheduler watches the input: the thread that it wakes reads, has the input
- * watched again, runs the last request itself and writes the response. The calling thread waits for the end. */
+/* Standard input and output: one message a line. The server's scheduler watches the input: the woken thread reads,
+ * re-arms the watch, runs the last request itself and writes the response. The calling thread waits until the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,19 +10,19 @@
 
 enum { READ_SIZE = 64 << 10, GRACE_MS = 10000 };
 
-/* `lines`, `bytes` and `last` belong to the job that reads; it runs once at a time. */
+/* `lines`, `bytes` and `last` belong to the reading job, of which one runs at a time. */
 typedef struct Stdio {
-    McpLink link;                        /* of everything that is sent */
+    McpLink link;                        /* for all output */
     ServeOutput *out;
     McpPeer *peer;
     int in;
     SchedulerWatch *watch;
     RpcLines lines;
-    char *bytes;                         /* READ_SIZE of them */
+    char *bytes;                         /* READ_SIZE bytes */
     Flight *last;                        /* not scheduled yet */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool ended;                          /* no more will be read; guarded by the lock */
+    bool ended;                          /* end of input; guarded by the lock */
 } Stdio;
 
 static bool send_line(McpLink *l, Str message, bool last) {
@@ -30,7 +30,7 @@ static bool send_line(McpLink *l, Str message, bool last) {
     return serve_output_add(((Stdio *)l)->out, message);
 }
 
-static void keep_link(McpLink *l) { (void)l; }               /* it ends with the function that has it */
+static void keep_link(McpLink *l) { (void)l; }               /* lives on the stack of the function that serves */
 
 static void refuse(Stdio *io, const Error *err) {
     Buf out = { 0 };
@@ -49,7 +49,7 @@ static void take_line(Stdio *io, Str line) {
 
 static void take_bytes(Stdio *io, Str bytes) {
     for (;;) {
-        MEM_UNSET Error err;                                 /* only for a line that is bad */
+        MEM_UNSET Error err;                                 /* used only for a bad line */
         Str line;
         Feed fed = rpc_lines(&io->lines, bytes, &line, &err);
         bytes = STR("");
@@ -66,7 +66,7 @@ static void end(Stdio *io) {
     pthread_mutex_unlock(&io->lock);
 }
 
-/* A job of the scheduler: something can be read. A last line without a line break counts. */
+/* A job of the scheduler: input is readable. An unterminated last line counts. */
 static void read_input(void *arg) {
     Stdio *io = arg;
     ssize_t n = read(io->in, io->bytes, READ_SIZE);

@@ -12,11 +12,11 @@ enum { STREAMS_MAX = 64, NAMES_MAX = 1024 };
 
 typedef VEC(char *) Names;
 
-/* One subscriptions/listen: its request is not answered before it ends. */
+/* One subscriptions/listen request: answered when it ends. */
 typedef struct Stream Stream;
 struct Stream {
     Stream *next;
-    char *id;                            /* of the request, as JSON */
+    char *id;                            /* id of the request, as JSON */
     McpLink *link;
     bool tools, prompts, resources;
     Names uris, tasks;
@@ -89,7 +89,7 @@ bool serve_resources_unsubscribe(McpRequest *q, Error *err) {
     return true;
 }
 
-/* ---- without sessions ---- */
+/* ---- stateless versions ---- */
 
 static bool wants(const McpRequest *q, Value filter, const char *name, bool *out, Error *err) {
     Value *v = dict_find_str(value_dict(filter), str_from(name));
@@ -98,7 +98,7 @@ static bool wants(const McpRequest *q, Value filter, const char *name, bool *out
     return true;
 }
 
-/* Those of a list that there are. */
+/* Takes those names of a list that exist. */
 static bool read_names(McpRequest *q, Value filter, const char *name, bool (*known)(McpRequest *q, Str name), Names *out, bool *given, Error *err) {
     Value *v = dict_find_str(value_dict(filter), str_from(name));
     *given = v && value_is_list(*v);
@@ -170,7 +170,7 @@ bool serve_listen(McpRequest *q, Error *err) {
         if (ok) {
             s->link = q->link;
             mcp_link_keep(s->link);
-            acknowledge(s);              /* before anything else is said there */
+            acknowledge(s);              /* before any other message */
             s->next = all->streams;
             all->streams = s;
             all->n++;
@@ -182,7 +182,7 @@ bool serve_listen(McpRequest *q, Error *err) {
     return ok;
 }
 
-/* ---- their end ---- */
+/* ---- closing ---- */
 
 static void end_streams(McpPeer *p, bool (*meant)(const Stream *s, const void *what), const void *what) {
     struct McpSubscriptions *all = of(p);
@@ -212,7 +212,7 @@ void serve_subscribe_cancel(McpPeer *p, Value id) {
 
 void serve_subscribe_gone(McpPeer *p, McpLink *link) { end_streams(p, has_link, link); }
 
-/* In good order: the request that opened it is answered. */
+/* Closes gracefully: responds to the request that opened it. */
 static void say_goodbye(const Stream *s) {
     Buf out = { 0 };
     buf_add_fmt(&out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"resultType\":\"complete\",", s->id);
@@ -236,7 +236,7 @@ void serve_subscribe_close(McpPeer *p) {
     p->subscriptions = NULL;
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
 typedef struct News { Str method, members, uri; } News;          /* members of params, without the braces */
 

@@ -6,7 +6,7 @@
 #include "tool/task.h"
 #include "value/int.h"
 
-/* ---- a call that becomes one ---- */
+/* ---- creating ---- */
 
 bool serve_tasks_declared(const McpRequest *q) {
     Value *extensions = value_is_dict(q->client) ? dict_find_str(value_dict(q->client), STR("extensions")) : NULL;
@@ -61,7 +61,7 @@ bool serve_tasks_begin(McpRequest *q, const ToolEntry *tool, Call *call, McpTask
     return *out = t, true;
 }
 
-/* A call that failed inside may have left a task behind: its record stays, unknown to anybody, until the peer ends. */
+/* A call that failed inside may have created a task: its record stays, unknown to the client, until the peer ends. */
 void serve_tasks_drop(McpRequest *q, McpTask *t, const Result *r) {
     if (!t || !r || r->task_id.n) return;
     struct McpTasks *l = task_record_list(q->peer);
@@ -87,7 +87,7 @@ bool serve_tasks_created(McpRequest *q, McpTask *t, const Result *r, Error *err)
 
 /* ---- methods ---- */
 
-/* The task that is meant, with the list's lock held when it is there. */
+/* The task named in params, with the list's lock held if found. */
 static McpTask *meant(McpRequest *q, struct McpTasks **l, Error *err) {
     Str id;
     *l = task_record_list(q->peer);
@@ -139,16 +139,16 @@ bool serve_tasks_cancel(McpRequest *q, Error *err) {
     if (!t) return false;
     bool over = task_record_over(t), stateless = mcp_stateless(q->version), ok = true;
     if (!over) t->cancelled = true;
-    Run *run = t->run->run;              /* there as long as it works */
+    Run *run = t->run->run;              /* valid while the task runs */
     if (!over) ok = cancel_task(t, run, err);
     if (!over && !stateless) t->status = TASK_CANCELLED, task_record_changed(t, l);
     if (!stateless && !over) task_record_write(t, false, &q->text);
     pthread_mutex_unlock(&l->lock);
-    if (over && !stateless) return error_set(err, ERR_VALIDATION, "Cannot cancel task: it is over already");
+    if (over && !stateless) return error_set(err, ERR_VALIDATION, "Cannot cancel task: it has already ended");
     return ok;
 }
 
-/* Waits for the end; questions of the task come here meanwhile. */
+/* Waits for the end; questions of the task go to this request meanwhile. */
 bool serve_tasks_result(McpRequest *q, Error *err) {
     struct McpTasks *l;
     McpTask *t = meant(q, &l, err);

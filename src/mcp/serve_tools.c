@@ -1,4 +1,4 @@
-/* tools/list and tools/call. Everything a call may do is decided in tool/: here it is only brought into the protocol's form. */
+/* tools/list and tools/call. tool/ decides everything about a call; this file converts to and from the protocol. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "mcp/peer.h"
@@ -7,7 +7,7 @@
 
 /* ---- listing ---- */
 
-/* Names that every client takes; what has another one goes by the first alias that fits. */
+/* Names that every client accepts; other tools are listed under their first alias that fits. */
 static bool name_fits(Str s) {
     for (size_t i = 0; i < s.n; i++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", s.at[i])) return false;
@@ -41,12 +41,12 @@ static void add_annotations(Buf *out, const Policy *policy, const ToolEntry *e) 
     add_flag(out, "idempotentHint", e->safety.idempotent);
     add_flag(out, "openWorldHint", e->safety.networked);
     buf_add_char(out, '}');
-    out->at[start] = '{';                                    /* in place of the first comma */
+    out->at[start] = '{';                                    /* replaces the first comma */
 }
 
 static bool is_address(Str s) { return str_starts(s, STR("https://")) || str_starts(s, STR("http://")) || str_starts(s, STR("data:")); }
 
-/* Before 2026-07-28 a result is an object, and nothing else has a schema. */
+/* Before 2026-07-28 structured results are objects, so other schemas are omitted. */
 static bool has_output(const ToolDef *def, McpVersion v) {
     if (!mcp_structured(v) || !value_is_dict(def->output_schema)) return false;
     Value *type = dict_find_str(value_dict(def->output_schema), STR("type"));
@@ -72,7 +72,7 @@ static bool add_tool(Buf *out, const Policy *policy, const ToolEntry *e, McpVers
     return true;
 }
 
-/* What serves a model that works through harness itself is not for clients: they have resources and tasks. */
+/* Hides tools that only serve a model inside harness: clients have resources and tasks. */
 static size_t visible(Run *run, const ToolEntry ***out) {
     Call call = { 0 };
     size_t n = tool_visible(run, &call, out), kept = 0;
@@ -94,7 +94,7 @@ static bool write_list(McpRequest *q, const ToolEntry **shown, size_t n, Buf *ou
     return value_is_gone(next) || add_value(out, "nextCursor", next, err);
 }
 
-/* The list is the same until a tool comes or goes; entries never change. */
+/* The list is cached until a tool is added or removed; entries never change. */
 static bool cached_list(McpRequest *q, const ToolEntry **shown, size_t n, Error *err) {
     ServeProject *p = ((Flight *)q)->run->project;
     pthread_mutex_lock(&p->lock);
@@ -126,7 +126,7 @@ bool serve_tools_list(McpRequest *q, Error *err) {
 
 static bool read_arguments(McpRequest *q, Value *out, Error *err) {
     Value *given = serve_param(q, "arguments");
-    if (!given) {                                                /* null too */
+    if (!given) {                                                /* also null */
         buf_add(&q->arguments, STR("{}"));
         return true;
     }
@@ -151,7 +151,7 @@ void serve_content_result(Buf *out, const ToolEntry *e, const Result *r, Str run
     buf_add(out, r->is_error ? STR(",\"isError\":true") : STR(",\"isError\":false"));
 }
 
-/* A client that lacks what the tool asked for is told so in the protocol's words, and so is one that names no tool. */
+/* Reports a missing client capability, and an unknown tool, as protocol errors. */
 static bool answer(McpRequest *q, const ToolEntry *e, McpTask *task, const Result *r, Error *err) {
     if (r->unknown_tool) return error_set(err, ERR_VALIDATION, STR_FMT, STR_ARG(r->error));
     if (r->is_error && q->code == MCP_MISSING_CAPABILITY) return error_set(err, ERR_PROTOCOL, STR_FMT, STR_ARG(r->error));

@@ -29,15 +29,15 @@ struct McpWatch {
     McpServer *server;
     pthread_t thread;
     int events, stop;                    /* inotify; an eventfd */
-    /* Of the version that is loaded; the thread's own. */
+    /* Of the loaded version; used by the thread only. */
     Arena arena;
     VEC(Folder) folders;
-    VEC(Str) paths;                      /* absolute: what a change of means another version */
+    VEC(Str) paths;                      /* absolute: a change below one triggers a reload */
     VEC(Shown) shown;
-    uint64_t print;                      /* of the files' contents */
+    uint64_t print;                      /* digest of the files' contents */
 };
 
-/* ---- what is looked at ---- */
+/* ---- watched paths ---- */
 
 static const char *absolute(struct McpWatch *w, Str root, Str path) {
     if (path.n && path.at[0] == '/') return path_normal(&w->arena, path).at;
@@ -49,7 +49,7 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Folders in folders are gone into, links are not: they may lead in circles. */
+/* Recurses into folders but not links, which may form cycles. */
 static bool is_link(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
@@ -71,7 +71,7 @@ static void watch_folder(struct McpWatch *w, Table *seen, Str path) {
     if (id >= 0) VEC_PUSH(&w->folders, ((Folder){ id, path }));
 }
 
-/* Entries of a folder, in order; paths in `arena`. None when it is no folder. */
+/* Sorted entries of a folder; paths in `arena`. None if it is not a folder. */
 static size_t entries(const char *folder, Arena *arena, Str **out) {
     VEC(Str) all = { 0 };
     DIR *d = opendir(folder);
@@ -83,7 +83,7 @@ static size_t entries(const char *folder, Arena *arena, Str **out) {
     return all.n;
 }
 
-/* A folder with all folders in it. */
+/* Watches a folder recursively. */
 static void watch_tree(struct McpWatch *w, Table *seen, const char *path, int depth) {
     Str *all;
     if (!is_folder(path) || depth > DEPTH_MAX || (depth && is_link(path))) return;
@@ -93,7 +93,7 @@ static void watch_tree(struct McpWatch *w, Table *seen, const char *path, int de
     free(all);
 }
 
-/* And the nearest folder above that is there: what is missing may come. */
+/* Also watches the nearest existing parent, since a missing path may be created. */
 static void watch_path(struct McpWatch *w, Table *seen, const char *path) {
     Str at = str_from(path);
     watch_tree(w, seen, path, 0);
@@ -114,7 +114,7 @@ static void add_listed(struct McpWatch *w, Table *seen, const char *path) {
     buf_clear(&uri);
 }
 
-/* Names and contents of all files: what was put back, or written as it was, is no change. */
+/* Names and contents of all files: a rewrite with the same content is not a change. */
 static void print_tree(const char *path, Arena *arena, int depth, Buf *all) {
     Buf text = { 0 };
     Str *in;
@@ -170,7 +170,7 @@ static void learn(struct McpWatch *w) {
 
 static bool below(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'); }
 
-/* Is it one of the project's, below one, or a folder on the way to one? */
+/* True for a watched path, one below it, or a parent of one. */
 static bool concerns(const struct McpWatch *w, Str path) {
     for (size_t i = 0; i < w->paths.n; i++)
         if (below(path, w->paths.at[i]) || below(w->paths.at[i], path)) return true;
@@ -195,7 +195,7 @@ static bool take_event(struct McpWatch *w, const struct inotify_event *e) {
     return concerns(w, str_from(path));
 }
 
-/* True: something that concerns the project. */
+/* True if an event concerns the project. */
 static bool take_events(struct McpWatch *w) {
     _Alignas(struct inotify_event) char bytes[EVENTS_SIZE];
     bool any = false;
@@ -208,7 +208,7 @@ static bool take_events(struct McpWatch *w) {
     return any;
 }
 
-/* Waits for an event. False: for nothing any more. */
+/* Waits for an event. False: stopped. */
 static bool wait_for(struct McpWatch *w, int ms, bool *some) {
     struct pollfd fds[] = { { w->stop, POLLIN, 0 }, { w->events, POLLIN, 0 } };
     int n = poll(fds, 2, ms);
@@ -228,7 +228,7 @@ static void log_problems(const struct McpWatch *w, const Problems *problems, con
         LOG_WRITE(log, LOG_ERROR, STR_FMT, STR_ARG(buf_str(&text)));
     }
     if (err->kind != ERR_NONE) LOG_WRITE(log, LOG_ERROR, "%s", err->msg);
-    LOG_WRITE(log, LOG_WARN, "the project as it was loaded before goes on");
+    LOG_WRITE(log, LOG_WARN, "the previously loaded version stays in use");
     buf_clear(&text);
 }
 
@@ -242,7 +242,7 @@ static void reload(struct McpWatch *w) {
     serve_project_release(w->server, old);
     if (ok) {
         serve_project_set(w->server, rt, agents);
-        LOG_WRITE(w->server->config.log, LOG_INFO, "the project has changed and was loaded again");
+        LOG_WRITE(w->server->config.log, LOG_INFO, "the project has changed and was reloaded");
         serve_broadcast(w->server, STR("notifications/tools/list_changed"), (Str){ 0 });
         serve_broadcast(w->server, STR("notifications/prompts/list_changed"), (Str){ 0 });
         serve_broadcast(w->server, STR("notifications/resources/list_changed"), (Str){ 0 });
@@ -259,7 +259,8 @@ static bool suspects(struct McpWatch *w) {
     return suspect;
 }
 
-/* Editors write in several steps: a while of quiet ends a change. One that a call could have made is looked at when no call is at work. */
+/* Waits until changes stop, since editors write in several steps. If a call could have made the change, waits until no
+ * call is running. */
 static bool settle(struct McpWatch *w) {
     int64_t since = clock_mono_ns();
     bool some = true;
@@ -285,7 +286,7 @@ static void *watch(void *arg) {
             reload(w);
             uint64_t then = now;
             now = fingerprint(w);
-            again = now != then;         /* changed while it was loaded */
+            again = now != then;         /* changed while loading */
             if (!again) learn(w);
         }
     }
@@ -299,7 +300,7 @@ bool serve_watch_start(McpServer *s, Error *err) {
     w->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     bool ok = (w->stop >= 0 && w->events >= 0) || error_set(err, ERR_IO, "inotify: %m");
     if (ok) learn(w);
-    if (ok && thread_start(&w->thread, watch, w) != 0) ok = error_set(err, ERR_IO, "no thread can be started");
+    if (ok && thread_start(&w->thread, watch, w) != 0) ok = error_set(err, ERR_IO, "cannot start a thread");
     if (ok) {
         s->watch = w;
         return true;
@@ -315,7 +316,7 @@ void serve_watch_stop(McpServer *s) {
     struct McpWatch *w = s->watch;
     uint64_t one = 1;
     if (!w) return;
-    if (write(w->stop, &one, sizeof one) < 0) { /* an eventfd of 1 is never full */ }
+    if (write(w->stop, &one, sizeof one) < 0) { /* cannot fail: the eventfd is at most 1 */ }
     pthread_join(w->thread, NULL);
     forget(w);
     close(w->stop);

@@ -4,7 +4,7 @@
 #include "mcp/peer.h"
 #include "mcp/serve_watch.h"
 
-enum { RUNNING_MAX = 24 };               /* requests that run at the same time */
+enum { RUNNING_MAX = 24 };               /* maximum of concurrent requests */
 
 /* ---- links ---- */
 
@@ -29,7 +29,7 @@ static void project_close(ServeProject *p) {
     free(p);
 }
 
-/* The project's own servers are asked for their tools once: when it is opened, or as soon as it is trusted. */
+/* Asks the project's MCP servers for their tools once: when it is opened, or as soon as it is trusted. */
 static void list_servers(ServeProject *p) {
     if (atomic_load(&p->asked) || !runtime_may_act(p->rt, NULL) || atomic_exchange(&p->asked, true)) return;
     mcp_servers_list(p->servers, NULL);
@@ -70,7 +70,8 @@ void serve_project_set(McpServer *s, Runtime *rt, Agents *agents) {
 bool serve_project_open(const McpServerConfig *config, Runtime *share, Runtime **rt, Agents **agents, Problems *problems, Error *err) {
     RuntimeConfig c = config->runtime;
     c.share = share;
-    c.untrusted = !share || !runtime_may_act(share, NULL);   /* a client gets its answer, and every call says why it fails */
+    c.untrusted = !share || !runtime_may_act(share, NULL);   /* clients get a response, and every call reports why it
+                                                              * fails */
     if (!runtime_open(&c, rt, problems, err)) return false;
     if (config->secret.n) redact_add_value(runtime_redactor(*rt), config->secret);
     return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* delegate is a tool too */
@@ -119,7 +120,7 @@ void mcp_server_close(McpServer *s, int64_t grace_ms) {
     pthread_mutex_lock(&s->lock);
     s->closing = true;
     pthread_mutex_unlock(&s->lock);
-    while (s->peers) {                                   /* nobody adds one now */
+    while (s->peers) {                                   /* no peer can be added now */
         int64_t left = (until - clock_mono_ns()) / 1000000;
         mcp_peer_close(s->peers, left > 0 ? left : 0);
     }

@@ -1,10 +1,9 @@
-/* A project, served to MCP clients through the whole pipeline. What is said and what it does is here; how the messages travel is
- * the transports': serve_stdio.c, serve_http.c.
+/* Serves a project to MCP clients through the whole pipeline. This part implements the protocol; the transports are
+ * serve_stdio.c and serve_http.c.
  *
- *     McpServer ── one per program: the runtime, reloaded when files change
- *       McpPeer ── one client: a stdio process, an Mcp-Session-Id, or token and client name without a session. It has the run.
- *         McpLink ── where the messages about one request go: the stdout, the answer of one POST, the GET stream
- */
+ *     McpServer ── one per process: the runtime, reloaded when files change
+ *       McpPeer ── one client: a stdio process, an Mcp-Session-Id, or token and client name without a session. Has a run.
+ *         McpLink ── destination of the messages about one request: stdout, the response to one POST, the GET stream */
 #pragma once
 #include "mcp/era.h"
 #include "mcp/rpc.h"
@@ -14,11 +13,12 @@ typedef struct McpServer McpServer;
 typedef struct McpPeer McpPeer;
 typedef struct McpLink McpLink;
 
-/* Made by a transport, embedded in its own struct. Counted: who keeps it releases it; `free` is called when nobody holds it. Any thread. */
+/* Created by a transport, embedded in its own struct. Reference-counted; `free` runs when the last reference is
+ * released. Thread-safe. */
 struct McpLink {
-    /* One message. `last`: it answers the request this link was made for; nothing follows. False: the peer is gone. Must not block
-     * for long: a reader that is too slow is cut off by the transport. A request that was cancelled is not answered: its link is released,
-     * and `free` may come without a last message. */
+    /* Sends one message. `last`: the response to the link's request; nothing follows. False: the peer is gone. Must not
+     * block for long: the transport cuts a reader that is too slow. A cancelled request gets no response: its link is
+     * released, and `free` may run without a last message. */
     bool (*send)(McpLink *l, Str message, bool last);
     void (*free)(McpLink *l);
     _Atomic int holders;                 /* 1 when made */
@@ -28,47 +28,53 @@ void mcp_link_release(McpLink *l);       /* NULL is fine */
 
 typedef struct McpServerConfig {
     RuntimeConfig runtime;
-    int events;                          /* descriptor of --events, borrowed: every run writes there; -1: none */
-    bool watch;                          /* look for changed files */
-    const char *version;                 /* of the program, as clients are told */
-    Str secret;                          /* the token of the transport, for redaction; empty: none */
+    int events;                          /* descriptor of --events, borrowed: every run writes to it; -1: none */
+    bool watch;                          /* reload on file changes */
+    const char *version;                 /* of the program, sent to clients */
+    Str secret;                          /* the transport's token, for redaction; may be empty */
     const Log *log;
-    size_t bytes_max;                    /* memory of requests under way, of all clients; 0: a default. Small ones have as much again */
+    size_t bytes_max;                    /* memory limit of requests in flight, of all clients; 0: a default. Small
+                                          * requests may use the same again */
 } McpServerConfig;
 
 bool mcp_server_new(const McpServerConfig *config, McpServer **out, Problems *problems, Error *err);
-/* No new requests; running ones are cancelled after grace_ms; frees everything, also peers. */
+/* Refuses new requests, cancels running ones after grace_ms, and frees everything, including peers. */
 void mcp_server_close(McpServer *s, int64_t grace_ms);
-void mcp_server_abandon(McpServer *s);   /* runtime_abandon() of the project it serves: then the program must end */
+void mcp_server_abandon(McpServer *s);   /* runtime_abandon() of its project: the process must exit afterwards */
 
 typedef struct McpPeerConfig {
-    Str session;                         /* for RunConfig.session of a stateless peer: token digest and client name; empty: none */
-    McpLink *general;                    /* where messages go that belong to no request; kept; NULL: none yet */
+    Str session;                         /* RunConfig.session of a stateless peer: token digest and client name; may be
+                                          * empty */
+    McpLink *general;                    /* for messages that belong to no request; kept; NULL: none yet */
     bool one_link;                       /* stdio: requests and notifications share `general` */
-    bool shared;                         /* stateless HTTP: several programs may be behind it, so ids repeat, and only a link cancels */
+    bool shared;                         /* stateless HTTP: several programs may share it, so ids may repeat, and only
+                                          * closing the link cancels */
 } McpPeerConfig;
 
 McpPeer *mcp_peer_new(McpServer *s, const McpPeerConfig *config, Error *err);
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
-void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: requests of it are cancelled where the version says so */
-bool mcp_peer_idle(McpPeer *p);                              /* nothing under way? */
+void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: cancels its requests if the version
+                                                              * says so */
+bool mcp_peer_idle(McpPeer *p);                              /* no request in flight? */
 void mcp_peer_close(McpPeer *p, int64_t grace_ms);           /* ends its run; frees it */
 
-enum { MCP_REQUESTS_MAX = 256, MCP_SHARED_MAX = 4096, MCP_PARKED_MAX = 64 };       /* the second of a shared peer */
+enum { MCP_REQUESTS_MAX = 256, MCP_SHARED_MAX = 4096, MCP_PARKED_MAX = 64 };       /* the second is for a shared peer */
 
 /* The transports: serve until stdin ends or `stop` fires. */
 bool mcp_serve_stdio(McpServer *s, int in_fd, int out_fd, Cancel *stop, Error *err);
 
 typedef struct McpHttpConfig {
-    const char *address; uint16_t port;  /* port 0: any; told in *bound */
-    Str token;                           /* empty: no bearer token is asked for (--no-auth) */
-    Str authorization_server;            /* https://…: its tokens are taken, resource metadata is served; empty: none */
-    Str resource;                        /* our URL as clients know it, and so the audience of such tokens; empty: http://ADDRESS:PORT/mcp */
-    Str scope;                           /* that such tokens must have; empty: any */
-    StrList origins;                     /* allowed beside local ones */
-    StrList hosts;                       /* names that Host may have beside the bound one */
-    int64_t requests_per_minute;         /* of one client; 0: a default that no honest client meets */
-    int64_t poll_ms;                     /* a silent answer stream of a client that can resume is closed after this; 0: never */
+    const char *address; uint16_t port;  /* port 0: any; reported in *bound */
+    Str token;                           /* empty: no bearer token required (--no-auth) */
+    Str authorization_server;            /* https://…: accept its tokens and serve resource metadata; empty: none */
+    Str resource;                        /* our public URL, the required audience of such tokens; empty:
+                                          * http://ADDRESS:PORT/mcp */
+    Str scope;                           /* required in such tokens; empty: any */
+    StrList origins;                     /* allowed in addition to local ones */
+    StrList hosts;                       /* accepted in Host in addition to the bound one */
+    int64_t requests_per_minute;         /* per client; 0: a default that normal clients do not reach */
+    int64_t poll_ms;                     /* close an idle response stream after this if its client can resume; 0:
+                                          * never */
     void (*bound)(void *ctx, uint16_t port); void *ctx;
 } McpHttpConfig;
 bool mcp_serve_http(McpServer *s, const McpHttpConfig *config, Cancel *stop, Error *err);

@@ -11,9 +11,9 @@ Server *servers_find(McpServers *m, Str name) {
     return NULL;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-/* Faces come first: the raw name of a tool that has one stays hidden. */
+/* Faces come first: a tool that has one is hidden under its raw name. */
 static bool add_faces(McpServers *m, Error *err) {
     const Project *p = runtime_project(m->rt);
     for (size_t i = 0; i < p->n_tools; i++)
@@ -43,7 +43,7 @@ bool mcp_servers_new(Runtime *rt, const McpServersConfig *config, McpServers **o
     return ok;
 }
 
-/* ---- ending ---- */
+/* ---- stopping ---- */
 
 static void stop_one(void *arg) {
     Server *s = arg;
@@ -157,7 +157,7 @@ bool mcp_servers_request(McpServers *m, Str server, Str method, Value params, Ca
     return reach(m, server, method, params, cancel, heap, out, err);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 size_t mcp_servers_count(const McpServers *m) { return m ? m->n : 0; }
 

@@ -1,5 +1,5 @@
-/* What a server may ask of us, each only where its entry's `allow` names it: a question to the person of the call, a completion by the
- * project's model, and where the workspace is. */
+/* Requests of a server to us, each only if its entry's `allow` lists it: a question to the user of the call, a
+ * completion by the project's model, and the workspace folder. */
 #include "mcp/client_inside.h"
 #include "mcp/servers_inside.h"
 
@@ -20,7 +20,7 @@ static bool put_action(Heap *heap, const char *action, Value *out, Error *err) {
 static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out, Cancel *cancel, Error *err) {
     const Server *s = ctx;
     ServerCall *call = caller;
-    (void)cancel;                                         /* the call's own ends the question */
+    (void)cancel;                                         /* the call's own token cancels the question */
     if (!call || str_eq(value_member_text(params, "mode"), STR("url"))) return put_action(heap, call ? "decline" : "cancel", out, err);
     Host *h = call->frame->host;
     HostAsk ask = { .kind = HOST_ASK_FORM, .schema = value_member(params, "requestedSchema") };
@@ -36,7 +36,7 @@ static bool elicit(void *ctx, void *caller, Value params, Heap *heap, Value *out
 /* ---- sampling ---- */
 
 static bool add_text(Value block, Buf *out, Error *err) {
-    if (!str_eq(value_member_text(block, "type"), STR("text"))) return error_set(err, ERR_PROTOCOL, "only text can be sampled");
+    if (!str_eq(value_member_text(block, "type"), STR("text"))) return error_set(err, ERR_PROTOCOL, "sampling supports text only");
     if (out->n) buf_add_char(out, '\n');
     buf_add(out, value_member_text(block, "text"));
     return true;
@@ -77,16 +77,16 @@ static Str model_name(const Project *p) {
     return p->settings.n_models ? p->settings.models[0].name : STR("unknown");
 }
 
-/* Through the agent's own gates: completion hooks, limits, events. */
+/* Through the agent's checks: completion hooks, limits, events. */
 static bool sample(void *ctx, void *caller, Value params, Heap *heap, Value *out, Cancel *cancel, Error *err) {
     const Server *s = ctx;
     ServerCall *call = caller;
     Value request, text;
     Dict *content = dict_new(heap, 2, err), *d = dict_new(heap, 4, err);
     (void)cancel;
-    if (!call) return error_set(err, ERR_POLICY, "sampling is only done for a call that is under way");
+    if (!call) return error_set(err, ERR_POLICY, "sampling needs a running call");
     Host *h = call->frame->host;
-    if (!h->calls->complete) return error_set(err, ERR_CONFIG, "there is no model to sample");
+    if (!h->calls->complete) return error_set(err, ERR_CONFIG, "no model is configured for sampling");
     if (!content || !d || !make_request(params, heap, &request, err) || !h->calls->complete(h, request, heap, &text, err)) return false;
     if (!dict_put_text(heap, content, "type", STR("text"), err) || !dict_put_str(heap, content, STR("text"), text, err)
         || !dict_put_text(heap, d, "role", STR("assistant"), err) || !dict_put_str(heap, d, STR("content"), value_from_object(content), err)
@@ -116,7 +116,7 @@ static bool roots(void *ctx, Heap *heap, Value *out, Error *err) {
     return ok;
 }
 
-/* ---- what it tells ---- */
+/* ---- notifications ---- */
 
 static void progress(void *ctx, void *caller, Value params) {
     ServerCall *call = caller;

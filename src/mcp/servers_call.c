@@ -1,4 +1,4 @@
-/* A call of a server's tool, after everything that the pipeline asks. */
+/* Calls a server's tool, after all checks of the pipeline. */
 #include "base/utf8.h"
 #include "mcp/client_inside.h"
 #include "mcp/servers_inside.h"
@@ -19,7 +19,7 @@ static void describe(Value block, Buf *out) {
     else buf_add_fmt(out, "[" STR_FMT " " STR_FMT "]", STR_ARG(type), STR_ARG(value_member_text(block, "mimeType")));
 }
 
-/* Blocks of a kind that nobody knows stay out of the content; the text names them. */
+/* Omits content blocks of unknown types; the text names them. */
 static bool take_content(ToolCallFrame *f, Value blocks, Buf *text, Error *err) {
     List *kept = list_new(f->heap, 4, err);
     bool other = false;
@@ -41,7 +41,7 @@ static bool take_result(ToolCallFrame *f, Value result, Error *err) {
     Value structured = value_member(result, "structuredContent"), failed = value_member(result, "isError");
     Buf text = { 0 };
     bool error = value_is_bool(failed) && value_bool(failed), ok = take_content(f, value_member(result, "content"), &text, err);
-    if (ok && error) ok = kind_error_value(f, text.n ? buf_str(&text) : STR("the tool failed and does not say why"), err);
+    if (ok && error) ok = kind_error_value(f, text.n ? buf_str(&text) : STR("the tool failed without a message"), err);
     else if (ok && !value_is_gone(structured)) f->value = structured;
     else if (ok) ok = kind_text_value(f->heap, buf_str(&text), &f->value, err);
     f->is_error = error;
@@ -60,7 +60,7 @@ static bool may_call(const ServerTool *t, const ToolDef *def, bool *task, Error 
     if (!there) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " has no tool \"" STR_FMT "\"", STR_ARG(s->def->name), STR_ARG(t->name));
     if (held) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " changed since it was approved: see harness mcp approve",
                                STR_ARG(t->name), STR_ARG(s->def->name));
-    if (!now) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " was approved anew meanwhile: call it again", STR_ARG(t->name),
+    if (!now) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " was approved again in the meantime: call it again", STR_ARG(t->name),
                                STR_ARG(s->def->name));
     return true;
 }
@@ -74,7 +74,7 @@ static bool make_params(ToolCallFrame *f, Str tool, bool as_task, McpClient *cli
     return *out = value_from_object(d), true;
 }
 
-/* *again: the server ended, and nothing of the call was done or doing it twice is no harm. */
+/* *again: the server died before running the call, or the call is safe to repeat. */
 static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *again, Error *err) {
     Server *s = t->server;
     ServerCall call = { s, f };
@@ -88,8 +88,8 @@ static bool call_once(ToolCallFrame *f, ServerTool *t, Value *result, bool *agai
     ok = ok && mcp_client_request(l->client, STR("tools/call"), params, &call, f->cancel, f->heap, result, &sent, err);
     bool lost = asked && !ok && err->kind == ERR_IO;
     if (lost) *again = !mcp_client_alive(l->client) && (!sent || safety_repeatable(&f->entry->safety));
-    if (lost && sent && !*again) error_hint(err, "the call may have been carried out: it is not sent again");
-    if (ok && atomic_load(&s->stale)) {                   /* what is new is there in the next turn */
+    if (lost && sent && !*again) error_hint(err, "the call may have run: it is not sent again");
+    if (ok && atomic_load(&s->stale)) {                   /* new tools are available in the next turn */
         Error why = { 0 };
         if (!servers_list(s, l, f->cancel, &why)) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s", why.msg);
     }

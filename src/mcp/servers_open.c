@@ -1,4 +1,4 @@
-/* One server's connection: what it is started with, again after it has ended, and who uses it. */
+/* Opens a server's connection: its settings, restarts, and reference counts. */
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -8,12 +8,12 @@
 #include "mcp/servers_inside.h"
 #include "tool/confine.h"
 
-/* A server that ends young is not started again at once: each time twice as long is waited, up to BACKOFF_MAX_MS. */
+/* Backoff for a server that dies early: doubles after each failure, up to BACKOFF_MAX_MS. */
 enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, INSTRUCTIONS_MAX = 16384,
        SERVER_CPU_SECONDS = 30 * 24 * 3600,    /* the limit of a call is none for what serves many */
        EXTRA_VARIABLES = 2 };
 
-/* ---- what it is started with ---- */
+/* ---- settings ---- */
 
 static void add_secret(void *ctx, Str value) { redact_add_value(runtime_redactor(((Server *)ctx)->all->rt), value); }
 
@@ -55,7 +55,7 @@ static bool browse(void *ctx, Str url, Error *err) {
     return c->browse(c->ctx, url, err);
 }
 
-/* Hosts that a server sends us to for a token must be public ones; what runs on this machine may name others of it. */
+/* A remote server may refer us to public hosts only for a token; a local one also to local hosts. */
 static OAuthConfig oauth_config(Server *s, Error *why) {
     Runtime *rt = s->all->rt;
     Store *store = runtime_store(rt, why);
@@ -67,7 +67,7 @@ static bool set_url(Server *s, Error *err) {
     Error why = { 0 };
     OAuthConfig o = oauth_config(s, &why);
     s->config.http = o.client;
-    oauth_free(s->oauth);                                 /* of an earlier try that went wrong further on */
+    oauth_free(s->oauth);                                 /* left over from a failed attempt */
     s->oauth = oauth_new(&o, err);
     if (!s->oauth) return error_wrap(err, "server " STR_FMT, STR_ARG(s->def->name));
     if (!set_headers(s, err)) return false;
@@ -84,7 +84,7 @@ bool mcp_servers_logout(McpServers *m, Str server, Cancel *cancel, OAuthForgotte
     OAuthConfig o = oauth_config(s, &why);
     if (why.kind != ERR_NONE) return *err = why, false;
     OAuth *a = oauth_new(&o, &why);
-    if (!a) o.settings = VALUE_GONE, a = oauth_new(&o, err);      /* a variable that is not set keeps nobody from signing out */
+    if (!a) o.settings = VALUE_GONE, a = oauth_new(&o, err);      /* sign out even if a variable is not set */
     bool ok = a && oauth_forget(a, cancel, out, err);
     oauth_free(a);
     return ok;
@@ -148,7 +148,7 @@ static bool configure(Server *s, Error *err) {
 
 /* ---- opening ---- */
 
-/* A program that goes on could write protected files at any time: it counts as at work for all its life. */
+/* A long-running program could write protected files at any time, so it counts as running for its whole life. */
 static bool open_link(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     Runtime *rt = s->all->rt;
     bool program = !s->def->url.n, guarded = program && runtime_guard(rt, true, err);
@@ -179,7 +179,7 @@ void servers_give(Server *s, ServerLink *l) {
     if (last) close_link(s, l);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void note_failure(Server *s, const Error *why, bool young) {
     s->failures = young ? s->failures + 1 : 1;
     int64_t ms = BACKOFF_MS;
@@ -188,8 +188,8 @@ static void note_failure(Server *s, const Error *why, bool young) {
     s->why = *why;
 }
 
-/* Under the lock: a connection that is dead is nobody's any more. A program that a protected file is no longer closed to is started again;
- * calls that it is at work on come to their end first. */
+/* Drops a dead connection, and a program that can now write a protected file: it is restarted after its running calls
+ * have ended. The caller holds the lock. */
 static ServerLink *drop_unfit(Server *s) {
     ServerLink *l = s->link;
     Error why = { 0 };
@@ -198,7 +198,7 @@ static ServerLink *drop_unfit(Server *s) {
     s->link = NULL;
     l->dropped = true;
     if (alive) {
-        LOG_WRITE(runtime_log(s->all->rt), LOG_INFO, "server " STR_FMT ": a protected file was replaced; the server is started again", STR_ARG(s->def->name));
+        LOG_WRITE(runtime_log(s->all->rt), LOG_INFO, "server " STR_FMT ": a protected file was replaced; restarting the server", STR_ARG(s->def->name));
         return l->users == 0 ? l : NULL;
     }
     error_set(&why, ERR_IO, "server " STR_FMT " ended", STR_ARG(s->def->name));
@@ -206,7 +206,7 @@ static ServerLink *drop_unfit(Server *s) {
     return l->users == 0 ? l : NULL;
 }
 
-/* Waits for its turn when that is soon. */
+/* Waits for the backoff if it is short. */
 static bool wait_turn(Server *s, Cancel *cancel, Error *err) {
     pthread_mutex_lock(&s->lock);
     int64_t wait = s->not_before_ns - clock_mono_ns();
@@ -215,7 +215,7 @@ static bool wait_turn(Server *s, Cancel *cancel, Error *err) {
     pthread_mutex_unlock(&s->lock);
     if (wait <= 0) return true;
     if (wait > (int64_t)WAIT_MS * 1000000)
-        return error_set(err, ERR_IO, "%.700s (%d times in a row); it is tried again in %lld s", why.msg, failures, (long long)(wait / 1000000000 + 1));
+        return error_set(err, ERR_IO, "%.700s (%d times in a row); next attempt in %lld s", why.msg, failures, (long long)(wait / 1000000000 + 1));
     return cancel_sleep(cancel, wait, err);
 }
 
@@ -237,7 +237,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
         pthread_mutex_lock(&s->lock);
         if (!str_eq(s->instructions, instructions)) s->instructions = arena_str(&s->arena, instructions);
         buf_clear(&words);
-        servers_refresh(s);                               /* so that nothing of it is written over */
+        servers_refresh(s);                               /* so that nothing of it is overwritten */
         servers_apply(s, value_list(list));
         s->listed = true;
         servers_save(s);
@@ -248,7 +248,7 @@ bool servers_list(Server *s, ServerLink *l, Cancel *cancel, Error *err) {
     return ok;
 }
 
-/* What was not compared with the pins is not used: so nobody else gets it before it is. */
+/* Publishes the connection only after its tools were compared with the pins. */
 static bool open_now(Server *s, Cancel *cancel, ServerLink **out, Error *err) {
     Error why = { 0 };
     ServerLink *l = NULL;
@@ -275,7 +275,7 @@ static bool take(Server *s, Cancel *cancel, ServerLink **out, bool *fresh, Error
     bool ok = true, mine = false;
     pthread_mutex_lock(&s->lock);
     ok = runtime_may_act(s->all->rt, err);
-    while (ok && s->opening) ok = cancel_wait(&s->changed, &s->lock, cancel, INT64_MAX, err);        /* another thread opens it */
+    while (ok && s->opening) ok = cancel_wait(&s->changed, &s->lock, cancel, INT64_MAX, err);        /* another thread is opening it */
     if (ok) dead = drop_unfit(s);
     if (ok && s->link) s->link->users++, *out = s->link;
     else if (ok) s->opening = mine = true;

@@ -1,5 +1,5 @@
-/* What is kept of a server between programs, as notes of the store: its tools as they were first seen, what changed since, and that a person has
- * approved its entry. */
+/* Persistent state of a server, as notes in the store: its pinned tools, pending changes, and the approval of its
+ * entry. */
 #include <stdio.h>
 #include "base/diff.h"
 #include "base/digest.h"
@@ -44,7 +44,7 @@ static void entry_text(const ServerDef *d, Buf *b) {
     buf_add_fmt(b, "\"network\":%s,\"trust\":%s}", d->network ? "true" : "false", d->trust_annotations ? "true" : "false");
 }
 
-/* Which of its tools are used does not count: another choice leaves the pins as they are. */
+/* The selection of tools is not part of the hash: changing it keeps the pins. */
 bool servers_hash(Server *s, Error *err) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf text = { 0 }, hex = { 0 };
@@ -66,7 +66,7 @@ static Str key_of(const Server *s, const char *what, NoteKey *key) {
     return str_from(key->at);
 }
 
-/* A note that cannot be read is none: the server is listed anew. Tools of an entry that has changed are another server's. */
+/* An unreadable note counts as absent: the server is listed again. Pins of a changed entry belong to another server. */
 static void load_pins(Server *s, Value list, bool gone) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
         Buf text = { 0 };
@@ -137,9 +137,9 @@ bool servers_load(Server *s, Error *err) {
     return ok;
 }
 
-/* ---- reading again ---- */
+/* ---- refreshing ---- */
 
-/* False: it is what it was when it was last read or written. */
+/* False: unchanged since it was last read or written. */
 static bool is_news(Server *s, Str note) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Error err;
@@ -149,7 +149,7 @@ static bool is_news(Server *s, Str note) {
     return news;
 }
 
-/* One that is not known here is pinned, and there when the server has it. */
+/* Pins tools that are unknown here; they become available if the server has them. */
 static void refresh_pins(Server *s, Value list) {
     for (uint32_t i = 0; value_is_list(list) && i < value_list(list)->n; i++) {
         Value tool = value_list(list)->at[i];
@@ -183,7 +183,7 @@ void servers_refresh(Server *s) {
 
 /* ---- writing ---- */
 
-/* One that is gone keeps its pin: it may come back as another. */
+/* A missing tool keeps its pin: it may come back with another definition. */
 static bool pinned(const ServerTool *t) { return t->pin.n && !t->gone; }
 static bool pinned_once(const ServerTool *t) { return t->pin.n && t->gone; }
 static bool differs(const ServerTool *t) { return t->changed.n > 0; }
@@ -221,7 +221,7 @@ void servers_save(Server *s) {
 
 /* ---- approving ---- */
 
-/* Spread over lines, so that a difference shows what changed. */
+/* One item per line, so that a diff shows what changed. */
 static void spread(Str json, Buf *out) {
     Heap *h = heap_new(0);
     Value v;

@@ -1,4 +1,4 @@
-/* A server's tool as a tool of the project: its name, its definition, and what became of it since it was first seen. */
+/* A server's tool as a tool of the project: its name, its definition, and comparison with its pin. */
 #include <stdlib.h>
 #include "base/digest.h"
 #include "base/mem.h"
@@ -38,8 +38,8 @@ bool servers_redact(Server *s, Heap *heap, Value *v, Error *err) {
 
 /* ---- names ---- */
 
-/* The characters that the specification has for names, and the slash and colon that servers use. Others would mean something in globs,
- * shells and listings. */
+/* The characters that the specification allows, plus the slash and colon that servers use. Others have a meaning in
+ * globs, shells and listings. */
 static bool name_ok(Str name) {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.at[i];
@@ -49,7 +49,7 @@ static bool name_ok(Str name) {
     return name.n > 0 && name.n <= NAME_MAX_BYTES;
 }
 
-/* Ends an alias in a part of a digest of `text`, within ALIAS_MAX. */
+/* Ends an alias with a part of a digest of `text`, within ALIAS_MAX. */
 static void end_in_digest(Buf *b, Str text, size_t bytes) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf hex = { 0 };
@@ -61,15 +61,16 @@ static void end_in_digest(Buf *b, Str text, size_t bytes) {
     buf_clear(&hex);
 }
 
-/* Could the alias be one of another configured server, too (a and a__b, a and a_)? Which servers run or answer does not matter. */
+/* True if the alias could belong to another configured server (a and a__b, a and a_), running or not. */
 static bool is_ambiguous(const Server *s, Str alias) {
     const Project *p = runtime_project(s->all->rt);
     const ServerDef *first[2];
     return project_alias_servers(p->servers, p->n_servers, alias, first) > 1;
 }
 
-/* mcp__SERVER__TOOL in the letters that providers take. What does not fit, or had other letters, ends in a part of its digest;
- * what could be read as another server's ends in one of both names, and *ambiguous is the alias without it. */
+/* mcp__SERVER__TOOL in the characters that providers accept. An alias that was too long or had other characters ends
+ * with a digest; one that could belong to another server ends with a digest of both names, and *ambiguous is the alias
+ * without it. */
 static Str alias_of(Server *s, Str name, Str canonical, Str *ambiguous) {
     Buf b = { 0 };
     bool same = true;
@@ -81,7 +82,8 @@ static Str alias_of(Server *s, Str name, Str canonical, Str *ambiguous) {
         same = same && fine;
     }
     *ambiguous = is_ambiguous(s, buf_str(&b)) ? arena_str(&s->arena, buf_str(&b)) : (Str){ 0 };
-    if (ambiguous->n || b.n > ALIAS_MAX) end_in_digest(&b, canonical, 8);   /* a cut may take away what tells two servers apart */
+    if (ambiguous->n || b.n > ALIAS_MAX) end_in_digest(&b, canonical, 8);   /* cutting may remove what distinguishes two
+                                                                             * servers */
     else if (!same) end_in_digest(&b, name, 4);
     Str out = arena_str(&s->arena, buf_str(&b));
     buf_clear(&b);
@@ -116,7 +118,7 @@ static bool flag(Value map, const char *key, bool fallback) {
     return value_is_bool(v) ? value_bool(v) : fallback;
 }
 
-/* annotations of a server that is trusted with them, as safety. */
+/* Uses the annotations of a trusted server as safety. */
 static bool trusted_safety(ServerTool *t, Value tool, ToolDef *def, Error *err) {
     Value hints = value_member(tool, "annotations");
     Dict *d = dict_new(t->heap, 4, err);
@@ -139,7 +141,7 @@ static bool make_schemas(ServerTool *t, ToolDef *def, Error *err) {
     return true;
 }
 
-/* Held, and wanted: did a person approve it in another program? */
+/* A held tool was requested: checks whether the user approved it in another process. */
 static void recheck(void *data) {
     Server *s = ((ServerTool *)data)->server;
     pthread_mutex_lock(&s->lock);
@@ -205,7 +207,7 @@ static ServerTool *add(Server *s, Str name) {
 
 static bool wants_task(Value tool) { return str_eq(value_member_text(value_member(tool, "execution"), "taskSupport"), STR("required")); }
 
-/* Once: an entry of the registry stays. */
+/* Only once: the registry never removes an entry. */
 static void enter(Server *s, ServerTool *t) {
     ToolEntry e = { 0 };
     Error err = { 0 };
@@ -221,7 +223,7 @@ static void enter(Server *s, ServerTool *t) {
 
 ServerTool *servers_add_pinned(Server *s, Value tool, Str text, bool gone) {
     Str name = value_member_text(tool, "name");
-    ServerTool *t = servers_tool(s, name);                 /* a face has been there before */
+    ServerTool *t = servers_tool(s, name);                 /* a face was added before */
     const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :" : NULL;
     if (wrong) return warn(s, name, wrong), NULL;
     if (!t) t = add(s, name);
@@ -249,7 +251,7 @@ bool servers_add_face(Server *s, McpServers *m, const ToolDef *def, Error *err) 
 
 /* ---- comparing ---- */
 
-/* Outside of the arena: a server may change its mind as often as it likes. */
+/* Not in the arena: a server may change its definition any number of times. */
 void servers_set_changed(ServerTool *t, Str text) {
     Str old = t->changed;
     t->changed = text.n ? (Str){ str_dup(text), text.n } : (Str){ 0 };
@@ -259,20 +261,20 @@ void servers_set_changed(ServerTool *t, Str text) {
 static void hold(Server *s, ServerTool *t, Str text) {
     bool differs = !str_eq(t->pin, text);
     if (differs && t->changed.n == 0)
-        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is not what it was; it is held until: harness mcp approve " STR_FMT,
+        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" changed since you approved it; to review it, run: harness mcp approve " STR_FMT,
                   STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
     if (!differs) servers_set_changed(t, (Str){ 0 });
     else if (!str_eq(t->changed, text)) servers_set_changed(t, text);
     if (t->registered.n && !t->dropped) registry_hold(runtime_registry(s->all->rt), t->registered, differs);
 }
 
-/* Another definition in the registry. One that cannot be used is not there any more. */
+/* Replaces a definition in the registry; removes it when the new one is invalid. */
 static void redefine(Server *s, ServerTool *t) {
     ToolEntry e = { 0 };
     Error err = { 0 };
     if (t->face) return;
     t->dropped = false;
-    if (!t->registered.n) {                               /* what it was before could not be used */
+    if (!t->registered.n) {                               /* the earlier definition was invalid */
         if (!t->gone) enter(s, t);
         return;
     }
@@ -280,7 +282,7 @@ static void redefine(Server *s, ServerTool *t) {
     t->heap = NULL;
     t->input = t->output = NULL;
     if (define(t, t->pin, &e, &err)) {
-        e.held = true;                                    /* until what the server says now was compared with it */
+        e.held = true;                                    /* until the server's current definition was compared */
         registry_redefine(runtime_registry(s->all->rt), &e);
         return;
     }
@@ -291,7 +293,7 @@ static void redefine(Server *s, ServerTool *t) {
 }
 
 void servers_repin(Server *s, ServerTool *t, Str text) {
-    Str said = t->changed.n ? t->changed : t->pin;        /* what the server said last */
+    Str said = t->changed.n ? t->changed : t->pin;        /* the server's last definition */
     Buf now = { 0 };
     Heap *h = heap_new(0);
     Value tool;
@@ -307,7 +309,7 @@ void servers_repin(Server *s, ServerTool *t, Str text) {
 
 bool servers_is_now(const ServerTool *t, const ToolDef *def) { return t->face || t->input == def->schema; }
 
-/* One whose definition is too long to be kept counts as gone: its pin stays for when it comes back. */
+/* A tool whose definition is too long counts as missing: its pin stays until it comes back. */
 void servers_apply(Server *s, const List *tools) {
     for (size_t i = 0; i < s->tools.n; i++) s->tools.at[i]->gone = true;
     for (uint32_t i = 0; i < tools->n; i++) {

@@ -16,7 +16,7 @@ static bool ask(const SkillServer *s, const char *method, const char *key, Str v
 
 /* ---- the entry ---- */
 
-/* The file among those of an entry; GONE: it is not one of them. */
+/* The file's record in an entry; GONE: not listed. */
 static Value file_of(Value entry, Str uri) {
     Value files = value_member(entry, "resources");
     for (uint32_t i = 0; value_is_list(files) && i < value_list(files)->n && i < FILES_MAX; i++)
@@ -45,7 +45,7 @@ static bool find_entry(const SkillServer *s, Str uri, Heap *h, Value *out, Error
         cursor = value_member_text(result, "nextCursor");
         if (!cursor.n) break;
     }
-    return error_set(err, ERR_VALIDATION, "the server lists no skill with the file " STR_FMT, STR_ARG(uri));
+    return error_set(err, ERR_VALIDATION, "the server lists no skill that contains " STR_FMT, STR_ARG(uri));
 }
 
 /* ---- files ---- */
@@ -65,13 +65,13 @@ static bool is_vouched_for(Value file, Str uri, Str bytes, Error *err) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     Buf hex = { 0 };
     if (!value_is_small(size) || value_small(size) < 0 || (uint64_t)value_small(size) != bytes.n)
-        return error_set(err, ERR_PROTOCOL, STR_FMT ": has %zu bytes, which is not the size in the skill's entry: not used", STR_ARG(uri), bytes.n);
+        return error_set(err, ERR_PROTOCOL, STR_FMT ": has %zu bytes, which is not the size in the skill's entry: rejected", STR_ARG(uri), bytes.n);
     if (!digest_sha256(bytes, digest, err)) return false;
     buf_add(&hex, STR("sha256:"));
     digest_hex(digest, sizeof digest, &hex);
     bool ok = str_eq(buf_str(&hex), value_member_text(file, "digest"));
     buf_clear(&hex);
-    return ok || error_set(err, ERR_PROTOCOL, STR_FMT ": its digest is not the one in the skill's entry: not used", STR_ARG(uri));
+    return ok || error_set(err, ERR_PROTOCOL, STR_FMT ": its digest is not the one in the skill's entry: rejected", STR_ARG(uri));
 }
 
 static bool has_frontmatter(Value entry, Str uri, Str bytes, Heap *h, Error *err) {
@@ -80,7 +80,7 @@ static bool has_frontmatter(Value entry, Str uri, Str bytes, Heap *h, Error *err
     bool same = false;
     if (!frontmatter_split(bytes, &parts, err) || !yaml_read(h, parts.yaml, &(YamlRead){ 0 }, &given, err)) return error_wrap(err, STR_FMT, STR_ARG(uri));
     if (!value_is_dict(value_member(entry, "frontmatter")) || !value_equal(given, value_member(entry, "frontmatter"), &same, err) || !same)
-        return error_set(err, ERR_PROTOCOL, STR_FMT ": its frontmatter is not the one in the skill's entry: not used", STR_ARG(uri));
+        return error_set(err, ERR_PROTOCOL, STR_FMT ": its frontmatter is not the one in the skill's entry: rejected", STR_ARG(uri));
     return true;
 }
 

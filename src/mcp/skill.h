@@ -1,4 +1,4 @@
-/* Skills of a server, as a client reads them (io.modelcontextprotocol/skills): only what its entry vouches for. */
+/* Reads skills of a server (io.modelcontextprotocol/skills) and verifies them against their entry. */
 #pragma once
 #include "value/heap.h"
 
@@ -7,7 +7,8 @@ typedef struct SkillServer {
     void *ctx;
 } SkillServer;
 
-/* The bytes of one file of a skill. Its entry is looked for in skills/list; SKILL.md is read first and must have the entry's size, SHA-256 digest
- * and frontmatter; then the file itself, if it is another one, by its size and digest. The first that differs ends it (ERR_PROTOCOL): nothing more is
- * read, and nothing is given out. A server that lists no digests ("dynamic") is held to the frontmatter alone. */
+/* The bytes of one file of a skill. Looks up its entry in skills/list. Reads SKILL.md first, which must have the
+ * entry's size, SHA-256 digest and frontmatter; then the requested file, verified by size and digest. Stops at the
+ * first mismatch (ERR_PROTOCOL) and returns nothing. For a server without digests ("dynamic") only the frontmatter is
+ * verified. */
 bool skill_read(const SkillServer *server, Str uri, Heap *heap, Buf *out, Error *err);

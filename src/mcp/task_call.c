@@ -1,4 +1,4 @@
-/* A task from the side of its call: its questions, its end. */
+/* A task from its call's side: questions and completion. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool key_used(const McpTask *t, Str key) {
     return false;
 }
 
-/* A key is used for one question in a task's life. */
+/* A key identifies one question for a task's whole life. */
 static bool settle_keys(McpTask *t, InputAsk *asks, size_t n, Heap *h, Error *err) {
     unsigned counter = (unsigned)t->keys.n;
     if (!input_name(h, asks, n, &counter, err)) return false;
@@ -43,17 +43,17 @@ static bool wait_for(int wake, Cancel *cancel, Error *err) {
         if (n > 0 && fds[0].revents) return true;
         if (!cancel_check(cancel, err)) return false;
     }
-    return error_set(err, ERR_TIMEOUT, "the client has not answered within %d minutes", MCP_PARK_MS / 60000);
+    return error_set(err, ERR_TIMEOUT, "the client did not answer within %d minutes", MCP_PARK_MS / 60000);
 }
 
-/* Unless it was cancelled meanwhile. */
+/* Unless it was cancelled in the meantime. */
 static void go_on(McpTask *t, struct McpTasks *l) {
     if (task_record_over(t)) return;
     t->status = TASK_WORKING;
     task_record_changed(t, l);
 }
 
-/* Without sessions: they stand in tasks/get until tasks/update answers them. */
+/* Stateless versions: questions are in tasks/get until tasks/update answers them. */
 static bool ask_by_state(McpTask *t, struct McpTasks *l, InputAsk *asks, size_t n, Heap *h, Cancel *cancel, Error *err) {
     int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake < 0) return error_set(err, ERR_IO, "eventfd: %m");
@@ -91,7 +91,7 @@ bool task_record_answer(McpTask *t, struct McpTasks *l, Value responses, Error *
     return ok;
 }
 
-/* 2025-11-25: requests to the client, on the stream where it waits for the result, else on the general one. */
+/* 2025-11-25: sends requests to the client on the stream where it waits for the result, else on the general one. */
 static McpLink *find_link(McpTask *t, struct McpTasks *l, Cancel *cancel, bool *general) {
     McpLink *link = NULL;
     pthread_mutex_lock(&l->lock);
@@ -143,7 +143,7 @@ static bool offered(InputWay *w, InputKind kind) { return ((McpTask *)w)->offere
 static bool inquire(void *ctx, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) { return input_inquire(ctx, asks, n, heap, cancel, err); }
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *question, Cancel *cancel) { return input_confirm(ctx, question, cancel); }
 
-/* Tasks have no progress of their own: the last word on it is their status. */
+/* Tasks send no progress notifications: the last message becomes their status. */
 static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
     McpTask *t = ctx;
     struct McpTasks *l = task_record_list(t->peer);
@@ -156,7 +156,7 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
     pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static void new_id(char out[TASK_ID_SIZE]) {
     uint8_t bytes[16];
@@ -191,7 +191,7 @@ void task_record_ended(void *ctx, const Result *r, Str why) {
     PeerRun *run = t->run;
     McpPeer *p = t->peer;
     pthread_mutex_lock(&l->lock);
-    if (r && r->is_error && t->tool->execute == kind_missing) why = r->error, r = NULL;       /* nothing that the caller could do about it */
+    if (r && r->is_error && t->tool->execute == kind_missing) why = r->error, r = NULL;       /* a failure that the caller cannot fix */
     if (t->status == TASK_CANCELLED || (!r && why.n == 0) || (t->cancelled && (!r || r->is_error))) t->status = TASK_CANCELLED;
     else if (r) set_result(t, l, r);
     else snprintf(t->error, sizeof t->error, STR_FMT, STR_ARG(why)), t->status = TASK_FAILED;
@@ -199,7 +199,7 @@ void task_record_ended(void *ctx, const Result *r, Str why) {
     pthread_mutex_unlock(&l->lock);
     task_record_tell(t, l);
     pthread_mutex_lock(&l->lock);
-    t->at_work = false;                  /* the record may go from now on */
+    t->at_work = false;                  /* from now on the record may be freed */
     pthread_mutex_unlock(&l->lock);
     peer_leave_run(p, run);
 }

@@ -60,7 +60,7 @@ bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err) {
     bool room = l->n < TASK_RECORDS_MAX && l->bytes <= TASK_BYTES_MAX;
     if (room) t->next = l->first, l->first = t, l->n++;
     pthread_mutex_unlock(&l->lock);
-    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl is over", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
+    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl expires", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
 }
 
 void serve_tasks_close(McpPeer *p) {
@@ -90,7 +90,7 @@ bool serve_tasks_working(McpPeer *p) {
     return working;
 }
 
-/* ---- in the protocol's form ---- */
+/* ---- protocol form ---- */
 
 static void add_time(Buf *out, const char *key, int64_t ns) {
     char text[CLOCK_TEXT_SIZE];

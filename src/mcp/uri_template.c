@@ -22,7 +22,7 @@ static bool is_unreserved(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~' || (c & 0x80);
 }
 
-/* What an expansion can have made, back to what it was made of. */
+/* Percent-decodes; false if an expansion could not have produced the text. */
 static bool decode(Str text, Buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         if (text.at[i] != '%') {
@@ -48,7 +48,8 @@ static bool take(Heap *h, Dict *vars, Str name, Str text, bool *matched, Error *
     return ok;
 }
 
-/* Where the text behind a variable begins: the last one ends with the URI, any other is the first that leaves the variable a character. */
+/* Finds where the literal after a variable starts: the last literal must end the URI; another one matches at the first
+ * position that leaves the variable at least one character. */
 static bool find_next(Str literal, bool last, Str rest, size_t *at) {
     if (last) {
         if (rest.n <= literal.n || !str_ends(rest, literal)) return false;

@@ -109,7 +109,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     await p.other('mcp', 'approve', 's', '--yes');
     assert.equal((await p.tool()).description, 'second');
     p.accept();
-    assert.match(await early, /work.{1,3} of server s was approved anew meanwhile: call it again/);
+    assert.match(await early, /work.{1,3} of server s was approved again in the meantime: call it again/);
     const late = p.call('work');
     while (asked.length < 2) await new Promise(done => setTimeout(done, 10));
     p.accept();

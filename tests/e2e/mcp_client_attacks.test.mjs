@@ -164,7 +164,7 @@ describe('a server at a URL', options, () => {
     const url = await serve(t, { type: 'object' }, (m, request, response) => { rounds++; reply(m, response, '"input_required","requestState":"x"', 1700000); });
     const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
     assert.equal(r.status, 1);
-    assert.match(r.stderr, /says more than can be kept/);
+    assert.match(r.stderr, /sends too much data/);
     assert.ok(rounds < 8, `${rounds} rounds`);
   });
 

@@ -71,13 +71,13 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "no authorization server", .resource = "{\"resource\":\"$/mcp\"}", .says = "set oauth.issuer" },
         { .name = "plain http", .resource = "{\"resource\":\"$/mcp\",\"authorization_servers\":[\"http://auth.example\"]}", .says = "not https" },
         { .name = "metadata broken", .resource = "500", .says = "answered 500" },
-        { .name = "issuer lies", .metadata = "{\"issuer\":\"https://honest.example\",\"token_endpoint\":\"$/token\"}", .says = "not used" },
-        { .name = "issuer with a slash", .metadata = "{\"issuer\":\"$/\",\"token_endpoint\":\"$/token\"}", .says = "not used" },
+        { .name = "issuer lies", .metadata = "{\"issuer\":\"https://honest.example\",\"token_endpoint\":\"$/token\"}", .says = "rejected" },
+        { .name = "issuer with a slash", .metadata = "{\"issuer\":\"$/\",\"token_endpoint\":\"$/token\"}", .says = "rejected" },
         { .name = "redirect", .metadata = "302", .says = "no metadata" },
         { .name = "no JSON", .metadata = "<html>", .says = "no metadata" },
         { .name = "a list", .metadata = "[1]", .says = "no metadata" },
         { .name = "endless", .endless = true, .says = "over 1048576 bytes" },
-        { .name = "endpoint is a script", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"javascript:alert(1)\"}", .says = "no http or https URL" },
+        { .name = "endpoint is a script", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"javascript:alert(1)\"}", .says = "not an http or https URL" },
         { .name = "endpoint in the open", .metadata = "{\"issuer\":\"$\",\"token_endpoint\":\"http://auth.example/token\"}", .says = "not https" },
         { .name = "no PKCE", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/authorize\",\"token_endpoint\":\"$/token\"}", .says = "PKCE" },
         { .name = "plain PKCE", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/a\",\"token_endpoint\":\"$/token\",\"code_challenge_methods_supported\":[\"plain\"]}", .says = "PKCE" },
@@ -87,13 +87,13 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "client with a line break", .registered = "201{\"client_id\":\"a\\r\\nb\"}", .says = "client_id" },
         { .name = "client that cannot be shown", .registered = "201{\"client_id\":\"a\",\"token_endpoint_auth_method\":\"tls_client_auth\"}", .says = "tls_client_auth" },
         { .name = "iss of another", .callback = "code=c&iss=https://evil.example", .says = "https://evil.example", .visits = 1 },
-        { .name = "iss with a slash", .callback = "code=c&iss=$/", .says = "not used", .visits = 1 },
-        { .name = "iss twice", .callback = "code=c&iss=$&iss=$", .says = "not used", .visits = 1 },
-        { .name = "iss missing", .metadata = META(",\"authorization_response_iss_parameter_supported\":true"), .says = "promised", .visits = 1 },
+        { .name = "iss with a slash", .callback = "code=c&iss=$/", .says = "rejected", .visits = 1 },
+        { .name = "iss twice", .callback = "code=c&iss=$&iss=$", .says = "rejected", .visits = 1 },
+        { .name = "iss missing", .metadata = META(",\"authorization_response_iss_parameter_supported\":true"), .says = "announced", .visits = 1 },
         { .name = "error of another", .callback = "error=shown_never&iss=https://evil.example", .says = "https://evil.example", .visits = 1 },
         { .name = "person says no", .callback = "error=access_denied&error_description=not+today", .says = "access_denied: not today", .visits = 1 },
-        { .name = "no code", .callback = "x=1", .says = "without a code", .visits = 1 },
-        { .name = "code twice", .callback = "code=a&code=b", .says = "without a code", .visits = 1 },
+        { .name = "no code", .callback = "x=1", .says = "sent no code", .visits = 1 },
+        { .name = "code twice", .callback = "code=a&code=b", .says = "sent no code", .visits = 1 },
         { .name = "token refused", .token = "400{\"error\":\"invalid_grant\",\"error_description\":\"too late\"}", .says = "invalid_grant: too late", .visits = 1, .tokens = 1 },
         { .name = "token redirected", .token = "302", .says = "gave no token (302)", .visits = 1, .tokens = 1 },
         { .name = "no token", .token = "{\"token_type\":\"Bearer\"}", .says = "cannot be sent", .visits = 1, .tokens = 1 },
@@ -367,12 +367,12 @@ static void proofs_come_with_every_request(void **state) {
     buf_clear(&b);
     arena_clear(&arena);
     world_clear(&w);
-    /* a plain token is a step down */
+    /* a bearer token is a step down */
     World down = { 0 };
     world_init(&down, "{\"dpop\":true}");
     t = (OAuthTry){ 0 };
     assert_false(oauth_refused(down.oauth, &t, 401, STR(""), STR(""), NULL, &err));
-    assert_non_null(strstr(err.msg, "plain token"));
+    assert_non_null(strstr(err.msg, "bearer token"));
     world_clear(&down);
 }
 

@@ -20,7 +20,7 @@ static void both_eras_at_once(void **state) {
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":7}}", "\"code\":-32602" },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}", "\"code\":-32602" },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"1999-01-01\"}}}",
-          "\"code\":-32022,\"message\":\"protocol version \\\"1999-01-01\\\" is not spoken without a handshake: see data.supported\",\"data\":{\"supported\":[\"2026-07-28\"" },
+          "\"code\":-32022,\"message\":\"protocol version \\\"1999-01-01\\\" is not supported without a handshake: see data.supported\",\"data\":{\"supported\":[\"2026-07-28\"" },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"}," META "}}",
           "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"isError\":false,\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/serverInfo\"" },
         { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"requestState\":\"forged\"," META "}}", "\"code\":-32602" },
@@ -156,7 +156,7 @@ static void floods_are_refused(void **state) {
         send_text(&w, text);
     }
     send_text(&w, NAP("\"one more\""));
-    expect_part(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"one more\",\"error\":{\"code\":-32603,\"message\":\"too many requests under way");
+    expect_part(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"one more\",\"error\":{\"code\":-32603,\"message\":\"too many requests in flight");
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":0}}");
     for (int i = 1; i < MOST; i++) {
         snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%d}}", i);

@@ -56,7 +56,7 @@ static void questions_are_bounded(void **state) {
     }
     free(box_take(&w.box, MCP_PARKED_MAX));
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":\"more\",\"method\":\"tools/call\",\"params\":{\"name\":\"wish\"}}");
-    expect_part(&w, "wait for answers already");
+    expect_part(&w, "already wait for answers");
     close_world(&w);
 }
 

@@ -28,12 +28,12 @@ static const Row rows[] = {
     { ENTRY("null", "[" MD("37", HASH) "]"), "skill://a/SKILL.md", NULL, "frontmatter", 1 },
     { ENTRY(FRONT, "\"dynamic\""), "skill://a/n.md", "Notes.\n", NULL, 2 },
     { ENTRY("{\"name\":\"a\"}", "\"dynamic\""), "skill://a/n.md", NULL, "frontmatter", 1 },
-    { ENTRY(FRONT, "[" MD("37", HASH) "]"), "skill://a/n.md", NULL, "lists no skill with the file", 0 },
-    { ENTRY(FRONT, "\"dynamic\""), "skill://b/n.md", NULL, "lists no skill with the file", 0 },
-    { ENTRY(FRONT, "\"dynamic\""), "file:///etc/passwd", NULL, "lists no skill with the file", 0 },
-    { "{\"skills\":[1,null,{},{\"uri\":5}]}", "skill://a/n.md", NULL, "lists no skill with the file", 0 },
-    { "{}", "skill://a/n.md", NULL, "lists no skill with the file", 0 },
-    { "{\"skills\":[],\"nextCursor\":\"again\"}", "skill://a/n.md", NULL, "lists no skill with the file", 0 },      /* without end */
+    { ENTRY(FRONT, "[" MD("37", HASH) "]"), "skill://a/n.md", NULL, "lists no skill that contains", 0 },
+    { ENTRY(FRONT, "\"dynamic\""), "skill://b/n.md", NULL, "lists no skill that contains", 0 },
+    { ENTRY(FRONT, "\"dynamic\""), "file:///etc/passwd", NULL, "lists no skill that contains", 0 },
+    { "{\"skills\":[1,null,{},{\"uri\":5}]}", "skill://a/n.md", NULL, "lists no skill that contains", 0 },
+    { "{}", "skill://a/n.md", NULL, "lists no skill that contains", 0 },
+    { "{\"skills\":[],\"nextCursor\":\"again\"}", "skill://a/n.md", NULL, "lists no skill that contains", 0 },      /* without end */
 };
 
 typedef struct Fake { const Row *row; int reads; } Fake;
