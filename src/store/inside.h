@@ -1,11 +1,12 @@
-/* Shared by the files of store/; nobody else includes it. */
+/* Private to src/store/. */
 #pragma once
 #include <pthread.h>
 #include "base/str.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 
-/* X(enumerator, SQL): statements that are kept prepared. Those of walks are not among them: a walk may be inside of another. */
+/* X(enumerator, SQL): statements that stay prepared. Queries of _each functions are not among them, because they may
+ * nest. */
 #define STORE_STATEMENTS(X) \
     X(SQL_BEGIN, "BEGIN IMMEDIATE") \
     X(SQL_COMMIT, "COMMIT") \
@@ -49,73 +50,76 @@ typedef enum {
     SQL_COUNT
 } StoreSql;
 
-/* Events that are not written yet: see store_event.c. */
+/* Queued events: see store_event.c. */
 typedef struct StoreQueue {
-    pthread_mutex_t lock;                /* guards everything here but `writing`, which the store's lock guards; taken after that one */
+    pthread_mutex_t lock;                /* guards everything here except `writing`, which the store's lock guards;
+                                          * taken after that one */
     pthread_cond_t changed;
     Buf filling, writing;
-    Error failed;                        /* of the last flush */
-    bool tried, started;                 /* the thread: it was tried to start it; it runs */
-    bool idle, ticking;                  /* the thread waits for a first event; for more of them */
-    bool over;                           /* the thread must end */
+    Error failed;                        /* result of the last flush */
+    bool tried, started;                 /* the thread: starting was attempted; it runs */
+    bool idle, ticking;                  /* the thread waits for the first event; for more events */
+    bool over;                           /* stops the thread */
     pthread_t thread;
 } StoreQueue;
 
 struct Store {
-    pthread_mutex_t lock;                /* recursive: a walk's callback may use the store */
+    pthread_mutex_t lock;                /* recursive: the callback of an _each function may use the store */
     const Sqlite *api;
     sqlite3 *db;
     char *path;
     sqlite3_stmt *kept[SQL_COUNT];
-    int lease_fd;                        /* -1: none here, pid and start time must do */
+    int lease_fd;                        /* -1: unavailable, use pid and start time */
     StoreQueue queue;
 };
 
-/* Values for ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t, d a double. Texts and bytes must stay
- * until the statement was reset. */
+/* Binds ?1, ?2 …: store_bind(q, "siib", text, number, number, bytes). s and b take a Str, i an int64_t, d a double.
+ * Strings and bytes must stay valid until the statement is reset. */
 typedef struct StoreQuery { Store *store; sqlite3_stmt *stmt; bool kept; const char *doing; Error *err; } StoreQuery;
 
-/* All of these expect the lock to be held. `doing` is for messages: "start run". A query that could not be made has no stmt,
- * and everything done with it fails; the error is set. */
+/* The caller of these holds the lock. `doing` is for messages: "start run". A query that failed to prepare has no stmt,
+ * and all calls on it fail; the error is set. */
 StoreQuery store_query(Store *s, StoreSql sql, const char *doing, Error *err);
 StoreQuery store_walk(Store *s, const char *sql, const char *doing, Error *err);
 bool store_bind(StoreQuery *q, const char *types, ...);
 bool store_row(StoreQuery *q, bool *some);                   /* next row */
-bool store_end(StoreQuery *q, bool ok);                      /* done with it; returns ok */
-bool store_run(StoreQuery *q);                               /* no rows wanted: step, and end */
-Str store_text(const StoreQuery *q, int column);             /* until the next row */
+bool store_end(StoreQuery *q, bool ok);                      /* resets the query; returns ok */
+bool store_run(StoreQuery *q);                               /* for statements without rows: step, and end */
+Str store_text(const StoreQuery *q, int column);             /* valid until the next row */
 int64_t store_int(const StoreQuery *q, int column);
 double store_double(const StoreQuery *q, int column);
-bool store_failed(Store *s, const char *doing, Error *err);  /* the connection's error as an Error; returns false */
+bool store_failed(Store *s, const char *doing, Error *err);  /* sets the connection's error; returns false */
 
 bool store_begin(Store *s, const char *doing, Error *err);
-bool store_commit(Store *s, bool ok, const char *doing, Error *err);   /* rolls back when !ok; returns whether all is committed */
+bool store_commit(Store *s, bool ok, const char *doing, Error *err);   /* rolls back when !ok; true if the transaction
+                                                                        * is committed */
 
 static inline void store_lock(Store *s) { pthread_mutex_lock(&s->lock); }
 static inline bool store_unlock(Store *s, bool ok) { pthread_mutex_unlock(&s->lock); return ok; }
 
 /* store_schema.c */
 #define STORE_FORMAT 3
-extern const char store_schema_runs[], store_schema_control[];   /* the tables that format 3 changed, and those that it added */
-bool store_check(Store *s, int64_t *version, Error *err);     /* changes nothing: the file may belong to another program */
-bool store_migrate(Store *s, int64_t version, Error *err);    /* what store_check found */
+extern const char store_schema_runs[], store_schema_control[];   /* the tables that format 3 changed, and those it
+                                                                  * added */
+bool store_check(Store *s, int64_t *version, Error *err);     /* read-only: the file may belong to another program */
+bool store_migrate(Store *s, int64_t version, Error *err);    /* version: from store_check */
 bool store_exec(Store *s, const char *sql, const char *doing, Error *err);
 
 /* store_lease.c */
 typedef struct StoreHolder { int64_t pid, start; char boot[40]; } StoreHolder;
 void store_holder_self(StoreHolder *out);
 bool store_holder_alive(const StoreHolder *h);
-bool store_lease_take(Store *s, Str run);                    /* false: somebody else has the lock */
-bool store_lease_sure(Store *s, Str name);                   /* the same, false also where there are no locks */
+bool store_lease_take(Store *s, Str run);                    /* false: another process holds the lock */
+bool store_lease_sure(Store *s, Str name);                   /* the same; also false on file systems without locks */
 void store_lease_drop(Store *s, Str run);
-bool store_lease_any(Store *s);                              /* another store holds some lease of this file */
+bool store_lease_any(Store *s);                              /* true if another store holds a lease on this file */
 
 /* store_run.c */
-bool store_run_number(Store *s, Str id, int64_t *n, Error *err);             /* 0: there is no such run */
+bool store_run_number(Store *s, Str id, int64_t *n, Error *err);             /* 0: no such run */
 static inline int64_t store_event_id(int64_t run, uint64_t seq) { return (run << 32) | (int64_t)(seq > UINT32_MAX ? UINT32_MAX : seq); }
 
-/* store_event.c. The store's lock is held for the middle three, which let another transaction write the queue as well: when
- * store_events_queued, store_events_write inside of it, and store_events_done after it. */
+/* store_event.c. The caller holds the store's lock for the middle three, which include the queue in another
+ * transaction: if store_events_queued, call store_events_write inside it and store_events_done after it. */
 void store_queue_init(StoreQueue *q);
 bool store_events_queued(Store *s);
 bool store_events_write(Store *s, Error *err);

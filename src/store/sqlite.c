@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include "base/library.h"
 
-/* Written once, by load(), and only read then. */
+/* Written once, by load(); read-only afterwards. */
 static Sqlite sqlite;
 static Library library = { .what = "SQLite", .file = "libsqlite3.so.0" };
 static pthread_once_t sqlite_once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,4 @@
-/* SQLite, loaded on first use: linking it would cost every start half a millisecond. For store/ only. */
+/* SQLite, loaded on first use: linking it would add half a millisecond to every start. Private to src/store/. */
 #pragma once
 #include <sqlite3.h>
 #include "base/error.h"
@@ -15,4 +15,4 @@ typedef struct Sqlite {
 #undef X
 } Sqlite;
 
-const Sqlite *sqlite_load(Error *err);   /* NULL with ERR_IO that says what is missing */
+const Sqlite *sqlite_load(Error *err);   /* NULL with ERR_IO that names what is missing */

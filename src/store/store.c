@@ -13,14 +13,14 @@
 
 enum { BUSY_MS = 5000, RETRY_US = 5000, NAME_BYTES = 200 };
 
-/* ---- where ---- */
+/* ---- location ---- */
 
 bool store_state_home(Buf *out, Error *err) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return buf_add(out, str_from(state)), true;
     if (home && home[0] == '/') return buf_add_fmt(out, "%s/.local/state", home), true;
-    error_set(err, ERR_CONFIG, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
-    return error_hint(err, "set one of them, or name a file with HARNESS_STATE");
+    error_set(err, ERR_CONFIG, "no location for the state file: neither XDG_STATE_HOME nor HOME is set");
+    return error_hint(err, "set one of them, or set HARNESS_STATE to a file");
 }
 
 static const char *private_folder(Arena *arena, const char *variable, const char *usual) {
@@ -63,7 +63,7 @@ bool store_default_path(Str project_root, Buf *out, Error *err) {
     return ok;
 }
 
-/* Every folder above the file, private where it is new. */
+/* Creates all parent folders of the file; new ones are private. */
 static bool make_folders(const char *path, Error *err) {
     char *copy = str_dup(str_from(path));
     bool ok = true;
@@ -76,12 +76,12 @@ static bool make_folders(const char *path, Error *err) {
     return ok;
 }
 
-/* A new file is made private before SQLite opens it. One that exists is never opened here: closing it would end the locks of
- * another connection of this process. */
+/* Creates a new file with mode 0600 before SQLite opens it. Never opens an existing one: closing it would release the
+ * POSIX locks of other connections in this process. */
 static bool make_file(const char *path, Error *err) {
     int fd = fault_hit() ? (errno = EIO, -1) : open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) return close(fd), true;
-    if (errno != EEXIST) return error_set(err, ERR_IO, "state file %s cannot be made: %m", path);
+    if (errno != EEXIST) return error_set(err, ERR_IO, "cannot create state file %s: %m", path);
     struct stat st;
     if (stat(path, &st) < 0) return error_set(err, ERR_IO, "state file %s: %m", path);
     if (!S_ISREG(st.st_mode)) return error_set(err, ERR_IO, "state file %s is not a regular file", path);
@@ -97,16 +97,16 @@ bool store_failed(Store *s, const char *doing, Error *err) {
     switch (code & 0xff) {
     case SQLITE_BUSY: case SQLITE_LOCKED:
         error_set(err, ERR_IO, "%s: state file %s is locked by another program", doing, s->path);
-        return error_hint(err, "end that program, or name another file with HARNESS_STATE");
+        return error_hint(err, "end that program, or set HARNESS_STATE to another file");
     case SQLITE_CORRUPT: case SQLITE_NOTADB:
         error_set(err, ERR_IO, "%s: state file %s is damaged (%s)", doing, s->path, text);
-        return error_hint(err, "move it away to start with a new one, or name another file with HARNESS_STATE");
+        return error_hint(err, "move it away to start with a new one, or set HARNESS_STATE to another file");
     case SQLITE_FULL:
         error_set(err, ERR_IO, "%s: no space left for state file %s", doing, s->path);
-        return error_hint(err, "make room on that disk, or name another file with HARNESS_STATE");
+        return error_hint(err, "free some space on that disk, or set HARNESS_STATE to another file");
     case SQLITE_READONLY: case SQLITE_PERM: case SQLITE_AUTH: case SQLITE_CANTOPEN:
         error_set(err, ERR_IO, "%s: state file %s cannot be written (%s%s%s)", doing, s->path, text, os ? ": " : "", os ? strerror(os) : "");
-        return error_hint(err, "check who may write it and its folder, or name another file with HARNESS_STATE");
+        return error_hint(err, "check the permissions of the file and its folder, or set HARNESS_STATE to another file");
     case SQLITE_TOOBIG: return error_set(err, ERR_LIMIT, "%s: too large for state file %s", doing, s->path);
     default: return error_set(err, ERR_IO, "%s: state file %s: %s%s%s", doing, s->path, text, os ? ": " : "", os ? strerror(os) : "");
     }
@@ -166,7 +166,8 @@ bool store_row(StoreQuery *q, bool *some) {
     return *some = code == SQLITE_ROW, true;
 }
 
-/* A kept statement is reset at once: one that stands in the middle holds a read lock, and what is bound to it belongs to the caller. */
+/* Resets a prepared statement at once: an unfinished one holds a read lock, and its bound values belong to the
+ * caller. */
 bool store_end(StoreQuery *q, bool ok) {
     if (!q->stmt) return false;
     if (q->kept) {
@@ -202,7 +203,7 @@ bool store_commit(Store *s, bool ok, const char *doing, Error *err) {
         if (store_run(&q)) return true;
     }
     StoreQuery back = store_query(s, SQL_ROLLBACK, doing, NULL);
-    if (!s->api->get_autocommit(s->db) && back.stmt) {     /* a full disk may have ended the transaction already */
+    if (!s->api->get_autocommit(s->db) && back.stmt) {     /* a full disk may already have ended the transaction */
         s->api->step(back.stmt);
         store_end(&back, true);
     }
@@ -211,7 +212,7 @@ bool store_commit(Store *s, bool ok, const char *doing, Error *err) {
 
 /* ---- opening ---- */
 
-/* While another process makes the same file, SQLite says "busy" without asking the busy handler. */
+/* While another process creates the same file, SQLite returns "busy" without calling the busy handler. */
 static bool set_up_once(Store *s, bool sync_full, Error *err) {
     const char *settings = sync_full ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL" : "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL";
     int64_t version;
@@ -235,13 +236,13 @@ static bool connect_to(Store *s, bool sync_full, Error *err) {
     if (s->api->open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK) return store_failed(s, "open", err);
     s->api->extended_result_codes(s->db, 1);
     s->api->busy_timeout(s->db, BUSY_MS);
-    /* The journal stays where it is when a command ends: folding it into the file costs three syncs, ten times the rest of
-     * a call. SQLite does that by itself whenever a thousand pages have gathered. */
+    /* Do not checkpoint on close: it needs three syncs, ten times the rest of a call. SQLite checkpoints after every
+     * thousand pages. */
     s->api->db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return set_up(s, sync_full, err);
 }
 
-/* Locks of runs are on a file of their own, which SQLite does not know. */
+/* Leases of runs are locks on a separate file, which SQLite does not use. */
 static int open_lease(const char *path) {
     char *name = NULL;
     if (asprintf(&name, "%s-lease", path) < 0) return -1;
@@ -255,7 +256,7 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     if (!api) return false;
     bool memory = strcmp(path, ":memory:") == 0;
     if (!memory && (!make_folders(path, err) || !make_file(path, err)))
-        return error_hint(err, "runs are kept there: set HARNESS_STATE to a file that can be written, or use --ephemeral");
+        return error_hint(err, "runs are stored there: set HARNESS_STATE to a writable file, or use --ephemeral");
     Store *s = mem_zero(1, sizeof *s);
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);

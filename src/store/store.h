@@ -1,7 +1,8 @@
-/* Runs, events, artifacts, tasks, hook counters, approvals and sessions in one SQLite file (WAL), outside the workspace.
- * Private (0600, its folder 0700). Any thread: one connection behind a lock, with prepared statements. A full disk, a locked or
- * damaged database is ERR_IO that names the file and what to do; nothing that was committed is lost. SQLite is loaded by the
- * first store_open. A function that walks (…_each) goes on while `each` returns true; `each` may use the store. */
+/* Runs, events, artifacts, tasks, hook counters, approvals and sessions in one SQLite file (WAL), outside the
+ * workspace. Private (mode 0600, folder 0700). Thread-safe: one connection behind a lock, with prepared statements. A
+ * full disk or a locked or damaged database is ERR_IO that names the file and what to do; committed data is not lost.
+ * The first store_open loads SQLite. The …_each functions continue while `each` returns true; `each` may use the
+ * store. */
 #pragma once
 #include "base/arena.h"
 #include "base/cancel.h"
@@ -9,49 +10,53 @@
 
 typedef struct Store Store;
 
-/* Where a project's state is: HARNESS_STATE, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Replaces what *out holds. */
-/* Folders that only harness itself may reach: $XDG_STATE_HOME/harness and $XDG_CONFIG_HOME/harness, with the usual places below HOME when
- * these are not set. NULL ends the list; the arena owns it. */
+/* The state file of a project: HARNESS_STATE, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Overwrites *out. */
+/* Folders that only harness may access: $XDG_STATE_HOME/harness and $XDG_CONFIG_HOME/harness, or their defaults below
+ * HOME. NULL ends the list; the arena owns it. */
 const char *const *store_private_folders(Arena *arena);
 bool store_default_path(Str project_root, Buf *out, Error *err);
-/* The folder of all state of this user, $XDG_STATE_HOME or ~/.local/state, and the name of a project in it: NAME-HASH. Both append. */
+/* The user's state folder, $XDG_STATE_HOME or ~/.local/state, and the name of a project's folder in it: NAME-HASH. Both
+ * append. */
 bool store_state_home(Buf *out, Error *err);
 void store_project_id(Str real_root, Buf *out);
-/* Makes folders and tables. Refuses files of a newer harness, and databases of other programs. A file of an older format is migrated,
- * after a copy of it was made: FILE-formatN. ":memory:" is a store that ends with store_close. */
+/* Creates folders and tables. Rejects files of a newer harness and databases of other programs. Migrates a file of an
+ * older format after copying it to FILE-formatN. ":memory:" is a store that ends with store_close. */
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
-void store_close(Store *s);                                  /* and with it all its leases; NULL is fine */
+void store_close(Store *s);                                  /* also releases all its leases; NULL is fine */
 const char *store_path(const Store *s);
 
-/* Runs. A run is leased while it lives: by a lock that ends with the process, and by pid, start time and boot for those who ask
- * who has it. status: running, or what store_run_end was told; the list says "interrupted" of a running one whose process is
- * gone. */
+/* Runs. A live run is leased: by a lock that ends with the process, and by pid, start time and boot id, which identify
+ * the holder. status: running, or as set by store_run_end; store_run_each reports "interrupted" for a running one whose
+ * process is gone. */
 typedef struct StoreRun { Str id, status, agent, parent, session, title; int64_t started_ns, ended_ns, turns, tool_calls; Str usage; double cost; } StoreRun;
 bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err);   /* new, and leased */
-bool store_run_lease(Store *s, Str id, Error *err);          /* to go on with it. ERR_POLICY when another one holds it; twice is fine */
-bool store_run_end(Store *s, const StoreRun *run, Error *err);                /* ended_ns 0: now. Gives the lease back */
-bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the first words of its first prompt; a second one changes nothing */
+bool store_run_lease(Store *s, Str id, Error *err);          /* to resume it. ERR_POLICY when another process holds it;
+                                                              * may be repeated */
+bool store_run_end(Store *s, const StoreRun *run, Error *err);                /* ended_ns 0: now. Releases the lease */
+bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the start of its first prompt; ignored
+                                                                               * if already set */
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err);   /* newest first */
 /* By id, by the beginning or the end of one, or "last": the newest with a prompt. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
-/* Events. The sink queues them in memory, and a flush writes all that is queued in one transaction, which is never open while anything
- * waits. store_flush returns when every event queued before the call is committed: a caller that must not lose an event calls it. Others
- * are written some milliseconds later, and kill -9 loses them. After a flush that failed, appending fails too until one succeeds. */
+/* Events. The sink queues them in memory, and a flush writes the whole queue in one transaction, which is never open
+ * during a wait. store_flush returns when every event queued before the call is committed: callers that must not lose
+ * an event call it. Others are written a few milliseconds later, and kill -9 loses them. After a failed flush,
+ * appending also fails until one succeeds. */
 EventSink store_event_sink(Store *s);                        /* borrows s */
 bool store_flush(Store *s, Error *err);
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
-bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /* 0: the run has none */
+bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /* 0: the run has no events */
 
-/* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get replaces what *out holds; a key
- * that this run does not have is ERR_VALIDATION. */
+/* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get overwrites *out; a
+ * key unknown in this run is ERR_VALIDATION. */
 bool store_artifact_put(Store *s, Str run, Str tool, Str mime, Str bytes, Buf *key, Error *err);
 bool store_artifact_get(Store *s, Str run, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err);
 bool store_artifact_each(Store *s, Str run, bool (*each)(void *ctx, Str key, Str tool, Str mime, uint64_t size), void *ctx, Error *err);
 
 /* Background tasks: status running, done, failed, cancelled; result is the JSON of a Result. */
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err);
-bool store_task_get(Store *s, Str run, Str task, Buf *status, Buf *result, Error *err);   /* ERR_VALIDATION: there is none */
+bool store_task_get(Store *s, Str run, Str task, Buf *status, Buf *result, Error *err);   /* ERR_VALIDATION: no such task */
 
 /* Questions about calls, which any process may answer: state open, answered, used or withdrawn. The first answer counts. `answer` is
  * the JSON object that store_approval_answer was given, `by` who gave it. */
@@ -83,7 +88,8 @@ typedef struct StoreHook { Str hook; uint64_t calls, blocks, errors, ns; } Store
 bool store_hook_add(Store *s, const StoreHook *counts, size_t n, Error *err);
 bool store_hook_each(Store *s, bool (*each)(void *ctx, const StoreHook *h), void *ctx, Error *err);
 
-/* Named texts of a session (its reads, approvals, cache as JSON) and of the project (MCP pins and approvals). scope "session:ID", "mcp" … */
+/* Named texts of a session (its reads, approvals, cache as JSON) and of the project (MCP pins and approvals). scope:
+ * "session:ID", "mcp" … */
 bool store_note_put(Store *s, Str scope, Str key, Str text, Error *err);
 bool store_note_get(Store *s, Str scope, Str key, Buf *out, bool *found, Error *err);
 bool store_note_delete(Store *s, Str scope, Str key, Error *err);               /* also when there is none */

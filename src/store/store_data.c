@@ -6,7 +6,7 @@
 enum { KEY_CHARS = 12, KEY_TRIES = 10 };
 
 static bool no_such(const char *what, Str key, Error *err) {
-    return error_set(err, ERR_VALIDATION, "there is no %s " STR_FMT, what, STR_ARG(key));
+    return error_set(err, ERR_VALIDATION, "no such %s: " STR_FMT, what, STR_ARG(key));
 }
 
 /* ---- artifacts ---- */

@@ -2,9 +2,9 @@
  *
  *     emitters → filling → (flush: store lock held) → writing → BEGIN, INSERT …, COMMIT
  *
- * Any thread may flush: one that must wait for its events does so itself, and a thread of the store does it TICK_NS after the first event
- * that nobody waited for. A flush takes all that is queued, so threads that wait for the store's lock usually find their events written.
- * `writing` is not empty between flushes only when the last one failed; the next one tries again with the same events. */
+ * Any thread may flush: one that must wait for its events does so itself, and a thread of the store does it TICK_NS after the
+ * first event otherwise. A flush takes all that is queued, so threads that wait for the store's lock usually find their
+ * events written. `writing` is not empty between flushes only when the last one failed; the next one retries the same events. */
 #include <sched.h>
 #include <stdlib.h>
 #include "base/arena.h"
@@ -16,20 +16,20 @@
 #ifdef HARNESS_HOSTILE
 enum { QUEUE_MAX = 4 << 10 };
 #else
-enum { QUEUE_MAX = 2 << 20 };            /* an emitter that finds more flushes it first */
+enum { QUEUE_MAX = 2 << 20 };            /* an emitter flushes first when there is more */
 #endif
 enum { TICK_NS = 5000000, AGAIN_NS = 200000000, TEXTS = 5, EVENT_MAX = 900 << 20 };      /* SQLite's limit for a row is 10^9 bytes */
 
-/* The texts follow. `skip`: it can never be written. */
+/* The strings follow. `skip`: it can never be written. */
 typedef struct Record { uint64_t size, seq; int64_t time_ns; int depth; bool skip; uint32_t n[TEXTS]; } Record;
 
 /* ---- writing ---- */
 
-/* A run that has events in the batch. */
+/* A run with events in the batch. */
 typedef struct BatchRun { Str id; int64_t n, turns, calls; } BatchRun;
 typedef struct Batch { Arena arena; Table runs; BatchRun *last; } Batch;
 
-/* False with ERR_NONE: there is no such run. */
+/* False with ERR_NONE: no such run. */
 static bool find_run(Store *s, Batch *b, Str id, Error *err) {
     if (b->last && str_eq(b->last->id, id)) return true;
     b->last = table_get(&b->runs, id);
@@ -75,7 +75,7 @@ static bool insert(Store *s, const BatchRun *run, const Event *e, Error *err) {
                              store_row(&q, &(bool){ 0 }));
 }
 
-/* An event that can never be written must not keep those of other runs from being written: the next flush leaves it out. */
+/* Marks an event that can never be written, so that it does not block other runs: the next flush skips it. */
 static bool give_up(Store *s, size_t at) {
     Record r;
     memcpy(&r, s->queue.writing.at + at, sizeof r);
@@ -87,7 +87,7 @@ static bool give_up(Store *s, size_t at) {
 static bool write_one(Store *s, Batch *b, const Event *e, size_t at, Error *err) {
     if (!find_run(s, b, e->run, err)) {
         if (err->kind != ERR_NONE) return false;
-        error_set(err, ERR_VALIDATION, "write events: there is no run " STR_FMT, STR_ARG(e->run));
+        error_set(err, ERR_VALIDATION, "write events: no such run: " STR_FMT, STR_ARG(e->run));
         return give_up(s, at);
     }
     count(b->last, e);
@@ -98,7 +98,7 @@ static bool write_one(Store *s, Batch *b, const Event *e, size_t at, Error *err)
     return give_up(s, at);
 }
 
-/* Moves the queue to `writing`, behind what a failed flush left there. */
+/* Moves the queue to `writing`, after the rest of a failed flush. */
 static void take(StoreQueue *q) {
     pthread_mutex_lock(&q->lock);
     if (q->writing.n == 0) {
@@ -195,7 +195,7 @@ static void *flush_later(void *arg) {
     return NULL;
 }
 
-/* After a flush that failed the next append flushes first: a caller whose events cannot be written must not go on. */
+/* After a failed flush the next append flushes first: a caller whose events cannot be written must stop. */
 static bool append(void *self, const Event *e, Error *err) {
     Store *s = self;
     StoreQueue *q = &s->queue;

@@ -1,9 +1,9 @@
-/* Formats 1 and 2. Format 1 had no `pages`. Format 2 kept the events of served runs in rows of `pages`, many to a row, and before that in
- * FILE-tail, which was mapped into memory and survived the death of the process:
+/* Formats 1 and 2. Format 1 had no `pages`. Format 2 stored the events of served runs in rows of `pages`, many to a row, and
+ * before that in FILE-tail, a memory-mapped file that survived the death of the process:
  *
- *     | half 0: used, record, record …        | half 1: used, record …               |
+ *     | half 0: used, record, record … | half 1: used, record … |
  *
- * `used` was increased after a record was complete, so what follows it is ignored. An event may be in both places. */
+ * `used` was updated after each complete record, so bytes after it are ignored. An event may be in both places. */
 #include "store/store_import.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,7 @@
 #include "base/mem.h"
 #include "store/inside.h"
 
-/* ---- a row of `pages` ----
- *
- * Of each event: number, and time since the one before (signed) | depth | agent | parent | type | data: how many bytes are those of the one
- * before, and the rest. Numbers have seven bits in a byte, the lowest first, and continue where the eighth is set. A name is the number of
- * one that the page has had before, or 0, its length and its bytes, and then has the next number from 1, unless the page has NAMES_MAX. */
+/* ---- a row of `pages` ---- ¶ Per event: seq and time as signed deltas from the previous event, depth, agent, parent, type, and data: length of the prefix shared with the previous data, then the rest. Integers are LEB128. A name is the number of an earlier name of the page, or 0 followed by its length and bytes; new names are numbered from 1, up to NAMES_MAX. */
 
 enum { NAMES_MAX = 100 };
 typedef struct Names { Str at[NAMES_MAX]; size_t n; } Names;
@@ -53,7 +49,7 @@ static bool get_name(Str *in, Names *names, Str *out) {
     return true;
 }
 
-/* `data` has that of the event before. */
+/* On entry `data` is that of the previous event. */
 static bool get_data(Str *in, Buf *data, Str *out) {
     uint64_t same;
     Str rest;
@@ -110,7 +106,7 @@ static bool step(StoreQuery *q, bool bound) {
     return ok;
 }
 
-/* A row of its run is made when there is none: then only the tail knows of it. */
+/* Creates the row of a run that is known only from the tail. */
 static bool find_run(Import *im, const Event *e) {
     if (im->n && str_eq(buf_str(&im->run), e->run)) return true;
     buf_reset(&im->run);
@@ -120,14 +116,14 @@ static bool find_run(Import *im, const Event *e) {
 
 static bool put_event(void *ctx, const Event *e) {
     Import *im = ctx;
-    if (e->seq >= UINT32_MAX) return true;               /* damaged: no run had that many */
+    if (e->seq >= UINT32_MAX) return true;               /* damaged: no run has that many */
     im->ok = find_run(im, e) &&
              step(&im->put, store_bind(&im->put, "iississ", store_event_id(im->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data));
     im->last = e->seq;
     return im->ok;
 }
 
-/* The run says where its events are missing; the copy of the file has the page as it was. */
+/* Records an event that names the missing ones; the copy of the file still has the page. */
 static void put_damage(Store *s, Import *im, Str run, uint64_t first, uint64_t last) {
     uint64_t from = im->last >= first ? im->last + 1 : first;
     Buf message = { 0 }, data = { 0 };
@@ -162,7 +158,7 @@ static bool import_pages(Store *s, Error *err) {
 /* ---- FILE-tail ---- */
 
 enum { HALF = 2 << 20, TEXTS = 5 };
-typedef struct Record { uint32_t size; int32_t depth; uint64_t seq; int64_t time_ns; uint32_t n[TEXTS + 1]; } Record;   /* the texts follow */
+typedef struct Record { uint32_t size; int32_t depth; uint64_t seq; int64_t time_ns; uint32_t n[TEXTS + 1]; } Record;   /* the strings follow */
 static const Str tail_lease = { "tail", 4 };
 
 static char *beside(const Store *s, const char *end) {
@@ -190,7 +186,7 @@ static bool read_record(Str half, size_t at, Event *e, size_t *size) {
 static bool import_half(Import *im, const char *at) {
     uint64_t used;
     memcpy(&used, at, sizeof used);
-    if (used > HALF - sizeof used) return true;          /* not a length: the half is damaged */
+    if (used > HALF - sizeof used) return true;          /* not a valid length: the half is damaged */
     Str half = { at + sizeof used, used };
     Event e;
     size_t size;
@@ -198,7 +194,7 @@ static bool import_half(Import *im, const char *at) {
     return im->ok;
 }
 
-/* NULL: there is none, or it is too short to hold anything. */
+/* NULL: absent, or too short. */
 static char *read_tail(const char *path) {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
     struct stat st;
@@ -233,7 +229,7 @@ void store_import_tail(Store *s) {
     free(path);
 }
 
-/* ---- the copy ---- */
+/* ---- backup ---- */
 
 typedef struct Copy { char *path, *fresh, *tail, *old_tail; } Copy;
 
@@ -258,11 +254,11 @@ static void copy_clear(Copy *c) {
 
 static bool copy_failed(const Store *s, const Copy *c, const char *why, Error *err) {
     unlink(c->fresh);
-    error_set(err, ERR_IO, "migrate: state file %s has an older format, and the copy %s that is made first failed: %s", s->path, c->path, why);
-    return error_hint(err, "the file was not changed: make room on that disk and check who may write its folder, or name another file with HARNESS_STATE");
+    error_set(err, ERR_IO, "migrate: state file %s has an older format, and making the backup %s failed: %s", s->path, c->path, why);
+    return error_hint(err, "the file was not changed: free some space on that disk, check the permissions of its folder, or set HARNESS_STATE to another file");
 }
 
-/* On a connection of its own: this one is within a transaction, so nobody else writes meanwhile. */
+/* On a separate connection: this one is inside a transaction, so no other process writes meanwhile. */
 static bool copy_database(Store *s, const Copy *c, Error *err) {
     const Sqlite *api = s->api;
     sqlite3 *db = NULL;
@@ -277,7 +273,7 @@ static bool copy_database(Store *s, const Copy *c, Error *err) {
     return ok;
 }
 
-/* The copy has its name only when it is complete and on disk. */
+/* Renames the copy only when it is complete and synced. */
 static bool back_up(Store *s, const Copy *c, Error *err) {
     unlink(c->fresh);
     int fd = fault_hit() ? (errno = EIO, -1) : open(c->fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -291,7 +287,7 @@ static bool back_up(Store *s, const Copy *c, Error *err) {
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- import ---- */
 
 static const char tables_before[] =
     "ALTER TABLE runs RENAME TO old_runs; ALTER TABLE events RENAME TO old_events; DROP INDEX runs_by_time;";
@@ -305,7 +301,7 @@ static const char tables_after[] =
     "  SELECT r.n << 32 | e.seq, e.time_ns, e.agent, e.parent, e.depth, e.type, e.data FROM runs r, old_events e WHERE e.run = r.id ORDER BY 1;"
     "DROP TABLE old_events; DROP TABLE old_runs;";
 
-/* A run that has not ended had its counts in its events only. */
+/* The counts of an unfinished run were only in its events. */
 #define EVENTS_OF_RUN "FROM events e WHERE e.id BETWEEN n << 32 AND n << 32 | 0xffffffff"
 static const char values[] =
     "UPDATE runs SET turns = (SELECT count(*) " EVENTS_OF_RUN " AND type = 'completion.completed' AND depth = 0),"
@@ -327,7 +323,7 @@ static bool import_all(Store *s, const Copy *c, int64_t version, Error *err) {
     return store_exec(s, values, "migrate", err);
 }
 
-/* A copy is removed only while the transaction keeps other processes from making theirs. */
+/* Removes a copy only inside the transaction, which keeps other processes from making theirs. */
 bool store_import(Store *s, int64_t version, Error *err) {
     Copy c = copy_names(s, version);
     bool ok = (!store_lease_any(s) && (!there(c.old_tail) || store_lease_sure(s, tail_lease))) || in_use(s, err);

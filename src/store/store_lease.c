@@ -1,4 +1,4 @@
-/* Who has a run. */
+/* Leases: which process holds a run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "store/inside.h"
 
-/* Small files of /proc, whole; empty when there is none. */
+/* Reads a small file of /proc; empty on failure. */
 static Str read_small(const char *path, char *out, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -16,8 +16,8 @@ static Str read_small(const char *path, char *out, size_t size) {
     return str_trim((Str){ out, n > 0 ? (size_t)n : 0 });
 }
 
-/* Field 22 of /proc/PID/stat. The second one is the program's name in parentheses, which may hold anything: the last ')' ends it.
- * 0: no such process, or one that has ended and whose parent (in a container often nobody) has not asked for it. */
+/* Field 22 of /proc/PID/stat. The second field is the program's name in parentheses, which may contain anything; it
+ * ends at the last ')'. 0: no such process, or a zombie. */
 static int64_t start_time(int64_t pid) {
     char path[48], text[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
@@ -47,8 +47,8 @@ bool store_holder_alive(const StoreHolder *h) {
     return strcmp(boot, h->boot) == 0 && start_time(h->pid) == h->start;
 }
 
-/* One byte of the file for each run, at a place that its id chooses. The lock belongs to the open file, so it ends with the
- * process, whatever happens to it, and holds between two stores of one process too. */
+/* One byte of the file per run, at an offset derived from its id. An open file description lock ends with the process
+ * in every case, and also excludes other stores of the same process. */
 static bool lock_byte(const Store *s, Str run, short type) {
     static const uint8_t key[16] = { 0 };
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash_sip24(run, key) >> 2), .l_len = 1 };
@@ -57,13 +57,13 @@ static bool lock_byte(const Store *s, Str run, short type) {
 
 bool store_lease_take(Store *s, Str run) {
     if (s->lease_fd < 0 || lock_byte(s, run, F_WRLCK)) return true;
-    return errno != EAGAIN && errno != EACCES;           /* a file system without locks: pid and start time must do */
+    return errno != EAGAIN && errno != EACCES;           /* a file system without locks: rely on pid and start time */
 }
 
 bool store_lease_sure(Store *s, Str name) { return s->lease_fd >= 0 && lock_byte(s, name, F_WRLCK); }
 void store_lease_drop(Store *s, Str run) { lock_byte(s, run, F_UNLCK); }
 
 bool store_lease_any(Store *s) {
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };     /* to the end of the file, wherever that is */
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };     /* l_len 0: to the end of the file */
     return s->lease_fd >= 0 && fcntl(s->lease_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

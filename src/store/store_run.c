@@ -25,7 +25,7 @@ bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err) {
 static bool read_holder(Store *s, Str id, StoreHolder *out, Error *err) {
     StoreQuery q = store_query(s, SQL_RUN_HOLDER, "lease run", err);
     bool some = false, ok = store_bind(&q, "s", id) && store_row(&q, &some);
-    if (ok && !some) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id));
+    if (ok && !some) ok = error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(id));
     if (ok) {
         Str boot = store_text(&q, 2);
         *out = (StoreHolder){ .pid = store_int(&q, 0), .start = store_int(&q, 1) };
@@ -62,11 +62,11 @@ static bool update_ended(Store *s, const StoreRun *run, Error *err) {
     StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
     bool ok = store_end(&q, store_bind(&q, "ssiiissd", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent, run->cost) &&
                                 store_row(&q, &(bool){ 0 }));
-    if (ok && s->api->changes(s->db) == 0) ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(run->id));
+    if (ok && s->api->changes(s->db) == 0) ok = error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(run->id));
     return ok;
 }
 
-/* With the last events of the run in the same transaction. They are written before the row: they count into it. */
+/* Writes the last events of the run in the same transaction, before the row, whose counts they change. */
 bool store_run_end(Store *s, const StoreRun *run, Error *err) {
     Error why = { 0 };
     store_lock(s);
@@ -117,12 +117,12 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
     bool ok = id_or_prefix.n ? store_bind(&q, "s", id_or_prefix) : error_set(err, ERR_VALIDATION, "a run's id is needed");
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         if (!found++) buf_add(&first, store_text(&q, 0));
-        if (store_int(&q, 1)) break;                     /* the whole id: others that go on from it do not matter */
+        if (store_int(&q, 1)) break;                     /* an exact match wins over longer ids */
     }
     ok = store_end(&q, ok);
     if (ok && found == 0) {
-        ok = error_set(err, ERR_VALIDATION, "there is no run " STR_FMT, STR_ARG(id_or_prefix));
-        error_hint(err, "harness runs lists them");
+        ok = error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(id_or_prefix));
+        error_hint(err, "list runs with: harness runs");
     }
     if (ok && found > 1) ok = error_set(err, ERR_VALIDATION, "more than one run has an id that starts or ends with " STR_FMT, STR_ARG(id_or_prefix));
     if (ok) buf_reset(id), buf_add(id, buf_str(&first));

@@ -7,8 +7,8 @@
 #define TEXT_OF(x) #x
 #define NUMBER_TEXT(x) TEXT_OF(x)
 
-/* `id` of an event is n of its run << 32 | its number in the run: the key of a row is one integer, which makes an insert half as expensive as
- * one by (run, seq). `hash` is the SHA-256 that chains an event to the one before it in its run, NULL where none was computed. */
+/* The `id` of an event is n of its run << 32 | its seq: one integer key makes an insert half as expensive as (run,
+ * seq). `hash` is the SHA-256 that chains an event to its predecessor in the run; NULL if not computed. */
 const char store_schema_runs[] =
     "CREATE TABLE runs (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
     "  session TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', started_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL, turns INTEGER NOT NULL,"
@@ -18,7 +18,7 @@ const char store_schema_runs[] =
     "CREATE TABLE events (id INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
     "  depth INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL, hash BLOB) STRICT;";
 
-/* asked and expires are nanoseconds since 1970, like all other times. A row of `pruned` stays when a run is removed. */
+/* `asked` and `expires` are nanoseconds since 1970, like all times. A row of `pruned` stays when its run is removed. */
 const char store_schema_control[] =
     "CREATE TABLE approvals (id TEXT NOT NULL PRIMARY KEY, run TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, args TEXT NOT NULL,"
     "  args_hash TEXT NOT NULL, why TEXT NOT NULL, rule TEXT NOT NULL, asked INTEGER NOT NULL, expires INTEGER NOT NULL,"
@@ -40,7 +40,7 @@ static const char schema[] =
     "CREATE TABLE notes (scope TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID;"
     "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";";
 
-/* One statement, because another process may be making the file: three would read parts of it from before and from after. */
+/* One statement, because another process may be creating the file: three could read different states of it. */
 static bool read_format(Store *s, int64_t *version, int64_t *id, int64_t *tables, Error *err) {
     StoreQuery q = store_walk(s, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version, pragma_application_id",
                               "open", err);
@@ -54,10 +54,10 @@ bool store_check(Store *s, int64_t *version, Error *err) {
     *version = 0;
     if (!read_format(s, version, &id, &tables, err)) return false;
     if (id != APPLICATION_ID && tables)
-        return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "name another file with HARNESS_STATE");
+        return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "set HARNESS_STATE to another file");
     if (*version <= STORE_FORMAT) return true;
-    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one knows %d)", s->path, (long long)*version, STORE_FORMAT);
-    return error_hint(err, "update harness, or name another file with HARNESS_STATE");
+    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one supports %d)", s->path, (long long)*version, STORE_FORMAT);
+    return error_hint(err, "update harness, or set HARNESS_STATE to another file");
 }
 
 bool store_exec(Store *s, const char *sql, const char *doing, Error *err) {
@@ -73,7 +73,7 @@ static bool create(Store *s, Error *err) {
 bool store_migrate(Store *s, int64_t version, Error *err) {
     if (version == STORE_FORMAT) return store_import_tail(s), true;
     if (!store_begin(s, "open", err)) return false;
-    bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* again: another process may have been faster */
+    bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* check again: another process may have migrated it */
     if (ok && version == 0) ok = create(s, err);
     if (old) ok = store_import(s, version, err) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
     ok = store_commit(s, ok, old ? "migrate" : "open", err);

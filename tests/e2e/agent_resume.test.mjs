@@ -85,7 +85,7 @@ test('a finished run has nothing left, and goes on with -p', async t => {
   assert.match(none.stderr, /nothing is left to do/);
   const more = await p.resume(first.reply.run, ['-p', 'two']);
   assert.equal(more.reply.response, '4: two');
-  assert.equal((await p.resume('00000000', [])).reply.error.message, 'there is no run 00000000');
+  assert.equal((await p.resume('00000000', [])).reply.error.message, 'no such run: 00000000');
 });
 
 test('limits hold for the run, not for one process of it', async t => {

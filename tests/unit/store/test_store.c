@@ -89,13 +89,13 @@ static void test_runs(void **state) {
     assert_str(buf_str(&text), "run-a2:running:::0:0::0 run-a1:done:main:sess:2:3:{}:1 ");
     assert_false(store_run_start(s, STR("run-a1"), STR(""), STR(""), &p.err));
     assert_false(store_run_end(s, &(StoreRun){ .id = STR("nobody") }, &p.err));
-    assert_string_equal(p.err.msg, "there is no run nobody");
+    assert_string_equal(p.err.msg, "no such run: nobody");
     must(&p, store_run_find(s, STR("run-a2"), &text, &p.err));
     assert_str(buf_str(&text), "run-a2");
     assert_false(store_run_find(s, STR("run-"), &text, &p.err));
     assert_string_equal(p.err.msg, "more than one run has an id that starts or ends with run-");
     assert_false(store_run_find(s, STR("x"), &text, &p.err));
-    assert_string_equal(p.err.msg, "there is no run x");
+    assert_string_equal(p.err.msg, "no such run: x");
     assert_false(store_run_find(s, STR(""), &text, &p.err));
     must(&p, store_run_start(s, STR("run-a"), STR(""), STR(""), &p.err));
     must(&p, store_run_find(s, STR("run-a"), &text, &p.err));              /* a whole id is never ambiguous */
@@ -235,7 +235,7 @@ static void test_small_things(void **state) {
     place_open(&p);
     Store *s = must_open(&p);
     assert_false(store_task_get(s, STR("r"), STR("t"), &a, &b, &p.err));
-    assert_string_equal(p.err.msg, "there is no task t");
+    assert_string_equal(p.err.msg, "no such task: t");
     must(&p, store_task_put(s, STR("r"), STR("t"), STR("slow"), STR("running"), STR(""), &p.err));
     must(&p, store_task_put(s, STR("r"), STR("t"), STR("slow"), STR("done"), STR("{\"value\":1}"), &p.err));
     must(&p, store_task_get(s, STR("r"), STR("t"), &a, &b, &p.err));
@@ -316,7 +316,7 @@ static void test_path(void **state) {
     assert_true(str_starts(buf_str(&out), STR("/home/x/.local/state/harness/root-")));
     unsetenv("HOME");
     assert_false(store_default_path(STR("/"), &out, &p.err));
-    assert_string_equal(p.err.msg, "no place for the state: neither XDG_STATE_HOME nor HOME is set");
+    assert_string_equal(p.err.msg, "no location for the state file: neither XDG_STATE_HOME nor HOME is set");
     setenv("HARNESS_STATE", "/x/y.db", 1);
     must(&p, store_default_path(STR("/proc/nonexistent"), &out, &p.err));
     assert_str(buf_str(&out), "/x/y.db");
@@ -382,8 +382,8 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one knows 3)");
-    assert_string_equal(p.err.hint, "update harness, or name another file with HARNESS_STATE");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one supports 3)");
+    assert_string_equal(p.err.hint, "update harness, or set HARNESS_STATE to another file");
     place_close(&p);
 }
 
@@ -414,7 +414,7 @@ static void test_damaged(void **state) {
     snprintf(p.path, sizeof p.path, "%s/x.db", p.dir);
     spoil(p.path, 0, "this is not a database, but it is long enough to look at: ....................................................", 110);
     expect_refused(&p, "open: state file FILE is damaged (file is not a database)");
-    assert_string_equal(p.err.hint, "move it away to start with a new one, or name another file with HARNESS_STATE");
+    assert_string_equal(p.err.hint, "move it away to start with a new one, or set HARNESS_STATE to another file");
     snprintf(p.path, sizeof p.path, "%s/y.db", p.dir);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA wal_checkpoint(TRUNCATE)");                          /* the journal outlives a store */
@@ -497,7 +497,7 @@ static void as_nobody(StorePlace *p) {
     if (geteuid() == 0) CHILD(setgid(65534) == 0 && setuid(65534) == 0);
     CHILD(!store_open(p->path, false, &s, &p->err));
     char expected[400];
-    snprintf(expected, sizeof expected, "state file %s cannot be made: Permission denied", p->path);
+    snprintf(expected, sizeof expected, "cannot create state file %s: Permission denied", p->path);
     if (strcmp(p->err.msg, expected) != 0) say_and_exit(p->err.msg);
 }
 
@@ -643,7 +643,7 @@ static void test_lease(void **state) {
     store_close(second);
     must(&p, store_run_lease(s, STR("held"), &p.err));                       /* closing gives it back */
     assert_false(store_run_lease(s, STR("nobody"), &p.err));
-    assert_string_equal(p.err.msg, "there is no run nobody");
+    assert_string_equal(p.err.msg, "no such run: nobody");
     buf_clear(&text);
     store_close(s);
     /* A pid that lives again, but started at another time, or before the machine did. */
