@@ -5,13 +5,13 @@
 #include "base/mem.h"
 
 #ifdef HARNESS_HOSTILE
-enum { BLOCK_FIRST = 32, BLOCK_MAX = 64 };             /* nearly every allocation is one of its own */
+enum { BLOCK_FIRST = 32, BLOCK_MAX = 64 };             /* so small that nearly every allocation gets its own block */
 #else
 enum { BLOCK_FIRST = 4 << 10, BLOCK_MAX = 256 << 10 };
 #endif
 
-/* Blocks form a list from the newest to the oldest. The head is the one being filled; a
- * block made for one large request goes behind it, so the head's free space is not lost. */
+/* Blocks form a list from newest to oldest. The head is being filled; a block for one large request goes second, so the
+ * head's free space is not lost. */
 struct ArenaBlock {
     alignas(16) ArenaBlock *older;
     size_t size;                                       /* bytes in data */
@@ -96,7 +96,7 @@ void arena_reset(Arena *a) {
         free(b);
         b = older;
     }
-    if (b && b->size > BLOCK_MAX) {                    /* made for one large request: not worth keeping */
+    if (b && b->size > BLOCK_MAX) {                    /* made for one large request: do not keep it */
         free(b);
         b = NULL;
     }

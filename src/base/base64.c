@@ -40,7 +40,7 @@ static bool unexpected(Str text, size_t i, Error *err) {
     return error_set(err, ERR_PARSE, "not base64: unexpected byte 0x%02x at %zu", c, i + 1);
 }
 
-/* The digits without padding; padding, where there is any, must make the length a multiple of four. */
+/* Removes the padding, which must make the length a multiple of four if present. */
 static bool cut_padding(Str *text, Error *err) {
     size_t n = text->n;
     while (n && text->n - n < 2 && text->at[n - 1] == '=') n--;
@@ -52,7 +52,7 @@ static bool cut_padding(Str *text, Error *err) {
 static bool all_digits(Str text, Error *err) {
     for (size_t i = 0; i < text.n; i++)
         if (digit(text.at[i]) < 0) return unexpected(text, i, err);
-    int unused = text.n % 4 == 2 ? 15 : text.n % 4 == 3 ? 3 : 0;      /* bits of the last digit that carry nothing */
+    int unused = text.n % 4 == 2 ? 15 : text.n % 4 == 3 ? 3 : 0;      /* unused bits of the last digit must be zero */
     if (unused && digit(text.at[text.n - 1]) & unused) return error_set(err, ERR_PARSE, "not base64: stray bits at the end");
     return true;
 }

@@ -19,26 +19,24 @@ enum { FD_NONE = -1, FD_FAILED = -2, BLIND_POLL_MS = 50, RECHECK_MS = 100 };
 typedef struct Waiter Waiter;
 struct Waiter { pthread_cond_t *cond; Waiter *next, **at; };
 
-/* The tokens of a tree share the root's lock, which guards the links and the making of
- * descriptors. `fired` and `fd` are also read without it: the flag by busy code, both by the
- * signal handler. A token's parents outlive it, so walking up needs no lock, and whoever asks
- * a token asks its parents too. Only one that somebody sleeps on has to be found from above:
- * it is linked, and so are its parents, when it gets its descriptor or a waiter. `deadline` is the token's
- * own; the earliest of it and its parents' holds. A paused one is INT64_MAX meanwhile, and
- * `left` is what remains of it. */
+/* The tokens of a tree share the root's lock, which guards the links and the creation of descriptors. `fired` and `fd`
+ * are also read without it: the flag by polling code, both by the signal handler. Parents outlive their children, so
+ * walking up needs no lock, and a check of a token checks its parents too. Only a token with a descriptor or a waiter
+ * must be reachable from above: it and its parents are linked when it gets one. `deadline` is the token's own; the
+ * earliest of the chain applies. While paused it is INT64_MAX, and `left` is the remaining time. */
 struct Cancel {
     atomic_bool fired;
     atomic_int fd;
     bool linked;
     Cancel *parent, *root;
-    Cancel *child, *next, *prev;                       /* first child; siblings; of those that are linked */
+    Cancel *child, *next, *prev;                       /* first child; siblings; linked ones only */
     Waiter *waiters;
     atomic_llong deadline;
     int64_t timeout;
     bool pausable;
-    int pauses;                                        /* with `left`: guarded by the lock */
+    int pauses;                                        /* like `left`, guarded by the lock */
     int64_t left;
-    pthread_mutex_t lock;                              /* of the root only */
+    pthread_mutex_t lock;                              /* in the root only */
 };
 
 static int64_t deadline_after(int64_t ns) {
@@ -66,7 +64,7 @@ static void unlink_child(Cancel *c) {
 }
 
 Cancel *cancel_new(Cancel *parent, int64_t timeout_ns) {
-    Cancel *c = mem_alloc(sizeof *c);                  /* quicker than zeroed memory: every call has one */
+    Cancel *c = mem_alloc(sizeof *c);                  /* faster than zeroed memory: every call creates one */
     atomic_init(&c->fired, false);
     atomic_init(&c->fd, FD_NONE);
     c->linked = false;
@@ -119,7 +117,7 @@ void cancel_resume(Cancel *c) {
 void cancel_free(Cancel *c) {
     if (c == NULL)
         return;
-    if (c->linked) {                                   /* nobody else uses it any more, nor had it linked since */
+    if (c->linked) {                                   /* not in use, so no thread can link it meanwhile */
         pthread_mutex_lock(&c->root->lock);
         unlink_child(c);
         pthread_mutex_unlock(&c->root->lock);
@@ -132,19 +130,19 @@ void cancel_free(Cancel *c) {
     free(c);
 }
 
-/* Sets the flag first, then looks for a descriptor; cancel_fd does the reverse. So whichever
- * comes second sees the other, and a waiter is always woken. Async-signal-safe. */
+/* Sets the flag first, then looks for a descriptor; cancel_fd does the reverse. Whichever comes second sees the other,
+ * so a waiter is always woken. Async-signal-safe. */
 static void raise_flag(Cancel *c) {
     atomic_store(&c->fired, true);
     int fd = atomic_load(&c->fd);
     if (fd >= 0) {
         uint64_t one = 1;
         ssize_t n = write(fd, &one, sizeof one);
-        (void)n;                                       /* full means readable already */
+        (void)n;                                       /* full means already readable */
     }
 }
 
-/* The token after c in a walk over top's tree, parents first; NULL at the end. */
+/* The token after c in a preorder walk of top's tree; NULL at the end. */
 static Cancel *next_in_tree(Cancel *c, const Cancel *top) {
     if (c->child)
         return c->child;
@@ -180,7 +178,7 @@ static int64_t own_deadline(const Cancel *c) {
     return atomic_load_explicit(&c->deadline, memory_order_relaxed);
 }
 
-/* The token whose deadline comes first; NULL when there is none. */
+/* The token with the earliest deadline; NULL when there is none. */
 static const Cancel *first_to_end(const Cancel *c) {
     const Cancel *first = NULL;
     for (; c; c = c->parent) {
@@ -228,10 +226,10 @@ int cancel_fd(Cancel *c) {
     pthread_mutex_lock(&c->root->lock);
     fd = atomic_load(&c->fd);
     if (fd < 0) {
-        link_up(c);                                    /* before it is asked: a later fire walks to it */
+        link_up(c);                                    /* first, so that a later fire finds it */
         fd = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         atomic_store(&c->fd, fd < 0 ? FD_FAILED : fd);
-        if (fd >= 0 && cancel_fired(c))                /* fired before there was anything to wake? */
+        if (fd >= 0 && cancel_fired(c))                /* fired before the descriptor existed? */
             raise_flag(c);
     }
     pthread_mutex_unlock(&c->root->lock);
@@ -250,7 +248,7 @@ int cancel_poll_ms(const Cancel *c) {
         ms = left <= 0 ? 0 : (left - 1) / 1000000 + 1;
     }
     if (ms > BLIND_POLL_MS && atomic_load(&c->fd) == FD_FAILED)
-        return BLIND_POLL_MS;                          /* nothing will wake the wait: look again soon */
+        return BLIND_POLL_MS;                          /* nothing will wake the poll: check again soon */
     if (ms == INT64_MAX)
         return -1;
     return ms > INT_MAX ? INT_MAX : (int)ms;
@@ -298,8 +296,8 @@ static void remove_waiter(Cancel *c, Waiter *w) {
     pthread_mutex_unlock(&c->root->lock);
 }
 
-/* cancel_fire cannot take the waiter's mutex, which its caller may hold. So its broadcast is lost in the moment between the check and the
- * sleep, and cancel_fire_from_signal sends none: both are noticed at the next recheck. */
+/* cancel_fire cannot take the waiter's mutex, which its caller may hold. So a broadcast between the check and the sleep
+ * is lost, and cancel_fire_from_signal sends none: both are noticed at the next periodic check. */
 bool cancel_wait(pthread_cond_t *cond, pthread_mutex_t *held, Cancel *c, int64_t until_ns, Error *err) {
     Waiter w = { .cond = cond };
     if (c == NULL) {

@@ -24,7 +24,7 @@ void clock_format(int64_t wall_ns, char out[CLOCK_TEXT_SIZE]) {
         s--, ns += NS_PER_S;
     struct tm tm;
     time_t seconds = (time_t)s;
-    gmtime_r(&seconds, &tm);                           /* 64 bits of ns stay within 1677 to 2262 */
+    gmtime_r(&seconds, &tm);                           /* int64_t nanoseconds cover 1677 to 2262 */
     size_t n = strftime(out, CLOCK_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(out + n, CLOCK_TEXT_SIZE - n, ".%09dZ", (int)ns);
 }

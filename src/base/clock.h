@@ -1,4 +1,4 @@
-/* Time. Deadlines and durations use the monotonic clock; timestamps the wall clock. */
+/* Clocks: monotonic for deadlines and durations, wall clock for timestamps. */
 #pragma once
 #include <stdint.h>
 #include "base/str.h"

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include "base/library.h"
 
-/* Written once, by load(), and only read then. */
+/* Written once, by load(); read-only afterwards. */
 static CryptoLibrary crypto;
 static Library library = { .what = "OpenSSL", .file = "libcrypto.so.3" };
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,5 @@
-/* OpenSSL's libcrypto, loaded on first use, once per process. Only for the files that wrap it: digest.c, signature.c, mcp/oauth_jwt.c. */
+/* OpenSSL's libcrypto, loaded on first use, once per process. Only for the files that wrap it: digest.c, signature.c,
+ * mcp/oauth_jwt.c. */
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -8,7 +9,7 @@
 #include <openssl/pem.h>
 #include "base/error.h"
 
-/* The functions in use; their names are those of the library. */
+/* The functions in use, by the library's names. */
 #define CRYPTO_FUNCTIONS(X) \
     X(BIO_free) X(BIO_new) X(BIO_new_mem_buf) X(BIO_read) X(BIO_s_mem) X(ERR_clear_error) \
     X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) X(EVP_DigestSign) X(EVP_DigestSignInit) X(EVP_DigestUpdate) X(EVP_DigestVerify) \
@@ -24,4 +25,4 @@ typedef struct CryptoLibrary {
 #undef X
 } CryptoLibrary;
 
-const CryptoLibrary *crypto_library(Error *err);     /* NULL, with ERR_IO, when it cannot be loaded. Any thread */
+const CryptoLibrary *crypto_library(Error *err);     /* NULL with ERR_IO if it cannot be loaded. Thread-safe */

@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* Shortest edits by Myers' method, with every round kept to walk back from. Past these bounds the texts are cut at lines that
- * both have exactly once, and where there are none, all is replaced. */
+/* Shortest edit script by Myers' algorithm, keeping every round for backtracking. Past these limits the texts are split
+ * at lines that occur exactly once in both; without such lines everything is replaced. */
 #ifdef HARNESS_HOSTILE
 enum { EDITS_MAX = 3, CUTS_DEEP_MAX = 3 };
 #else
@@ -13,7 +13,7 @@ enum { EDITS_MAX = 1500, CUTS_DEEP_MAX = 12 };
 #endif
 #define STEPS_MAX ((size_t)200000000)
 
-/* A line is a number: equal lines have equal ones. `changed` marks lines to remove (old) or to add (new). */
+/* Lines are numbered; equal lines have equal numbers. `changed` marks lines to remove (old) or to add (new). */
 typedef struct { Str *line; uint32_t *id; bool *changed; size_t n; } Side;
 typedef struct { Side a, b; uint32_t ids; } Diff;
 typedef struct { size_t a, a_end, b, b_end; } Range;
@@ -24,14 +24,15 @@ static void cut_lines(Str text, Side *out) {
     VEC(Str) lines = { 0 };
     for (size_t at = 0; at < text.n;) {
         const char *end = memchr(text.at + at, '\n', text.n - at);
-        size_t to = end ? (size_t)(end - text.at) + 1 : text.n;      /* a line holds its break: without one it differs */
+        size_t to = end ? (size_t)(end - text.at) + 1 : text.n;      /* a line includes its line break, so a missing one
+                                                                      * is a difference */
         VEC_PUSH(&lines, str_sub(text, at, to));
         at = to;
     }
     *out = (Side){ lines.at, mem_zero(lines.n, sizeof(uint32_t)), mem_zero(lines.n, sizeof(bool)), lines.n };
 }
 
-/* Open addressing over the lines of both sides; a slot holds a line's place + 1, b's behind a's. */
+/* Open addressing over the lines of both sides; a slot holds a line's index + 1, with b's after a's. */
 static void number_lines(Diff *d) {
     size_t total = d->a.n + d->b.n, slots = 16;
     while (slots < total * 2) slots *= 2;
@@ -51,12 +52,13 @@ static void number_lines(Diff *d) {
     free(slot);
 }
 
-/* ---- the shortest way ---- */
+/* ---- shortest edit script ---- */
 
-/* Round e reaches diagonals -e … e; of each the furthest place in a is kept, e + 1 of them per round (every other one). */
+/* Round e reaches diagonals -e … e; stores the furthest position in a of every other diagonal, e + 1 per round. */
 typedef struct { const uint32_t *a, *b; ptrdiff_t n, m; VEC(int32_t *) round; } Search;
 
-static int32_t reach(const Search *s, ptrdiff_t e, ptrdiff_t k) {            /* in the round before e */
+static int32_t reach(const Search *s, ptrdiff_t e, ptrdiff_t k) {            /* furthest position on diagonal k after
+                                                                              * round e - 1 */
     return s->round.at[e - 1][(k + e - 1) / 2];
 }
 
@@ -109,7 +111,7 @@ static bool find_shortest(Diff *d, Range r) {
     return e >= 0;
 }
 
-/* ---- cutting ---- */
+/* ---- splitting ---- */
 
 static void mark_all(Diff *d, Range r) {
     for (size_t i = r.a; i < r.a_end; i++) d->a.changed[i] = true;
@@ -119,7 +121,7 @@ static void mark_all(Diff *d, Range r) {
 typedef struct { size_t a, b, before; } Anchor;
 typedef VEC(Anchor) Anchors;
 
-/* Lines that each side has once, in the order of a. */
+/* Lines that occur once on each side, in the order of a. */
 static void find_unique(const Diff *d, Range r, Anchors *out) {
     typedef struct { uint32_t in_a, in_b; size_t at; } Count;
     Count *count = mem_zero(d->ids, sizeof *count);
@@ -130,7 +132,7 @@ static void find_unique(const Diff *d, Range r, Anchors *out) {
     free(count);
 }
 
-/* Keeps the longest row of them that is in order in b too. */
+/* Keeps the longest subsequence that is also in order in b. */
 static void keep_ordered(Anchors *list) {
     VEC(size_t) top = { 0 };
     for (size_t i = 0; i < list->n; i++) {
@@ -178,13 +180,13 @@ static void add_line(Buf *out, char mark, Str line) {
     if (line.at[line.n - 1] != '\n') buf_add(out, STR("\n\\ No newline at end of file\n"));
 }
 
-/* An empty stretch is named by the line before it. */
+/* An empty range is given by the line before it. */
 static void add_place(Buf *out, char mark, size_t from, size_t n) {
     buf_add_fmt(out, "%c%zu", mark, n ? from + 1 : from);
     if (n != 1) buf_add_fmt(out, ",%zu", n);
 }
 
-/* The stretch of changes at (i, j): both sides' changed lines up to the next common one. */
+/* Skips the changed lines of both sides from (i, j) to the next common line. */
 static void pass_change(const Diff *d, size_t *i, size_t *j) {
     while (*i < d->a.n && d->a.changed[*i]) ++*i;
     while (*j < d->b.n && d->b.changed[*j]) ++*j;
@@ -205,7 +207,7 @@ static void print_hunk(const Diff *d, Range r, Buf *out) {
     }
 }
 
-/* Changes with no more than two contexts between them share a hunk. */
+/* Changes separated by at most two contexts share a hunk. */
 static void print_hunks(const Diff *d, size_t context, Buf *out) {
     size_t i = 0, j = 0;
     while (i < d->a.n || j < d->b.n) {

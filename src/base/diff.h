@@ -1,4 +1,4 @@
-/* Unified differences of two texts, by lines, as `diff -u` prints them. */
+/* Unified diff of two texts by lines, in the format of `diff -u`. */
 #pragma once
 #include "base/str.h"
 
@@ -7,7 +7,7 @@ typedef struct DiffStyle {
     size_t context;                     /* lines around a change */
 } DiffStyle;
 
-/* Appends to `out`; nothing when the texts are equal. A text that does not end in a line break gets the line
- * "\ No newline at end of file". `style` NULL: no header, 3 lines of context. The result always turns `a` into `b`; it is the
- * shortest one unless the texts differ in very many lines, where finding that would take too long. */
+/* Appends to `out`; nothing when the texts are equal. A text without a final line break gets the line "\ No newline at
+ * end of file". `style` NULL: no header, 3 lines of context. The result always turns `a` into `b`; it is the shortest
+ * possible unless the texts differ in very many lines. */
 void diff_unified(Str a, Str b, const DiffStyle *style, Buf *out);

@@ -13,7 +13,7 @@ static const struct { const char *name; size_t bytes; } kinds[] = {
 struct Digest { const CryptoLibrary *lib; EVP_MD_CTX *context; const EVP_MD *method; DigestKind kind; };
 
 static bool failed(DigestKind kind, Error *err) {
-    return error_set(err, ERR_INTERNAL, "OpenSSL refused to compute %s", kinds[kind].name);   /* as in a restricted mode */
+    return error_set(err, ERR_INTERNAL, "OpenSSL could not compute %s", kinds[kind].name);   /* for example in FIPS mode */
 }
 
 size_t digest_size(DigestKind kind) { return kinds[kind].bytes; }
@@ -66,7 +66,7 @@ bool digest_hmac(DigestKind kind, Str key, Str bytes, uint8_t out[DIGEST_BYTES_M
     if (!lib) return false;
     if (key.n > INT_MAX) return error_set(err, ERR_LIMIT, "HMAC key is too long");
     const EVP_MD *method = lib->EVP_get_digestbyname(kinds[kind].name);
-    const void *key_at = key.n ? (const void *)key.at : "";           /* NULL would mean: the key of the last call */
+    const void *key_at = key.n ? (const void *)key.at : "";           /* NULL would mean the key of the last call */
     const unsigned char *at = (const unsigned char *)(bytes.n ? bytes.at : "");
     return (method && lib->HMAC(method, key_at, (int)key.n, at, bytes.n, out, NULL)) || failed(kind, err);
 }

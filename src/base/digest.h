@@ -1,6 +1,5 @@
-/* Digests and HMAC, from OpenSSL's libcrypto. The library is loaded on first use, once per
- * process; without it every function here fails with ERR_IO and a text that names it. Safe
- * from any thread; one Digest belongs to one thread at a time. */
+/* Digests and HMAC from OpenSSL's libcrypto, loaded on first use, once per process; without it every function fails
+ * with ERR_IO that names the library. Thread-safe; a Digest is used by one thread at a time. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
@@ -21,9 +20,9 @@ bool digest_sha256(Str bytes, uint8_t out[DIGEST_SHA256_BYTES], Error *err);
 bool digest_hmac(DigestKind kind, Str key, Str bytes, uint8_t out[DIGEST_BYTES_MAX], Error *err);
 void digest_hex(const uint8_t *bytes, size_t n, Buf *out);        /* appends lower-case digits */
 
-/* In pieces. digest_end gives the result and makes the Digest ready for new input. */
+/* Incremental. digest_end returns the result and resets the Digest. */
 typedef struct Digest Digest;
-Digest *digest_new(DigestKind kind, Error *err);                  /* NULL: failed */
+Digest *digest_new(DigestKind kind, Error *err);                  /* NULL on failure */
 bool digest_add(Digest *d, Str bytes, Error *err);
 bool digest_end(Digest *d, uint8_t out[DIGEST_BYTES_MAX], Error *err);
 void digest_free(Digest *d);                                      /* NULL is fine */

@@ -11,11 +11,11 @@ const char *error_kind_name(ErrorKind kind) {
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-/* `text` of `size` bytes was filled by snprintf, which wanted `wanted` characters. If they
- * did not fit, ends it in "…" after the last whole character that leaves room for that. */
+/* `text` of `size` bytes was filled by snprintf, which needed `wanted` characters. If they did not fit, ends it in "…"
+ * after the last whole character that leaves room. */
 static void cut_text(char *text, size_t size, int wanted) {
     static const char more[] = "…";
-    if (wanted < 0) {                                  /* snprintf gave up: a %s of gigabytes? */
+    if (wanted < 0) {                                  /* snprintf failed: a %s of gigabytes? */
         text[0] = 0;
         return;
     }
@@ -27,7 +27,7 @@ static void cut_text(char *text, size_t size, int wanted) {
     }
     size_t end = size - sizeof more;
     for (int back = 0; back < 3 && end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80; back++)
-        end--;                                         /* inside a character? */
+        end--;                                         /* inside a character */
     memcpy(text + end, more, sizeof more);
 }
 

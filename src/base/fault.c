@@ -3,8 +3,8 @@
 #ifdef HARNESS_FAULTS
 #include <signal.h>
 
-/* Per thread, so that a sweep in one test thread does not hit another. The only mutable
- * global besides the once-drawn keys, and only in test builds. */
+/* Per thread, so that a sweep in one test thread does not affect another. Besides the random keys, the only mutable
+ * global, and only in test builds. */
 static _Thread_local long steps_left;
 static _Thread_local bool reached, kills;
 

@@ -1,4 +1,4 @@
-/* What came of feeding some bytes to a reader of a stream. */
+/* Result of feeding bytes to an incremental parser. */
 #pragma once
 
 typedef enum { FEED_MORE, FEED_READY, FEED_BAD } Feed;

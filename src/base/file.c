@@ -20,13 +20,13 @@ static bool too_large(const char *path, size_t limit, Error *err) {
     return error_set(err, ERR_LIMIT, "read %s: file is larger than %zu bytes", path, limit);
 }
 
-/* O_NONBLOCK: a pipe without a writer must not hang the open. It does nothing to regular files. */
+/* O_NONBLOCK: opening a FIFO without a writer must not block. It has no effect on regular files. */
 static int open_to_read(const char *path, Error *err) {
     int fd = fault_hit() ? (errno = EMFILE, -1) : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0)
         return fd;
     struct stat st;
-    if (errno == ENXIO && stat(path, &st) == 0)        /* how a socket answers */
+    if (errno == ENXIO && stat(path, &st) == 0)        /* open() of a socket */
         error_set(err, ERR_IO, "open %s: it is %s", path, kind_of(st.st_mode));
     else
         error_set(err, ERR_IO, "open %s: %m", path);
@@ -45,10 +45,9 @@ static bool check_regular(int fd, const char *path, size_t limit, size_t *size, 
     return true;
 }
 
-/* Reads to the end, whatever the size was said to be: a file may grow meanwhile, and those
- * in /proc say 0. */
+/* Reads to end of file whatever the reported size: a file may grow, and files in /proc report 0. */
 static bool read_all(int fd, const char *path, size_t limit, size_t size, Buf *out, Error *err) {
-    size_t step = size + 1;                            /* + 1: the read that finds the end needs room */
+    size_t step = size + 1;                            /* + 1: the read that finds the end needs space */
     for (;;) {
         char *room = buf_room(out, step);
         ssize_t n = fault_hit() ? (errno = EIO, -1) : read(fd, room, step);
@@ -61,7 +60,7 @@ static bool read_all(int fd, const char *path, size_t limit, size_t size, Buf *o
             return too_large(path, limit, err);
         if (n == 0)
             return true;
-        size_t left = out->cap - out->n - 1;           /* use up what there is before growing */
+        size_t left = out->cap - out->n - 1;           /* use the free space before growing */
         step = left ? left : READ_STEP;
     }
 }

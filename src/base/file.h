@@ -1,9 +1,9 @@
-/* Reading whole files. */
+/* Reads whole files. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
 
-/* Replaces what *out holds with the content of the regular file at `path`; leaves it alone on
- * failure. Anything but a regular file is an error that says what it is, and never blocks; a
- * file of more than `limit` bytes is ERR_LIMIT. "-" is a file name like any other. */
+/* Replaces the content of *out with that of the regular file at `path`; unchanged on failure. Other file types are an
+ * error that names the type, and never block; a file of more than `limit` bytes is ERR_LIMIT. "-" has no special
+ * meaning. */
 bool file_read(const char *path, size_t limit, Buf *out, Error *err);

@@ -7,12 +7,12 @@ typedef enum {
     PART_ANY,                           /* * */
     PART_SUFFIX,                        /* *text */
     PART_PATTERN,                       /* anything else: text as written */
-    PART_GLOBSTAR,                      /* any number of parts, none too */
+    PART_GLOBSTAR,                      /* any number of parts, including none */
 } PartKind;
 
 typedef struct { PartKind kind; bool dot; /* may match a leading period */ Str text; } Part;
 
-/* A ** at the end must match something: it is kept as GLOBSTAR, ANY. */
+/* A trailing ** must match something: stored as GLOBSTAR, ANY. */
 typedef struct { Part *part; size_t n; } Alternative;
 
 struct Glob { Alternative *alternative; size_t n; Str base; };
@@ -25,8 +25,8 @@ static bool complain(const Compiler *c, size_t at, const char *what, Error *err)
 
 /* ---- classes ---- */
 
-/* Where the class that starts at `at` ("[") ends: behind its "]", or 0 when it is not closed in this part. A "]" right at
- * the start is a character. */
+/* End of the class that starts at `at` ("["): after its "]", or 0 if it is not closed in this part. A "]" at the start
+ * is a literal. */
 static size_t class_end(Str s, size_t at) {
     size_t i = at + 1;
     if (i < s.n && (s.at[i] == '!' || s.at[i] == '^')) i++;
@@ -60,7 +60,7 @@ static bool named_class(Str name, uint32_t c) {
     return false;
 }
 
-/* An invalid byte stands for itself and nothing else. */
+/* An invalid byte matches only itself. */
 static uint32_t character(Str s, size_t *length) {
     uint32_t c = utf8_decode(s, length);
     return c == 0xFFFD && *length == 1 ? 0x110000u + (unsigned char)s.at[0] : c;
@@ -74,7 +74,7 @@ static uint32_t class_character(Str s, size_t *i) {
     return c;
 }
 
-/* `s` is what stands between the brackets. */
+/* `s` is the text between the brackets. */
 static bool class_has(Str s, uint32_t c) {
     size_t i = 0;
     bool negated = s.n && (s.at[0] == '!' || s.at[0] == '^'), found = false;
@@ -97,7 +97,7 @@ static bool class_has(Str s, uint32_t c) {
 
 /* ---- braces ---- */
 
-/* The position behind the element at i: an escape, a class, or one byte. */
+/* The position after the element at i: an escape, a class, or one byte. */
 static size_t next_element(Str s, size_t i) {
     if (s.at[i] == '\\' && i + 1 < s.n) return i + 2;
     size_t end = s.at[i] == '[' ? class_end(s, i) : 0;
@@ -112,7 +112,7 @@ static bool add_alternative(Compiler *c, Str s, Error *err) {
     return true;
 }
 
-/* Finds the first group; false: there is none. Its commas are collected, with its braces as first and last. */
+/* Finds the first group; false if there is none. Records its commas, with the braces as first and last. */
 typedef struct { size_t mark[GLOB_ALTERNATIVES_MAX + 2]; size_t n; } Group;
 
 typedef enum { GROUP_NONE, GROUP_FOUND, GROUP_OPEN, GROUP_HUGE } GroupState;
@@ -130,7 +130,7 @@ static GroupState find_group(Str s, Group *g) {
     return depth ? GROUP_OPEN : GROUP_NONE;
 }
 
-/* Expands one group at a time, breadth first: no recursion, and each step is bounded by the limits on the list. */
+/* Expands one group at a time, breadth first: no recursion, and the limits on the list bound each step. */
 static bool expand(Compiler *c, Error *err) {
     Group g;
     if (!add_alternative(c, c->pattern, err)) return false;
@@ -199,7 +199,7 @@ static bool make_alternative(const Compiler *c, Str s, Alternative *out, Error *
     Parts parts = { 0 };
     bool ok = true;
     for (size_t from = 0, i = 0; ok && i <= s.n;) {
-        bool escaped = i + 1 < s.n && s.at[i] == '\\' && s.at[i + 1] == '/';   /* the same as a plain / */
+        bool escaped = i + 1 < s.n && s.at[i] == '\\' && s.at[i + 1] == '/';   /* the same as an unescaped / */
         if (i < s.n && s.at[i] != '/' && !escaped) { i = next_element(s, i); continue; }
         ok = add_part(c, &parts, str_sub(s, from, i), err);
         from = i += 1 + escaped;
@@ -214,7 +214,7 @@ static bool make_alternative(const Compiler *c, Str s, Alternative *out, Error *
     return ok;
 }
 
-/* ---- what all alternatives have in common ---- */
+/* ---- common prefix and depth ---- */
 
 static size_t common_parts(const Alternative *a, const Alternative *b, size_t n) {
     size_t i = 0;
@@ -287,7 +287,7 @@ static bool match_element(Str p, size_t *i, Str s, size_t *length) {
     return class_character(p, i) == c;
 }
 
-/* Only the last star is ever tried again, so this takes at most pattern × text steps. */
+/* Backtracks to the last star only, so it takes at most pattern × text steps. */
 static bool match_pattern(Str p, Str s) {
     size_t i = 0, at = 0, star = SIZE_MAX, star_at = 0, length;
     while (at < s.n) {
@@ -319,7 +319,7 @@ static Str part_at(Str path, size_t at) {
     return (Str){ path.at + at, slash ? (size_t)(slash - path.at) - at : path.n - at };
 }
 
-/* As match_pattern, with parts for characters and ** for stars. */
+/* Like match_pattern, with parts as characters and ** as stars. */
 static bool match_alternative(const Alternative *a, Str path) {
     size_t i = 0, at = 0, star = SIZE_MAX, star_at = 0;
     while (at < path.n) {

@@ -1,8 +1,8 @@
-/* Path patterns: `*` and `?` within one part of a path, `**` across parts, [classes] with ranges, negation and [:names:],
- * {a,b} alternatives (nested), backslash escapes.
+/* Path patterns: `*` and `?` within one part of a path, `**` across parts, [classes] with ranges, negation and
+ * [:names:], {a,b} alternatives (nested), backslash escapes.
  *
- * A pattern is compiled once into alternatives of parts; matching goes part by part, so no pattern and no path can make it
- * run away (the product of their lengths at most). A Glob is immutable: any number of threads may match with it. */
+ * A pattern is compiled into alternatives of parts; matching takes at most the product of the lengths of pattern and
+ * path. A Glob is immutable, so thread-safe. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
@@ -17,17 +17,18 @@ enum {                                  /* flags */
 
 enum { GLOB_PATTERN_MAX = 4096, GLOB_ALTERNATIVES_MAX = 1024, GLOB_BYTES_MAX = 1 << 16 /* of all alternatives together */ };
 
-/* A leading "/" or "./" is dropped: patterns start at the base folder. NULL with ERR_PARSE "glob: at 5: [ is not closed",
- * or ERR_LIMIT. `arena` holds the Glob. */
+/* Drops a leading "/" or "./": patterns are relative to the base folder. NULL with ERR_PARSE "glob: at 5: [ is not
+ * closed", or ERR_LIMIT. `arena` holds the Glob. */
 const Glob *glob_new(Str pattern, unsigned flags, Arena *arena, Error *err);
 
-/* Does the whole path match? `path` is relative, parts separated by "/". */
+/* True if the whole path matches. `path` is relative, with parts separated by "/". */
 bool glob_match(const Glob *g, Str path);
 
-/* Could anything below this folder match? For walking: never false when something could. "" is the base folder. */
+/* False if nothing below this folder can match: the walk may skip it. "" is the base folder. */
 bool glob_match_below(const Glob *g, Str folder);
 
-/* What a walk can make use of. */
-Str glob_base(const Glob *g);           /* the leading folders that every match has, without wildcards: "src/lib"; may be "" */
+/* Hints for walking a folder. */
+Str glob_base(const Glob *g);           /* the leading folders of every match, without wildcards: "src/lib"; may be
+                                         * "" */
 size_t glob_depth(const Glob *g);       /* parts of the longest match; SIZE_MAX with ** */
 bool glob_names_hidden(const Glob *g);  /* has a part that starts with a period */

@@ -25,7 +25,7 @@ static inline uint64_t load_le(const char *p) {
     return w;
 }
 
-/* SipHash with `rounds` per word and `final` at the end; both are constants where it is inlined. */
+/* SipHash with `rounds` per word and `final` at the end; constants after inlining. */
 static inline uint64_t sip(Str s, uint64_t k0, uint64_t k1, int rounds, int final) {
     Sip v = { k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573 };
     size_t whole = s.n & ~(size_t)7;
@@ -50,8 +50,8 @@ uint64_t hash_sip24(Str s, const uint8_t key[16]) {
     return sip(s, load_le((const char *)key), load_le((const char *)key + 8), 2, 4);
 }
 
-/* The process key: drawn on first use, never changed after. One of the few globals: tables
- * made anywhere must agree on it, and frozen heaps keep hashes computed with it. */
+/* The process key: generated on first use, then constant. A global, because all tables must agree on it and frozen
+ * heaps keep hashes computed with it. */
 static struct { uint64_t sip[2], multiply[2], add[2]; } process_key;
 static atomic_bool process_key_ready;
 static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
@@ -76,9 +76,9 @@ uint32_t hash_bytes(Str s) {
     return not_zero((uint32_t)(h ^ h >> 32));
 }
 
-/* The top half of a * w + b in 128 bits, a and b random, is strongly universal: any two words
- * are independent. Alone it would keep an arithmetic progression one, which now and then
- * clusters in a table; a fixed shuffle of the 64 bits breaks that and keeps the guarantee. */
+/* The upper half of a * w + b in 128 bits with random a and b is strongly universal: the hashes of any two words are
+ * independent. Arithmetic progressions would stay progressions, which sometimes cluster in a table; a fixed 64-bit mix
+ * prevents that and keeps the guarantee. */
 uint32_t hash_word(uint64_t w) {
     need_process_key();
     unsigned __int128 low = (unsigned __int128)process_key.multiply[0] * w + process_key.add[0];

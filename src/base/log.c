@@ -31,13 +31,13 @@ static void add_short_or_code(Buf *b, uint32_t c) {
     case '\r': buf_add(b, STR("\\r")); break;
     case '\t': buf_add(b, STR("\\t")); break;
     default:
-        if (c > 0xFFFF) buf_add_fmt(b, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 | (c & 0x3FF));   /* as JSON writes it */
+        if (c > 0xFFFF) buf_add_fmt(b, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 | (c & 0x3FF));   /* as a JSON surrogate pair */
         else buf_add_fmt(b, "\\u%04x", c);
     }
 }
 
-/* Adds s with everything unsafe escaped; `quoted`: also what would end or confuse a quoted
- * string. A byte that is no UTF-8 becomes U+FFFD in JSON, which has no way to say it. */
+/* Appends s with unsafe characters escaped; `quoted`: also those that would end or confuse a quoted string. JSON cannot
+ * represent invalid UTF-8, so such a byte becomes U+FFFD there. */
 static void add_escaped(Buf *b, Str s, LogFormat format, bool quoted) {
     for (size_t length; s.n; s = str_sub(s, length, s.n)) {
         uint32_t c = utf8_decode(s, &length);
@@ -60,7 +60,7 @@ static void add_quoted(Buf *b, Str s, LogFormat format) {
     buf_add_char(b, '"');
 }
 
-/* A bare value must not look like several fields, nor like a quoted one. */
+/* A bare value must not look like several fields or a quoted one. */
 static bool needs_quotes(Str s) {
     for (size_t i = 0; i < s.n; i++)
         if (s.at[i] == ' ' || s.at[i] == '"' || s.at[i] == '=' || s.at[i] == '\\')
@@ -97,7 +97,7 @@ static void add_json_line(Buf *b, LogLevel level, Str msg, const LogField *field
     buf_add(b, STR("}\n"));
 }
 
-/* Nobody can be told that the log cannot be written, so a failing or stuck one loses lines. */
+/* Failure to write the log cannot be reported, so a failing or blocked log loses lines. */
 static void write_line(int fd, Str line) {
     while (line.n) {
         ssize_t n = write(fd, line.at, line.n);
@@ -128,5 +128,5 @@ void log_write(const Log *log, LogLevel level, const LogField *fields, size_t n,
     write_line(log->fd, buf_str(&line));
     buf_clear(&msg);
     buf_clear(&line);
-    errno = saved;                                     /* logging must not change what the caller reports next */
+    errno = saved;                                     /* preserve the caller's errno */
 }

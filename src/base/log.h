@@ -1,8 +1,8 @@
 /* Leveled log for people, one line per entry, on a file descriptor (stderr).
  * Text:  harness: warn: MESSAGE key=value
  * JSON:  {"time":"…","level":"warn","msg":"MESSAGE","key":"value"}
- * A line is written with one write(), so lines from several threads do not mix. Control
- * and other deceptive characters in messages and values are escaped: what a tool prints cannot forge a line. */
+ * Each line is one write(), so lines from several threads do not mix. Escapes control and other deceptive characters in
+ * messages and values, so that a tool's output cannot forge a line. */
 #pragma once
 #include <stdbool.h>
 #include "base/str.h"

@@ -5,11 +5,11 @@
 #include <string.h>
 
 static _Noreturn void mem_exhausted(size_t n) {
-    fprintf(stderr, "harness: out of memory (%zu bytes asked for)\n", n);
+    fprintf(stderr, "harness: out of memory (%zu bytes requested)\n", n);
     abort();
 }
 
-/* No object can be larger than PTRDIFF_MAX; such a size comes from an overflow. */
+/* No object is larger than PTRDIFF_MAX; such a size comes from an overflow. */
 static size_t mem_product(size_t count, size_t size) {
     size_t n;
     if (__builtin_mul_overflow(count, size, &n) || n > PTRDIFF_MAX)
@@ -23,7 +23,7 @@ void *mem_alloc(size_t n) {
     if (p == NULL)
         mem_exhausted(n);
 #ifdef HARNESS_HOSTILE
-    memset(p, 0xA5, n);                                /* nobody may rely on fresh pages being zero */
+    memset(p, 0xA5, n);                                /* poison: callers must not rely on fresh pages being zero */
 #endif
     return p;
 }
@@ -48,7 +48,7 @@ char *mem_dup(const char *s, size_t n) {
     if (n == SIZE_MAX)
         mem_exhausted(n);
     char *copy = mem_alloc(n + 1);
-    if (n > 0)                                         /* s may be NULL then */
+    if (n > 0)                                         /* s may be NULL if n is 0 */
         memcpy(copy, s, n);
     copy[n] = 0;
     return copy;

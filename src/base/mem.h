@@ -1,5 +1,5 @@
-/* Memory that outlives an arena. Exhaustion prints one line and aborts: no caller can do
- * better, and a half-handled failure is worse than a clean end. */
+/* Heap memory. Exhaustion prints one line and aborts: callers could not recover, and a half-handled failure is worse
+ * than a clean exit. */
 #pragma once
 #include <stddef.h>
 
@@ -8,5 +8,6 @@ void *mem_zero(size_t count, size_t size);        /* zeroed; count * size is che
 void *mem_resize(void *p, size_t count, size_t size); /* realloc with the same check */
 char *mem_dup(const char *s, size_t n);           /* copies n bytes and adds a NUL */
 
-/* For a large local on the way of every call. Release builds clear all locals; one that is written before it is read need not be. */
+/* For a large local on the hot path. Release builds zero all locals; one that is written before it is read does not
+ * need it. */
 #define MEM_UNSET __attribute__((uninitialized))

@@ -10,14 +10,7 @@
 
 typedef unsigned __int128 Wide;
 
-/* ---- writing ----
- *
- * Schubfach (R. Giulietti, "The Schubfach way to render doubles"). A double c × 2^q stands for
- * all reals that round to it. Choose the largest k for which that interval is sure to hold a
- * multiple of 10^k; then it holds at most one of 10^(k+1). If there is one, it is the
- * shortest; otherwise one of the two multiples of 10^k around the value is. All comparisons
- * are made on the ends and the value, each scaled by 4 × 10^-k and rounded to odd, which
- * keeps their order against every multiple of 4. */
+/* ---- writing ---- ¶ Schubfach (R. Giulietti, "The Schubfach way to render doubles"). A double c × 2^q represents all reals that round to it. Choose the largest k for which that interval must contain a multiple of 10^k; then it contains at most one of 10^(k+1). If there is one, it is the shortest; otherwise it is one of the two multiples of 10^k next to the value. All comparisons use the bounds and the value, each scaled by 4 × 10^-k and rounded to odd, which preserves their order relative to every multiple of 4. */
 
 typedef struct { uint64_t digits; int exponent; } Decimal;   /* digits × 10^exponent */
 
@@ -25,8 +18,8 @@ static int floor_log2_pow10(int e) { return (e * 1741647) >> 19; }
 static int floor_log10_pow2(int e) { return (e * 1262611) >> 22; }
 static int floor_log10_three_quarters_pow2(int e) { return (e * 1262611 - 524031) >> 22; }
 
-/* The top 64 bits of c × 10^e (e picks the table line), with the lowest set if anything but
- * the table's own rounding was cut off. */
+/* The upper 64 bits of c × 10^e (e selects the table line); the lowest bit is set if anything but the table's own
+ * rounding was cut off. */
 static uint64_t scale_to_odd(int e, uint64_t c) {
     uint64_t below = (uint64_t)((Wide)powers[e - POWER_LOWEST].low * c >> 64);
     Wide product = (Wide)powers[e - POWER_LOWEST].high * c + below;
@@ -36,7 +29,7 @@ static uint64_t scale_to_odd(int e, uint64_t c) {
 static Decimal shortest(uint64_t c, int q, bool lower_is_closer) {
     int k = lower_is_closer ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
     int h = q + floor_log2_pow10(-k) + 1;
-    uint64_t open = c & 1;                             /* an odd c loses ties, so its ends are outside */
+    uint64_t open = c & 1;                             /* an odd c loses ties, so its bounds are excluded */
     uint64_t low = scale_to_odd(-k, (4 * c - (lower_is_closer ? 1 : 2)) << h) + open;
     uint64_t value = scale_to_odd(-k, (4 * c) << h);
     uint64_t high = scale_to_odd(-k, (4 * c + 2) << h) - open;
@@ -51,7 +44,7 @@ static Decimal shortest(uint64_t c, int q, bool lower_is_closer) {
     bool below = low <= 4 * s, above = 4 * s + 4 <= high;
     if (below != above)
         return (Decimal){ s + above, k };
-    uint64_t middle = 4 * s + 2;                       /* both inside: the closer, or the even one */
+    uint64_t middle = 4 * s + 2;                       /* both inside: the closer one, or the even one on a tie */
     return (Decimal){ s + (value > middle || (value == middle && (s & 1))), k };
 }
 
@@ -65,15 +58,15 @@ static Decimal decimal_of(double d) {
     uint64_t c = fraction | 1ull << 52;
     int q = exponent - 1075;
     if (q <= 0 && q > -53 && (c & ((1ull << -q) - 1)) == 0)
-        return (Decimal){ c >> -q, 0 };                /* an integer below 2^53 is its own digits */
+        return (Decimal){ c >> -q, 0 };                /* an integer below 2^53 is exact */
     return shortest(c, q, fraction == 0 && exponent > 1);
 }
 
-/* Copies of a fixed size are a few moves where a copy of n bytes is a call. So digits are
- * always copied DIGITS_MAX at a time, between arrays with that much to spare. */
+/* A copy of fixed size compiles to a few moves; a copy of n bytes is a call. So digits are always copied DIGITS_MAX at
+ * a time, between arrays with enough spare space. */
 enum { DIGITS_MAX = 20, SPARE_SIZE = 64 };
 
-/* Writes DIGITS_MAX bytes, of which the result says how many count. */
+/* Writes DIGITS_MAX bytes and returns how many are significant. */
 static size_t write_u64(uint64_t u, char *out) {
     static const char pairs[] =
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
@@ -97,7 +90,7 @@ size_t number_digits(double d, char digits[NUMBER_TEXT_SIZE], int *point) {
         return 1;
     }
     Decimal decimal = decimal_of(d);
-    if (decimal.digits % 100000000 == 0) {             /* most doubles people write are short */
+    if (decimal.digits % 100000000 == 0) {             /* most doubles in practice are short */
         decimal.digits /= 100000000;
         decimal.exponent += 8;
     }
@@ -170,7 +163,7 @@ void number_add_i64(Buf *to, int64_t i) {
 
 /* ---- reading ---- */
 
-/* The text as mantissa × 10^exponent; `exact` if no digit that matters was left out. */
+/* The text as mantissa × 10^exponent; `exact` if no significant digit was dropped. */
 typedef struct { uint64_t mantissa; int64_t exponent; bool negative, exact; } Scan;
 
 static const char *scan_digits(const char *at, const char *end, Scan *s, int64_t step) {
@@ -178,7 +171,7 @@ static const char *scan_digits(const char *at, const char *end, Scan *s, int64_t
         uint64_t digit = (uint64_t)(*at - '0');
         if (s->mantissa <= (UINT64_MAX - 9) / 10) {
             s->mantissa = s->mantissa * 10 + digit;
-            s->exponent += step;                       /* 0 before the point, -1 behind it */
+            s->exponent += step;                       /* 0 before the point, -1 after it */
         } else {
             s->exact = s->exact && digit == 0;
             s->exponent += step + 1;
@@ -202,14 +195,14 @@ static Scan scan(Str text) {
             at++;
         int64_t exponent = 0;
         for (; at < end && *at >= '0' && *at <= '9'; at++)
-            if (exponent < 1000000)                    /* far past any double already */
+            if (exponent < 1000000)                    /* already far beyond any double */
                 exponent = exponent * 10 + (*at - '0');
         s.exponent += down ? -exponent : exponent;
     }
     return s;
 }
 
-/* Mantissa and power are both exact in a double: one operation, one rounding. */
+/* Mantissa and power are both exact doubles: one operation, one rounding. */
 static bool read_exact(const Scan *s, double *out) {
     static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
@@ -220,8 +213,8 @@ static bool read_exact(const Scan *s, double *out) {
     return true;
 }
 
-/* The same with 64 bits of mantissa. Rounding to 64 bits and then to 53 is one rounding too
- * many only if the first one landed exactly half-way between two doubles. */
+/* The same with a 64-bit mantissa. Rounding twice (to 64 and to 53 bits) is wrong only if the first result is exactly
+ * half-way between two doubles. */
 static bool read_extended(const Scan *s, double *out) {
 #if LDBL_MANT_DIG == 64
     static const long double tens[] = { 1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L,
@@ -243,7 +236,7 @@ static bool read_extended(const Scan *s, double *out) {
 #endif
 }
 
-/* The "C" locale, made once: strtod would obey whatever locale a library has set. */
+/* The "C" locale, created once: strtod would use the current locale. */
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 
@@ -260,7 +253,7 @@ static double read_slowly(Str s) {
     double d = c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
     if (text != small)
         free(text);
-    errno = saved;                                     /* out of range is a value here, not an error */
+    errno = saved;                                     /* out of range is not an error here */
     return d;
 }
 

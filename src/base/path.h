@@ -1,6 +1,6 @@
-/* Paths as text. What may be opened is never decided here: sandbox/jail.h asks the kernel. */
+/* Lexical path functions. Access checks are not done here: see sandbox/jail.h. */
 #pragma once
 #include "base/arena.h"
 
-/* Absolute, without "//", "." and "..", by the text alone; "/" at least. For what need not exist. */
+/* Absolute path without "//", "." and "..", computed lexically; at least "/". The path need not exist. */
 Str path_normal(Arena *arena, Str path);

@@ -25,8 +25,7 @@ uint64_t random_u64(void) {
     return w;
 }
 
-/* Multiply and keep the high word; the few low words that would favour some results are
- * drawn again. */
+/* Multiplies and keeps the high word; redraws the few low words that would bias the result. */
 uint64_t random_below(uint64_t bound) {
     uint64_t unfair = -bound % bound;                  /* 2^64 mod bound */
     for (;;) {

@@ -1,4 +1,4 @@
-/* Random bytes from the kernel (getrandom). Never fails: aborts if the kernel cannot. */
+/* Random bytes from the kernel (getrandom). Aborts if the kernel fails. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

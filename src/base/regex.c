@@ -17,11 +17,11 @@ enum { CHUNK_START = 64, PAIRS = 16, PACE_MAX = 4096 };
 #endif
 enum { CHUNK_MAX = 1 << 20, CHUNK_SLOW_NS = 1000000, DEPTH_MAX = 20000 };
 
-/* `pace` is the one thing that changes: how long a first stretch was fine in earlier texts (REGEX_ANY_TEXT, which is for
- * searching many of them). */
+/* Immutable except for `pace`: the length of a first section that was fast enough in earlier texts (for REGEX_ANY_TEXT,
+ * which searches many). */
 struct Regex { pcre2_code *code; uint32_t groups; bool jit, any_text, anchored; atomic_size_t *pace; };
 
-/* ---- what each thread keeps ---- */
+/* ---- per-thread data ---- */
 
 typedef struct { pcre2_match_data *data; pcre2_match_context *context; } Scratch;
 
@@ -36,7 +36,7 @@ static void scratch_free(void *p) {
 }
 
 static void make_key(void) {
-    if (pthread_key_create(&scratch_key, scratch_free) != 0) abort();   /* out of keys: nothing in this process would work */
+    if (pthread_key_create(&scratch_key, scratch_free) != 0) abort();   /* out of keys: the process cannot work */
 }
 
 static Scratch *scratch_get(void) {
@@ -46,7 +46,7 @@ static Scratch *scratch_get(void) {
     s = mem_alloc(sizeof *s);
     s->data = pcre2_match_data_create(PAIRS, NULL);
     s->context = pcre2_match_context_create(NULL);
-    if (!s->data || !s->context || pthread_setspecific(scratch_key, s) != 0) abort();    /* memory is exhausted */
+    if (!s->data || !s->context || pthread_setspecific(scratch_key, s) != 0) abort();    /* out of memory */
     pcre2_set_match_limit(s->context, REGEX_STEPS_MAX);
     pcre2_set_depth_limit(s->context, DEPTH_MAX);
     pcre2_set_heap_limit(s->context, REGEX_HEAP_KIB);
@@ -78,9 +78,8 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     return NULL;
 }
 
-/* The machine code of PCRE2 before 10.43 has an error under PCRE2_MATCH_INVALID_UTF: \D, \S and \W match no character beyond
- * ASCII. The interpreter is right. Any text that looks like one of the three counts: where it means something else, only speed
- * is lost. */
+/* The JIT of PCRE2 before 10.43 has a bug under PCRE2_MATCH_INVALID_UTF: \D, \S and \W match no character beyond ASCII.
+ * The interpreter is correct. False positives only cost speed. */
 static bool jit_is_wrong(Str pattern, unsigned flags) {
     for (size_t i = 0; flags & REGEX_ANY_TEXT && i + 1 < pattern.n; i++)
         if (pattern.at[i] == '\\' && pattern.at[i + 1] && strchr("DSW", pattern.at[i + 1])) return true;
@@ -136,8 +135,7 @@ static bool search_failed(int code, Error *err) {
     }
 }
 
-/* Machine code has a small stack of its own: when that is used up, the interpreter, which takes memory from the heap,
- * does the work again. */
+/* The JIT has a small stack: when it overflows, repeats the search in the interpreter, which uses the heap. */
 static int run_pcre2(const Regex *re, Str text, size_t start, Scratch *s, pcre2_match_data *data) {
     PCRE2_SPTR at = (PCRE2_SPTR)text.at;
     if (re->jit) {
@@ -148,7 +146,7 @@ static int run_pcre2(const Regex *re, Str text, size_t start, Scratch *s, pcre2_
     return pcre2_match(re->code, at, text.n, start, options, data, s->context);
 }
 
-/* One call into PCRE2; a match must not begin behind `last`. */
+/* One PCRE2 call; a match must not start after `last`. */
 static int search_once(const Regex *re, Str text, size_t start, size_t last, Scratch *s, pcre2_match_data *data) {
     if (last < text.n) pcre2_set_offset_limit(s->context, last);
     int code = run_pcre2(re, text, start, s, data);
@@ -161,8 +159,8 @@ static size_t char_start(Str text, size_t at) {
     return at;
 }
 
-/* PCRE2 counts steps for each starting place anew, so a long text is searched in stretches of starting places, longer
- * ones while they go fast, and between them time and cancel are looked at. */
+/* PCRE2 counts steps per starting position, so a long text is searched in sections of starting positions, growing while
+ * they are fast, with checks of time and cancel between them. */
 static bool search(const Regex *re, Str text, size_t start, Scratch *s, pcre2_match_data *data, Cancel *cancel, bool *found,
                    Error *err) {
     int64_t begin = 0;
@@ -194,7 +192,7 @@ bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, 
     if (start > text.n) return *found = false, true;
     Scratch *s = scratch_get();
     pcre2_match_data *data = n <= PAIRS ? s->data : pcre2_match_data_create((uint32_t)n, NULL);
-    if (!data) abort();                                /* memory is exhausted */
+    if (!data) abort();                                /* out of memory */
     bool ok = search(re, text, start, s, data, cancel, found, err);
     if (ok && *found) {
         const size_t *pair = pcre2_get_ovector_pointer(data);

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-/* JavaScript's white space and line ends, and all the rest, as members of a class. */
+/* JavaScript's white space and line terminators, and their complement, as members of a class. */
 #define SPACES "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}"
 #define NO_SPACES "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}" \
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
@@ -14,8 +14,8 @@ enum { NESTING_MAX = 200 };              /* PCRE2 itself allows 250 levels of pa
 typedef struct {
     Str text;
     size_t at;
-    Buf *out;                            /* NULL: only checking */
-    VEC(Str) names;                      /* of groups, in order; empty for those without */
+    Buf *out;                            /* NULL: only check */
+    VEC(Str) names;                      /* of groups, in order; empty for unnamed ones */
     unsigned depth;
     bool can_repeat;                     /* may a quantifier follow here? */
     Error *err;
@@ -50,7 +50,7 @@ static bool hex(const Ecma *e, size_t from, size_t n, uint32_t *out) {
     return *out = value, true;
 }
 
-/* ---- groups are counted first: a reference may stand before its group ---- */
+/* ---- groups are counted first: a reference may precede its group ---- */
 
 static bool name_at(const Ecma *e, size_t from, Str *out) {
     ptrdiff_t n = str_find_char(str_sub(e->text, from, e->text.n), '>');
@@ -114,7 +114,7 @@ static Str category(Str name) {
     return name;
 }
 
-/* \p{…} and \P{…}; e->at is behind the p. Names that neither side knows are left to PCRE2. */
+/* \p{…} and \P{…}; e->at is after the p. Names unknown to both dialects are passed to PCRE2. */
 static bool property(Ecma *e, bool negated, size_t from) {
     ptrdiff_t n = peek(e, 0) == '{' ? str_find_char(str_sub(e->text, e->at, e->text.n), '}') : -1;
     if (n <= 1) return fail(e, from, "\\p needs a property in braces");
@@ -131,7 +131,7 @@ static bool property(Ecma *e, bool negated, size_t from) {
         if (str_eq(key, STR("Script")) || str_eq(key, STR("sc"))) kind = "sc:";
         else if (str_eq(key, STR("Script_Extensions")) || str_eq(key, STR("scx"))) kind = "scx:";
         else if (!str_eq(key, STR("General_Category")) && !str_eq(key, STR("gc")))
-            return fail(e, from, "the property is not known");
+            return fail(e, from, "unknown property");
     }
     if (!*kind) value = category(value);
     if (str_starts(value, STR("^"))) negated = !negated, value = str_sub(value, 1, value.n);
@@ -141,7 +141,7 @@ static bool property(Ecma *e, bool negated, size_t from) {
 
 enum { HALF = 0xD800, HALF_LOW = 0xDC00, HALF_END = 0xE000, NO_CODE = 0x110000 };
 
-/* \u…; e->at is behind the u. Half of a surrogate pair on its own matches nothing in UTF-8: NO_CODE. */
+/* \u…; e->at is after the u. A lone surrogate cannot match in UTF-8: NO_CODE. */
 static bool unicode_escape(Ecma *e, size_t from, uint32_t *out) {
     uint32_t code = 0, low;
     if (peek(e, 0) == '{') {
@@ -164,7 +164,7 @@ static bool unicode_escape(Ecma *e, size_t from, uint32_t *out) {
     return true;
 }
 
-/* An escape that stands for one character; e->at is behind the letter. */
+/* An escape for one character; e->at is after the letter. */
 static bool character_escape(Ecma *e, char c, bool in_class, size_t from, uint32_t *out) {
     static const char controls[] = "t\tn\nv\vf\fr\r";
     for (const char *p = controls; *p; p += 2)
@@ -181,10 +181,10 @@ static bool character_escape(Ecma *e, char c, bool in_class, size_t from, uint32
         return *out = (uint32_t)peek(e, 0) & 31, e->at++, true;
     }
     if ((unsigned char)c < 0x80 && !is_letter(c) && !is_digit(c) && c != '_' && (unsigned char)c > 32) return *out = (uint32_t)c, true;
-    return fail(e, from, "this escape is not known");
+    return fail(e, from, "unknown escape");
 }
 
-/* \d \w \s and their opposites, \p; false without an error when c is none of them. */
+/* \d \w \s, their negations, and \p; false without an error for any other c. */
 static bool class_escape(Ecma *e, char c, bool in_class, size_t from, bool *done) {
     *done = true;
     switch (c) {
@@ -205,7 +205,7 @@ static bool back_reference(Ecma *e, size_t from) {
         e->at += name.n + 3;
     } else {
         while (is_digit(peek(e, 0)) && number <= REGEX_GROUPS_MAX) number = number * 10 + (size_t)(e->text.at[e->at++] - '0');
-        if (number > e->names.n) return fail(e, from, "there is no group of that number");
+        if (number > e->names.n) return fail(e, from, "no group has that number");
     }
     if (e->out) buf_add_fmt(e->out, "\\g{%zu}", number);
     return e->can_repeat = true;
@@ -265,7 +265,7 @@ static bool class_members(Ecma *e, size_t open, bool *empty) {
         Buf *out = e->out;
         size_t mark = out ? out->n : 0;
         if (!class_member(e, &high, &high_set)) return false;
-        if (high_set) {                                  /* [a-\d] : three members */
+        if (high_set) {                                  /* [a-\d]: three members */
             if (!out) continue;
             Str tail = str_sub(buf_str(out), mark, out->n);
             char *copy = str_dup(tail);
@@ -291,7 +291,7 @@ static bool class(Ecma *e) {
     e->can_repeat = true;
     if (!empty) return emit(e, STR("]")), true;
     if (e->out) e->out->n = mark;
-    emit(e, negated ? STR("(?s:.)") : STR("(?!)"));      /* [^] is anything, [] nothing */
+    emit(e, negated ? STR("(?s:.)") : STR("(?!)"));      /* [^] matches anything, [] nothing */
     return true;
 }
 
@@ -314,12 +314,12 @@ static bool open_group(Ecma *e) {
     }
     size_t n = 2;                                        /* (?i: and (?i-s: */
     while (peek(e, n) == 'i' || peek(e, n) == 'm' || peek(e, n) == 's' || peek(e, n) == '-') n++;
-    if (peek(e, n) != ':' || n == 2) return fail(e, e->at, "this kind of group is not known");
+    if (peek(e, n) != ':' || n == 2) return fail(e, e->at, "unknown kind of group");
     emit(e, str_sub(e->text, e->at, e->at + n + 1));
     return e->at += n + 1, true;
 }
 
-/* {2}, {2,} or {2,5}: its length, or 0 when the brace stands for itself. */
+/* Length of {2}, {2,} or {2,5}; 0 if the brace is literal. */
 static size_t braces(const Ecma *e) {
     size_t n = 1;
     while (is_digit(peek(e, n))) n++;

@@ -1,11 +1,9 @@
-/* JavaScript's regular expressions (ECMA-262 with the flag u) in PCRE2's words.
+/* Translates JavaScript's regular expressions (ECMA-262 with the flag u) to PCRE2.
  *
- * Differences that are translated: \d \w \b are ASCII while \s knows Unicode's spaces; `.`
- * stops at four line breaks; [] and [^]; \cX, \u1234, \u{1F600} and surrogate pairs;
- * \p{Letter}, \p{Script=Greek}, \p{gc=Lu}; \k<name>; `[` inside a class. What JavaScript
- * does not have is refused: \A \Q (?#…) (?P<x>) (?i) a++ (*VERB).
- * Looser than the flag u, as patterns in the wild are: any punctuation may be escaped, and
- * { } ] may stand for themselves. */
+ * Differences handled: \d \w \b are ASCII while \s matches Unicode spaces; `.` stops at four line terminators; [] and
+ * [^]; \cX, \u1234, \u{1F600} and surrogate pairs; \p{Letter}, \p{Script=Greek}, \p{gc=Lu}; \k<name>; `[` inside a
+ * class. Rejects what JavaScript does not have: \A \Q (?#…) (?P<x>) (?i) a++ (*VERB). Looser than the flag u, as
+ * existing patterns require: any punctuation may be escaped, and { } ] may be literal. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"

@@ -16,8 +16,8 @@ enum { FIRST_FACTOR = 4, BUCKETS = 64 };
 typedef struct Job Job;
 struct Job { Job *next; SchedulerJob *run; void *arg; SchedulerGroup *group; };
 
-/* An owner with queued, running or waiting jobs. `in_hash` links the owners of a bucket, next and prev those of the whole list,
- * in which an owner moves to the end when a job of it starts. */
+/* An owner with queued, running or waiting jobs. `in_hash` links the owners of a bucket, next and prev all owners; an
+ * owner moves to the end of the list when one of its jobs starts. */
 typedef struct Owner Owner;
 struct Owner {
     Owner *in_hash, *next, *prev;
@@ -28,13 +28,13 @@ struct Owner {
 
 /* One lock guards everything; jobs run without it.
  *
- * `idle` threads sleep: on the condition `work`, or, once a descriptor is watched, in epoll_wait, where the eventfd `wake` stands for
- * the condition. `woken` (0 or 1) of them are to come for a job, `starting` threads have not come yet. At most one thread is on its way
- * at a time: it wakes the next one when it has taken a job and more are queued. So a burst of short jobs wakes no more threads than it
- * can use. `pending` counts the jobs that have not ended. */
+ * `idle` threads sleep: on the condition `work`, or, once a descriptor is watched, in epoll_wait, where the eventfd
+ * `wake` replaces the condition. `woken` (0 or 1) of them were signalled for a job, and `starting` threads are not
+ * running yet. At most one thread is being woken at a time: it wakes the next one when it has taken a job and more are
+ * queued, so a burst of short jobs wakes no more threads than needed. `pending` counts jobs that have not ended. */
 struct Scheduler {
     pthread_mutex_t lock;
-    pthread_cond_t work, done;                         /* to idle threads; to those who wait for jobs to end */
+    pthread_cond_t work, done;                         /* for idle threads; for threads that wait for jobs to end */
     Owner *buckets[BUCKETS], *owners, *owners_end;
     VEC(pthread_t) threads;
     size_t max, running, waiting, idle, woken, starting, pending;
@@ -44,12 +44,12 @@ struct Scheduler {
     size_t armed;
 };
 
-/* Freed with the scheduler: a thread may have fetched an event of it that it has not looked at yet. `regular`: epoll does not take it. */
+/* Freed with the scheduler: a thread may hold an unprocessed event for it. `regular`: epoll does not support it. */
 struct SchedulerWatch { Scheduler *scheduler; int fd; SchedulerJob *job; void *arg; int running; bool armed, removed, regular; };
 
 struct SchedulerGroup { Scheduler *scheduler; size_t pending; };
 
-static _Thread_local const Scheduler *worker_of;       /* of which this thread is a worker */
+static _Thread_local const Scheduler *worker_of;       /* the scheduler of this worker thread */
 
 Scheduler *scheduler_new(size_t max) {
     Scheduler *s = mem_zero(1, sizeof *s);
@@ -109,7 +109,7 @@ static bool has_slot(const Scheduler *s, const Owner *o) {
     return s->running < s->max || (o->running == 0 && s->running < FIRST_FACTOR * s->max);
 }
 
-/* The owner whose job starts next; NULL: nothing is queued, or there is no slot. */
+/* The owner whose job starts next; NULL: no queued job, or no free slot. */
 static Owner *next_owner(const Scheduler *s) {
     Owner *best = NULL;
     for (Owner *o = s->owners; o; o = o->next) {
@@ -132,7 +132,7 @@ static void queue_job(Scheduler *s, const void *owner, SchedulerGroup *group, Sc
     if (group) group->pending++;
 }
 
-/* Takes the job out that *at points to, in the queue of o. */
+/* Removes the job *at from the queue of o. */
 static Job *take_job(Owner *o, Job **at) {
     Job *job = *at;
     *at = job->next;
@@ -169,8 +169,8 @@ static void signal_idle(Scheduler *s) {
     else (void)!write(s->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
-/* Finds a thread for the next job, unless there is no slot for it or a thread is on its way; and one that looks at the
- * descriptors. 0, or why none can be started. */
+/* Wakes or starts a thread for the next job, unless no slot is free or a thread is already coming; and one that polls
+ * the descriptors. 0, or the errno of a failed start. */
 static int wake_one(Scheduler *s) {
     bool job = next_owner(s) != NULL, must_look = s->armed && s->idle == 0;
     if (s->starting || (!job && !must_look)) return 0;
@@ -188,7 +188,7 @@ static void start_next(Scheduler *s, Owner *o) {
     o->running++;
     list_remove(s, o);
     list_append(s, o);
-    wake_one(s);                                       /* a failure leaves the job to this thread, later */
+    wake_one(s);                                       /* on failure this thread runs the job later */
     run_job(s, job);
     s->running--;
     o->running--;
@@ -222,7 +222,7 @@ static void run_watch(Scheduler *s, SchedulerWatch *w) {
     pthread_mutex_unlock(&s->lock);
     w->job(w->arg);
     pthread_mutex_lock(&s->lock);
-    w->running--;                                      /* another run may have begun since the job armed it */
+    w->running--;                                      /* the job may have been started again since it was re-armed */
     if (w->removed) pthread_cond_broadcast(&s->done);
 }
 
@@ -245,7 +245,8 @@ static void *work(void *arg) {
         if (o) start_next(s, o);
         else sleep_idle(s);
     }
-    if (s->epoll >= 0) signal_idle(s);                 /* one event wakes one thread: each one that ends wakes the next */
+    if (s->epoll >= 0) signal_idle(s);                 /* one event wakes one thread: each exiting thread wakes the
+                                                        * next */
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
@@ -257,7 +258,7 @@ static bool no_thread(Error *err, int failure) {
 
 static bool add(Scheduler *s, const void *owner, SchedulerGroup *group, SchedulerJob *job, void *arg, Error *err) {
     pthread_mutex_lock(&s->lock);
-    int failure = s->threads.n > s->waiting ? 0 : start_thread(s);     /* is there a thread that will come back? */
+    int failure = s->threads.n > s->waiting ? 0 : start_thread(s);     /* is there a thread that will return for it? */
     if (!failure) {
         queue_job(s, owner, group, job, arg);
         wake_one(s);
@@ -300,11 +301,11 @@ bool scheduler_wait_begin(Scheduler *s, const void *owner, Error *err) {
     if (!full) {
         set_waiting(s, owner);
         failure = wake_one(s);
-        if (s->threads.n > s->waiting) failure = 0;    /* another thread comes back for what is queued */
+        if (s->threads.n > s->waiting) failure = 0;    /* another thread will return for the queued jobs */
         if (failure) set_running(s, owner);
     }
     pthread_mutex_unlock(&s->lock);
-    if (full) return error_set(err, ERR_LIMIT, "%d requests wait for answers already: try again later", SCHEDULER_WAITING_MAX);
+    if (full) return error_set(err, ERR_LIMIT, "%d requests already wait for answers: try again later", SCHEDULER_WAITING_MAX);
     return failure == 0 || no_thread(err, failure);
 }
 
@@ -336,7 +337,8 @@ void scheduler_free(Scheduler *s) {
 
 /* ---- descriptors ---- */
 
-/* Edge-triggered: one write wakes one thread, and nothing needs to be read. Threads that sleep on the condition move over. */
+/* Edge-triggered: one write wakes one thread, and nothing needs to be read. Threads that sleep on the condition move
+ * over. */
 static bool open_epoll(Scheduler *s) {
     if (s->epoll >= 0) return true;
     int wake = fault_hit() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), epoll = fault_hit() ? -1 : epoll_create1(EPOLL_CLOEXEC);
@@ -352,7 +354,7 @@ static bool open_epoll(Scheduler *s) {
     return true;
 }
 
-/* The job of a regular file: it takes a slot, as any job. */
+/* The job for a regular file: uses a slot like any job. */
 static void run_regular(void *arg) {
     SchedulerWatch *w = arg;
     Scheduler *s = w->scheduler;

@@ -1,4 +1,5 @@
-/* SHA-256 (FIPS 180-4). Ours, so that hashing the files of a project at start-up does not load OpenSSL; everything else uses digest.h. */
+/* SHA-256 (FIPS 180-4). Own implementation, so that hashing a project's files at start-up does not load OpenSSL; other
+ * code uses digest.h. */
 #pragma once
 #include "base/str.h"
 

@@ -12,7 +12,7 @@ static EVP_PKEY *make_key(const CryptoLibrary *lib, const char *type, OSSL_PARAM
     return key;
 }
 
-/* The library wants numbers in the machine's own order. */
+/* The library expects numbers in native byte order. */
 static void reversed(Str bytes, unsigned char *out) {
     for (size_t i = 0; i < bytes.n; i++) out[i] = (unsigned char)bytes.at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes.n - 1 - i : i];
 }
@@ -55,7 +55,7 @@ static size_t der_integer(Str number, unsigned char *out) {
     return at + number.n;
 }
 
-/* r and s, as the library reads them. */
+/* DER encoding of r and s. */
 static size_t der_signature(Str raw, unsigned char out[DER_MAX]) {
     if (raw.n != 2 * POINT) return 0;
     size_t n = der_integer(str_sub(raw, 0, POINT), out + 2);
@@ -82,6 +82,6 @@ bool signature_check(const SignatureKey *k, Str bytes, Str signature, Error *err
     bool ok = k->kind == SIGNATURE_RS256 ? verify(lib, key, bytes, (const unsigned char *)signature.at, signature.n)
                                          : verify(lib, key, bytes, der, der_signature(signature, der));
     lib->EVP_PKEY_free(key);
-    lib->ERR_clear_error();                          /* kept per thread otherwise */
+    lib->ERR_clear_error();                          /* the error queue is per thread */
     return ok || error_set(err, ERR_VALIDATION, "the signature is wrong");
 }

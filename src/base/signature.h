@@ -1,4 +1,4 @@
-/* Signatures of others, checked with their public keys (OpenSSL's libcrypto, loaded on first use). Any thread. */
+/* Verifies signatures with public keys (OpenSSL's libcrypto, loaded on first use). Thread-safe. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
@@ -12,6 +12,6 @@ typedef struct SignatureKey {
     Str x, y;                            /* ES256: a point, 32 bytes each */
 } SignatureKey;
 
-/* `signature` as JWS has it: for ES256 64 bytes, r and s. False with ERR_VALIDATION when it is not this key's signature of these bytes, or
- * the key is none; ERR_IO without the library. */
+/* `signature` in JWS form: for ES256 64 bytes, r and s. ERR_VALIDATION if it is not this key's signature of these
+ * bytes, or the key is invalid; ERR_IO without the library. */
 bool signature_check(const SignatureKey *key, Str bytes, Str signature, Error *err);

@@ -84,9 +84,9 @@ static unsigned min_of(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b, or limit + 1 when
- * it takes more than `limit`. Both are at most NEAREST_MAX long. Three rows are enough: the
- * one being filled, the one above, and the one above that for swaps. */
+/* Edit distance (insert, delete, replace, swap of neighbours) from a to b, or limit + 1 if it exceeds `limit`. Both are
+ * at most NEAREST_MAX long. Three rows suffice: the current one, the previous one, and the one before that for
+ * swaps. */
 static unsigned edit_distance(Str a, Str b, unsigned limit) {
     unsigned rows[3][NEAREST_MAX + 1];
     unsigned *before = rows[0], *above = rows[1], *row = rows[2];
@@ -153,19 +153,19 @@ static void buf_grow(Buf *b, size_t need) {
     size_t cap = b->cap ? b->cap : BUF_START;
     while (cap < need && cap <= SIZE_MAX / 2) cap *= 2;
     if (cap < need || (b->limit && cap > b->limit && need <= b->limit + 1))
-        cap = need > b->limit ? need : b->limit + 1;   /* nothing past the limit is ever used */
+        cap = need > b->limit ? need : b->limit + 1;   /* bytes past the limit are never used */
     b->at = mem_resize(b->at, cap, 1);
     b->cap = cap;
 }
 
 char *buf_room(Buf *b, size_t n) {
     if (b->full || (b->limit && (b->n > b->limit || n > b->limit - b->n))) {
-        b->full = true;                                /* and stays so: no text with holes */
+        b->full = true;                                /* stays set: no text with gaps */
         return NULL;
     }
     size_t need;
     if (__builtin_add_overflow(b->n, n, &need) || need == SIZE_MAX)
-        need = SIZE_MAX - 1;                           /* mem_resize will say so */
+        need = SIZE_MAX - 1;                           /* mem_resize aborts */
     if (need >= b->cap) {
         bool fresh = b->at == NULL;
         buf_grow(b, need + 1);
@@ -182,8 +182,8 @@ void buf_add_fmt(Buf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* Formats into a small array first: most pieces fit, and the buffer is not touched until
- * the length is known to be within the limit. */
+/* Formats into a small array first: most pieces fit, and the buffer is not changed until the length is known to be
+ * within the limit. */
 void buf_add_vfmt(Buf *b, const char *fmt, va_list ap) {
     char small[256];
     va_list again;

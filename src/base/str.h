@@ -19,25 +19,26 @@ int str_cmp(Str a, Str b);                        /* by bytes: <0, 0, >0 */
 bool str_starts(Str s, Str prefix);
 bool str_ends(Str s, Str suffix);
 bool str_among(Str s, const Str *list, size_t n); /* equal to one of them */
-Str str_sub(Str s, size_t from, size_t to);       /* bounds are clamped; never out of range */
-Str str_trim(Str s);                              /* ASCII white space at both ends */
+Str str_sub(Str s, size_t from, size_t to);       /* clamps the bounds */
+Str str_trim(Str s);                              /* removes ASCII white space at both ends */
 ptrdiff_t str_find(Str s, Str needle);            /* byte offset of the first match, or -1 */
 ptrdiff_t str_find_char(Str s, char c);
-bool str_next_line(Str *rest, Str *line);         /* cuts one line off; "\n" and "\r\n" are not part of it */
+bool str_next_line(Str *rest, Str *line);         /* splits off one line, without its "\n" or "\r\n" */
 char *str_dup(Str s);                             /* NUL-terminated copy; free() it */
 
-/* The candidate that is closest to `word` by edit distance, if it is close enough to be
- * worth suggesting (distance at most a third of the length, at least 1); else an empty Str. */
+/* The candidate closest to `word` by edit distance, if close enough to suggest (at most a third of the length, at least
+ * 1); else an empty Str. */
 Str str_nearest(Str word, const Str *candidates, size_t n);
-bool str_within(Str a, Str b, unsigned edits);       /* at most that many edits apart? Never for more than 96 bytes */
+bool str_within(Str a, Str b, unsigned edits);       /* at most that many edits apart? Always false for more than 96
+                                                      * bytes */
 
 /* `at` is NULL or a NUL-terminated string of length n. Zero-initialise to start:
  * Buf b = {0}. Growing past `limit` (0: none) sets `full` and drops the bytes, so a
  * writer can check once at the end. */
 typedef struct { char *at; size_t n, cap, limit; bool full; } Buf;
 
-void buf_clear(Buf *b);                           /* frees the memory, back to empty */
-void buf_reset(Buf *b);                           /* empty, memory kept */
+void buf_clear(Buf *b);                           /* frees the memory; then empty */
+void buf_reset(Buf *b);                           /* empties it, keeps the memory */
 char *buf_room(Buf *b, size_t n);                 /* n writable bytes at the end, or NULL past the limit; then buf_commit */
 static inline void buf_commit(Buf *b, size_t n) { b->n += n; b->at[b->n] = 0; }
 static inline char *buf_room_quick(Buf *b, size_t n) { return b->full || b->limit || n >= b->cap - b->n ? buf_room(b, n) : b->at + b->n; }
@@ -57,4 +58,4 @@ void buf_add_fmt(Buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 
 void buf_add_vfmt(Buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 void buf_add_utf8(Buf *b, uint32_t codepoint);    /* must be a scalar value */
 static inline Str buf_str(const Buf *b) { return (Str){ b->at ? b->at : "", b->n }; }
-char *buf_take(Buf *b);                           /* the string, now the caller's to free(); b is empty */
+char *buf_take(Buf *b);                           /* the string, owned by the caller; b is then empty */

@@ -9,10 +9,10 @@ enum { TABLE_START = 1 };
 enum { TABLE_START = 8 };
 #endif
 
-/* `slot` has a power of two of places, at least twice as many as `entry`, so a probe always
- * meets an empty one (0). A used place holds the entry's index + 1. */
+/* `slot` has a power-of-two size, at least twice that of `entry`, so a probe always finds an empty one (0). A used slot
+ * holds the entry's index + 1. */
 
-/* The place of key, or the empty one where it belongs. The table has slots. */
+/* The slot of key, or the empty one where it belongs. The table has slots. */
 static uint32_t find_slot(const Table *t, Str key, uint32_t hash) {
     uint32_t mask = t->slots - 1, i = hash & mask;
     for (; t->slot[i]; i = (i + 1) & mask) {
@@ -33,7 +33,7 @@ static const TableEntry *find(const Table *t, Str key) {
 static void grow(Table *t) {
     size_t cap = t->cap ? t->cap * 2 : TABLE_START;
     if (cap > UINT32_MAX / 4)
-        cap = SIZE_MAX;                                /* over 32 GiB of entries: mem_resize ends it */
+        cap = SIZE_MAX;                                /* over 32 GiB of entries: mem_resize aborts */
     t->entry = mem_resize(t->entry, cap, sizeof *t->entry);
     t->cap = cap;
     free(t->slot);
@@ -59,7 +59,7 @@ void *table_put(Table *t, Str key, void *value) {
     if (t->n == t->cap)
         grow(t);
     uint32_t hash = hash_bytes(key), at = find_slot(t, key, hash);
-    if (t->slot[at]) {                                 /* known key? */
+    if (t->slot[at]) {                                 /* existing key */
         TableEntry *e = &t->entry[t->slot[at] - 1];
         void *old = e->value;
         e->value = value;

@@ -5,7 +5,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* Kind of the run that c falls in; alternating runs are settled by c's lowest bit. */
+/* Kind of the run that contains c; in alternating runs c's lowest bit decides. */
 static unsigned kind_of(uint32_t c) {
     if (c > 0x10ffff) return HIDDEN;
     size_t low = 0, high = COUNT(unicode_runs);
@@ -40,8 +40,8 @@ uint32_t unicode_to_lower(uint32_t c) {
     return map(unicode_lower, COUNT(unicode_lower), c);
 }
 
-/* Title case is upper case but for the Latin letter pairs (Dž between DŽ and dž), which come in
- * threes, and for Georgian, which has none. */
+/* Title case equals upper case except for the Latin digraphs (Dž between DŽ and dž), which come in threes, and
+ * Georgian, which has none. */
 uint32_t unicode_to_title(uint32_t c) {
     if (c >= 0x1c4 && c <= 0x1cc) return (c - 0x1c4) / 3 * 3 + 0x1c5;
     if (c >= 0x1f1 && c <= 0x1f3) return 0x1f2;
@@ -67,7 +67,7 @@ bool unicode_is_space(uint32_t c) {
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* The dotted and dotless i of Turkish fold to nothing; 'ß' has a capital that only folding knows. */
+/* The dotted and dotless i of Turkish have no folding; only folding knows the capital of 'ß'. */
 bool unicode_is_cased(uint32_t c) {
     if (c < 0x80) return unicode_is_letter(c);
     if (c == 0x130 || c == 0x131) return false;

@@ -1,6 +1,5 @@
-/* What Unicode says about single code points: kinds and simple case mappings (one to one:
- * the upper case of 'ß' is 'ß'). Tables of our own, so that results depend neither on the
- * locale nor on the C library. Any uint32_t is accepted. */
+/* Properties and simple case mappings of code points (one to one: the upper case of 'ß' is 'ß'). Uses its own tables,
+ * so that results do not depend on the locale or the C library. Any uint32_t is accepted. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 
-/* Length of the valid sequence at p (of n > 0 bytes), or 0. The second byte carries all the
- * special cases: overlong forms, surrogates and the end of the code space show there. */
+/* Length of the valid sequence at p (of n > 0 bytes), or 0. The second byte shows all special cases: overlong forms,
+ * surrogates and the end of the code space. */
 static size_t sequence_length(const unsigned char *p, size_t n) {
     unsigned char lead = p[0], low = 0x80, high = 0xBF;
     size_t length;
@@ -36,7 +36,7 @@ size_t utf8_valid_prefix(Str s) {
         if (length == 0)
             break;
         i += length;
-        while (i < s.n && p[i] >= 0x80) {              /* non-ASCII comes in runs */
+        while (i < s.n && p[i] >= 0x80) {              /* non-ASCII bytes come in runs */
             length = sequence_length(p + i, s.n - i);
             if (length == 0)
                 return i;
@@ -93,7 +93,8 @@ size_t utf8_count(Str s) {
 }
 
 bool utf8_is_deceptive(uint32_t c) {
-    static const uint32_t ranges[][2] = {                  /* in order; U+FE0E and U+FE0F only choose how an emoji is drawn */
+    static const uint32_t ranges[][2] = {                  /* sorted; U+FE0E and U+FE0F only select an emoji's
+                                                            * presentation */
         { 0x0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
         { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0d }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
         { 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },

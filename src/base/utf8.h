@@ -1,4 +1,4 @@
-/* UTF-8, strictly: no surrogates, no overlong forms, nothing above U+10FFFF. */
+/* Strict UTF-8: no surrogates, no overlong forms, nothing above U+10FFFF. */
 #pragma once
 #include "base/str.h"
 
@@ -6,8 +6,8 @@
 size_t utf8_valid_prefix(Str s);
 static inline bool utf8_valid(Str s) { return utf8_valid_prefix(s) == s.n; }
 
-/* Decodes the code point at the start of s (s.n > 0) and tells its length. On invalid
- * input *length is 1 and the result is U+FFFD. */
+/* Decodes the code point at the start of s (s.n > 0) and sets its length. Invalid input: *length is 1 and the result is
+ * U+FFFD. */
 uint32_t utf8_decode(Str s, size_t *length);
 size_t utf8_encode(uint32_t codepoint, char out[4]);   /* codepoint must be a scalar value */
 /* Controls, and characters that reorder or hide text: bidirectional marks, zero-width and

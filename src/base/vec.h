@@ -19,4 +19,4 @@
  *     VEC_PUSH(&tools, t);                                                     */
 bool vec_limit(size_t n, size_t limit, const char *noun, Error *err);
 
-int vec_grow(void **at, size_t *cap, size_t size);     /* doubles; behind VEC_PUSH */
+int vec_grow(void **at, size_t *cap, size_t size);     /* doubles; used by VEC_PUSH */
