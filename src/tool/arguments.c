@@ -1,11 +1,11 @@
-/* Steps 2 and 3: the arguments, from text to checked values. */
+/* Steps 2 and 3: parses and validates the arguments. */
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
 
 /* ---- parse ---- */
 
-/* The bytes where the text broke, for the message: one line of at most 40 bytes. */
+/* The text around a parse error, for the message: one line of at most 40 bytes. */
 static Str place_of(Str text, const Error *err) {
     size_t at = 0;
     for (uint32_t line = 1; line < err->line && at < text.n; at++)
@@ -29,7 +29,7 @@ static bool refuse_text(Pipe *p, const Error *err) {
     return pipe_refuse(p, STEP_PARSE, STR("invalid_json"), REPAIR_ARGUMENTS, "%s", p->kept.data.at);
 }
 
-/* A schema that says more than this has parameters, or may have some. */
+/* True if the schema has no parameters. A schema with other keywords may have some. */
 static bool takes_nothing(const ToolDef *def) {
     static const char *const plain[] = { "type", "properties", "required", "additionalProperties", "title", "description", "$schema" };
     Value properties = value_member(def->parameters, "properties"), others = value_member(def->parameters, "additionalProperties");
@@ -59,7 +59,7 @@ bool pipe_parse(Pipe *p) {
                                            : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
     if (!read) {
         p->f.args = VALUE_GONE;
-        bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* there is nothing to repair */
+        bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* a repair would not help */
         return stopped ? pipe_refuse(p, STEP_LIMITS, str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg) : refuse_text(p, &err);
     }
     if (!value_is_dict(p->f.args)) {
@@ -74,7 +74,7 @@ bool pipe_parse(Pipe *p) {
 
 /* ---- validate ---- */
 
-/* Only where a default is missing does anything change; a default is copied, because a script may change what it gets. */
+/* Inserts missing defaults. Copies each default, because a script may modify its arguments. */
 static bool fill(Heap *h, Value schema, Value args, bool *changed, Error *err) {
     Value *properties = value_is_dict(schema) ? dict_find_str(value_dict(schema), STR("properties")) : NULL;
     Entry *e;
@@ -130,9 +130,9 @@ bool pipe_validate(Pipe *p) {
     return true;
 }
 
-/* ---- as text ---- */
+/* ---- JSON text ---- */
 
-/* The caller's own text when it is what the arguments are, in one line. */
+/* True if the caller's text equals the arguments and is one line. */
 static bool raw_will_do(const Pipe *p) {
     return !p->args_changed && !memchr(p->f.raw.at, '\n', p->f.raw.n) && !memchr(p->f.raw.at, '\r', p->f.raw.n);
 }

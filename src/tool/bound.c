@@ -1,4 +1,4 @@
-/* Step 10: secrets come out, and what is too large for a model becomes an artifact. */
+/* Step 10: redacts secrets, and stores a result that is too large for a model as an artifact. */
 #include "script/content.h"
 #include "script/parts.h"
 #include "tool/pipe.h"
@@ -21,7 +21,7 @@ bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err) {
     return ok;
 }
 
-/* The blocks of content keep their mark: each is a dict of its own. */
+/* Content blocks keep their mark: each is a separate dict. */
 static bool redact_content(Pipe *p, Error *err) {
     Value clean;
     if (value_is_gone(p->out->content)) return true;
@@ -57,7 +57,7 @@ static bool take_out_secrets(Pipe *p, Error *err) {
     return write_text(p, err);
 }
 
-/* The text of an error or a value with typed blocks is what stands in its text blocks. */
+/* The text of an error or a value with typed blocks is that of its text blocks. */
 static void text_of_content(Pipe *p) {
     const List *l = value_is_list(p->out->content) ? value_list(p->out->content) : NULL;
     if (!l) return;
@@ -80,7 +80,8 @@ static size_t char_start(Str s, size_t at) {
     return at;
 }
 
-/* Half of the room for the head, a quarter for the tail, both at character boundaries; the rest is for the line between them. */
+/* Keeps the head (half of the limit) and the tail (a quarter), cut at character boundaries; the rest is for the line
+ * between them. */
 static void cut(Pipe *p, Str key, const char *why) {
     size_t limit = (size_t)p->f.runtime->limits.model_result_bytes;
     Str all = buf_str(&p->kept.text);
@@ -103,7 +104,7 @@ static bool store_large(Pipe *p) {
     Result *r = p->out;
     if (p->kept.text.n <= (size_t)l->model_result_bytes) return true;
     if (p->kept.text.n > (size_t)l->artifact_bytes) {
-        cut(p, (Str){ 0 }, "it is over limits.artifact_bytes and was not kept");
+        cut(p, (Str){ 0 }, "it exceeds limits.artifact_bytes and was not stored");
         return true;
     }
     Buf key = { 0 };

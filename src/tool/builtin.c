@@ -44,7 +44,7 @@ bool tool_builtins_register(Runtime *rt, bool all, const StrList *names, Error *
     return true;
 }
 
-/* ---- showing ---- */
+/* ---- listing ---- */
 
 static bool append_one(Project *p, const BuiltinDef *d, Heap *heap, Error *err) {
     ToolDef def = definition(d);
@@ -75,7 +75,7 @@ Str builtin_arg_text(const ToolCallFrame *f, const char *key, Str fallback) {
     return value_is_string(v) ? value_str(v) : fallback;
 }
 
-/* A schema's "integer" is also a number like 2.0. */
+/* "integer" in JSON Schema includes numbers like 2.0. */
 int64_t builtin_arg_int(const ToolCallFrame *f, const char *key, int64_t fallback) {
     Value v = builtin_arg(f, key);
     int64_t n;
@@ -89,9 +89,9 @@ bool builtin_arg_flag(const ToolCallFrame *f, const char *key) {
     return value_is_bool(v) && value_bool(v);
 }
 
-/* ---- places ---- */
+/* ---- paths ---- */
 
-/* The part of `path` below `folder`; "." for the folder itself; empty when it lies elsewhere. */
+/* The part of `path` below `folder`; "." for the folder itself; empty if it is elsewhere. */
 static Str part_below(Str path, Str folder) {
     if (str_eq(path, folder)) return STR(".");
     if (str_eq(folder, STR("/"))) return str_sub(path, 1, path.n);

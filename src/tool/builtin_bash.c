@@ -1,4 +1,4 @@
-/* The tool bash: a command line, judged by the guard, run in the sandbox. */
+/* The tool bash: a command line, checked by the guard, run in the sandbox. */
 #include <stdio.h>
 #include <unistd.h>
 #include "tool/builtin.h"
@@ -6,7 +6,8 @@
 #include "tool/pipe.h"
 #include "value/int.h"
 
-enum { DEFAULT_MS = 30000, LONGEST_MS = 600000, COMMAND_MAX = (128 << 10) - 1 };   /* the kernel takes no longer argument */
+enum { DEFAULT_MS = 30000, LONGEST_MS = 600000, COMMAND_MAX = (128 << 10) - 1 };   /* the kernel's limit of one
+                                                                                    * argument */
 
 static bool check_command(Str command, Error *err) {
     if (str_trim(command).n == 0) return error_set(err, ERR_VALIDATION, "command is empty");
@@ -15,7 +16,7 @@ static bool check_command(Str command, Error *err) {
     return true;
 }
 
-/* The folder must lie in the workspace, whatever links lead to it. */
+/* The folder must be in the workspace after resolving links. */
 static bool find_folder(const ToolCallFrame *f, Arena *arena, const char **out, Error *err) {
     Str given = builtin_arg_text(f, "cwd", STR("."));
     JailPlace place;
@@ -64,7 +65,7 @@ static bool run_bash(ToolCallFrame *f, Error *err) {
 
 const BuiltinDef builtin_bash[] = {
     { .name = "bash", .title = "Run a shell command",
-      .description = "Runs a command with bash in the workspace and gives its stdout, stderr and exit code; a non-zero exit code is an error. Every call "
+      .description = "Runs a command with bash in the workspace and returns its stdout, stderr and exit code; a non-zero exit code is an error. Every call "
                      "starts a new shell: no directory or variable is kept. The command cannot write outside the workspace, and has no network unless the "
                      "project opens it. Destructive commands (rm -rf, git push --force, mkfs …) are refused. To look at files, prefer read, grep and glob.",
       .parameters = "{\"type\":\"object\",\"properties\":{"

@@ -1,4 +1,4 @@
-/* The tools glob and grep, over the engines in glob_files.c and grep.c. */
+/* The tools glob and grep; the search is in glob_files.c and grep.c. */
 #include "tool/builtin.h"
 #include "tool/glob_files.h"
 #include "tool/grep.h"
@@ -76,7 +76,7 @@ static bool give_matches(ToolCallFrame *f, const GrepResult *r, Str prefix, Erro
 
 static bool context_of(const ToolCallFrame *f, size_t *out, Error *err) {
     int64_t named = builtin_arg_int(f, "context", -1), letter = builtin_arg_int(f, "-C", -1);
-    if (named >= 0 && letter >= 0 && named != letter) return error_set(err, ERR_VALIDATION, "context and -C are the same and differ");
+    if (named >= 0 && letter >= 0 && named != letter) return error_set(err, ERR_VALIDATION, "context and -C have different values");
     *out = named >= 0 ? (size_t)named : letter >= 0 ? (size_t)letter : 0;
     return true;
 }
@@ -100,7 +100,7 @@ static bool run_grep(ToolCallFrame *f, Error *err) {
 const BuiltinDef builtin_find[] = {
     { .name = "glob", .title = "Find files by name",
       .description = "Finds files whose path matches a pattern, newest first, at most 10,000. `*` and `?` stay within a folder, `**` crosses folders; {a,b} and "
-                     "[a-z] work too. What .gitignore leaves out is left out.",
+                     "[a-z] work too. Skips files that .gitignore excludes.",
       .parameters = "{\"type\":\"object\",\"properties\":{"
                     "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"As in **/*.ts or src/{lib,app}/*.c.\"},"
                     "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Folder the pattern starts at. Default: the workspace.\"},"
@@ -108,8 +108,8 @@ const BuiltinDef builtin_find[] = {
                     "\"required\":[\"pattern\"],\"additionalProperties\":false}",
       .timeout_ms = 5000, .execute = run_glob },
     { .name = "grep", .title = "Search in files",
-      .description = "Finds lines that match a regular expression (PCRE2; (?i) ignores case), in the order of paths, at most 1,000. Binary files, hidden files "
-                     "and what .gitignore leaves out are passed over.",
+      .description = "Finds lines that match a regular expression (PCRE2; (?i) ignores case), in the order of paths, at most 1,000. Skips binary files, "
+                     "hidden files and files that .gitignore excludes.",
       .parameters = "{\"type\":\"object\",\"properties\":{"
                     "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The regular expression; it matches within one line.\"},"
                     "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Folder or file to search. Default: the workspace.\"},"

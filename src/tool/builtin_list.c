@@ -1,4 +1,4 @@
-/* The tool listdir: a folder, or a whole tree, in the order of names. */
+/* The tool listdir: a folder or a whole tree, sorted by name. */
 #include <time.h>
 #include <unistd.h>
 #include "tool/builtin.h"
@@ -30,7 +30,7 @@ static bool add_entry(Listing *l, Str path, const JailStat *st, Error *err) {
 
 static bool list_folder(Listing *l, Str absolute, int depth, Error *err);
 
-/* Links are shown, never followed; what lies in .git is of no use to anybody here. */
+/* Links are listed, never followed; .git is skipped. */
 static bool list_entry(Listing *l, Str folder, const JailEntry *e, int depth, Error *err) {
     Buf path = { 0 };
     buf_add_fmt(&path, STR_FMT "%s" STR_FMT, STR_ARG(folder), str_ends(folder, STR("/")) ? "" : "/", STR_ARG(e->name));
@@ -38,7 +38,7 @@ static bool list_entry(Listing *l, Str folder, const JailEntry *e, int depth, Er
     if (ok && l->recursive && e->stat.type == 'd' && !str_eq(e->name, STR(".git"))) {
         Error inner = { 0 };
         ok = list_folder(l, buf_str(&path), depth + 1, &inner);
-        if (!ok && (inner.kind == ERR_IO || inner.kind == ERR_SANDBOX)) ok = true;      /* not readable, or gone since: its own entry is there */
+        if (!ok && (inner.kind == ERR_IO || inner.kind == ERR_SANDBOX)) ok = true;      /* unreadable, or removed since: its own entry is listed */
         if (!ok) *err = inner;
     }
     buf_clear(&path);
@@ -77,7 +77,7 @@ static bool run_listdir(ToolCallFrame *f, Error *err) {
 
 const BuiltinDef builtin_list[] = {
     { .name = "listdir", .title = "List a folder",
-      .description = "Lists what is in a folder, hidden names too: path, type (file, directory, symlink, other), size in bytes, time of the last change. At most "
+      .description = "Lists the content of a folder, including hidden names: path, type (file, directory, symlink, other), size in bytes, time of the last change. At most "
                      "10,000 entries.",
       .parameters = "{\"type\":\"object\",\"properties\":{"
                     "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The folder, relative to the workspace; . is the workspace.\"},"

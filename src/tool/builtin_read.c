@@ -14,10 +14,10 @@ enum { PIECE = 64 << 10 };
 #endif
 enum { LINES = 2000, LOOK = 8192, REST_MAX = 1 << 20 };
 
-/* An open file, of which a piece is in memory. */
+/* An open file, of which a part is in memory. */
 typedef struct { int fd; Str path; JailStat stat; Cancel *cancel; Buf piece; uint64_t taken; bool end; } File;
 
-/* ---- what it is ---- */
+/* ---- file type ---- */
 
 /* Appends to the piece until it has n bytes, or the file ends. One that grows meanwhile ends where it may not be longer. */
 static bool read_more(File *f, size_t n, Error *err) {
@@ -28,7 +28,8 @@ static bool read_more(File *f, size_t n, Error *err) {
     return true;
 }
 
-/* A NUL, or a beginning of which a third is neither UTF-8 nor anything that is printed. Text in an old encoding passes. */
+/* Binary: contains a NUL, or at least a third of the start is neither UTF-8 nor printable. Text in a legacy encoding
+ * passes. */
 static bool is_binary(Str head) {
     size_t odd = 0;
     if (memchr(head.at, 0, head.n)) return true;
@@ -72,7 +73,7 @@ static bool make_resource(Heap *h, Str data, const char *mime, Str absolute, Val
     return *out = value_from_object(d), true;
 }
 
-/* {path, mime, size} as the value; a sentence and the block itself as content. */
+/* {path, mime, size} as the value; a sentence and the block as content. */
 static bool give_media(ToolCallFrame *f, const JailPlace *place, File *file, const char *mime, Error *err) {
     Heap *h = f->heap;
     if (!read_more(file, (size_t)file->stat.size, err)) return false;
@@ -100,11 +101,11 @@ static bool give_media(ToolCallFrame *f, const JailPlace *place, File *file, con
 
 /* ---- lines ---- */
 
-/* `number` lines are complete, or skipped; `within` one that has begun. */
+/* `number` lines are complete or skipped; `within`: inside a line. */
 typedef struct { uint64_t from, to, number; bool within; Buf out; } Lines;
 
-/* Takes lines up to the end of the piece or number `to`; how many bytes. Lines keep what stands before their "\n", a "\r" too:
- * an edit must find the text as it is. */
+/* Takes lines up to the end of the piece or number `to`; returns the bytes consumed. Keeps a "\r" before the "\n": an
+ * edit must match the text exactly. */
 static size_t take_lines(Lines *l, Str piece) {
     size_t i = 0;
     while (i < piece.n && l->number < l->to) {
@@ -127,7 +128,7 @@ static void end_lines(Lines *l) {
     l->within = false;
 }
 
-/* Takes lines from the file, until `to` or its end. */
+/* Takes lines from the file until `to` or end of file. */
 static bool read_lines(File *f, Lines *l, Error *err) {
     for (;;) {
         size_t n = take_lines(l, buf_str(&f->piece));
@@ -144,7 +145,7 @@ static void add_rest(Buf *out, uint64_t n, const char *what, uint64_t to) {
     if (n) buf_add_fmt(out, "… %llu more %s%s: offset %llu goes on\n", (unsigned long long)n, what, n == 1 ? "" : "s", (unsigned long long)to);
 }
 
-/* What is left is counted in lines, unless that takes long. */
+/* Reports the number of remaining lines, unless counting takes long. */
 static bool tell_rest(File *f, Lines *l, Error *err) {
     uint64_t size = (uint64_t)f->stat.size, left = size > f->taken ? size - f->taken : 0;
     if (left > REST_MAX) return add_rest(&l->out, left, "byte", l->number), true;
@@ -175,7 +176,7 @@ static bool give_file(ToolCallFrame *f, const JailPlace *place, File *file, Erro
                      STR_ARG(file->path), (long long)file->stat.size);
 }
 
-/* Remembered is the file as it was before the first byte was read: a change while it is read counts as one after it. */
+/* Records the file's state from before the first read, so a change during the read counts as a later change. */
 static bool run_read(ToolCallFrame *f, Error *err) {
     File file = { .path = builtin_arg_text(f, "path", STR("")), .cancel = f->cancel };
     Arena arena = { 0 };

@@ -1,4 +1,4 @@
-/* Tools about what other tools left behind: background tasks and artifacts. */
+/* Tools for background tasks and artifacts. */
 #include "base/utf8.h"
 #include "tool/builtin.h"
 #include "tool/task.h"
@@ -20,7 +20,7 @@ static bool await_task(ToolCallFrame *f, Error *err) {
                                        : task_await(f->run, id, ms, f->cancel, f->heap, &f->value, err);
 }
 
-/* A piece that starts or ends inside a character leaves that character to the neighbouring piece. */
+/* Leaves a character cut at either end to the neighbouring piece. */
 static Str whole_characters(Str s) {
     size_t from = 0;
     while (from < s.n && from < 3 && ((unsigned char)s.at[from] & 0xc0) == 0x80) from++;
@@ -44,13 +44,13 @@ static bool read_artifact(ToolCallFrame *f, Error *err) {
     return ok;
 }
 
-#define TASK_ID "\"task_id\":{\"type\":\"string\",\"description\":\"as the call that started it gave it\"}"
+#define TASK_ID "\"task_id\":{\"type\":\"string\",\"description\":\"the id returned by the call that started it\"}"
 
 const BuiltinDef builtin_services[] = {
-    { .name = "task_poll", .title = "Poll a task", .description = "Tells whether a background task has ended, and its result.",
+    { .name = "task_poll", .title = "Poll a task", .description = "Reports whether a background task has ended, and its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID "},\"required\":[\"task_id\"],\"additionalProperties\":false}",
       .execute = poll_task, .service = SERVICE_TASKS },
-    { .name = "task_await", .title = "Await a task", .description = "Waits until a background task has ended, and tells its result.",
+    { .name = "task_await", .title = "Await a task", .description = "Waits until a background task has ended, and returns its result.",
       .parameters = "{\"type\":\"object\",\"properties\":{" TASK_ID ",\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"at most this "
                     "long\"}},\"required\":[\"task_id\"],\"additionalProperties\":false}",
       .execute = await_task, .service = SERVICE_TASKS },

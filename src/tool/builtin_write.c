@@ -1,4 +1,4 @@
-/* The tools write and edit: whole files, replaced at once. */
+/* The tools write and edit: replace whole files atomically. */
 #include <stdio.h>
 #include "base/diff.h"
 #include "tool/builtin.h"
@@ -7,16 +7,16 @@
 
 enum { SHOWN_MAX = 1 << 20, HEAD = 4096, DIFF_MAX = 64 << 10 };
 
-/* A file as it is and as it will be. */
+/* A file's current and new state. */
 typedef struct Change {
     Arena arena;
     JailPlace place;
-    JailStat before;                     /* when it exists */
-    bool fresh;                          /* it was read in this session, or written, and is unchanged since */
-    Buf old;                             /* its text, where it is needed */
-    Buf made;                            /* of an edit */
-    Str text;                            /* what it will be: the argument, or `made` */
-    size_t count;                        /* of an edit: replacements */
+    JailStat before;                     /* if it exists */
+    bool fresh;                          /* read or written in this session, and unchanged since */
+    Buf old;                             /* its current text, if needed */
+    Buf made;                            /* result of an edit */
+    Str text;                            /* the new content: the argument, or `made` */
+    size_t count;                        /* number of replacements of an edit */
 } Change;
 
 static void change_clear(Change *c) {
@@ -36,7 +36,7 @@ static bool check_size(Str path, Str text, Error *err) {
     return text.n <= JAIL_FILE_MAX || error_set(err, ERR_LIMIT, STR_FMT ": the new content is larger than %d bytes", STR_ARG(path), JAIL_FILE_MAX);
 }
 
-/* What is replaced as a whole must have been seen as a whole. */
+/* A file must have been read completely before it is replaced. */
 static bool prepare_write(ToolCallFrame *f, Change *c, bool show, Error *err) {
     Str path = path_of(f);
     JailStat seen;
@@ -72,7 +72,7 @@ static bool prepare(ToolCallFrame *f, Change *c, bool show, Error *err) {
     return is_edit(f) ? prepare_edit(f, c, err) : prepare_write(f, c, show, err);
 }
 
-/* ---- asking ---- */
+/* ---- confirmation ---- */
 
 static void show_change(const ToolCallFrame *f, Change *c, Buf *out) {
     Str name = builtin_name(f, c->place.absolute);
@@ -101,7 +101,7 @@ static bool inspect_change(ToolCallFrame *f, ToolInspection *out, Error *err) {
     return ok;
 }
 
-/* Links may have changed since a person was asked, or since nobody had to be. */
+/* Links may have changed since the check or the confirmation. */
 static bool still_agreed(const ToolCallFrame *f, const Change *c, Error *err) {
     const Pipe *p = f->host->call;
     Str judged = buf_str(&p->kept.seen.path);
@@ -109,7 +109,7 @@ static bool still_agreed(const ToolCallFrame *f, const Change *c, Error *err) {
     return error_set(err, ERR_POLICY, STR_FMT ": leads to another file than before", STR_ARG(path_of(f)));
 }
 
-/* ---- doing it ---- */
+/* ---- writing ---- */
 
 static bool give_value(ToolCallFrame *f, const Change *c, Error *err) {
     Heap *h = f->heap;
@@ -155,7 +155,7 @@ static bool run_change(ToolCallFrame *f, Error *err) {
     if (ok) {
         JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL, .cancel = f->cancel };
         ok = jail_write(f->host->jail, path_of(f), c.text, &how, &now, err);
-        /* An edit of a file that was never read does not make the rest of it known. */
+        /* An edit of a file that was never read does not count as a read of the rest. */
         if (ok && (c.fresh || !c.place.exists)) run_read_put(f->run, c.place.absolute, &now);
     }
     ok = ok && give_value(f, &c, err) && (!listened || note_change(f, &c, err));
@@ -165,7 +165,7 @@ static bool run_change(ToolCallFrame *f, Error *err) {
 
 const BuiltinDef builtin_write[] = {
     { .name = "write", .title = "Write a file",
-      .description = "Writes a whole file, at once or not at all; missing folders are made. A file that exists must have been read in this session and be "
+      .description = "Writes a whole file atomically; missing folders are created. A file that exists must have been read in this session and be "
                      "unchanged since. Prefer edit for changing a part of a file.",
       .parameters = "{\"type\":\"object\",\"properties\":{"
                     "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The file, relative to the workspace.\"},"
@@ -177,8 +177,8 @@ const BuiltinDef builtin_write[] = {
                      "it. Line numbers that read shows are not part of the file.",
       .parameters = "{\"type\":\"object\",\"properties\":{"
                     "\"path\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The file, relative to the workspace.\"},"
-                    "\"old_string\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The text to replace, as it stands in the file.\"},"
-                    "\"new_string\":{\"type\":\"string\",\"description\":\"What to put there.\"},"
+                    "\"old_string\":{\"type\":\"string\",\"minLength\":1,\"description\":\"The text to replace, exactly as in the file.\"},"
+                    "\"new_string\":{\"type\":\"string\",\"description\":\"The replacement.\"},"
                     "\"replace_all\":{\"type\":\"boolean\",\"default\":false,\"description\":\"Replace every occurrence.\"}},"
                     "\"required\":[\"path\",\"old_string\",\"new_string\"],\"additionalProperties\":false}",
       .timeout_ms = 10000, .execute = run_change, .inspect = inspect_change },

@@ -8,7 +8,7 @@
 
 static bool gates(Pipe *p) { return pipe_validate(p) && pipe_limits(p) && pipe_policy(p) && pipe_before(p) && pipe_confirm(p); }
 
-/* Steps 2 to 8. A retry starts again from the caller's own text. */
+/* Steps 2 to 8. A retry starts again from the caller's text. */
 static bool reach_result(Pipe *p) {
     bool again;
     do {
@@ -24,7 +24,7 @@ static bool reach_result(Pipe *p) {
     return true;
 }
 
-/* A task has passed the gates already; only a retry meets them again. */
+/* Runs the rest of a background task. It has already passed the checks; only a retry repeats them. */
 void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     bool again = false;
     p->f.entry = entry;
@@ -69,7 +69,7 @@ static bool write_end(Pipe *p) {
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 
-/* {kind, name, message, agent, depth} for the hooks of `error`, whatever it was that refused or failed. */
+/* {kind, name, message, agent, depth} for the hooks of `error`, whatever refused or failed. */
 static bool tell_error(Pipe *p) {
     Heap *h = p->f.heap;
     Dict *d = NULL;
@@ -83,7 +83,7 @@ static bool tell_error(Pipe *p) {
     return !p->broken;
 }
 
-/* Steps 9 to 11; also the end of a background task. False: broken. */
+/* Steps 9 to 11; also ends a background task. False: broken. */
 bool pipe_finish(Pipe *p) {
     Result *r = p->out;
     if (p->reached && !pipe_after(p)) return false;
@@ -97,7 +97,8 @@ bool pipe_finish(Pipe *p) {
     return pipe_bound(p) && write_end(p) && tell_error(p);
 }
 
-/* A result is on disk before a model or a program sees it. That of a call inside a script is part of the outer call. */
+/* Writes a result to disk before a model or a program sees it. The result of a nested call is part of the outer
+ * call's. */
 static bool settle_result(Pipe *p) {
     MEM_UNSET Error err;
     error_none(&err);
@@ -115,7 +116,7 @@ bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *e
     return false;
 }
 
-/* ---- all calls of a reply ---- */
+/* ---- the calls of a reply ---- */
 
 typedef struct Job { Run *run; const Call *call; Cancel *cancel; Result *out; Error err; bool ok; } Job;
 
@@ -140,8 +141,8 @@ static void run_jobs(Run *r, Job *jobs, size_t n) {
     scheduler_group_free(group);
 }
 
-/* Calls from `from` on that may run together: neighbours that change nothing, or one call alone. Asked only when all before have
- * ended: one of them may have registered a tool. */
+/* Number of calls from `from` on that may run together: adjacent calls that change nothing, or one call alone.
+ * Evaluated after all earlier ones have ended: one of them may have registered a tool. */
 static size_t batch_size(Run *run, const Call *calls, size_t from, size_t n) {
     size_t to = from;
     while (to < n && tool_runs_beside(run, &calls[to])) to++;

@@ -56,9 +56,9 @@ static bool resolve(const char *workspace, Str written, char real[PATH_MAX], Err
     error_none(&why);
     bool ok = sandbox_root(workspace, path, real, &why);
     free(path);
-    if (!ok && why.kind == ERR_IO) return error_set(err, ERR_CONFIG, "there is no folder \"" STR_FMT "\" in the workspace", STR_ARG(written));
+    if (!ok && why.kind == ERR_IO) return error_set(err, ERR_CONFIG, "no folder \"" STR_FMT "\" in the workspace", STR_ARG(written));
     if (!ok) return error_set(err, ERR_CONFIG, "%s", why.msg);
-    if (!is_below(str_from(real), str_from(workspace))) return error_set(err, ERR_CONFIG, "\"" STR_FMT "\" lies outside the workspace", STR_ARG(written));
+    if (!is_below(str_from(real), str_from(workspace))) return error_set(err, ERR_CONFIG, "\"" STR_FMT "\" is outside the workspace", STR_ARG(written));
     if (stat(real, &st) != 0 || !S_ISDIR(st.st_mode)) return error_set(err, ERR_CONFIG, "\"" STR_FMT "\" is not a folder", STR_ARG(written));
     return true;
 }
@@ -121,7 +121,7 @@ void confine_free(Runtime *rt) {
 
 /* ---- calling ---- */
 
-/* Code that does not go through the call's jail and sandbox. */
+/* Code that does not use the call's jail and sandbox. */
 static bool out_of_reach(const ToolEntry *e) {
     return e->def.kind == TOOL_MCP || e->def.kind == TOOL_NATIVE || e->def.kind == TOOL_DELEGATE || (e->def.kind == TOOL_STARLARK && !e->def.script);
 }
@@ -152,7 +152,7 @@ void confine_rules(const ToolRoot *root, const char *program, SandboxRules *rule
     rules->read_roots = reads;
     rules->write_roots = NULL;
     rules->real_home = false;
-    if (rules->mode == SANDBOX_BEST_EFFORT) rules->mode = SANDBOX_STRICT;      /* it holds, or the call is refused */
+    if (rules->mode == SANDBOX_BEST_EFFORT) rules->mode = SANDBOX_STRICT;      /* enforce it, or refuse the call */
 }
 
 Str runtime_host_confined(Host *h) {

@@ -1,5 +1,6 @@
-/* safety.workspace_root: the folder that a tool, its programs and its nested calls are confined to. The tool sees it as its workspace:
- * relative paths start there, and neither the rest of the workspace nor the roots of sandbox.* can be reached. */
+/* safety.workspace_root: the folder that a tool, its programs and its nested calls are confined to. The tool sees it as
+ * its workspace: relative paths start there, and the rest of the workspace and the roots of sandbox.* are
+ * inaccessible. */
 #pragma once
 #include <limits.h>
 #include "artifact/project.h"
@@ -10,9 +11,10 @@
 struct Runtime;
 struct Pipe;
 
-typedef struct ToolRoot { Str path; Jail *jail; } ToolRoot;      /* path: absolute, no links, ends with a NUL; in the runtime's arena */
+typedef struct ToolRoot { Str path; Jail *jail; } ToolRoot;      /* path: absolute, no links, NUL-terminated; in the
+                                                                  * runtime's arena */
 
-/* The workspace of a project, without links. */
+/* The workspace of a project, with links resolved. */
 bool confine_workspace(const Project *p, char real[PATH_MAX], Error *err);
 /* Every place of a project that calls, hooks and servers can write: absolute, up to NULL, in `arena`. For sandbox_root_steady(). confine_reach: and its root, for
  * named_open(). */
@@ -25,8 +27,9 @@ bool confine_check(const Project *p, Problems *problems);
 bool confine_entry(struct Runtime *rt, ToolEntry *e, Error *err);
 void confine_free(struct Runtime *rt);
 
-/* Applies the narrower of the tool's root and its caller's to the call. False: refused, because the two do not overlap or the tool cannot
- * be confined. */
+/* Applies the narrower of the tool's root and its caller's to the call. False: refused, because the two do not overlap
+ * or the tool cannot be confined. */
 bool confine_call(struct Pipe *p);
-/* What a program of a confined call may touch. `program`: a file that it may read and run besides; NULL: none. */
+/* Sandbox rules for a program of a confined call. `program`: a file outside that it may also read and run; may be
+ * NULL. */
 void confine_rules(const ToolRoot *root, const char *program, SandboxRules *rules, const char *reads[2]);

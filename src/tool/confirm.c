@@ -54,7 +54,7 @@ static bool emit_answered(const Asked *a, Error *err) {
     return ok;
 }
 
-/* ---- what a person sees ---- */
+/* ---- the question ---- */
 
 void run_escape(Buf *out, Str text) {
     for (size_t i = 0; i < text.n;) {
@@ -274,7 +274,7 @@ static bool emit_extended(Run *r, EventPlace place, const char *limit, int64_t v
     return ok;
 }
 
-/* With rt->asking held. Several calls may reach a limit together: one question serves them all. */
+/* The caller holds rt->asking. Several calls may reach a limit together: one question serves them all. */
 static bool ask_to_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, int64_t seen, Cancel *cancel) {
     if (atomic_load(more) != seen) return true;
     if (atomic_load(&r->declined)) return false;
@@ -299,7 +299,7 @@ bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit
 
 /* ---- the step ---- */
 
-/* Text to show: what the kind renders, else the arguments. */
+/* The text to show: as rendered by the tool's kind, else the arguments. */
 static Str shown(Pipe *p) {
     if (p->kept.seen.shown.n == 0) {
         Error err;
@@ -308,7 +308,7 @@ static Str shown(Pipe *p) {
     return buf_str(&p->kept.seen.shown);
 }
 
-/* Why a person must agree: a rule of policy, or what the tool found in the arguments. Empty: nobody is asked. */
+/* Why confirmation is needed: a policy rule, or the tool's inspection of the arguments. Empty: not needed. */
 static Str reason_to_ask(const Pipe *p) { return p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why); }
 
 /* A session's answer for a whole tool is not offered where one call can do anything, nor one for ever where the same arguments can do

@@ -12,9 +12,9 @@ static void cut_lines(Str text, Lines *out, size_t limit) {
     while (out->n < limit && str_next_line(&text, &line)) VEC_PUSH(out, line);
 }
 
-/* ---- the nearest text ---- */
+/* ---- nearest text ---- */
 
-/* Which pairs of characters a line has: a small set that two lines can be compared by. */
+/* The set of character pairs in a line, to compare two lines by. */
 typedef struct { uint64_t word[BITS / 64]; unsigned n; } Pairs;
 
 static Pairs pairs_of(Str s) {
@@ -35,7 +35,7 @@ static unsigned likeness(const Pairs *a, const Pairs *b) {            /* percent
     return a->n + b->n ? 200 * both / (a->n + b->n) : 0;
 }
 
-/* The first line of the stretch that has most lines of `old`, white space at their ends aside; SIZE_MAX: none has any. */
+/* The first line of the section that shares most lines with `old`, ignoring white space at the ends; SIZE_MAX: none. */
 static size_t most_lines(const Lines *text, const Lines *old) {
     size_t best = SIZE_MAX, most = 0;
     for (size_t i = 0; i < text->n; i++) {

@@ -1,4 +1,4 @@
-/* Step 8: the work itself, under its timeout, and again where that is allowed. */
+/* Step 8: executes the tool under its timeout, with retries where allowed. */
 #include "base/clock.h"
 #include "base/random.h"
 #include "tool/pipe.h"
@@ -6,7 +6,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
-/* ---- one at a time ---- */
+/* ---- serializing mutating calls ---- */
 
 static bool alone(const Pipe *p) {
     return !p->f.call->nested && !p->task && !tool_entry_runs_beside(p->f.entry);
@@ -14,7 +14,7 @@ static bool alone(const Pipe *p) {
 
 static RunLane *lane_of(Pipe *p) { return p->f.call->lane ? p->f.call->lane : &p->f.run->lane; }
 
-/* Waits for the lane's other mutating tool. */
+/* Waits for the lane's other mutating call. */
 static bool enter(Pipe *p, Error *err) {
     Run *r = p->f.run;
     bool ok = true;
@@ -29,11 +29,12 @@ static void leave(Pipe *p) {
     Run *r = p->f.run;
     pthread_mutex_lock(&r->lock);
     lane_of(p)->busy = p->alone = false;
-    pthread_cond_broadcast(&r->changed);                  /* of all lanes: only those of this one go on */
+    pthread_cond_broadcast(&r->changed);                  /* wakes the waiters of all lanes; only those of this one
+                                                           * proceed */
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Kept until the run ends: what an agent left in the background may still wait there. */
+/* Kept until the run ends: an agent's background calls may still wait on it. */
 RunLane *runtime_host_lane(Host *h) {
     Pipe *p = h->call;
     Run *r = p->f.run;
@@ -44,9 +45,9 @@ RunLane *runtime_host_lane(Host *h) {
     return p->inner;
 }
 
-/* ---- hidden values ---- */
+/* ---- injected values ---- */
 
-/* The variable that holds a secret; empty when harness.md does not say. */
+/* The environment variable that holds a secret; empty if harness.md names none. */
 static Str secret_variable(const Project *project, Str name) {
     Value *s = value_is_dict(project->settings.secrets) ? dict_find_str(value_dict(project->settings.secrets), name) : NULL;
     Value *env = s && value_is_dict(*s) ? dict_find_str(value_dict(*s), STR("env")) : NULL;
@@ -75,7 +76,7 @@ static bool hidden_value(Pipe *p, InjectedKind kind, Str secret, Value *out, Err
         if (!secret_value(p->f.runtime->project, secret, &text, err)) return false;
         redact_add_value(p->f.runtime->redactor, text);
         break;
-    case INJECTED_UNKNOWN: break;                         /* loading has refused it */
+    case INJECTED_UNKNOWN: break;                         /* rejected when loading */
     }
     String *s = string_new(p->f.heap, text, err);
     if (!s) return false;
@@ -83,7 +84,7 @@ static bool hidden_value(Pipe *p, InjectedKind kind, Str secret, Value *out, Err
     return true;
 }
 
-/* {"run_id": …, "secrets": {"NAME": …}}: a secret stands below `secrets`. */
+/* {"run_id": …, "secrets": {"NAME": …}}: secrets are below `secrets`. */
 static bool make_injected(Pipe *p, Error *err) {
     const StrList *names = &p->f.entry->def.injected;
     Heap *h = p->f.heap;
@@ -109,7 +110,7 @@ static bool make_injected(Pipe *p, Error *err) {
 
 enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };
 
-/* The tool's own, else --timeout, limits.tool_timeout_ms, the kind's; the caller's when that is shorter. 0: none. */
+/* The tool's own, else --timeout, limits.tool_timeout_ms, or the kind's; the caller's if shorter. 0: none. */
 int64_t pipe_timeout_ms(const Pipe *p) {
     const ToolDef *def = &p->f.entry->def;
     int64_t ms = def->timeout_ms;
@@ -147,7 +148,7 @@ static bool write_executing(Pipe *p) {
     return run_settle(p->f.run, safety_mutating(&p->f.entry->safety), &err) || pipe_broken(p, &err);
 }
 
-/* A script may change its arguments; whoever looks at them afterwards needs them as they were. */
+/* Copies the arguments, since a script may modify them and later steps need the originals. */
 static bool keep_args(Pipe *p, Error *err) {
     p->keep = p->f.args;
     if (p->f.entry->def.kind != TOOL_STARLARK || !hook_list_any(run_hooks(p->f.run), HOOK_TOOL_POST, (Str){ 0 })) return true;
@@ -168,7 +169,7 @@ void pipe_take_error_text(Pipe *p, Value v) {
     p->out->error = arena_str(&p->kept.arena, text);
 }
 
-/* 429 and 5xx in a result that says so itself. */
+/* True for 429 and 5xx in a result that reports a status. */
 static bool transient_status(Value v) {
     Value *s = value_is_dict(v) ? dict_find_str(value_dict(v), STR("status")) : NULL;
     if (!s || !value_is_small(*s)) return false;
@@ -179,7 +180,7 @@ static bool transient_status(Value v) {
 static void fail_attempt(Pipe *p, const Error *err) {
     Result *r = p->out;
     bool stopped = err->kind == ERR_TIMEOUT || err->kind == ERR_CANCELLED;
-    r->timed_out = err->kind == ERR_TIMEOUT && !cancel_expired(p->f.cancel);     /* the tool's own time, not that of the whole run */
+    r->timed_out = err->kind == ERR_TIMEOUT && !cancel_expired(p->f.cancel);     /* the tool's timeout, not the run's */
     ResultClass cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
     pipe_fail(p, STEP_EXECUTE, str_from(error_kind_name(err->kind)), cls, str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
@@ -208,7 +209,7 @@ void pipe_check_output(Pipe *p, CallStep step) {
     pipe_fail(p, step, STR("output_schema"), RESULT_REPAIRABLE, buf_str(&p->kept.data));
 }
 
-/* Whatever could have written is compared with what was loaded. */
+/* Anything that could have written is verified against what was loaded. */
 static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f.entry->safety.files == SAFETY_FILES_WRITE; }
 
 static bool check_protected(Pipe *p) {
@@ -222,7 +223,7 @@ static bool check_protected(Pipe *p) {
     return pipe_event_tampered(p, &err);
 }
 
-/* A repository that the call made: git run inside it does what its configuration says. */
+/* Reports repositories that the call created: git run inside one obeys its configuration. */
 static bool tell_repositories(Pipe *p) {
     Buf fresh = { 0 };
     bool ok = true;
@@ -258,7 +259,7 @@ static void set_heap_limit(Pipe *p) {
     heap_set_limit(p->f.heap, script ? heap_stats(p->f.heap).used + limit : 0);
 }
 
-/* timeout_ms is a hard cap: a result that comes after it is a timeout. A program that was killed has said so itself. */
+/* timeout_ms is a hard limit: a later result counts as a timeout. A killed program has reported that itself. */
 static bool in_time(Pipe *p, Error *err) {
     MEM_UNSET Error late;
     if (p->f.timed_out || cancel_check(p->f.cancel, &late) || late.kind != ERR_TIMEOUT) return true;
@@ -266,7 +267,7 @@ static bool in_time(Pipe *p, Error *err) {
     return false;
 }
 
-/* The frame's values are pinned: a script that runs in their heap may collect. */
+/* Pins the frame's values: a script that runs in their heap may trigger a collection. */
 static bool run_executor(Pipe *p, Error *err) {
     int64_t ms = pipe_timeout_ms(p);
     Cancel *outer = p->f.cancel, *own = ms > 0 ? cancel_new_pausable(outer, ms * 1000000) : NULL;
@@ -306,7 +307,7 @@ static bool attempt(Pipe *p) {
     return fine;
 }
 
-/* ---- again ---- */
+/* ---- retry ---- */
 
 typedef struct Retry { int64_t attempts, first_ms, max_ms; double factor; bool jitter; } Retry;
 
@@ -341,14 +342,14 @@ static int64_t backoff_ms(const Retry *r, int attempts) {
     return r->jitter && wait > 1 ? wait / 2 + (int64_t)random_below((uint64_t)wait / 2 + 1) : wait;
 }
 
-/* Waits for the next attempt. False: there is none. */
+/* Waits for the next attempt. False: no retry. */
 static bool wait_again(Pipe *p) {
     if (!p->out->is_error || value_is_gone(p->f.entry->def.retry) || !safety_repeatable(&p->f.entry->safety)) return false;
     Retry r = retry_of(p->f.entry->def.retry);
     if (p->out->cls != RESULT_RETRYABLE && !exit_listed(p)) return false;
     if (p->attempt >= r.attempts || cancel_expired(p->f.cancel)) return false;
     if (p->once) {
-        pipe_trace(p, STEP_RETRY, "not repeated: a call inside it must not be made twice");
+        pipe_trace(p, STEP_RETRY, "not retried: a nested call must not run twice");
         return false;
     }
     int64_t ms = backoff_ms(&r, p->attempt);
@@ -360,7 +361,7 @@ static bool wait_again(Pipe *p) {
         event_data_str(&p->kept.data, "error", p->out->error);
         if (!pipe_event_end(p, EVENT_TOOL_RETRIED)) return false;
     }
-    pipe_trace(p, STEP_RETRY, "attempt %d failed, the next one in %lld ms", p->attempt, (long long)ms);
+    pipe_trace(p, STEP_RETRY, "attempt %d failed, next attempt in %lld ms", p->attempt, (long long)ms);
     return cancel_sleep(p->f.cancel, ms * 1000000, &err);
 }
 

@@ -4,7 +4,7 @@
 
 static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
 
-/* Appends the text with its references filled in; `$${` is a literal `${`. A variable that is not set is ERR_CONFIG. */
+/* Appends the text with its references expanded; `$${` is a literal `${`. An unset variable is ERR_CONFIG. */
 static bool expand_one(Str text, Redactor *redactor, Buf *out, Error *err) { return environment_expand(text, out, add_secret, redactor, err); }
 
 bool expand_environment(Value map, Redactor *redactor, Arena *arena, const char **env, size_t *n, Error *err) {

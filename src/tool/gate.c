@@ -1,4 +1,4 @@
-/* Steps 4 to 6: limits, policy, and the hooks that stand before a tool. */
+/* Steps 4 to 6: limits, policy, and the tool.pre hooks. */
 #include "base/clock.h"
 #include "tool/pipe.h"
 #include "value/json.h"
@@ -55,7 +55,7 @@ static bool check_repeats(Pipe *p) {
     pipe_args_exact(p, &p->kept.data);
     if (!run_repeats(p->f.run, p->f.entry->def.name, buf_str(&p->kept.data))) return true;
     return pipe_refuse(p, STEP_LIMITS, STR("repeated_failure"), REPAIR_REFUSED,
-                       "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try another way",
+                       "tool \"" STR_FMT "\" has failed the same way three times in a row with these arguments: change them or try a different approach",
                        STR_ARG(p->f.entry->def.name));
 }
 
@@ -71,7 +71,7 @@ bool pipe_limits(Pipe *p) {
 
 /* ---- policy ---- */
 
-/* Asking a person is left to pipe_confirm, so that hooks have their say first. */
+/* pipe_confirm asks the user, so that hooks run first. */
 bool pipe_policy(Pipe *p) {
     const ToolEntry *e = p->f.entry;
     MEM_UNSET Error err;
@@ -111,7 +111,7 @@ static bool take_modified(Pipe *p, Value payload) {
     Value *args = value_is_dict(payload) ? dict_find_str(value_dict(payload), STR("args")) : NULL;
     p->f.args = args ? *args : VALUE_NONE;
     p->args_changed = true;
-    if (value_is_dict(p->f.args)) {                       /* what came out of a chain may be frozen */
+    if (value_is_dict(p->f.args)) {                       /* a hook's result may be frozen */
         Error err = { 0 };
         if (!value_copy_all_into(p->f.heap, p->f.args, &p->f.args, &err)) return pipe_refuse(p, STEP_PRE, STR("heap"), REPAIR_NEVER, "%s", err.msg);
     }
@@ -133,7 +133,8 @@ bool pipe_before(Pipe *p) {
     HookOutcome out = { 0 };
     Value payload;
     Error err = { 0 };
-    heap_set_limit(p->f.heap, 0);                         /* the payload counts on nobody's account: the arguments were bounded already */
+    heap_set_limit(p->f.heap, 0);                         /* no limit for the payload: the arguments were already
+                                                           * limited */
     bool commands = p->f.runtime->command_hooks, guarded = commands && runtime_guard(p->f.runtime, true, &err);
     bool made = (guarded || !commands) && make_payload(p, &payload, &err);
     if (made) pipe_dispatch(p, HOOK_TOOL_PRE, (Str){ 0 }, payload, &out);
@@ -143,7 +144,8 @@ bool pipe_before(Pipe *p) {
     if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
         char said[HOOK_SAID_MAX];
-        bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook said no: there is nothing to repair */
+        bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook refused: a repair would not
+                                                                              * help */
         Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
         return pipe_refuse(p, STEP_PRE, out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }

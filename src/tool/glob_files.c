@@ -13,7 +13,7 @@ enum { KEEP = 1 };
 enum { KEEP = 4 };
 #endif
 
-/* What one thread found; never more than KEEP times the limit. */
+/* Results of one thread; at most KEEP times the limit. */
 typedef struct { Arena arena; VEC(GlobFile) file; bool dropped; } Thread;
 
 typedef struct { const GlobFilesInput *in; const Glob *glob; Thread *thread; size_t limit; } Search;
@@ -24,7 +24,7 @@ static int newest_first(const void *a, const void *b) {
     return str_cmp(x->path, y->path);
 }
 
-/* Keeps the newest; their paths move to a new arena, so that the others' memory goes. */
+/* Keeps the newest and moves their paths to a new arena, to free the memory of the others. */
 static void prune(Thread *t, size_t limit) {
     qsort(t->file.at, t->file.n, sizeof *t->file.at, newest_first);
     if (t->file.n <= limit) return;
@@ -46,7 +46,7 @@ static WalkNext visit(void *state, const WalkEntry *e) {
     if (e->type == 'd') return glob_match_below(s->glob, below(s, e->path)) ? WALK_ON : WALK_SKIP;
     if (e->type != 'f' || !glob_match(s->glob, below(s, e->path))) return WALK_ON;
     struct stat st;
-    if (fstatat(e->dir, e->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) return WALK_ON;   /* gone meanwhile */
+    if (fstatat(e->dir, e->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) return WALK_ON;   /* removed meanwhile */
     int64_t modified = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     VEC_PUSH(&t->file, (GlobFile){ arena_str(&t->arena, e->path), modified });
     if (t->file.n > KEEP * s->limit) prune(t, s->limit);

@@ -1,4 +1,4 @@
-/* The search behind the built-in tool `glob`: files whose path matches a pattern, newest first. */
+/* Implements the built-in tool `glob`: files whose path matches a pattern, newest first. */
 #pragma once
 #include "base/arena.h"
 #include "base/cancel.h"
@@ -8,11 +8,13 @@
 enum { GLOB_FILES_MAX = 10000 };
 
 typedef struct GlobFilesInput {
-    int root;                           /* an open folder (the workspace, or a read root); stays the caller's */
-    Str start;                          /* folder the pattern starts at: "" or "a/b" below the root, resolved */
-    Str pattern;                        /* "**" "/" "*.ts", "src/{a,b}/?.c"; "dir/" is all below dir; no ".." */
+    int root;                           /* an open folder (the workspace, or a read root); owned by the caller */
+    Str start;                          /* folder to which the pattern is relative: "" or "a/b" below the root,
+                                         * resolved */
+    Str pattern;                        /* "**" "/" "*.ts", "src/{a,b}/?.c"; "dir/" matches everything below dir; no
+                                         * ".." */
     bool hidden;                        /* wildcards match names with a leading period; .git never */
-    bool no_ignore;                     /* also what ignore files leave out */
+    bool no_ignore;                     /* include files that ignore files exclude */
     size_t limit;                       /* 0: GLOB_FILES_MAX */
     unsigned threads;                   /* 0: as walk.h */
     bool (*may_see)(void *state, Str path, bool folder);   /* as walk.h; may be NULL */
@@ -23,8 +25,8 @@ typedef struct GlobFile { Str path; /* relative to the root */ int64_t modified_
 typedef struct GlobFilesResult {
     GlobFile *files;                    /* regular files, newest first, then by path */
     size_t n;
-    bool truncated;                     /* there were more: these are the newest */
-    size_t unreadable;                  /* folders passed over */
+    bool truncated;                     /* more files matched: these are the newest */
+    size_t unreadable;                  /* folders skipped */
 } GlobFilesResult;
 
 /* `out` lives in `arena`. Fails on a bad pattern (ERR_PARSE, ERR_LIMIT, ERR_VALIDATION), a start folder that cannot be

@@ -19,19 +19,19 @@ enum { KEEP = 4 };
 
 typedef struct { Buf text, cutoff; unsigned seen; size_t unreadable; } Thread;
 
-/* Which matches count is decided by paths alone: the first `limit` in their order. As soon as that many are known, no file
- * behind the last of them needs to be read: its path is the cutoff. `version` says when it moved. */
+/* The result depends on paths alone: the first `limit` matches in path order. Once that many are known, files after the
+ * last of them (the cutoff) need not be read. `version` changes when the cutoff moves. */
 typedef struct {
     const GrepInput *in;
     Cancel *cancel;
     GrepPattern pattern;
     const Glob *glob;
-    bool glob_name;                     /* the glob is about names, not paths */
+    bool glob_name;                     /* the glob applies to names, not paths */
     Str types;                          /* "*.c *.h Makefile"; "": all files */
     size_t limit, context;
     Thread *thread;
     pthread_mutex_t lock;
-    VEC(GrepFile *) file;               /* from here on under the lock, but for `version` */
+    VEC(GrepFile *) file;               /* from here on guarded by the lock, except `version` */
     size_t total;
     bool dropped;
     Buf cutoff;
@@ -113,13 +113,14 @@ static int by_path(const void *a, const void *b) {
     return str_cmp((*(GrepFile *const *)a)->path, (*(GrepFile *const *)b)->path);
 }
 
-/* Drops what cannot be among the first `limit` any more. */
+/* Drops matches that cannot be among the first `limit`. */
 static void prune(Grep *g) {
     if (g->file.n == 0) return;
     qsort(g->file.at, g->file.n, sizeof *g->file.at, by_path);
     size_t keep = 0, n = 0;
     while (keep < g->file.n && n <= g->limit) n += g->file.at[keep++]->n;
-    if (n <= g->limit) return;                           /* the files kept hold more than asked for, so this is never lost */
+    if (n <= g->limit) return;                           /* the remaining files still hold more than the limit, so
+                                                          * `truncated` stays correct */
     g->dropped |= keep < g->file.n;
     while (g->file.n > keep) file_free(VEC_POP(&g->file));
     g->total = n;
@@ -134,7 +135,7 @@ static void add_file(Grep *g, GrepFile *f) {
     pthread_mutex_unlock(&g->lock);
 }
 
-/* A file whose search failed matters only if the matches before it are fewer than the limit. */
+/* A failed search matters only if fewer than `limit` matches precede it. */
 static void add_failure(Grep *g, Str path, const Error *err) {
     pthread_mutex_lock(&g->lock);
     if (!g->failed || str_cmp(path, buf_str(&g->failed_path)) < 0) {
@@ -165,7 +166,7 @@ static bool search_open(Grep *g, Thread *t, Str path, int fd, Error *err) {
     return true;
 }
 
-/* false: the walk need not go on. */
+/* False: the walk can stop. */
 static bool search_file(Grep *g, Thread *t, Str path, int dir, const char *name) {
     Error err;
     int fd = fault_hit() ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -186,14 +187,15 @@ static WalkNext visit(void *state, const WalkEntry *e) {
     return search_file(g, t, e->path, e->dir, e->name) ? WALK_ON : WALK_STOP;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 static bool may_see(void *state, Str path, bool folder) {
     const Grep *g = state;
     return g->in->may_see(g->in->state, path, folder);
 }
 
-/* A start that is a file is searched whatever its name. Its folder is opened by the walk's rules, without links. */
+/* A start that is a file is searched whatever its name. Its folder is opened like the walk's, without following
+ * links. */
 static bool start_is_file(Grep *g, bool *out, Error *err) {
     char *path = str_dup(g->in->start);
     struct stat st;

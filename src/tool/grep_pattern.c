@@ -1,6 +1,6 @@
 #include "tool/grep_pattern.h"
 
-/* How often a byte turns up in sources and prose, roughly: a search for the rarest byte of a text stops least often. */
+/* Approximate frequency of a byte in sources and prose: searching for the rarest byte stops least often. */
 static unsigned frequency(unsigned char c) {
     static const char order[] = " etaoinsrlcdu\nmpfh_g.y(),;b-*=vw/x\"k:>01'[]{}<&TSEIRAz2CNLO#j3DP4PM6F5U8q+7B9!|GW\tV$X@\\H%KYQZJ?~^`";
     const char *at = c ? memchr(order, c, sizeof order - 1) : NULL;
@@ -25,7 +25,7 @@ size_t grep_pattern_literal(const GrepPattern *p, Str text, size_t from) {
         if (text.n - at < l.n) break;
         if (memcmp(text.at + at, l.at, l.n) == 0) return at;
         i = (size_t)(hit - text.at) + 1;
-        if (++false_hits > 16 && false_hits > (i - from) / 32) {        /* not so rare here */
+        if (++false_hits > 16 && false_hits > (i - from) / 32) {        /* not so rare in this text */
             size_t rest = i - p->rare;
             hit = memmem(text.at + rest, text.n - rest, l.at, l.n);
             return hit ? (size_t)(hit - text.at) : SIZE_MAX;
@@ -34,15 +34,11 @@ size_t grep_pattern_literal(const GrepPattern *p, Str text, size_t from) {
     return SIZE_MAX;
 }
 
-/* ---- reading the pattern ----
- *
- * One pass that knows the common syntax and nothing else. It looks for text that every match contains: on the top level,
- * outside of groups and alternatives, with no quantifier behind it. Syntax that it does not know makes the pattern `odd`:
- * nothing is concluded then, and each line is searched alone. */
+/* ---- parsing the pattern ---- ¶ One pass that knows the common syntax only. It looks for text that every match contains: on the top level, outside of groups and alternatives, without a quantifier. Unknown syntax makes the pattern `odd`: no conclusion is drawn, and each line is searched separately. */
 
 typedef struct {
     Str s;
-    size_t i, depth;                    /* depth: of groups that are open */
+    size_t i, depth;                    /* depth: of open groups */
     Buf run, best;
     bool odd, no_literal, plain, by_line, line_end, line_break;
 } Reader;
@@ -62,7 +58,7 @@ static void end_run(Reader *r) {
     buf_reset(&r->run);
 }
 
-/* The length of {2}, {2,} or {2,3}; 0: a plain brace. {,3} and { 2 } depend on the version of PCRE2. */
+/* The length of {2}, {2,} or {2,3}; 0: a literal brace. {,3} and { 2 } depend on the version of PCRE2. */
 static size_t braces(Reader *r) {
     size_t n = 1;
     int first = peek(r, 1);
@@ -72,11 +68,11 @@ static size_t braces(Reader *r) {
     return 0;
 }
 
-/* Moves behind the quantifier at this place; false: there is none. */
+/* Skips a quantifier; false if there is none. */
 static bool take_quantifier(Reader *r) {
     size_t n = peek(r, 0) == '{' ? braces(r) : is_one_of(peek(r, 0), "?*+");
     r->i += n;
-    if (n && peek(r, 0) == '+') r->by_line = true;       /* possessive: takes what it can, beyond the line */
+    if (n && peek(r, 0) == '+') r->by_line = true;       /* possessive: may match beyond the line */
     if (n && is_one_of(peek(r, 0), "+?")) r->i++;
     return n > 0;
 }
@@ -87,7 +83,8 @@ static void take_character(Reader *r, size_t n) {
     r->i += n;
     if (!take_quantifier(r)) return;
     r->plain = false;
-    r->run.n = before;                                   /* without it: it may be absent, or there many times */
+    r->run.n = before;                                   /* exclude it: it may occur any number of times, or not at
+                                                          * all */
     end_run(r);
 }
 
@@ -141,7 +138,7 @@ static void open_group(Reader *r) {
     end_run(r);
     if (peek(r, 0) == '*') r->odd = true;
     if (peek(r, 0) != '?') return;
-    if (is_one_of(c, "=!>") || (c == '<' && is_one_of(peek(r, 2), "=!"))) r->by_line = true;   /* looks around, or is atomic */
+    if (is_one_of(c, "=!>") || (c == '<' && is_one_of(peek(r, 2), "=!"))) r->by_line = true;   /* look-around or atomic group */
     else if (c != ':' && c != '<' && !(c == 'P' && peek(r, 2) == '<')) r->odd = true;
     r->i += 2;
 }
@@ -178,7 +175,7 @@ static void take(Reader *r) {
     }
 }
 
-/* "(?i)" is only understood at the very beginning, where it holds for all of the pattern. */
+/* "(?i)" is supported only at the start, where it applies to the whole pattern. */
 static void read_pattern(Reader *r, bool ignore_case) {
     r->plain = true;
     r->no_literal = ignore_case;
@@ -193,7 +190,7 @@ static void learn(GrepPattern *p, Reader *r, Arena *arena) {
     if (r->odd || r->no_literal || r->best.n == 0) return;
     p->literal = arena_str(arena, buf_str(&r->best));
     p->rare = rarest(p->literal);
-    /* The \r of a line that ends with \r\n is not part of it: text with a \r must be looked for in the line alone. */
+    /* The \r of a \r\n is not part of the line: text with a \r must be searched line by line. */
     if (r->plain && !memchr(p->literal.at, '\r', p->literal.n)) grep_pattern_clear(p);
 }
 
@@ -206,7 +203,7 @@ bool grep_pattern_init(GrepPattern *p, Str pattern, bool ignore_case, Arena *are
     if (!regex_is_native(p->regex) && !(p->utf8 = regex_new(pattern, flags, err))) return grep_pattern_clear(p), false;
     Reader r = { .s = pattern };
     read_pattern(&r, ignore_case);
-    bool ok = !r.line_break || error_set(err, ERR_VALIDATION, "the pattern asks for a line break: a match lies within one line");
+    bool ok = !r.line_break || error_set(err, ERR_VALIDATION, "the pattern contains a line break, but a match is within one line");
     if (ok) learn(p, &r, arena);
     else grep_pattern_clear(p);
     buf_clear(&r.run);

@@ -14,22 +14,22 @@ enum { LEAD = 256, CHECK_LINES = 1024 };
 
 typedef struct { size_t from, to; } Line;                /* without its line break */
 
-/* The file is searched in pieces of whole lines; the beginning of a line that goes on waits in the buffer for the rest of it.
- * What context needs across pieces is kept as text: the last lines of the pieces before (`history`), and in matches near the
- * end of a piece the lines after them that are still to come (from match number `open` on). */
+/* Searches the file in pieces of whole lines; a partial line stays in the buffer until its rest is read. Context across
+ * pieces is kept as text: the last lines of earlier pieces (`history`), and for matches near the end of a piece the
+ * lines still to come (from match number `open` on). */
 typedef struct {
     const GrepSearch *how;
     const GrepPattern *pattern;
-    const Regex *regex;                  /* of the pattern: the one for this piece */
+    const Regex *regex;                  /* the pattern's regex for this piece */
     Cancel *cancel;
     Str text;                            /* the piece */
-    uint64_t offset;                     /* where it begins in the file */
-    size_t column;                       /* bytes of its first line that were parts before */
-    size_t counted;                      /* `number` is the line number at this place, which moves forward only */
+    uint64_t offset;                     /* its offset in the file */
+    size_t column;                       /* bytes of its first line that were in earlier parts */
+    size_t counted;                      /* `number` is the line number at this offset; only increases */
     uint64_t number;
     size_t context, open, history_n;
     Str *history;
-    Arena memory[2];                     /* of the history: the present one and the one before, by turns */
+    Arena memory[2];                     /* for the history: the current one and the previous one, alternating */
     unsigned turn;
     VEC(GrepMatch) found;
     GrepFile *out;
@@ -50,8 +50,8 @@ static Str line_text(Str text, Line l) {
     return s;
 }
 
-/* Eight bytes at a time: each byte of `sums` counts the line breaks in its place of up to 255 words. memchr would be called once
- * per line. */
+/* Eight bytes at a time: each byte of `sums` counts the line breaks at its position in up to 255 words. Faster than one
+ * memchr per line. */
 static uint64_t count_breaks(Str s) {
     const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones, pairs = UINT64_C(0x00ff00ff00ff00ff);
     uint64_t n = 0;
@@ -90,7 +90,7 @@ static void add_valid(Buf *b, Str s) {
     }
 }
 
-/* A long line is cut to what stands around `at`. */
+/* Cuts a long line around `at`. */
 static Str keep_line(Arena *arena, Str s, size_t at) {
     if (s.n <= GREP_TEXT_MAX && utf8_valid(s)) return arena_str(arena, s);
     size_t from = 0, to = s.n;
@@ -109,7 +109,7 @@ static Str keep_line(Arena *arena, Str s, size_t at) {
 
 /* ---- a match ---- */
 
-/* The lines before the one that begins at `from`, at most `context`, the nearest last; also those of earlier pieces. */
+/* Up to `context` lines before the one that starts at `from`, nearest last; includes those of earlier pieces. */
 static size_t lines_before(const Search *s, size_t from, Arena *arena, Str **out) {
     Str *lines = ARENA_ARRAY(arena, Str, s->context);
     size_t n = 0;
@@ -134,7 +134,7 @@ static void add_context(Search *s, Line l, GrepMatch *m) {
     }
 }
 
-/* Lines at the beginning of a piece follow the matches at the end of the one before. Earlier matches need fewer. */
+/* The first lines of a piece complete the context of matches at the end of the previous one. */
 static void continue_context(Search *s) {
     size_t n = s->found.n;
     for (Line l = { 0, 0 }; l.from < s->text.n; l.from = l.to + 1) {
@@ -162,7 +162,7 @@ static void add_match(Search *s, Line l, size_t at) {
 
 /* ---- searching ---- */
 
-/* Does the line match by itself? */
+/* Searches one line alone. */
 static bool confirm(Search *s, Line l, size_t *at, bool *found, Error *err) {
     RegexSpan span;
     if (!regex_find_next(s->regex, line_text(s->text, l), 0, &span, 1, s->cancel, found, err)) return false;
@@ -170,7 +170,7 @@ static bool confirm(Search *s, Line l, size_t *at, bool *found, Error *err) {
     return true;
 }
 
-/* The next line at or behind `from` that may match; *sure: it does, at *at. */
+/* The next line at or after `from` that may match; *sure: it does, at *at. */
 static bool next_candidate(Search *s, size_t from, Line *l, size_t *at, bool *sure, bool *found, Error *err) {
     const GrepPattern *p = s->pattern;
     *sure = false;
@@ -185,7 +185,7 @@ static bool next_candidate(Search *s, size_t from, Line *l, size_t *at, bool *su
         RegexSpan span;
         if (!regex_find_next(s->regex, s->text, from, &span, 1, s->cancel, found, err)) return false;
         if (*found) *at = span.from;
-        *found = *found && (span.from < s->text.n || s->text.at[span.from - 1] != '\n');   /* no line behind the last break */
+        *found = *found && (span.from < s->text.n || s->text.at[span.from - 1] != '\n');   /* no line follows the last line break */
     }
     if (*found) *l = line_around(s->text, from, *at);
     return true;
@@ -202,7 +202,8 @@ static bool search_lines(Search *s, Error *err) {
         if (!found) return true;
         if (!sure && !confirm(s, l, &at, &found, err)) return false;
         if (found) add_match(s, l, at);
-        else if (!s->pattern->literal.n) s->by_line = true;             /* matches beyond lines: go on line by line */
+        else if (!s->pattern->literal.n) s->by_line = true;             /* a match spanned lines: continue line by
+                                                                         * line */
         from = l.to + 1;
     }
     return true;
@@ -210,22 +211,22 @@ static bool search_lines(Search *s, Error *err) {
 
 /* ---- pieces ---- */
 
-/* Small files take one read(). */
+/* Small files need one read(). */
 static bool read_more(const Search *s, size_t line_max, bool *end, Error *err) {
     Buf *b = s->how->text;
     size_t room = s->how->piece ? s->how->piece : PIECE;
-    if (room < b->n) room = b->n;                        /* a long line: doubles */
+    if (room < b->n) room = b->n;                        /* a long line: double the size */
     if (room > line_max - b->n) room = line_max - b->n;
     ssize_t n;
     do n = fault_hit() ? (errno = EIO, -1) : read(s->how->fd, buf_room(b, room), room); while (n < 0 && errno == EINTR);
     if (n < 0) return error_set(err, ERR_IO, "%m");
     buf_commit(b, (size_t)n);
-    *end = (size_t)n < room;                             /* a regular file gives less only at its end */
+    *end = (size_t)n < room;                             /* a short read means end of file */
     return true;
 }
 
-/* How much of the buffer can be searched, of which the first `old` bytes were looked at before: up to a NUL byte all whole
- * lines. 0: more must be read. */
+/* How many bytes of the buffer can be searched: all whole lines up to a NUL byte. The first `old` bytes were checked
+ * before. 0: read more. */
 static size_t whole_lines(Search *s, size_t old, size_t line_max, bool *end) {
     Str all = buf_str(s->how->text);
     const char *nul = memchr(all.at + old, 0, all.n - old);
@@ -237,7 +238,7 @@ static size_t whole_lines(Search *s, size_t old, size_t line_max, bool *end) {
     const char *last = all.n > old ? memrchr(all.at + old, '\n', all.n - old) : NULL;
     if (last) return (size_t)(last - all.at) + 1;
     if (nul || all.n < line_max) return 0;
-    size_t part = char_floor(all, all.n - 1);            /* a whole character more may fit, but that is not known */
+    size_t part = char_floor(all, all.n - 1);            /* another whole character may fit, but that is unknown */
     return part ? part : all.n;
 }
 
@@ -251,7 +252,7 @@ static bool search_piece(Search *s, size_t n, Error *err) {
     return search_lines(s, err);
 }
 
-/* Nothing more is wanted once all matches have all their lines, and the file is known to be text. */
+/* True once all matches have their context and the file is known to be text. */
 static bool is_full(const Search *s) {
     return s->found.n == s->how->limit && s->found.at[s->found.n - 1].after_n == s->context && s->offset + s->text.n >= GREP_SNIFF;
 }

@@ -6,7 +6,7 @@
 
 /* ---- the verdict ---- */
 
-/* One line of valid UTF-8, not too long: commands are quoted in it. */
+/* One line of valid UTF-8 of limited length: it quotes commands. */
 static Str clean(Arena *arena, const char *text) {
     Buf b = { .limit = 400 };
     for (Str s = str_from(text); s.n;) {
@@ -35,7 +35,7 @@ void guard_raise(Guard *g, GuardVerdict v, const char *fmt, ...) {
 
 /* ---- words and terms ---- */
 
-/* Cuts the next part off a list. */
+/* Splits off the next part of a list. */
 static bool next_part(Str *rest, char separator, Str *part) {
     if (rest->n == 0) return false;
     ptrdiff_t at = str_find_char(*rest, separator);
@@ -72,7 +72,8 @@ static bool in_list(const char *list, Str word) {
 
 static bool is_option(const ShellWord *w) { return w->text.n > 1 && w->text.at[0] == '-'; }
 
-/* A word that holds a cluster of letters: -xvf, and the first word of tar. *first: where the letters begin. */
+/* True for a word with a cluster of option letters: -xvf, and the first word of tar. *first: index of the first
+ * letter. */
 static bool is_cluster(const ShellCommand *c, size_t i, size_t *first) {
     Str s = c->words[i].text;
     bool dash = is_option(&c->words[i]);
@@ -80,7 +81,8 @@ static bool is_cluster(const ShellCommand *c, size_t i, size_t *first) {
     return dash ? s.at[1] != '-' : i == 1 && (str_eq(c->program, STR("tar")) || str_eq(c->program, STR("bsdtar")));
 }
 
-/* The place of the letter in the word's cluster, or 0. `values`: letters that take the rest of the cluster. */
+/* The position of the letter in the word's cluster, or 0. `values`: letters that take the rest of the cluster as their
+ * value. */
 static size_t find_letter(const ShellCommand *c, size_t i, char letter, const char *values) {
     size_t first;
     Str s = c->words[i].text;
@@ -92,7 +94,7 @@ static size_t find_letter(const ShellCommand *c, size_t i, char letter, const ch
     return 0;
 }
 
-/* Does the long option `s` mean `name`? It may be cut short, and have a value. */
+/* True if the long option `s` means `name`; it may be abbreviated and have a value. */
 static bool is_long(Str s, Str name) {
     if (str_find_char(name, '=') >= 0) return str_eq(s, name);
     if (str_ends(name, STR("*"))) return matches(name, s);
@@ -133,7 +135,7 @@ static bool has_all(const ShellCommand *c, const char *groups, const char *value
     return true;
 }
 
-/* An option whose letters or name are not known. */
+/* True if an option's letters or name are unknown. */
 static bool has_unknown_option(const ShellCommand *c) {
     for (size_t i = 1; i < c->words_n && !str_eq(c->words[i].text, STR("--")); i++) {
         Str s = c->words[i].text;
@@ -244,7 +246,7 @@ static bool reads_stream(const ShellCommand *c) {
     return stream;
 }
 
-/* Does an option give the program something else to do? */
+/* True if an option gives the program other work to do. */
 static bool has_code(const ShellCommand *c, const char *letters) {
     for (size_t i = 1; i < c->words_n; i++) {
         if (in_list("--eval* --print* --command* --run* --version --help", c->words[i].text)) return true;
@@ -264,7 +266,7 @@ static void judge_input(Guard *g, const InputRule *r, const ShellCommand *c) {
         guard_raise(g, GUARD_CONFIRM, "what " STR_FMT " reads and runs cannot be known before", STR_ARG(c->program));
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static void judge_unknown(Guard *g, const ShellCommand *c) {
     if (!c->exact && c->words_n)

@@ -1,17 +1,17 @@
-/* Judges a shell command before the tool `bash` runs it, by the rules of guard.def.
+/* Checks a shell command against the rules of guard.def before the tool `bash` runs it.
  *
- * The rules see what shell_commands() lists: literal commands, also behind wrappers and in inline shell text. Files, output
- * of programs, values of variables and code in other languages are not judged. The sandbox is the boundary; these rules
- * catch accidents. */
+ * The rules see what shell_commands() lists: literal commands, also behind wrappers and in inline shell text. Files,
+ * output of programs, values of variables and code in other languages are not checked. The sandbox is the security
+ * boundary; these rules catch accidents. */
 #pragma once
 #include "base/arena.h"
 #include "base/str.h"
 
 typedef enum {
-    GUARD_RUN,                          /* nothing destructive, and nothing unknown */
-    GUARD_CONFIRM,                      /* a command, or the input of a shell, is not known before it runs */
-    GUARD_REFUSE,                       /* destructive: recursive forced removal, forced push, making a file system, writing
-                                         * to a device, a fork bomb, shutting the machine down */
+    GUARD_RUN,                          /* not destructive, and all known */
+    GUARD_CONFIRM,                      /* a command, or the input of a shell, is unknown before it runs */
+    GUARD_REFUSE,                       /* destructive: recursive forced removal, forced push, creating a file system,
+                                         * writing to a device, a fork bomb, shutting down */
 } GuardVerdict;
 
 /* The worst verdict of any command in `command`. *reason (in `arena`, one line of valid UTF-8, "" for GUARD_RUN) says why.

@@ -29,7 +29,7 @@ static Str absolute(Guard *g, const ShellWord *path) {
 void guard_rules_write(Guard *g, const ShellWord *path, const char *what) {
     Str s = absolute(g, path);
     if (str_eq(s, STR("/proc/sysrq-trigger")))
-        guard_raise(g, GUARD_REFUSE, "%s writes to " STR_FMT ", which can end the machine's run", what, STR_ARG(s));
+        guard_raise(g, GUARD_REFUSE, "%s writes to " STR_FMT ", which can stop the machine", what, STR_ARG(s));
     if (!str_starts(s, STR("/dev/"))) return;
     Str name = str_sub(s, 5, s.n);
     if (is_harmless_device(name)) return;
@@ -46,7 +46,7 @@ void guard_rules_replace(Guard *g, const ShellWord *path, const char *what) {
 
 /* ---- find ---- */
 
-/* A test that leaves most files alone. */
+/* True for a test that excludes most files. */
 static bool narrows(const ShellWord *words, size_t n, size_t i) {
     static const char *const tests[] = { "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-inum",
                                          "-empty", "-newer", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-size", "-perm", "-user",
@@ -84,7 +84,7 @@ void guard_rules_find(Guard *g, const ShellCommand *c) {
 
 /* ---- kill ---- */
 
-/* Process 1 is the machine's; -1 is every process. The word before it may be a signal. */
+/* Process 1 is init; -1 means every process. The word before it may be a signal. */
 void guard_rules_kill(Guard *g, const ShellCommand *c) {
     bool signal = false;
     for (size_t i = 1; i < c->words_n; i++) {
@@ -103,7 +103,7 @@ enum { REACH_MAX = 8, BOMB_WORK_MAX = 1 << 20 };
 
 typedef struct { const ShellCommands *list; size_t work; } Bombs;
 
-/* Does running `name` lead to a call of `goal`? */
+/* True if running `name` leads to a call of `goal`. */
 static bool reaches(Bombs *b, Str name, Str goal, unsigned left) {
     if (str_eq(name, goal)) return true;
     for (size_t i = 0; left && i < b->list->n && b->work; i++) {
@@ -143,7 +143,7 @@ static void judge_functions(Guard *g, Bombs *b) {
     table_clear(&seen);
 }
 
-/* An endless loop that starts something in the background and never waits. */
+/* An endless loop that starts background processes and never waits. */
 static void judge_loops(Guard *g, const ShellCommands *list) {
     static const char *const pauses[] = { "wait", "sleep", "break", "exit", "return", "read", "inotifywait", "timeout", NULL };
     for (size_t i = 0; i < list->n;) {

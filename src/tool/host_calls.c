@@ -1,4 +1,5 @@
-/* What a script reaches through the runtime: log, events, people, tasks. Each gets the Host of its call; its pipe hangs there. */
+/* Host functions of scripts: log, events, questions, tasks. Each gets the Host of its call, which refers to its
+ * pipe. */
 #include "tool/pipe.h"
 
 static Pipe *pipe_of(Host *h) { return h->call; }
@@ -6,7 +7,7 @@ Run *runtime_host_run(Host *h) { return pipe_of(h)->f.run; }
 const Call *runtime_host_call(Host *h) { return pipe_of(h)->f.call; }
 const Person *runtime_host_person(Host *h) { return pipe_person(pipe_of(h)); }
 
-/* A fact for hooks: nobody's answer counts. */
+/* Notifies hooks; ignores their answers. */
 static void tell_hooks(Pipe *p, HookEvent event, Str name, Value payload) {
     HookOutcome out = { 0 };
     if (hook_list_any(run_hooks(p->f.run), event, name)) pipe_dispatch(p, event, name, payload, &out);

@@ -2,7 +2,7 @@
 #include "base/vec.h"
 #include "base/glob.h"
 
-/* Most rules are a plain name or *.ext: those two are compared without the glob machinery. */
+/* Most rules are a plain name or *.ext: compares those without a glob. */
 typedef enum { RULE_NAME, RULE_SUFFIX, RULE_GLOB } RuleKind;
 
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
 
 struct Ignore { const Ignore *above; Str folder; Rule *rule; size_t n; };
 
-/* Spaces at the end do not count unless a backslash stands before them. */
+/* Removes trailing spaces unless escaped by a backslash. */
 static Str trim_end(Str s) {
     size_t keep = 0;
     for (size_t i = 0; i < s.n; i++) {

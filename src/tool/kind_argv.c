@@ -1,4 +1,5 @@
-/* argv tools (tools.json): a program with the arguments as JSON on its stdin, one JSON value on its stdout. */
+/* argv tools (tools.json): a program that reads the arguments as JSON from stdin and writes one JSON value to
+ * stdout. */
 #include <unistd.h>
 #include "base/path.h"
 #include "tool/expand.h"
@@ -33,7 +34,7 @@ static const char **env_of(ToolCallFrame *f, Arena *arena) {
     return env;
 }
 
-/* On failure: JSON with `error` on stderr is the value as it is, other text becomes its message. */
+/* On failure: JSON with `error` on stderr is the value; other text becomes its message. */
 static bool take_failure(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     Str text = str_trim(buf_str(&r->err));
     Value v;
@@ -67,13 +68,13 @@ static bool take_output(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     return ok;
 }
 
-/* A program that cannot be started is a matter of the manifest, or of a build that was forgotten. */
+/* Adds a hint to a failed start: the manifest is wrong, or the program was not built. */
 static bool explain(const ToolCallFrame *f, const char *program, Error *err) {
     const ToolDef *d = &f->entry->def;
     if (err->kind != ERR_IO || err->hint[0]) return false;
     if (access(program, F_OK) == 0 && access(program, X_OK) < 0) return error_hint(err, "chmod +x makes it executable");
-    if (access(program, F_OK) == 0) return error_hint(err, "it is there: is the interpreter that its first line names?");
-    return error_hint(err, STR_FMT ":%u names it: is it there, and executable?", STR_ARG(d->origin.file), d->origin.line);
+    if (access(program, F_OK) == 0) return error_hint(err, "the file exists: does the interpreter in its first line?");
+    return error_hint(err, STR_FMT ":%u names it: does it exist, and is it executable?", STR_ARG(d->origin.file), d->origin.line);
 }
 
 bool kind_argv(ToolCallFrame *f, Error *err) {

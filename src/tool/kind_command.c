@@ -1,4 +1,4 @@
-/* Command tools: a rendered template, through /bin/sh in the sandbox. */
+/* Command tools: a rendered template, run by /bin/sh in the sandbox. */
 #include "tool/expand.h"
 #include "tool/pipe.h"
 

@@ -1,4 +1,4 @@
-/* What command, argv and bash tools share: running a program and telling what came of it. */
+/* Shared by command, argv and bash tools: runs a program and converts its result. */
 #include "base/utf8.h"
 #include "tool/pipe.h"
 
@@ -24,7 +24,7 @@ static bool tell_applied(Pipe *p, const SandboxRules *rules, const SandboxComman
     return ok;
 }
 
-/* What the supervisor refused, one event each: "connect to 192.0.2.1 port 80". */
+/* Writes one event per operation that the supervisor denied: "connect to 192.0.2.1 port 80". */
 static bool tell_denied(Pipe *p, Str denied, Error *err) {
     bool ok = true;
     for (Str line; ok && pipe_listened(p) && str_next_line(&denied, &line);) {
@@ -40,7 +40,7 @@ static bool tell_denied(Pipe *p, Str denied, Error *err) {
     return ok;
 }
 
-/* A result has no hint: what to do when the kernel lacks a layer goes into its text. */
+/* A result has no hint, so the advice for a missing kernel feature is added to its text. */
 static bool no_sandbox(Error *err) {
     Error why = *err;
     return why.kind == ERR_SANDBOX && why.hint[0] && error_set(err, ERR_SANDBOX, "%s (%s)", why.msg, why.hint);
@@ -75,7 +75,7 @@ static void add_pair(Arena *arena, const char **env, size_t *n, const char *pref
     env[(*n)++] = line;
 }
 
-/* HARNESS_ARG_RUN_ID; of a secret both HARNESS_ARG_NAME and HARNESS_ARG_SECRETS_NAME. */
+/* HARNESS_ARG_RUN_ID; a secret is both HARNESS_ARG_NAME and HARNESS_ARG_SECRETS_NAME. */
 void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, size_t *n) {
     Entry *e, *s;
     if (!value_is_dict(f->injected)) return;

@@ -1,10 +1,10 @@
-/* Starlark tools: run(args) in the call's own machine. */
+/* Starlark tools: run(args) in the call's own VM. */
 #include "script/content.h"
 #include "tool/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
 
-/* One typed block, or a list of nothing else, is content. */
+/* One typed block, or a list of nothing but blocks, is content. */
 static bool take_content(ToolCallFrame *f, Value v, Error *err) {
     if (!content_is_blocks(v)) return true;
     List *l = value_is_list(v)    ? value_list(v)
@@ -14,7 +14,7 @@ static bool take_content(ToolCallFrame *f, Value v, Error *err) {
     return l != NULL;
 }
 
-/* What was written to find out is kept: the result will need it. */
+/* Keeps the JSON written for the check: the result needs it. */
 static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
     Pipe *p = f->host->call;
     MEM_UNSET Error why;

@@ -1,5 +1,5 @@
-/* meta.*: scripts that look at tools, call them and make new ones. Off unless meta.enabled; bounded; asked of hooks; and what is
- * made obeys all policy, because it is a tool like any other. */
+/* meta.*: scripts that inspect, call and create tools. Disabled unless meta.enabled; limited; checked by hooks. A
+ * created tool obeys all policy like any other. */
 #include <stdio.h>
 #include "artifact/builtin_names.h"
 #include "tool/pipe.h"
@@ -7,7 +7,7 @@
 #include "value/list.h"
 
 static bool enabled(const Pipe *p, Error *err) {
-    return p->f.runtime->limits.meta.enabled || error_set(err, ERR_POLICY, "meta is switched off (meta.enabled)");
+    return p->f.runtime->limits.meta.enabled || error_set(err, ERR_POLICY, "meta is disabled (meta.enabled)");
 }
 
 /* ---- calling ---- */
@@ -65,7 +65,7 @@ bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err)
     return ok;
 }
 
-/* ---- making ---- */
+/* ---- registering ---- */
 
 static Str name_in(Value definition) {
     Value *v = value_is_dict(definition) ? dict_find_str(value_dict(definition), STR("name")) : NULL;
@@ -90,7 +90,8 @@ static bool ask_hooks(Pipe *p, DefinitionKind kind, Value definition, Error *err
     return error_set(err, ERR_POLICY, STR_FMT " %s", STR_ARG(event), hook_outcome_say(&out, "blocked", said));
 }
 
-/* The event that another process of the run registers it from again, so it comes last, and says so when it is not the whole definition. */
+/* Writes the event from which another process of the run restores the definition. It comes last, and says so if the
+ * definition is incomplete. */
 static bool emit_made(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
     if (!pipe_listened(p)) return true;
     Buf data = { 0 };
@@ -105,7 +106,7 @@ static bool emit_made(Pipe *p, DefinitionKind kind, Value definition, Error *err
     return ok;
 }
 
-/* Takes one of the run's places for this kind; gives it back with -1. */
+/* Reserves (1) or returns (-1) one of the run's slots for this kind. */
 static bool take_place(Run *r, DefinitionKind kind, int step, Error *err) {
     const Limits *l = &r->rt->limits;
     const int64_t limits[] = { [DEFINITION_TOOL] = l->meta.max_tools, [DEFINITION_HOOK] = l->meta.max_hooks, [DEFINITION_AGENT] = l->meta.max_agents };
@@ -118,7 +119,7 @@ static bool take_place(Run *r, DefinitionKind kind, int step, Error *err) {
 }
 
 static bool allowed(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
-    if (p->root) return error_set(err, ERR_POLICY, "a call that is confined to a workspace_root registers nothing: it would outlive the call");
+    if (p->root) return error_set(err, ERR_POLICY, "a call confined to a workspace_root cannot register anything: it would outlive the call");
     return enabled(p, err) && take_place(p->f.run, kind, 1, err) && (ask_hooks(p, kind, definition, err) || (take_place(p->f.run, kind, -1, err), false));
 }
 
@@ -158,7 +159,7 @@ static void keep(Run *r, Project *made) {
     pthread_mutex_unlock(&r->lock);
 }
 
-/* What a script makes cannot ask for secrets, and only its own run sees it. */
+/* A tool made by a script cannot ask for secrets, and only its own run sees it. */
 static bool register_tool(Pipe *p, Project *made, Error *err) {
     Run *r = p->f.run;
     ToolDef *def = &made->tools[0];
@@ -183,7 +184,7 @@ bool runtime_meta_tool(Host *h, Value definition, Error *err) {
     return runtime_meta_allowed(h, DEFINITION_TOOL, definition, err) && make_tool(h->call, definition, err) && runtime_meta_made(h, DEFINITION_TOOL, definition, err);
 }
 
-/* A run that registers hooks has a list of its own: other runs do not hear of them. */
+/* A run that registers hooks gets its own list, invisible to other runs. */
 static bool register_hook(Run *r, HookDef *def, Error *err) {
     pthread_mutex_lock(&r->lock);
     Hooks *own = atomic_load(&r->own_hooks), *list = own ? own : hook_list_new(r->rt->project, r->rt->workers, r->rt->hook_stats);
@@ -209,7 +210,7 @@ bool runtime_meta_hook(Host *h, Value definition, Error *err) {
     return runtime_meta_allowed(h, DEFINITION_HOOK, definition, err) && make_hook(h->call, definition, err) && runtime_meta_made(h, DEFINITION_HOOK, definition, err);
 }
 
-/* ---- what an earlier process of the run has made ---- */
+/* ---- restoring definitions of an earlier process of the run ---- */
 
 static Str print_of(Run *r, DefinitionKind kind, Value definition) {
     Buf text = { 0 };

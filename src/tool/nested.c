@@ -28,7 +28,7 @@ static bool is_folder(int dir, const struct dirent *e) {
     return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The workspace's own .git is protected and not told of; of a repository inside, its folder .git is not searched. */
+/* Skips the workspace's own .git, which is protected, and does not search the .git of a nested repository. */
 static void look_at(Search *s, const char *folder, DIR *d) {
     unsigned bare = 0;
     bool found = false;

@@ -1,4 +1,4 @@
-/* Step 9: the hooks that stand behind a tool. They see everything that was executed, errors and timeouts too. */
+/* Step 9: the tool.post hooks. They see everything that was executed, including errors and timeouts. */
 #include "tool/pipe.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
            dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err);
 }
 
-/* Nothing of the tool's own result is left. */
+/* Removes the tool's result completely. */
 static void withhold(Pipe *p, const HookOutcome *out) {
     Result *r = p->out;
     r->step = STEP_POST;
@@ -66,7 +66,7 @@ bool pipe_after(Pipe *p) {
     if ((guarded || !commands) && make_payload(p, &payload, &err)) {
         pipe_dispatch(p, HOOK_TOOL_POST, (Str){ 0 }, payload, &out);
     } else {
-        out.decision = HOOK_BLOCK;                        /* a result that no hook could look at goes nowhere */
+        out.decision = HOOK_BLOCK;                        /* withhold a result that the hooks could not see */
         snprintf(out.reason, sizeof out.reason, "%.500s", err.msg);
     }
     if (!p->broken) {

@@ -1,4 +1,5 @@
-/* What a script asks and tells whoever is there: the person of its call, else of the run. What nobody can be asked has an answer too. */
+/* Questions and notifications of a script to the Person of its call, else of the run. Without one, each question has a
+ * default answer. */
 #include "tool/pipe.h"
 #include "value/list.h"
 
@@ -34,7 +35,7 @@ static void add_uri(Buf *out, Str path) {
     }
 }
 
-/* Without a client that has roots, the workspace is the one there is. */
+/* Without a client that has roots, the workspace is the only root. */
 static bool own_roots(Pipe *p, Heap *heap, Value *out, Error *err) {
     Str path = p->host.workspace;
     Buf uri = { 0 };
@@ -69,7 +70,7 @@ static bool payload_after(Heap *h, Str text, Value *out, Error *err) {
     return *out = value_from_object(d), true;
 }
 
-/* A client's model is a model: the hooks of completion.* see what goes there and what comes back. */
+/* A client's model is a model too: the completion.* hooks see the request and the reply. */
 static bool ask_hooks(Pipe *p, HookEvent event, Heap *h, Value payload, Cancel *cancel, HookOutcome *out, Error *err) {
     *out = (HookOutcome){ .decision = HOOK_ALLOW };
     if (!hook_list_any(run_hooks(p->f.run), event, (Str){ 0 })) return true;
@@ -114,7 +115,7 @@ static bool hooks_after(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *ca
 
 /* ---- asking ---- */
 
-/* What is asked leaves the process, or is shown. */
+/* Questions leave the process or are displayed, so they are redacted. */
 static bool hide_secrets(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Error *err) {
     for (size_t i = 0; i < n; i++) {
         if (asks[i].kind != HOST_ASK_FORM) continue;
@@ -136,13 +137,13 @@ static bool has_form(const HostAsk *asks, size_t n) {
     return false;
 }
 
-/* The person's own way first; hooks are asked about samples only when they go there. */
+/* Asks the Person directly if it supports that; hooks see samples only in that case. */
 static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel, Error *err) {
     const Person *person = pipe_person(p);
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
     if (!hooks_before(p, asks, n, heap, cancel, err) || !cancel_check(cancel, err)) return false;
-    bool waits = has_form(asks, n);                       /* roots and samples come from a program */
+    bool waits = has_form(asks, n);                       /* roots and samples are answered by a program */
     int64_t since = waits ? run_wait_start(cancel) : 0;
     bool ok = person->inquire(person->ctx, asks, n, heap, cancel, err);
     if (waits) p->waited_ns += run_wait_end(cancel, since);
@@ -156,7 +157,7 @@ static bool sample_request(Heap *heap, const HostAsk *a, Value *out, Error *err)
     return *out = value_from_object(d), true;
 }
 
-/* A model of the run, where it has one. */
+/* Uses the run's model, if it has one. */
 static bool own_sample(Host *h, HostAsk *a, Heap *heap, Error *err) {
     Pipe *p = h->call;
     Value request;
@@ -166,7 +167,7 @@ static bool own_sample(Host *h, HostAsk *a, Heap *heap, Error *err) {
     if (!sample_request(heap, a, &request, err)) return false;
     if (p->f.runtime->calls.complete(h, request, heap, &a->answer, &why)) return true;
     a->answer = VALUE_NONE;
-    if (why.kind == ERR_CONFIG) return true;              /* there is no model */
+    if (why.kind == ERR_CONFIG) return true;              /* no model configured */
     if (err) *err = why;
     return false;
 }
@@ -189,7 +190,7 @@ static Value field(Value request, const char *name) {
     return v ? *v : VALUE_GONE;
 }
 
-/* A prompt is one message of the user. */
+/* Converts a prompt to one user message. */
 static bool messages_of(Heap *heap, Value request, Value *out, Error *err) {
     Value prompt = field(request, "prompt"), messages = field(request, "messages");
     if (value_is_list(messages)) return *out = messages, true;
@@ -210,7 +211,7 @@ bool runtime_host_sample(Host *h, Value request, Heap *heap, Value *out, Error *
     return *out = a.answer, true;
 }
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
 bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error *err) {
     Pipe *p = h->call;
@@ -230,7 +231,7 @@ bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error 
         ok = event_emit(p->f.run->events, pipe_place(p), EVENT_TOOL_PROGRESS, buf_str(&data), err);
         buf_clear(&data);
     }
-    /* Nothing is drawn over a question: what a person agrees to must be what was asked. */
+    /* Shows no progress over an open question: the user must see what was asked. */
     if (ok && person->progress && (person->apart || pthread_mutex_trylock(&p->f.runtime->asking) == 0)) {
         person->progress(person->ctx, p->f.call_id, done, total, buf_str(&text));
         if (!person->apart) pthread_mutex_unlock(&p->f.runtime->asking);

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "value/json.h"
 
-/* ---- taking and giving back ---- */
+/* ---- acquire and release ---- */
 
 static Pipe *unused(Runtime *rt) {
     Pipe *p = atomic_exchange_explicit(&rt->pipe, NULL, memory_order_acquire);
@@ -18,7 +18,7 @@ static Pipe *unused(Runtime *rt) {
     return p ? p : mem_zero(1, sizeof *p);
 }
 
-/* Every call has two: call_PREFIX_N and PREFIX-N. */
+/* Every call has two ids: call_PREFIX_N and PREFIX-N. */
 static Str number_id(Arena *a, Str word, Str prefix, char mark, uint64_t number) {
     char *out = arena_alloc(a, word.n + prefix.n + NUMBER_TEXT_SIZE);
     memcpy(out, word.at, word.n);
@@ -54,7 +54,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     return p;
 }
 
-enum { BUF_KEEP = 1 << 16 };             /* a pipe that once held something large gives it back */
+enum { BUF_KEEP = 1 << 16 };             /* release a buffer that has grown large */
 
 static void shrink(Buf *b) { b->cap > BUF_KEEP ? buf_clear(b) : buf_reset(b); }
 
@@ -139,7 +139,7 @@ void pipe_tell(Pipe *p, CallStep step, const char *fmt, ...) {
     buf_clear(&detail);
 }
 
-/* ---- ends ---- */
+/* ---- ending a call ---- */
 
 bool pipe_broken(Pipe *p, const Error *err) {
     if (!p->broken) p->kept.err = *err;
@@ -152,7 +152,7 @@ void pipe_redact_text(Pipe *p, Buf *text) {
     if (p->f.entry && p->f.entry->redact) redact_text(p->f.entry->redact, text);
 }
 
-/* A message may be longer than the heap has room for; then the value says the same, shorter. */
+/* If the message does not fit into the heap, the value gets a shorter one. */
 void pipe_set_error(Pipe *p, Str message) {
     Result *r = p->out;
     Heap *h = p->f.heap;
@@ -200,7 +200,7 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
     va_end(ap);
     pipe_classify(p, repair, &message);
     Result *r = p->out;
-    p->reached = false;                                   /* an earlier attempt may have been: this is the end of the call */
+    p->reached = false;                                   /* an earlier attempt may have been; this ends the call */
     p->ended = true;
     r->timed_out = false;
     r->step = step;
@@ -264,11 +264,11 @@ void run_ask_hooks(Run *r, const Call *who, HookEvent event, Heap *heap, Value p
     Pipe *p = pipe_take(r, who, cancel, &none);
     Heap *own = p->f.heap;
     p->f.call_id = who->parent;
-    p->f.heap = heap;                    /* the outcome is made where the caller's values are */
+    p->f.heap = heap;                    /* the outcome is created in the caller's heap */
     pipe_dispatch(p, event, (Str){ 0 }, payload, out);
     p->f.heap = own;
     if (p->broken) {
-        out->decision = HOOK_BLOCK;      /* what cannot be written down is not done */
+        out->decision = HOOK_BLOCK;      /* do not act if the event cannot be written */
         snprintf(out->reason, sizeof out->reason, "%.500s", p->kept.err.msg);
     }
     pipe_give(p);

@@ -1,9 +1,9 @@
-/* One call on its way through the pipeline, and the memory it uses. Pipes are kept by the runtime and used again, so a call
- * allocates little; a Result borrows its pipe until it is cleared. */
+/* A call in the pipeline, and its memory. The runtime caches pipes, so that a call allocates little; a Result borrows
+ * its pipe until it is cleared. */
 #pragma once
 #include "tool/state.h"
 
-/* What a pipe keeps from one call to the next: memory that is used again. */
+/* Memory that a pipe keeps from one call to the next. */
 typedef struct PipeKept {
     Arena arena;                         /* strings of the result */
     Buf args_json;                       /* see pipe_args_json */
@@ -14,10 +14,10 @@ typedef struct PipeKept {
     Buf change;                          /* what the call changed, as a diff; empty: unknown */
     ToolInspection seen;                 /* of this attempt, see pipe_confirm */
     Error err;                           /* why the call is broken */
-    Pipe *next;                          /* in the runtime's list of unused pipes */
+    Pipe *next;                          /* in the runtime's free list */
 } PipeKept;
 
-/* All but `kept` is the state of one call: pipe_take sets it in one assignment. */
+/* Everything except `kept` is the state of one call: pipe_take sets it in one assignment. */
 struct Pipe {
     PipeKept kept;
     ToolCallFrame f;
@@ -37,27 +37,27 @@ struct Pipe {
     bool reached;                        /* it has been executed: tool.post fires */
     bool once;                           /* a call inside it was executed that must not be repeated */
     bool cut;                            /* kept.text is only a part of the result */
-    bool alone;                          /* it keeps its lane busy */
-    bool task;                           /* it is already the work of a background task */
-    bool broken;                         /* an internal fault, in kept.err; the call has no result */
+    bool alone;                          /* it holds its lane */
+    bool task;                           /* it already runs as a background task */
+    bool broken;                         /* an internal error, in kept.err; the call has no result */
     int attempt;
-    unsigned hook_nesting;               /* dispatches in progress: a hook that emits an event starts another one */
+    unsigned hook_nesting;               /* nested dispatches: a hook that emits an event starts another one */
     int64_t start_ns, step_ns;
     int64_t waited_ns;                   /* for a person, so far */
     int64_t hooks_ns;                    /* in hooks before and after the work */
     int64_t worked_ns;                   /* time that the last attempt took, without waits for a person */
 };
 
-/* May it run at the same time as other calls? Read-only or parallel_safe; a tool that is not known yet may do anything. */
+/* True if it may run concurrently with other calls: read-only or parallel_safe. False for an unknown tool. */
 bool tool_runs_beside(Run *r, const Call *call);
 bool tool_entry_runs_beside(const ToolEntry *e);
 
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out);
-void pipe_give(Pipe *p);                                     /* back to the runtime, with its worker */
+void pipe_give(Pipe *p);                                     /* returns it and its worker to the runtime */
 
 void pipe_free(Pipe *p);
 
-/* The steps. False: the call has ended, p->out says how (or p->broken). */
+/* The steps. False: the call has ended, with p->out set (or p->broken). */
 bool pipe_resolve(Pipe *p);
 bool pipe_parse(Pipe *p);
 bool pipe_validate(Pipe *p);
@@ -65,46 +65,52 @@ bool pipe_limits(Pipe *p);
 bool pipe_policy(Pipe *p);
 bool pipe_before(Pipe *p);
 bool pipe_confirm(Pipe *p);
-bool pipe_execute(Pipe *p, bool *again);                     /* *again: the wait before a retry is over, go back to parse */
+bool pipe_execute(Pipe *p, bool *again);                     /* again: retry from parse */
 int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);
 bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
-void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* the work of a task */
-bool pipe_background(Pipe *p);                               /* task.c: hands the rest to a task */
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* runs a task's call */
+bool pipe_background(Pipe *p);                               /* task.c: continues the call as a task */
 
-/* Which setting of limits.repair lets the model repair a refusal. Without it, and with REPAIR_NEVER, the refusal is fatal. */
+/* The setting of limits.repair that allows the model to repair a refusal. Without it, and with REPAIR_NEVER, the
+ * refusal is fatal. */
 typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
 /* Ends the call with an error result and the event tool.refused. Always false. */
 bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Sets the class of a refusal, and adds to its message the setting that makes it fatal. */
+/* Sets the class of a refusal, and adds the setting that makes it fatal to its message. */
 void pipe_classify(Pipe *p, Repair repair, Buf *message);
-bool pipe_limit(Pipe *p, const char *limit, int64_t value);  /* limit.reached, and a fatal refusal that names it; always false */
-bool pipe_broken(Pipe *p, const Error *err);                 /* an internal fault; always false */
+bool pipe_limit(Pipe *p, const char *limit, int64_t value);  /* limit.reached, and a fatal refusal that names the limit;
+                                                              * always false */
+bool pipe_broken(Pipe *p, const Error *err);                 /* an internal error; always false */
 void pipe_set_error(Pipe *p, Str message);                   /* out->error, out->value = {"error": …}, is_error */
-/* Makes the result an error of this step; the call goes on. `rule` is not copied. */
+/* Turns the result into an error of this step; the call continues. `rule` is not copied. */
 void pipe_fail(Pipe *p, CallStep step, Str rule, ResultClass cls, Str message);
-void pipe_check_output(Pipe *p, CallStep step);              /* a result that does not fit output_schema becomes an error */
+void pipe_check_output(Pipe *p, CallStep step);              /* turns a result that does not match output_schema into an
+                                                              * error */
 bool pipe_event_tampered(Pipe *p, const Error *err);         /* sandbox.tampered; false: broken */
-Str pipe_error_member(Value v);                              /* the `error` of a dict; empty: the value is not an error by itself */
+Str pipe_error_member(Value v);                              /* the `error` of a dict; empty: the value is not an
+                                                              * error */
 void pipe_take_error_text(Pipe *p, Value v);                 /* out->error: that, else the string itself or JSON, at most 2 KiB */
 
-Str pipe_args_json(Pipe *p);                                 /* for events: in one line */
-void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparing: all of them, keys sorted */
-bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true: it fits; else all problems, joined by "; " */
+Str pipe_args_json(Pipe *p);                                 /* for events: one line */
+void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparisons: complete, with sorted keys */
+bool pipe_violations(const Schema *s, Value v, Buf *out);    /* true if valid; else all problems, joined by "; " */
 bool pipe_check_args(Pipe *p, Buf *problems);                /* schema and injected names */
-bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err);   /* every string in it, by the tool's patterns and the runtime's secrets */
+bool pipe_redact_value(Pipe *p, Value v, Value *out, Error *err);   /* redacts every string by the tool's patterns and
+                                                                     * the runtime's secrets */
 void pipe_redact_text(Pipe *p, Buf *text);
 
 EventPlace pipe_place(const Pipe *p);
-const Person *pipe_person(const Pipe *p);                    /* of the call, else of the run */
+const Person *pipe_person(const Pipe *p);                    /* the call's, else the run's */
 bool pipe_listened(const Pipe *p);
 void pipe_event_start(Pipe *p);                              /* kept.data = {"id": …, "name": … */
 bool pipe_event_end(Pipe *p, EventType type);                /* …} and out; false: broken */
 static inline bool pipe_traced(const Pipe *p) { return p->f.call->trace != NULL; }
 void pipe_tell(Pipe *p, CallStep step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-#define pipe_trace(p, ...) do { if (pipe_traced(p)) pipe_tell(p, __VA_ARGS__); } while (0)    /* nothing is worked out for nobody */
-/* kind_program.c: the one way in which a call starts a program; its events say what holds it and what it was denied. */
+#define pipe_trace(p, ...) do { if (pipe_traced(p)) pipe_tell(p, __VA_ARGS__); } while (0)    /* skip formatting when not traced */
+/* kind_program.c: the only way for a call to start a program; writes events about its confinement and denied
+ * operations. */
 bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);
-/* Asks the hooks of an event about a payload in p->f.heap. */
+/* Runs the hooks of an event on a payload in p->f.heap. */
 void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcome *out);

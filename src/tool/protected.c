@@ -73,7 +73,7 @@ static void add_command(ProtectedList *l, Str folder, Str text) {
     }
 }
 
-/* A word of git's configuration. A path that does not exist yet counts too: the configuration waits for it. */
+/* A word of git's configuration. Also protects a path that does not exist yet: creating it would activate it. */
 static void add_word(ProtectedList *l, Str folder, Str word) {
     if (str_starts(word, STR("~/")) && getenv("HOME")) word = str_from(protected_path(l, str_from(getenv("HOME")), str_sub(word, 2, word.n)));
     const char *path = protected_path(l, folder, word);
@@ -87,7 +87,7 @@ static void add_word(ProtectedList *l, Str folder, Str word) {
     }
 }
 
-/* The first word of a command is looked up in PATH unless it has a slash. */
+/* The first word of a command is looked up in PATH unless it contains a slash. */
 void protected_words(ProtectedList *l, Str folder, Str text) {
     static const char ends[] = "\n;|&(){}`", between[] = " \t\r\n;|&(){}`'\"<>=$%*?[]";
     bool first = true;
@@ -195,19 +195,19 @@ static void add_rows(ProtectedList *l, Str folder) {
     protected_git_below(l, folder);
 }
 
-/* Notes for agents are text like any other: tools may write them. */
+/* Notes for agents are plain text: tools may write them. */
 static bool is_note(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return strcmp(name, "AGENTS.md") == 0 || strcmp(name, "CLAUDE.md") == 0;
 }
 
-/* A space's own folder is "looked at" when it is listed; protecting all of it would leave nothing to write. */
+/* Listing a space counts as looking at its folder; protecting all of it would leave nothing writable. */
 static void add_looked_at(ProtectedList *l, Str path) {
     const char *at = protected_path(l, l->root, path);
     if (!inside(l->workspace.at, str_from(at)) && !is_note(at)) protected_add(l, at);
 }
 
-/* A file that is reached through a link in a protected folder is somewhere else. */
+/* Protects the target of a link in a protected folder. */
 static void add_link_target(ProtectedList *l, Str path) {
     char real[PATH_MAX];
     const char *at = protected_path(l, l->root, path);
@@ -219,7 +219,7 @@ static void add_loaded(ProtectedList *l) {
     for (size_t i = 0; i < l->project->n_files; i++) add_link_target(l, l->project->files[i].path);
 }
 
-/* Where the next start looks, with -c or without it, and whether or not the project can be loaded. */
+/* Files that the next start reads, with or without -c, whether or not the project loads. */
 static void add_usual(ProtectedList *l) {
     static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json", NEARLY_NAMES };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(names[i]));

@@ -16,7 +16,7 @@ typedef struct ProtectedList {
     const Project *project;              /* NULL: none could be loaded */
     Str root, workspace;
     const char *const *write_roots;      /* NULL: none */
-    const Str *more;                     /* of the project too, relative to the root: record_configs */
+    const Str *more;                     /* more files of the project, relative to the root: record_configs */
     size_t n_more;
     bool self_edit;                      /* sandbox.allow_self_edit: files of the project are free */
     int depth;                           /* of protected_git: a repository may name others */

@@ -31,7 +31,7 @@ static void add_rows(ProtectedList *l, const char *git) {
 #undef PROTECTED_GIT
 }
 
-/* Where the working tree of a module is: core.worktree, relative to the module's git folder. */
+/* The working tree of a module: core.worktree, relative to the module's git folder. */
 static const char *module_top(ProtectedList *l, const char *git) {
     Buf text = { 0 };
     Str rest, line;
@@ -121,7 +121,7 @@ static void add_git(ProtectedList *l, const char *git, const char *top) {
     protected_git_configs(l, git, top);
 }
 
-/* `.git` as a file: the git folder is elsewhere, and it matters only where a call could write it. */
+/* `.git` is a file: the git folder is elsewhere, and matters only if a call could write it. */
 static void add_elsewhere(ProtectedList *l, const char *file, const char *top) {
     const char *to = first_line(l, file, "gitdir: "), *git = to ? join(l, top, to) : NULL;
     const char *common = git ? first_line(l, join(l, git, "commondir"), "") : NULL;

@@ -19,14 +19,14 @@ static void make_folder(const char *path) {
     free(p);
 }
 
-/* A home that is not there (a service's /nonexistent) is not made. */
+/* A missing home folder (a service's /nonexistent) is not created. */
 static bool has_home(void) {
     struct stat st;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     return (state && state[0] == '/') || (home && stat(home, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* …/harness/PROJECT-ID/harness.db → …/harness/rules: one for all projects, so that ones that keep nothing leave no folders. */
+/* …/harness/PROJECT-ID/harness.db → …/harness/rules: one for all projects, so that ephemeral ones leave no folders. */
 static void default_place(Buf *out) {
     if (!has_home() || !store_default_path(STR("/"), out, NULL)) return buf_reset(out);
     for (int i = 0; i < 2; i++)
@@ -98,7 +98,7 @@ static bool hold_shared(const RecordPlaces *p, const char *root, bool reading, H
     return ok;
 }
 
-/* Where there was no lock to hold, somebody may have begun something meanwhile, for the first time in that folder. */
+/* Without a lock to hold, another process may have started work in that folder meanwhile. */
 static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Error *err) {
     for (size_t i = 0; i < RECORD_FOLDERS; i++) {
         int fd = -1;
@@ -106,7 +106,7 @@ static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Er
         if (!mark_hold(p->at[i], root, MARK_SHARED, &fd, err)) return false;
         mark_release(fd);
         if (fd >= 0) {
-            error_set(err, ERR_SANDBOX, "another harness began to work in %s while the project was loaded", root);
+            error_set(err, ERR_SANDBOX, "another harness started work in %s while the project was being loaded", root);
             return error_hint(err, "try again");
         }
     }
@@ -166,7 +166,7 @@ static Loading load_held(const RecordDoor *d, const ProjectInput *in, const char
     return ok ? LOADED : again && err->kind == ERR_NONE ? (*err = late, AGAIN) : NOT_LOADED;
 }
 
-/* The first one may fail because another process begins its first call ever in this folder at that moment. */
+/* The first attempt may fail because another process starts its very first call in this folder. */
 static bool load_twice(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
     Problems first = { 0 };
     Loading loading = load_held(d, in, root, out, &first, err);
@@ -191,8 +191,8 @@ static bool load_twice(const RecordDoor *d, const ProjectInput *in, const char *
 bool record_load(const RecordDoor *d, const ProjectInput *in, Project **out, Problems *problems, Error *err) {
     char root[PATH_MAX];
     *out = NULL;
-    if (!project_root(in, root)) return project_load(in, out, problems);       /* which says so */
-    if (d->ask && !d->reading) {                          /* before the lock is held: a person takes their time */
+    if (!project_root(in, root)) return project_load(in, out, problems);       /* reports the problem */
+    if (d->ask && !d->reading) {                          /* before taking the lock: the user may take long to answer */
         MarkLook l = { .root = root, .workspace = root, .purpose = MARK_RECOVER, .ask = d->ask, .ask_ctx = d->ask_ctx, .told = d->told };
         if (!look(d->places, l, err)) return false;
     }
@@ -237,9 +237,9 @@ bool record_copy(const char *root, const char *from, const char *to, RecordCopy 
     return ok;
 }
 
-/* ---- beginning ---- */
+/* ---- starting work ---- */
 
-/* The times of a folder prove something once the clock of the file system has moved on. */
+/* A folder's modification time is conclusive only after the file system's clock has advanced. */
 static bool changed_at(const char *folder, struct timespec *out) {
     enum { TICK_NS = 50000000, SECOND_NS = 1000000000 };
     struct stat st;
@@ -302,7 +302,7 @@ bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *ed
     return ok;
 }
 
-/* ---- the place for our own ---- */
+/* ---- the folder for our mark ---- */
 
 static bool within(const char *path, const char *const *reach) {
     for (; reach && *reach; reach++) {
@@ -312,7 +312,7 @@ static bool within(const char *path, const char *const *reach) {
     return false;
 }
 
-/* Where nothing may be made below the folder, because it is inside, none is. */
+/* Creates no folder inside a place that tools can reach. */
 const char *record_folder(const RecordPlaces *p, const char *const *reach, Error *err) {
     char real[PATH_MAX];
     const char *inside = NULL;
@@ -327,8 +327,8 @@ const char *record_folder(const RecordPlaces *p, const char *const *reach, Error
         if (!within(real, reach)) return p->at[i];
         inside = p->at[i];
     }
-    if (inside) error_set(err, ERR_SANDBOX, "what is at work cannot be put on record: %s lies where tools can write", inside);
-    else error_set(err, ERR_SANDBOX, "what is at work cannot be put on record: %s cannot be written", p->at[0] ? p->at[0] : p->at[1]);
-    error_hint(err, "set HARNESS_STATE to a file in a folder that can be written, outside of the workspace");
+    if (inside) error_set(err, ERR_SANDBOX, "cannot record running calls: %s is in a folder that tools can write", inside);
+    else error_set(err, ERR_SANDBOX, "cannot record running calls: %s is not writable", p->at[0] ? p->at[0] : p->at[1]);
+    error_hint(err, "set HARNESS_STATE to a file in a writable folder outside of the workspace");
     return NULL;
 }

@@ -2,8 +2,8 @@
  * there is none, or it cannot be written, in a private folder in /tmp. The folder in /tmp is looked at in that case alone: a tool that may write /tmp could
  * make one.
  *
- * Every project is loaded through record_load, and nothing that may write its files begins without record_begin. So one place decides which content of
- * a project's files counts. */
+ * Every project is loaded through record_load, and work that may write its files starts with record_begin. So this file
+ * alone decides which version of a project's files is valid. */
 #pragma once
 #include <time.h>
 #include "artifact/project.h"
@@ -13,47 +13,51 @@
 #include "sandbox/sandbox.h"
 
 enum { RECORD_FOLDERS = 2 };
-typedef struct RecordPlaces { char *at[RECORD_FOLDERS]; } RecordPlaces;      /* the better one first; NULL: not possible here */
+typedef struct RecordPlaces { char *at[RECORD_FOLDERS]; } RecordPlaces;      /* preferred one first; NULL: not
+                                                                              * possible */
 
-void record_places(const char *state, RecordPlaces *out);       /* state: as given by a flag; NULL: the environment says */
+void record_places(const char *state, RecordPlaces *out);       /* state: from a flag; NULL: use the environment */
 void record_places_clear(RecordPlaces *p);
 
 typedef struct RecordDoor {
     const RecordPlaces *places;
-    bool reading;                        /* changes nothing on the disk: files that calls changed are loaded as they were before */
-    MarkAsk *ask;                        /* a person who can say what to do with such files; NULL: they are put back */
+    bool reading;                        /* read-only: files changed by calls are loaded as they were before */
+    MarkAsk *ask;                        /* asks the user what to do with such files; NULL: restore them */
     void *ask_ctx;
-    Buf *told;                           /* gets sentences for a person, one a line */
+    Buf *told;                           /* receives messages for the user, one per line */
 } RecordDoor;
 
-/* project_load(), after what calls left that did not end in good order was put back. Files that a call in another process could write meanwhile are
- * loaded as they were when that call began. False with problems and err->kind ERR_NONE: the project is not valid; with *err: nothing may be loaded. */
+/* project_load(), after restoring what unfinished calls left behind. Files that a running call in another process could
+ * write are loaded as they were when that call started. False with problems and err->kind ERR_NONE: the project is
+ * invalid; with *err: nothing may be loaded. */
 bool record_load(const RecordDoor *door, const ProjectInput *in, Project **out, Problems *problems, Error *err);
 
-/* What waits for a person in the project at `root`: files that changed while a call could write them, and that nobody has put back or kept yet. Changes
- * nothing. `told` gets sentences, `diff` the differences. */
+/* Pending changes in the project at `root`: files that changed while a call could write them and were neither restored
+ * nor kept. Read-only. `told` gets messages, `diff` the differences. */
 bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *diff, Error *err);
 
-/* A copy of the folder `from`, which holds the project at `root`, is made by `copy` as the folder `to`, without .git. What a call in another process could write
- * meanwhile is then put right in the copy. `to` must be a place that no such call can reach. */
+/* Copies the folder `from`, which contains the project at `root`, to `to` with `copy`, without .git. Then corrects in
+ * the copy what a call in another process could have written meanwhile. No such call may be able to reach `to`. */
 typedef bool RecordCopy(void *ctx, Error *err);
 bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err);
 
-/* A folder of marks when it was last looked at and held no other mark of the project. Marks come and go by name, so a folder with the same time has none yet. */
+/* A folder of marks when it last had no other mark of the project. Marks are created and removed by name, so the same
+ * modification time means there is still none. */
 typedef struct RecordSeen { bool none; struct timespec changed; } RecordSeen;
 
 typedef struct RecordWork {
     const RecordPlaces *places;
-    RecordSeen *seen;                    /* one for each place, kept from one time to the next, zeroed before the first */
-    const char *folder;                  /* the place for our own mark: record_folder */
+    RecordSeen *seen;                    /* one per place, kept between calls, initially zero */
+    const char *folder;                  /* the place of our own mark: record_folder */
     const char *root, *workspace;
-    const char *const *paths;            /* protected */
-    Sandbox *sandbox;                    /* whose launcher holds the mark too */
+    const char *const *paths;            /* the protected paths */
+    Sandbox *sandbox;                    /* its launcher holds the mark too */
     Buf *told;
 } RecordWork;
 
-/* Before anything may write: the snapshot of the protected files is on record, and the mark is busy. *mark is NULL or one that is idle, *protect NULL
- * or what was taken when it was busy last. *edited gets what a person has changed since, or stays empty. On failure nothing may begin. */
+/* Before anything may write: records the snapshot of the protected files and marks work as running. *mark is NULL or
+ * idle; *protect is NULL or from the last time. *edited gets what the user has changed since, or stays empty. On
+ * failure nothing may start. */
 bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err);
 
 /* record_config.c: the project was loaded with -c or --tools, and what it looked at is protected from other processes' calls too. record_configs: what was
@@ -61,10 +65,12 @@ bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *ed
 typedef VEC(Str) RecordPaths;
 bool record_note_config(const char *folder, const Project *p, const char *tools, Error *err);        /* tools: as given with --tools, or NULL */
 void record_configs(const RecordPlaces *p, Str root, Arena *arena, RecordPaths *out);
-bool record_is_ours(const RecordPlaces *p, size_t i);                    /* in /tmp anybody could have made the folder */
+bool record_is_ours(const RecordPlaces *p, size_t i);                    /* any user could have created the folder in
+                                                                          * /tmp */
 
-/* What was displaced, in all places. */
+/* Displaced files, in all places. */
 void record_displaced(const RecordPlaces *p, DisplacedEach *each, void *ctx);
 
-/* The first place that can be written and lies in none of the folders in `reach` (absolute, up to NULL), made; NULL with *err: none. */
+/* The first writable place outside of the folders in `reach` (absolute, NULL-terminated), created if missing; NULL with
+ * *err: none. */
 const char *record_folder(const RecordPlaces *p, const char *const *reach, Error *err);

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "tool/kind.h"
 
-/* Names and aliases lead to a chain of the tools that have them: private tools of two agents may share a name. */
+/* A name or alias refers to a list of tools: private tools of two agents may share a name. */
 typedef struct Name { ToolEntry *entry; struct Name *same; } Name;
 
 struct Registry {
@@ -14,7 +14,7 @@ struct Registry {
     Table names;
     Arena keys;
     VEC(ToolEntry *) entries;
-    VEC(ToolEntry *) replaced;           /* by something of the same name; they share their redactor with what took their place */
+    VEC(ToolEntry *) replaced;           /* replaced entries; they share the redactor of their replacement */
 };
 
 Registry *registry_new(void) {
@@ -40,7 +40,7 @@ void registry_free(Registry *r) {
     free(r);
 }
 
-/* Can both be seen by one caller? */
+/* True if one caller can see both. */
 static bool meet(const ToolEntry *a, const ToolEntry *b) { return a->scope.n == 0 || b->scope.n == 0 || str_eq(a->scope, b->scope); }
 
 static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) {
@@ -54,8 +54,8 @@ static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) 
 static void add_name(Registry *r, ToolEntry *e, Str name) {
     Name *n = mem_alloc(sizeof *n), *first = table_get(&r->names, name);
     *n = (Name){ e, first ? first->same : NULL };
-    if (first) first->same = n;                            /* behind the first: what was there keeps its place */
-    else table_put(&r->names, arena_str(&r->keys, name), n);       /* a key outlives the tool that brought it */
+    if (first) first->same = n;                            /* after the first: the existing one keeps its place */
+    else table_put(&r->names, arena_str(&r->keys, name), n);       /* a key outlives the tool that added it */
 }
 
 static bool make_redactor(ToolEntry *e, Error *err) {
@@ -69,7 +69,8 @@ static bool make_redactor(ToolEntry *e, Error *err) {
     return true;
 }
 
-/* Looked for once: most tools have none, and every call would look again. Only where arguments are filled in, as pipe_validate does it. */
+/* Computed once, so that calls of tools without defaults skip the step. Looks only where pipe_validate inserts
+ * defaults. */
 static bool has_defaults(Value schema) {
     Value properties = value_member(schema, "properties");
     Entry *e;
@@ -97,7 +98,7 @@ bool registry_add(Registry *r, const ToolEntry *entry, Error *err) {
     return ok;
 }
 
-/* Names stay in the table with an empty chain behind them. */
+/* Names stay in the table with an empty list. */
 static void drop_names(Registry *r, Str scope) {
     for (size_t i = 0; i < r->names.n; i++)
         for (Name **at = (Name **)&r->names.entry[i].value; *at;) {
@@ -124,7 +125,7 @@ void registry_drop(Registry *r, Str scope) {
     pthread_rwlock_unlock(&r->lock);
 }
 
-/* An entry that somebody found may be in use, so another one takes its place. */
+/* Replaces an entry instead of changing it: a caller may be using it. */
 static void put_in_place(Registry *r, ToolEntry *old, ToolEntry *e) {
     for (size_t i = 0; i < r->entries.n; i++)
         if (r->entries.at[i] == old) r->entries.at[i] = e;

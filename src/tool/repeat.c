@@ -1,4 +1,4 @@
-/* A tool that fails the same way again and again with the same arguments is not asked a fourth time. */
+/* Stops a tool after three identical failures in a row with the same arguments. */
 #include "base/hash.h"
 #include "tool/state.h"
 

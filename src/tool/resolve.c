@@ -1,4 +1,4 @@
-/* Step 1: which tool is meant. */
+/* Step 1: finds the tool. */
 #include <stdlib.h>
 #include "tool/pipe.h"
 
@@ -19,7 +19,7 @@ static bool listed(const ToolEntry *e, const Str *list, size_t n) {
     return found;
 }
 
-/* Is it among what this run, this agent and this turn have? */
+/* True if this run, agent and turn have it. */
 static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
     if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
@@ -57,7 +57,8 @@ bool run_bundle_active(Run *r, const Call *call, const Bundle *bundle, bool *out
     return ok;
 }
 
-/* An alias that several servers could have leads to none of their tools: which one is meant must not depend on who answers. */
+/* An alias that could belong to several servers refers to no tool: the choice must not depend on which server
+ * answers. */
 static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
     const ToolEntry **all, *found[2] = { 0 };
     size_t n_all = registry_list(p->f.runtime->registry, scopes, n, &all), k = 0;
@@ -83,7 +84,7 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
-/* A held tool is asked about: a person may have approved it meanwhile. */
+/* Rechecks a held tool: the user may have approved it meanwhile. */
 static const ToolEntry *find(Registry *r, Str name, const Str *scopes, size_t n) {
     const ToolEntry *e = registry_find(r, name, scopes, n);
     if (!e || !e->held || !e->recheck) return e;
@@ -129,7 +130,7 @@ bool tool_runs_beside(Run *r, const Call *call) {
     return e && tool_entry_runs_beside(e);
 }
 
-/* Is there anybody to delegate to? */
+/* True if there is an agent to delegate to. */
 static bool has_agents(Run *r) {
     if (r->rt->project->n_agents) return true;
     pthread_mutex_lock(&r->lock);
@@ -138,7 +139,7 @@ static bool has_agents(Run *r) {
     return made;
 }
 
-/* task_* when a task can be or was started, artifact_read when there is something to read. */
+/* task_* if a task can be or was started, artifact_read if there is an artifact. */
 static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) {
     if (e->def.kind == TOOL_DELEGATE && !has_agents(r)) return false;
     if (!e->service) return true;

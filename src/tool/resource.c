@@ -75,7 +75,7 @@ static bool guarded(Runtime *rt, const char *real) {
     return false;
 }
 
-/* What the name stands for decides, whatever the name is. */
+/* Checks the resolved path, not the name. */
 static bool allowed(Runtime *rt, int fd, Str path, Str within, bool listed, Error *err) {
     char link[64], real[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -85,10 +85,10 @@ static bool allowed(Runtime *rt, int fd, Str path, Str within, bool listed, Erro
     Str below = str_from(real);
     if (str_starts(below, rt->project->root)) below = str_sub(below, rt->project->root.n, below.n);
     if (approval_sensitive(path) || approval_sensitive(below))
-        return error_set(err, ERR_POLICY, STR_FMT ": a file of a sensitive name is given to nobody", STR_ARG(path));
+        return error_set(err, ERR_POLICY, STR_FMT ": refusing to serve a file with a sensitive name", STR_ARG(path));
     if (within.n && !(str_starts(below, STR("/")) && str_starts(str_sub(below, 1, below.n), within) && below.n > within.n + 1 && below.at[within.n + 1] == '/'))
         return error_set(err, ERR_POLICY, STR_FMT ": it leads out of " STR_FMT, STR_ARG(path), STR_ARG(within));
-    if (listed && guarded(rt, real)) return error_set(err, ERR_POLICY, STR_FMT ": a file of the project's own rules is given to nobody", STR_ARG(path));
+    if (listed && guarded(rt, real)) return error_set(err, ERR_POLICY, STR_FMT ": refusing to serve a file of the project's rules", STR_ARG(path));
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* What a call came to (tools.md, step 11). The memory behind it (the value, every string) is lent by the runtime until
- * result_clear, which must come before runtime_close. */
+/* The result of a call (step 11). Its memory (the value, every string) is borrowed from the runtime until result_clear,
+ * which must come before runtime_close. */
 #pragma once
 #include "value/heap.h"
 
@@ -10,13 +10,14 @@ typedef enum CallStep {
 #undef STEP
 } CallStep;
 
-/* Why a call was refused: the caller's fault (unknown tool, bad arguments), or a veto by a rule, a hook or a person. */
+/* Why a call was refused: a mistake of the caller (unknown tool, bad arguments), or a veto by a rule, a hook or the
+ * user. */
 typedef enum { RESULT_NOT_REFUSED, RESULT_FAULT, RESULT_VETO } ResultRefusal;
 typedef enum { RESULT_OK, RESULT_REPAIRABLE, RESULT_RETRYABLE, RESULT_FATAL } ResultClass;
 
 typedef struct Result {                  /* zero-initialise; result_clear at the end */
     Str call_id, name;                   /* canonical name */
-    Value value;                         /* all of it, after hooks and redaction */
+    Value value;                         /* complete, after hooks and redaction */
     Value content;                       /* list of typed blocks {type, …}; GONE: one text block with `text` */
     Str media;                           /* of a call for a model: what of `content` are images and PDFs for it, as a JSON list without data; empty: none */
     Str text;                            /* what the model sees: the string itself, or compact JSON; bounded */
@@ -27,9 +28,9 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     CallStep step;                       /* of an error */
     Str error, rule;                     /* of an error: message, and the name of the rule or hook */
     bool unknown_tool;                   /* no tool has the name of the call */
-    Str nearest;                         /* then: a tool whose name is spelt nearly so; empty: none */
+    Str nearest;                         /* then: a tool with a similar name; may be empty */
     bool timed_out;
-    Str provider;                        /* an MCP server's name; empty: none */
+    Str provider;                        /* name of an MCP server; may be empty */
     Str task_id;                         /* a background task was started */
     int64_t elapsed_ns;                  /* without waited_ns */
     int64_t waited_ns;                   /* for a person */

@@ -48,7 +48,7 @@ static void make_hosts(Run *r) {
     r->hook_host = h;
 }
 
-/* Events count on from where the earlier process stopped. */
+/* Continues the sequence of events of the earlier process. */
 static bool continue_run(Run *r, Error *err) {
     uint64_t last = 0;
     if (!store_run_lease(r->store, r->id, err) || !store_event_last(r->store, r->id, &last, err)) return false;
@@ -71,7 +71,8 @@ static bool open_stream(Run *r, Error *err) {
     return r->config.served || control_watch(r, err);
 }
 
-/* A client's calls are many and short, and its run is never resumed, so events of calls that change nothing may be written later. */
+/* A client's run has many short calls and is never resumed, so events of calls that change nothing may be written
+ * later. */
 bool run_settle(Run *r, bool may_change, Error *err) {
     if (!r->store || (r->config.served && !may_change)) return true;
     return store_flush(r->store, err);
@@ -136,7 +137,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     make_hosts(r);
     if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
         !emit_started(r, err) || !run_settle(r, false, err)) return run_free(r), false;
-    r->config.after = NULL;              /* it ends when it likes */
+    r->config.after = NULL;              /* not kept: it may end at any time */
     *out = r;
     return true;
 }
@@ -175,7 +176,7 @@ static bool emit_ended(Run *r, RunStatus status, Error *err) {
     return ok;
 }
 
-/* What the hooks counted since it was last stored. Names live as long as the runtime's counters. */
+/* Hook counts since they were last stored. Names live as long as the runtime's counters. */
 typedef struct Counting { Runtime *rt; VEC(StoreHook) fresh; } Counting;
 
 static void add_count(void *ctx, const HookCounters *c) {
@@ -212,7 +213,7 @@ bool run_end(Run *r, RunStatus status, Error *err) {
     return ok;
 }
 
-/* ---- asking ---- */
+/* ---- accessors ---- */
 
 Runtime *run_runtime(Run *r) { return r->rt; }
 Str run_id(const Run *r) { return r->id; }
@@ -240,7 +241,7 @@ bool run_turn_start(Run *r, Str text, Error *err) {
 
 enum { TITLE_CHARS = 80 };
 
-/* One line of at most TITLE_CHARS characters, redacted as events are. */
+/* One line of at most TITLE_CHARS characters, redacted like events. */
 static void add_title(Run *r, Str prompt, Buf *out) {
     Buf text = { 0 };
     size_t chars = 0, n;
@@ -271,7 +272,7 @@ void run_turn_model(Run *r, Str model) {
 }
 
 void run_note_usage(Run *r, Str json) {
-    pthread_mutex_lock(&r->lock);                         /* tasks use the arena meanwhile */
+    pthread_mutex_lock(&r->lock);                         /* tasks use the arena concurrently */
     r->usage = arena_str(&r->arena, json);
     pthread_mutex_unlock(&r->lock);
 }
@@ -289,12 +290,12 @@ void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, cal
 
 /* ---- artifacts ---- */
 
-/* A run without a store keeps them in memory; `bytes` is how many more that will be. */
+/* Without a store, artifacts are kept in memory; `bytes` is the size to be added. */
 static Store *artifact_store(Run *r, size_t bytes, Error *err) {
     if (r->store) return r->store;
     pthread_mutex_lock(&r->lock);
     bool ok = (r->memory || store_open(":memory:", false, &r->memory, err)) &&
-              (bytes <= (size_t)r->rt->limits.artifact_bytes - r->memory_bytes || error_set(err, ERR_LIMIT, "the run's artifacts are over limits.artifact_bytes"));
+              (bytes <= (size_t)r->rt->limits.artifact_bytes - r->memory_bytes || error_set(err, ERR_LIMIT, "the run's artifacts exceed limits.artifact_bytes"));
     if (ok) r->memory_bytes += bytes;
     Store *s = ok ? r->memory : NULL;
     pthread_mutex_unlock(&r->lock);

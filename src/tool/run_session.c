@@ -1,11 +1,12 @@
-/* --session ID: reads, approvals and cache go on from one run to the next, as notes in the store. */
+/* --session ID: reads, approvals and cache are kept between runs, as notes in the store. */
 #include "base/digest.h"
 #include "tool/state.h"
 #include "value/int.h"
 #include "value/json.h"
 #include "value/list.h"
 
-/* Of one project: several may share a state, and what a person allowed in one is nothing to another that has a tool of that name. */
+/* Per project: several may share a state file, and an approval in one does not apply to a tool of that name in
+ * another. */
 static Str scope_of(Run *r) {
     return str_from(arena_fmt(&r->arena, "session:" STR_FMT ":" STR_FMT, STR_ARG(r->config.session), STR_ARG(r->rt->project->root)));
 }
@@ -56,7 +57,7 @@ void run_tool_print(Run *r, Str name, Buf *out) {
     buf_clear(&all);
 }
 
-/* Tools of other servers come later, and are held when they change. */
+/* Tools of MCP servers are registered later, and are held when they change. */
 static bool is_still(Run *r, Str tool, Str print) {
     Buf now = { 0 };
     if (str_starts(tool, STR("mcp:"))) return true;
@@ -80,7 +81,7 @@ static void take_grants(Run *r, Value v) {
 }
 
 bool run_session_load(Run *r, Error *err) {
-    if (!r->store) return error_set(err, ERR_CONFIG, "a session needs the store: it cannot be ephemeral");
+    if (!r->store) return error_set(err, ERR_CONFIG, "a session needs the store: it cannot be used with --ephemeral");
     Heap *h = heap_new(0);
     Value cache, reads, grants;
     bool ok = load_note(r, "cache", h, &cache, err) && load_note(r, "reads", h, &reads, err) && load_note(r, "approvals", h, &grants, err);
@@ -105,7 +106,8 @@ static void write_reads(Run *r, Buf *out) {
 static void write_grants(Run *r, Buf *out) {
     buf_add_char(out, '[');
     for (size_t i = 0, n = 0; i < r->grants.n; i++) {
-        /* Secrets are not kept, and a tool that this run made may be another one next time: those are asked about again. */
+        /* Secrets are not stored, and a tool registered by this run may differ next time: those approvals are
+         * dropped. */
         if (redact_would(r->rt->redactor, r->grants.at[i].args) || !registry_find(r->rt->registry, r->grants.at[i].tool, NULL, 0)) continue;
         buf_add(out, n++ ? STR(",[") : STR("["));
         json_write_string(out, r->grants.at[i].tool, false);
@@ -126,7 +128,7 @@ bool run_session_save(Run *r, Error *err) {
     write_reads(r, &reads);
     write_grants(r, &grants);
     bool ok = shelf_snapshot(r->cache, h, &v, err) && json_write(&cache, v, &(JsonWrite){ 0 }, err);
-    redact_json(r->rt->redactor, &cache);                 /* the cache goes on, secrets in it do not */
+    redact_json(r->rt->redactor, &cache);                 /* the cache is kept, without secrets */
     ok = ok && store_note_put(r->store, scope, STR("cache"), buf_str(&cache), err) && store_note_put(r->store, scope, STR("reads"), buf_str(&reads), err) &&
               store_note_put(r->store, scope, STR("approvals"), buf_str(&grants), err);
     heap_free(h);
@@ -136,7 +138,7 @@ bool run_session_save(Run *r, Error *err) {
     return ok;
 }
 
-/* ---- from one run to the next, in one process ---- */
+/* ---- from one run to the next in one process ---- */
 
 bool run_session_follow(Run *r, Run *old, Error *err) {
     Heap *h = heap_new(0);

@@ -91,7 +91,7 @@ static void on_proxy(void *ctx, Str host, uint16_t port, bool allowed, const cha
     if (!allowed) LOG_WRITE(rt->config.log, LOG_INFO, "network: a program may not reach " STR_FMT ":%u: %s", STR_ARG(host), port, why);
 }
 
-/* The proxy is a thread and a port: it is there when the first program needs it. */
+/* Starts the proxy, a thread and a port, when the first program needs it. */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     bool ok = true;
     pthread_mutex_lock(&rt->lock);
@@ -113,7 +113,7 @@ static void make_folder(const char *path) {
     char *p = mem_dup(path, strlen(path));
     for (char *c = p + 1; *c; c++)
         if (*c == '/') *c = 0, mkdir(p, 0700), *c = '/';
-    mkdir(p, 0700);                                       /* whether it worked, store_open finds out */
+    mkdir(p, 0700);                                       /* store_open reports a failure */
     free(p);
 }
 
@@ -166,11 +166,11 @@ static bool make_network(Runtime *rt, Error *err) {
     if (l->domains.n) memcpy(all, l->domains.at, l->domains.n * sizeof *all);
     for (size_t i = 0; i < rt->config.n_allow_domains; i++) all[l->domains.n + i] = arena_str(&rt->arena, rt->config.allow_domains[i]);
     if (rt->config.n_allow_domains && l->sandbox.network)
-        return error_set(err, ERR_CONFIG, "--allow-domain has no meaning with sandbox.network: true");
+        return error_set(err, ERR_CONFIG, "--allow-domain has no effect with sandbox.network: true");
     bool listed = l->has_domains || rt->config.n_allow_domains > 0;
     rt->client = rt->shared->client;
     if (rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err)) return true;
-    return error_wrap(err, "--allow-domain");          /* the project's own were checked when it was loaded */
+    return error_wrap(err, "--allow-domain");          /* the project's own were checked when loading */
 }
 
 /* ---- tools ---- */
@@ -215,7 +215,7 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     return ok;
 }
 
-/* Best effort is a choice, but not a silent one. */
+/* Warns about best effort: it is allowed, but not silently. */
 static void warn_of_less(const Runtime *rt) {
     SandboxRules strict = rt->rules;
     Error why = { 0 };
@@ -243,14 +243,14 @@ static bool same_paths(const char *const *a, const char *const *b) {
     return !a[i] && !b[i];
 }
 
-/* What the process was restrained to, and what runs have begun with, stays. */
+/* A reload cannot change what the process was restricted to, nor what runs have started with. */
 static bool fits_shared(Runtime *rt, Error *err) {
     const Runtime *old = rt->config.share;
     bool state = rt->state && old->state ? strcmp(rt->state, old->state) == 0 : !rt->state && !old->state;
-    if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: a new one needs a new start");
-    if (!state) return error_set(err, ERR_CONFIG, "store: a new place needs a new start");
+    if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: restart harness to use another one");
+    if (!state) return error_set(err, ERR_CONFIG, "store: restart harness to use another location");
     return !rt->config.own_process || same_paths(rt->rules.write_roots, old->rules.write_roots)
-        || error_set(err, ERR_CONFIG, "sandbox.write_roots: new ones need a new start");
+        || error_set(err, ERR_CONFIG, "sandbox.write_roots: restart harness to add roots");
 }
 
 static bool restrain(Runtime *rt, Error *err) {
@@ -334,7 +334,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->registry = registry_new();
     rt->redactor = redact_new();
     bool ok = take_shared(rt, err) && load(rt, problems, err) && runtime_check_trust(rt, err) && prepare(rt, err);
-    rt->config.share = NULL;             /* it may end first */
+    rt->config.share = NULL;             /* not kept: it may be closed first */
     if (ok) *out = rt;
     else runtime_close(rt);
     return ok;
@@ -374,7 +374,7 @@ void runtime_close(Runtime *rt) {
     free(rt);
 }
 
-/* ---- asking ---- */
+/* ---- accessors ---- */
 
 const TrustSubject *runtime_trust_subject(const Runtime *rt) { return &rt->subject; }
 const Project *runtime_project(const Runtime *rt) { return rt->project; }

@@ -1,4 +1,4 @@
-/* What a Runtime and a Run hold. For this room's own files. */
+/* State of a Runtime and a Run. Private to src/tool/. */
 #pragma once
 #include <pthread.h>
 #include "base/scheduler.h"
@@ -13,23 +13,23 @@
 typedef struct Pipe Pipe;
 typedef struct Control Control;
 
-/* What runtimes of one project share, when it is loaded again: the last one ends it. */
+/* Shared by the runtimes of one project after a reload; the last one frees it. */
 typedef struct RuntimeShared {
     atomic_int holders;
     Sandbox *sandbox;
     Client *client;
     pthread_mutex_t lock;                /* guards what follows */
-    Store *store;                        /* opened when first needed */
+    Store *store;                        /* opened on first use */
 } RuntimeShared;
 
 struct Runtime {
     RuntimeConfig config;
     RuntimeShared *shared;
-    Arena arena;                         /* paths, lists and names made once, while opening */
+    Arena arena;                         /* paths, lists and names created while opening */
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
     Heap *heap;                          /* definitions made by the program */
-    VEC(Schema *) schemas;               /* of those */
+    VEC(Schema *) schemas;               /* of `heap` */
     Project *project;
     Registry *registry;
     Policy *policy;
@@ -46,14 +46,14 @@ struct Runtime {
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
     Client *client;
-    const char *const *guarded;          /* as runtime_protected has them; NULL: not asked for yet. Guarded by `lock` */
-    const char *state;                   /* of the database; NULL: ephemeral */
-    RecordPlaces places;                 /* where marks can be */
-    const char *record;                  /* the one of these for our own; NULL: none is possible, and `record_problem` says why */
+    const char *const *guarded;          /* from runtime_protected; NULL: not computed yet. Guarded by `lock` */
+    const char *state;                   /* of the state file; NULL: ephemeral */
+    RecordPlaces places;                 /* possible folders of marks */
+    const char *record;                  /* the folder of our own mark; NULL: none, and `record_problem` says why */
     Error record_problem;
     RecordSeen seen[RECORD_FOLDERS];     /* guarded by `guarding` */
     HostCalls calls;
-    void *user;                          /* of a room below: runtime_extend */
+    void *user;                          /* for a higher room: runtime_extend */
     TrustSubject subject;                /* what its project asks for */
     atomic_bool may_act;                 /* trusted, and not only reading */
 
@@ -66,12 +66,13 @@ struct Runtime {
     pthread_mutex_t asking;              /* one person is asked one thing at a time */
 
     pthread_mutex_t guarding;            /* guards what follows */
-    Protect *protect;                    /* of rules.protect, see runtime_guard; the same as long as anybody is at work */
-    int at_work;                         /* calls and hooks that could write */
-    bool spoilt;                         /* something could not be put back */
-    bool unverified;                     /* something was at work since the last comparison while it was alone */
-    Mark *mark;                          /* of `protect`; busy while anybody is at work */
-    Table nested;                        /* repositories below the workspace that were there before, see tool/nested.h */
+    Protect *protect;                    /* of rules.protect, see runtime_guard; unchanged while anything that could
+                                          * write is running */
+    int at_work;                         /* number of running calls and hooks that could write */
+    bool spoilt;                         /* something could not be restored */
+    bool unverified;                     /* a call ran since the last verification without others running */
+    Mark *mark;                          /* of `protect`; busy while anything that could write is running */
+    Table nested;                        /* known repositories below the workspace, see tool/nested.h */
 };
 
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
@@ -87,52 +88,53 @@ struct Run {
     RunConfig config;                    /* strings in `arena` */
     Arena arena;
     Str id;
-    char prefix[17];                     /* random, of this process's part of the run: call ids and keys are unique with it */
+    char prefix[17];                     /* random, per process of the run: makes call ids and keys unique */
     EventStream *events;
     Cancel *cancel;
     int64_t started_ns;                  /* wall clock */
     Store *store;                        /* NULL: none */
     Shelf *cache, *ctx, *metrics, *hook_cache, *hook_ctx;
     Approvals *approvals;
-    Host host, hook_host;                /* what every call's Host starts from */
+    Host host, hook_host;                /* template of every call's Host */
     atomic_ullong calls_made;            /* for ids */
     atomic_llong tool_calls, replies;
-    atomic_llong more_calls;             /* that a person allowed beyond limits.max_tool_calls */
-    atomic_bool declined;                /* a person said in this turn that a limit holds */
+    atomic_llong more_calls;             /* granted by the user beyond limits.max_tool_calls */
+    atomic_bool declined;                /* the user refused to extend a limit in this turn */
     atomic_llong tokens;
     _Atomic double spend;
     atomic_int turn;
-    Hooks *_Atomic own_hooks;            /* once it has registered a hook; else NULL: the project's */
+    Hooks *_Atomic own_hooks;            /* set once it has registered a hook; else NULL: the project's */
     atomic_bool has_artifacts;
-    atomic_bool failed;                  /* some call has: see repeat.c */
+    atomic_bool failed;                  /* some call has failed: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* `busy` was cleared */
     RunLane lane;                        /* see Call.lane; `busy` of every lane is guarded by `lock` */
     Str usage;                           /* JSON; in `arena` */
-    Str turn_text, turn_model;           /* of the turn under way; in `turn_arena` */
+    Str turn_text, turn_model;           /* of the current turn; in `turn_arena` */
     Arena turn_arena;
-    Scheduler *scheduler;                /* for the calls of one turn; made when first needed */
-    Store *memory;                       /* artifacts of a run without a store; opened when first needed */
-    size_t memory_bytes;                 /* of them */
+    Scheduler *scheduler;                /* for the calls of one turn; created on first use */
+    Store *memory;                       /* artifacts of a run without a store; opened on first use */
+    size_t memory_bytes;                 /* their size */
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
     VEC(RunMessage) messages;            /* of other processes, not said yet */
     int64_t messages_said;               /* number of the last one that was */
     int64_t commands_seen;               /* number of the last command; guarded by the control's lock */
     VEC(RunFailure) failures;
-    VEC(Project *) made;                 /* one for each tool and hook that was registered in the run */
-    int64_t defined[DEFINITION_COUNT];   /* how many of each kind the run has registered */
-    VEC(Str) restored;                   /* what run_meta_restore registered and no script has since; in `arena` */
-    Tasks *tasks;                        /* NULL: none was started */
+    VEC(Project *) made;                 /* one for each tool and hook registered in the run */
+    int64_t defined[DEFINITION_COUNT];   /* number registered in the run, by kind */
+    VEC(Str) restored;                   /* registered by run_meta_restore and not yet by a script; in `arena` */
+    Tasks *tasks;                        /* NULL: none started */
 };
 
-/* runtime.c: as protected.h has them, in the runtime's arena. `self_edit`: without the project's own files. */
+/* runtime.c: see protected.h; in the runtime's arena. `self_edit`: without the project's own files. */
 const char *const *runtime_protected(Runtime *rt, bool self_edit);
 
-/* trust.c: after loading. False when the project is not trusted and the configuration does not allow opening it then. */
+/* trust.c: after loading. False when the project is untrusted and the configuration does not allow that. */
 bool runtime_check_trust(Runtime *rt, Error *err);
-/* tamper.c: before runtime_verify, at the end of a call: if files differ, asks the person at the terminal whether to keep them. Otherwise does nothing. */
+/* tamper.c: at the end of a call, before runtime_verify: if files differ, asks the user at the terminal whether to keep
+ * them. */
 void runtime_review(Runtime *rt, Cancel *cancel, int64_t *waited_ns);
 void runtime_add_secrets(Runtime *rt);                     /* secrets.c: values of env, headers and secrets, for the redactor */
 /* tamper.c: at the end of the runtime. */
@@ -141,7 +143,7 @@ void runtime_guard_end(Runtime *rt);
 /* run_session.c */
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
-bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over what `before` has by now */
+bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over the state of `before` */
 
 /* resolve.c: does its condition hold in this turn? */
 
@@ -165,11 +167,13 @@ bool run_approval_kept(Run *r, const RunQuestion *q, bool *kept, Error *err);
 bool run_approval_keep(Run *r, const RunQuestion *q, Str by, Error *err);
 void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of what a tool does, as far as the project says. Empty: no such tool */
 
-/* Around every wait for a person: it counts neither against timeouts nor as the call's own time. run_wait_end gives how long it took. */
+/* Around every wait for the user: it does not count towards timeouts or the call's duration. run_wait_end returns its
+ * duration. */
 int64_t run_wait_start(Cancel *cancel);
 int64_t run_wait_end(Cancel *cancel, int64_t started_ns);
 
-void run_escape(Buf *out, Str text);                     /* control, bidirectional and invisible characters as \u{…} */
+void run_escape(Buf *out, Str text);                     /* escapes control, bidirectional and invisible characters as
+                                                          * \u{…} */
 
 /* host_calls.c, person.c, meta.c */
 bool runtime_host_ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err);
@@ -183,7 +187,8 @@ bool runtime_meta_hook(Host *h, Value definition, Error *err);
 /* task.c */
 void task_list_free(Run *r);             /* cancels and waits */
 
-/* repeat.c: the same failure again and again. `tool` is borrowed from its entry. */
+/* repeat.c: repeated identical failures. `tool` is borrowed from its entry. */
 bool run_has_failures(Run *r);
-bool run_repeats(Run *r, Str tool, Str args_json);                       /* has it failed so three times in a row? */
+bool run_repeats(Run *r, Str tool, Str args_json);                       /* has it failed like this three times in a
+                                                                          * row? */
 void run_note_outcome(Run *r, Str tool, Str args_json, bool failed, Str error);

@@ -1,11 +1,12 @@
-/* Protected files around whatever could write them: a call, a hook's program.
+/* Guards protected files around anything that could write them: a call, a hook's program.
  *
- * What differs when nobody is at work was changed by a person: it is kept, and what comes later is compared with that. What differs
- * while somebody is at work is put back, whoever did it. Once something could not be put back, nothing counts as a person's. */
+ * A difference found while no call is running was made by the user: it becomes the new reference. A difference found
+ * while one is running is reverted in any case. Once a file could not be restored, no change counts as the
+ * user's. */
 #include "tool/nested.h"
 #include "tool/state.h"
 
-/* What a person is told while a runtime is open. */
+/* Messages for the user while a runtime is open. */
 static void say_told(const Runtime *rt, const Buf *told) {
     Str rest = buf_str(told), line;
     while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
@@ -13,16 +14,16 @@ static void say_told(const Runtime *rt, const Buf *told) {
 
 static void say_edited(const Runtime *rt, const Error *edited) {
     if (!edited->msg[0]) return;
-    LOG_WRITE(rt->config.log, LOG_WARN, "%s; what was loaded before goes on until it is loaded again",
+    LOG_WRITE(rt->config.log, LOG_WARN, "%s; the loaded version stays in use until the project is loaded again",
               strncmp(edited->msg, "sandbox.tampered: ", 18) == 0 ? edited->msg + 18 : edited->msg);
 }
 
-/* Nobody is at work in this process. */
+/* No call of this process is running. */
 static bool begin(Runtime *rt, Error *err) {
     Error edited = { 0 };
     Buf told = { 0 };
     nested_look(rt->rules.workspace, &rt->nested, NULL);
-    if (rt->spoilt) return true;                          /* the mark is busy still */
+    if (rt->spoilt) return true;                          /* the mark is still busy */
     if (!rt->record) return *err = rt->record_problem, false;
     RecordWork w = { .places = &rt->places, .seen = rt->seen, .folder = rt->record, .root = rt->project->root.at, .workspace = rt->rules.workspace, .paths = rt->rules.protect,
                      .sandbox = rt->sandbox, .told = &told };
@@ -33,7 +34,7 @@ static bool begin(Runtime *rt, Error *err) {
     return ok;
 }
 
-/* Reading all of it takes a while, and most scripts cannot write: so it is done before the first call that can. */
+/* Reading all files takes a while, and most scripts cannot write, so it is done before the first call that can. */
 bool runtime_guard(Runtime *rt, bool programs, Error *err) {
     SandboxRules rules;
     if (programs && !runtime_rules(rt, &rules, err)) return false;
@@ -44,7 +45,7 @@ bool runtime_guard(Runtime *rt, bool programs, Error *err) {
     return ok;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool compare(Runtime *rt, Error *err) {
     if (rt->mark) protect_follow(rt->protect, rt->mark);
     bool same = protect_verify(rt->protect, err);
@@ -52,7 +53,7 @@ static bool compare(Runtime *rt, Error *err) {
     return same;
 }
 
-/* A call is at work, so `protect` and `mark` stay. Only one person is asked, one thing at a time. */
+/* A call is running, so `protect` and `mark` do not change. Asks one question at a time. */
 void runtime_review(Runtime *rt, Cancel *cancel, int64_t *waited_ns) {
     if (!rt->config.ask_changed || !rt->mark) return;
     int64_t since = run_wait_start(cancel);
@@ -60,7 +61,7 @@ void runtime_review(Runtime *rt, Cancel *cancel, int64_t *waited_ns) {
     bool kept = protect_review(rt->protect, rt->mark, rt->config.ask_changed, rt->config.ask_trust_ctx, cancel);
     pthread_mutex_unlock(&rt->asking);
     *waited_ns += run_wait_end(cancel, since);
-    if (kept) LOG_WRITE(rt->config.log, LOG_WARN, "what was loaded before goes on until it is loaded again");
+    if (kept) LOG_WRITE(rt->config.log, LOG_WARN, "the loaded version stays in use until the project is loaded again");
 }
 
 bool runtime_verify(Runtime *rt, Error *err) {
@@ -84,7 +85,7 @@ bool runtime_suspects(Runtime *rt) {
     return suspect;
 }
 
-/* Under the lock, when the last one is done: the mark may rest only after a comparison. */
+/* When the last call has ended: the mark becomes idle only after a verification. The caller holds the lock. */
 static void finish(Runtime *rt) {
     Error err = { 0 };
     if (rt->unverified && !compare(rt, &err)) LOG_WRITE(rt->config.log, LOG_ERROR, "%s", err.msg);
@@ -106,7 +107,7 @@ bool runtime_abandon(Runtime *rt, int timeout_ms) {
     if (err.msg[0]) LOG_WRITE(rt->config.log, LOG_ERROR, "%s", err.msg);
     fine = fine && gone && (!rt->mark || mark_set(rt->mark, false, &err));
     if (fine && rt->mark) mark_free(rt->mark), rt->mark = NULL;
-    return fine;                                          /* and nothing of ours begins any more: the lock stays */
+    return fine;                                          /* and keeps the lock, so that no call can start */
 }
 
 void runtime_guard_end(Runtime *rt) {

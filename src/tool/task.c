@@ -17,36 +17,36 @@ bool task_status_running(Str status) {
 
 struct Task {
     Run *run;
-    Arena arena;                         /* its strings */
+    Arena arena;                         /* holds its strings */
     Str id, tool;
     EventPlace place;
     Cancel *cancel;
-    TaskStatus status;                   /* guarded by the list's lock, like all that follows */
+    TaskStatus status;                   /* guarded by the list's lock, like everything below */
     bool announced;
-    bool queued;                         /* when it was started, limits.max_tasks others were not over yet */
+    bool queued;                         /* at its start, limits.max_tasks others were running or queued */
     bool stopped;                        /* cancelled because the run ends */
-    Buf value;                           /* JSON, when it has ended */
+    Buf value;                           /* JSON, once it has ended */
     int64_t started_ns;
     /* A tool's call: */
     Call call;
     const ToolEntry *entry;
     bool args_changed;
-    /* or work of a room below: */
+    /* Or work of a higher room: */
     TaskWork *work;
     void (*free)(void *ctx);
     void *ctx;
 };
 
-/* Ended tasks stay until the run ends: their results may be asked for. */
+/* Ended tasks are kept until the run ends: their results may be queried. */
 struct Tasks {
     pthread_mutex_t lock;
     pthread_cond_t ended;
     Scheduler *scheduler;
     Table ids;
     VEC(Task *) all;
-    size_t told;                         /* those before this one are all announced */
+    size_t told;                         /* all before this one were announced */
     int64_t starting;                    /* announced, and not in `all` yet */
-    bool closing;                        /* the run ends: nothing starts any more */
+    bool closing;                        /* the run ends: start no more tasks */
 };
 
 static Tasks *list_of(Run *r) {
@@ -69,19 +69,19 @@ bool task_any(Run *r) {
     return any;
 }
 
-/* ---- working ---- */
+/* ---- running ---- */
 
 static bool set_status(Task *t, TaskStatus status) {
     Tasks *list = t->run->tasks;
     pthread_mutex_lock(&list->lock);
-    bool ok = t->status <= TASK_RUNNING;                  /* the first end counts */
+    bool ok = t->status <= TASK_RUNNING;                  /* the first end wins */
     if (ok) t->status = status;
     if (status > TASK_RUNNING) pthread_cond_broadcast(&list->ended);
     pthread_mutex_unlock(&list->lock);
     return ok;
 }
 
-/* A failure to write here has nobody to go to but the log: the work is done. */
+/* Logs a failure to write: there is no caller to report it to. */
 static void complain(const Task *t, const Error *err) {
     LOG_WRITE(t->run->rt->config.log, LOG_ERROR, "task " STR_FMT ": %s", STR_ARG(t->id), err->msg);
 }
@@ -114,7 +114,7 @@ static void end_task(Task *t, TaskStatus status, Buf *value, Str result) {
     set_status(t, status);
 }
 
-/* The rest of the pipeline, on this thread. */
+/* Runs the rest of the pipeline on this thread. */
 static void work_call(Task *t) {
     Result r;
     Buf value = { 0 }, all = { 0 };
@@ -198,7 +198,7 @@ static void task_free(Task *t) {
 
 static const char *begun(const Task *t) { return status_names[t->queued ? TASK_QUEUED : TASK_RUNNING]; }
 
-/* Under the list's lock. */
+/* The caller holds the list's lock. */
 static bool is_full(const Tasks *list, int64_t max) {
     int64_t busy = list->starting;
     for (size_t i = 0; i < list->all.n; i++) busy += list->all.at[i]->status <= TASK_RUNNING;
@@ -313,7 +313,7 @@ bool task_start(Run *r, Str tool, EventPlace place, TaskWork *work, void (*relea
     return false;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static Task *find(Run *r, Str id, Error *err) {
     Tasks *list = task_any(r) ? r->tasks : NULL;
@@ -397,9 +397,9 @@ void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status)
     pthread_mutex_unlock(&list->lock);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void cancel_all(Tasks *list) {
-    list->closing = true;                                 /* a task that is ended may be about to start another one */
+    list->closing = true;                                 /* a task being cancelled may be about to start another one */
     for (size_t i = 0; i < list->all.n; i++) {
         Task *t = list->all.at[i];
         if (t->status > TASK_RUNNING || cancel_fired(t->cancel)) continue;

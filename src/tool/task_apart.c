@@ -1,6 +1,6 @@
-/* Tasks that go on in a process of their own (harness call --no-wait), and those who ask for them from another one. The state is
- * all that the two share: a note says which run a task belongs to, its row how far it is, the run's lease whether anybody works on
- * it, and a second note that it is to be ended. */
+/* Tasks that continue in a process of their own (harness call --no-wait), and queries from other processes. The two
+ * share only the state file: a note has the run of a task, its row the status, the run's lease shows whether a process
+ * is running it, and a second note requests cancellation. */
 #include "base/clock.h"
 #include "base/vec.h"
 #include "tool/pipe.h"
@@ -11,7 +11,7 @@
 #define CANCEL_NOTES STR("task.cancel")
 enum { LOOK_MS = 50 };
 
-/* ---- the process that works ---- */
+/* ---- the working process ---- */
 
 typedef struct Looking { VEC(Str) ids; VEC(Str) at_work; bool failed; } Looking;
 
@@ -37,7 +37,7 @@ bool task_apart_publish(Run *r, Error *err) {
     return ok;
 }
 
-/* A state that cannot be read for a moment does not end the work. */
+/* A temporary read error does not end the work. */
 static void end_unwanted(Run *r, const Looking *l) {
     Heap *h = heap_new(0);
     for (size_t i = 0; i < l->at_work.n; i++) {
@@ -65,7 +65,7 @@ bool task_apart_finish(Run *r) {
     return !failed;
 }
 
-/* ---- the process that asks ---- */
+/* ---- the querying process ---- */
 
 typedef struct Seeking { Str run; bool at_work; } Seeking;
 
@@ -77,7 +77,7 @@ static bool seek(void *ctx, const StoreRun *run) {
 }
 
 
-/* Which process has it is asked first: what that wrote last is then there to be read. */
+/* Checks the lease first, so that the row read afterwards is final if the process has ended. */
 static bool read_row(Store *store, Str run, Str id, Buf *status, Buf *result, Error *err) {
     Seeking s = { .run = run };
     if (!store_run_each(store, seek, &s, err) || !store_task_get(store, run, id, status, result, err)) return false;
@@ -89,7 +89,7 @@ static bool read_row(Store *store, Str run, Str id, Buf *status, Buf *result, Er
     return true;
 }
 
-/* Of a tool's call the whole Result is kept, of other work its value. */
+/* The stored value of a tool's call is the whole Result; of other work, its value. */
 static bool describe(Heap *heap, Str id, Str status, Str result, Value *out, Error *err) {
     Dict *d = dict_new(heap, 3, err);
     Value all;

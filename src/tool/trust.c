@@ -1,4 +1,4 @@
-/* Trust at the door: before anything of a project runs, what it asks for is compared with what the person agreed to. */
+/* Trust check: before anything of a project runs, compares what it asks for with what the user agreed to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "tool/protected.h"
 #include "tool/state.h"
 
-/* ---- grants that no single key makes ---- */
+/* ---- grants that do not come from a single key ---- */
 
 typedef struct Found { bool http; } Found;
 
@@ -50,7 +50,7 @@ static void add_link(Runtime *rt, Grants *g, Str path, const char *key, const ch
     grants_add(g, &(Grant){ .kind = GRANT_KIND_FILES, .file = p->settings.file, .path = str_from(key), .value = arena_str(&rt->arena, at), .words = words });
 }
 
-/* A root that is a link: the agreement is for where it leads. */
+/* A root that is a link: trust covers its target. */
 static void add_root(Runtime *rt, Grants *g, Str path, const Origin *origin, const char *key, const char *words) {
     const Project *p = rt->project;
     char real[PATH_MAX];
@@ -95,7 +95,7 @@ static bool has_variable(Value map) {
     return false;
 }
 
-/* The provider says in which form a key is sent, and without a base_url to which host. */
+/* The provider determines how a key is sent, and without a base_url also the host. */
 static void add_providers(Runtime *rt, Grants *g) {
     const Settings *s = &rt->project->settings;
     for (size_t i = 0; i < s->n_models; i++) {
@@ -104,20 +104,20 @@ static void add_providers(Runtime *rt, Grants *g) {
         grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = m->origin.file, .line = m->origin.line,
                                 .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))), 
                                 .value = str_from(arena_fmt(&rt->arena, "\"%s\"", project_provider_name(project_model_provider(m)))),
-                                .words = "speaks to the model's server as to this provider" });
+                                .words = "uses this provider's protocol with the model's server" });
     }
 }
 
 static void add_links(Runtime *rt, Grants *g) {
     const Settings *s = &rt->project->settings;
-    add_link(rt, g, s->workspace, "workspace", "works in a folder outside of the project");
+    add_link(rt, g, s->workspace, "workspace", "uses a workspace outside of the project");
     for (size_t i = 0; i < s->n_models; i++) {
         add_link(rt, g, s->models[i].script, "model.script", "runs a model script from outside of the project");
         add_link(rt, g, s->models[i].replay, "model.replay", "reads a recording from outside of the project");
     }
 }
 
-/* Root can change anything anyway: its files are not a stranger's. */
+/* Root can change anything anyway, so its files do not count as another user's. */
 static bool is_foreign(uid_t owner) { return owner != geteuid() && owner != 0; }
 
 static void add_owner(Runtime *rt, Grants *g) {
@@ -157,7 +157,7 @@ static bool digest_file(const char *path, uint8_t out[SHA256_BYTES], Error *err)
 
 static int by_path(const void *a, const void *b) { return str_cmp(((const LoadedFile *)a)->path, ((const LoadedFile *)b)->path); }
 
-/* Files that were loaded, and the programs that they name; each once, by path relative to the root. */
+/* Collects the loaded files and the programs they name, each once, by path relative to the root. */
 static bool gather_code(Runtime *rt, Error *err) {
     const Project *p = rt->project;
     ProtectedList list = { .arena = &rt->arena, .project = p, .root = p->root, .workspace = p->root };
@@ -231,7 +231,7 @@ bool runtime_check_trust(Runtime *rt, Error *err) {
 bool runtime_may_act(Runtime *rt, Error *err) {
     TrustState state = TRUST_MISSING;
     if (atomic_load(&rt->may_act)) return true;
-    if (rt->config.reading) return error_set(err, ERR_POLICY, "this command only reads the project: it starts nothing of it");
+    if (rt->config.reading) return error_set(err, ERR_POLICY, "this command only reads the project and starts nothing of it");
     if (trust_state(&rt->subject, rt->config.trust, &state, NULL) && is_trusted(state)) {
         atomic_store(&rt->may_act, true);
         return true;

@@ -24,7 +24,7 @@ enum { READ_SIZE = 1 << 16, BATCH = 256 };
 #endif
 enum { CHECK_EVERY = 64 };
 
-/* A folder that has been read: names lie behind each other in `names`. The last user closes it. */
+/* A folder that was read: names are stored back to back in `names`. The last user closes it. */
 typedef struct { uint32_t name; uint16_t n; char type; } Item;
 typedef struct {
     atomic_uint users;
@@ -37,7 +37,7 @@ typedef struct {
     bool git_ignore, dot_ignore, git;   /* names that were seen */
 } Folder;
 
-/* Work: a folder to read (path), or a stretch of one that was read (folder, from, to). */
+/* A unit of work: a folder to read (path), or a range of one that was read (folder, from, to). */
 typedef struct { Folder *folder; size_t from, to; char *path; unsigned depth; const Ignore *rules; } Job;
 typedef VEC(Job) Jobs;
 
@@ -45,15 +45,15 @@ typedef struct Walk Walk;
 typedef struct {
     Walk *walk;
     unsigned number;
-    Jobs jobs;                          /* its own, last in first out; the oldest are given away when another has none */
-    Arena arena;                        /* ignore rules: live until the walk ends */
+    Jobs jobs;                          /* own stack; gives its oldest jobs away when another worker is idle */
+    Arena arena;                        /* holds ignore rules until the walk ends */
     Buf path, text;
     size_t unreadable, ticks;
     pthread_t thread;
     char read[READ_SIZE] __attribute__((aligned(16)));
 } Worker;
 
-/* `shared` holds what workers gave away. When all are idle and it is empty, the walk is over. */
+/* `shared` holds jobs that workers gave away. The walk ends when all workers are idle and it is empty. */
 struct Walk {
     const WalkInput *in;
     Cancel *cancel;
@@ -61,16 +61,16 @@ struct Walk {
     pthread_mutex_t lock;
     pthread_cond_t work;
     Jobs shared;
-    unsigned waiting;                   /* under the lock */
-    atomic_uint idle;                   /* the same, for a look without it */
+    unsigned waiting;                   /* guarded by the lock */
+    atomic_uint idle;                   /* the same, readable without it */
     atomic_bool stop;
-    bool failed;                        /* under the lock, with err */
+    bool failed;                        /* guarded by the lock, like err */
     Error err;
 };
 
 /* ---- descriptors ---- */
 
-/* Where openat2() is missing or filtered: name by name, none of them a link or "..". */
+/* For kernels without openat2(): opens component by component, none of them a link or "..". */
 static int open_by_names(int root, const char *path, int flags) {
     int dir = root;
     for (Str rest = str_from(path);;) {
@@ -104,7 +104,7 @@ static int open_below(int root, const char *path, int flags) {
 
 int walk_open_folder(int root, const char *folder) { return open_below(root, folder, O_RDONLY | O_DIRECTORY); }
 
-/* The content of a regular file at `path`, up to `limit` bytes of it. */
+/* The content of a regular file at `path`, up to `limit` bytes. */
 static bool read_small(int dir, const char *path, size_t limit, Buf *out) {
     int fd = open_below(dir, path, O_RDONLY);
     struct stat st;
@@ -136,7 +136,7 @@ static const Ignore *folder_rules(Worker *w, const Folder *f) {
     return rules;
 }
 
-/* Rules of the folders between the root and the start, without the start's own. */
+/* Rules of the folders from the root down to the start, exclusive. */
 static const Ignore *rules_above(Worker *w, Str start) {
     const Ignore *rules = NULL;
     if (w->walk->in->no_ignore || start.n == 0) return NULL;
@@ -196,7 +196,7 @@ static void drop_job(Job *job) {
     free(job->path);
 }
 
-/* Gives the older half away: those are the folders nearest to the root, with the most work below them. */
+/* Gives the older half away: folders nearest to the root, with the most work below them. */
 static void share(Worker *w) {
     Walk *k = w->walk;
     if (w->jobs.n < 2 || atomic_load_explicit(&k->idle, memory_order_relaxed) == 0) return;
@@ -221,7 +221,7 @@ static bool next_job(Worker *w, Job *out) {
         *out = VEC_POP(&k->shared);
         atomic_store(&k->idle, --k->waiting);
         found = true;
-    } else pthread_cond_broadcast(&k->work);             /* over: the others need not wait either */
+    } else pthread_cond_broadcast(&k->work);             /* done: wake the others too */
     pthread_mutex_unlock(&k->lock);
     return found;
 }
@@ -264,7 +264,7 @@ static char type_of(int dir, const char *name) {
 
 static void enter(Worker *w, const Folder *f) {
     if (f->depth >= w->walk->max_depth) {
-        w->unreadable += f->depth >= WALK_DEPTH_MAX;    /* a limit that the caller set is no surprise */
+        w->unreadable += f->depth >= WALK_DEPTH_MAX;    /* reaching the caller's own limit is not an error */
         return;
     }
     VEC_PUSH(&w->jobs, (Job){ .path = mem_dup(w->path.at, w->path.n), .depth = f->depth + 1, .rules = f->rules });
@@ -311,11 +311,11 @@ static Folder *open_folder(Worker *w, const Job *job) {
         return NULL;
     }
     f->rules = folder_rules(w, f);
-    f->path = arena_str(&w->arena, f->path);              /* stretches of it may outlive the job */
+    f->path = arena_str(&w->arena, f->path);              /* ranges of it may outlive the job */
     return f;
 }
 
-/* A large folder is cut into stretches that other workers can take. */
+/* Splits a large folder into ranges that other workers can take. */
 static void run_folder(Worker *w, const Job *job) {
     Folder *f = open_folder(w, job);
     if (!f) {
@@ -344,7 +344,7 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 unsigned walk_threads(const WalkInput *in) {
     cpu_set_t set;
@@ -353,7 +353,7 @@ unsigned walk_threads(const WalkInput *in) {
     return n < 1 ? 1 : n > WALK_THREADS_MAX ? WALK_THREADS_MAX : n;
 }
 
-/* Fewer threads than asked for will do. */
+/* Continues with fewer threads if some cannot be started. */
 static void start_threads(Walk *k, Worker *workers) {
     for (unsigned i = 1, n = k->threads; i < n; i++)
         if (thread_start(&workers[i].thread, work, &workers[i]) != 0) {

@@ -28,7 +28,7 @@ test('a person\'s edit between calls is kept; a later call cannot undo it', asyn
   if (!mounted) assert.match(r.stderr, /sandbox\.tampered: .*note\.md was changed by the call and has been put back/);
   assert.deepEqual(p.effects(), mounted ? ['1', '2', '3'] : ['1', '2']);
   assert.deepEqual(p.events('tool.failed').map(e => e.data.name).filter(x => x !== 'spoil'), []);
-  assert.match(r.stderr, /note\.md was changed; what was loaded before goes on/);
+  assert.match(r.stderr, /note\.md was changed; the loaded version stays in use/);
 });
 
 test('exec.run works with network.allowed_domains', t => {

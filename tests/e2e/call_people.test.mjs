@@ -21,7 +21,7 @@ test('without a terminal: denied, unless --yes or --approve', t => {
   const r = p.call('d');
   assert.equal(r.status, 1);
   assert.equal(r.error.step, 'confirm');
-  assert.match(r.error.message, /needs confirmation .* and nobody is there to give it \(--yes, or --approve d\)/);
+  assert.match(r.error.message, /needs confirmation .* and no user is present to give it \(--yes, or --approve d\)/);
   assert.equal(p.has('ran'), false);
   assert.deepEqual(p.events().map(e => e.type).filter(x => /approval|refused|executing/.test(x)), ['approval.asked', 'approval.answered', 'tool.refused']);
   assert.deepEqual([p.events('approval.answered')[0].data.answer, p.events('approval.answered')[0].data.source], ['no', 'nobody']);

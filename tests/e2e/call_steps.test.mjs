@@ -43,7 +43,7 @@ test('1 resolve: by name or alias; unknown names the nearest', t => {
 });
 
 test('1 resolve: the hint about the list of tools follows what happened, not the words of the message', t => {
-  const hint = /harness tools lists the tools/;
+  const hint = /list tools with: harness tools/;
   const p = caller(t, {
     '.harness/tools/up.md': up,
     '.harness/hooks/unknown_tool.md': hook('tool.pre', 'return block("no")'),

@@ -164,7 +164,7 @@ test('a client that cannot be asked', async t => {
   const sample = await call(p, 'sample');
   assert.ok(sample.error || sample.result.isError);
   const refused = await call(p, 'danger');
-  assert.ok(refused.result.isError && /nobody is there/.test(text(refused)));
+  assert.ok(refused.result.isError && /no user is present/.test(text(refused)));
   assert.equal(text(await call(p, 'ran')), 'null');
   assert.deepEqual(p.asked, []);
   // Without a session it learns what it lacks.

@@ -148,8 +148,8 @@ test('what cannot be confined is refused: agents and what outlives the call', t 
 test('a folder that is not one of the workspace stops the load', t => {
   const outside = folder(t);
   const cases = {
-    missing: /there is no folder "missing" in the workspace/, '..': /lies outside the workspace/, 'src/../..': /lies outside the workspace/, [outside]: /lies outside the workspace/,
-    out: /a link leads from the workspace/, 'src/in.txt': /is not a folder/, '"~"': /there is no folder/,
+    missing: /no folder "missing" in the workspace/, '..': /is outside the workspace/, 'src/../..': /is outside the workspace/, [outside]: /is outside the workspace/,
+    out: /a link leads from the workspace/, 'src/in.txt': /is not a folder/, '"~"': /no folder/,
   };
   for (const [root, message] of Object.entries(cases)) {
     const p = setup(t, { '.harness/tools/t.md': tool('return 1', safety(root)) });

@@ -227,8 +227,8 @@ static void explains_failures(void **state) {
     static const struct { const char *pattern, *type, *glob, *message; ErrorKind kind; } cases[] = {
         { "", "", "", "the pattern is empty", ERR_VALIDATION },
         { "(a", "", "", "regular expression: at 3: missing closing parenthesis", ERR_PARSE },
-        { "a\\nb", "", "", "the pattern asks for a line break: a match lies within one line", ERR_VALIDATION },
-        { "a\nb", "", "", "the pattern asks for a line break: a match lies within one line", ERR_VALIDATION },
+        { "a\\nb", "", "", "the pattern contains a line break, but a match is within one line", ERR_VALIDATION },
+        { "a\nb", "", "", "the pattern contains a line break, but a match is within one line", ERR_VALIDATION },
         { "a", "a/b", "", "type: expected a name such as js, py, rust, or a file extension", ERR_VALIDATION },
         { "a", "", "[x", "glob: at 1: [ is not closed", ERR_PARSE },
         { "(a+)+$", "", "", "a: regular expression: too many steps", ERR_LIMIT },

@@ -24,7 +24,7 @@ static const char *const phrases[] = {
     [GUARD_CONFIRM] = "cannot be known before|cannot be read with certainty|is unpacked before it runs|removes all that its source does not have|"
                       "removes files that git does not know|writes to a device|to be judged",
     [GUARD_REFUSE] = "recursive forced removal|forced push|a push that deletes a branch|makes a filesystem|removes a filesystem|removes a volume|"
-                     "changes a disk's partitions|the device|a device|a fork bomb|shuts the machine down|end the machine's run|ends every process",
+                     "changes a disk's partitions|the device|a device|a fork bomb|shuts the machine down|can stop the machine|ends every process",
 };
 
 /* Does it name one of these, which bars separate? */
