@@ -1,4 +1,4 @@
-/* An agent's output_schema: its last answer is JSON that fits it, or the turn fails. */
+/* An agent's output_schema: its final answer must be JSON that matches it, or the turn fails. */
 #include <stdio.h>
 #include "agent/frame.h"
 #include "schema/schema.h"
@@ -6,7 +6,7 @@
 
 enum { REPAIRS_MAX = 1, PROBLEM_MAX = 400 };
 
-/* Models like to fence JSON: the text between the first line and the last ```. */
+/* Models often fence JSON: returns the text between the first line and the last ```. */
 static Str without_fence(Str text) {
     text = str_trim(text);
     if (!str_starts(text, STR("```")) || !str_ends(text, STR("```"))) return text;

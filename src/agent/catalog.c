@@ -1,16 +1,16 @@
-/* What a model is told about the tools it may call, in an order that stays the same from turn to turn. */
+/* The tool list sent to a model, in an order that is stable from turn to turn. */
 #include <stdlib.h>
 #include "agent/delegate.h"
 #include "tool/task.h"
 
-/* Providers take [A-Za-z0-9_-] only: what has another name goes by its first alias. */
+/* Providers accept [A-Za-z0-9_-] only: a tool with another name is listed under its first alias. */
 static Str provider_name(const ToolDef *def) {
     for (size_t i = 0; i < def->name.n; i++)
         if (strchr(":./", def->name.at[i])) return def->aliases.n ? def->aliases.at[0] : def->name;
     return def->name;
 }
 
-/* One that may not spawn starts nothing in the background, and nobody below it does. */
+/* True if this agent and all agents above it may spawn: only then may it start background work. */
 bool frame_spawns(const Frame *f) {
     for (const Frame *at = f; at; at = at->up)
         if (at->def && at->def->from_space && !at->def->can_spawn) return false;
@@ -23,7 +23,7 @@ static bool offered(const Frame *f, const ToolEntry *e) {
     bool start = e->delegates == DELEGATES_IN_BACKGROUND, async = start || e->delegates == DELEGATES_ASKS;
     if (start && !frame_spawns(f)) return false;
     if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;
-    if (async && !start && !task_any(f->s->run)) return false;       /* nothing to ask about yet */
+    if (async && !start && !task_any(f->s->run)) return false;       /* nothing to query yet */
     return delegate_allowed(f, STR(""), NULL);
 }
 

@@ -1,4 +1,5 @@
-/* One model reply: limits, completion.pre, the model, completion.post, and the events that a resumed run is rebuilt from. */
+/* One model reply: limits, completion.pre, the model, completion.post, and the events from which a resumed run is
+ * rebuilt. */
 #include <stdio.h>
 #include "agent/context.h"
 #include "agent/frame.h"
@@ -39,7 +40,7 @@ static int64_t iteration_budget(const Frame *f, const Limits *l) {
     return own > 0 && (budget == 0 || own < budget) ? own : budget;
 }
 
-/* Only the conversation's own agent has a person to ask; a sub-agent's limit is a result for its parent. */
+/* Only the top-level agent has a user to ask; a sub-agent's limit is a result for its parent. */
 static bool over(Frame *f, int64_t used, int64_t limit, atomic_llong *more, const char *name, Cancel *cancel) {
     EventPlace place = { .agent = f->name, .parent = f->id, .depth = f->depth };
     if (limit <= 0 || used < limit + atomic_load(more)) return false;
@@ -103,7 +104,7 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
     if (!out.modified) return true;
     Value messages = value_member(out.payload, "messages"), tools = value_member(out.payload, "tools");
     if (!value_is_list(messages) || !value_is_list(tools)) {
-        end_with(c, RUN_BLOCKED, "a completion.pre hook left no messages");
+        end_with(c, RUN_BLOCKED, "a completion.pre hook removed all messages");
         return true;
     }
     Error why = { 0 };
@@ -233,7 +234,7 @@ static bool tell_failed(Frame *f, const Error *why, Error *err) {
 
 /* ---- the reply ---- */
 
-/* Whatever a model says, a key that it was given is not part of the conversation. */
+/* Redacts known secrets that the model repeats. */
 static void hide_secrets(Frame *f, Buf *text) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     if (!redact_empty(r)) redact_text(r, text);
@@ -245,7 +246,7 @@ static void hide_in(Frame *f, Error *why) {
     redact_chars(r, why->hint, sizeof why->hint);
 }
 
-/* `secrets` keeps back what may become one, however a model cuts it into pieces. */
+/* `secrets` holds back text that may become a secret, however the model splits it. */
 typedef struct Watching { Frame *f; bool shown; RedactFeed secrets, thoughts; } Watching;
 
 static void show(Watching *w, Buf *safe) {
@@ -323,7 +324,7 @@ static void count(Frame *f, const ModelUsage *u) {
     if (f->depth == 0) run_add_replies(s->run, 1);
 }
 
-/* Calls get ids that are used once in a run: the journal tells them apart by nothing else. */
+/* Makes call ids unique in the run: the journal identifies calls by them. */
 static bool settle_ids(Frame *f, Completion *c, Error *err) {
     List *calls = value_list(c->reply.tool_calls);
     for (uint32_t i = 0; i < calls->n; i++) {
@@ -366,7 +367,8 @@ static bool hide_in_parts(Frame *f, Completion *c, Error *err) {
     return true;
 }
 
-/* Into the store before the event that refers to them. They are not redacted, so items that hold a secret are not stored. */
+/* Stores items before the event that refers to them. They are not redacted, so items that contain a secret are not
+ * stored. */
 static bool store_items(Frame *f, const Items *row, Error *err) {
     Store *store = run_store(f->s->run);
     Redactor *r = runtime_redactor(f->s->agents->rt);
@@ -402,7 +404,7 @@ static Str effort_of(const Frame *f) {
     return asked.n ? asked : f->def ? f->def->effort : STR("");
 }
 
-/* The next model to ask when one is overloaded or gone. NULL: none is left, or it cannot be opened. */
+/* The next model to try when one is overloaded or unavailable. NULL: none is left, or it cannot be opened. */
 static Model *next_model(Frame *f, const ModelDef *first, size_t i, ModelDef *def, const Error *why, Error *err) {
     Model *model = NULL;
     Error ignored = { 0 };
@@ -418,7 +420,7 @@ static Model *next_model(Frame *f, const ModelDef *first, size_t i, ModelDef *de
     return ok ? model : NULL;
 }
 
-/* Asks the model, and when it is not available the ones its profile names. *used: the one that answered. */
+/* Asks the model, and if it is unavailable the fallbacks in its profile. *used: the one that answered. */
 static bool ask(Frame *f, Model *model, const ModelDef *first, const ModelRequest *request, Cancel *cancel, ModelReply *out, Model **used, Error *why, Error *err) {
     ModelDef def = *first;
     for (size_t i = 0;; i++) {
@@ -436,9 +438,9 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (!c->quiet) f->iterations++;
     if (!ask_before(f, def, c, cancel, err)) return false;
     if (c->status) return true;
-    /* The results that the model gets are on disk before it does. */
+    /* Results are written to disk before the model sees them. */
     if (!tell_started(f, model, def, c, err) || !run_settle(f->s->run, false, err)) return false;
-    /* What a completion.post hook may still change is not shown before it has. */
+    /* Text that a completion.post hook may change is not shown before the hook has run. */
     Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) },
                    .thoughts = { .r = runtime_redactor(f->s->agents->rt) } };
     ModelRequest request = { .messages = c->messages, .tools = c->tools, .max_tokens = c->max_tokens, .effort = effort_of(f),

@@ -4,7 +4,7 @@
 
 enum { BYTES_PER_TOKEN = 4, MESSAGE_TOKENS = 4, SHORTEN_OVER = 512 };
 
-/* ---- measuring ---- */
+/* ---- token estimates ---- */
 
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
 
@@ -28,8 +28,8 @@ int64_t context_message_tokens(Value message) {
     return n;
 }
 
-/* What stands in the place of a large result. */
-static void artifact_line(Buf *out, Str key) { buf_add_fmt(out, "[a large result, kept as artifact " STR_FMT ": artifact_read shows it]", STR_ARG(key)); }
+/* The replacement for a large result. */
+static void artifact_line(Buf *out, Str key) { buf_add_fmt(out, "[a large result, stored as artifact " STR_FMT ": use artifact_read to read it]", STR_ARG(key)); }
 
 static int64_t least_tokens(Value message, int64_t tokens) {
     Str key = value_member_text(message, "artifact");
@@ -51,17 +51,17 @@ void history_add(History *h, Value message) {
 void history_cut(History *h, size_t n) {
     if (n >= h->n) return;
     h->n = n;
-    if (h->from > n) h->from = 0;                            /* all that was left is forgotten: what comes is cut anew */
+    if (h->from > n) h->from = 0;                            /* the kept part was removed: cut again */
     if (h->plain > n) h->plain = (uint32_t)n;
 }
 
 void history_clear(History *h) { VEC_CLEAR(h); }
 
-/* ---- what stays ---- */
+/* ---- selection ---- */
 
-typedef struct Fit { const ContextMessage *at; uint32_t n, plain; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;   /* fixed: tokens beside the history's */
+typedef struct Fit { const ContextMessage *at; uint32_t n, plain; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;   /* fixed: tokens besides the history's */
 
-/* May what stays begin here? Whole exchanges leave, and in the one that goes on whole rounds. */
+/* True if the kept part may start here. Whole exchanges are removed; in the current one, whole rounds. */
 static bool may_begin(const Fit *f, uint32_t i) {
     return i == 1 || f->at[i].role == (i > f->r.asked ? ROLE_ASSISTANT : ROLE_USER);
 }
@@ -70,7 +70,7 @@ static bool is_over(ContextLimits l, int64_t live, int64_t tokens) {
     return (l.max_history > 0 && live > l.max_history) || (l.max_tokens > 0 && tokens > l.max_tokens);
 }
 
-/* From the newest message back, as long as it fits when all results are shortened. The newest round stays in any case. */
+/* From the newest message back, as long as it fits with all results shortened. Always keeps the newest round. */
 static uint32_t begin(const Fit *f, ContextLimits limits) {
     uint32_t from = f->n;
     bool found = false;
@@ -104,7 +104,7 @@ static bool shortened(Heap *heap, Value message, Value *out, Error *err) {
     return ok;
 }
 
-/* Each message that stays, oldest first: the first, the one that is being answered, and the newest. */
+/* Iterates over the kept messages, oldest first: the first, the one being answered, and the newest. */
 static bool next_kept(const Fit *f, uint32_t *i) {
     while (*i < f->n && context_left(&f->r, *i)) *i = *i < f->r.asked && f->r.asked < f->r.from ? f->r.asked : f->r.from;
     return *i < f->n;
@@ -133,14 +133,14 @@ static bool shorten(Fit *f, ContextLimits limits, uint32_t end) {
     return !is_over(limits, live, tokens);
 }
 
-/* Half of what the conversation may take, beside the prompt and the tools. */
+/* Half of the conversation's budget, in addition to the prompt and the tools. */
 static ContextLimits half_of(const Fit *f) {
     int64_t spare = f->limits.max_tokens - f->fixed;
     return (ContextLimits){ .max_history = (f->limits.max_history + 1) / 2,
                             .max_tokens = f->limits.max_tokens > 0 ? f->fixed + (spare > 0 ? spare / 2 : 0) : 0 };
 }
 
-/* Where the round begins whose results the model has not seen yet. */
+/* Start of the round whose results the model has not seen yet. */
 static uint32_t newest_round(const Fit *f) {
     uint32_t i = f->n;
     while (i > 0 && f->at[i - 1].role == ROLE_TOOL) i--;

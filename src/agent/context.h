@@ -1,14 +1,14 @@
-/* What of a conversation goes to the model when all of it would be too much.
+/* Selects the part of a conversation that is sent to the model when all of it would be too much.
  *
- * Results that are kept as artifacts shrink to one line, oldest first. When that is not enough, or there are more than max_history messages,
- * whole exchanges leave, oldest first: a user's message with everything up to the next one; inside the exchange that goes on, an answer with
- * the results of its calls. So a call never stands without its result. The system prompt, the first user message and the one that is being
- * answered always stay.
+ * Results stored as artifacts shrink to one line, oldest first. If that is not enough, or there are more than
+ * max_history messages, whole exchanges are removed, oldest first: a user's message with everything up to the next one;
+ * in the current exchange, a reply with the results of its calls. So a call is never sent without its result. The
+ * system prompt, the first user message and the one being answered always stay.
  *
- * A conversation over its limit is cut to half of it at once, and stays as it was cut until it is over the limit again. So most requests begin
- * with the bytes of the one before, and the provider's cache is hit.
+ * A conversation over its limit is cut to half of the limit at once, and stays cut like that until it exceeds the limit
+ * again. So most requests start with the same bytes as the previous one, and the provider's cache is hit.
  *
- * The cost of a fit depends on what stays, not on the length of the conversation. */
+ * The cost of a fit depends on what is kept, not on the length of the conversation. */
 #pragma once
 #include "base/vec.h"
 #include "model/request.h"
@@ -18,34 +18,38 @@
 typedef struct ContextMessage {
     Value value;                         /* {role, content, …} */
     Role role;
-    uint32_t asked;                      /* the index of the last user message up to this one; 0: none so far */
-    int64_t tokens, least;               /* as it is, and shortened */
+    uint32_t asked;                      /* index of the last user message up to this one; 0: none yet */
+    int64_t tokens, least;               /* unchanged, and shortened */
 } ContextMessage;
 
 /* Without the system prompt; the first message is a user's. Zero-initialise. */
 typedef struct History {
     ContextMessage *at;
     size_t n, cap;
-    uint32_t from, plain;                /* how it was cut: messages before `from` have left, results before `plain` are shortened */
+    uint32_t from, plain;                /* how it was cut: messages before `from` are removed, results before `plain`
+                                          * are shortened */
 } History;
 
-void history_add(History *h, Value message);                           /* borrowed: it must live as long as the history refers to it */
-void history_cut(History *h, size_t n);                                /* leaves the first n */
+void history_add(History *h, Value message);                           /* borrowed: must live as long as the history
+                                                                        * refers to it */
+void history_cut(History *h, size_t n);                                /* keeps the first n */
 void history_clear(History *h);
 
-typedef struct ContextLimits { int64_t max_history, max_tokens; } ContextLimits;    /* messages beside the system's; 0: no limit */
+typedef struct ContextLimits { int64_t max_history, max_tokens; } ContextLimits;    /* messages besides the system's; 0:
+                                                                                     * no limit */
 
 typedef struct ContextReport {
     int64_t tokens;
-    uint32_t kept, dropped, shortened;   /* the system prompt counts among those kept */
-    uint32_t asked, from;                /* the first message stays, this one, and all since `from` */
+    uint32_t kept, dropped, shortened;   /* kept includes the system prompt */
+    uint32_t asked, from;                /* kept: the first message, this one, and all since `from` */
 } ContextReport;
 
-/* An estimate: about four bytes a token, with some for each message. Exact numbers are the provider's. */
+/* An estimate: about four bytes a token, plus some for each message. Only the provider knows exact numbers. */
 int64_t context_tokens(Str text);
 int64_t context_message_tokens(Value message);
 
-/* *out is a new list in `heap` that refers to `system` (GONE: none) and the messages given (shortened ones are new). `reserved`: tokens that
- * tools and the answer take. Never fails for a budget that is too small: then only what must stay is left. */
+/* *out is a new list in `heap` that refers to `system` (GONE: none) and the given messages (shortened ones are new).
+ * `reserved`: tokens for tools and the reply. Never fails for too small a budget: then only the required messages are
+ * left. */
 bool context_fit(Heap *heap, Value system, History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err);
-bool context_left(const ContextReport *r, uint32_t i);                 /* has message i of the history left the context? */
+bool context_left(const ContextReport *r, uint32_t i);                 /* was message i of the history removed? */

@@ -10,10 +10,10 @@
 
 enum { VERIFY_RETRIES = 2, HOPS_MAX = 8 };
 
-/* ---- who may delegate to whom ---- */
+/* ---- permissions ---- */
 
 static bool invokes(const Frame *f, Str agent) {
-    for (const Frame *at = f; at; at = at->up) {             /* what one agent may not, nobody below it may */
+    for (const Frame *at = f; at; at = at->up) {             /* a restriction applies to all agents below */
         if (!at->def || !at->def->has_can_invoke) continue;
         bool listed = agent.n == 0 && at->def->can_invoke.n > 0;
         for (size_t i = 0; i < at->def->can_invoke.n; i++) listed |= str_eq(at->def->can_invoke.at[i], agent);
@@ -26,7 +26,7 @@ static bool any_agents(const Frame *f) { return runtime_project(f->s->agents->rt
 
 bool delegate_allowed(const Frame *f, Str agent, Error *err) {
     int64_t max = runtime_limits(f->s->agents->rt)->delegation.max_depth;
-    if (agent.n == 0 && !any_agents(f)) return error_set(err, ERR_POLICY, "there are no agents");
+    if (agent.n == 0 && !any_agents(f)) return error_set(err, ERR_POLICY, "no agents are defined");
     if (f->depth + 1 > max) return error_set(err, ERR_LIMIT, "delegation.max_depth of %lld reached", (long long)max);
     if (!invokes(f, agent))
         return error_set(err, ERR_POLICY, "agent \"" STR_FMT "\" may not invoke \"" STR_FMT "\" (canInvokeAgents)", STR_ARG(f->name), STR_ARG(agent));
@@ -142,8 +142,8 @@ typedef struct Job {
     int64_t retries;
     Heap *heap;
     Cancel *cancel;
-    char failure[700];                   /* filled: the delegation ends with this */
-    HookOutcome next;                    /* delegation.post wants another agent */
+    char failure[700];                   /* set: the delegation ends with this error */
+    HookOutcome next;                    /* delegation.post requests another agent */
     bool has_next;
 } Job;
 
@@ -156,7 +156,8 @@ static bool stop(Job *j, const char *fmt, ...) {
     return true;
 }
 
-/* Names of a request's or a hook's list; what the child could not use anyway is dropped, so nothing widens. */
+/* Names from a request's or a hook's list; drops those that the child could not use anyway, so that nothing is
+ * widened. */
 static void narrow_tools(Frame *child, const List *wanted) {
     Str *list = ARENA_ARRAY(&child->arena, Str, wanted->n + 1);
     size_t n = 0;
@@ -179,7 +180,7 @@ static void add_hooks(Frame *child, const List *names) {
     child->n_hooks = n;
 }
 
-/* The agent's own references name hooks too; inline ones take part by the agent's name. */
+/* The agent's own hook references; inline hooks apply by the agent's name. */
 static void own_hooks(Frame *child) {
     const AgentDef *def = child->def;
     Str *list = ARENA_ARRAY(&child->arena, Str, child->n_hooks + def->hooks.n + 1);
@@ -197,7 +198,7 @@ static bool open_model(Job *j, Value request, Error *why) {
     return agent_model_of(parent->s->agents, name, child->def->provider, &parent->model_def, &child->model, &child->model_def, why);
 }
 
-/* The parent goes on: only its delegation ends here. */
+/* The parent continues: only its delegation ends here. */
 static bool tell_depth(Frame *parent, Error *err) {
     RunStatus status;
     char reason[600];
@@ -279,7 +280,7 @@ static bool tell_ended(Job *j, Str id, const SessionReply *r, int64_t elapsed_ns
     return ok;
 }
 
-/* A child that an earlier process had begun goes on where it was. */
+/* Continues a child that an earlier process had started. */
 static bool run_child(Job *j, SessionReply *r, Error *err) {
     bool unfinished, begun;
     Value pending;
@@ -334,7 +335,7 @@ static bool work(Job *j, SessionReply *r, Error *err) {
     return j->failure[0] ? true : ask_post(j, r, err);
 }
 
-/* A place among the children that work at the same time. */
+/* Acquires one of the slots for concurrent children. */
 static bool take_place(Job *j) {
     Error why = { 0 };
     for (;;) {
@@ -367,7 +368,7 @@ static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Can
     return ok;
 }
 
-/* The same agent with the same task again is a circle. */
+/* True if the same agent already had the same task. */
 static bool circles(const Value *done, int n, Value request) {
     for (int i = 0; i < n; i++)
         if (str_eq(value_member_text(done[i], "agent"), value_member_text(request, "agent"))
@@ -385,7 +386,7 @@ bool delegate_run(Frame *parent, struct RunLane *lane, Value request, Str id, Ca
         done[n] = request;
         Buf own = { 0 };
         buf_add(&own, id);
-        if (n) buf_add_fmt(&own, "_next_%d", n);         /* the same when it is resumed */
+        if (n) buf_add_fmt(&own, "_next_%d", n);         /* the same id when resumed */
         bool ok = once(parent, lane, request, buf_str(&own), cancel, heap, out, &next, &has_next, err);
         buf_clear(&own);
         if (!ok) return false;

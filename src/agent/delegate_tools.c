@@ -1,4 +1,5 @@
-/* The tools delegate, delegate_async, delegate_status, delegate_result, delegate_await, and what scripts can do with agents. */
+/* The tools delegate, delegate_async, delegate_status, delegate_result, delegate_await, and the script functions for
+ * agents. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/delegate.h"
@@ -8,10 +9,9 @@
 #include "tool/kind.h"
 #include "tool/task.h"
 
-/* ---- whose call is it? ---- */
+/* ---- the calling agent ---- */
 
-/* A call from outside of any conversation (harness call, an MCP client) has no frame: it gets a small session of its own for as
- * long as it lasts. */
+/* A call from outside of any conversation (harness call, an MCP client) has no frame: it gets a temporary session. */
 typedef struct Owner { Frame *frame; Session *own; } Owner;
 
 static void owner_end(Owner *o) {
@@ -19,7 +19,7 @@ static void owner_end(Owner *o) {
     if (o->own) session_detach(o->own);
 }
 
-/* The agent whose call it is, however deep in scripts: never one that may do more. */
+/* The agent that made the call, however deeply nested in scripts: never one with more rights. */
 static bool owner_of(Run *run, const Call *call, Agents *a, Owner *out, Error *err) {
     Session *s = run_user(run);
     SessionConfig config = { 0 };
@@ -98,7 +98,7 @@ typedef struct Row { const char *name, *description, *schema; ToolExecute *execu
 #define WAIT "{\"type\":\"object\",\"properties\":{\"task_id\":{\"type\":\"string\"},\"timeout_ms\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"task_id\"]}"
 static const Row rows[] = {
     { "delegate", "Give a task to another agent and get its result.", WORK, run_delegate, DELEGATES_AND_WAITS },
-    { "delegate_async", "Give a task to another agent and go on; returns a task_id.", WORK, run_async, DELEGATES_IN_BACKGROUND },
+    { "delegate_async", "Give a task to another agent in the background; returns a task_id.", WORK, run_async, DELEGATES_IN_BACKGROUND },
     { "delegate_status", "Is a delegated task finished?", TASK, run_status, DELEGATES_ASKS },
     { "delegate_result", "The result of a delegated task, if it is finished.", TASK, run_result, DELEGATES_ASKS },
     { "delegate_await", "Wait for a delegated task.", WAIT, run_await, DELEGATES_ASKS },
@@ -119,7 +119,7 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
     return registry_add(runtime_registry(a->rt), &e, err);
 }
 
-/* Present when there is somebody to delegate to, or may come to be. */
+/* Registered if there are agents to delegate to, or agents may be registered later. */
 bool delegate_register(Agents *a, Error *err) {
     if (runtime_project(a->rt)->n_agents == 0 && !runtime_limits(a->rt)->meta.enabled) return true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -134,11 +134,12 @@ static bool host_delegate(Host *h, Value request, Heap *heap, Value *out, Error 
     Run *run = runtime_host_run(h);
     const Call *call = runtime_host_call(h);
     Owner o;
-    if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: a request is a dict");
+    if (!value_is_dict(request)) return error_set(err, ERR_SCRIPT, "delegate: the request must be a dict");
     if (!h->hook && runtime_host_confined(h).n)
         return error_set(err, ERR_POLICY, "an agent cannot be confined to " STR_FMT ", the workspace_root of the call", STR_ARG(runtime_host_confined(h)));
     if (!owner_of(run, call, runtime_user(run_runtime(runtime_host_run(h))), &o, err)) return false;
-    bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the conversation */
+    bool called = call && call->id.n;        /* by a tool, or a hook around its call; else by a hook of the
+                                              * conversation */
     Buf wanted = { 0 };
     buf_add_fmt(&wanted, STR_FMT "_delegate", STR_ARG(called ? call->id : STR("hook")));
     Str id = called ? frame_fresh_id(o.frame->s, buf_str(&wanted), true) : frame_hook_id(o.frame, buf_str(&wanted), value_member_text(request, "agent"));
@@ -192,7 +193,7 @@ static bool complete_in(Frame *f, Value request, Cancel *cancel, Heap *heap, Val
     return text != NULL;
 }
 
-/* The project names none, and neither does the command line. */
+/* False if neither the project nor the command line names a model. */
 static bool has_model(const Agents *a, Value request) {
     const Settings *s = &runtime_project(a->rt)->settings;
     return value_member_text(request, "model").n || a->config.model.n || a->config.every || a->config.replay || s->n_models || s->model.n;
@@ -208,7 +209,7 @@ static bool host_complete(Host *h, Value request, Heap *heap, Value *out, Error 
     return ok;
 }
 
-/* ---- agents made at run time ---- */
+/* ---- agents registered at run time ---- */
 
 static StrList names_of(Session *s, const List *list) {
     StrList out = { .at = ARENA_ARRAY(&s->arena, Str, (list ? list->n : 0) + 1) };
@@ -261,7 +262,7 @@ static void add_agent(Session *s, Value definition) {
 
 static bool host_register_agent(Host *h, Value definition, Error *err) {
     Session *s = run_user(runtime_host_run(h));
-    if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: there is no conversation here");
+    if (!s) return error_set(err, ERR_SCRIPT, "meta.agent_register: needs a conversation");
     if (runtime_meta_again(h, DEFINITION_AGENT, definition)) return true;
     if (!check_agent(s, definition, err) || !runtime_meta_allowed(h, DEFINITION_AGENT, definition, err)) return false;
     add_agent(s, definition);

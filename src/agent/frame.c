@@ -15,7 +15,7 @@ static Str *names_below(Frame *f, const Str *above, size_t n, const Str *own, si
     return list;
 }
 
-/* What one agent may not, nobody below it may. */
+/* Restrictions apply to all agents below. */
 static void narrow_servers(Frame *f, const Str *names, size_t n) {
     Str *list = ARENA_ARRAY(&f->arena, Str, n + 1);
     size_t kept = 0;
@@ -64,7 +64,7 @@ Frame *frame_find(Session *s, Str id) {
     return found;
 }
 
-/* The last one out takes it off the list, under the lock under which it is found. */
+/* Drops a reference; the last one removes the frame from the list, under the lock used to find it. */
 static bool is_last(Frame *f) {
     Session *s = f->s;
     pthread_mutex_lock(&s->lock);
@@ -112,7 +112,8 @@ void frame_call(const Frame *f, Call *out) {
     out->person = f->s->person;
 }
 
-/* A frame that has ended, or belongs to another session: its agents once more, one below the other, with no more than the call has. */
+/* For an ended frame, or one of another session: recreates its chain of agents, with no more rights than the call
+ * has. */
 Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
     Frame *f = s->top;
     atomic_fetch_add(&f->refs, 1);
@@ -120,7 +121,7 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err) {
         const AgentDef *def = frame_find_agent(s, call->agents[i]);
         Frame *below = def ? frame_new(s, f, def, i + 1 < call->n_agents ? frame_fresh_id(s, STR("stand_in"), false) : call->owner) : NULL;
         if (below) below->model = f->model, below->model_def = f->model_def;
-        else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" is gone", STR_ARG(call->agents[i]));
+        else error_set(err, ERR_CANCELLED, "agent \"" STR_FMT "\" no longer exists", STR_ARG(call->agents[i]));
         frame_release(f);
         if (!below) return NULL;
         f = below;
@@ -158,7 +159,7 @@ bool frame_push(Frame *f, Role role, Str text, Error *err) {
     return push(f, message(f, role, text, err));
 }
 
-/* What a model is told again is without secrets; the call itself is made as it was said. */
+/* Redacts what is sent to the model again; the call itself is made unchanged. */
 static bool hide_secrets(Frame *f, Dict *call, const char *key, Error *err) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     Str said = value_member_text(value_from_object(call), key);
@@ -253,7 +254,7 @@ const AgentDef *frame_find_agent(Session *s, Str name) {
 
 static bool id_used(const Session *s, Str id, bool again) { return table_has(&s->ids, id) || (!again && journal_has(s, id)); }
 
-/* A model may name its calls alike in every answer: numbers that were tried once are not tried again. */
+/* A model may reuse call ids in every reply: remembers the last number, so that earlier ones are not tried again. */
 static int *last_number(Session *s, Str wanted) {
     int *last = table_get(&s->numbers, wanted);
     if (last) return last;

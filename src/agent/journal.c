@@ -12,7 +12,7 @@ struct Journal {
     Heap *heap;
     Arena arena;
     VEC(JournalEntry) entries;
-    Table calls;                         /* id → JournalCall; delegations of hooks are in it too */
+    Table calls;                         /* id → JournalCall; includes delegations by hooks */
     uint64_t last;
 };
 
@@ -28,7 +28,7 @@ static JournalCall *known(Journal *j, Str id) {
     return c;
 }
 
-/* What the model saw: a string as it is, else compact JSON; of a refusal its message. */
+/* What the model saw: a string unchanged, else compact JSON; for a refusal its message. */
 static Str result_text(Journal *j, Value data) {
     Value value = value_member(data, "value"), text = value_member(data, "text");
     if (value_is_string(text)) return value_str(text);
@@ -58,7 +58,7 @@ static void note_end(Journal *j, Value data, bool is_error) {
         c->artifact = value_str(value_list(artifacts)->at[0]);
 }
 
-/* Did tool.executing say that the call may not be repeated? Journals of older versions say nothing. */
+/* True if tool.executing marked the call as not repeatable. Journals of older versions lack the mark. */
 static bool says_once(Value data) {
     Value repeatable = value_member(data, "repeatable");
     return !value_is_gone(repeatable) && !value_same(repeatable, VALUE_TRUE);
@@ -94,7 +94,7 @@ static void add_usage(ModelUsage *sum, Value data) {
     sum->usd += number(value_member(usage, "usd"));
 }
 
-/* What the run has used up so far, sub-agents included: limits hold for the run, not for one process of it. */
+/* Usage of the run so far, including sub-agents: limits apply to the run, not to one process of it. */
 static void add_up(Session *s, const Journal *j) {
     int64_t calls = 0;
     for (size_t i = 0; i < j->entries.n; i++) {
@@ -131,7 +131,7 @@ static bool on_event(void *ctx, const Event *e) {
 
 bool journal_read(Session *s, Error *err) {
     Store *store = runtime_store(s->agents->rt, err);
-    if (!store) return error_set(err, ERR_CONFIG, "there is no store to resume from");
+    if (!store) return error_set(err, ERR_CONFIG, "resuming needs a store");
     Journal *j = mem_zero(1, sizeof *j);
     s->journal = j;
     j->heap = heap_new(0);
@@ -156,7 +156,8 @@ JournalCall journal_call(const Session *s, Str id) {
     return c ? *c : (JournalCall){ 0 };
 }
 
-/* A call begins before those inside it, so the search goes on behind its own event; that also bounds the recursion. */
+/* A nested call starts after the outer one, so the search continues after the outer one's event; that also bounds the
+ * recursion. */
 static bool nested_may(const Frame *f, Str id, size_t from, bool (*may)(const Frame *f, Str name)) {
     const Journal *j = f->s->journal;
     for (size_t i = from; j && i < j->entries.n; i++) {
@@ -172,7 +173,7 @@ bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *
 
 bool journal_has(const Session *s, Str id) { return s->journal && table_has(&s->journal->calls, id); }
 
-/* Events that a frame's delegation and the hook that asked for it leave. */
+/* Events that belong to a frame's delegation or the hook that requested it. */
 static bool beside(EventType type) {
     switch (type) {
     case EVENT_DELEGATION_STARTED: case EVENT_DELEGATION_COMPLETED: case EVENT_DELEGATION_FAILED: case EVENT_HOOK_DECIDED: case EVENT_LOG:
@@ -193,11 +194,11 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
     return STR("");
 }
 
-/* ---- what was registered at run time ---- */
+/* ---- definitions registered at run time ---- */
 
 static bool tell_lost(Session *s, DefinitionKind kind, Str name, const Error *why, Error *err) {
     Buf data = { 0 }, text = { 0 };
-    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is not there any more: %s", project_definition(kind)->kind, STR_ARG(name), why->msg);
+    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is no longer available: %s", project_definition(kind)->kind, STR_ARG(name), why->msg);
     redact_text(runtime_redactor(s->agents->rt), &text);
     LOG_WRITE(runtime_log(s->agents->rt), LOG_WARN, STR_FMT, STR_ARG(buf_str(&text)));
     event_data_start(&data);
@@ -213,7 +214,7 @@ static bool tell_lost(Session *s, DefinitionKind kind, Str name, const Error *wh
 
 static bool restore(Session *s, DefinitionKind kind, Value data, Error *err) {
     Value definition = value_member(data, "definition"), redacted = value_member(data, "redacted");
-    if (value_is_bool(redacted) && value_bool(redacted)) return error_set(err, ERR_POLICY, "its definition held a secret, which is not kept");
+    if (value_is_bool(redacted) && value_bool(redacted)) return error_set(err, ERR_POLICY, "its definition contained a secret, which is not stored");
     return kind == DEFINITION_AGENT ? delegate_restore_agent(s, definition, err) : run_meta_restore(s->run, kind, definition, err);
 }
 
@@ -262,7 +263,7 @@ static bool push_known_results(Frame *f, const List *calls, bool *complete, Erro
     return true;
 }
 
-/* Items that were not stored, or are damaged, are not missed: the answer goes out in its neutral form. */
+/* Missing or damaged items are not an error: the reply is then sent in its neutral form. */
 static bool rebuild_items(Frame *f, Str hash, Error *err) {
     Store *store = runtime_store(f->s->agents->rt, err);
     Buf scope = { 0 }, text = { 0 };
@@ -303,7 +304,7 @@ static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     return true;
 }
 
-/* Calls that were given up: every one has a result all the same, as it had when the conversation went on. */
+/* Adds the results that abandoned calls got when the conversation continued. */
 static bool give_up(Frame *f, Value *pending, Error *err) {
     const List *calls = value_is_list(*pending) ? value_list(*pending) : NULL;
     *pending = VALUE_GONE;
@@ -338,7 +339,7 @@ static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
     return true;
 }
 
-/* The conversation is cut where it was, so that a resumed run sends what it would have sent. */
+/* Cuts the conversation as before, so that a resumed run sends the same request. */
 static void rebuild_cut(Frame *f, Value data) {
     int64_t left = request_int(data, "left"), shortened = request_int(data, "shortened");
     if (left > 0 && (size_t)left <= f->history.n) f->history.from = (uint32_t)left;

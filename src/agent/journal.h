@@ -4,7 +4,7 @@
 
 typedef struct Journal Journal;
 
-/* JOURNAL_NEW: not executed (or never heard of). JOURNAL_IN_FLIGHT: tool.executing was written and no end: nobody knows.
+/* JOURNAL_NEW: not executed, or unknown. JOURNAL_IN_FLIGHT: tool.executing was written but no end: outcome unknown.
  * JOURNAL_DONE: its result is known. */
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
 /* once: when it was made, its tool was not one whose calls may be repeated. */
@@ -13,17 +13,17 @@ typedef struct JournalCall { JournalState state; Str text, artifact, key; Value 
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */
 void journal_free(Journal *j);
-/* Brings a frame's messages and counters to where they were. *unfinished: an answer is still to be given; *calls: the calls
- * of the last answer whose results are not all there, else GONE. */
+/* Restores a frame's messages and counters. *unfinished: an answer is still due; *calls: the calls of the last reply if
+ * not all have results, else GONE. */
 bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err);
-/* Registers again what scripts of the run had registered with meta.*, under the policy of now. What cannot be is named, in the log
- * and as an event; a hook that cannot be is an error: the run must not go on without what guarded it. */
+/* Registers again what scripts of the run had registered with meta.*, under the current policy. Failures are logged and
+ * recorded as events; for a hook a failure is an error: the run must not continue without its guard. */
 bool journal_restore(Session *s, Error *err);
 bool journal_push_result(Frame *f, Str id, const JournalCall *c, Error *err);        /* the result of a call that is done */
 JournalCall journal_call(const Session *s, Str id);
-/* May every call that this one had begun, directly or further down, be made again? `may` says it of a tool of today; what the
- * journal says of the call must agree. */
+/* True if every call that this one had started, directly or nested, may be repeated. `may` decides for the current
+ * tool; the journal's record must agree. */
 bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *f, Str name));
-bool journal_has(const Session *s, Str id);                  /* was it the id of a call or of a delegation? */
-/* The delegation to `agent` whose id starts with `prefix` and after which the frame itself did nothing more; "": none. */
+bool journal_has(const Session *s, Str id);                  /* was it the id of a call or a delegation? */
+/* The delegation to `agent` whose id starts with `prefix` and after which the frame did nothing more; "": none. */
 Str journal_open_delegation(const Frame *f, Str prefix, Str agent);

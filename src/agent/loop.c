@@ -1,4 +1,4 @@
-/* The loop: model, calls, results, model … until there are no calls and no hook wants more. */
+/* The loop: model, calls, results, model … until there are no calls and no hook requests more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/context.h"
@@ -9,10 +9,10 @@
 #include "model/request.h"
 #include "tool/task.h"
 
-#define STOP_ID "stop_delegate"           /* how ids of what agent.stop delegates begin */
-enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may send one answer back, or on to other agents */
+#define STOP_ID "stop_delegate"           /* prefix of the ids of agent.stop's delegations */
+enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may reject one answer, or delegate */
 
-/* ---- what harness itself says ---- */
+/* ---- messages added by harness ---- */
 
 bool frame_say(Frame *f, Role role, Str text, Error *err) {
     Buf data = { 0 };
@@ -100,7 +100,7 @@ static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
 
 /* ---- calls ---- */
 
-/* The calls of one answer that are made: `of` says which of them each is. */
+/* The calls of one reply to make: `of` maps each to its index in the reply. */
 typedef struct Batch { Call *calls; Result *results; size_t *of; size_t n; Str *removed; size_t n_removed; } Batch;
 
 static const ToolEntry *tool_of(const Frame *f, Str name) {
@@ -112,21 +112,22 @@ static bool nested_again(const Frame *f, Str name) {
     return e && safety_repeatable(&e->safety);
 }
 
-/* May a call that was under way be made again? The tool of then, the tool of today, and every call it had begun must allow it.
- * A delegation continues from the sub-agent's own journal instead. */
+/* True if an interrupted call may be made again. Its tool at the time, the current tool, and every nested call must
+ * allow it. A delegation continues from the sub-agent's own journal instead. */
 static bool in_flight_again(const Frame *f, Str id, Str name) {
     const ToolEntry *e = tool_of(f, name);
-    if (!e) return false;                                    /* it was there then: made at run time, or the project has changed */
+    if (!e) return false;                                    /* it existed then: registered at run time, or the project
+                                                              * has changed */
     if (journal_call(f->s, id).once || !tool_may_resume(e)) return false;
     return !safety_repeatable(&e->safety) || journal_nested_may_repeat(f, id, nested_again);
 }
 
-/* Secrets are not kept, so a call that held one cannot be made by another process than the one that heard it. */
+/* Secrets are not stored, so another process cannot repeat a call whose arguments contained one. */
 static bool lost_secret(Str arguments) { return str_find(arguments, STR("[redacted]")) >= 0; }
 
-/* A call that this process does not make. */
+/* Adds the result of a call that this process does not make. */
 static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
-    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown") : STR("interrupted before it was made: its arguments held a secret, which is not kept");
+    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown") : STR("interrupted before it was made: its arguments contained a secret, which is not stored");
     Buf data = { 0 }, json = { 0 };
     buf_add_char(&json, '{');
     request_string(&json, "error", why);
@@ -144,8 +145,8 @@ static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *e
     return ok;
 }
 
-/* What a hook took away in this turn, and what the agent and those around it may not use, whether or not its model was told of it: names,
- * which hold for tools that come later too. The caller frees the list; its names are borrowed. */
+/* Tools removed by a hook in this turn, and those that the agent and enclosing ones may not use: names, which also
+ * apply to tools registered later. The caller frees the list; the names are borrowed. */
 static Str *taken_away(const Frame *f, const Completion *c, size_t *n) {
     const List *by_hook = c ? c->removed : NULL;
     Str *out = mem_zero(f->n_blocked + (by_hook ? by_hook->n : 0) + 1, sizeof *out);
@@ -156,7 +157,7 @@ static Str *taken_away(const Frame *f, const Completion *c, size_t *n) {
     return out;
 }
 
-/* What is shown of a call is without secrets; the call itself is made as it was said. */
+/* Redacts what is shown of a call; the call itself is made unchanged. */
 static void hide_secrets(const Frame *f, Str name, Buf *json) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);
@@ -170,7 +171,7 @@ static void on_ended(void *ctx, const Result *r) {
     Result shown = *r;
     Buf name = { 0 };
     buf_add(&name, r->name);
-    hide_secrets(f, (Str){ 0 }, &name);                      /* of an unknown tool it is what the model said */
+    hide_secrets(f, (Str){ 0 }, &name);                      /* for an unknown tool, the model's own text */
     shown.name = buf_str(&name);
     w->tool_ended(w->ctx, f->name, f->depth, &shown);
     buf_clear(&name);
@@ -199,7 +200,7 @@ static Call *start_call(Frame *f, Value call, Batch *b) {
     return out;
 }
 
-/* Which calls must still be made? Of a resumed run some have results, and some may not be made twice. */
+/* Selects the calls still to be made. In a resumed run some have results, and some may not be repeated. */
 static void choose(Frame *f, const Completion *c, const List *calls, bool unbounded, Batch *b) {
     for (uint32_t i = 0; i < calls->n; i++) {
         Str id = value_member_text(calls->at[i], "id"), name = value_member_text(calls->at[i], "name");
@@ -213,7 +214,7 @@ static void choose(Frame *f, const Completion *c, const List *calls, bool unboun
     }
 }
 
-/* A call that ends the turn: a limit, a fault that no model can repair, or somebody who stopped it. */
+/* Ends the turn after a call: a limit, an error the model cannot repair, or cancellation. */
 static bool end_by(Frame *f, SessionReply *out, const Result *r, Str name, Cancel *cancel, Error *err) {
     if (!r->is_error || r->cls != RESULT_FATAL || out->status) return true;
     if (!frame_stopped(f, cancel, &out->status, out->reason, err)) return false;
@@ -269,7 +270,7 @@ bool frame_run_calls(Frame *f, const Completion *c, const List *calls, Cancel *c
 
 /* ---- agent.stop ---- */
 
-/* The calls and results since the user's last words. */
+/* The calls and results since the user's last message. */
 static bool gather_calls(Frame *f, Heap *h, List **calls, List **results, Error *err) {
     *calls = list_new(h, 4, err);
     List *raw = list_new(h, 4, err);
@@ -301,7 +302,7 @@ static bool stop_payload(Frame *f, const Completion *c, Value *out, Error *err) 
         && dict_put_str(h, d, STR("usage"), value_from_object(usage), err);
 }
 
-/* A hook hands the answer to another agent; what that one says goes back to this one's model. */
+/* A hook delegates the answer to another agent; that agent's answer goes back to this one's model. */
 static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel *cancel, Error *err) {
     Value result;
     Buf text = { 0 };
@@ -318,7 +319,7 @@ static bool stop_delegate(Frame *f, const HookOutcome *o, Completion *c, Cancel 
     return ok;
 }
 
-/* A hook that hands every answer to the same agent would hand that agent's own answers to it too, and so on. */
+/* A hook that delegates every answer to the same agent would also delegate that agent's answers, without end. */
 static bool stop_circles(const Frame *f, Str agent) {
     for (const Frame *at = f; at; at = at->up)
         if (str_starts(at->id, STR(STOP_ID)) && str_eq(at->name, agent)) return true;
@@ -346,7 +347,7 @@ static bool ask_stop(Frame *f, Completion *c, Cancel *cancel, SessionReply *out,
         return *more = true, stop_delegate(f, &o, c, cancel, err);
     }
     bool again = f->stops < (o.failed ? 1 : STOPS_MAX);
-    if (!again) return o.failed || end_stop(out, o.reason);          /* a hook that fails blocks once, not for ever */
+    if (!again) return o.failed || end_stop(out, o.reason);          /* a failing hook blocks once, not for ever */
     f->stops++;
     *more = true;
     return frame_say(f, ROLE_USER, str_from(o.reason), err);
@@ -389,7 +390,7 @@ static bool round_once(Frame *f, Completion *c, Cancel *cancel, SessionReply *ou
     }
     if (c->reply.truncated) {
         bool told = frame_limit_reached(f, "model.max_tokens", f->model_def.max_tokens, &out->status, out->reason, err);
-        snprintf(out->reason, sizeof out->reason, "the model stopped in the middle: its max_tokens was reached");
+        snprintf(out->reason, sizeof out->reason, "the model's reply was cut off: its max_tokens was reached");
         return told;
     }
     if (!frame_check_output(f, out, more, err)) return false;

@@ -1,4 +1,4 @@
-/* The models of a runtime: opened when first needed, once each, shared by all sessions. */
+/* The models of a runtime: opened on first use, once each, shared by all sessions. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include "agent/frame.h"
@@ -15,10 +15,10 @@ static bool replayed(Agents *a, ModelDef *def) {
     return true;
 }
 
-/* A limit in dollars means nothing for a model whose price is not known. */
+/* A limit in dollars requires a known price. */
 static bool check_price(Agents *a, const ModelDef *def, Error *err) {
     if (runtime_limits(a->rt)->max_spend_usd <= 0 || model_priced(def)) return true;
-    error_set(err, ERR_CONFIG, "limits.max_spend_usd is set, but the price of model " STR_FMT " is not known", STR_ARG(def->name));
+    error_set(err, ERR_CONFIG, "limits.max_spend_usd is set, but the price of model " STR_FMT " is unknown", STR_ARG(def->name));
     return error_hint(err, "give its profile `price: {input: …, output: …}`, in US dollars for a million tokens; 0 for a local model");
 }
 
@@ -37,14 +37,14 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
     return true;
 }
 
-/* One recording serves every model of a run: then they are all the same one. */
+/* One recording serves every model of a run, so all share one key. */
 static Str key_of(const Agents *a, const ModelDef *def, Arena *arena) {
     if (a->config.replay) return STR("replay");
     return str_from(arena_fmt(arena, "%s " STR_FMT " " STR_FMT " " STR_FMT " %s " STR_FMT " " STR_FMT, project_provider_name(def->provider), STR_ARG(def->given), STR_ARG(def->name),
                               STR_ARG(def->base_url), model_route(def).wire, STR_ARG(def->effort), STR_ARG(str_sub(def->script, 0, 200))));
 }
 
-/* A space's agent names its provider beside the model. */
+/* A space's agent names its provider next to the model. */
 static bool named_provider(const Project *p, Str name, Str provider, const ModelDef *parent, ModelDef *out) {
     if (provider.n == 0 || name.n == 0) return false;
     for (size_t i = 0; i < p->settings.n_models; i++)
@@ -61,7 +61,7 @@ static bool choose(const Agents *a, Str name, Str provider, const ModelDef *pare
     return true;
 }
 
-/* Every session and every delegation asks for its model: a text that was met before is not kept again. */
+/* Interns a string: every session and delegation asks for its model. */
 static Str kept(Agents *a, Str text) {
     for (size_t i = 0; i < a->texts.n; i++)
         if (str_eq(a->texts.at[i], text)) return a->texts.at[i];
@@ -69,7 +69,7 @@ static Str kept(Agents *a, Str text) {
     return a->texts.at[a->texts.n - 1];
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool define(Agents *a, Str name, Str provider, const ModelDef *parent, Arena *scratch, ModelDef *def, Error *err) {
     if (!choose(a, name, provider, parent, scratch, def, err)) return false;
     replayed(a, def);
@@ -106,7 +106,7 @@ bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, M
 }
 
 bool agent_set_try(Agents *a, Str name, Cancel *cancel, Error *err) {
-    enum { LEAST_TOKENS = 16 };                              /* the Responses wire accepts no less */
+    enum { LEAST_TOKENS = 16 };                              /* minimum of the Responses API */
     Heap *heap = heap_new((size_t)1 << 20);
     Model *model = NULL;
     ModelDef def;

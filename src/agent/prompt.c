@@ -1,4 +1,4 @@
-/* The system prompt: the agent's own words, then those of the bundles that are active in this turn. */
+/* The system prompt: the agent's own text, then those of the bundles active in this turn. */
 #include <stdlib.h>
 #include "agent/frame.h"
 

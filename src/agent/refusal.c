@@ -1,4 +1,4 @@
-/* Refused calls: faults of the model are counted, and a call that is refused again and again ends the turn. */
+/* Refused calls: counts mistakes of the model, and ends the turn when the same call is refused repeatedly. */
 #include <stdio.h>
 #include "agent/frame.h"
 #include "base/hash.h"
@@ -11,7 +11,7 @@ void frame_forget_refusals(Frame *f) {
     f->vetoes.n = 0;
 }
 
-/* Equal for equal arguments, however the model wrote them. */
+/* Equal for equal arguments, whatever their formatting. */
 static uint64_t digest(Str arguments) {
     static const uint8_t key[16];
     Heap *h = heap_new((size_t)256 << 20);
@@ -33,7 +33,7 @@ static FrameVeto *find_veto(Frame *f, Str tool) {
     return NULL;
 }
 
-/* How often this call has been refused in a row. */
+/* How often this call was refused in a row. */
 static int count_veto(Frame *f, Str tool, Str arguments) {
     FrameVeto *v = find_veto(f, tool);
     uint64_t what = digest(arguments);

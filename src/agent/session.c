@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/request.h"
 
-/* ---- what all sessions share ---- */
+/* ---- shared by all sessions ---- */
 
 static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
 static void hide_secrets(void *ctx, Buf *text) { redact_text(ctx, text); }
@@ -46,7 +46,7 @@ void agent_set_free(Agents *a) {
 
 /* ---- opening ---- */
 
-/* Without harness.md, the agent of a space is the one that talks. */
+/* Without harness.md, the agent of a space is the top-level agent. */
 static const AgentDef *first_agent(const Project *p, Str name) {
     if (name.n) return project_agent(p, name);
     return p->settings.file.n ? NULL : project_space_agent(p);
@@ -58,7 +58,7 @@ static bool open_top(Session *s, Error *err) {
     const AgentDef *def = first_agent(p, s->config.agent);
     if (!def && s->config.agent.n) {
         error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(s->config.agent));
-        return error_hint(err, "harness agents lists those that are");
+        return error_hint(err, "list agents with: harness agents");
     }
     Frame *f = s->top = frame_new(s, NULL, def, STR(""));
     Str name = a->config.model.n ? a->config.model : def ? def->model : STR("");
@@ -97,7 +97,7 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
     rc.user = s;
     rc.agent = s->config.agent;
     rc.resume = resume;
-    /* The model first: a run that cannot begin leaves no trace in the store. */
+    /* The model first: a run that cannot start leaves no trace in the store. */
     if (!open_top(s, err) || !run_start(a->rt, &rc, &s->run, err)) {
         free_session(s);
         return false;
@@ -108,7 +108,7 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
         ok = journal_read(s, err) && journal_restore(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
     }
     if (!ok) {
-        s->started = false;                                  /* it did not go on, and may another time */
+        s->started = false;                                  /* it did not start, and may later */
         s->status = RUN_INTERRUPTED;
         session_close(s, NULL);
         return false;
@@ -130,9 +130,9 @@ bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **
 
 void session_detach(Session *s) { free_session(s); }
 
-/* ---- talking ---- */
+/* ---- messages ---- */
 
-/* What hooks and models gave as the reason is shown. */
+/* The reason from a hook or model is displayed, so it is redacted. */
 static void note_status(Session *s, SessionReply *r) {
     s->status = r->status ? r->status : RUN_FAILED;
     redact_chars(runtime_redactor(s->agents->rt), r->reason, sizeof r->reason);
@@ -188,7 +188,7 @@ bool session_close(Session *s, Error *err) {
     return ok;
 }
 
-/* ---- looking at it ---- */
+/* ---- inspection ---- */
 
 Run *session_run(Session *s) { return s->run; }
 size_t session_message_count(const Session *s) { return s->top->history.n; }
@@ -214,8 +214,8 @@ bool session_model(Session *s, Str name, Error *err) {
 
 bool session_undo(Session *s, Error *err) {
     Frame *f = s->top;
-    /* Not the last message of a user: some of those are harness's own, the words of a hook. */
-    if (f->starts.n == 0) return error_set(err, ERR_VALIDATION, "there is nothing to undo");
+    /* Not the last user message: some of those were added by harness or a hook. */
+    if (f->starts.n == 0) return error_set(err, ERR_VALIDATION, "nothing to undo");
     uint32_t from = VEC_LAST(&f->starts);
     Buf data = { 0 };
     event_data_start(&data);

@@ -3,8 +3,8 @@
  *     session.start → for each message turn.start → { context → completion.pre → model → completion.post → calls through the
  *     pipeline, results appended in call order } → no calls: agent.stop → turn.end … → session.end
  *
- * Everything that decides what happens next is an event of the run before it is acted on, so a run can be resumed from
- * its events alone (journal.h). A session is used by one thread at a time; sessions are independent of each other. */
+ * Every decision is recorded as an event of the run before it takes effect, so a run can be resumed from its events alone
+ * (journal.h). A session is used by one thread at a time; sessions are independent of each other. */
 #pragma once
 #include "model/model.h"
 #include "tool/call.h"
@@ -12,25 +12,25 @@
 typedef struct Agents Agents;
 typedef struct Session Session;
 
-/* ---- what all sessions of a runtime share ---- */
+/* ---- shared by all sessions of a runtime ---- */
 
 typedef struct AgentsConfig {            /* the zero value is the default */
     Str model;                           /* --model; empty: the project's */
     Str effort;                          /* --effort; empty: the agent's, else the profile's */
     const char *record;                  /* --record FILE; NULL: none */
     const char *replay;                  /* --replay FILE; NULL: none */
-    const ModelDef *every;               /* whoever names which model: it is this one; borrowed. NULL: none */
+    const ModelDef *every;               /* use this model whatever is named; borrowed. May be NULL */
 } AgentsConfig;
 
-/* Registers delegate and its kin, and what scripts may do with agents. Before the runtime's first call. Models are opened
- * when they are first needed, once each. */
+/* Registers delegate and related tools, and the script functions for agents. Before the runtime's first call. Models
+ * are opened on first use, once each. */
 bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error *err);
 bool agent_set_try(Agents *a, Str model, Cancel *cancel, Error *err);      /* asks a model for one word */
 void agent_set_free(Agents *a);          /* after the last session, before the runtime */
 
 /* ---- a conversation ---- */
 
-/* What a person watches while it goes on. Any may be NULL; calls come from several threads. */
+/* Callbacks to show progress. Any may be NULL; called from several threads. */
 typedef struct SessionWatch {
     void (*text)(void *ctx, Str agent, int depth, Str piece);
     void (*reasoning)(void *ctx, Str agent, int depth, Str piece);
@@ -41,9 +41,9 @@ typedef struct SessionWatch {
 } SessionWatch;
 
 typedef struct SessionConfig {
-    Str agent;                           /* a sub-agent to talk to directly; empty: the project */
+    Str agent;                           /* a sub-agent to talk to directly; empty: the project's agent */
     int64_t max_turns;                   /* --max-turns; 0: limits.max_turns */
-    bool look;                           /* only to look at what a model would get: none is opened, and there need not be one */
+    bool look;                           /* only to inspect what a model would get: opens no model, and needs none */
     SessionWatch watch;
 } SessionConfig;
 
@@ -55,30 +55,31 @@ typedef struct SessionReply {            /* zero-initialise, session_reply_clear
     int64_t turns, tool_calls;           /* model calls and tool calls for this message */
 } SessionReply;
 
-/* `run_config` is completed and the run started; with `resume` the run is one of the store's, and its conversation is rebuilt. */
+/* Completes `run_config` and starts the run; with `resume` the run is a stored one, and its conversation is rebuilt. */
 bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_config, bool resume, Session **out, Error *err);
 /* Sends an image or PDF with the next message. ERR_VALIDATION: it is not one that models take. */
 bool session_attach_media(Session *s, Str bytes, Str name, Error *err);
 /* Says something and answers with what the agent says at last. Fails only when the journal cannot be written. */
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err);
-/* Of a resumed session: is there an answer still to be given? Then session_go_on gives it. */
+/* Resumed session: true if an answer is still due. Then call session_go_on. */
 bool session_unfinished(const Session *s);
 bool session_go_on(Session *s, Cancel *cancel, SessionReply *out, Error *err);
-/* Writes session.end and run.ended, and frees. */
+/* Writes session.end and run.ended, and frees the session. */
 bool session_close(Session *s, Error *err);
 
 Run *session_run(Session *s);
-size_t session_message_count(const Session *s);          /* of the agent: all, whether or not its model still sees them */
+size_t session_message_count(const Session *s);          /* all messages of the agent, including those removed from the
+                                                          * context */
 Value session_message(const Session *s, size_t i);       /* valid as long as the session */
-bool session_undo(Session *s, Error *err);               /* forgets the last exchange; false when there is none */
-bool session_model(Session *s, Str name, Error *err);    /* another model from now on */
-Str session_model_name(const Session *s);                /* empty: there is none (look) */
-ModelUsage session_usage(Session *s);              /* of the whole run, sub-agents included */
+bool session_undo(Session *s, Error *err);               /* removes the last exchange; false when there is none */
+bool session_model(Session *s, Str name, Error *err);    /* switches to another model */
+Str session_model_name(const Session *s);                /* empty: none (look) */
+ModelUsage session_usage(Session *s);              /* of the whole run, including sub-agents */
 void session_reply_clear(SessionReply *r);
 
-/* The tools of the next request, as the model gets them: [{name, description, parameters}], in `heap`. */
+/* The tools of the next request, as sent to the model: [{name, description, parameters}], in `heap`. */
 bool session_tools(Session *s, Heap *heap, List **out, Error *err);
-/* What the model will see, without asking it: for `harness context`. */
+/* What the model will see, without a request: for `harness context`. */
 typedef enum { PART_SYSTEM, PART_TOOL, PART_MESSAGE } SessionPartKind;
 const char *session_part_name(SessionPartKind k);
 typedef struct SessionPart { SessionPartKind what; Str name; int64_t tokens; Str text; } SessionPart;

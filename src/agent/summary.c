@@ -18,7 +18,7 @@ static void add_message(Buf *out, Value message) {
                     STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
 }
 
-/* What has left the context, as text. */
+/* The removed messages, as text. */
 static void gather(const Frame *f, const ContextReport *report, Buf *out) {
     for (uint32_t i = 0; i < report->from && out->n <= TEXT_MAX; i++)
         if (context_left(report, i)) add_message(out, f->history.at[i].value);
@@ -30,7 +30,7 @@ static Value text_message(Heap *h, Role role, Str text, Error *err) {
     return ok ? value_from_object(d) : VALUE_GONE;
 }
 
-/* One reply of its own, outside of the conversation. */
+/* A separate request, outside of the conversation. */
 static bool ask(Frame *f, Str model_name, Str text, Cancel *cancel, Buf *out, Error *err) {
     Completion c = { .heap = heap_new((size_t)64 << 20), .quiet = true, .max_tokens = SUMMARY_TOKENS };
     Model *model = f->model;

@@ -1,12 +1,12 @@
-/* context.summarize: what has left the context stays as a summary, made by a model.
+/* context.summarize: replaces messages removed from the context by a summary, written by a model.
  *
- * `true`: the agent's own model; a string: that one. The summary stands behind the first user message. It is made when
- * messages leave, and again only when SUMMARY_STEP more have left; a summary that cannot be made is left out, with a
- * warning, because the conversation is worth more than it. */
+ * `true`: the agent's own model; a string: that one. The summary follows the first user message. It is created when
+ * messages are removed, and again only when SUMMARY_STEP more were removed; if it cannot be created, the conversation
+ * continues without it, with a warning. */
 #pragma once
 #include "agent/frame.h"
 
 enum { SUMMARY_STEP = 8 };
 
-/* `fitting` is what is left of the frame's messages, as `report` says; the summary of the rest is added to it. */
+/* `fitting` has the kept messages, as in `report`; adds the summary of the others to it. */
 bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fitting, Cancel *cancel, Error *err);

@@ -7,7 +7,7 @@
 #include "model/request.h"
 #include "value/json.h"
 
-/* A test as its file says it. */
+/* A test, as written in its file. */
 typedef struct Test {
     Value model, turns, expect, call, result, error, blocked_by;
     Str script;
@@ -20,7 +20,7 @@ void trial_clear(Trial *t) {
     arena_clear(&t->arena);
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static bool turns_expect(const List *turns) {
     for (uint32_t i = 0; i < turns->n; i++)
@@ -42,7 +42,7 @@ static bool read_test(Running *r, Error *err) {
     bool outcome = !value_is_gone(t->result) || !value_is_gone(t->error) || !value_is_gone(t->blocked_by);
     if (turns && outcome) return error_set(err, ERR_VALIDATION, "`result`, `error` and `blocked_by` belong to `call`");
     if (turns && value_is_gone(t->expect) && !turns_expect(value_list(t->turns))) return error_set(err, ERR_VALIDATION, "a test with `turns` needs `expect`");
-    if (t->script.n && !value_is_gone(t->model)) return error_set(err, ERR_VALIDATION, "`script` is the model: there cannot be `model` too");
+    if (t->script.n && !value_is_gone(t->model)) return error_set(err, ERR_VALIDATION, "`script` is the model: `model` cannot be given too");
     return !call || trial_unknown_key(t->call, "call", call_known, err);
 }
 
@@ -55,7 +55,7 @@ static bool is_file(Running *r, Str path, Str *out) {
     return access(full, R_OK) == 0;
 }
 
-/* Below the project, else beside the test. */
+/* Relative to the project, else to the test. */
 static bool find_file(Running *r, Str path, Str *out) {
     if (path.n == 0) return false;
     if (is_file(r, path, out)) return true;
@@ -66,7 +66,7 @@ static bool find_file(Running *r, Str path, Str *out) {
 
 static bool use_file(Running *r, Str path, bool script, Error *err) {
     Str full;
-    if (!find_file(r, path, &full)) return error_set(err, ERR_CONFIG, "model: there is no file " STR_FMT, STR_ARG(path));
+    if (!find_file(r, path, &full)) return error_set(err, ERR_CONFIG, "model: no such file: " STR_FMT, STR_ARG(path));
     r->model.provider = script ? PROVIDER_SCRIPT : PROVIDER_REPLAY;
     *(script ? &r->model.script : &r->model.replay) = full;
     return true;
@@ -85,14 +85,14 @@ static bool use_profile(Running *r, Str name, Error *err) {
         if (!d->provider) r->model.provider = d->script.n ? PROVIDER_SCRIPT : PROVIDER_REPLAY;
         return true;
     }
-    if (name.n) error_set(err, ERR_CONFIG, "model: \"" STR_FMT "\" is no script, no recording and no profile of harness.md that works offline", STR_ARG(name));
+    if (name.n) error_set(err, ERR_CONFIG, "model: \"" STR_FMT "\" is not a script, a recording or a profile of harness.md that works offline", STR_ARG(name));
     else error_set(err, ERR_CONFIG, "the test has no model, and that of the project needs a network");
     return error_hint(err, "give it a `script:` with reply(messages, tools)");
 }
 
 static bool inline_script(Running *r, Str text) {
     r->model.provider = PROVIDER_SCRIPT;
-    r->model.script = str_from(arena_fmt(&r->trial->arena, STR_FMT "\n", STR_ARG(text)));       /* a line break: it is not a path */
+    r->model.script = str_from(arena_fmt(&r->trial->arena, STR_FMT "\n", STR_ARG(text)));       /* a line break: not a path */
     return true;
 }
 
@@ -128,7 +128,7 @@ static bool read_turn(Value turn, uint32_t i, Str *text, Value *expect, Error *e
     snprintf(path, sizeof path, "turns[%u]", i);
     *expect = VALUE_GONE;
     if (value_is_string(turn)) return *text = value_str(turn), true;
-    if (!value_is_dict(turn)) return error_set(err, ERR_VALIDATION, "%s: expected a text or a map, got %s", path, field_type_name(turn));
+    if (!value_is_dict(turn)) return error_set(err, ERR_VALIDATION, "%s: expected a string or a map, got %s", path, field_type_name(turn));
     if (!trial_unknown_key(turn, path, known, err)) return false;
     *text = value_member_text(turn, "user");
     *expect = value_member(turn, "expect");
@@ -219,7 +219,7 @@ static bool check_call_words(const Test *t, Error *err) {
     if (!value_is_gone(t->blocked_by) && !value_is_string(t->blocked_by))
         return error_set(err, ERR_VALIDATION, "blocked_by: expected the name of a hook, a rule or a step, got %s", field_type_name(t->blocked_by));
     if (!value_is_gone(t->error) && !value_is_string(t->error) && !value_is_bool(t->error))
-        return error_set(err, ERR_VALIDATION, "error: expected a text or a bool, got %s", field_type_name(t->error));
+        return error_set(err, ERR_VALIDATION, "error: expected a string or a bool, got %s", field_type_name(t->error));
     return true;
 }
 
@@ -246,7 +246,7 @@ static bool call_once(Running *r, const RunConfig *rc, Error *err) {
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static bool run_it(Running *r, Error *err) {
     EventSink sinks[8] = { trial_sink(&r->seen) };
@@ -258,7 +258,7 @@ static bool run_it(Running *r, Error *err) {
     bool call = value_is_dict(r->test.call);
     Error no_model = { 0 };
     bool model = pick_model(r, &no_model);
-    if (!model && !call) return *err = no_model, false;      /* a call can do without, until it delegates */
+    if (!model && !call) return *err = no_model, false;      /* a call needs none, unless it delegates */
     AgentsConfig ac = { .every = model ? &r->model : NULL };
     Agents *agents = NULL;
     bool ok = agent_set_new(r->rt, &ac, &agents, err) && (call ? call_once(r, &rc, err) : converse(r, agents, &rc, err));

@@ -6,7 +6,7 @@
 
 enum { SHOWN_MAX = 600, EVENTS_BYTES_MAX = 64 << 20 };
 
-/* ---- gathering ---- */
+/* ---- recording ---- */
 
 static bool on_event(void *self, const Event *e, Error *err) {
     TrialSeen *s = self;
@@ -81,7 +81,7 @@ bool trial_covers(Value want, Value got) {
     return value_equal(want, got, &equal, &(Error){ 0 }) && equal;
 }
 
-/* ---- reading an expectation ---- */
+/* ---- parsing an expectation ---- */
 
 bool trial_unknown_key(Value map, const char *path, const char *const *known, Error *err) {
     Str names[32];
@@ -102,7 +102,7 @@ bool trial_unknown_key(Value map, const char *path, const char *const *known, Er
 
 typedef VEC(Str) Names;
 
-/* A text, or a list of texts. */
+/* A string, or a list of strings. */
 static bool read_texts(Value v, const char *path, const char *key, Names *out, Error *err) {
     if (value_is_string(v)) {
         VEC_PUSH(out, value_str(v));
@@ -113,7 +113,7 @@ static bool read_texts(Value v, const char *path, const char *key, Names *out, E
         ok = value_is_string(value_list(v)->at[i]);
         if (ok) VEC_PUSH(out, value_str(value_list(v)->at[i]));
     }
-    return ok || error_set(err, ERR_VALIDATION, "%s.%s: expected a text or a list of texts, got %s", path, key, field_type_name(v));
+    return ok || error_set(err, ERR_VALIDATION, "%s.%s: expected a string or a list of strings, got %s", path, key, field_type_name(v));
 }
 
 /* ---- calls ---- */
@@ -126,7 +126,7 @@ static bool has_call(const Calls *calls, Str id) {
     return false;
 }
 
-/* What the model sent with a call that was refused before its arguments were read. */
+/* The model's arguments of a call that was refused before they were parsed. */
 static Value sent_args(TrialSeen *s, Str id) {
     for (size_t i = s->first; i < s->events.n; i++) {
         const List *calls = is_type(s, i, EVENT_COMPLETION_COMPLETED) ? request_list(data_of(s, i), "tool_calls") : NULL;
@@ -139,7 +139,7 @@ static Value sent_args(TrialSeen *s, Str id) {
     return VALUE_GONE;
 }
 
-/* Every call, made or refused, by models, scripts and hooks alike. */
+/* Every call, made or refused, by models, scripts and hooks. */
 static void gather_calls(TrialSeen *s, Calls *out) {
     for (size_t i = s->first; i < s->events.n; i++) {
         bool started = is_type(s, i, EVENT_TOOL_STARTED);
@@ -210,7 +210,7 @@ static bool check_not_called(const Check *c, Error *err) {
     return ok;
 }
 
-/* One call, of the tools in tool_called when there are any, had at least these arguments. */
+/* Some call, of the tools in tool_called if given, had at least these arguments. */
 static bool check_args(const Check *c, Error *err) {
     Names names = { 0 };
     Value called = value_member(c->expect, "tool_called");
@@ -389,7 +389,7 @@ static bool check_events(const Check *c, Error *err) {
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
 static const struct { const char *key; bool (*check)(const Check *c, Error *err); } kinds[] = {
     { "tool_called", check_called }, { "tool_not_called", check_not_called }, { "args", check_args }, { "hook_blocked", check_hook },

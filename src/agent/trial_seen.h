@@ -1,8 +1,8 @@
-/* What happened in a test, and comparing it with what was expected. For trial.c. */
+/* What happened in a test, and the comparison with what was expected. For trial.c. */
 #pragma once
 #include "agent/trial.h"
 
-typedef struct TrialEvent { EventType known; Str type, text; Value data; } TrialEvent;    /* known: see event_type_find; data: GONE until it was asked for */
+typedef struct TrialEvent { EventType known; Str type, text; Value data; } TrialEvent;    /* known: see event_type_find; data: GONE until parsed */
 typedef struct TrialCall { Str id, name; Value args; } TrialCall;
 
 typedef struct TrialSeen {
@@ -12,8 +12,8 @@ typedef struct TrialSeen {
     Arena arena;
     VEC(TrialEvent) events;
     size_t bytes;
-    bool too_many;                       /* events were dropped: nothing can be said about them */
-    size_t first;                        /* where the events that count begin: of one turn, or 0 */
+    bool too_many;                       /* events were dropped, so they cannot be checked */
+    size_t first;                        /* index of the first relevant event: of one turn, or 0 */
     Str response;
     int64_t tokens;
 } TrialSeen;
@@ -21,12 +21,12 @@ typedef struct TrialSeen {
 EventSink trial_sink(TrialSeen *s);      /* borrows it */
 void trial_seen_clear(TrialSeen *s);
 
-/* One `expect`: a map, or a list of maps. False: it is not well-formed. `path` names it in messages. */
+/* One `expect`: a map, or a list of maps. False: malformed. `path` names it in messages. */
 bool trial_expect(TrialSeen *s, Value expect, const char *path, Error *err);
-/* Does the test say that something goes wrong? Then a turn may end otherwise than well. */
+/* True if the test expects a failure, so that a turn may end with an error. */
 bool trial_expects_trouble(Value expect);
 
-bool trial_covers(Value want, Value got);                    /* in part, as trial.h says */
+bool trial_covers(Value want, Value got);                    /* partial match, see trial.h */
 void trial_fail(Trial *t, const char *check, Str expected, Str got);      /* copies */
 void trial_show(Buf *out, Value v);                          /* compact JSON, cut when it is long */
-bool trial_unknown_key(Value map, const char *path, const char *const *known, Error *err);   /* false: there is one; *err names the nearest */
+bool trial_unknown_key(Value map, const char *path, const char *const *known, Error *err);   /* false if there is one; *err names the nearest key */

@@ -88,7 +88,7 @@ static void tell_error(Frame *f, const SessionReply *r) {
     heap_free(h);
 }
 
-/* A step that was stopped by Ctrl-C stays open in the journal, so that the run can be resumed there. */
+/* A step interrupted by Ctrl-C stays open in the journal, so that the run can be resumed there. */
 static bool finish(Frame *f, const SessionReply *r, Error *err) {
     if (r->status == RUN_CANCELLED) return true;
     if (!tell_end(f, r, err)) return false;
@@ -109,7 +109,7 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
         VEC_PUSH(&f->starts, (uint32_t)f->history.n);
         ok = tell_start(f, text, err) && frame_push_user(f, text, f->attached, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     } else if (ok) {
-        tell_error(f, out);                                    /* a hook did not let it begin */
+        tell_error(f, out);                                    /* a hook prevented it from starting */
     }
     f->attached = NULL;
     heap_free(h);

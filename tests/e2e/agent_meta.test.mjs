@@ -116,7 +116,7 @@ test('what cannot be registered again is named', async t => {
     p.add(more);
     const r = await p.resume(id);
     const { seen } = answer(r);
-    assert.match(r.stderr, /warn: tool "made", which this run had registered, is not there any more: /, why);
+    assert.match(r.stderr, /warn: tool "made", which this run had registered, is no longer available: /, why);
     assert.match(r.stderr, expected, why);
     assert.match(seen[2], why === 'taken' ? /mine/ : /made/, why);
     assert.ok((await p.show(id)).events.some(e => e.type === 'log' && /"made"/.test(e.data.message)), why);
@@ -130,7 +130,7 @@ test('without a guard that it had registered a run does not go on', async t => {
   p.add({ 'harness.md': scripted(model, '')['harness.md'] });
   const r = await p.resume(id);
   assert.equal(r.status, 1);
-  assert.match(r.stdout + r.stderr, /hook \\?"guard\\?", which this run had registered, cannot be registered again: meta is switched off \(meta\.enabled\)/);
+  assert.match(r.stdout + r.stderr, /hook \\?"guard\\?", which this run had registered, cannot be registered again: meta is disabled \(meta\.enabled\)/);
   assert.equal((await p.runs())[0].status, 'interrupted');
   assert.equal(p.has('touched'), false);
   p.add({ 'harness.md': before });
@@ -145,7 +145,7 @@ test('a definition that held a secret is not kept, and that is said', async t =>
   const id = await killed(p, 'make nap made other');
   const r = await p.resume(id);
   const { seen } = answer(r);
-  assert.match(r.stderr, /tool "made", which this run had registered, is not there any more: its definition held a secret, which is not kept/);
+  assert.match(r.stderr, /tool "made", which this run had registered, is no longer available: its definition contained a secret, which is not stored/);
   assert.ok(!(r.stderr + r.stdout).includes(secret));
   assert.equal(seen[3], '[redacted]');
 });

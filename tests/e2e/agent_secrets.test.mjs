@@ -98,7 +98,7 @@ test('a resumed run does not make a call whose secret it does not have', { skip:
   const [{ id, status }] = await p.runs();
   assert.equal(status, 'interrupted');
   const r = await p.resume(id);
-  assert.match(r.reply.response, /held a secret, which is not kept/);
+  assert.match(r.reply.response, /contained a secret, which is not stored/);
   assert.equal(p.has('echo.txt'), false);
 });
 
