@@ -20,7 +20,7 @@ bool shell_word_is(const ShellWord *w, const char *literal) { return w->exact &&
 
 /* ---- adding commands ---- */
 
-/* The program's name: known when its part behind the last / is, whatever the folder. */
+/* The program's name: known if its part after the last / is, whatever the folder. */
 static Str program_name(const ShellWord *w) {
     if (w->splits || w->text.n == 0) return STR("");
     const char *slash = memrchr(w->text.at, '/', w->text.n);
@@ -74,7 +74,7 @@ static void list_scripts(Lister *l, const SyntaxWord *w, ListerPlace p) {
     for (size_t i = 0; i < w->items_n; i++) list_scripts(l, &w->items[i], p);
 }
 
-/* The items of an array joined with spaces: what they are is known, how they are used is not. */
+/* The items of an array joined with spaces: their values are known, their use is not. */
 static ShellWord array_value(Lister *l, const SyntaxWord *w) {
     Buf text = { 0 };
     ShellWord out = { .from = w->from, .to = w->to };
@@ -106,7 +106,7 @@ static ListerInput redirected(const ShellRedirect *r, ListerInput in) {
     return in;
 }
 
-/* Fills in the command's redirections; the result is what it reads then. */
+/* Adds the command's redirections; returns what it reads then. */
 static ListerInput list_redirects(Lister *l, const SyntaxNode *node, size_t index, ListerInput in) {
     ShellRedirect *out = ARENA_ARRAY(l->arena, ShellRedirect, 2 * node->redirects_n);
     size_t n = 0;
@@ -166,7 +166,7 @@ static void list_simple(Lister *l, const SyntaxNode *node, ListerPlace p) {
 
 /* ---- compound commands ---- */
 
-/* A compound command with redirections is listed without words; its commands read what is redirected to it. */
+/* A compound command with redirections is listed without words; its commands read the redirected input. */
 static void list_compound_redirects(Lister *l, const SyntaxNode *node, ListerPlace *p) {
     if (node->redirects_n == 0) return;
     size_t index = lister_add(l, NULL, 0, true, p);
@@ -195,7 +195,7 @@ static void list_children(Lister *l, const SyntaxNode *node, ListerPlace p) {
     for (size_t i = 0; i < node->children_n; i++) list_node(l, node->children[i], p);
 }
 
-/* Whoever calls the function decides what its body reads. */
+/* The input of a function's body depends on its callers. */
 static void list_function(Lister *l, const SyntaxNode *node, ListerPlace p) {
     p.function = node->name.n ? node->name : STR("?");
     p.in = (ListerInput){ .kind = LISTER_INPUT_UNKNOWN };

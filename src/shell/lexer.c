@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 #include "shell/syntax.h"
 
-/* A word while it is read. */
+/* A word being read. */
 typedef struct {
     Buf text, marks;
     VEC(SyntaxNode *) scripts;
@@ -30,7 +30,7 @@ static void add_mark(Build *b, char c, SyntaxMark mark) {
 
 static void add_unknown(Build *b, bool quoted) { add_mark(b, SHELL_UNKNOWN, quoted ? SYNTAX_UNKNOWN_QUOTED : SYNTAX_UNKNOWN); }
 
-/* The byte that means "unknown", and NUL, which no argument can contain, are never taken literally. */
+/* SHELL_UNKNOWN, and NUL, which no argument can contain, are never taken literally. */
 static void add_char(Build *b, char c, bool quoted) {
     if (c == SHELL_UNKNOWN || c == 0) add_unknown(b, quoted);
     else add_mark(b, c, quoted ? SYNTAX_QUOTED : SYNTAX_PLAIN);
@@ -131,7 +131,7 @@ static uint32_t take_digits(SyntaxReader *x, int base, int most) {
     return v;
 }
 
-/* Behind the backslash in $'...'. What \u gives beyond ASCII depends on the locale. */
+/* After the backslash in $'...'. The result of \u beyond ASCII depends on the locale. */
 static void take_ansi_escape(SyntaxReader *x, Build *b) {
     static const char from[] = "abeEfnrtv\\'\"?", to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
     char c = syntax_peek(x, 0);
@@ -152,7 +152,7 @@ static void take_ansi_escape(SyntaxReader *x, Build *b) {
         uint32_t code = take_digits(x, 16, c == 'u' ? 4 : 8);
         add_char(b, code < 128 ? (char)code : SHELL_UNKNOWN, true);
     } else if (c == 'x' || c == 'u' || c == 'U' || c == 'c') {
-        x->doubt = "an escape in $'...' is not understood";
+        x->doubt = "an escape in $'...' is not supported";
         add_unknown(b, true);
     } else {
         add_char(b, '\\', true);
@@ -174,7 +174,7 @@ static void take_ansi(SyntaxReader *x, Build *b) {
 
 /* ---- expansions ---- */
 
-/* A reader of text that is a copy: all of it stands where the original does. */
+/* A reader of a copied text: all its positions are those of the original. */
 static SyntaxReader nested_reader(const SyntaxReader *x, Str text, size_t from, size_t to) {
     return (SyntaxReader){ .arena = x->arena, .s = text, .depth = x->depth, .work = x->work, .nested = true,
                            .from = position(x, from, false), .to = position(x, to, true) };
@@ -202,7 +202,8 @@ static void take_backtick(SyntaxReader *x, Build *b, bool quoted) {
     add_unknown(b, quoted);
 }
 
-/* Behind the quoted text that begins at i; s.n: it is not closed. Substitutions in double quotes nest: *nests is set. */
+/* The position after the quoted text that starts at i; s.n if it is not closed. Substitutions in double quotes nest:
+ * sets *nests. */
 static size_t skip_quoted(Str s, size_t i, bool *nests) {
     char quote = s.at[i];
     for (i++; i < s.n && s.at[i] != quote; i++) {
@@ -212,8 +213,8 @@ static size_t skip_quoted(Str s, size_t i, bool *nests) {
     return i < s.n ? i : s.n;
 }
 
-/* Quotes mean little in arithmetic, but they hide parentheses, and shells differ about them: only those inside of a nested
- * substitution are read without doubt. */
+/* Quotes in arithmetic hide parentheses, and shells treat them differently: only those inside a nested substitution are
+ * unambiguous. */
 size_t syntax_arithmetic_end(SyntaxReader *x, size_t i) {
     Str s = x->s;
     size_t open = 2, command = 0;                              /* command: depth of the outermost $( in it */
@@ -247,7 +248,7 @@ static void add_arithmetic(SyntaxReader *x, Build *b, Str inner, size_t at, bool
     add_unknown(b, quoted);
 }
 
-/* The commands of a substitution. Here-documents that were announced outside of it do not begin inside. */
+/* The commands of a substitution. Here-documents announced outside of it do not start inside. */
 static SyntaxNode *parse_script(SyntaxReader *x) {
     SyntaxHeredocs outer = x->heredocs;
     x->heredocs = (SyntaxHeredocs){ 0 };
@@ -272,16 +273,17 @@ static void take_substitution(SyntaxReader *x, Build *b, bool quoted) {
 
 static void take_any(SyntaxReader *x, Build *b, bool quoted, bool in_brace);
 
-/* ${name...}: the value is not known; what follows the name is read for its substitutions. */
+/* ${name...}: the value is unknown; what follows the name is parsed for its substitutions. */
 static void take_brace(SyntaxReader *x, Build *b, bool quoted) {
     x->i += 2;
     char c = syntax_peek(x, 0);
     if (c == ' ' || c == '\t' || c == '\n' || c == '|') {
-        syntax_fail(x, "${ command; } is not understood");
+        syntax_fail(x, "${ command; } is not supported");
         return;
     }
     size_t from = x->i;
-    if (c == '#' && syntax_peek(x, 1) != '}') x->i++;            /* ${#x}: # is no comment, and ${#} a parameter */
+    if (c == '#' && syntax_peek(x, 1) != '}') x->i++;            /* ${#x}: # is not a comment, and ${#} is a
+                                                                  * parameter */
     Build rest = { 0 };
     while (!at_end(x) && syntax_peek(x, 0) != '}') {
         if (quoted && syntax_peek(x, 0) == '\'') x->doubt = "a ' in ${...} in double quotes";
@@ -355,7 +357,7 @@ static void take_dquote(SyntaxReader *x, Build *b) {
     else x->i++;
 }
 
-/* As in double quotes, but a " is an ordinary character, and so is the backslash in front of it. */
+/* As in double quotes, but a " and a backslash before it are literal. */
 SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to) {
     SyntaxReader inner = nested_reader(x, text, from, to);
     Build b = { 0 };
@@ -422,7 +424,7 @@ static bool ends_assignment(const Build *b) {
     return i > 0 && (i == n - 1 || (i == n - 2 && b->text.at[i] == '+'));
 }
 
-/* NAME[ without its ]: where bash expects an assignment it reads on to the ], past blanks and comments. */
+/* NAME[ without its ]: where bash expects an assignment it continues to the ], past blanks and comments. */
 static bool has_open_subscript(const SyntaxWord *w) {
     size_t i = 0, open = 0;
     while (i < w->n && w->marks[i] == SYNTAX_PLAIN && syntax_is_name(w->text[i], i == 0)) i++;
@@ -435,7 +437,7 @@ static bool has_open_subscript(const SyntaxWord *w) {
     return true;
 }
 
-/* NAME=( ... ): the items are words of their own. */
+/* NAME=( ... ): the items are separate words. */
 static void take_array(SyntaxReader *x, SyntaxWord *w) {
     VEC(SyntaxWord) items = { 0 };
     SyntaxWord item;

@@ -1,4 +1,4 @@
-/* Inside shell_commands(): the list that is made, and what is known at the place that is being listed. */
+/* Private to shell_commands(): the list being built, and the state at the current position. */
 #pragma once
 #include "shell/words.h"
 
@@ -11,7 +11,7 @@ typedef struct ListerPlace {
     Str function;
     uint32_t pipeline, stage, stages, depth, loop;
     bool background;
-    unsigned level;                     /* nesting of everything: bounds the recursion */
+    unsigned level;                     /* total nesting: bounds the recursion */
 } ListerPlace;
 
 typedef struct Lister {
@@ -23,12 +23,14 @@ typedef struct Lister {
 } Lister;
 
 /* commands.c */
-void lister_problem(Lister *l, const char *why);                /* the first one counts */
-bool lister_spend(Lister *l, size_t work);                      /* false: too complex; that is the problem then */
-/* Adds a command and returns its index. `certain`: these are the words, whatever the ones before them become. */
+void lister_problem(Lister *l, const char *why);                /* only the first one is kept */
+bool lister_spend(Lister *l, size_t work);                      /* false: too complex, which is recorded as the
+                                                                 * problem */
+/* Adds a command and returns its index. `certain`: these are the words, whatever the expansion of the ones before
+ * them. */
 size_t lister_add(Lister *l, const ShellWord *words, size_t n, bool certain, const ListerPlace *p);
 /* Shell text that the command at `index` runs. */
 void lister_text(Lister *l, size_t index, const ShellWord *text, const ListerPlace *p);
 
-/* unwrap.c: lists what the command at `index` runs, and what that runs, and so on. */
+/* unwrap.c: lists the command that the one at `index` runs, recursively. */
 void lister_unwrap(Lister *l, size_t index, const ListerPlace *p);

@@ -39,7 +39,7 @@ static void keep_words(SyntaxReader *x, SyntaxNode *node, Words *list) {
 
 enum { RESERVED_MAX = 8 };
 
-/* The letters of a word that may be reserved, and the bytes that it takes: lines may be continued inside of it. */
+/* The letters of a possibly reserved word, and its length: it may contain continued lines. */
 typedef struct { char text[RESERVED_MAX + 1]; size_t n, bytes; } Reserved;
 
 static size_t skip_continued(const SyntaxReader *x, size_t at) {
@@ -127,7 +127,7 @@ static const Operator *take_operator(SyntaxReader *x) {
         x->i += text.n;
         return &operators[i];
     }
-    return NULL;                                               /* at_redirect says that there is one */
+    return NULL;                                               /* unreachable: at_redirect checked */
 }
 
 /* >&2, >&- and >&3- copy or close; >&file is &>file. */
@@ -152,7 +152,7 @@ static SyntaxRedirect *parse_redirect(SyntaxReader *x, size_t skip) {
     x->i += skip;
     const Operator *op = take_operator(x);
     if (!op) {
-        syntax_fail(x, "a redirection is not understood");
+        syntax_fail(x, "a redirection is not supported");
         return r;
     }
     r->kind = op->kind;
@@ -244,7 +244,7 @@ static SyntaxNode *finish_compound(SyntaxReader *x, SyntaxNode *node, Nodes *chi
     return parse_redirects(x, node);
 }
 
-/* A list that may not be empty. */
+/* A non-empty list. */
 static SyntaxNode *parse_body(SyntaxReader *x) {
     SyntaxNode *list = parse_list(x);
     if (list->children_n == 0) syntax_fail(x, "a command is missing");
@@ -281,7 +281,7 @@ static SyntaxNode *parse_loop(SyntaxReader *x, SyntaxNode *node, bool until) {
     return finish_compound(x, node, &all);
 }
 
-/* (( ... )): nothing in it runs but its substitutions. */
+/* (( ... )): only its substitutions run. */
 static void read_arithmetic(SyntaxReader *x, SyntaxNode *node, size_t from, size_t end) {
     Words words = { 0 };
     VEC_PUSH(&words, syntax_read_text(x, str_sub(x->s, from, end - 2), from, end - 2));
@@ -368,7 +368,7 @@ static SyntaxNode *parse_case(SyntaxReader *x, SyntaxNode *node) {
     return finish_compound(x, node, &all);
 }
 
-/* [[ ... ]]: nothing in it runs but its substitutions. */
+/* [[ ... ]]: only its substitutions run. */
 static SyntaxNode *parse_condition(SyntaxReader *x, SyntaxNode *node) {
     Words words = { 0 };
     SyntaxWord w;
@@ -453,7 +453,7 @@ static bool at_compound(SyntaxReader *x) {
     return false;
 }
 
-/* coproc NAME { ...; }: the name is passed over only in front of a compound command. */
+/* coproc NAME { ...; }: skips the name only before a compound command. */
 static void skip_coproc_name(SyntaxReader *x) {
     syntax_skip_blanks(x);
     size_t save = x->i, n = 0;

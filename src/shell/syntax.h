@@ -1,4 +1,4 @@
-/* The syntax tree of a shell text. lexer.c reads words, parser.c commands; commands.c lists what the tree contains. */
+/* The syntax tree of shell text. lexer.c reads words, parser.c commands; commands.c lists the commands in the tree. */
 #pragma once
 #include "base/arena.h"
 #include "base/vec.h"
@@ -14,7 +14,7 @@ struct SyntaxWord {
     char *text;                         /* quotes removed; SHELL_UNKNOWN for each expansion */
     uint8_t *marks;                     /* SyntaxMark of each byte */
     size_t n;
-    bool quoted;                        /* has quotes, perhaps around nothing: an empty word stays */
+    bool quoted;                        /* has quotes, perhaps empty ones: an empty word is kept */
     bool process;                       /* has <(...) or >(...) */
     bool array;                         /* NAME=(items) */
     SyntaxNode **scripts;               /* commands in its substitutions */
@@ -38,8 +38,8 @@ typedef enum {
 struct SyntaxNode {
     SyntaxKind kind;
     bool background;
-    bool endless;                       /* a loop that nothing ends */
-    unsigned depth;                     /* of the reader, where the node begins */
+    bool endless;                       /* a loop that never ends */
+    unsigned depth;                     /* of the reader, at the start of the node */
     Str name;
     SyntaxWord *words;
     size_t words_n;
@@ -53,7 +53,7 @@ struct SyntaxNode {
 typedef struct SyntaxHeredoc { SyntaxRedirect *redirect; Str end; bool quoted, tabs; } SyntaxHeredoc;
 typedef VEC(SyntaxHeredoc) SyntaxHeredocs;
 
-/* Reads one text. `work` is what may still be read or built by everything that shares it. */
+/* Reads one text. `work` is the remaining budget, shared with nested readers. */
 typedef struct SyntaxReader {
     Arena *arena;
     Str s;
@@ -62,8 +62,8 @@ typedef struct SyntaxReader {
     size_t *work;
     bool nested;                        /* s is a copy of part of the text: every position is `from` .. `to` */
     uint32_t from, to;
-    const char *error;                  /* first syntax error; reading ends there */
-    const char *doubt;                  /* something that shells read differently */
+    const char *error;                  /* first syntax error; reading stops there */
+    const char *doubt;                  /* something that shells parse differently */
     SyntaxHeredocs heredocs;            /* announced; their bodies follow the next line break */
 } SyntaxReader;
 
@@ -74,16 +74,17 @@ static inline bool syntax_is_name(char c, bool first) {
 
 /* lexer.c */
 void syntax_fail(SyntaxReader *x, const char *why);
-bool syntax_enter(SyntaxReader *x);                         /* one level deeper, undone by x->depth--; false: too deep */
+bool syntax_enter(SyntaxReader *x);                         /* one level deeper, undone by x->depth--; false: too
+                                                             * deep */
 char syntax_peek(const SyntaxReader *x, size_t ahead);      /* 0 at the end */
 void syntax_skip_blanks(SyntaxReader *x);                   /* spaces, tabs, continued lines, a comment */
-void syntax_skip_newline(SyntaxReader *x);                  /* the line break here and the here-documents behind it */
-bool syntax_read_word(SyntaxReader *x, SyntaxWord *out);    /* false: no word begins here */
-/* Text from the bytes `from` to `to`, read as in double quotes: here-documents, arithmetic. */
+void syntax_skip_newline(SyntaxReader *x);                  /* the line break here and the here-documents after it */
+bool syntax_read_word(SyntaxReader *x, SyntaxWord *out);    /* false: no word starts here */
+/* Text from byte `from` to `to`, read as in double quotes: here-documents, arithmetic. */
 SyntaxWord syntax_read_text(SyntaxReader *x, Str text, size_t from, size_t to);
-size_t syntax_arithmetic_end(SyntaxReader *x, size_t i);    /* behind the )) that closes the (( before byte i, or 0 */
-Str syntax_literal(const SyntaxWord *w);                    /* its text; "" when part of it is not known */
+size_t syntax_arithmetic_end(SyntaxReader *x, size_t i);    /* after the )) that closes the (( before byte i, or 0 */
+Str syntax_literal(const SyntaxWord *w);                    /* its text; "" if partly unknown */
 
 /* parser.c */
 SyntaxNode *syntax_parse_until(SyntaxReader *x, char close);    /* a list and the character that closes it */
-SyntaxNode *syntax_parse(SyntaxReader *x);                      /* all of x->s; never NULL, also after an error */
+SyntaxNode *syntax_parse(SyntaxReader *x);                      /* all of x->s; never NULL, even after an error */

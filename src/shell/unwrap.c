@@ -1,4 +1,4 @@
-/* What a command runs: the command behind a wrapper, the text of a shell. */
+/* Finds what a command runs: the command after a wrapper, the text of a shell. */
 #include "shell/lister.h"
 #include "shell/wrappers.h"
 
@@ -16,7 +16,7 @@ static ShellWord word_from(const ShellWord *w, size_t from) {
     return out;
 }
 
-/* Words joined with spaces, as eval and ssh do it. Patterns are expanded first, so they count as unknown. */
+/* Words joined with spaces, as eval and ssh do. Patterns are expanded first, so they count as unknown. */
 static ShellWord join(Lister *l, const ShellWord *words, size_t n) {
     Buf b = { 0 };
     ShellWord out = { .exact = true, .from = words[0].from, .to = words[n - 1].to };
@@ -43,7 +43,7 @@ static void run_input(Lister *l, size_t index, const ListerPlace *p) {
     lister_text(l, index, &p->in.text, &inner);
 }
 
-/* A script's name. Contents of files are not looked at; names of the standard input mean that input. */
+/* The script of a shell. Files are not read; names of the standard input refer to the input. */
 static void run_file(Lister *l, size_t index, const ShellWord *w, const ListerPlace *p) {
     const char *slash = w->text.n ? memrchr(w->text.at, '/', w->text.n) : NULL;
     Str base = slash ? str_sub(w->text, (size_t)(slash - w->text.at) + 1, w->text.n) : w->text;
@@ -119,10 +119,10 @@ static bool run_builtin(Lister *l, size_t index, const ListerPlace *p) {
 /* ---- wrappers ---- */
 
 typedef struct {
-    size_t next;                        /* the first word that is no option */
-    bool certain;                       /* no word up to there may become several */
+    size_t next;                        /* the first word that is not an option */
+    bool certain;                       /* no word before it expands to several */
     bool dashes;                        /* a -- is before it */
-    bool text;                          /* an option has shell text: `value`, and `next` is behind it */
+    bool text;                          /* an option has shell text: `value`; `next` is after it */
     ShellWord value;
 } Options;
 
@@ -162,7 +162,7 @@ static bool is_assignment(const ShellWord *w) {
     return equals > 0;
 }
 
-/* Text of an option, with the words behind it: env -S 'rm -rf' x. */
+/* Text of an option, with the words after it: env -S 'rm -rf' x. */
 static void run_option_text(Lister *l, size_t index, const Options *o, bool joins, const ListerPlace *p) {
     const ShellCommand c = *command_at(l, index);
     ShellWord text = o->value;
@@ -173,7 +173,7 @@ static void run_option_text(Lister *l, size_t index, const Options *o, bool join
     lister_text(l, index, &text, p);
 }
 
-/* The index of the command's first word, or 0 when none is left to list. */
+/* The index of the command's first word, or 0 if there is none to list. */
 static size_t find_inner(Lister *l, size_t index, const Wrapper *row, size_t from, const ListerPlace *p, bool *certain) {
     const ShellCommand c = *command_at(l, index);
     Options o = skip_options(row, c.words, c.words_n, from);
@@ -200,7 +200,7 @@ static bool is_lookup(const ShellCommand *c) {                 /* command -v NAM
     return str_find_char(c->words[1].text, 'v') > 0 || str_find_char(c->words[1].text, 'V') > 0;
 }
 
-/* A command that is listed by itself, with words of its own. */
+/* A command with its own words, listed separately. */
 static void list_inner(Lister *l, const ShellWord *words, size_t n, bool certain, const ListerPlace *p) {
     ListerPlace inner = *p;
     if (++inner.level > SHELL_DEPTH_MAX) {
@@ -216,7 +216,7 @@ static void run_join(Lister *l, size_t index, size_t from, const ListerPlace *p)
     lister_text(l, index, &text, p);
 }
 
-/* su -c TEXT USER, script -c TEXT FILE: wherever the option is. */
+/* su -c TEXT USER, script -c TEXT FILE: at any position. */
 static size_t run_text_options(Lister *l, size_t index, const Wrapper *row, size_t from, const ListerPlace *p) {
     const ShellCommand c = *command_at(l, index);
     Options o = { .next = from, .certain = true };
@@ -287,7 +287,7 @@ static void run_xargs(Lister *l, size_t index, const Wrapper *row, const ListerP
     ShellWord *words = replace_mark(l, c.words + inner, n, mark, 1);
     if (!mark.n) words[n] = unknown_words(&words[n - 1]);
     ListerPlace place = *p;
-    place.in = no_input;                                       /* what xargs starts reads /dev/null */
+    place.in = no_input;                                       /* commands of xargs read /dev/null */
     command_at(l, index)->wrapper = true;
     list_inner(l, words, n + !mark.n, certain, &place);
 }
@@ -301,7 +301,7 @@ static void run_parallel(Lister *l, size_t index, const Wrapper *row, const List
     ListerPlace place = *p;
     place.in = no_input;
     if (end == o.next && end == c.words_n) run_input(l, index, p);
-    if (end == o.next)                                         /* no command: each value is one */
+    if (end == o.next)                                         /* no command: each value is a command */
         for (size_t i = end + 1; i < c.words_n; i++) lister_text(l, index, &c.words[i], &place);
     if (end == o.next) return;
     ShellWord text = join(l, c.words + o.next, end - o.next), value = text;
@@ -333,9 +333,9 @@ static void run_find(Lister *l, size_t index, const ListerPlace *p) {
     }
 }
 
-/* ---- all of them ---- */
+/* ---- entry point ---- */
 
-/* Finds the row of a subcommand, as "docker compose exec"; *from: behind the last operand that was taken. */
+/* Finds the row of a subcommand, as "docker compose exec"; *from: after the last operand used. */
 static const Wrapper *find_row(Lister *l, size_t index, size_t *from, bool *certain) {
     ShellCommand *c = command_at(l, index);
     const Wrapper *row = wrappers_find(c->program);
@@ -352,7 +352,7 @@ static const Wrapper *find_row(Lister *l, size_t index, size_t *from, bool *cert
     return row;
 }
 
-/* The index of the word where the next command begins, or 0. */
+/* The index of the first word of the next command, or 0. */
 static size_t unwrap_one(Lister *l, size_t index, const ListerPlace *p, bool *certain) {
     size_t from;
     bool sure;

@@ -2,7 +2,7 @@
 
 enum { BRACES_MAX = 256, SEQUENCE_MAX = 48 };
 
-/* A word while braces are expanded: part of a SyntaxWord, or built from one. */
+/* A word during brace expansion: part of a SyntaxWord, or built from one. */
 typedef struct { char *text; uint8_t *marks; size_t n; } Piece;
 typedef VEC(Piece) Pieces;
 
@@ -40,7 +40,7 @@ static bool is_sequence(const Piece *p, size_t open, size_t close) {
     return false;
 }
 
-/* The first brace group: the leftmost { whose } comes with a comma between them, or a sequence. One pass. */
+/* The first brace group: the leftmost { whose } follows with a comma in between, or a sequence. One pass. */
 static bool find_group(const Piece *p, size_t *open, size_t *close, bool *sequence) {
     VEC(Brace) stack = { 0 };
     bool found = false;
@@ -69,7 +69,8 @@ static void copy_bytes(Piece *to, const Piece *from, size_t at, size_t end) {
 
 static Piece new_piece(size_t n, Arena *arena) { return (Piece){ arena_alloc(arena, n + 1), arena_alloc(arena, n + 1), 0 }; }
 
-/* What the group becomes: one piece for each alternative. The words of a sequence are not listed, but marked as unknown. */
+/* The expansion of the group: one piece per alternative. The words of a sequence are not listed, but marked as
+ * unknown. */
 static void expand_group(const Piece *p, size_t open, size_t close, bool sequence, Pieces *out, Arena *arena) {
     size_t depth = 0, from = open + 1;
     for (size_t i = open + 1; i <= close; i++) {
@@ -134,14 +135,14 @@ static size_t tilde_end(const Piece *p, size_t i, bool value) {
     return end;
 }
 
-/* Does a byte follow the = of NAME=, so that bash expands a tilde there? 0: none does. */
+/* True if a byte follows the = of NAME=, where bash expands a tilde. 0: none does. */
 static size_t value_start(const Piece *p) {
     size_t i = 0;
     while (i < p->n && p->marks[i] == SYNTAX_PLAIN && syntax_is_name(p->text[i], i == 0)) i++;
     return i > 0 && is_plain(p, i, '=') ? i + 1 : 0;
 }
 
-/* Does an unquoted [ have a ] behind it? */
+/* True if a ] follows an unquoted [. */
 static bool has_pattern(const Piece *p) {
     bool open = false;
     for (size_t i = 0; i < p->n; i++) {

@@ -13,12 +13,12 @@ static const Wrapper *find_row(Str name) {
     return NULL;
 }
 
-/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1: each runs the program that it is given. */
+/* ld-linux-x86-64.so.2, ld-musl-x86_64.so.1: each runs the given program. */
 static bool is_loader(Str name) { return str_starts(name, STR("ld")) && str_find(name, STR(".so")) > 0; }
 
 const Wrapper *wrappers_find(Str program) {
     if (program.n && program.at[0] == '-') program = str_sub(program, 1, program.n);     /* -bash: a login shell */
-    if (str_find_char(program, ' ') >= 0) return NULL;                                   /* a subcommand's row is no program */
+    if (str_find_char(program, ' ') >= 0) return NULL;                                   /* a subcommand's row is not a program */
     return find_row(is_loader(program) ? STR("ld.so") : program);
 }
 
