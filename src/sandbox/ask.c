@@ -26,13 +26,13 @@ void ask_listen(Ask *a, int listener) {
 
 Str ask_denied(const Ask *a) { return buf_str(&a->denied); }
 
-/* `value` when `number` is 0, else the errno that the program gets. */
+/* Responds with `value` when `number` is 0, else with that errno. */
 static void answer(const Ask *a, uint64_t id, int64_t value, int number) {
     struct seccomp_notif_resp r = { .id = id, .val = number ? 0 : value, .error = -number };
-    (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);             /* it may have been killed meanwhile */
+    (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);             /* the process may have been killed meanwhile */
 }
 
-/* Only for calls that other layers decide, or where all that counts is in registers. */
+/* Lets the call proceed. Only for calls that other layers decide, or whose arguments are all in registers. */
 static void go_on(const Ask *a, uint64_t id) {
     struct seccomp_notif_resp r = { .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
     (void)ioctl(a->listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
@@ -62,7 +62,7 @@ static bool is_proxy(const Ask *a, const Address *to, socklen_t n) {
            && to->v4.sin_port == htons(a->port);
 }
 
-/* A host alone means the ports of the web. */
+/* A host alone implies the ports 80 and 443. */
 static void note_refused(Ask *a, const Address *to) {
     char text[INET6_ADDRSTRLEN] = "";
     bool v4 = to->any.sa_family == AF_INET;
@@ -74,7 +74,7 @@ static void note_refused(Ask *a, const Address *to) {
     buf_add_char(&a->denied, '\n');
 }
 
-/* A blocking socket is made non-blocking for the moment of the call, so that a full queue holds up nobody else. */
+/* Makes a blocking socket non-blocking during the call, so that a full queue does not block the supervisor. */
 static void connect_now(Ask *a, uint64_t id, int fd, const Address *to) {
     int flags = fcntl(fd, F_GETFL);
     bool blocking = !(flags & O_NONBLOCK);
@@ -89,9 +89,9 @@ static void connect_now(Ask *a, uint64_t id, int fd, const Address *to) {
     close(fd);
 }
 
-/* Ours, too, from pidfd_getfd(): what the program does with its number in between does not matter. */
+/* pidfd_getfd() gives us our own descriptor: the program may reuse its number meanwhile. */
 int ask_take(const Ask *a, const struct seccomp_notif *q, int fd) {
-    int process = (int)syscall(SYS_pidfd_open, tree_process_of((pid_t)q->pid), 0);     /* q->pid is a thread's number */
+    int process = (int)syscall(SYS_pidfd_open, tree_process_of((pid_t)q->pid), 0);     /* q->pid is a thread id */
     if (process < 0) return -1;
     int ours = still_waits(a, q->id) ? (int)syscall(SYS_pidfd_getfd, process, fd, 0) : -1, problem = errno;
     close(process);
@@ -117,7 +117,7 @@ size_t ask_waits(const Ask *a, struct pollfd *out) {
     return a->n_connects;
 }
 
-/* From the back, because finished ones are replaced by the last. */
+/* From the end, because a finished one is replaced by the last. */
 void ask_finish(Ask *a, const struct pollfd *waits, size_t n) {
     for (size_t i = n; i-- > 0;) {
         AskConnect c = a->connects[i];
@@ -146,7 +146,7 @@ static int signal_group(const Ask *a, pid_t group, int signal) {
     return kill(-group, signal) < 0 ? errno : 0;
 }
 
-/* A thread's number is asked for as its process: whether it is in the tree is the same for both. */
+/* Checks the thread's process: both are in the tree or neither is. */
 static int signal_thread(const Ask *a, pid_t group, pid_t thread, int signal) {
     if (!tree_has(a->tree, group)) return EPERM;
     return syscall(SYS_tgkill, group, thread, signal) < 0 ? errno : 0;
@@ -164,14 +164,14 @@ static int on_signal(const Ask *a, const struct seccomp_notif *q) {
 
 /* ---- limits and priorities -------------------------------------------------------------------------------------- */
 
-/* Whose they are is a number in a register, which does not change while the call waits: it may go on, or not. */
+/* The target is a number in a register, which cannot change while the call waits, so the call may proceed or fail. */
 static void on_other(const Ask *a, const struct seccomp_notif *q) {
     bool second = q->data.nr == SYS_setpriority || q->data.nr == SYS_ioprio_set;
     pid_t who = tree_process_of((pid_t)q->data.args[second ? 1 : 0]);
     bool core = q->data.nr == SYS_prlimit64 && (uint32_t)q->data.args[1] == RLIMIT_CORE && q->data.args[2];
     if (!who) answer(a, q->id, 0, ESRCH);
     else if (!tree_has(a->tree, who)) answer(a, q->id, 0, EPERM);
-    else if (core) answer(a, q->id, 0, q->data.args[3] ? EPERM : 0);    /* the limit stays as it is: see filter.c */
+    else if (core) answer(a, q->id, 0, q->data.args[3] ? EPERM : 0);    /* the limit is not changed: see filter.c */
     else go_on(a, q->id);
 }
 
@@ -187,9 +187,9 @@ static void on_counted(Ask *a, const struct seccomp_notif *q, unsigned *count, u
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
 
 void ask_answer(Ask *a) {
-    struct seccomp_notif q = { 0 };                      /* the kernel insists on zeroes */
+    struct seccomp_notif q = { 0 };                      /* the kernel requires zeroes */
     if (ioctl(a->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0) {
-        if (errno == EINTR || errno == ENOENT) return;   /* whoever asked is gone */
+        if (errno == EINTR || errno == ENOENT) return;   /* the asking process is gone */
         ask_listen(a, -1);
         return;
     }

@@ -1,6 +1,7 @@
-/* The mode, times and owner of files, which Landlock leaves to everyone who owns them, and private mounts to everyone who has the
- * file open already: asked of the supervisor. It opens the file as the program would, without magic links (those would lead into the supervisor's own
- * descriptors), and looks where that is: inside what the program may write, it changes the open file; else not. */
+/* Modes, times and owners of files. Landlock lets the owner change them, and private mounts anyone who has the file
+ * open, so the supervisor decides. It opens the file as the program would, without magic links (those refer to the
+ * supervisor's own descriptors), and checks the location: below a writable root it changes the open file, else it
+ * refuses. */
 #include "sandbox/ask.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ bool ask_is_inside(const Ask *a, const char *path) {
     return false;
 }
 
-/* The kernel's own name for an open file has no links and dots in it. Pipes and the like have no path and belong to no folder. */
+/* The kernel's path of an open file has no links and dots. Pipes and the like have no path and are in no folder. */
 static bool is_inside(const Ask *a, int fd) {
     char link[40], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -39,7 +40,7 @@ static bool is_inside(const Ask *a, int fd) {
 
 bool ask_read_path(const Ask *a, const struct seccomp_notif *q, uint64_t from, char path[PATH_MAX]) {
     for (size_t n = 0; n < PATH_MAX;) {
-        size_t piece = 256 - (from + n) % 256;           /* never over the end of a page */
+        size_t piece = 256 - (from + n) % 256;           /* never crosses a page boundary */
         if (piece > PATH_MAX - n) piece = PATH_MAX - n;
         if (!ask_read(a, q, from + n, path + n, piece)) return false;
         if (memchr(path + n, 0, piece)) return true;
@@ -71,8 +72,8 @@ static int open_target(const Ask *a, const struct seccomp_notif *q, int base, ui
     return ask_open(a, q, base, path, follow);
 }
 
-/* A file that runs as its owner, whoever starts it, would still be there when the call is over. (Files made with such a mode
- * are empty, and the kernel takes it away when something is written.) */
+/* A setuid file would remain after the call. (Files created with such a mode are empty, and the kernel clears it when
+ * something is written.) */
 static bool lends_rights(int fd, uint32_t mode) {
     struct stat st;
     return (mode & (S_ISUID | S_ISGID)) && !(fstat(fd, &st) == 0 && S_ISDIR(st.st_mode));
@@ -91,7 +92,7 @@ static int change_times(const Ask *a, const struct seccomp_notif *q, int fd, uin
     return syscall(SYS_utimensat, fd, "", times_at ? times : NULL, AT_EMPTY_PATH) < 0 ? errno : 0;
 }
 
-/* Nobody here may give files away; what changes nothing is fine. -1: as it is. */
+/* Refuses to give files away; allows calls that change nothing. -1: unchanged. */
 static int keep_owner(int fd, uint32_t uid, uint32_t gid) {
     struct stat st;
     if (fstat(fd, &st) < 0) return errno;
@@ -110,7 +111,7 @@ static int with_file(const Ask *a, const struct seccomp_notif *q, int fd) {
     }
 }
 
-/* An empty path, with the flag for it, means the descriptor itself. */
+/* An empty path with AT_EMPTY_PATH means the descriptor itself. */
 static int open_at(const Ask *a, const struct seccomp_notif *q, uint64_t flags) {
     const __u64 *arg = q->data.args;
     char first = 1;
@@ -143,7 +144,7 @@ static void add_root(Ask *a, const char *path) {
     else free(full);
 }
 
-/* A root is a real path: one with a link in it was changed since. */
+/* A root has its links resolved: one with a link in it was changed since. */
 static void add_real_root(Ask *a, const char *path) {
     char *full = realpath(path, NULL);
     if (full && strcmp(full, path) == 0) add_root(a, path);

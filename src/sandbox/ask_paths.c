@@ -1,5 +1,5 @@
-/* For --explain: calls that name files are shown to the supervisor before they happen. It notes those that lead out of what
- * the program may read or write, and lets them go on: Landlock refuses them, whatever is noted here. */
+/* For --explain: the supervisor sees calls that name files before they run. It records those outside of what the
+ * program may read or write, and lets them proceed: Landlock refuses them in any case. */
 #include "sandbox/ask.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "sandbox/prepare.h"
 
-/* Where a call has its paths: `base` the folder's descriptor (-1: the current folder), `path` the text. */
+/* The path arguments of a call: `base` the folder's descriptor (-1: the current folder), `path` the string. */
 typedef enum { TELL_READ, TELL_WRITE, TELL_BY_FLAGS } TellKind;
 static const struct Tell { int call; int8_t base, path; TellKind kind; int8_t flags; } tells[] = {
     { SYS_open, -1, 0, TELL_BY_FLAGS, 1 }, { SYS_openat, 0, 1, TELL_BY_FLAGS, 2 }, { SYS_creat, -1, 0, TELL_WRITE, 0 },
@@ -25,8 +25,8 @@ static const struct Tell { int call; int8_t base, path; TellKind kind; int8_t fl
 };
 enum { TELLS = sizeof tells / sizeof *tells };
 
-/* The path without links and dots; of one that does not exist yet, its folder's with the name behind. False when it
- * does not lead to a file at all. *exists says which. */
+/* The path without links and dots; for a missing file, its folder's path plus the name. False when it leads to no file
+ * at all. *exists says which. */
 static bool resolve(const Ask *a, const struct seccomp_notif *q, const struct Tell *t, char out[PATH_MAX], bool *exists) {
     int base = t->base < 0 ? AT_FDCWD : (int)q->data.args[t->base];
     char path[PATH_MAX], link[40];
@@ -69,7 +69,7 @@ static void note(Ask *a, const char *what, const char *path, const char *flag, c
     if (str_find(buf_str(&a->denied), str_from(line)) < 0) buf_add(&a->denied, str_from(line));
 }
 
-/* The folder is what a flag opens. */
+/* Names the folder, since flags grant folders. */
 static void note_path(Ask *a, bool write, const char *path) {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
@@ -91,7 +91,7 @@ void ask_tell(Ask *a, const struct seccomp_notif *q) {
     }
 }
 
-/* Only the families of the internet: many programs ask for a name service by a unix socket, and do without. */
+/* Only the internet families: many programs try a name service on a unix socket and work without it. */
 void ask_tell_socket(Ask *a, const struct seccomp_notif *q) {
     if ((int)q->data.args[0] != AF_INET && (int)q->data.args[0] != AF_INET6) return;
     static const char line[] = "use the network\t--allow-domain HOST, or --network\n";

@@ -38,7 +38,7 @@ unsigned call_filter_variant(const SandboxRules *rules, bool explain) {
 static bool find_filter(Sandbox *s, unsigned variant, const Filter **out, Error *err) {
     pthread_mutex_lock(&s->lock);
     bool ok = s->filters[variant].at;
-    if (!ok) {                                           /* it takes a while: the launcher can use the time */
+    if (!ok) {                                           /* a request is large: let the launcher prepare meanwhile */
         (void)request_send(s->socket, STR("soon"), NULL, 0);
         ok = filter_build(variant, &s->filters[variant], err);
     }
@@ -62,7 +62,7 @@ static bool set_head(Sandbox *s, const SandboxRules *rules, bool explain, Reques
     h->isolate = (uint8_t)isolation(rules);
     if (rules->mode == SANDBOX_OFF) return true;
     h->landlock_abi = (uint32_t)p->landlock_abi;
-    if (!p->seccomp) return true;                        /* best effort: sandbox_available() has let it pass */
+    if (!p->seccomp) return true;                        /* best effort: sandbox_available() allowed it */
     const Filter *filter;
     h->filter_variant = call_filter_variant(rules, explain);
     if (!find_filter(s, h->filter_variant, &filter, err)) return rules->mode == SANDBOX_BEST_EFFORT;
@@ -76,7 +76,7 @@ static const char **list(const char *const *l) {
     return as.out;
 }
 
-/* A message has a largest size; a longer request goes through a memory file. */
+/* A message has a maximum size; a longer request is sent in a memory file. */
 static bool send_request(int socket, Str bytes, const int *fds) {
     if (bytes.n <= REQUEST_MESSAGE_MAX) return request_send(socket, bytes, fds, 4);
     int all[REQUEST_FDS] = { fds[0], fds[1], fds[2], fds[3], memfd_create("request", MFD_CLOEXEC) };
@@ -98,11 +98,11 @@ static bool has_text(const char *const *l) { return l && l[0] && l[0][0]; }
 static bool check_command(const SandboxRules *rules, const SandboxCommand *c, Error *err) {
     if (!has_text(c->argv)) return error_set(err, ERR_SANDBOX, "no program is given");
     if (!rules->workspace || rules->workspace[0] != '/') return error_set(err, ERR_SANDBOX, "the workspace must be an absolute path");
-    if (rules->net == SANDBOX_NET_PROXY && !rules->proxy_port) return error_set(err, ERR_SANDBOX, "no port of a proxy is given");
+    if (rules->net == SANDBOX_NET_PROXY && !rules->proxy_port) return error_set(err, ERR_SANDBOX, "no proxy port is given");
     return sandbox_available(rules, err);
 }
 
-/* With the real home: harness's own folders and the folder of the state. */
+/* With the real home: harness's own folders and the folder of the state file. */
 static const char **folders_to_hide(const SandboxRules *rules, char folder[PATH_MAX], const char *out[HIDDEN_MAX + 2]) {
     size_t n = 0;
     if (rules->real_home) {
@@ -132,7 +132,7 @@ bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *c, c
     bool ok = bytes.n <= REQUEST_BYTES_MAX || error_set(err, ERR_LIMIT, "the command is longer than %d bytes", REQUEST_BYTES_MAX);
     ok = ok && (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 || error_set(err, ERR_IO, "socketpair: %m"));
     ok = ok && (send_request(s->socket, buf_str(&bytes), (int[]){ pair[1], stream[0], stream[1], stream[2] })
-                || error_set(err, ERR_SANDBOX, "the launcher of the sandbox is gone (%m)"));
+                || error_set(err, ERR_SANDBOX, "the sandbox's launcher has exited (%m)"));
     buf_clear(&bytes);
     if (pair[1] >= 0) close(pair[1]);
     if (ok) return *channel = pair[0], true;
@@ -167,7 +167,7 @@ bool call_end(int channel, int64_t grace_ms) {
 
 bool call_failed(const Reply *reply, const char *text, Error *err) {
     if (reply->kind == REPLY_FAILED) return error_set(err, (ErrorKind)reply->error, "%.*s", (int)reply->text, text);
-    return error_set(err, ERR_SANDBOX, "the supervisor of the call was killed; all it had started was ended");
+    return error_set(err, ERR_SANDBOX, "the supervisor of the call was killed; all its processes were ended");
 }
 
 int call_exit_code(int status, int *signal) {

@@ -1,12 +1,12 @@
-/* The harness side of one call: makes the request, sends it, and listens to the supervisor. Behind sandbox_run() and
- * sandbox_spawn(). */
+/* The harness side of one call: builds and sends the request, and reads the supervisor's replies. Used by sandbox_run()
+ * and sandbox_spawn(). */
 #pragma once
 #include <pthread.h>
 #include "sandbox/filter.h"
 #include "sandbox/request.h"
 #include "sandbox/sandbox.h"
 
-/* `filters` are built on first use, under `lock`, and stay as they are until the end. */
+/* `filters` are built on first use, under `lock`, and never change afterwards. */
 struct Sandbox {
     int socket;
     pid_t launcher;
@@ -14,17 +14,19 @@ struct Sandbox {
     Filter filters[FILTER_VARIANTS];
 };
 
-/* Sends the call with these three streams, which stay the caller's. *channel: the supervisor's messages arrive there.
- * tell_start: one of them tells that the program runs. */
+/* Sends the call with these three streams, which stay the caller's. *channel receives the supervisor's replies.
+ * tell_start: one reply reports that the program runs. */
 bool call_send(Sandbox *s, const SandboxRules *rules, const SandboxCommand *command, const int stream[3], bool tell_start,
                int64_t deadline_ns, int *channel, Error *err);
-/* One message. 1: `reply` and `text` (REPLY_TEXT_MAX bytes) hold it; 0: nothing there yet; -1: the other side is gone. *view:
- * set by a REPLY_STARTED to the root of the program's view of the file system, to be closed by the caller, if it has private mounts. NULL is
- * fine. */
+/* Receives one reply. 1: in `reply` and `text` (REPLY_TEXT_MAX bytes); 0: none yet; -1: the supervisor is gone. *view:
+ * set by REPLY_STARTED to the root of the program's file system, if it has private mounts; the caller closes it. May be
+ * NULL. */
 int call_receive(int channel, Reply *reply, char *text, int *view);
-bool call_end(int channel, int64_t grace_ms);          /* asks the supervisor to end it all */
-bool call_failed(const Reply *reply, const char *text, Error *err);    /* false with what a REPLY_FAILED or REPLY_LOST says */
-int call_exit_code(int status, int *signal);           /* as a shell counts; signal: 0 when it exited by itself */
-bool call_has_mounts(const SandboxRules *rules);       /* do calls with these rules get private mounts on this kernel? */
-/* The filter that these rules need on this kernel. */
+bool call_end(int channel, int64_t grace_ms);          /* asks the supervisor to end the whole tree */
+bool call_failed(const Reply *reply, const char *text, Error *err);    /* false with the error of a REPLY_FAILED or
+                                                                        * REPLY_LOST */
+int call_exit_code(int status, int *signal);           /* as in a shell; signal: 0 if it exited normally */
+bool call_has_mounts(const SandboxRules *rules);       /* do calls with these rules get private mounts on this
+                                                        * kernel? */
+/* The filter variant for these rules on this kernel. */
 unsigned call_filter_variant(const SandboxRules *rules, bool explain);

@@ -14,7 +14,7 @@
 
 enum { STOPPED = 127, UMASK = 022, SIGNALS = 64 };
 
-/* By number, so that nothing of the C library but syscall() is used. */
+/* By number, so that only syscall() of the C library is used. */
 #define CALL(name, ...) syscall(SYS_##name, ##__VA_ARGS__)
 
 static _Noreturn void fail(const ChildPlan *p, ChildStep step) {
@@ -34,7 +34,8 @@ static void set_limits(const ChildPlan *p) {
         if (CALL(prlimit64, 0, p->limit[i].what, &p->limit[i].to, NULL) < 0) fail(p, CHILD_LIMIT);
 }
 
-/* Being user 0 counts for nothing from here on: not at exec, not by setuid programs. What is kept is kept as ambient. */
+/* User 0 has no special rights from here on: not at exec, not by setuid programs. Capabilities to keep are made
+ * ambient. */
 static void set_bounds(const ChildPlan *p) {
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED
                                | SECBIT_KEEP_CAPS_LOCKED;
@@ -54,7 +55,7 @@ static void set_capabilities(const ChildPlan *p) {
         if ((p->keep >> c & 1) && CALL(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, c, 0, 0) < 0) fail(p, CHILD_CAPABILITIES);
 }
 
-/* The death of the supervisor is ours; it may have happened already. */
+/* Dies with the supervisor, which may have died already. */
 static void tie_to_parent(const ChildPlan *p) {
     if (CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail(p, CHILD_PRIVILEGES);
     if (CALL(getppid) != p->parent)
@@ -93,7 +94,7 @@ _Noreturn void child_start(const ChildPlan *p) {
     }
     tie_to_parent(p);
     uint64_t none = 0;
-    struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = { 0 };      /* as the kernel has it */
+    struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = { 0 };      /* the kernel's layout */
     for (int signal = 1; signal <= SIGNALS; signal++) CALL(rt_sigaction, signal, &plain, NULL, sizeof none);
     CALL(rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (p->ruleset >= 0 && CALL(landlock_restrict_self, p->ruleset, p->ruleset_flags) < 0) fail(p, CHILD_LANDLOCK);
@@ -101,7 +102,7 @@ _Noreturn void child_start(const ChildPlan *p) {
     int first = ENOENT;
     for (const char *const *path = p->programs; *path; path++) {
         CALL(execve, *path, p->argv, p->env);
-        if (errno != ENOENT && errno != ENOTDIR && first == ENOENT) first = errno;   /* not there is the least of the reasons */
+        if (errno != ENOENT && errno != ENOTDIR && first == ENOENT) first = errno;   /* prefer any other error over "not found" */
     }
     errno = first;
     fail(p, CHILD_EXEC);

@@ -1,5 +1,5 @@
-/* From fork to exec. Everything is prepared before the fork; what runs here are system calls on the plan, in a fixed order,
- * and nothing allocates, takes a lock or calls into a library (a check reads the object file's symbols). */
+/* From fork to exec. Everything is prepared before the fork; the child makes system calls from the plan in a fixed
+ * order, and does not allocate, lock or call a library (a check reads the object file's symbols). */
 #pragma once
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -11,16 +11,16 @@ enum { CHILD_LIMITS_MAX = 12 };
 
 typedef struct ChildPlan {
     int stream[3];
-    int report;                         /* a socket: a failure goes there as ChildFailure, then the listener of the filter */
+    int report;                         /* a socket: receives a ChildFailure, or the filter's listener */
     const char *cwd;
-    const char *const *programs;        /* paths to try in turn */
+    const char *const *programs;        /* paths to try in order */
     char *const *argv, *const *env;
     struct { int what; struct rlimit to; } limit[CHILD_LIMITS_MAX];
     size_t n_limits;
     pid_t parent;                       /* as the child sees it */
     bool confine;                       /* no_new_privs, capabilities */
     bool may_drop;                      /* the bounding set can be changed */
-    uint64_t keep;                      /* capabilities that stay */
+    uint64_t keep;                      /* capabilities to keep */
     int last_capability;
     int ruleset;                        /* -1: none */
     uint32_t ruleset_flags;

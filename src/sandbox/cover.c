@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "sandbox/reach.h"
 
-/* <sys/mount.h> and <linux/mount.h> do not go together here. */
+/* <sys/mount.h> and <linux/mount.h> conflict here. */
 enum { MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
 
 bool cover_folder(const char *path, Error *err) {
@@ -18,7 +18,7 @@ bool cover_folder(const char *path, Error *err) {
         || error_set(err, ERR_SANDBOX, "cover %s: %m", path);
 }
 
-/* A folder that is a mount keeps its name. */
+/* Makes a folder a mount, so that it cannot be renamed. */
 static bool pin(const char *path, Error *err) {
     int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     bool ok = fd >= 0 && syscall(SYS_move_mount, fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
@@ -29,11 +29,11 @@ static bool pin(const char *path, Error *err) {
 
 static bool cover_other_name(void *ctx, const char *path) {
     struct stat st;
-    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) return true;      /* something else is mounted over it there */
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) return true;      /* already covered by another mount */
     return cover_folder(path, ctx);
 }
 
-/* From the top down, as far as the folder itself; `path` is resolved and lies inside `home`. */
+/* From the top down to the folder itself; `path` is resolved and inside `home`. */
 static bool pin_and_cover(const char *home, const char *path, Error *err) {
     char part[PATH_MAX];
     size_t from = strcmp(home, "/") == 0 ? 0 : strlen(home);

@@ -68,7 +68,7 @@ static void keep(Keep *k, int dir, const char *name, Str path, int depth) {
     close(fd);
 }
 
-/* Names begin with the time: those that are too old go. Returns how many stay. */
+/* Names start with the time: removes those that are too old. Returns how many are left. */
 static size_t expire(int dir) {
     SnapshotNames names = { 0 };
     size_t stay = 0;

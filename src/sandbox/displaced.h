@@ -1,19 +1,19 @@
-/* What was found in the place of a protected file, before that is put back: a person's edit may be among it.
+/* What was found in place of a protected file before it was restored: it may include an edit by the user.
  *
- * Kept for 30 days in FOLDER/displaced/TIME-RANDOM/, as the files `path` (where it was, absolute), `project` (its root) and `content` (of a
- * link: where it led). Bounded: files over DISPLACED_BYTES_MAX are not kept, nor more than DISPLACED_MAX at a time. */
+ * Kept for 30 days in FOLDER/displaced/TIME-RANDOM/, as the files `path` (where it was, absolute), `project` (its root)
+ * and `content` (for a link: its target). Limited: files over DISPLACED_BYTES_MAX are not kept, nor more than
+ * DISPLACED_MAX at a time. */
 #pragma once
 #include <stdint.h>
 #include "base/str.h"
 
 enum { DISPLACED_MAX = 500, DISPLACED_DAYS = 30, DISPLACED_BYTES_MAX = 1 << 20 };
 
-/* Copies what `name` in `dir` is, a folder with all its files. `path` is its absolute path, `root` that of the project (NULL: not
- * known). Returns how many files were kept; fails silently,
- * because putting back must not depend on it. */
+/* Copies `name` in `dir`; a folder with all its files. `path` is its absolute path, `root` the project's (NULL:
+ * unknown). Returns how many files were kept; fails silently, because restoring must not depend on it. */
 size_t displaced_keep(const char *folder, const char *root, int dir, const char *name, Str path);
 
 typedef struct Displaced { int64_t when; Str path, project; const char *content; } Displaced;   /* when: seconds since 1970; content: the file that holds it */
 typedef void DisplacedEach(void *ctx, const Displaced *d);
-/* Each that is kept, oldest first. Those that are too old are removed. */
+/* Each one kept, oldest first. Removes those that are too old. */
 void displaced_list(const char *folder, DisplacedEach *each, void *ctx);

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "sandbox/ruleset.h"
 
-/* What the headers of an older system do not know. */
+/* Missing in the headers of older systems. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
@@ -25,7 +25,8 @@ static const uint64_t on_folders =
     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE;
 
-/* Everything that changes files, as far as this kernel knows it. Reading stays free: the jail and the sandbox bound that. */
+/* Every right that changes files, as far as this kernel knows it. Reading is not restricted: the jail and the sandbox
+ * do that. */
 static uint64_t handled_by(int abi) {
     return on_folders & ~(abi < ABI_REFER ? LANDLOCK_ACCESS_FS_REFER : 0) & ~(abi < ABI_TRUNCATE ? LANDLOCK_ACCESS_FS_TRUNCATE : 0);
 }
@@ -47,14 +48,14 @@ static bool add_path(int ruleset, uint64_t handled, const char *path, Error *err
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define SANITIZER_THREADS 1                             /* it watches with a thread of its own */
+#define SANITIZER_THREADS 1                             /* runs its own watcher thread */
 #endif
 #endif
 #ifndef SANITIZER_THREADS
 #define SANITIZER_THREADS 0
 #endif
 
-/* A thread that was started before stays free where the kernel cannot include it; rather fail than that. */
+/* True if this is the only thread: where the kernel cannot restrict running threads, the caller fails instead. */
 static bool is_alone(void) {
     struct stat st;
     return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 2 + 1 + SANITIZER_THREADS;
@@ -71,12 +72,12 @@ static bool enforce(int ruleset, int abi, Error *err) {
 }
 
 bool domain_restrict(const char *const *writable, Error *err) {
-    /* The terminal, to ask; and what programs write into to be rid of it. */
+    /* The terminal, for questions; and /dev/null. */
     static const char *const devices[] = { "/dev/null", "/dev/tty", NULL };
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(err, ERR_SANDBOX, "restrain harness: not to be dumped: %m");
     int abi = ruleset_kernel_abi();
-    if (abi <= 0)                                      /* the kernel has none, or it is turned off */
+    if (abi <= 0)                                      /* not in this kernel, or disabled */
         return true;
     struct landlock_ruleset_attr attr = { .handled_access_fs = handled_by(abi) };
     int ruleset = fault_hit() ? -1 : (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);

@@ -101,9 +101,9 @@ void fence_sort(Fence *f) {
         qsort(f->by_file.at, f->by_file.n, sizeof *f->by_file.at, compare_nodes);
 }
 
-/* ---- names that differ, yet may lead to the same file where a folder ignores case ---- */
+/* ---- names that may refer to the same file where a folder ignores case ---- */
 
-/* Code points that a folder which ignores case also ignores, or takes for ASCII letters. */
+/* Code points that a case-insensitive folder ignores or maps to ASCII letters. */
 static bool is_ignored(uint32_t c) {
     static const uint32_t ranges[][2] = {
         { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
@@ -151,7 +151,7 @@ static bool same_folded(Str a, Str b) {
     return same;
 }
 
-/* A name that was there is the file it was; of one that was missing every spelling counts. */
+/* An existing name is compared exactly; for a missing one every spelling counts. */
 static bool same_name(const FenceNode *n, Str name) {
     return str_eq(n->name, name) || (!n->exists && same_folded(n->name, name));
 }
@@ -173,7 +173,7 @@ static void match_add(FenceMatch *m, const FenceNode *n) {
     for (uint32_t i = 0; i < m->n; i++)
         if (m->node[i] == n)
             return;
-    if (m->n == FENCE_MATCH_MAX)                       /* more names than anybody has: rather too strict */
+    if (m->n == FENCE_MATCH_MAX)                       /* more names than realistic: err on the strict side */
         m->locked = true;
     else
         m->node[m->n++] = n;
@@ -181,7 +181,7 @@ static void match_add(FenceMatch *m, const FenceNode *n) {
 
 static void match_file(const Fence *f, const FileId *id, FenceMatch *m) {
     size_t low = 0, high = f->by_file.n;
-    while (low < high) {                               /* the first that is not smaller */
+    while (low < high) {                               /* lower bound */
         size_t middle = low + (high - low) / 2;
         if (compare_ids(f->by_file.at[middle]->id, *id) < 0)
             low = middle + 1;

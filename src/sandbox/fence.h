@@ -1,15 +1,15 @@
-/* Which files and folders are locked (may not be written) or hidden (may not be read).
+/* Which files and folders are locked (not writable) or hidden (not readable).
  *
- * A tree of names from "/" on, one node per part of every fenced path, links resolved; a node knows the device and inode
- * it had when the fence was built, if it existed. Whoever walks a path takes a FenceMatch along, step by step. A step is on
- * a node when it is that file (so other names, hard links, other spellings of case are found) or when it is the child of
- * that name of a node that the step before was on (so a file that was replaced, or was missing, is found). A node "*" that does not
- * exist stands for every name that its parent has no other child for. Immutable. */
+ * A tree of names from "/" on, one node per part of every fenced path, with links resolved; a node records the device
+ * and inode it had when the fence was built, if it existed. A path walk carries a FenceMatch from step to step. A step
+ * matches a node if it is that file (which finds other names, hard links and other spellings), or if it is the child
+ * with that name of a node that the previous step matched (which finds a replaced or missing file). A missing node "*"
+ * matches every name that its parent has no other child for. Immutable. */
 #pragma once
 #include <sys/stat.h>
 #include "base/str.h"
 
-/* Which file it is. An inode's number is given to another file when it is free; when the file was born tells them apart. */
+/* Identity of a file. The kernel reuses inode numbers; the birth time tells the files apart. */
 typedef struct FileId { uint64_t device, inode; int64_t born_ns; } FileId;
 
 static inline FileId fence_id(const struct statx *st) {
@@ -26,17 +26,17 @@ typedef struct FenceNode FenceNode;
 enum { FENCE_MATCH_MAX = 4 };
 typedef struct FenceMatch {
     const FenceNode *node[FENCE_MATCH_MAX];
-    uint32_t n;                         /* > 0: fenced itself, or on the way to something that is */
-    bool locked, hidden;                /* by itself or by a folder above */
+    uint32_t n;                         /* > 0: fenced, or on the path to something fenced */
+    bool locked, hidden;                /* directly or by a parent folder */
 } FenceMatch;
 
 Fence *fence_new(void);
 void fence_free(Fence *f);
 
-/* Building: nodes are looked up by name below a parent, made when missing. `id` NULL: it does not exist. */
+/* Building: finds or creates the child of that name. `id` NULL: it does not exist. */
 FenceNode *fence_top(Fence *f);
 FenceNode *fence_child(Fence *f, FenceNode *parent, Str name, const FileId *id);
-FenceNode *fence_parent(FenceNode *node);               /* of the top: the top */
+FenceNode *fence_parent(FenceNode *node);               /* the top is its own parent */
 void fence_set(FenceNode *node, const FileId *id);
 void fence_close(FenceNode *node, bool hidden);         /* locked with all below; hidden too, if so */
 void fence_free_name(FenceNode *node);                  /* not closed, and a "*" beside it does not mean it */
@@ -46,7 +46,7 @@ size_t fence_children(const FenceNode *node, FenceNode *const **out);
 Str fence_name(const FenceNode *node);
 void fence_sort(Fence *f);                              /* after building, before matching */
 
-/* Where a walk begins: `above` is what is known of the folders above, or NULL. */
+/* Start of a walk: `above` is the match of the folders above, or NULL. */
 FenceMatch fence_start(const Fence *f, const FileId *id, const FenceMatch *above);
-/* One step down to `name`, which is that file, or missing when that is NULL. */
+/* One step down to `name`, which is the file `id`, or missing if NULL. */
 FenceMatch fence_enter(const Fence *f, const FenceMatch *parent, Str name, const FileId *id);

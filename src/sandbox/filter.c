@@ -20,7 +20,7 @@
 
 #define FUNCTIONS(X) X(seccomp_init) X(seccomp_release) X(seccomp_attr_set) X(seccomp_rule_add_array) X(seccomp_export_bpf)
 
-/* Written once, by load(), and only read then. */
+/* Written once, by load(); read-only afterwards. */
 static struct {
 #define X(name) __typeof__(name) *name;
     FUNCTIONS(X)
@@ -38,7 +38,7 @@ static void load(void) {
     library_load(&library, functions, sizeof functions / sizeof *functions);
 }
 
-/* A filter in the making. `problem` is the first one, as a negative errno; the rules after it are not tried. */
+/* A filter being built. `problem` is the first error, as a negative errno; later rules are skipped. */
 typedef struct Build { scmp_filter_ctx ctx; int problem; const char *what; } Build;
 
 static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACCES), absent = SCMP_ACT_ERRNO(ENOSYS),
@@ -47,7 +47,7 @@ static const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), deny = SCMP_ACT_ERRNO(EACC
 static void rule(Build *b, uint32_t action, int call, const char *name, unsigned n, const struct scmp_arg_cmp *args) {
     if (b->problem) return;
     int rc = api.seccomp_rule_add_array(b->ctx, action, call, n, args);
-    if (rc == -EDOM || rc == -EEXIST) return;            /* not on this machine's architecture; said twice */
+    if (rc == -EDOM || rc == -EEXIST) return;            /* unknown on this architecture; duplicate */
     if (rc < 0) b->problem = rc, b->what = name;
 }
 
@@ -56,7 +56,8 @@ static void rule(Build *b, uint32_t action, int call, const char *name, unsigned
     rule(b, action, SCMP_SYS(name), #name, sizeof((struct scmp_arg_cmp[]){ __VA_ARGS__ }) / sizeof(struct scmp_arg_cmp), \
          (struct scmp_arg_cmp[]){ __VA_ARGS__ })
 
-/* The kernel looks at the low half of an int argument only; a comparison of all 64 bits could be dodged by setting others. */
+/* The kernel uses only the low half of an int argument; a comparison of all 64 bits could be evaded by setting the
+ * others. */
 static struct scmp_arg_cmp is(unsigned arg, uint32_t value) {
     return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value };
 }
@@ -81,23 +82,23 @@ static void add_namespaces(Build *b) {
     static const uint32_t flags[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
                                       CLONE_NEWNET };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) RULE_IF(b, refuse, clone, has(0, flags[i], flags[i]));
-    RULE_IF(b, refuse, clone, has(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD));      /* threads with descriptors of their own */
+    RULE_IF(b, refuse, clone, has(0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD));      /* threads that do not share descriptors */
 }
 
-/* Typing into a terminal, pasting into a console, and line disciplines, which are a door to little-used drivers. */
+/* Typing into a terminal, pasting into a console, and line disciplines, which expose little-used drivers. */
 static void add_terminals(Build *b) {
     static const uint32_t requests[] = { 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */ };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, is(1, requests[i]));
 }
 
-/* A lease or a notice of a folder's changes makes processes outside wait, or needs nothing but the right to read. */
+/* Leases and directory notifications make processes outside wait, or need only read access. */
 static void add_leases(Build *b) {
     static const uint32_t commands[] = { 1024 /* F_SETLEASE */, 1026 /* F_NOTIFY */, 1040 /* F_SETDELEG */ };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) RULE_IF(b, refuse, fcntl, is(1, commands[i]));
 }
 
-/* Requests that change a file or a folder which is open for reading only. Type and number are compared, not the size of the
- * argument, so that the encodings for 32 and 64 bits are the same here. */
+/* Requests that change a file or folder opened for reading. Compares type and number but not the argument's size, so
+ * that the 32-bit and 64-bit encodings match. */
 static void add_requests(Build *b) {
     static const uint32_t requests[] = {
         0x6602 /* FS_IOC_SETFLAGS */, 0x6604 /* EXT4_IOC_SETVERSION */, 0x6609 /* EXT4_IOC_MIGRATE */, 0x7602 /* FS_IOC_SETVERSION */,
@@ -107,8 +108,8 @@ static void add_requests(Build *b) {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) RULE_IF(b, refuse, ioctl, has(1, 0xffff, requests[i]));
 }
 
-/* A limit of 1 keeps a piped handler of core files from running, outside and perhaps as root; 0 does not. So it stays 1, and
- * programs that want 0, as daemons do, are told that it worked. Whose limit has another number is a question for add_others(). */
+/* A limit of 1 keeps a piped core handler from running, outside and perhaps as root; 0 does not. So it stays 1, and
+ * programs that set 0, as daemons do, are told that it worked. add_others() handles limits of other processes. */
 static void add_core_limit(Build *b) {
     static const uint32_t done = SCMP_ACT_ERRNO(0);
     RULE_IF(b, done, setrlimit, is(0, RLIMIT_CORE));
@@ -116,8 +117,8 @@ static void add_core_limit(Build *b) {
     RULE_IF(b, refuse, prlimit64, equal(0, 0), is(1, RLIMIT_CORE), not(2, 0), not(3, 0));
 }
 
-/* A process that cannot be dumped cannot be looked into by a supervisor of the same user, which adds up its memory. Nothing is
- * dumped or traced in here anyway. */
+/* A supervisor of the same user cannot inspect a non-dumpable process to sum up its memory. Dumping and tracing are
+ * blocked in the sandbox anyway. */
 static void add_dumpable(Build *b) { RULE_IF(b, SCMP_ACT_ERRNO(0), prctl, is(0, PR_SET_DUMPABLE)); }
 
 /* Memory that the supervisor could not find. A page in the queue of a pipe or a socket keeps the whole huge page or large folio
@@ -148,7 +149,7 @@ static void add_counted(Build *b, bool ask) {
 enum { IO_PROCESS = 1 /* IOPRIO_WHO_PROCESS */ };
 enum { TYPE_MASK = 0xf, TYPES = 16, FAST_OPEN = 0x20000000, FAST_OPEN_CONNECT = 30, TCP = 6, NETLINK = 16 };
 
-/* Families of socket() from `from` to `to`, both included. */
+/* Families of socket() from `from` to `to`, inclusive. */
 static void deny_families(Build *b, uint32_t from, uint32_t to) {
     for (uint32_t family = from; family <= to; family++) RULE_IF(b, deny, socket, is(0, family));
 }
@@ -158,8 +159,8 @@ static void deny_types_but_stream(Build *b) {
         if (type != SOCK_STREAM) RULE_IF(b, deny, socket, has(1, TYPE_MASK, type));
 }
 
-/* A pair of datagram sockets can send to any named socket, so pairs are streams or sequences. Unix sockets are refused in every mode: Landlock
- * does not know named ones, and behind one may sit a service that is not confined. */
+/* A pair of datagram sockets can send to any named socket, so only stream and seqpacket pairs are allowed. Unix sockets
+ * are refused in every mode: Landlock does not restrict named ones, and an unconfined service may listen on one. */
 static void add_pairs(Build *b) {
     RULE_IF(b, deny, socketpair, not(0, AF_UNIX));
     RULE_IF(b, deny, socketpair, has(1, TYPE_MASK, SOCK_DGRAM));
@@ -179,7 +180,7 @@ static void add_proxy(Build *b) {
     RULE_IF(b, deny, socket, above(0, AF_INET6));
     deny_types_but_stream(b);
     for (uint32_t protocol = 1; protocol < TCP; protocol++) RULE_IF(b, deny, socket, is(2, protocol));
-    RULE_IF(b, deny, socket, above(2, TCP));             /* multipath TCP among them */
+    RULE_IF(b, deny, socket, above(2, TCP));             /* includes multipath TCP */
     RULE(b, deny, bind);
     RULE(b, deny, listen);
     RULE_IF(b, deny, sendto, has(3, FAST_OPEN, FAST_OPEN));
@@ -194,7 +195,7 @@ static void add_network(Build *b) {
     deny_families(b, 3, 9);
     deny_families(b, 11, 15);
     RULE_IF(b, deny, socket, above(0, NETLINK));
-    RULE_IF(b, deny, socket, is(0, NETLINK), not(2, 0)); /* the routing table may be read */
+    RULE_IF(b, deny, socket, is(0, NETLINK), not(2, 0)); /* reading the routing table is allowed */
     RULE_IF(b, deny, socket, is(0, AF_INET), has(1, TYPE_MASK, SOCK_RAW));
     RULE_IF(b, deny, socket, is(0, AF_INET6), has(1, TYPE_MASK, SOCK_RAW));
 }
@@ -212,8 +213,8 @@ static void add_signals(Build *b) {
     RULE_IF(b, refuse, ioctl, is(1, 0x8902));            /* SIOCSPGRP */
 }
 
-/* Limits, priorities and processors belong to whoever has the same user, the supervisor too: a limit of no CPU time is a
- * kill. Of themselves (number 0) programs may change them; other numbers are for the supervisor to look up. */
+/* Any process of the same user can change limits, priorities and processors, including the supervisor's: a CPU limit of
+ * zero is a kill. A program may change its own (number 0); the supervisor decides about other numbers. */
 static void add_others(Build *b, bool ask) {
     uint32_t action = ask ? SCMP_ACT_NOTIFY : refuse;
     RULE_IF(b, action, prlimit64, not(0, 0));
@@ -227,7 +228,7 @@ static void add_others(Build *b, bool ask) {
     RULE_IF(b, refuse, ioprio_set, not(0, IO_PROCESS));
 }
 
-/* Opening a file for reading, or for neither, can still empty it. */
+/* Opening a file for reading, or for neither, can still truncate it. */
 static void add_truncate(Build *b) {
     RULE(b, refuse, truncate);
     RULE(b, absent, openat2);
@@ -245,7 +246,7 @@ static void add_ipc(Build *b) {
     RULE(b, refuse, mq_open); RULE(b, refuse, mq_unlink);
 }
 
-/* Extended attributes are not worth asking about: programs do without. */
+/* Extended attributes are refused: programs work without them. */
 static void add_modes(Build *b) {
     static const uint32_t unsupported = SCMP_ACT_ERRNO(EOPNOTSUPP);
     RULE(b, SCMP_ACT_NOTIFY, chmod);
@@ -262,7 +263,7 @@ static void add_modes(Build *b) {
     rule(b, absent, 469, "file_setattr", 0, NULL);
 }
 
-/* Whatever the supervisor makes of these, they go on as they would without it. */
+/* These calls proceed unchanged whatever the supervisor decides. */
 static void add_tell(Build *b) {
     RULE(b, SCMP_ACT_NOTIFY, open); RULE(b, SCMP_ACT_NOTIFY, openat); RULE(b, SCMP_ACT_NOTIFY, creat);
     RULE(b, SCMP_ACT_NOTIFY, mkdir); RULE(b, SCMP_ACT_NOTIFY, mkdirat); RULE(b, SCMP_ACT_NOTIFY, rmdir);
@@ -309,12 +310,12 @@ static bool export_to(Build *b, int fd, Filter *out, Error *err) {
     return true;
 }
 
-/* Other ABIs than the native one end the process: their call numbers mean other calls. */
+/* Kills the process for ABIs other than the native one, whose call numbers differ. */
 static bool build(Build *b, unsigned variant, int fd, Filter *out, Error *err) {
-    if (!b->ctx) return error_set(err, ERR_SANDBOX, "seccomp: no filter could be made");
+    if (!b->ctx) return error_set(err, ERR_SANDBOX, "seccomp: cannot create a filter");
     if (api.seccomp_attr_set(b->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
         return error_set(err, ERR_SANDBOX, "seccomp: other ABIs cannot be refused");
-    (void)api.seccomp_attr_set(b->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* a search tree; older libraries have none */
+    (void)api.seccomp_attr_set(b->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* a search tree; not in older libraries */
     add_all(b, variant);
     if (b->problem) return error_set(err, ERR_SANDBOX, "seccomp: rule for %s: %s", b->what, strerror(-b->problem));
     if (fd < 0) return error_set(err, ERR_SANDBOX, "seccomp: memfd: %m");

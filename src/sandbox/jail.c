@@ -14,9 +14,9 @@ enum { READ_STEP = 64 << 10 };
 #endif
 enum { ENTRIES_MAX = 1000000, OPEN_TRIES = 16 };
 
-/* ---- making one ---- */
+/* ---- creating ---- */
 
-/* "/a/b": the names of the steps after `from`, of the target and of what is missing. */
+/* Appends "/a/b": the names of the steps after `from`, of the target and of the missing parts. */
 static void add_names(const Walk *w, size_t from, Buf *out) {
     for (size_t i = from + 1; i < w->step.n; i++) {
         buf_add_char(out, '/');
@@ -44,13 +44,14 @@ static bool add_root(Jail *j, const char *path, bool writable, const char *what,
         root.match = w.at.match;
         ok = (root.fd = fcntl(walk_target(&w), F_DUPFD_CLOEXEC, 0)) >= 0;
     } else {
-        ok = errno == EOPNOTSUPP;                      /* programs may read /proc, this process does not: an empty root */
+        ok = errno == EOPNOTSUPP;                      /* programs may read /proc, this process may not: an empty
+                                                        * root */
     }
     int error = errno;
     walk_end(&w);
     root.path = mem_dup(buf_str(&names).at, names.n);
     buf_clear(&names);
-    VEC_PUSH(&j->root, root);                          /* also a bad one: jail_free() drops it */
+    VEC_PUSH(&j->root, root);                          /* also a failed one: jail_free() frees it */
     if (ok)
         return true;
     walk_fail(str_from(path), error == ENOENT || error == 0 ? ENOENT : error, err);
@@ -110,7 +111,7 @@ void jail_free(Jail *j) {
     free(j);
 }
 
-/* ---- looking ---- */
+/* ---- lookup ---- */
 
 bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, JailPlace *out, Error *err) {
     Walk w;
@@ -118,7 +119,8 @@ bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, Jail
     bool ok = walk_to(&w, j, path, WALK_FOLLOW | (may_be_missing ? WALK_MISSING | WALK_PARENTS : 0), err);
     if (ok) {
         const JailRoot *root = &j->root.at[w.at.root];
-        size_t from = w.step.n;                        /* the step that is the root; beyond them all: the target is */
+        size_t from = w.step.n;                        /* index of the step that is the root; past the end: the target
+                                                        * is */
         for (size_t i = w.step.n; i-- > 0; )
             if (fence_same(w.step.at[i].id, root->id))
                 from = i;
@@ -199,7 +201,7 @@ int jail_open_dir(const Jail *j, Str path, Error *err) {
     return open_path(j, path, true, &ignored, err);
 }
 
-/* What the fence says of one entry, known only by its folder: enough for files that are hidden by themselves. */
+/* Checks one entry by its folder only: enough for files that are hidden themselves. */
 static bool is_hidden(const Jail *j, int dir, const char *name, const struct statx *st) {
     struct statx above;
     if (!j->any_hidden)
@@ -256,13 +258,13 @@ bool jail_read_piece(int fd, Str path, size_t room, Buf *out, bool *end, Error *
 }
 
 static bool read_all(int fd, Str path, size_t limit, size_t size, Buf *out, Error *err) {
-    size_t step = size < limit ? size + 1 : READ_STEP; /* + 1: the read that finds the end needs room */
+    size_t step = size < limit ? size + 1 : READ_STEP; /* + 1: the read that finds the end needs space */
     for (bool end = false; !end;) {
         if (!jail_read_piece(fd, path, step, out, &end, err))
             return false;
         if (out->n > limit)
             return too_large(path, limit, err);
-        size_t left = out->cap - out->n - 1;           /* use up what there is before growing */
+        size_t left = out->cap - out->n - 1;           /* use the free space before growing */
         step = left ? left : READ_STEP;
     }
     return true;
@@ -305,7 +307,7 @@ static bool list_dir(const Jail *j, DIR *d, Str path, Arena *arena, Entries *fou
         if (!vec_limit(found->n, ENTRIES_MAX, "files in one folder", err))
             return false;
         if (!walk_stat(dirfd(d), e->d_name, &st)) {
-            if (errno == ENOENT)                       /* gone since */
+            if (errno == ENOENT)                       /* removed since */
                 continue;
             return walk_fail(path, errno, err);
         }

@@ -32,7 +32,7 @@ static bool copy_bytes(int from, JailTemp *t, Str path, Cancel *cancel, Error *e
     return ok;
 }
 
-/* Only the whole file gets the name; it keeps its mode, and the owner is whoever copies. */
+/* The name appears only when the copy is complete; keeps the mode, but not the owner. */
 static bool copy_file(int from, int dir, const char *name, bool fresh, Str path, Cancel *cancel, Error *err) {
     JailTemp t;
     struct statx st;
@@ -58,7 +58,7 @@ static bool copy_link(int from, const char *name, int dir, const char *as, Str p
 
 /* ---- a tree ---- */
 
-typedef struct Level { char **name; size_t n, next; uint32_t mode; } Level;   /* what is left to do in one folder */
+typedef struct Level { char **name; size_t n, next; uint32_t mode; } Level;   /* the remaining work in one folder */
 typedef struct Copy { Walk *from, *to; Str path; Cancel *cancel; VEC(Level) level; } Copy;
 
 static bool fail_at(const Copy *c, Error *err) { return walk_fail(c->path, errno, err); }
@@ -104,9 +104,9 @@ static bool copy_entry(Copy *c, const char *name, Error *err) {
     if (!walk_stat(c->from->dir, name, &st))
         return fail_at(c, err);
     if (walk_peek(c->from, name, &st).match.hidden)
-        return walk_refuse(c->path, "holds files that may not be read", err);
+        return walk_refuse(c->path, "contains files that may not be read", err);
     if (walk_peek(c->to, name, NULL).match.locked)
-        return walk_refuse(c->path, "would make a protected file", err);
+        return walk_refuse(c->path, "would create a protected file", err);
     if (S_ISREG(st.stx_mode))
         return copy_regular(c, name, err);
     if (S_ISLNK(st.stx_mode))
@@ -128,7 +128,7 @@ static bool copy_all(Copy *c, Error *err) {
                 return false;
             continue;
         }
-        if (fchmodat(c->to->dir, ".", l->mode & 0777, 0) < 0)   /* last: it may forbid writing */
+        if (fchmodat(c->to->dir, ".", l->mode & 0777, 0) < 0)   /* last, since it may forbid writing */
             return fail_at(c, err);
         drop_level(c);
         if (c->level.n && !(walk_up(c->from) && walk_up(c->to)))
@@ -137,7 +137,7 @@ static bool copy_all(Copy *c, Error *err) {
     return true;
 }
 
-/* Makes a folder with a passing name where the target will be and goes into it, under the fence of the target's name. */
+/* Creates a folder with a temporary name next to the target and enters it, with the fence of the target's name. */
 static bool begin_folder(Walk *to, char *temp, Str path, Error *err) {
     jail_temp_name(temp);
     bool ok = fault_hit() ? (errno = EIO, false) : mkdirat(to->dir, temp, 0700) == 0;
@@ -153,7 +153,7 @@ static bool begin_folder(Walk *to, char *temp, Str path, Error *err) {
     return true;
 }
 
-/* The walk is somewhere below: back to the folder that holds the copy, which is then removed. */
+/* Goes back to the folder that contains the copy and removes the copy. */
 static void undo_folder(Walk *to, size_t depth, Str path) {
     while (to->step.n > depth)
         if (!walk_up(to))
@@ -188,7 +188,7 @@ static bool copy_folder(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
     return ok;
 }
 
-/* Copies the target of `from` (file, folder or link) to that of `to`; a folder appears whole or not at all. */
+/* Copies the target of `from` (file, folder or link) to that of `to`; a folder appears atomically. */
 static bool copy_target(Walk *from, Walk *to, Str path, Cancel *cancel, Error *err) {
     JailStat st;
     if (S_ISDIR(from->st.stx_mode))
@@ -203,7 +203,7 @@ static bool copy_target(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
     return ok;
 }
 
-/* ---- the calls ---- */
+/* ---- entry points ---- */
 
 bool jail_copy(const Jail *j, Str from, Str to, Cancel *cancel, Error *err) {
     Walk source, goal = { .dir = -1, .target = -1 };
@@ -228,7 +228,7 @@ static bool move_across(Walk *from, Walk *to, Str path, Cancel *cancel, Error *e
         return walk_fail(path, EXDEV, err);
     if (!copy_target(from, to, path, cancel, err))
         return false;
-    if (S_ISDIR(from->st.stx_mode) && !walk_out(from)) /* copying went into it */
+    if (S_ISDIR(from->st.stx_mode) && !walk_out(from)) /* copying has entered it */
         return walk_fail(path, errno, err);
     return jail_remove_target(from, path, cancel, err);
 }

@@ -5,8 +5,8 @@
 #include "base/fault.h"
 #include "sandbox/jail_tree.h"
 
-/* A tree of any depth is removed with two descriptors: down by name, up by "..", which must be the folder that the walk
- * came from (see walk_up). After each folder the one above is read from its start again; what was there is gone. */
+/* Removes a tree of any depth with two descriptors: down by name, up by "..", which must be the folder that the walk
+ * came from (see walk_up). After each subfolder, reads its parent again from the start. */
 
 typedef enum { EMPTY, FOLDER, FAILED } Found;
 
@@ -16,15 +16,15 @@ static bool unlink_at(int dir, const char *name, int flags) {
 
 static bool may_go(const Walk *w, const char *name, Str path, Error *err) {
     struct statx st;
-    if (w->force)                                      /* what we put there ourselves */
+    if (w->force)                                      /* our own temporary files */
         return true;
     if (!walk_stat(w->dir, name, &st))
         return errno == ENOENT || walk_fail(path, errno, err);
     FenceMatch m = walk_peek(w, name, &st).match;
-    return (!m.locked && !m.hidden && m.n == 0) || walk_refuse(path, "holds protected files", err);
+    return (!m.locked && !m.hidden && m.n == 0) || walk_refuse(path, "contains protected files", err);
 }
 
-/* Removes one entry; FOLDER if it is one that is not empty. */
+/* Removes one entry; FOLDER if it is a non-empty folder. */
 static Found remove_entry(const Walk *w, const char *name, Str path, Error *err) {
     if (!may_go(w, name, path, err))
         return FAILED;
@@ -37,7 +37,7 @@ static Found remove_entry(const Walk *w, const char *name, Str path, Error *err)
     return errno == ENOTEMPTY || errno == EEXIST ? FOLDER : (walk_fail(path, errno, err), FAILED);
 }
 
-/* Removes the files here, until there is a folder to go into first: its name is in `folder`. */
+/* Removes the files here until it finds a folder to enter first: its name is in `folder`. */
 static Found empty_here(const Walk *w, char *folder, Str path, Cancel *cancel, Error *err) {
     Found found = EMPTY;
     struct dirent *e = NULL;
@@ -64,7 +64,7 @@ static Found empty_here(const Walk *w, char *folder, Str path, Cancel *cancel, E
     return found;
 }
 
-/* Out of the folder that was emptied, and away with it. It may have got new files meanwhile: then it is done again. */
+/* Leaves the emptied folder and removes it. If it has got new files meanwhile, repeats. */
 static bool leave(Walk *w, bool *again, Str path, Error *err) {
     char name[NAME_MAX + 1];
     WalkStep s = VEC_LAST(&w->step);

@@ -39,8 +39,7 @@ bool jail_temp_write(JailTemp *t, Str bytes) {
     return true;
 }
 
-/* Only root can give a file away; for others the group is tried and the rest stays theirs. Not setuid or setgid: a write
- * takes those away. */
+/* Only root can set the owner; others try to set the group. Without setuid and setgid, which a write clears. */
 static bool look_like(int fd, const struct statx *like) {
     if (fchown(fd, like->stx_uid, like->stx_gid) < 0 && fchown(fd, (uid_t)-1, like->stx_gid) < 0 && errno != EPERM)
         return false;
@@ -69,7 +68,7 @@ static bool place_fresh(JailTemp *t, const char *name) {
     return linkat(t->dir, t->name, t->dir, name, 0) == 0 && unlinkat(t->dir, t->name, 0) == 0;
 }
 
-/* The two files change places, so that the old one can still be looked at after nobody can open it by its name. */
+/* Exchanges the two files, so that the old one can be checked after it is no longer reachable by its name. */
 static bool place_expected(JailTemp *t, const char *name, const JailStat *expect) {
     struct statx st;
     if (!rename_as(t, name, RENAME_EXCHANGE)) {
@@ -89,7 +88,7 @@ static bool place_expected(JailTemp *t, const char *name, const JailStat *expect
     return errno = error, false;
 }
 
-/* Some file systems cannot sync a folder, some folders cannot be opened for reading: then it is as durable as it gets. */
+/* Some file systems cannot sync a folder, and some folders cannot be opened for reading: ignores that. */
 static bool sync_dir(int dir) {
     int fd = walk_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)

@@ -22,7 +22,7 @@ static bool too_large(Str path, Error *err) {
     return error_set(err, ERR_LIMIT, "%s: more than %d bytes", walk_show(path, shown), JAIL_FILE_MAX);
 }
 
-/* Makes the folders that the walk found missing, all but the last name, and goes there. */
+/* Creates the missing folders, all but the last name, and enters them. */
 static bool make_parents(Walk *w, Str path, Error *err) {
     while (w->missing.n) {
         Str rest = buf_str(&w->missing);
@@ -34,7 +34,7 @@ static bool make_parents(Walk *w, Str path, Error *err) {
         memcpy(w->name, next.at, next.n);
         w->name[next.n] = 0;
         w->at = walk_peek(w, w->name, NULL);
-        if (!walk_may_write(w, path, false, err))      /* a folder that was made meanwhile may lead elsewhere */
+        if (!walk_may_write(w, path, false, err))      /* a folder created meanwhile may lead elsewhere */
             return false;
         size_t used = next.n + (slash >= 0);
         memmove(w->missing.at, w->missing.at + used, w->missing.n - used);
@@ -43,7 +43,7 @@ static bool make_parents(Walk *w, Str path, Error *err) {
     return true;
 }
 
-/* Everything that can be said before a byte is written. */
+/* All checks before a byte is written. */
 static bool check_target(const Walk *w, Str path, const JailWrite *how, Error *err) {
     if (!walk_may_write(w, path, false, err))
         return false;
@@ -61,8 +61,8 @@ static bool check_target(const Walk *w, Str path, const JailWrite *how, Error *e
     return !how->expect || jail_same(&st, how->expect) || fail_changed(path, err);
 }
 
-/* Between two writes that both expect the same file, the second must see what the first has put there: the exchange in
- * jail_temp_place notices strangers, but taking an exchange back could take away what a third one wrote meanwhile. */
+/* Of two writes that expect the same file, the second must see the result of the first. The exchange in jail_temp_place
+ * detects other processes, but undoing it could remove a third one's write. */
 static bool place(const Walk *w, JailTemp *t, const JailWrite *how) {
     struct statx st;
     pthread_mutex_lock(w->jail->placing);
@@ -119,8 +119,7 @@ bool jail_mkdir(const Jail *j, Str path, Cancel *cancel, Error *err) {
 
 /* ---- appending ---- */
 
-/* In place, for a file that has no other name. What was written of it is taken back if the rest does not fit and nobody
- * else has added to it since. */
+/* Appends to a file with a single name. Undoes a partial write unless another process has appended since. */
 static bool append_in_place(const Walk *w, Str content) {
     JailStat st;
     struct statx now;
@@ -137,7 +136,7 @@ static bool append_in_place(const Walk *w, Str content) {
     return errno = error, ok;
 }
 
-/* A file with more names may be somebody else's outside: leave that one alone and give this name a file of its own. */
+/* A file with several names may also be outside: replaces this name with a copy instead. */
 static bool append_apart(const Jail *j, Str path, Str content, Cancel *cancel, Error *err) {
     Buf all = { 0 };
     JailStat st;
@@ -150,7 +149,7 @@ static bool append_apart(const Jail *j, Str path, Str content, Cancel *cancel, E
     return ok;
 }
 
-/* Sets *again when another file took this one's place meanwhile. */
+/* Sets *again when another file replaced this one meanwhile. */
 static bool append_once(const Jail *j, Str path, Str content, Cancel *cancel, bool *again, Error *err) {
     Walk w;
     bool ok = walk_to(&w, j, path, WALK_FOLLOW | WALK_MISSING, err) && check_target(&w, path, &(JailWrite){ 0 }, err)

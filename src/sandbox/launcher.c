@@ -31,12 +31,12 @@ typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scr
 typedef struct Launcher {
     int socket, signals;
     VEC(Call) calls;
-    VEC(int) held;                      /* marks of harness: their locks last as long as we do */
+    VEC(int) held;                      /* marks of harness: their locks last as long as this process */
     bool told_to_kill;                  /* harness waits until no call is left */
     char base[SCRATCH_PATH_MAX];
-    int base_fd;                        /* -1: not made yet */
+    int base_fd;                        /* -1: not created yet */
     unsigned long serial;
-    Public open_to_all;                 /* known when the first call needs it */
+    Public open_to_all;                 /* computed when the first call needs it */
     char *message;                      /* REQUEST_MESSAGE_MAX bytes */
 } Launcher;
 
@@ -59,7 +59,7 @@ static bool make_scratch(Launcher *l, char name[NAME_SIZE], char path[SCRATCH_PA
     return *fd >= 0 || error_set(err, ERR_SANDBOX, "open %s: %m", path);
 }
 
-/* By number: fork() would run handlers that other libraries have left, and cannot make namespaces. */
+/* By number: fork() would run the atfork handlers of libraries, and cannot create namespaces. */
 static pid_t clone_supervisor(const SupervisorJob *job) {
     unsigned long flags = job->isolated ? CLONE_NEWNS | CLONE_NEWIPC : 0;
     if (job->own_processes) flags |= CLONE_NEWPID;
@@ -75,7 +75,7 @@ static void set_isolation(unsigned wanted, UsernsMaps *maps, SupervisorJob *job)
     job->maps = maps;
 }
 
-/* For root a ruleset is begun here, where the files that are open to all are known. */
+/* For root, starts the ruleset here, where the world-readable files are known. */
 static bool make_ruleset(Launcher *l, const Request *r, SupervisorJob *job, Error *err) {
     job->ruleset = -1;
     if (!r->head.landlock_abi || !public_needed()) return true;
@@ -108,10 +108,10 @@ static void take_request(Launcher *l, Str bytes, int *fds, size_t n_fds) {
     Request r = { 0 };
     Error err = { 0 };
     bool ok = n_fds >= 4 && request_read(bytes, &r);
-    if (!ok) error_set(&err, ERR_INTERNAL, "sandbox: broken request");
+    if (!ok) error_set(&err, ERR_INTERNAL, "sandbox: malformed request");
     ok = ok && start_call(l, &r, fds, &err);
     if (!ok && n_fds) answer_failure(fds[0], &err);
-    for (size_t i = ok ? 1 : 0; i < n_fds; i++) close(fds[i]);           /* the channel of a running call is kept */
+    for (size_t i = ok ? 1 : 0; i < n_fds; i++) close(fds[i]);           /* keeps the channel of a running call */
     request_clear(&r);
 }
 
@@ -127,7 +127,7 @@ static void take_long_request(Launcher *l, int *fds) {
     if (at != MAP_FAILED) munmap(at, bytes.n);
 }
 
-/* A mark comes once to be held and once more, when it has gone, to be let go. */
+/* A mark is sent once to be held and again, after its removal, to be released. */
 static void hold(Launcher *l, int fd) {
     struct stat st, other;
     bool there = fstat(fd, &st) == 0;
@@ -158,7 +158,7 @@ static bool on_socket(Launcher *l) {
     size_t n_fds;
     ssize_t n = request_receive(l->socket, l->message, REQUEST_MESSAGE_MAX, fds, &n_fds, false);
     if (n < 0) return errno == EAGAIN;
-    if (n == 0) return false;                            /* harness is gone */
+    if (n == 0) return false;                            /* harness has exited */
     if (n_fds == 1) hold(l, fds[0]);
     else if (n_fds == 0 && str_eq((Str){ l->message, (size_t)n }, STR("kill"))) kill_calls(l);
     else if (n_fds == 0) (void)(public_needed() && public_refresh(&l->open_to_all, false));      /* "soon": see request.h */
@@ -176,7 +176,8 @@ static void reap(Launcher *l) {
             if (l->calls.at[i].supervisor == pid) l->calls.at[i].dead = true, l->calls.at[i].status = status;
 }
 
-/* Our children are supervisors. Any other is what a killed one left: end it, and whatever appears when it is gone. */
+/* Our children are supervisors. Any other process was left by a killed one: kills it, and repeats until none is
+ * left. */
 static void sweep_orphans(Launcher *l) {
     int64_t until = clock_mono_ns() + SWEEP_MAX_MS * MS;
     for (;;) {
@@ -195,7 +196,7 @@ static void sweep_orphans(Launcher *l) {
 
 static void close_call(Launcher *l, Call *c) {
     bool gone = c->status == 0 && (unlinkat(l->base_fd, c->scratch, AT_REMOVEDIR) == 0 || errno == ENOENT);
-    if (!gone) {                                         /* it did not get to the end of its work */
+    if (!gone) {                                         /* it did not finish */
         sweep_orphans(l);
         int fd = openat(l->base_fd, c->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) {

@@ -1,5 +1,5 @@
-/* The process that starts supervisors. It was forked before harness restrained itself, holds nothing but its socket, and
- * is where the processes of a call end up whose supervisor was killed: it ends them too. */
+/* The process that starts supervisors. It is forked before harness restricts itself and holds only its socket.
+ * Processes of a call whose supervisor was killed are reparented to it, and it kills them. */
 #pragma once
 
-_Noreturn void launcher_run(int socket);               /* in the forked process; ends when the other side closes */
+_Noreturn void launcher_run(int socket);               /* in the forked process; exits when the other side closes */

@@ -47,9 +47,10 @@ static bool make_folders(const char *folder) {
     return ok;
 }
 
-/* ---- which project ---- */
+/* ---- project identity ---- */
 
-/* Device, inode and birth time, as trust has them: a folder that was moved keeps all three, another one in its place has not all of them. */
+/* Device, inode and birth time, as for trust: a moved folder keeps all three; another folder in its place differs in at
+ * least one. */
 static bool write_id(const char *root, char out[ID_N + 1]) {
     struct statx st;
     out[0] = 0;
@@ -59,7 +60,7 @@ static bool write_id(const char *root, char out[ID_N + 1]) {
     return true;
 }
 
-/* One byte of the file FOLDER/lock for each project, by what its folder is and not by its name. */
+/* One byte of the file FOLDER/lock per project, derived from the folder's identity and not its name. */
 static off_t lock_byte(const char *root) {
     static const uint8_t key[16] = "lock of projects";
     char id[ID_N + 1];
@@ -83,7 +84,7 @@ bool mark_hold(const char *folder, const char *root, MarkHold how, int *fd, Erro
     while (fault_hit() ? (errno = ENOLCK, true) : fcntl(*fd, F_OFD_SETLK, &one) < 0) {
         bool busy = errno == EAGAIN || errno == EACCES || errno == EINTR;
         if (busy && clock_mono_ns() < end && usleep(HOLD_STEP_US) == 0) continue;
-        if (busy) error_set(err, ERR_SANDBOX, "another harness has been reading or starting to work in %s for %d s", root, HOLD_MS / 1000), error_hint(err, "try again, or end the other one");
+        if (busy) error_set(err, ERR_SANDBOX, "another harness has been loading or starting a call in %s for %d s", root, HOLD_MS / 1000), error_hint(err, "try again, or end the other one");
         else error_set(err, ERR_SANDBOX, "%s/lock: locks do not work there: %m", folder);
         close(*fd);
         return *fd = -1, false;
@@ -95,7 +96,7 @@ void mark_release(int fd) {
     if (fd >= 0) close(fd);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static bool write_mark(const Mark *m) {
     Buf text = { 0 };
@@ -107,7 +108,7 @@ static bool write_mark(const Mark *m) {
     return ok;
 }
 
-/* Locked before it has its name, so that nobody takes it for one that was left. */
+/* Locked before it is renamed, so that no process takes it for an abandoned one. */
 static bool make_file(Mark *m, Error *err) {
     char temp[48];
     snprintf(m->id, sizeof m->id, "mark-%016llx", (unsigned long long)random_u64());
@@ -132,13 +133,14 @@ bool mark_new(const char *folder, const char *root, Mark **out, Error *err) {
     if (ok) return *out = m, true;
     m->id[0] = 0;
     mark_free(m);
-    error_hint(err, "what is at work is kept on record there: set HARNESS_STATE to a file in a folder that can be written");
+    error_hint(err, "running calls are recorded there: set HARNESS_STATE to a file in a writable folder");
     return false;
 }
 
 int mark_fd(const Mark *m) { return m->fd; }
 
-/* Snapshots that no mark names. Every mark is there before its snapshot, so when there is no other mark only ours is needed. */
+/* Removes snapshots that no mark names. A mark exists before its snapshot, so without other marks only ours is
+ * needed. */
 static void remove_others(const Mark *m) {
     SnapshotNames names = { 0 };
     char mine[40];
@@ -174,7 +176,7 @@ static bool has_bytes(int dir, const char *name, Str bytes) {
     return same;
 }
 
-/* In a file of its content's name; `id` is that of a mark, for a name that nobody else uses meanwhile. */
+/* Writes a file named after its content's digest; `id` of a mark makes the temporary name unique. */
 static bool put_snapshot(int dir, const char *id, Snapshot *s, char name[NAME_N + 1]) {
     static const uint8_t key[16] = { 0 };
     char temp[60], file[40];
@@ -206,7 +208,7 @@ bool mark_set(Mark *m, bool busy, Error *err) {
     return true;
 }
 
-/* ---- reading what is on record ---- */
+/* ---- reading records ---- */
 
 static bool read_snapshot(int dir, const char *name, Snapshot *s) {
     char file[40];
@@ -232,24 +234,24 @@ bool mark_replaced(Mark *m, Snapshot *out) {
     return true;
 }
 
-/* ---- the next start ---- */
+/* ---- recovery at start ---- */
 
 typedef struct Found { const MarkLook *look; int dir, fd; const char *name; bool live, moved; char id[ID_N + 1]; char text[FILE_MAX + 2]; } Found;
 
 static bool refuse(const Found *f, const char *why, Error *err) {
-    error_set(err, ERR_SANDBOX, "files of the project were changed by a call that did not end in good order: %s", why);
-    return error_hint(err, "look at them (`harness trust --diff`), put them right, then remove %s/%s", f->look->folder, f->name);
+    error_set(err, ERR_SANDBOX, "files of the project were changed by a call that did not end properly: %s", why);
+    return error_hint(err, "review them (`harness trust --diff`), correct them, then remove %s/%s", f->look->folder, f->name);
 }
 
 static const char *when(const Found *f) {
-    return f->live ? "while another harness is at work here" : "after a call that did not end in good order";
+    return f->live ? "while another harness is running a call here" : "after a call that did not end properly";
 }
 
 static void tell(const Found *f, Str what) {
     buf_add_fmt(f->look->told, "%s%s: " STR_FMT, f->look->told->n ? "\n" : "", when(f), STR_ARG(what));
 }
 
-/* Puts the disk right by the snapshot. A call that is at work may be in the way of a step; not each time. */
+/* Restores the files from the snapshot. A running call may interfere with one attempt, but not with every one. */
 static bool put_back(const Found *f, Snapshot *s, Error *err) {
     SnapshotCheck c = { 0 };
     for (int i = 0; i == 0 || (c.failed && f->live && i < LIVE_TRIES); i++) {
@@ -272,7 +274,7 @@ static bool differs(const Found *f, Snapshot *s, Buf *text) {
     return c.differences > 0;
 }
 
-/* The snapshot of a live mark becomes another one: its owner finds that out before it compares. */
+/* Replaces the snapshot of a live mark: its owner notices before it compares. */
 static bool replace_live(const Found *f, Snapshot *now) {
     char name[NAME_N + 1], state[2] = { 0 };
     int lock;
@@ -283,7 +285,8 @@ static bool replace_live(const Found *f, Snapshot *now) {
     return ok;
 }
 
-/* Asks the person about what differs. A yes makes what was shown, and nothing else, what holds: the disk is put right by that. */
+/* Asks the user about the differences. On yes, exactly what was shown becomes the reference, and the files are restored
+ * to that. */
 static void ask_person(const Found *f, Snapshot *s) {
     Snapshot now = { .nowhere = { .top = -1 } };
     Buf diff = { 0 };
@@ -324,7 +327,7 @@ static void read_only(const Found *f, Snapshot *s) {
     buf_clear(&text);
 }
 
-/* A busy mark with its snapshot. */
+/* Handles a busy mark with its snapshot. */
 static bool settle_busy(const Found *f, Snapshot *s, Error *err) {
     const MarkLook *l = f->look;
     if (f->moved) snapshot_move(s, f->text + ROOT_AT, l->root);
@@ -354,24 +357,24 @@ static bool check_busy(const Found *f, Error *err) {
     Snapshot s = { .nowhere = { .top = -1 } };
     bool ok = read_snapshot(f->dir, f->text + NAME_AT, &s);
     if (ok) ok = settle_busy(f, &s, err);
-    else ok = !is_busy(f) || refuse(f, "the record of what they were is damaged or cannot be read", err);   /* it may just have ended well */
+    else ok = !is_busy(f) || refuse(f, "the record of their earlier content is damaged or unreadable", err);   /* unless it has just ended properly */
     snapshot_clear(&s);
     return ok;
 }
 
-/* A mark without its name is one that another process is making, or died making. */
+/* A mark without its final name is being created by another process, or that process died. */
 static void remove_unfinished(int dir, const char *name) {
     struct stat st;
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > STALE_SECONDS) (void)unlinkat(dir, name, 0);
 }
 
-/* The folder of that project is gone for good. */
+/* Removes the record of a project whose folder no longer exists. */
 static void forget_gone(const Found *f, const struct stat *st) {
     if (!f->live && f->look->purpose != MARK_READ && time(NULL) - st->st_mtime > GONE_SECONDS && access(f->text + ROOT_AT, F_OK) < 0 && errno == ENOENT)
         (void)unlinkat(f->dir, f->name, 0);
 }
 
-/* By path, or by what the folder is: it may have been moved. */
+/* By path, or by the folder's identity: it may have been moved. */
 static bool is_of(Found *f) {
     if (strcmp(f->text + ROOT_AT, f->look->root) == 0) return true;
     return f->moved = f->id[0] && strcmp(f->text + ROOT_AT + strlen(f->text + ROOT_AT) + 1, f->id) == 0;
@@ -394,7 +397,7 @@ static bool look_at(Found *f, Error *err) {
     struct stat st;
     f->live = !lock_file(f->fd);
     if (f->live && errno != EAGAIN && errno != EACCES) return error_set(err, ERR_SANDBOX, "%s/%s: locks do not work there: %m", f->look->folder, f->name);
-    if (fstat(f->fd, &st) == 0 && st.st_nlink == 0) return true;          /* another process has just finished it */
+    if (fstat(f->fd, &st) == 0 && st.st_nlink == 0) return true;          /* another process has just handled it */
     bool whole = read_mark(f);
     if (whole && !is_of(f)) return !was_replaced(f, err) && (forget_gone(f, &st), true);
     if (f->look->found) ++*f->look->found;
@@ -419,7 +422,7 @@ static bool look_at_name(Found *f, const char *name, Error *err) {
 bool mark_look(const MarkLook *l, Error *err) {
     SnapshotNames names = { 0 };
     int dir = open(l->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)                                         /* where this user may not look, none of its marks are */
+    if (dir < 0)                                         /* a folder that this user cannot read has none of its marks */
         return errno == ENOENT || errno == ENOTDIR || errno == EACCES || error_set(err, ERR_IO, "%s: %m", l->folder);
     bool ok = snapshot_list(dir, &names) || error_set(err, ERR_IO, "%s: %m", l->folder);
     Found *f = mem_zero(1, sizeof *f);

@@ -131,7 +131,7 @@ static void add_descriptors(MemoryLook *l, pid_t pid) {
 
 typedef void EachObject(MemoryLook *l, char **column, size_t n);
 
-/* A table of /proc/sysvipc: a head, then lines of numbers. */
+/* A table of /proc/sysvipc: a header, then lines of numbers. */
 static void read_table(MemoryLook *l, const char *path, EachObject *each) {
     FILE *f = fopen(path, "re");
     char line[512], *column[20];
@@ -145,7 +145,7 @@ static void read_table(MemoryLook *l, const char *path, EachObject *each) {
 
 static uint64_t number(const char *text) { return strtoull(text, NULL, 10); }
 
-/* They stay when nobody is attached: resident and swapped bytes. */
+/* Segments exist without attached processes: counts resident and swapped bytes. */
 static void add_segment(MemoryLook *l, char **column, size_t n) {
     if (n < 16) return;
     VEC_PUSH(&l->objects, ((MemoryObject){ .device = memory_look_shared_device(), .inode = number(column[1]),
@@ -171,7 +171,7 @@ static uint64_t scratch_used(int fd) {
     return fstatfs(fd, &fs) == 0 ? (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize : 0;
 }
 
-/* False when not all of it can be seen: a folder that is closed, too deep, or too much to read. */
+/* False when not all of it is visible: a folder that cannot be read, too deep, or too large. */
 static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64_t until) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR;
@@ -190,7 +190,7 @@ static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64
     return ok;
 }
 
-/* What cannot be seen is taken to be all that the file system has grown since the call began. */
+/* If something is not visible, assumes all growth of the file system since the call started. */
 static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
     uint64_t used = m->scratch < 0 ? 0 : scratch_used(m->scratch);
     if (used < m->scratch_least) m->scratch_least = used;

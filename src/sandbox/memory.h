@@ -1,4 +1,4 @@
-/* How much memory the processes of a call hold together, added up by its supervisor from /proc.
+/* Total memory of the processes of a call, summed up by its supervisor from /proc.
  *
  * A check has two steps. The first is cheap and says too much rather than too little: pages that forks share are counted for
  * each of them. Only when that is above the limit the second one looks closely: shared pages by their share (PSS), each memory

@@ -20,7 +20,7 @@ enum { KIB = 1024, BLOCK = 512, SOCKET_LEAST = 425984, LOOK_MS = 1000, QUEUED_MS
 #define MS 1000000ll
 
 uint64_t memory_look_shared_device(void) {
-    static uint64_t device;                              /* asked once; the supervisor has one thread */
+    static uint64_t device;                              /* computed once; the supervisor has one thread */
     struct stat st;
     int fd = device ? -1 : memfd_create("device", MFD_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0) device = st.st_dev;
@@ -28,7 +28,7 @@ uint64_t memory_look_shared_device(void) {
     return device;
 }
 
-/* The kernel doubles what a program asks for. */
+/* The kernel doubles the requested size. */
 uint64_t memory_look_socket_most(void) {
     uint64_t most = memory_machine_number("/proc/sys/net/core/wmem_max") * 2;
     return most > SOCKET_LEAST ? most : SOCKET_LEAST;
@@ -150,7 +150,7 @@ static bool add_process(const MemoryLook *l, const MemoryProcess *p, int64_t unt
     bool any = false, whole = true, late = false;
     while (!late && fgets(line, sizeof line, f)) {
         bool begins = whole;
-        whole = strchr(line, '\n') != NULL;              /* a path can be longer than a line here */
+        whole = strchr(line, '\n') != NULL;              /* a path can be longer than this buffer */
         if (!begins || starts(line, "Pss:", &m.share) || starts(line, "Anonymous:", &m.anonymous) || starts(line, "SwapPss:", &m.swapped)) continue;
         if (line[0] >= 'A' && line[0] <= 'Z') continue;
         Mapping next;
@@ -168,7 +168,7 @@ static bool add_process(const MemoryLook *l, const MemoryProcess *p, int64_t unt
     return any && !late;
 }
 
-/* A child of vfork() has its parent's memory, not a copy. */
+/* A child of vfork() shares its parent's memory. */
 static bool is_same_memory(const MemoryLook *l, size_t at) {
     const MemoryProcess *p = l->processes.at;
     for (size_t i = 0; i < at; i++)

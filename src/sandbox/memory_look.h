@@ -1,4 +1,4 @@
-/* Behind memory.h: what was found at one check, and the closer look at it. */
+/* Private to memory.h: the findings of one check, and the closer look at them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +39,5 @@ uint64_t memory_look_closely(const MemoryLook *l, const MemoryMachine *grown);
 /* Of kernel objects that both steps count alike. */
 uint64_t memory_look_kernel(const MemoryLook *l);
 uint64_t memory_look_socket_most(void);
-uint64_t memory_look_shared_device(void);              /* of memory files and System V segments */
+uint64_t memory_look_shared_device(void);              /* device of memory files and System V segments */
 void memory_look_clear(MemoryLook *l);

@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "sandbox/shield.h"
 
-/* <sys/mount.h> and <linux/mount.h> do not go together here. */
+/* <sys/mount.h> and <linux/mount.h> conflict here. */
 enum { MOUNT_PRIVATE = 1 << 18, MOUNT_SLAVE = 1 << 19, MOUNT_REC = 1 << 14, MOUNT_RDONLY = 1, MOUNT_NOSUID = 2, MOUNT_NODEV = 4, MOUNT_NOEXEC = 8 };
 
-/* Nothing that is mounted here shows outside. For an ordinary user what is unmounted outside goes here too, so that no disk is kept busy;
- * for root new mounts do not come in either, because they could bring device files. */
+/* Mounts made here are not visible outside. For an ordinary user, unmounting outside propagates here, so that no disk
+ * stays busy; for root nothing propagates, because a new mount could contain device files. */
 static bool make_private(bool user_namespace) {
     return syscall(SYS_mount, NULL, "/", NULL, MOUNT_REC | (user_namespace ? MOUNT_SLAVE : MOUNT_PRIVATE), NULL) == 0;
 }
@@ -32,7 +32,7 @@ static bool mount_proc(void) {
 
 bool mounts_try_proc(void) { return mount_proc(); }
 
-/* A copy of the mounts at `path` that keeps their flags; -1 when there is no such path. */
+/* A copy of the mounts at `path` that keeps their flags; -1 if the path does not exist. */
 static int copy_mounts(const char *path) {
     return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
@@ -49,8 +49,8 @@ static size_t count(const char *const *list) {
     return n;
 }
 
-/* Nothing can be mounted over the top: a process goes on seeing what is below. When all may be written, as with a home of "/", nothing is
- * made read-only. */
+/* Nothing can be mounted over "/": a process would still see what is below. If everything is writable, as with a home
+ * of "/", nothing is made read-only. */
 static bool has_top(const char *const *write) {
     char real[PATH_MAX];
     for (size_t i = 0; write && write[i]; i++)
@@ -58,8 +58,8 @@ static bool has_top(const char *const *write) {
     return false;
 }
 
-/* The copies are made before everything turns read-only, so that each keeps the flags it had: a mount that the machine's
- * owner made read-only stays so. Device files work in /dev alone, whoever has put others where. */
+/* Copies are made before everything becomes read-only, so that each keeps its flags: a mount that was read-only stays
+ * so. Device files work only in /dev. */
 static bool keep_writable(const char *const *write, Error *err) {
     static const char devices[] = "/dev";
     bool all = has_top(write);
@@ -79,9 +79,8 @@ static bool keep_writable(const char *const *write, Error *err) {
     return ok;
 }
 
-/* What only root may read although everybody may read the rest of /etc. Root's children keep that right (CAP_DAC_OVERRIDE,
- * without which nothing of other users' in the workspace could be worked on), so these are covered: a device on a mount
- * without devices cannot be opened by anyone. */
+/* Files of /etc that only root may read. Root's children keep that right (CAP_DAC_OVERRIDE, needed to work on other
+ * users' files in the workspace), so these are covered: a device on a nodev mount cannot be opened by any process. */
 static bool cover_secrets(Error *err) {
     static const char *const secrets[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab",
         "/etc/security/opasswd", "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key" };
@@ -97,7 +96,7 @@ static bool cover_secrets(Error *err) {
         || error_set(err, ERR_SANDBOX, "cover %s: %m", keys);
 }
 
-/* Something that every machine has. */
+/* Exists on every machine. */
 static const char sample[] = "/usr";
 
 static bool try_bind(void) {

@@ -64,7 +64,7 @@ static char **environment(const SupervisorJob *job, Arena *a) {
     return as.out;
 }
 
-/* The paths under which the program may be found. */
+/* The paths to try for the program. */
 static const char **programs(const char *name, const char *path, Arena *a) {
     size_t room = 2, n = 0;
     for (const char *c = path; *c; c++) room += *c == ':';
@@ -80,7 +80,7 @@ static const char **programs(const char *name, const char *path, Arena *a) {
 
 /* ---- limits and privileges -------------------------------------------------------------------------------------- */
 
-/* Never above what this process may have itself. */
+/* Never above this process's own limit. */
 static void limit(ChildPlan *p, int what, uint64_t soft, uint64_t hard) {
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)what, &now) < 0) return;
@@ -89,8 +89,9 @@ static void limit(ChildPlan *p, int what, uint64_t soft, uint64_t hard) {
     p->limit[p->n_limits++].to = (struct rlimit){ .rlim_cur = soft < top ? soft : top, .rlim_max = top };
 }
 
-/* The kernel counts all that its user runs, threads too, and root not at all. So this only blunts a bomb until the
- * supervisor has counted: room for what runs anyway (at most all of the machine's), and for this call with threads. */
+/* The kernel counts all tasks of the user, including threads, and does not limit root. So this only slows a fork bomb
+ * until the supervisor has counted: allows what runs anyway (at most all of the machine's) plus this call with its
+ * threads. */
 static void limit_tasks(const RequestHead *h, ChildPlan *p) {
     struct sysinfo now;
     if (sysinfo(&now) < 0) return;
@@ -98,8 +99,8 @@ static void limit_tasks(const RequestHead *h, ChildPlan *p) {
     limit(p, RLIMIT_NPROC, most, most);
 }
 
-/* 1 is the value that keeps the kernel from starting a piped handler of core files, which would run outside; with 0 it runs. Root
- * may set it even where the limit has been lowered to 0 before. */
+/* 1 keeps the kernel from starting a piped core handler, which would run outside; with 0 it runs. Root may set it even
+ * if the limit was lowered to 0 before. */
 static void limit_core(ChildPlan *p) {
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
     limit(p, RLIMIT_CORE, 1, 1);
@@ -135,7 +136,7 @@ static uint64_t permitted_capabilities(bool *may_drop) {
     return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-/* Root keeps the right to work on files of other users. The capabilities of a user namespace are for its mounts alone. */
+/* Root keeps the right to work on other users' files. The capabilities of a user namespace are only for its mounts. */
 static void set_privileges(const SupervisorJob *job, ChildPlan *p) {
     p->confine = true;
     p->keep = permitted_capabilities(&p->may_drop) & (1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER);
@@ -145,7 +146,7 @@ static void set_privileges(const SupervisorJob *job, ChildPlan *p) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-/* Where the name service's settings really are, when they are a link out of /etc. */
+/* The real location of the resolver configuration if it is a link out of /etc. */
 static bool allow_resolver(int ruleset, const RulesetOptions *o, Error *err) {
     char *path = realpath("/etc/resolv.conf", NULL);
     bool ok = !path || ruleset_allow(ruleset, o, path, RULESET_READ, err);
@@ -159,7 +160,7 @@ static bool is_public_folder(const char *path) {
     return false;
 }
 
-/* After mounts_enter(), which brings a /proc of its own. */
+/* After mounts_enter(), which mounts a separate /proc. */
 static bool allow_system(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     bool ok = true;
     for (const char *const *p = prepare_system_read; *p; p++)
@@ -171,7 +172,7 @@ static bool allow_system(const SupervisorJob *job, int ruleset, const RulesetOpt
 static bool allow_call(const SupervisorJob *job, int ruleset, const RulesetOptions *o, Error *err) {
     const Request *r = job->request;
     bool ok = true;
-    /* Roots are real paths. A link in one was made since by an earlier call, and could lead anywhere. */
+    /* Roots have their links resolved. A link in one was made since by an earlier call, and could lead anywhere. */
     for (const char **p = r->list[REQUEST_READ]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_READ | RULESET_NO_LINKS, err);
     for (const char **p = r->list[REQUEST_WRITE]; *p; p++) ok = ok && ruleset_allow(ruleset, o, *p, RULESET_WRITE | RULESET_NO_LINKS, err);
     ok = ok && ruleset_allow(ruleset, o, r->workspace, RULESET_WRITE | RULESET_NO_LINKS, err);

@@ -21,7 +21,7 @@
 
 enum { ABI_LOGS = 7, CAP_AUDIT_READ_BIT = 37 };
 
-/* Written once, by ask(), and only read then. */
+/* Written once, by ask(); read-only afterwards. */
 static Probe probe;
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 
@@ -48,9 +48,9 @@ static bool has_pidfd(void) {
     return fd >= 0;
 }
 
-/* ---- private mounts: the whole sequence is tried in a child, because there is no way back out of a namespace ---- */
+/* ---- private mounts: tries the whole sequence in a child, because a namespace cannot be left ---- */
 
-/* Some systems let a user namespace be made and refuse what it is for, so every step is taken. */
+/* Some systems allow a user namespace but not its use, so every step is tried. */
 typedef struct Trial { int step, number, process_step, process_number; } Trial;
 
 static pid_t trial;
@@ -69,7 +69,7 @@ static MountsStep try_mounts(const UsernsMaps *maps) {
     return mounts_try(trial_need == USERNS_NEEDED);
 }
 
-/* A process namespace holds the children of the process that makes it. */
+/* A process namespace contains the children of the process that creates it. */
 static MountsStep try_processes(void) {
     int status = 0;
     if (syscall(SYS_unshare, CLONE_NEWPID) < 0) return MOUNTS_PROCESSES;
@@ -89,7 +89,7 @@ static _Noreturn void run_trial(const UsernsMaps *maps, int report) {
     _exit(0);
 }
 
-/* No signal tells of its end: nobody but us knows of it. */
+/* Without an exit signal: only we know of this child. */
 static void start_trial(void) {
     int ends[2];
     UsernsMaps maps = { { 0 }, { 0 } };
@@ -167,7 +167,7 @@ const char *probe_mounts_problem(void) {
 static void describe_mounts(ProbeEach *each, void *ctx) {
     char text[600];
     const char *how = probe.user_namespace ? "through a user namespace" : "as root";
-    if (!probe.mount_namespace) snprintf(text, sizeof text, "%s. Protected files are compared and put back, and home: real is refused", mounts_problem);
+    if (!probe.mount_namespace) snprintf(text, sizeof text, "%s. Protected files are compared and restored, and home: real is refused", mounts_problem);
     else if (probe.process_namespace) snprintf(text, sizeof text, "%s, with own processes and /proc", how);
     else snprintf(text, sizeof text, "%s, without a /proc of their own: %s", how, process_problem);
     each(ctx, "private mounts", probe.mount_namespace, text);

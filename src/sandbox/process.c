@@ -6,8 +6,8 @@
 #include "sandbox/call.h"
 #include "sandbox/shield.h"
 
-/* `exit_code` and `end` are valid when `ended`. `view`: the root of its view of the file system, -1 without private mounts.
- * `shielded`: the protected paths whose mounts existed at its start; NULL ends them. */
+/* `exit_code` and `end` are valid when `ended`. `view`: the root of its file system, -1 without private mounts.
+ * `shielded`: the protected paths that were mounted read-only at its start; NULL-terminated. */
 struct SandboxProcess { int channel, in, out, view; bool ended; int exit_code; SandboxResult end; char **shielded; };
 
 static void close_fd(int *fd) {
@@ -25,7 +25,7 @@ static bool open_pipes(int near[2], int far[3], const SandboxCommand *c, Error *
     return far[2] >= 0 || error_set(err, ERR_IO, "descriptor %d: %m", c->err_fd);
 }
 
-/* Waits until the program runs, or could not be run. */
+/* Waits until the program runs, or failed to start. */
 static bool wait_started(int channel, int *view, Error *err) {
     Reply reply;
     char text[REPLY_TEXT_MAX];

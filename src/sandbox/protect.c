@@ -11,7 +11,7 @@ struct Protect {
     char *workspace, *displaced, *root;
 };
 
-/* From the disk only what the view does not have: others could write the rest, and lead us anywhere with a link. */
+/* Reads from disk only what is not in the view: other processes could write the rest, and redirect us by a link. */
 static bool take(Protect *p, const char *const *paths, const View *view, Error *err) {
     VEC(const char *) rest = { 0 };
     ViewEntry e;
@@ -75,7 +75,7 @@ bool protect_record(Protect *p, Mark *mark, Error *err) {
     return ok;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void find_differences(Protect *p, Snapshot *now, Buf *diff) {
     SnapshotCheck check = { .look_only = true };
     snapshot_verify(&p->snapshot, &check);

@@ -18,11 +18,12 @@ const char *const public_folders[] = { "/etc", "/opt", NULL };
 
 enum { FRESH_NS = 100000000, DEPTH_MAX = 60, WATCH_FOR = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW };
 
-/* From the best to the worst: a folder is as bad as the worst thing in it. */
+/* From best to worst: a folder has the state of the worst entry in it. */
 typedef enum {
-    WHOLE,                              /* others may read all of it */
-    LISTED,                             /* files in it are private, no folders: all the folders may be listed */
-    PARTS,                              /* a private folder is in it, or is one itself */
+    WHOLE,                              /* others may read everything in it */
+    LISTED,                             /* contains private files but no private folders: all its folders may be
+                                         * listed */
+    PARTS,                              /* contains or is a private folder */
 } State;
 
 bool public_needed(void) {
@@ -49,7 +50,7 @@ static void drop_from(Public *p, size_t n) {
 
 static void watch(Public *p, const char *path) {
     if (p->watches < 0 || inotify_add_watch(p->watches, path, WATCH_FOR) >= 0 || errno == ENOENT || errno == ENOTDIR) return;
-    close(p->watches);                                   /* not all of it can be watched: then it is walked every time */
+    close(p->watches);                                   /* not everything can be watched: then walk every time */
     p->watches = -1;
 }
 
@@ -60,13 +61,13 @@ static bool is_public(mode_t mode) {
 
 static State walk(Public *p, const char *path, int depth);
 
-/* `type`: what the folder's list says, which saves a look at most of them. */
+/* `type`: from the folder's listing, which saves most stat calls. */
 static State look_at(Public *p, int dir, const char *path, unsigned char type, int depth) {
     struct stat st;
     if (type == DT_LNK) return WHOLE;
     if (type == DT_DIR) return walk(p, path, depth + 1);
-    if (fstatat(dir, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0) return LISTED;      /* gone: its folder changes */
-    if (S_ISLNK(st.st_mode)) return WHOLE;               /* where it leads to decides */
+    if (fstatat(dir, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0) return LISTED;      /* removed: its folder changes too */
+    if (S_ISLNK(st.st_mode)) return WHOLE;               /* its target decides */
     if (S_ISDIR(st.st_mode)) return walk(p, path, depth + 1);
     if (!is_public(st.st_mode)) return LISTED;
     push(p, path, PUBLIC_WHOLE);
@@ -88,7 +89,7 @@ static State read_folder(Public *p, DIR *dir, const char *path, int depth) {
     return state;
 }
 
-/* The entries of a folder are on the list one by one until it is known that the folder can stand for them. */
+/* Lists the entries of a folder one by one until it is known that the folder itself can be listed instead. */
 static State walk(Public *p, const char *path, int depth) {
     size_t before = p->entries.n;
     struct stat st;
@@ -122,7 +123,7 @@ static void forget(Public *p) {
     p->seen = 0;
 }
 
-/* What was replaced since the walk is not what was looked at. */
+/* An entry replaced since the walk was not checked. */
 static int open_entry(const PublicEntry *e, bool *folder) {
     struct stat st;
     int fd = open(e->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -163,7 +164,7 @@ bool public_allow(const Public *p, bool covered, int ruleset, const RulesetOptio
         if (e->kind == PUBLIC_LISTED_COVERED && (!covered || p->partial)) continue;
         bool folder = e->folder;
         int fd = e->fd >= 0 ? e->fd : open_entry(e, &folder);
-        if (fd < 0) continue;                            /* gone meanwhile, or private by now */
+        if (fd < 0) continue;                            /* removed meanwhile, or private by now */
         bool ok = ruleset_allow_open(ruleset, o, fd, folder, e->path, e->kind == PUBLIC_WHOLE ? RULESET_READ : RULESET_LIST, err);
         if (e->fd < 0) close(fd);
         if (!ok) return false;

@@ -17,7 +17,7 @@ bool reach_is_below(const char *path, const char *folder) {
     return strcmp(folder, "/") == 0 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0));
 }
 
-/* `rest` does not exist: empty names in it are left out, as the kernel does. */
+/* `rest` does not exist: skips empty names in it, as the kernel does. */
 static bool join(const char *real, const char *rest, char out[PATH_MAX]) {
     size_t n = strcmp(real, "/") == 0 ? 0 : strlen(real);
     memcpy(out, real, n);
@@ -46,11 +46,11 @@ bool reach_resolve(const char *path, char out[PATH_MAX]) {
     }
 }
 
-/* ---- other names by other mounts -------------------------------------------------------------------------------- */
+/* ---- other names through mounts --------------------------------------------------------------------------------- */
 
 typedef struct MountLine { char device[32], root[PATH_MAX], point[PATH_MAX]; } MountLine;
 
-/* Spaces and the like are written as \040. */
+/* Spaces and the like are escaped as \040. */
 static void unescape(char *text) {
     char *to = text;
     for (const char *from = text; *from; to++) {
@@ -74,7 +74,7 @@ static bool read_mount(FILE *f, MountLine *m) {
 
 static const char *below_text(const char *path, const char *folder) { return path + (strcmp(folder, "/") == 0 ? 0 : strlen(folder)); }
 
-/* The mount that shows the path is the last of those with the longest way to it. */
+/* The mount that shows the path: the last one with the longest prefix. */
 static bool find_mount(const char *path, MountLine *out) {
     MountLine m;
     bool found = false;
@@ -120,31 +120,31 @@ bool reach_holds(const char *const *roots, const char *path, const char **which)
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
-/* One path that must not be reached, beside one that is opened. */
+/* A path that must be unreachable, and one that is opened. */
 typedef struct Pair { const char *kept, *what, *root; bool file; Error *err; } Pair;
 
 static bool say_inside(const Pair *p) {
     if (p->file)
-        return error_set(p->err, ERR_CONFIG, "the state %s lies inside %s %s, where tools could read it: set HARNESS_STATE to another place", p->kept, p->what, p->root);
-    error_set(p->err, ERR_CONFIG, "harness's own folder %s lies inside %s %s, where tools could reach it", p->kept, p->what, p->root);
-    return error_hint(p->err, "open a narrower folder, or set XDG_STATE_HOME and XDG_CONFIG_HOME to other places");
+        return error_set(p->err, ERR_CONFIG, "the state file %s is inside %s %s, where tools could read it: set HARNESS_STATE to another location", p->kept, p->what, p->root);
+    error_set(p->err, ERR_CONFIG, "harness's own folder %s is inside %s %s, where tools could reach it", p->kept, p->what, p->root);
+    return error_hint(p->err, "open a narrower folder, or set XDG_STATE_HOME and XDG_CONFIG_HOME to other folders");
 }
 
 static bool is_apart(void *ctx, const char *name) {
     const Pair *p = ctx;
     if (reach_is_below(name, p->root)) return say_inside(p);
     if (p->file || !reach_is_below(p->root, name)) return true;
-    error_set(p->err, ERR_CONFIG, "%s %s lies inside %s, where harness keeps its own files", p->what, p->root, p->kept);
+    error_set(p->err, ERR_CONFIG, "%s %s is inside %s, where harness keeps its own files", p->what, p->root, p->kept);
     return error_hint(p->err, "choose another folder");
 }
 
-/* Of the home folder the kept ones are covered, which takes mounts, and a folder that holds nothing else. */
+/* With the real home the private folders are covered, which needs mounts and a folder that contains nothing else. */
 static bool home_can_be_real(const SandboxRules *r, const Pair *p) {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", p->kept);
     if (!reach_is_below(p->kept, p->root)) return true;
     if (!call_has_mounts(r)) {
-        error_set(p->err, ERR_SANDBOX, "sandbox.home: real would open %s, which lies inside %s, and there are no private mounts to cover it: %s", p->kept, p->root,
+        error_set(p->err, ERR_SANDBOX, "sandbox.home: real would open %s, which is inside %s, and there are no private mounts to cover it: %s", p->kept, p->root,
                   r->mounts == SANDBOX_MOUNTS_OFF ? "sandbox.mounts is off" : probe_mounts_problem());
         return error_hint(p->err, "remove sandbox.home: real, or name single folders in read_roots and write_roots");
     }

@@ -1,9 +1,10 @@
-/* Whether what a call can reach and what it must never reach overlap. Behind sandbox_reach() and the covers. */
+/* Checks whether what a call can reach overlaps with what it must never reach. Used by sandbox_reach() and the
+ * covers. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
 
-/* Without links and dots; of a path that does not exist yet: its existing part so, with the rest behind. */
+/* Resolves links and dots; for a missing path: of its existing part, with the rest appended. */
 bool reach_resolve(const char *path, char out[PATH_MAX]);
 bool reach_is_below(const char *path, const char *folder);       /* or the same; both resolved */
 /* Does one of the folders in `roots` (up to NULL; NULL: none) hold `path` strictly inside, by any name that the mounts give it? `path` is resolved. *which: the folder. */

@@ -30,7 +30,7 @@ void request_write(const Request *r, Buf *out) {
     buf_clear(&text);
 }
 
-/* Cuts one NUL-terminated text off; NULL when there is none left. */
+/* Splits off one NUL-terminated string; NULL when none is left. */
 static const char *next_text(Str *rest) {
     const char *end = rest->n ? memchr(rest->at, 0, rest->n) : NULL;
     if (!end) return NULL;
@@ -47,7 +47,7 @@ static bool read_lists(Str rest, Request *out) {
     if (!out->workspace || !out->cwd || !out->home) return false;
     for (int l = 0; l < REQUEST_LISTS; l++) {
         uint32_t n = out->head.count[l];
-        if (n > rest.n) return false;                    /* each text has a byte at least */
+        if (n > rest.n) return false;                    /* each string has at least one byte */
         out->list[l] = mem_zero((size_t)n + 1, sizeof *out->list[l]);
         for (uint32_t i = 0; i < n; i++)
             if (!(out->list[l][i] = next_text(&rest))) return false;

@@ -11,7 +11,7 @@ static bool is_below(const char *path, const char *folder) {
     return strcmp(folder, "/") == 0 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0));
 }
 
-/* Walks down the path as it is written. A name inside the workspace that leads out of it, and is not "..", is a link. */
+/* Walks the path as written. A name inside the workspace that leads out of it, other than "..", is a link. */
 bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], Error *err) {
     Buf walked = { 0 };
     char here[PATH_MAX];
@@ -25,7 +25,7 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
         at += name + (at[name] == '/');
         if (!realpath(walked.at, here)) ok = error_set(err, ERR_IO, "%s: %m", path);
         else if (inside && !is_below(here, workspace) && !(name == 2 && memcmp(walked.at + walked.n - 2, "..", 2) == 0))
-            ok = error_set(err, ERR_SANDBOX, "%s: a link leads from the workspace to %s; name that itself if it is meant", path, here);
+            ok = error_set(err, ERR_SANDBOX, "%s: a link leads from the workspace to %s; give that path itself if you want it", path, here);
         inside = ok && is_below(here, workspace);
     }
     ok = ok && (realpath(walked.n ? walked.at : workspace, real) || error_set(err, ERR_IO, "%s: %m", path));

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface up to ABI 6, which older headers lack. */
+/* The kernel's interface up to ABI 6, missing in older headers. */
 typedef struct Attributes { uint64_t fs, net, scoped; } Attributes;
 
 #define FS_REFER (1ull << 13)
@@ -23,7 +23,7 @@ enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_NET = 4, ABI_IOCTL = 5, ABI_SCOPE = 
 #define FILE_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE)
 #define READ_ALL (FILE_READ | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FILE_WRITE (LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE)
-/* No device files: nobody has a use for making them, and nothing else may open one. */
+/* Without device files: no program needs to create them, and no other right may open one. */
 #define WRITE_ALL (FILE_WRITE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR \
     | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO \
     | LANDLOCK_ACCESS_FS_MAKE_SYM | FS_REFER)
@@ -79,7 +79,7 @@ static int open_path(const char *path, int what) {
 bool ruleset_allow(int ruleset, const RulesetOptions *o, const char *path, int what, Error *err) {
     int fd = open_path(path, what);
     if (fd < 0 && errno == ELOOP && what & RULESET_NO_LINKS)
-        return error_set(err, ERR_SANDBOX, "%s is a link, or is reached through one, and was not when harness started", path);
+        return error_set(err, ERR_SANDBOX, "%s is now a link or reached through one, which it was not when harness started", path);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? true : error_set(err, ERR_SANDBOX, "open %s: %m", path);
     struct stat st;
     bool ok = ruleset_allow_open(ruleset, o, fd, fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), path, what, err);

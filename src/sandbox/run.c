@@ -37,7 +37,7 @@ static bool write_all(int fd, Str s) {
     return true;
 }
 
-/* Input that a pipe holds is in it before the program starts, so nobody has to feed it; more goes into a memory file. */
+/* Input that fits into a pipe is written before the program starts; more goes into a memory file. */
 static bool open_input(Str input, int *fd, Error *err) {
     if (input.n == 0) {
         *fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ static bool open_input(Str input, int *fd, Error *err) {
     int pair[2];
     if (input.n > PIPE_HOLDS) {
         *fd = memfd_create("input", MFD_CLOEXEC);
-        return (*fd >= 0 && write_all(*fd, input) && lseek(*fd, 0, SEEK_SET) == 0) || error_set(err, ERR_IO, "keep the input: %m");
+        return (*fd >= 0 && write_all(*fd, input) && lseek(*fd, 0, SEEK_SET) == 0) || error_set(err, ERR_IO, "store the input: %m");
     }
     if (pipe2(pair, O_CLOEXEC) < 0) return error_set(err, ERR_IO, "pipe: %m");
     *fd = pair[0];
@@ -81,7 +81,8 @@ static void keep(const Run *r, Buf *to, bool *truncated, Str piece) {
     buf_add(to, str_sub(piece, 0, room));
 }
 
-/* Reads what is there; closes at the end. What does not fit is dropped, so that the program never waits for us. */
+/* Reads available output; closes at end of file. Drops what exceeds the limit, so that the program never blocks on
+ * us. */
 static void take_output(const Run *r, int *fd, Buf *to, bool *truncated) {
     char piece[PIECE];
     while (*fd >= 0) {
@@ -93,7 +94,7 @@ static void take_output(const Run *r, int *fd, Buf *to, bool *truncated) {
     }
 }
 
-/* ---- the wait --------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 static bool finished(Run *r, const Reply *reply, const char *text, Error *err) {
     if (reply->kind != REPLY_ENDED) return call_failed(reply, text, err);
@@ -111,7 +112,7 @@ static void check_cancel(Run *r, const Cancel *cancel) {
     (void)call_end(r->channel, GRACE_MS);
 }
 
-/* The supervisor's answer comes when nothing is alive any more: what the pipes hold then is all there will be. */
+/* The supervisor replies when all processes have ended: the pipes then contain all output. */
 static bool wait_for_end(Run *r, Cancel *cancel, Error *err) {
     SandboxResult *out = r->result;
     Reply reply;

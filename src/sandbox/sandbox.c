@@ -42,7 +42,7 @@ void sandbox_stop(Sandbox *s) {
 }
 
 bool sandbox_hold(Sandbox *s, int mark_fd, Error *err) {
-    return request_send(s->socket, STR("hold"), &mark_fd, 1) || error_set(err, ERR_SANDBOX, "the launcher of the sandbox is gone (%m)");
+    return request_send(s->socket, STR("hold"), &mark_fd, 1) || error_set(err, ERR_SANDBOX, "the sandbox's launcher has exited (%m)");
 }
 
 bool sandbox_kill(Sandbox *s, int timeout_ms) {
@@ -58,7 +58,7 @@ static bool has_required_mounts(const SandboxRules *rules, Error *err) {
     if (rules->mounts != SANDBOX_MOUNTS_REQUIRED || call_has_mounts(rules)) return true;
     error_set(err, ERR_SANDBOX, "sandbox.mounts is required, and there are no private mounts: %s",
               rules->mode == SANDBOX_OFF ? "sandbox.mode is off" : probe_mounts_problem());
-    return error_hint(err, "see harness doctor; sandbox.mounts: auto runs without them where they cannot be had");
+    return error_hint(err, "see harness doctor; sandbox.mounts: auto runs without them where they are not available");
 }
 
 bool sandbox_available(const SandboxRules *rules, Error *err) {
@@ -95,7 +95,7 @@ void sandbox_layers(const SandboxRules *rules, Buf *out) {
                     v & FILTER_ASK_MODES ? ", modes and times of files by the supervisor" : "");
     buf_add(out, STR("privileges\tno_new_privs, capabilities dropped\n"));
     if (call_has_mounts(rules))
-        buf_add_fmt(out, "mounts\tall read-only but what may be written%s%s\n", p->process_namespace ? ", own /proc, own processes" : "",
+        buf_add_fmt(out, "mounts\tall read-only except writable roots%s%s\n", p->process_namespace ? ", own /proc, own processes" : "",
                     p->user_namespace ? ", in a user namespace" : "");
     if (rules->net == SANDBOX_NET_PROXY) buf_add_fmt(out, "network\tconnect() by the supervisor, to the proxy on port %u only\n", rules->proxy_port);
 }

@@ -15,11 +15,12 @@ enum { MODE = 0700 };
 static int open_folder(int at, const char *name) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 || errno != EACCES) return fd;
-    if (fchmodat(at, name, MODE, 0) < 0) return -1;     /* ours, but closed to us; a link would have been ELOOP or ENOTDIR */
+    if (fchmodat(at, name, MODE, 0) < 0) return -1;     /* ours, but not accessible; a link would have been ELOOP or
+                                                         * ENOTDIR */
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Of a descriptor that stays open, from its start. */
+/* Lists a descriptor that stays open, from its start. */
 static DIR *listing(int fd) {
     int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -30,12 +31,12 @@ static DIR *listing(int fd) {
 
 static bool is_dot(const char *name) { return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0)); }
 
-/* A folder of a folder moves up to `top` under a fresh name, so that no depth needs more than two descriptors. */
+/* Moves a nested folder up to `top` under a fresh name, so that two descriptors suffice for any depth. */
 static bool lift(int from, const char *name, int top, uint64_t *serial) {
     char fresh[32];
     struct stat st;
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & MODE) != MODE)
-        (void)!fchmodat(from, name, MODE, 0);            /* moving a folder needs the right to write it */
+        (void)!fchmodat(from, name, MODE, 0);            /* moving a folder needs write permission on it */
     for (int tries = 0; tries < 1000; tries++) {
         snprintf(fresh, sizeof fresh, ".gone-%llu", (unsigned long long)(*serial)++);
         if (renameat(from, name, top, fresh) == 0) return true;
@@ -44,7 +45,7 @@ static bool lift(int from, const char *name, int top, uint64_t *serial) {
     return false;
 }
 
-/* Takes all out of `fd`. `top`: folders found go there; -1: this is the top, and each is dealt with in turn. */
+/* Empties `fd`. `top`: nested folders are moved there; -1: this is the top, and each is emptied in turn. */
 static bool take_out(int fd, int top, uint64_t *serial, int64_t until);
 
 static bool remove_folder(int at, const char *name, uint64_t *serial, int64_t until) {
@@ -82,7 +83,7 @@ static bool is_empty(int fd) {
     return e == NULL;
 }
 
-/* Folders that move up while the top is being read may be seen in this round or in the next. */
+/* Folders that move up while the top is being read may be seen in this pass or the next. */
 bool scratch_empty(int fd, int64_t until_ns) {
     uint64_t serial = 0;
     for (int stuck = 0; stuck < 3;) {
@@ -116,7 +117,7 @@ static bool make(const char *parent, char path[SCRATCH_PATH_MAX], int *fd) {
         if (snprintf(path, SCRATCH_PATH_MAX, "%s/%sXXXXXX", parent, prefix) >= SCRATCH_PATH_MAX) return errno = ENAMETOOLONG, false;
         if (!mkdtemp(path)) return false;
         *fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (*fd >= 0 && flock(*fd, LOCK_SH | LOCK_NB) == 0 && access(path, F_OK) == 0) {   /* nobody took it for stale? */
+        if (*fd >= 0 && flock(*fd, LOCK_SH | LOCK_NB) == 0 && access(path, F_OK) == 0) {   /* not removed as stale by another process? */
             remove_stale(parent, prefix);
             return true;
         }

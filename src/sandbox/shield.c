@@ -15,11 +15,11 @@
 #include "sandbox/reach.h"
 #include "sandbox/steps.h"
 
-/* A folder on the way, or a path that becomes read-only. */
+/* A folder on the path, or a path that becomes read-only. */
 typedef struct Point { const char *path; bool read_only; } Point;
 typedef VEC(Point) Points;
 
-/* The outermost place that may be written and has `path` strictly inside; NULL: none has. */
+/* The outermost writable place that strictly contains `path`; NULL: none. */
 static const char *root_of(const char *const *write, const char *path) {
     const char *found = NULL;
     for (size_t i = 0; write && write[i]; i++)
@@ -27,7 +27,7 @@ static const char *root_of(const char *const *write, const char *path) {
     return found;
 }
 
-/* Is a place that may be written the path itself, or inside it? To close that would leave nothing to write. */
+/* True if a writable place is the path itself or inside it: protecting that would leave nothing writable. */
 static bool holds_root(const char *const *write, const char *path) {
     for (size_t i = 0; write && write[i]; i++)
         if (reach_is_below(write[i], path)) return true;
@@ -52,13 +52,13 @@ static void add_link(Points *points, Arena *arena, const char *const *write, con
     if (root) add_way(points, arena, root, full);
 }
 
-/* What cannot be reached from here cannot be reached by the program either. */
+/* A path that this process cannot reach is unreachable for the program too. */
 static bool add_path(Points *points, Arena *arena, const char *const *write, const char *path, Error *err) {
     char real[PATH_MAX];
     struct stat st;
     if (!realpath(path, real)) {
         bool absent = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENAMETOOLONG;
-        if (absent && lstat(path, &st) == 0) add_link(points, arena, write, path);       /* it leads nowhere yet */
+        if (absent && lstat(path, &st) == 0) add_link(points, arena, write, path);       /* its target does not exist yet */
         return absent || error_set(err, ERR_SANDBOX, "protect %s: %m", path);
     }
     const char *root = root_of(write, real);
@@ -69,7 +69,7 @@ static bool add_path(Points *points, Arena *arena, const char *const *write, con
     return true;
 }
 
-/* A folder before all that is in it; of two for one path, the one that is read-only first. */
+/* A folder before its content; for equal paths, the read-only one first. */
 static int compare(const void *a, const void *b) {
     const Point *x = a, *y = b;
     int order = strcmp(x->path, y->path);
@@ -81,7 +81,8 @@ static bool make_read_only(int tree) {
     return syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &read_only, sizeof read_only) == 0;
 }
 
-/* A mount of the path onto itself, with those below it. The path is opened once, so that another call cannot put a link in between. */
+/* Mounts the path onto itself, with everything mounted below it. Opens the path once, so that another call cannot
+ * substitute a link. */
 static bool mount_itself(const Point *p, Error *err) {
     struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
     int at = (int)syscall(SYS_openat2, AT_FDCWD, p->path, &how, sizeof how);
@@ -107,7 +108,7 @@ static bool mount_points(const Points *points, Error *err) {
     return true;
 }
 
-/* Real paths of the places that may be written. */
+/* Real paths of the writable places. */
 static const char *const *real_roots(const char *const *write, Arena *arena) {
     size_t n = 0, kept = 0;
     char real[PATH_MAX];

@@ -15,8 +15,8 @@ enum { READ_STEP = 64 << 10 };
 
 char snapshot_kind(const struct statx *st) { return walk_describe(st).type; }
 
-/* The kernel's clock for files ticks every few milliseconds, that of some file systems every two seconds: what changes
- * within a tick keeps its time. */
+/* The kernel's file clock ticks every few milliseconds, that of some file systems every two seconds: a change within a
+ * tick does not change the time. */
 bool snapshot_settled(const struct statx *st) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -129,7 +129,7 @@ static bool take_file(Take *t, SnapshotNode *n, int dir) {
     return true;
 }
 
-/* There was nothing, and so nothing where it would have led. */
+/* Nothing existed, and so nothing at its target. */
 static void take_missing(SnapshotNode *n, const FenceNode *f) {
     FenceNode *const *child = NULL;
     n->whole = fence_is_closed(f);
@@ -180,7 +180,7 @@ static bool take_stars(SnapshotNode *n, int fd) {
     return ok;
 }
 
-/* Below a protected folder everything counts; above, the names that lead to one. */
+/* Below a protected folder everything counts; above, only the names that lead to one. */
 static bool take_folder(Take *t, SnapshotNode *n, int dir, const FenceNode *f, int depth) {
     SnapshotNames names = { 0 };
     FenceNode *const *child = NULL;

@@ -1,8 +1,8 @@
-/* Behind protect.h: the tree of protected files as it was, and putting it back.
+/* Private to protect.h: the recorded tree of protected files, and restoring it.
  *
- * The tree begins at "/", whose descriptor is held; every step down is one name, never through a link. Its upper nodes lead
- * to protected paths: of those only the kind matters. From a protected path on a node is `whole`: it and all below it must
- * be as it was. The nodes of a path that went through links are the links and, from where they lead, what is there.
+ * The tree starts at "/", whose descriptor is kept open; every step down is one name, never through a link. Its upper
+ * nodes lead to protected paths: only their type matters. From a protected path on a node is `whole`: it and everything
+ * below it must not change. A path through links has the links as nodes and, from their targets on, what is there.
  *
  * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
  * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. Where "*" is itself the end of a
@@ -24,15 +24,15 @@ typedef struct SnapshotNode SnapshotNode;
 struct SnapshotNode {
     char *name;
     SnapshotNode *parent;
-    VEC(SnapshotNode *) child;          /* by name */
-    char kind;                          /* 'f' 'd' 'l' 'o', or '-': there was nothing */
+    VEC(SnapshotNode *) child;          /* sorted by name */
+    char kind;                          /* 'f' 'd' 'l' 'o', or '-': did not exist */
     bool whole;
-    bool needed;                        /* something at or below it existed: if it is gone it has to be made again */
+    bool needed;                        /* something at or below it existed: recreate it if it is gone */
     bool known;                         /* the content was read; else only times and size can be compared */
-    bool recent;                        /* a folder: changed so shortly before it was looked at that its times prove nothing */
+    bool recent;                        /* a folder: changed so shortly before that its times are inconclusive */
     struct statx st;
-    Buf content;                        /* of a file; of a link: where it leads */
-    bool has_mac;                       /* instead of the content there is only this: it can be compared and not put back */
+    Buf content;                        /* of a file; for a link: its target */
+    bool has_mac;                       /* only this digest, no content: it can be compared but not restored */
     uint8_t mac[SNAPSHOT_MAC];
 };
 
@@ -40,52 +40,55 @@ typedef struct Snapshot {
     Jail nowhere;                       /* no roots, no fence: for walking anywhere */
     SnapshotNode *top;
     size_t bytes;
-    uint8_t key[32];                    /* of `mac` */
+    uint8_t key[32];                    /* for `mac` */
 } Snapshot;
 
-/* snapshot_clear() in any case. */
+/* snapshot_clear() in every case. */
 bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *err);
 void snapshot_clear(Snapshot *s);
-/* As bytes, for another process; without `contents` only their keyed digests. snapshot_read: ERR_IO when the bytes are not such;
- * snapshot_clear() in any case. */
+/* Serialized for another process; without `contents` only with keyed digests. snapshot_read: ERR_IO for malformed
+ * bytes; snapshot_clear() in every case. */
 void snapshot_write(Snapshot *s, bool contents, Buf *out);
 bool snapshot_read(Str bytes, Snapshot *s, Error *err);
 void snapshot_mac(const Snapshot *s, Str bytes, uint8_t out[static SNAPSHOT_MAC]);
-/* For the two ways to make one: without nodes; a node below `parent`. */
+/* For both constructors: an empty snapshot; a node below `parent`. */
 bool snapshot_open(Snapshot *s, Error *err);
 SnapshotNode *snapshot_node(SnapshotNode *parent, Str name);
-void snapshot_node_free(SnapshotNode *n);                                 /* with all below it; its parent forgets it first */
+void snapshot_node_free(SnapshotNode *n);                                 /* with everything below it; remove it from
+                                                                           * its parent first */
 void snapshot_path(const SnapshotNode *n, Buf *out);                      /* absolute */
 
-/* Compared with what is there now. Each difference is told; then, unless `look_only`, put right. */
+/* Comparison with the current state. Reports each difference; then, unless `look_only`, restores it. */
 typedef struct SnapshotCheck {
-    bool look_only, failed;             /* failed: something could not be put right */
-    bool learn;                         /* look_only: files with the same content are from now on expected with the inode and the times they have */
+    bool look_only, failed;             /* failed: something could not be restored */
+    bool learn;                         /* look_only: accept the current inode and times of files with the same
+                                         * content */
     size_t differences;
-    Buf text;                           /* in words, "; " between them */
+    Buf text;                           /* readable, separated by "; " */
     Str workspace;                      /* paths are shown relative to it */
-    Buf content;                        /* of the file that is compared at the moment */
-    const char *root;                   /* of the project, noted with what is displaced; NULL: none */
-    const char *displaced;              /* the folder for what was found in the place of a file (displaced.h); NULL: it is lost */
-    size_t kept;                        /* files that were copied there */
+    Buf content;                        /* of the file being compared */
+    const char *root;                   /* the project's root, recorded with displaced files; may be NULL */
+    const char *displaced;              /* the folder for displaced files (displaced.h); NULL: they are lost */
+    size_t kept;                        /* number of files copied there */
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 
-/* What is on the disk now at the protected paths of `s`. snapshot_clear() in any case. */
+/* The current state of the protected paths of `s`. snapshot_clear() in every case. */
 bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now);
-/* Wherever `s`, which was read while others could write, differs from `base`, which was not, `s` becomes as `base`; what `base` alone has is added.
- * ERR_SANDBOX when of a file that differs `base` has a digest only. */
+/* Where `s`, read while others could write, differs from `base`, which was not, `s` becomes like `base`; entries only
+ * in `base` are added. ERR_SANDBOX when `base` has only a digest of a file that differs. */
 bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
-/* The folder `from` has become `to`: both absolute, real and normal. */
+/* The folder `from` was renamed to `to`: both absolute, resolved and normalized. */
 void snapshot_move(Snapshot *s, const char *from, const char *to);
-void snapshot_forget(Snapshot *s, const char *path);                      /* with all below it */
-/* What is different in `now`, a snapshot of the same paths, as a person reads it: unified differences, with paths relative to `root` where they can be. */
+void snapshot_forget(Snapshot *s, const char *path);                      /* with everything below it */
+/* The differences in `now`, a snapshot of the same paths, in readable form: unified diffs, with paths relative to
+ * `root` where possible. */
 void snapshot_diff(const Snapshot *s, const Snapshot *now, Str root, Buf *out);
 
-/* Makes the node, which is not there or is of the same kind, again below `dir`. False with errno. */
+/* Recreates the node below `dir`, where it is missing or has the same type. False with errno. */
 bool snapshot_restore(int dir, SnapshotNode *n);
 
-/* What taking and comparing share; false with errno. */
+/* Shared by recording and comparing; false with errno. */
 bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *st, Buf *out);
 bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
@@ -94,7 +97,7 @@ char snapshot_kind(const struct statx *st);
 bool snapshot_is_step(const SnapshotNode *n);
 
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
-bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in any case */
+bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in every case */
 void snapshot_names_clear(SnapshotNames *names);
 /* Does the node stand for names (NEARLY_NAMES, "*"), and for this one? */
 bool snapshot_is_star(const SnapshotNode *n);

@@ -1,6 +1,6 @@
-/* A snapshot as bytes, to be compared by another process: a header, the nodes from the top down, a checksum.
+/* Serializes a snapshot for another process: a header, the nodes from the top down, a checksum.
  *
- * The files are this program's own, in the state. Bytes that are not a snapshot of this version are refused as a whole. */
+ * The files are this program's own, in the state folder. Rejects anything that is not a snapshot of this version. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,7 +28,8 @@ void snapshot_mac(const Snapshot *s, Str bytes, uint8_t out[SNAPSHOT_MAC]) {
     memcpy(out + sizeof a, &b, sizeof b);
 }
 
-/* Of folders on the way only the rights matter; times of access never do. So that what did not change is the same bytes. */
+/* For folders on the path only the rights matter, and access times never do, so that an unchanged tree gives the same
+ * bytes. */
 static struct statx plain(const SnapshotNode *n) {
     struct statx st = n->st, kept = { .stx_mode = st.stx_mode, .stx_uid = st.stx_uid, .stx_gid = st.stx_gid };
     if (n->kind == '-') return (struct statx){ 0 };

@@ -1,4 +1,4 @@
-/* Two snapshots of the same files: what one has that the other has not, and what differs. */
+/* Merges and compares two snapshots of the same files. */
 #include <stdlib.h>
 #include "base/diff.h"
 #include "base/mem.h"
@@ -16,7 +16,7 @@ static SnapshotNode *find_child(const SnapshotNode *n, const char *name) {
 
 static int by_name(const void *a, const void *b) { return strcmp((*(SnapshotNode *const *)a)->name, (*(SnapshotNode *const *)b)->name); }
 
-/* After nodes came or went. */
+/* After nodes were added or removed. */
 static bool settle(SnapshotNode *n) {
     n->needed = n->kind != '-' && ((n->whole && !snapshot_is_step(n)) || n->kind == 'l');
     if (n->child.n) qsort(n->child.at, n->child.n, sizeof *n->child.at, by_name);
@@ -59,7 +59,7 @@ bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now) {
 
 /* ---- merging ---- */
 
-/* `b` is of the snapshot `base`, and may hold a digest only. */
+/* `b` belongs to the snapshot `base`, and may have only a digest. */
 static bool same_content(const SnapshotNode *n, const SnapshotNode *b, const Snapshot *base) {
     uint8_t mac[SNAPSHOT_MAC];
     if (n->known && b->known) return str_eq(buf_str(&n->content), buf_str(&b->content));
@@ -68,7 +68,7 @@ static bool same_content(const SnapshotNode *n, const SnapshotNode *b, const Sna
     return memcmp(mac, b->mac, sizeof mac) == 0;
 }
 
-/* Is what `n` says of itself, without its children, what `b` says? Times and inodes do not count. */
+/* True if `n`, without its children, equals `b`. Ignores times and inodes. */
 static bool agrees(const SnapshotNode *n, const SnapshotNode *b, const Snapshot *base) {
     if (n->kind != b->kind) return false;
     if (n->kind == 'l' && !str_eq(buf_str(&n->content), buf_str(&b->content))) return false;
@@ -81,7 +81,7 @@ static void take_from(SnapshotNode *n, const SnapshotNode *b) {
     n->kind = b->kind;
     n->whole = b->whole;
     n->known = b->known;
-    n->recent = true;                                      /* its times prove nothing here */
+    n->recent = true;                                      /* its times are inconclusive here */
     n->st = b->st;
     buf_reset(&n->content);
     buf_add(&n->content, buf_str(&b->content));
@@ -114,7 +114,8 @@ static void merge(Merge *m, SnapshotNode *n, const SnapshotNode *b) {
         drop_new(n, b, true);
     }
     if ((b->whole || b->needed) && !agrees(n, b, m->base)) {
-        bool whole = n->whole && n->kind == b->kind;       /* it may be protected as a whole here and lead to such a path there */
+        bool whole = n->whole && n->kind == b->kind;       /* it may be fully protected in one and only lead to a
+                                                            * protected path in the other */
         if (n->kind != b->kind) drop_children(n);
         if (b->has_mac) m->lost = b;
         take_from(n, b);
@@ -139,8 +140,8 @@ bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err) {
     s->bytes = bytes_of(s->top);
     if (!m.lost) return true;
     snapshot_path(m.lost, &path);
-    error_set(err, ERR_SANDBOX, "%s changed while another harness is at work here, and only a digest of what it was is on record", buf_str(&path).at);
-    error_hint(err, "wait until the other one has ended");
+    error_set(err, ERR_SANDBOX, "%s changed while another harness is running a call here, and only a digest of the earlier content was recorded", buf_str(&path).at);
+    error_hint(err, "wait until the other harness has ended");
     buf_clear(&path);
     return false;
 }
@@ -169,7 +170,7 @@ static void detach(SnapshotNode *n) {
     p->child.n = kept;
 }
 
-/* The node of a folder that exists, with those above it. */
+/* The node of an existing folder, with its parents. */
 static SnapshotNode *make_way(SnapshotNode *n, Str path) {
     while (path.n > 1) {
         size_t end = 1;
@@ -225,7 +226,7 @@ static const char *what_happened(const SnapshotNode *a, const SnapshotNode *b) {
     if (!a || a->kind == '-') return b->kind == 'd' ? "a new folder" : b->kind == 'l' ? "a new link" : "a new file";
     if (!b || b->kind == '-') return "removed";
     if (a->kind != b->kind) return "replaced by something of another kind";
-    return a->kind == 'l' ? "leads elsewhere" : "changed";
+    return a->kind == 'l' ? "has another target" : "changed";
 }
 
 static void add_text(Differ *d, const char *path, const SnapshotNode *a, const SnapshotNode *b) {
@@ -250,7 +251,7 @@ static void add_one(Differ *d, const SnapshotNode *a, const SnapshotNode *b) {
     buf_clear(&name);
 }
 
-/* `a` of the record, `b` of the disk; NULL: there is none. */
+/* `a` from the record, `b` from disk; NULL: absent. */
 static void differ(Differ *d, const SnapshotNode *a, const SnapshotNode *b) {
     bool whole = (a && a->whole) || (b && b->whole), none = (!a || a->kind == '-') && (!b || b->kind == '-');
     if (whole && !none && (!a || !b || !agrees(b, a, d->s))) add_one(d, a, b);

@@ -9,9 +9,9 @@
 #include "sandbox/snapshot.h"
 #include "sandbox/steps.h"
 
-/* ---- putting back ---- */
+/* ---- restoring ---- */
 
-/* Afterwards it is what it was, but its times are new and prove nothing for a moment. */
+/* Records the restored state; its times are new and inconclusive for a moment. */
 static bool noted(int dir, SnapshotNode *n) {
     struct statx now;
     if (!walk_stat(dir, n->name, &now))
@@ -73,19 +73,19 @@ bool snapshot_restore(int dir, SnapshotNode *n) {
          : n->kind == 'f' ? restore_file(dir, n) : true;
 }
 
-/* With all below it; folders that were closed against that are opened. */
+/* With everything below it; makes inaccessible folders accessible first. */
 static bool remove_entry(const Snapshot *s, int dir, const char *name) {
     Walk w;
     bool ok = walk_at(&w, &s->nowhere, dir, name);
     w.force = true;
     ok = ok ? jail_remove_target(&w, str_from(name), NULL, NULL) : errno == ENOENT;
     int error = errno;
-    ok = ok || (error == ENOENT && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);     /* it went by itself */
+    ok = ok || (error == ENOENT && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);     /* already gone */
     walk_end(&w);
     return errno = error, ok;
 }
 
-/* Something of the call's stands where a folder was that leads to a protected file: it is kept under another name. */
+/* Renames an object of the call that replaced a folder on the path to a protected file. */
 static bool displace(int dir, const char *name) {
     char other[NAME_MAX + 1], temp[JAIL_TEMP_NAME];
     jail_temp_name(temp);
@@ -93,7 +93,7 @@ static bool displace(int dir, const char *name) {
     return renameat2(dir, name, dir, other, RENAME_NOREPLACE) == 0;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, const char *what, const char *then, bool ok) {
     Buf path = { 0 };
@@ -103,7 +103,7 @@ static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, con
         buf_add_fmt(&path, "/%s", below);
     Str shown = buf_str(&path);
     if (c->workspace.n && str_starts(shown, c->workspace) && shown.n > c->workspace.n && shown.at[c->workspace.n] == '/')
-        shown = str_sub(shown, c->workspace.n + 1, shown.n);    /* only for the eye */
+        shown = str_sub(shown, c->workspace.n + 1, shown.n);    /* only for display */
     char clean[320];
     errno = error;
     c->differences++;
@@ -120,7 +120,7 @@ static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, con
     buf_clear(&path);
 }
 
-/* A person may have made what is about to go. */
+/* Keeps a copy: it may be the user's work. */
 static void keep_other(SnapshotCheck *c, const SnapshotNode *n, int dir, const char *below) {
     Buf path = { 0 };
     if (!c->displaced)
@@ -146,13 +146,13 @@ static bool touched(const SnapshotNode *n, const struct statx *now) {
         || now->stx_size != n->st.stx_size || !same_rights(now, &n->st);
 }
 
-/* Of folders alone: their entries do not change without a new time. */
+/* Only for folders: their entries do not change without a new time. */
 static bool unchanged(const SnapshotNode *n, const struct statx *now) { return !n->recent && !touched(n, now); }
 
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir);
 
-/* Times prove nothing about content: a store through a shared mapping changes the file without a new time or size. One byte
- * more than there should be is asked for, and a regular file gives all it has. */
+/* Times are inconclusive for content: a store through a shared mapping changes the file without a new time or size.
+ * Reads one byte more than expected, and a regular file returns all it has. */
 static bool same_content(SnapshotCheck *c, const SnapshotNode *n, int dir) {
     int fd = walk_open(dir, n->name, O_RDONLY | O_NONBLOCK, 0);
     ssize_t got = -1;
@@ -179,8 +179,8 @@ static bool same_mac(const Snapshot *s, SnapshotCheck *c, const SnapshotNode *n,
     return memcmp(mac, n->mac, sizeof mac) == 0;
 }
 
-/* The content is the old one, but a program may keep a descriptor or a mapping of the file: it gets a new inode. When that
- * fails nothing is lost, because the content is compared again each time. */
+/* The content is unchanged, but a program may keep a descriptor or a mapping of the file: gives it a new inode. Failure
+ * is harmless, because the content is compared every time. */
 static void renew_file(SnapshotNode *n, int dir, const struct statx *st) {
     if (restore_file(dir, n))
         return;
@@ -212,7 +212,7 @@ static void check_link(SnapshotCheck *c, SnapshotNode *n, int dir) {
         tell(c, n, NULL, "was changed", "put back", c->look_only || restore_link(dir, n));
 }
 
-/* Both are sorted: whatever is in `names` only is new. */
+/* Both are sorted: entries only in `names` are new. */
 static void remove_new(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int fd) {
     SnapshotNames names = { 0 };
     size_t k = 0;
@@ -234,7 +234,7 @@ static void check_folder(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     int fd = walk_open(dir, n->name, O_PATH | O_DIRECTORY, 0);
     if (fd < 0)
         return tell(c, n, NULL, "was changed", "compared", false);
-    if (!rights && !c->look_only)                      /* it may keep us out; the right mode comes last */
+    if (!rights && !c->look_only)                      /* it may deny us access; the right mode is set last */
         walk_chmod(fd, (n->st.stx_mode & 07777) | 0700);
     if (!as_it_was)
         remove_new(s, c, n, fd);
@@ -253,7 +253,7 @@ static void check_folder(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     }
 }
 
-/* Does a path below n that must not exist, or not like this, exist through the link that stands here? */
+/* True if a path below n that must not exist, or not in this form, exists through this link. */
 static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
     size_t length = path->n;
     struct stat st;
@@ -268,7 +268,7 @@ static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
     return found;
 }
 
-/* A folder on the way may be changed, but not closed so that nobody can look. */
+/* A folder on the path may be changed, but not made inaccessible. */
 static void keep_open(SnapshotCheck *c, const SnapshotNode *n, int fd, const struct statx *now) {
     if (n->kind == 'd' && (n->st.stx_mode & ~now->stx_mode & 0700) && now->stx_uid == n->st.stx_uid && n->needed)
         tell(c, n, NULL, "was closed", "opened again", c->look_only || walk_chmod(fd, n->st.stx_mode & 07777));
@@ -298,7 +298,7 @@ static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, c
     buf_clear(&path);
 }
 
-/* A new worktree of git says where the repository is that it belongs to: two folders up, and nowhere else. */
+/* A new git worktree names its repository: two folders up, and nothing else. */
 static bool is_new_worktree(SnapshotCheck *c, const SnapshotNode *n, int dir) {
     struct statx st;
     buf_reset(&c->content);
@@ -306,7 +306,7 @@ static bool is_new_worktree(SnapshotCheck *c, const SnapshotNode *n, int dir) {
         && str_eq(str_trim(buf_str(&c->content)), STR("../.."));
 }
 
-/* The entry `name` of the folder above "*". Paths are shown with its name. */
+/* The entry `name` of the folder above "*". Shows paths with its name. */
 static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, char *name) {
     struct statx st;
     char *star = n->name;
@@ -315,7 +315,8 @@ static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir,
         return;
     char kind = there ? snapshot_kind(&st) : '-';
     int fd = kind == 'd' ? walk_open(dir, name, O_PATH | O_DIRECTORY, 0) : -1;
-    bool made = n->whole || kind == 'l' || strcmp(name, star) == 0;       /* an entry named "*" would pass for this node next time */
+    bool made = n->whole || kind == 'l' || strcmp(name, star) == 0;       /* an entry named "*" would match this node
+                                                                           * next time */
     n->name = name;
     if (made && n->whole && !c->look_only)
         keep_other(c, n, dir, NULL);

@@ -25,7 +25,7 @@ enum { COUNT_EVERY_MS = 20, KILL_EVERY_MS = 2, CLEAN_MS = 200, GIVE_UP_MS = 1000
 enum { WAIT_CHANNEL, WAIT_SIGNALS, WAIT_REPORT, WAIT_ASK, WAIT_CONNECTS };
 #define MS 1000000ll
 
-/* `empty`: nothing is left to wait for. `kill_at`: when asking nicely ends; INT64_MAX while nobody is asked to end. */
+/* `empty`: no process is left. `kill_at`: when SIGKILL follows; INT64_MAX while nothing is being ended. */
 typedef struct Supervisor {
     const SupervisorJob *job;
     Tree tree;
@@ -47,12 +47,13 @@ static void reply_with(Supervisor *s, Reply r, Str text, const int *fds, size_t 
     r.text = (uint32_t)(text.n < REPLY_TEXT_MAX ? text.n : REPLY_TEXT_MAX);
     memcpy(message, &r, sizeof r);
     if (r.text) memcpy(message + sizeof r, text.at, r.text);
-    (void)request_send(s->channel, (Str){ message, sizeof r + r.text }, fds, n_fds);    /* harness is gone: nobody to tell */
+    (void)request_send(s->channel, (Str){ message, sizeof r + r.text }, fds, n_fds);    /* harness has exited: no reply needed */
 }
 
 static void reply(Supervisor *s, Reply r, Str text) { reply_with(s, r, text, NULL, 0); }
 
-/* With private mounts harness gets the top of this view of the file system, by which it sees whether the mounts still stand. */
+/* With private mounts, sends harness the root of this file system, by which it checks whether the mounts still
+ * exist. */
 static void reply_started(Supervisor *s) {
     int view = s->job->isolated ? open("/", O_PATH | O_CLOEXEC) : -1;
     reply_with(s, (Reply){ .kind = REPLY_STARTED }, (Str){ 0 }, &view, view >= 0 ? 1 : 0);
@@ -82,8 +83,8 @@ static void reap(Supervisor *s) {
     s->empty = pid < 0 && errno == ECHILD;
 }
 
-/* The private folder is usually empty. A big one is finished after harness has its answer. Where it is a mount of this
- * process's own view, the launcher removes the empty folder. */
+/* The private folder is usually empty. A large one is emptied after the reply to harness. If it is a mount point here,
+ * the launcher removes the empty folder. */
 static void clean(Supervisor *s, int64_t until) {
     if (!s->job->isolated && unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR) == 0) return;
     if (scratch_empty(s->job->scratch, until) && !s->job->isolated) (void)unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR);
@@ -91,7 +92,7 @@ static void clean(Supervisor *s, int64_t until) {
 
 static void describe_failure(const Supervisor *s, Error *err) {
     static const char *const steps[] = {
-        [CHILD_SESSION] = "make a session", [CHILD_STREAMS] = "set up its streams", [CHILD_LIMIT] = "set limits",
+        [CHILD_SESSION] = "create a session", [CHILD_STREAMS] = "set up its streams", [CHILD_LIMIT] = "set limits",
         [CHILD_CAPABILITIES] = "drop capabilities", [CHILD_PRIVILEGES] = "drop privileges", [CHILD_LANDLOCK] = "enter landlock",
         [CHILD_SECCOMP] = "enter seccomp", [CHILD_REPORT] = "report",
     };
@@ -125,7 +126,7 @@ static void on_channel(Supervisor *s) {
     if (n == sizeof end) {
         s->ended_early = true;
         begin_end(s, end.grace_ms);
-    } else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {         /* harness is gone */
+    } else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {         /* harness has exited */
         close(s->channel);
         s->channel = -1;
         begin_end(s, SUPERVISOR_GRACE_MS);
@@ -140,7 +141,7 @@ static void on_signals(Supervisor *s) {
     reap(s);
 }
 
-/* The child's report: a failure, the filter's listener, or its end, which means that the program runs. */
+/* The child's report: a failure, the filter's listener, or end of file, which means that the program runs. */
 static void on_report(Supervisor *s) {
     ChildFailure f = { 0 };
     int fds[REQUEST_FDS];
@@ -159,7 +160,7 @@ static void on_report(Supervisor *s) {
     s->report = -1;
 }
 
-/* Threads count as well, though not as much: the machine has one supply of numbers for both. */
+/* Threads count too, but less: both use the machine's pids. */
 static bool too_many(const Supervisor *s) {
     size_t most = s->job->request->head.processes;
     return tree_count(&s->tree, most + 1) > most || tree_count_threads(&s->tree) > most * THREADS_EACH;
@@ -183,7 +184,8 @@ static void on_time(Supervisor *s, int64_t now) {
     }
     if (now < s->kill_at) return;
     tree_signal(&s->tree, SIGKILL);
-    if (now - s->kill_at > GIVE_UP_MS * MS && s->child_done)            /* stuck in the kernel: harness need not wait for it */
+    if (now - s->kill_at > GIVE_UP_MS * MS && s->child_done)            /* stuck in the kernel: do not let harness wait
+                                                                         * for it */
         reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .memory_limit = s->memory_limit }, (Str){ 0 });
 }
 
@@ -206,13 +208,13 @@ static void loop(Supervisor *s) {
         (void)poll(wait, (nfds_t)n, wait_ms(s, clock_mono_ns()));
         if (wait[WAIT_REPORT].revents) on_report(s);
         if (wait[WAIT_ASK].revents & POLLIN) ask_answer(&s->ask);
-        else if (wait[WAIT_ASK].revents) ask_listen(&s->ask, -1);        /* nobody is left who could ask */
+        else if (wait[WAIT_ASK].revents) ask_listen(&s->ask, -1);        /* no process is left that could ask */
         ask_finish(&s->ask, wait + WAIT_CONNECTS, n - WAIT_CONNECTS);
         if (wait[WAIT_CHANNEL].revents) on_channel(s);
         if (wait[WAIT_SIGNALS].revents) on_signals(s);
         on_time(s, clock_mono_ns());
     }
-    /* It failed and was gone before its reports were read: the filter's listener, the failure, the end. */
+    /* It failed and exited before its reports were read: the filter's listener, the failure, end of file. */
     for (int i = 0; i < 3 && s->report >= 0; i++) on_report(s);
 }
 
@@ -220,7 +222,7 @@ static void loop(Supervisor *s) {
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Other calls' channels and the launcher's socket are not ours to hold open. */
+/* Closes the channels of other calls and the launcher's socket. */
 static void keep_only(int *fds, size_t n) {
     qsort(fds, n, sizeof *fds, compare);
     unsigned from = 3;
@@ -254,7 +256,7 @@ static int watch_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* A bomb must not starve whoever ends it. Root may ask for that; others have a limit of tasks. */
+/* A fork bomb must not starve the supervisor. Root may raise its priority; others have a limit of tasks. */
 static void set_urgent(bool urgent) {
     struct sched_param p = { .sched_priority = urgent ? 1 : 0 };
     (void)sched_setscheduler(0, urgent ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
@@ -281,7 +283,8 @@ static bool start(Supervisor *s, Arena *arena, Error *err) {
     if (s->job->maps && !userns_map(s->job->maps)) return error_set(err, ERR_SANDBOX, "map the user in its namespace: %m");
     bool ok = prepare_plan(s->job, arena, &plan, err) && start_child(s, &plan, err);
     if (plan.ruleset >= 0) close(plan.ruleset);
-    if (ok && s->job->maps) (void)userns_drop();         /* what the program asks for is done with the person's rights alone */
+    if (ok && s->job->maps) (void)userns_drop();         /* perform the program's requests with the user's rights
+                                                          * only */
     return ok;
 }
 
@@ -291,7 +294,8 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     (void)prctl(PR_SET_NAME, "harness-super");
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);     /* without the launcher nobody would end what we left if we were killed */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);     /* without the launcher, no process would clean up if we were
+                                                          * killed */
     s.signals = watch_signals();
     ask_init(&s.ask, &s.tree, job->request);
     if (job->request->head.filter_variant & FILTER_ASK_MODES) ask_roots(&s.ask, job->request, job->scratch_path);

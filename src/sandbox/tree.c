@@ -14,7 +14,7 @@ typedef VEC(pid_t) Pids;
 
 static bool is_number(const char *s) { return *s >= '1' && *s <= '9'; }
 
-/* Content of a small file of /proc, NUL-terminated; false when it is not there (any more). */
+/* Content of a small file of /proc, NUL-terminated; false if it does not exist. */
 static bool read_small(const char *path, char *out, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -31,7 +31,7 @@ static bool is_skipped(const Tree *t, pid_t pid) {
     return false;
 }
 
-/* A file of children can be longer than any buffer: read piece by piece; a number may be cut in two. */
+/* A list of children can be longer than any buffer: reads it in pieces; a number may be split. */
 static void read_children(const Tree *t, const char *path, Pids *out) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
@@ -49,7 +49,7 @@ static void read_children(const Tree *t, const char *path, Pids *out) {
     close(fd);
 }
 
-/* Each thread has children of its own. */
+/* Each thread has its own children. */
 static void add_children(const Tree *t, pid_t pid, Pids *out) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -67,7 +67,7 @@ static pid_t parent_of(pid_t pid) {
     char path[32], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (!read_small(path, text, sizeof text)) return 0;
-    const char *at = strrchr(text, ')');                 /* the name in front may hold anything */
+    const char *at = strrchr(text, ')');                 /* the name before it may contain anything */
     return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;   /* ") S 123" */
 }
 
@@ -94,7 +94,7 @@ bool tree_has(const Tree *t, pid_t pid) {
     return false;
 }
 
-/* A kernel without lists of children: every process is asked for its ancestors. */
+/* For kernels without lists of children: checks the ancestors of every process. */
 static void descendants_by_parent(const Tree *t, Pids *out) {
     Pids all = { 0 };
     all_processes(&all);
@@ -103,8 +103,8 @@ static void descendants_by_parent(const Tree *t, Pids *out) {
     VEC_CLEAR(&all);
 }
 
-/* Groups of the tree hold nobody else: one can only join a group of one's own session, and the sessions were made inside.
- * A group gets its signal in one step. */
+/* A group of the tree contains no other process: a process can only join a group of its own session, and the sessions
+ * were created inside. A group is signalled atomically. */
 static void signal_with_group(pid_t pid, int signal, pid_t *last_group) {
     pid_t group = getpgid(pid);
     if (group > 1 && group != getpgrp()) {
@@ -115,8 +115,8 @@ static void signal_with_group(pid_t pid, int signal, pid_t *last_group) {
     }
 }
 
-/* Walks down from this process. Each one found is sent `signal` (0: none) at once, not when all are known: a bomb must
- * have less of the machine the longer this takes. Ends early at `most`. */
+/* Walks down from this process. Sends `signal` (0: none) to each process when it is found, not at the end: this slows
+ * down a fork bomb. Stops at `most`. */
 static void descendants(const Tree *t, int signal, size_t most, Pids *out) {
     char path[64];
     pid_t group = 0;
@@ -151,7 +151,7 @@ size_t tree_list(const Tree *t, pid_t **out) {
     return pids.n;
 }
 
-/* A folder's links are its folders, "." and the one in "..": the kernel keeps count, nobody has to read the list. */
+/* A folder's link count is its subfolders, "." and the entry in its parent: avoids reading the list. */
 static size_t threads_of(pid_t pid) {
     char path[32];
     struct stat st;
@@ -169,8 +169,8 @@ size_t tree_count_threads(const Tree *t) {
     return n;
 }
 
-/* Killing one of many that fork only makes room for the next. Stopped first, they keep their places: the limit of tasks
- * then ends the growth, and when nothing new is found all are killed. */
+/* Killing one of many forking processes only makes room for the next. Stops them first: the limit of tasks then ends
+ * the growth, and when no new one is found all are killed. */
 static void stop_growth(const Tree *t) {
     size_t last = 0;
     for (int round = 0; round < ROUNDS_MAX; round++) {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Capabilities by which root works on files of other users. A user namespace has none over users that it does not hold. */
+/* Capabilities that let root work on other users' files. A user namespace has none over users that are not mapped. */
 #define FILE_RIGHTS (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER)
 
 UsernsNeed userns_need(void) {
@@ -38,7 +38,7 @@ bool userns_map(const UsernsMaps *maps) {
     if (before != 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     bool ok = put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", maps->uid) && put("/proc/self/gid_map", maps->gid);
     if (before != 1) (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    /* A second lock beside the system call filter; a container may have closed the file. */
+    /* A second lock in addition to the system call filter; a container may have protected the file. */
     if (ok) (void)put("/proc/sys/user/max_user_namespaces", "0");
     return ok;
 }

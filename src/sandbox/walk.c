@@ -36,10 +36,10 @@ bool walk_fail(Str path, int error, Error *err) {
     char shown[320];
     const char *why = error == ENOENT ? "no such file" : error == ENOTDIR ? "not a folder" : error == EISDIR ? "is a folder"
                     : error == EACCES || error == EPERM ? "permission denied" : error == ELOOP ? "too many links"
-                    : error == ENAMETOOLONG ? "name too long" : error == EEXIST ? "exists already"
+                    : error == ENAMETOOLONG ? "name too long" : error == EEXIST ? "already exists"
                     : error == ENOTEMPTY ? "folder is not empty" : error == ENOSPC || error == EDQUOT ? "no space left on the disk"
                     : error == EROFS ? "the file system is read-only" : error == EAGAIN ? "moved while it was being opened"
-                    : error == EOPNOTSUPP ? "files of a process file system are not read" : NULL;
+                    : error == EOPNOTSUPP ? "files of a process file system cannot be read" : NULL;
     errno = error;
     return why ? error_set(err, ERR_IO, "%s: %s", walk_show(path, shown), why)
                : error_set(err, ERR_IO, "%s: %m", walk_show(path, shown));
@@ -47,7 +47,7 @@ bool walk_fail(Str path, int error, Error *err) {
 
 /* ---- system calls ---- */
 
-/* A name without a slash that is not "..": openat() is as safe for it where openat2() is missing. */
+/* For a name without a slash other than "..", openat() is as safe where openat2() is missing. */
 static bool single_name(const char *name) {
     return *name && strcmp(name, "..") != 0 && !strchr(name, '/');
 }
@@ -63,7 +63,7 @@ int walk_open(int dir, const char *name, int flags, mode_t mode) {
     struct open_how how = { .flags = (uint64_t)(unsigned)flags, .mode = flags & O_CREAT ? mode : 0,
                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (flags & O_PATH ? 0 : RESOLVE_NO_SYMLINKS) };
     int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))  /* an old kernel, or a container's filter that does not know it */
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))  /* an old kernel, or a container's filter that refuses it */
         fd = openat(dir, name, flags, mode);
     return fd;
 }
@@ -74,9 +74,9 @@ bool walk_stat(int dir, const char *name, struct statx *st) {
     return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, st) == 0;
 }
 
-/* fchmod() wants a file opened for reading, which its mode may not allow; the newer call and /proc do not. */
+/* fchmod() needs a file opened for reading, which its mode may not allow; fchmodat2() and /proc do not. */
 bool walk_chmod(int fd, mode_t mode) {
-    enum { SYS_FCHMODAT2 = 452 };                      /* the same on all architectures; younger than the headers */
+    enum { SYS_FCHMODAT2 = 452 };                      /* the same on all architectures; missing in the headers */
     char path[40];
     if (fault_hit())
         return errno = EPERM, false;
@@ -94,7 +94,7 @@ JailStat walk_describe(const struct statx *st) {
                        .device = makedev(st->stx_dev_major, st->stx_dev_minor) };
 }
 
-/* Its files show this very process's memory and environment. */
+/* Its files expose this process's memory and environment. */
 bool walk_is_process_fs(int fd) {
     struct statfs fs;
     return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
@@ -109,7 +109,7 @@ static void set_dir(Walk *w, int fd, bool owned) {
     w->dir_owned = owned;
 }
 
-/* What the step from `parent` to a file is: the roots it is in and what the fence says. */
+/* The step from `parent` to a file: its roots, and the fence's match. */
 static WalkStep enter(const Walk *w, const WalkStep *parent, Str name, const struct statx *st) {
     WalkStep s = { .root = parent->root, .writable = parent->writable };
     if (st)
@@ -133,7 +133,7 @@ WalkStep walk_peek(const Walk *w, const char *name, const struct statx *st) {
     return enter(w, &VEC_LAST(&w->step), str_from(name), st);
 }
 
-/* Takes over `fd`, an open folder. */
+/* Takes ownership of `fd`, an open folder. */
 static void push(Walk *w, WalkStep s, Str name, int fd) {
     s.name = (uint32_t)w->names.n;
     s.length = (uint32_t)name.n;
@@ -166,7 +166,7 @@ static void start(Walk *w, bool absolute) {
     set_dir(w, absolute ? j->top : j->root.at[0].fd, false);
 }
 
-/* Crossing into a process file system? Only a change of device can be that. */
+/* True if the step crosses into a process file system. Only a change of device can do that. */
 static bool is_forbidden(const Walk *w, int fd, const struct statx *st) {
     return fence_id(st).device != VEC_LAST(&w->step).id.device && walk_is_process_fs(fd);
 }
@@ -186,7 +186,7 @@ bool walk_down(Walk *w, const char *name) {
     return true;
 }
 
-/* The folder above is the one that was walked through, or the walk is no longer where it thinks. */
+/* The parent must be the folder that was walked through, else the folder was moved. */
 bool walk_up(Walk *w) {
     if (w->step.n < 2)
         return errno = EXDEV, false;
@@ -222,7 +222,7 @@ bool walk_out(Walk *w) {
         return false;
     w->st = st;
     w->at = last;
-    if (w->step.n == 1)                                /* it has no name: it is where the walk began */
+    if (w->step.n == 1)                                /* no name: the walk started here */
         return true;
     int fd = fault_hit() ? (errno = EMFILE, -1) : fcntl(w->dir, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
@@ -240,7 +240,7 @@ int walk_target(const Walk *w) { return w->name[0] ? w->target : w->dir; }
 
 /* ---- a whole path ---- */
 
-/* Cuts the next name off the rest; false at the end. */
+/* Splits off the next name; false at the end. */
 static bool next_name(Str *rest, Str *name) {
     while (rest->n && rest->at[0] == '/')
         *rest = str_sub(*rest, 1, rest->n);
@@ -258,7 +258,7 @@ static bool only_slashes(Str s) {
     return s.n == 0;
 }
 
-/* Puts the link's text before what is left; an absolute one begins at the top again. */
+/* Prepends the link's target to the rest; an absolute one restarts at the top. */
 static bool follow(Walk *w, int link, Str rest) {
     char text[PATH_MAX];
     ssize_t n = fault_hit() ? (errno = EIO, -1) : readlinkat(link, "", text, sizeof text);
@@ -270,7 +270,7 @@ static bool follow(Walk *w, int link, Str rest) {
         return errno = ENAMETOOLONG, false;
     Buf next = { 0 };
     buf_add(&next, (Str){ text, (size_t)n });
-    buf_add(&next, rest);                              /* empty, or begins with a slash */
+    buf_add(&next, rest);                              /* empty, or starts with a slash */
     buf_clear(&w->rest);
     w->rest = next;
     if (text[0] == '/')
@@ -288,7 +288,7 @@ static bool set_target(Walk *w, Str name, int fd, WalkStep at, const struct stat
     return true;
 }
 
-/* What remains of the path does not exist. Names only: ".." after a missing folder leads nowhere. */
+/* The rest of the path does not exist. Only names: ".." after a missing folder is invalid. */
 static bool set_missing(Walk *w, Str name, Str rest, unsigned how) {
     bool last = only_slashes(rest);
     if (!(how & WALK_PARENTS) && !(last && how & WALK_MISSING))
@@ -310,13 +310,13 @@ static bool set_missing(Walk *w, Str name, Str rest, unsigned how) {
 
 typedef enum { GO_ON, DONE, FAILED } Progress;
 
-static Progress go_on(Walk *w, Str rest) {             /* rest is the end of w->rest */
+static Progress go_on(Walk *w, Str rest) {             /* rest is a suffix of w->rest */
     memmove(w->rest.at, rest.at, rest.n);
     w->rest.n = rest.n;
     return GO_ON;
 }
 
-/* One name: a step down, the target, or where a link leads. Takes over `fd`. */
+/* One name: a step down, the target, or a link to follow. Takes ownership of `fd`. */
 static Progress arrive(Walk *w, Str name, Str rest, unsigned how, int fd) {
     struct statx st;
     bool last = only_slashes(rest);
@@ -387,7 +387,7 @@ static bool walk_once(Walk *w, Str path, unsigned how) {
 static void note_target(Walk *w) {
     for (size_t i = 0; i < w->jail->root.n && (w->target >= 0 || !w->name[0]); i++)
         w->is_root |= w->jail->root.at[i].fd >= 0 && fence_same(w->jail->root.at[i].id, w->at.id);
-    /* The names that are missing may be fenced even where the first of them is not. */
+    /* A missing name may be fenced even if the one before it is not. */
     Str rest = buf_str(&w->missing), part;
     while (next_name(&rest, &part))
         w->at.match = fence_enter(w->jail->fence, &w->at.match, part, NULL);
@@ -422,14 +422,14 @@ bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err) {
     if (path.n == 0)
         return errno = EINVAL, error_set(err, ERR_IO, "the path is empty");
     if (memchr(path.at, 0, path.n))
-        return walk_refuse(path, "a path holds no zero byte", err);
+        return walk_refuse(path, "a path must not contain a NUL byte", err);
     if (path.n >= PATH_MAX)
         return walk_fail(path, ENAMETOOLONG, err);
     bool ok = walk_anywhere(w, j, path, how);
     int error = errno;
     const WalkStep *end = ok ? &w->at : &VEC_LAST(&w->step);
     if (end->root < 0 || end->match.hidden || (!ok && error == EXDEV))
-        return walk_refuse(path, "outside the workspace", err);   /* whatever is out there is not told */
+        return walk_refuse(path, "outside the workspace", err);   /* do not reveal what exists outside */
     return ok || walk_fail(path, error, err);
 }
 
@@ -493,7 +493,7 @@ void walk_fence(const Jail *j, Fence *f, Str path, bool hidden) {
     for (int i = 0; i < TRIES_MAX && !ok && (i == 0 || errno == EAGAIN); i++)
         ok = walk_once(&w, path, WALK_FOLLOW | WALK_PARENTS);
     FenceNode *node = ok ? w.at.node : VEC_LAST(&w.step).node;
-    if (!ok) {                                         /* stopped on the way: go on by name */
+    if (!ok) {                                         /* stopped on the way: continue by name */
         buf_reset(&w.missing);
         buf_add(&w.missing, buf_str(&w.rest));
     }

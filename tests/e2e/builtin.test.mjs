@@ -402,7 +402,7 @@ test('state lies where no tool can read it', t => {
   mkdirSync(join(dir, 'inside'));
   const r = run(['call', 'read', '{"path":"a.txt"}'], { cwd: dir, env: { HARNESS_STATE: join(dir, 'inside/state.db') } });
   assert.equal(r.status, 1);
-  assert.match(r.stderr, /lies inside the workspace/);
+  assert.match(r.stderr, /is inside the workspace/);
 });
 
 /* ---- what is declared ---- */

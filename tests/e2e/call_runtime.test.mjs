@@ -156,7 +156,7 @@ test('state may not lie where tools can read it', t => {
   const p = caller(t, { '.harness/tools/c.md': tool('return 1') });
   const r = p.run(['call', 'c'], { env: { HARNESS_STATE: join(p.dir, 'state.db') } });
   assert.equal(r.status, 1);
-  assert.match(r.stderr, /the state .* lies inside the workspace/);
+  assert.match(r.stderr, /the state file .* is inside the workspace/);
 });
 
 test('a Starlark call maps none of the heavy libraries', t => {

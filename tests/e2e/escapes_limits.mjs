@@ -115,7 +115,7 @@ async function realHome(at, command) {
   const home = house(at), r = unseen(at, await call(at, 'sandbox: { home: real }', `cd ~; cat plain; ${command}`));
   const covered = mounts(at.user);
   if (covered) assert.match(r.stdout, /"stdout":"plain/, r.stdout + r.stderr);
-  else assert.match(r.stderr, /sandbox\.home: real would open .*\.local\/state\/harness, which lies inside .*-home/, r.stdout + r.stderr);
+  else assert.match(r.stderr, /sandbox\.home: real would open .*\.local\/state\/harness, which is inside .*-home/, r.stdout + r.stderr);
   assert.equal(readFileSync(join(home, '.config/harness/trust'), 'utf8'), `${at.world.secret}-trust\n`);
   assert.equal(readFileSync(join(home, '.local/state/harness/other/harness.db'), 'utf8'), `${at.world.secret}-state\n`);
   return { home, covered, r };
@@ -133,7 +133,7 @@ async function server(at, roots) {
   put(at, join(at.dir, 'server.py'), `open(${JSON.stringify(mark)}, "w")\nprint(open(${JSON.stringify(join(home, '.local/state/harness/other/harness.db'))}).read())\n`);
   const r = unseen(at, await execute(programs().harness, ['mcp', 'tools', 's'], { user: at.user, cwd: at.dir, timeout: 30000, env: { HOME: home } }));
   assert.ok(!existsSync(mark), 'the server was started');
-  assert.match(r.stdout + r.stderr, /server s: .*\.local\/state\/harness.* lies inside .*-home/);
+  assert.match(r.stdout + r.stderr, /server s: .*\.local\/state\/harness.* is inside .*-home/);
 }
 
 // ---- /etc and /opt, as root ----
@@ -182,25 +182,25 @@ export const limits = {
     unseen(at, await call(at, 'sandbox: { home: real }', 'cd ~; mkdir -p .config/harness; echo planted > .config/harness/trust; mv .config other; mkdir -p .config/harness; echo planted > .config/harness/trust'));
     assert.ok(!existsSync(join(home, '.config/harness/trust')), 'it made a configuration of its own');
   },
-  'state-read-root': refused('sandbox: { read_roots: ["HOME"] }', 'HOME/.local/state/harness/other/harness.db', /lies inside the read root/),
-  'state-write-root': refused('sandbox: { write_roots: ["HOME/.local"] }', 'HOME/.local/state/harness/other/harness.db', /lies inside the write root/),
+  'state-read-root': refused('sandbox: { read_roots: ["HOME"] }', 'HOME/.local/state/harness/other/harness.db', /is inside the read root/),
+  'state-write-root': refused('sandbox: { write_roots: ["HOME/.local"] }', 'HOME/.local/state/harness/other/harness.db', /is inside the write root/),
   'state-below-root': async at => {
     const home = house(at);
     const r = unseen(at, await call(at, `sandbox: { read_roots: ["${home}/.local/state/harness/other"] }`, `cat ${home}/.local/state/harness/other/harness.db`));
-    assert.match(r.stderr, /the read root .*other lies inside .*\.local\/state\/harness, where harness keeps its own files/);
+    assert.match(r.stderr, /the read root .*other is inside .*\.local\/state\/harness, where harness keeps its own files/);
   },
   'state-root-link': async at => {
     const home = house(at);
     symlinkSync(join(home, '.config'), join(at.world.outside, at.mark));
     const r = unseen(at, await call(at, `sandbox: { read_roots: ["${join(at.world.outside, at.mark)}"] }`, `cat ${home}/.config/harness/trust`));
-    assert.match(r.stderr, /\.config\/harness lies inside the read root/);
+    assert.match(r.stderr, /\.config\/harness is inside the read root/);
   },
   'state-flag': async at => {
     const home = house(at);
     for (const flag of ['--read', '--write']) {
       const r = unseen(at, await sandbox(at.user, at.dir, [flag, home], ['cat', `${home}/.config/harness/trust`], { env: { HOME: home } }));
       assert.equal(r.status, 1);
-      assert.match(r.stderr, /lies inside the (read|write) root/);
+      assert.match(r.stderr, /is inside the (read|write) root/);
     }
   },
   'state-server-read': at => server(at, 'read_roots: ["HOME"]'),
@@ -210,7 +210,7 @@ export const limits = {
     const home = house(at), other = folder(at, join(at.world.outside, at.mark));
     const inner = `mount --bind ${home} ${other} && exec ${programs().harness} sandbox --read ${at.world.outside} -- cat ${other}/.config/harness/trust`;
     const r = unseen(at, await execute('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', inner], { cwd: at.dir, env: { HOME: home } }));
-    assert.match(r.stderr, /\.config\/harness lies inside the read root|\.local\/state\/harness lies inside the read root/);
+    assert.match(r.stderr, /\.config\/harness is inside the read root|\.local\/state\/harness is inside the read root/);
   },
   'state-mount-home': async at => {
     // The same, with the real home: both names are covered.

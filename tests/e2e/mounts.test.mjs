@@ -25,7 +25,7 @@ for (const user of ways) {
     assert.equal(found.ok, mounted);
     if (mounted) assert.equal(found.detail, `${user.is === 'root' ? 'as root' : 'through a user namespace'}, with own processes and /proc`);
     else assert.match(found.detail, why(user));
-    if (!mounted) assert.match(found.detail, /Protected files are compared and put back, and home: real is refused$/);
+    if (!mounted) assert.match(found.detail, /Protected files are compared and restored, and home: real is refused$/);
   });
 
   test(`sandbox.mounts: required, ${as}`, { skip }, t => {

@@ -265,7 +265,7 @@ for (const user of ways) {
     const p = person(t, user, hooked(''));
     const r = p.call('write', { path: 'json.py', content: planted });
     assert.equal(r.status, 0, r.stderr);
-    assert.match(r.stderr, /check\.py: the folder of this hook's program holds the workspace/);
+    assert.match(r.stderr, /check\.py: the folder of this hook's program contains the workspace/);
     assert.match(p.call('sh', { do: 'true' }).result.error.message, /blocked by hook/);
   });
 }

@@ -59,7 +59,7 @@ for (const user of users) {
     for (const args of [['validate'], ['tools', '--json'], ['hooks'], ['agents'], ['inspect', 'a'], ['context'], ['doctor'], ['trust', '--json'], ['mcp', 'list']]) {
       const r = p.harness(args);
       assert.doesNotMatch(r.stdout, /planted/, args.join(' '));
-      if (!['doctor', 'context'].includes(args[0])) assert.match(r.stderr, /after a call that did not end in good order: tools\.json was made; the project is shown as it was before/, args.join(' '));
+      if (!['doctor', 'context'].includes(args[0])) assert.match(r.stderr, /after a call that did not end properly: tools\.json was made; the project is shown as it was before/, args.join(' '));
       assert.equal(p.text('tools.json'), planted, `${args.join(' ')} changed a file`);
       assert.equal(marks(p).length, 1);
     }
@@ -101,7 +101,7 @@ for (const user of users) {
     assert.ok(Math.abs(Date.now() - Date.parse(list[0].when)) < 120000);
     const text = p.harness(['trust', '--displaced']).stdout;
     assert.match(text, new RegExp(`${p.dir}/tools\\.json\n  displaced \\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d, project ${p.dir}\n  copy      ${list[0].copy}\n`));
-    assert.match(text, /\nTo bring one back, look at its copy, then copy it to its path/);
+    assert.match(text, /\nTo restore one, review its copy, then copy it to its path/);
     const at = join(list[0].copy, '../..'), old = `${Math.floor(Date.now() / 1000) - 31 * 86400}-00000001`;
     p.sh(`mv ${join(list[0].copy, '..')} ${join(at, old)}`);
     assert.deepEqual(listed(), []);
@@ -112,7 +112,7 @@ for (const user of users) {
     for (const keep of [true, false]) {
       const p = person(t, user, rules);
       await killed(t, p, plant);
-      const r = type(p, ['call', 'a'], [['', 'did not end in good order'], ['', 'tools.json: a new file'], ['', '+{"tools"'], ['', '[r]estore what was there before, or [k]eep what is there now? '],
+      const r = type(p, ['call', 'a'], [['', 'did not end properly'], ['', 'tools.json: a new file'], ['', '+{"tools"'], ['', '[r]estore what was there before, or [k]eep what is there now? '],
         ['what\r', '[k]eep'], [keep ? 'k\r' : '\u0004', '1']]);
       assert.equal(r.missing, null, r.output);
       assert.equal(r.status, 0, r.output);
@@ -125,7 +125,7 @@ for (const user of users) {
   test(`on a terminal the person keeps or restores what changed during their own call, ${as}`, async t => {
     for (const [answer, keep] of [['k\r', true], ['restore\r', false], ['\u0004', false]]) {
       const p = person(t, user, rules), wrong = 'sandbox.tampered: tools.json was made by the call and has been removed';
-      const r = type(p, ['call', 'sh', JSON.stringify({ do: plant }), '--yes'], [['', 'changed while a call was at work.'], ['', '+{"tools"'], ['', '[k]eep what is there now? '], [answer, keep ? '[0,' : wrong]]);
+      const r = type(p, ['call', 'sh', JSON.stringify({ do: plant }), '--yes'], [['', 'changed while a call was running.'], ['', '+{"tools"'], ['', '[k]eep what is there now? '], [answer, keep ? '[0,' : wrong]]);
       assert.equal(r.missing, null, r.output);
       assert.equal(r.status, keep ? 0 : 1);
       assert.equal(p.has('tools.json'), keep);
@@ -142,11 +142,11 @@ for (const user of users) {
   test(`on a terminal beside a live call: what is kept holds for that call too, ${as}`, async t => {
     const p = person(t, user, rules), { child, end } = await working(t, p);
     p.add({ '.harness/tools/b.md': tool('return "b"') });
-    const r = type(p, ['call', 'b'], [['', 'another harness has a call at work'], ['', '.harness/tools/b.md: a new file'], ['', '[k]eep'], ['k\r', 'b']]);
+    const r = type(p, ['call', 'b'], [['', 'another harness was running a call'], ['', '.harness/tools/b.md: a new file'], ['', '[k]eep'], ['k\r', 'b']]);
     assert.equal(r.missing, null, r.output);
     assert.equal(p.harness(['call', 'b']).stdout, '"b"\n');
     p.sh(plant);
-    assert.match(p.harness(['call', 'b']).stderr, /while another harness is at work here: tools\.json was made by the call and has been removed/);
+    assert.match(p.harness(['call', 'b']).stderr, /while another harness is running a call here: tools\.json was made by the call and has been removed/);
     child.kill('SIGTERM');
     await end;
     assert.ok(p.has('.harness/tools/b.md') && !p.has('tools.json'));

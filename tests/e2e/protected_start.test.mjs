@@ -74,7 +74,7 @@ for (const user of users) {
       assert.notDeepEqual(look(p), good);
       const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
       assert.equal(r.status, 0, r.stderr);
-      assert.match(r.stderr, /after a call that did not end in good order: .*tools\.json was made|while another harness is at work here: .*tools\.json was made/);
+      assert.match(r.stderr, /after a call that did not end properly: .*tools\.json was made|while another harness is running a call here: .*tools\.json was made/);
       assert.match(r.result.value[1], /Of the person\.\n$/);
       assert.deepEqual(look(p), good);
       await until(() => { p.call('sh', { do: 'true' }); return marks(p).length === 0; });       // once the supervisor has gone, too
@@ -126,7 +126,7 @@ for (const user of users) {
     const p = person(t, user, rules), { child, end } = await spoiling(t, p);
     const r = p.call('sh', { do: 'cat .harness/hooks/g.md; ls tools.json' });
     assert.equal(r.status, 0, r.stderr);
-    assert.match(r.stderr, /while another harness is at work here: .*tools\.json was made/);
+    assert.match(r.stderr, /while another harness is running a call here: .*tools\.json was made/);
     assert.equal(r.result.value[1], rules['.harness/hooks/g.md']);
     child.kill('SIGTERM');
     await end;
@@ -146,7 +146,7 @@ for (const user of users) {
     for (const name of readdirSync(folder(p)).filter(n => n.startsWith('snapshot-'))) writeFileSync(join(folder(p), name), 'x');
     const r = p.harness(['call', 'sh', '{"do":"true"}', '--yes']);
     assert.equal(r.status, 1);
-    assert.match(r.stderr, /changed by a call that did not end in good order: the record of what they were is damaged/);
+    assert.match(r.stderr, /changed by a call that did not end properly: the record of their earlier content is damaged/);
     assert.match(r.stderr, new RegExp(`remove .*${marks(p)[0]}`));
   });
 
@@ -201,7 +201,7 @@ for (const user of ways) {
       assert.equal(marks(p).length, 1);
       const still = p.harness(['call', 'sh', '{"do":"true"}', '--yes']);
       assert.equal(still.status, 1);
-      assert.match(still.stderr, /did not end in good order: .*No space left on device/);
+      assert.match(still.stderr, /did not end properly: .*No space left on device/);
     }
     p.sh('rm -f fill');
     const r = p.call('sh', { do: 'cat .harness/hooks/g.md' });
@@ -217,7 +217,7 @@ for (const user of ways) {
     p.sh(`mkdir ${at}/harness.db-rules; head -c 1000000 /dev/zero > ${at}/fill`);
     const r = p.harness(['call', 'sh', JSON.stringify({ do: 'echo x > made' }), '--yes', '--ephemeral'], { env: { HARNESS_STATE: join(at, 'harness.db') } });
     assert.equal(r.status, 1, r.stdout + r.stderr + p.sh(`df ${at}; ls -laR ${at}`).stdout);
-    assert.match(r.stdout + r.stderr, /No space left on device|cannot be put on record/);
+    assert.match(r.stdout + r.stderr, /No space left on device|cannot record running calls/);
     assert.ok(!p.has('made'));
   });
 }

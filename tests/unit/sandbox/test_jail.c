@@ -244,7 +244,7 @@ static void replaces_files_whole(void **state) {
     NO(writes("sub/", "x"), "is a folder");
     NO(writes("new/", "x"), "is a folder");
     NO(writes("fifo", "x"), "not a regular file");
-    NO(jail_write(jail, STR("a.txt"), STR("x"), &(JailWrite){ .must_be_new = true }, NULL, &err), "exists already");
+    NO(jail_write(jail, STR("a.txt"), STR("x"), &(JailWrite){ .must_be_new = true }, NULL, &err), "already exists");
     OK(jail_write(jail, STR("p/q/r"), STR("x"), &(JailWrite){ .parents = true, .must_be_new = true }, NULL, &err));
     NO(jail_write(jail, STR("a.txt/q/r"), STR("x"), &(JailWrite){ .parents = true }, NULL, &err), "not a folder");
     NO(jail_write(jail, STR("t"), (Str){ "", (size_t)JAIL_FILE_MAX + 1 }, NULL, NULL, &err), "more than");
@@ -313,7 +313,7 @@ static void makes_copies_moves_and_removes(void **state) {
     (void)state;
     OK(jail_mkdir(jail, STR("d/e/f"), NULL, &err));
     OK(jail_mkdir(jail, STR("d/e/f/"), NULL, &err));
-    NO(jail_mkdir(jail, STR("a.txt"), NULL, &err), "exists already");
+    NO(jail_mkdir(jail, STR("a.txt"), NULL, &err), "already exists");
     OK(jail_copy(jail, STR("a.txt"), STR("d/copy"), NULL, &err));
     assert_string_equal(tree_text("ws/d/copy"), "hello");
     OK(jail_copy(jail, str_from(at("@/ro/r.txt")), STR("d/copy"), NULL, &err));
@@ -334,7 +334,7 @@ static void makes_copies_moves_and_removes(void **state) {
     assert_true(S_ISLNK(st.st_mode));
     stat(tree_path("ws/d2/e/f"), &st);
     assert_int_equal(st.st_mode & 0777, 0500);
-    NO(jail_copy(jail, STR("d"), STR("d2"), NULL, &err), "exists already");
+    NO(jail_copy(jail, STR("d"), STR("d2"), NULL, &err), "already exists");
     mkfifo(tree_path("ws/d/e/pipe"), 0600);
     NO(jail_copy(jail, STR("d"), STR("d3"), NULL, &err), "not a regular file");
     assert_int_not_equal(access(tree_path("ws/d3"), F_OK), 0);
@@ -420,7 +420,7 @@ static void keeps_protected_files(void **state) {
     OK(writes("fake/on/harness.yaml", "evil"));
     OK(jail_remove(jail, STR("later2"), true, NULL, &err) || true);
     rename(tree_path("ws/later"), tree_path("ws/later.old"));      /* somebody else may */
-    NO(jail_copy(jail, STR("fake"), STR("later"), NULL, &err), "would make a protected file");
+    NO(jail_copy(jail, STR("fake"), STR("later"), NULL, &err), "would create a protected file");
     assert_false(tree_has_litter("ws"));
     NO(jail_move(jail, STR("fake"), STR("later"), NULL, &err), "protected");
     OK(writes("pkg/deep/other.yaml", "fine"));
@@ -567,7 +567,7 @@ static void leaves_no_trace_on_a_full_disk(void **state) {
     OK(jail_move(jail, str_from(at("@/rw/t/u/v")), STR("a.txt"), NULL, &err));
     assert_string_equal(tree_text("ws/a.txt"), "deep");
     OK(jail_move(jail, str_from(at("@/rw/t/l")), STR("l"), NULL, &err));
-    NO(jail_move(jail, str_from(at("@/rw/t")), STR("sub"), NULL, &err), "exists already");
+    NO(jail_move(jail, str_from(at("@/rw/t")), STR("sub"), NULL, &err), "already exists");
     jail_free(jail);
     jail = other;
     umount2(tree_path("ws"), MNT_DETACH);

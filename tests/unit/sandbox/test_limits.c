@@ -142,7 +142,7 @@ static void test_reach(void **state) {
     SandboxRules r = { .workspace = world.workspace, .hidden = (const char *const[]){ inside, NULL } };
     assert_false(sandbox_reach(&r, &err));
     assert_non_null(strstr(err.msg, inside));
-    assert_non_null(strstr(err.msg, "lies inside the workspace"));
+    assert_non_null(strstr(err.msg, "is inside the workspace"));
     r = (SandboxRules){ .workspace = inside, .hidden = (const char *const[]){ world.workspace, NULL } };
     assert_false(sandbox_reach(&r, &err));
     assert_non_null(strstr(err.msg, "where harness keeps its own files"));
@@ -150,7 +150,7 @@ static void test_reach(void **state) {
     assert_true(sandbox_reach(&r, &err));
     r.read_roots = (const char *const[]){ world.outside, NULL };
     assert_false(sandbox_reach(&r, &err));
-    assert_non_null(strstr(err.msg, "lies inside the read root"));
+    assert_non_null(strstr(err.msg, "is inside the read root"));
 }
 
 static int all_tests(void) {

@@ -109,7 +109,7 @@ static void a_dead_busy_one_is_put_back(void **state) {
     buf_clear(&diff);
     buf_clear(&told);
     if (!recover(&told, &err)) fail_msg("%s", err.msg);
-    assert_non_null(strstr(told.at, "after a call that did not end in good order: "));
+    assert_non_null(strstr(told.at, "after a call that did not end properly: "));
     assert_non_null(strstr(told.at, "tools.json was made by the call and has been removed"));
     assert_non_null(strstr(told.at, "displaced"));
     assert_good();
@@ -148,7 +148,7 @@ static void a_live_one_stays(void **state) {
     waitpid(pid, NULL, 0);
     sh(spoil);
     assert_true(recover(&told, &err));
-    assert_non_null(strstr(told.at, "while another harness is at work here: "));
+    assert_non_null(strstr(told.at, "while another harness is running a call here: "));
     assert_good();
     assert_int_equal(count("mark-"), 1);
     kill(child, SIGKILL);
@@ -353,7 +353,7 @@ static void damage_stops(void **state) {
         die(true);
         sh(how[i]);
         if (recover(&told, &err)) fail_msg("not seen: %s", how[i]);
-        assert_non_null(strstr(err.msg, "did not end in good order"));
+        assert_non_null(strstr(err.msg, "did not end properly"));
         sh("rm -rf ../state/rules");
     }
 }
