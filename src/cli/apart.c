@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Until it is let go, whatever ends the parent ends the child. */
+/* Until it detaches, the child dies with its parent. */
 static void be_child(Apart *a, const int ends[2], pid_t parent) {
     close(ends[0]);
-    *a = (Apart){ .tell = ends[1], .null = open("/dev/null", O_RDWR | O_CLOEXEC) };     /* now: later this process may open little */
+    *a = (Apart){ .tell = ends[1], .null = open("/dev/null", O_RDWR | O_CLOEXEC) };     /* now, because this process may be restricted later */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(CLI_FAILED);
 }
@@ -19,7 +19,8 @@ static int be_parent(Cli *cli, int fd, pid_t child) {
     unsigned char told;
     ssize_t n;
     int how = 0;
-    signal(SIGINT, SIG_IGN);                             /* a terminal sends it to both: the child says what it means */
+    signal(SIGINT, SIG_IGN);                             /* a terminal sends it to both processes: the child reports
+                                                          * it */
     while ((n = read(fd, &told, 1)) < 0 && errno == EINTR) {}
     if (n == 1) return told;
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {}

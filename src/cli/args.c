@@ -8,7 +8,7 @@
 
 enum { CANDIDATES_MAX = 64, NAME_MAX_TEXT = 64 };
 
-/* Adds the hint `did you mean "X"?` when one of the candidates is near. */
+/* Adds the hint `did you mean "X"?` if a candidate is close. */
 static bool suggest(Error *err, const char *word, const Str *candidates, size_t n) {
     Str near = str_nearest(str_from(word), candidates, n);
     if (near.n) error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
@@ -47,7 +47,7 @@ static bool unknown_flag(const Args *a, const char *word, Error *err) {
     return error_hint(err, "see harness %s%s--help", a->command ? a->command->name : "", a->command ? " " : "");
 }
 
-/* A word that is no flag: a part of the command's name, or an operand. */
+/* A word that is not a flag: part of the command's name, or an operand. */
 static bool take_word(Args *a, const char *word, Error *err) {
     if (a->command) return a->operands[a->n_operands++] = word, true;
     if (!a->group) {
@@ -59,7 +59,7 @@ static bool take_word(Args *a, const char *word, Error *err) {
     snprintf(name, sizeof name, "%s %s", a->group, word);
     a->command = command_find(name);
     if (a->command) return true;
-    a->command = command_find(a->group);                 /* "runs" is a command too: then the word is its operand */
+    a->command = command_find(a->group);                 /* "runs" is also a command: the word is its operand then */
     if (!a->command) return unknown_command(a, word, err);
     return a->operands[a->n_operands++] = word, true;
 }
@@ -86,7 +86,7 @@ static bool check_choice(const char *what, const char *choices, const char *valu
     return suggest(err, value, known, n);
 }
 
-/* "trust" is a group and a command: a flag of the command's own decides that it is meant. */
+/* "trust" is a group and a command: a flag of the command selects the command. */
 static const Flag *take_group_flag(Args *a, const char *word, size_t n) {
     const Command *own = a->command || !a->group ? NULL : command_find(a->group);
     const Flag *flag = own ? command_flag(own->flags, word, n) : NULL;
@@ -94,7 +94,7 @@ static const Flag *take_group_flag(Args *a, const char *word, size_t n) {
     return flag;
 }
 
-/* A word that starts with '-'. `next` is the word behind it or NULL; *used says if it was the value. */
+/* A word that starts with '-'. `next` is the following word or NULL; *used: it was the value. */
 static bool take_flag(Args *a, const char *word, const char *next, bool *used, Error *err) {
     bool is_long = word[1] == '-';
     if (!a->command && !a->group && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)) return (a->command = command_find("version")) != NULL;

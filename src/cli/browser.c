@@ -16,7 +16,7 @@ static void *wait_for(void *pid) {
     return NULL;
 }
 
-/* Its output must not stand among ours; its end is awaited by a thread, since browsers may stay. */
+/* Hides its output, which would mix with ours; a thread waits for its exit, since browsers may keep running. */
 static bool start(char *const *argv) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -51,7 +51,7 @@ bool browser_open(void *ctx, Str url, Error *err) {
         if (word[0]) argv[n++] = strcmp(word, "%s") == 0 ? (placed = true, address) : word;
     if (n && !placed) argv[n++] = address;
     argv[n] = NULL;
-    if (n && !start(argv)) fprintf(stderr, "%s cannot be started.\n", argv[0]);
+    if (n && !start(argv)) fprintf(stderr, "cannot start %s.\n", argv[0]);
     arena_clear(&arena);
-    return true;                                           /* the address is known: the person can go there in any case */
+    return true;                                           /* the address was printed: the user can open it anyway */
 }

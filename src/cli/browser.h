@@ -1,8 +1,9 @@
-/* Sends the person at this terminal to a web page. */
+/* Opens a web page for the user at this terminal. */
 #pragma once
 #include "base/error.h"
 #include "base/str.h"
 
-/* Says the address on stderr and starts a browser with it: $BROWSER (words; %s or the end is where the address goes; no shell), else xdg-open
- * where there is a display. Without one the person opens it. Does not wait. For OAuthConfig.open; `ctx` is not used. */
+/* Prints the address on stderr and starts a browser: $BROWSER (words; %s is replaced by the address, which is else
+ * appended; no shell), else xdg-open if there is a display. Otherwise the user opens it. Does not wait. For
+ * OAuthConfig.open; `ctx` is not used. */
 bool browser_open(void *ctx, Str url, Error *err);

@@ -13,7 +13,7 @@ enum { READ_CHUNK = 1 << 16, FAIL_TEXT_MAX = 2048 };
 
 static const char *env(const char *name) {
     const char *value = getenv(name);
-    return value && *value ? value : NULL;               /* set but empty is as good as unset */
+    return value && *value ? value : NULL;               /* an empty variable counts as unset */
 }
 
 static bool wants_color(const char *when, int fd) {
@@ -23,7 +23,7 @@ static bool wants_color(const char *when, int fd) {
     return !env("NO_COLOR") && term && strcmp(term, "dumb") != 0 && isatty(fd);
 }
 
-/* The flag wins over -v and -q, and those over the environment. */
+/* The flag overrides -v and -q, and those override the environment. */
 static bool init_log(Cli *cli, Error *err) {
     const char *level = args_value(&cli->args, "--log-level"), *twin = env("HARNESS_LOG_LEVEL");
     const char *format = args_value(&cli->args, "--log-format"), *format_twin = env("HARNESS_LOG_FORMAT");
@@ -96,7 +96,7 @@ void cli_say(const Cli *cli, SayLevel level, Str text) {
     else buf_add(&line, STR("harness: "));
     cli_escape(&line, buf_str(&safe), false);
     buf_add_char(&line, '\n');
-    cli_write(STDERR_FILENO, buf_str(&line), cli->color_err);   /* nobody left to tell if this fails */
+    cli_write(STDERR_FILENO, buf_str(&line), cli->color_err);   /* a failure cannot be reported */
     buf_clear(&line);
     buf_clear(&safe);
 }

@@ -60,17 +60,17 @@ const Command command_table[] = {
         .name = "call", .operands = "TOOL [JSON|-]", .min = 1, .max = 2,
         .summary = "call a tool",
         .about = "Calls one tool of the project through the whole pipeline: arguments are checked,\n"
-                 "limits, policy and hooks apply, the sandbox holds. JSON is an object with the\n"
+                 "limits, policy, hooks and the sandbox apply. JSON is an object with the\n"
                  "arguments; - reads it from standard input. Prints the value as JSON. Exits 1\n"
                  "when the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
                  "confirmation is refused unless --yes or --approve allows it. A background task\n"
-                 "is waited for; with --no-wait it goes on by itself, and calls of task_poll,\n"
-                 "task_await and task_cancel with its id tell its status and result, or end it.",
+                 "is waited for; with --no-wait it continues in the background, and task_poll,\n"
+                 "task_await and task_cancel with its id report on it or end it.",
         .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
                    "harness call run_command --arg command='make test' --trace",
         .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
                 "\n"
-                "content is a list of typed blocks, value what the tool returned. error, only of an\n"
+                "content is a list of typed blocks, value what the tool returned. error, only for an\n"
                 "error: {class, step, rule, message}, class is repairable, retryable or fatal. provider is\n"
                 "the MCP server, task_id the background task that was started; both only then.",
         .flags = command_flags_call, .run = command_call,
@@ -86,7 +86,7 @@ const Command command_table[] = {
     },
     {
         .name = "context", .operands = "",
-        .summary = "what the model will see",
+        .summary = "show what the model will see",
         .about = "The system prompt and each tool's description and schema, with an estimate of\n"
                  "their tokens. With --log-level debug the texts themselves. No key is needed.",
         .example = "harness context --agent reviewer",
@@ -95,7 +95,7 @@ const Command command_table[] = {
     },
     {
         .name = "doctor", .operands = "",
-        .summary = "say what this machine offers",
+        .summary = "check what this machine supports",
         .about = "Checks the kernel features that the sandbox needs, the libraries that are\n"
                  "loaded on first use, and which model keys the environment holds (names only).\n"
                  "Exits 1 when something required is missing.",
@@ -106,7 +106,7 @@ const Command command_table[] = {
     {
         .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
-        .about = "Shows the list of commands, or all about one of them.",
+        .about = "Shows the list of commands, or the help of one.",
         .example = "harness help json check\n"
                    "harness help --markdown > docs/reference/cli.md",
         .flags = command_flags_help,
@@ -128,7 +128,7 @@ const Command command_table[] = {
     },
     {
         .name = "init", .operands = "[NAME]", .max = 1,
-        .summary = "make a project here, or in the folder NAME",
+        .summary = "create a project here, or in the folder NAME",
         .about = "Writes a project that works as it is: harness.md, four tools (read_file,\n"
                  "write_file, list_files, run_command), two guards, a sub-agent, a test, and a\n"
                  "model that answers offline. Never changes a file that exists: it lists those\n"
@@ -179,7 +179,7 @@ const Command command_table[] = {
     },
     {
         .name = "mcp approve", .operands = "[SERVER]", .max = 1,
-        .summary = "take the changed tools of a server",
+        .summary = "approve the changed tools of a server",
         .about = "A tool whose description or schema is not what it was when it was first listed\n"
                  "is held until this. Shows what changed. Needs a terminal, or --yes.",
         .example = "harness mcp approve files",
@@ -348,7 +348,7 @@ const Command command_table[] = {
     },
     {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
-        .summary = "go on with a run that was interrupted",
+        .summary = "continue an interrupted run",
         .about = "Goes on where the run stopped. What was done is not done again: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
                  "the others the model learns that their outcome is unknown. RUN may be a prefix.",
@@ -485,7 +485,7 @@ const Command command_table[] = {
     },
     {
         .name = "trust forget", .operands = "[DIR]", .max = 1,
-        .summary = "take the agreement to a project back",
+        .summary = "withdraw the trust in a project",
         .about = "Forgets that the project of this folder (or of DIR) is trusted.",
         .example = "harness trust forget ~/src/demo",
         .run = command_trust_forget,

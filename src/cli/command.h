@@ -11,28 +11,28 @@ typedef struct Cli Cli;
 typedef struct Flag {
     const char *name;            /* "--log-level"; NULL ends a list */
     const char *letter;          /* "-v", or NULL */
-    const char *value;           /* what it takes, as help shows it ("DIR"); NULL: nothing */
-    const char *choices;         /* the only values it takes, "auto|always|never"; NULL: any */
+    const char *value;           /* its value, as shown in help ("DIR"); NULL: none */
+    const char *choices;         /* the only allowed values, "auto|always|never"; NULL: any */
     const char *help;
 } Flag;
 
 typedef struct Command {
     const char *name;
-    const char *operands;        /* as usage shows them: "FILE"; "" for none */
-    const char *choices;         /* the only values of the first operand, "bash|zsh|fish"; NULL: any */
+    const char *operands;        /* as shown in usage: "FILE"; "" for none */
+    const char *choices;         /* the only allowed values of the first operand, "bash|zsh|fish"; NULL: any */
     int min, max;                /* how many operands */
     const char *summary;         /* one line, for the list */
     const char *about;           /* a paragraph or two for its own help, lines under 80 columns */
     const char *example;         /* one or more lines */
-    const char *json;            /* what --json prints, for the reference; NULL: nothing of its own */
-    const Flag *flags;           /* its own; NULL for none */
+    const char *json;            /* what --json prints, for the reference; NULL: nothing specific */
+    const Flag *flags;           /* its own flags; may be NULL */
     int (*run)(Cli *cli);        /* returns the exit status */
 } Command;
 
 extern const Command command_table[];
 extern const size_t command_count;
 
-const Command *command_find(const char *name);         /* by full name; NULL when there is none */
+const Command *command_find(const char *name);         /* by full name; NULL if there is none */
 bool command_is_group(const char *word);               /* does a two-word name start with it? */
 const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
 

@@ -44,7 +44,7 @@ static bool takes_text(const ToolEntry *e, Str key) {
     return type && value_is_string(*type) && str_eq(value_str(*type), STR("string"));
 }
 
-/* The value of --arg is text where the tool wants text, else JSON when it reads as JSON. */
+/* The value of --arg is a string if the parameter is one, else JSON if it parses as JSON. */
 static bool put_argument(Heap *h, const ToolEntry *e, Dict *args, const char *given, Error *err) {
     const char *eq = strchr(given, '=');
     if (!eq || eq == given) return error_set(err, ERR_VALIDATION, "--arg: expected NAME=VALUE, got \"%s\"", given);
@@ -126,7 +126,7 @@ static void trace(void *ctx, CallStep step, int64_t ns, Str detail) {
     buf_clear(&line);
 }
 
-/* Without --trace: of a script that failed, and did not mean to, the place where it did. */
+/* Without --trace: shows where a script failed unexpectedly. */
 static void tell_place(void *ctx, CallStep step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Str place = { 0 }, why = { 0 }, line;
@@ -142,7 +142,7 @@ static void tell_place(void *ctx, CallStep step, int64_t ns, Str detail) {
     buf_clear(&text);
 }
 
-/* ---- doing it ---- */
+/* ---- the call ---- */
 
 static void print(Cli *cli, const Result *r) {
     if (cli->json) result_write_json(&cli->out, r);
@@ -151,7 +151,7 @@ static void print(Cli *cli, const Result *r) {
     buf_add_char(&cli->out, '\n');
 }
 
-/* The task goes on; whoever called has its id and waits no longer. */
+/* The task continues in the background; the caller has its id and stops waiting. */
 static bool leave(Calling *c, Error *err) {
     if (!task_apart_publish(c->run, err)) return false;
     bool told = cli_flush(c->cli);
@@ -162,7 +162,8 @@ static bool leave(Calling *c, Error *err) {
 }
 
 static int call(Calling *c, Str session) {
-    static const Person nobody = { 0 };                  /* is there any more when a task goes on */
+    static const Person nobody = { 0 };                  /* no user is present once a task continues in the
+                                                          * background */
     Cli *cli = c->cli;
     Error err = { 0 };
     RunConfig config = { .session = session, .person_itself = true };
@@ -180,7 +181,7 @@ static int call(Calling *c, Str session) {
     if (ok) {
         print(cli, &r);
         if (!cli->json && r.unknown_tool && r.nearest.n == 0 && cli_flush(cli))
-            cli_say(cli, SAY_HINT, STR("harness tools lists the tools that are there"));
+            cli_say(cli, SAY_HINT, STR("list tools with: harness tools"));
         status = r.is_error ? CLI_FAILED : CLI_OK;
     }
     result_clear(&r);
@@ -188,7 +189,7 @@ static int call(Calling *c, Str session) {
         ok = err.kind == ERR_NONE;
         status = CLI_FAILED;
     }
-    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
+    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which is freed with the run */
     bool ended = run_end(c->run, status == CLI_OK && ok ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     return interrupted ? CLI_INTERRUPTED : status;
@@ -199,7 +200,7 @@ static int run(Calling *c) {
     Error err = { 0 };
     Str session;
     if (args_has(&cli->args, "--no-wait") && args_has(&cli->args, "--ephemeral"))
-        error_set(&err, ERR_VALIDATION, "--no-wait: with --ephemeral nobody could ask for the result");
+        error_set(&err, ERR_VALIDATION, "--no-wait cannot be used with --ephemeral: the result could not be queried");
     if (err.kind != ERR_NONE || !session_flag(cli, &session, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!read_arguments(c, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = opening_open(&c->open, cli, NULL);

@@ -3,12 +3,12 @@
 #include "cli/command_flags.h"
 #include "cli/completion_names.h"
 
-/* Appends the alternatives of "a|b|c" with blanks between them. */
+/* Appends the alternatives of "a|b|c", separated by blanks. */
 static void add_choices(Buf *out, const char *choices) {
     for (; *choices; choices++) buf_add_char(out, *choices == '|' ? ' ' : *choices);
 }
 
-/* The distinct first words, or the second words behind `group`. */
+/* The distinct first words, or the second words after `group`. */
 static void add_words(Buf *out, const char *group) {
     Str last = { 0 };
     size_t n = group ? strlen(group) : 0;
@@ -19,7 +19,7 @@ static void add_words(Buf *out, const char *group) {
             if (strncmp(name, group, n) != 0 || name[n] != ' ') continue;
             word = str_from(name + n + 1);
         }
-        if (str_eq(word, last)) continue;                /* the table is sorted, so equal words stand together */
+        if (str_eq(word, last)) continue;                /* the table is sorted, so equal words are adjacent */
         buf_add_fmt(out, "%s" STR_FMT, last.n ? " " : "", STR_ARG(word));
         last = word;
     }
@@ -69,7 +69,7 @@ static void add_sh_flag_values(Buf *out, const Flag *list) {
     }
 }
 
-/* "--flag) ((i++)) ;; ": the word behind such a flag is not a command. */
+/* "--flag) ((i++)) ;; ": the word after such a flag is not a command. */
 static void add_sh_valued(Buf *out, const Flag *list) {
     for (const Flag *f = list; f && f->name; f++) {
         if (!f->value) continue;
@@ -126,14 +126,14 @@ static void add_bash(Buf *out) {
                      "complete -o filenames -F _harness harness\n"));
 }
 
-/* zsh runs the bash function through its own bridge. */
+/* zsh runs the bash function through bashcompinit. */
 static void add_zsh(Buf *out) {
     buf_add(out, STR("#compdef harness\n"
                      "autoload -Uz compinit bashcompinit\n"
                      "(( $+functions[compdef] )) || compinit\n"
                      "bashcompinit\n"));
     add_bash(out);
-    /* Found in $fpath it is loaded by the first Tab, as the function itself: that one wants an answer too. */
+    /* If it is found in $fpath, the first Tab loads it as the function itself, which must complete too. */
     buf_add(out, STR("[[ ${funcstack[1]} == _harness ]] && _bash_complete -o filenames -F _harness\n"
                      "true\n"));
 }

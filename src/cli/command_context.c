@@ -36,7 +36,7 @@ int command_context(Cli *cli) {
         bool ok = session_parts(look.session, show, &s, &err);
         Str model = session_model_name(look.session);
         if (ok && cli->json) buf_add(&cli->out, STR("\n]\n"));
-        else if (ok) buf_add_fmt(&cli->out, "%7lld  in all, about (model " STR_FMT ")\n", (long long)s.total, STR_ARG(model.n ? model : STR("not chosen")));
+        else if (ok) buf_add_fmt(&cli->out, "%7lld  total, estimated (model " STR_FMT ")\n", (long long)s.total, STR_ARG(model.n ? model : STR("not chosen")));
         status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
     }
     look_close(&look);

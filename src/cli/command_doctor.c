@@ -45,8 +45,8 @@ static void found_in_kernel(void *ctx, const char *check, bool ok, const char *d
     found(ctx, need, check, ok, "%s", detail);
 }
 
-/* How a library tells its version: a function that returns text, or nothing at all. libgit2
- * and OpenSSL have signatures of their own. */
+/* How a library reports its version: a function that returns a string, or not at all. libgit2 and OpenSSL have other
+ * signatures. */
 typedef enum { ASK_TEXT, ASK_OPENSSL, ASK_GIT2, ASK_NOTHING } Ask;
 static const struct Library { const char *name, *file; Ask ask; const char *function; } libraries[] = {
     { "libcurl", "libcurl.so.4", ASK_TEXT, "curl_version" },
@@ -70,10 +70,10 @@ static void add_version(Buf *out, const struct Library *l, void *handle) {
     case ASK_GIT2: as.git2(&major, &minor, &patch); buf_add_fmt(out, "%d.%d.%d", major, minor, patch); break;
     case ASK_NOTHING: break;
     }
-    if (l->ask == ASK_TEXT && out->at) out->n = strcspn(out->at, " ");     /* curl lists its own libraries too */
+    if (l->ask == ASK_TEXT && out->at) out->n = strcspn(out->at, " ");     /* curl also lists its own libraries */
 }
 
-/* Loaded and left loaded: the process ends soon, and some do not like to be unloaded. */
+/* Not unloaded: the process ends soon, and some libraries cannot be unloaded safely. */
 static void check_library(Doctor *d, const struct Library *l) {
     void *handle = dlopen(l->file, RTLD_LAZY | RTLD_LOCAL);
     Buf version = { 0 };

@@ -7,15 +7,15 @@ const Flag command_flags_global[] = {
     { "--json", NULL, NULL, NULL, "machine-readable output" },
     { "--verbose", "-v", NULL, NULL, "log more (level debug)" },
     { "--quiet", "-q", NULL, NULL, "log errors only" },
-    { "--log-level", NULL, "LEVEL", "debug|info|warn|error", "least level to log ($HARNESS_LOG_LEVEL)" },
-    { "--log-format", NULL, "FORMAT", "text|json", "how to log ($HARNESS_LOG_FORMAT)" },
+    { "--log-level", NULL, "LEVEL", "debug|info|warn|error", "minimum level to log ($HARNESS_LOG_LEVEL)" },
+    { "--log-format", NULL, "FORMAT", "text|json", "log format ($HARNESS_LOG_FORMAT)" },
     { "--color", NULL, "WHEN", "auto|always|never", "colours on a terminal (also $NO_COLOR)" },
     { "--help", "-h", NULL, NULL, "show help" },
     { 0 },
 };
 
 const Flag command_flags_schema_test[] = {
-    { "--remotes", NULL, "DIR", NULL, "DIR stands for http://localhost:1234/" },
+    { "--remotes", NULL, "DIR", NULL, "DIR replaces http://localhost:1234/" },
     { "--assert-format", NULL, NULL, NULL, "format is an assertion" },
     { 0 },
 };
@@ -30,7 +30,7 @@ const Flag command_flags_starlark[] = {
     { 0 },
 };
 
-/* Of commands that only read: cli/opening.c reads it. */
+/* For commands that only read: see cli/opening.c. */
 #define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools; needs trust" }
 
 const Flag command_flags_validate[] = {
@@ -46,26 +46,26 @@ const Flag command_flags_tools[] = {
 
 const Flag command_flags_inspect[] = {
     LIVE_FLAG,
-    { "--type", NULL, "TYPE", "tool|hook|agent", "when several have the name" },
+    { "--type", NULL, "TYPE", "tool|hook|agent", "if several have the name" },
     { 0 },
 };
 
-/* Of every command that makes calls: cli/opening.c reads them. */
+/* For every command that makes calls: see cli/opening.c. */
 #define SESSION_FLAGS \
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" }, \
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" }, \
+    { "--yes", NULL, NULL, NULL, "confirm everything that needs confirmation" }, \
+    { "--approve", NULL, "TOOL", NULL, "confirm calls of TOOL; repeatable" }, \
     { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" }, \
-    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; again for more" }, \
+    { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; repeatable" }, \
     { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" }
 
 const Flag command_flags_call[] = {
-    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; again for more" },
+    { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; repeatable" },
     { "--session", NULL, "ID", NULL, "keep reads, approvals and cache between calls" },
-    { "--no-wait", NULL, NULL, NULL, "print the id of a background task, which goes on" },
+    { "--no-wait", NULL, NULL, NULL, "do not wait for a background task; print its id" },
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
     { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
     SESSION_FLAGS,
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
 };
@@ -79,10 +79,10 @@ const Flag command_flags_run[] = {
     { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
     { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
     { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
-    { "--record", NULL, "FILE", NULL, "write requests and replies down" },
+    { "--record", NULL, "FILE", NULL, "record requests and replies" },
     { "--replay", NULL, "FILE", NULL, "answer from a recording" },
     SESSION_FLAGS,
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
 };
@@ -141,17 +141,17 @@ const Flag command_flags_mcp_approve[] = {
 };
 
 #define MCP_PEER_FLAGS \
-    { "--protocol", NULL, "VERSION", NULL, "speak this version and no other: 2025-11-25" }, \
-    { "--header", NULL, "NAME: VALUE", NULL, "of a URL: send it too; again for more" }, \
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how to get a token, as in harness.md" }
+    { "--protocol", NULL, "VERSION", NULL, "use only this protocol version: 2025-11-25" }, \
+    { "--header", NULL, "NAME: VALUE", NULL, "for a URL: send this header; repeatable" }, \
+    { "--oauth", NULL, "JSON|FILE", NULL, "for a URL: how to get a token, as in harness.md" }
 
 const Flag command_flags_mcp_call[] = {
-    { "--elicit", NULL, "HOW", "accept|decline", "answer the server's forms, by their defaults, or not" },
+    { "--elicit", NULL, "HOW", "accept|decline", "accept the server's forms with defaults, or decline" },
     MCP_PEER_FLAGS,
-    { "--yes", NULL, NULL, NULL, "agree to whatever needs confirmation" },
-    { "--approve", NULL, "TOOL", NULL, "agree to what TOOL does; again for more" },
+    { "--yes", NULL, NULL, NULL, "confirm everything that needs confirmation" },
+    { "--approve", NULL, "TOOL", NULL, "confirm calls of TOOL; repeatable" },
     { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
-    { "--ephemeral", NULL, NULL, NULL, "keep nothing in the store" },
+    { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { 0 },
 };
 
@@ -161,21 +161,21 @@ const Flag command_flags_mcp_tools[] = {
 };
 
 const Flag command_flags_mcp_logout[] = {
-    { "--oauth", NULL, "JSON|FILE", NULL, "of a URL: how its token was got, as in harness.md" },
+    { "--oauth", NULL, "JSON|FILE", NULL, "for a URL: how its token was obtained" },
     { 0 },
 };
 
 const Flag command_flags_mcp_serve[] = {
     { "--http", NULL, "ADDR", NULL, "serve http://ADDR/mcp instead: 127.0.0.1:8080" },
-    { "--no-auth", NULL, NULL, NULL, "ask for no token; on this machine only" },
+    { "--no-auth", NULL, NULL, NULL, "require no token; on this machine only" },
     { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
-    { "--origin", NULL, "URL", NULL, "let web pages of URL in; again for more" },
-    { "--host", NULL, "NAME", NULL, "a name this server is reached by; again for more" },
-    { "--auth-server", NULL, "URL", NULL, "take the access tokens that URL issues" },
-    { "--scope", NULL, "SCOPE", NULL, "which they must have" },
-    { "--resource-url", NULL, "URL", NULL, "this server as its clients know it" },
+    { "--origin", NULL, "URL", NULL, "allow web pages of URL; repeatable" },
+    { "--host", NULL, "NAME", NULL, "a host name of this server; repeatable" },
+    { "--auth-server", NULL, "URL", NULL, "accept access tokens issued by URL" },
+    { "--scope", NULL, "SCOPE", NULL, "scope that they must have" },
+    { "--resource-url", NULL, "URL", NULL, "the URL of this server, as clients see it" },
     { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
-    { "--sse-poll", NULL, "SECONDS", NULL, "close answers that are silent this long" },
+    { "--sse-poll", NULL, "SECONDS", NULL, "close responses that are silent this long" },
     SESSION_FLAGS,
     { 0 },
 };
@@ -219,7 +219,7 @@ const Flag command_flags_help[] = {
 const Flag command_flags_trust[] = {
     { "--print", NULL, NULL, NULL, "print the digest for HARNESS_TRUST" },
     { "--diff", NULL, NULL, NULL, "show what changed since, or during a call" },
-    { "--displaced", NULL, NULL, NULL, "list the versions of files that were put aside" },
-    { "--accept", NULL, "DIGEST", NULL, "agree without a question: what --print printed" },
+    { "--displaced", NULL, NULL, NULL, "list the versions of files that were displaced" },
+    { "--accept", NULL, "DIGEST", NULL, "trust without asking: the digest of --print" },
     { 0 },
 };

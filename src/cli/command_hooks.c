@@ -33,7 +33,7 @@ static bool add_row(void *ctx, const StoreHook *h) {
     return true;
 }
 
-/* A project that was never run has no state, and looking at it makes none. */
+/* A project that was never run has no state file, and showing it creates none. */
 static bool show_stats(Cli *cli, const Project *p, Error *err) {
     Buf path = { 0 };
     Store *store = NULL;
@@ -46,7 +46,7 @@ static bool show_stats(Cli *cli, const Project *p, Error *err) {
     if (ok && access(path.at, F_OK) == 0)
         ok = store_open(path.at, false, &store, err) && store_hook_each(store, cli->json ? add_json : add_row, &s, err);
     if (cli->json) buf_add(&cli->out, STR("]\n"));
-    else if (ok && s.n == 0) cli_say(cli, SAY_HINT, STR("no hook has been asked yet"));
+    else if (ok && s.n == 0) cli_say(cli, SAY_HINT, STR("no hook has run yet"));
     if (store) store_close(store);
     buf_clear(&path);
     return ok;

@@ -53,13 +53,13 @@ static size_t count_created(const ScaffoldOutcome *outcome) {
     return n;
 }
 
-/* Everything was there: the list says what, the status that nothing was done. */
+/* All files exist: lists them, and returns a status that says nothing was done. */
 static int nothing_to_do(Cli *cli, const char *root, const ScaffoldOutcome *outcome) {
     Error err = { 0 };
-    error_set(&err, ERR_IO, "nothing was written: all %zu files exist already", scaffold_count);
+    error_set(&err, ERR_IO, "nothing was written: all %zu files already exist", scaffold_count);
     if (cli->json) return cli_fail(cli, CLI_FAILED, &err);
     add_text(cli, root, outcome);
-    cli_flush(cli);                                      /* the list comes before what it means */
+    cli_flush(cli);                                      /* print the list before the message */
     cli_say(cli, SAY_ERROR, str_from(err.msg));
     return CLI_FAILED;
 }
@@ -121,7 +121,7 @@ static int make_project(Cli *cli, const char *root, bool must_be_new) {
     }
     int status = write_project(cli, root, fd);
     close(fd);
-    if (made && status != CLI_OK) (void)!rmdir(root);    /* goes only when nothing came to be in it */
+    if (made && status != CLI_OK) (void)!rmdir(root);    /* removed only if it is empty */
     return status;
 }
 

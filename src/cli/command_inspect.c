@@ -7,7 +7,7 @@
 
 typedef struct Found { const ToolDef *tool; const HookDef *hook; const AgentDef *agent; } Found;
 
-/* Those that are private to a sub-agent come second. */
+/* Tools private to a sub-agent come second. */
 static const ToolDef *find_tool(const Project *p, Str name) {
     const ToolDef *t = project_tool(p, name);
     for (size_t i = 0; !t && i < p->n_tools; i++)
@@ -43,7 +43,7 @@ static bool fail_unknown(const Project *p, Str name, const char *type, Error *er
     return false;
 }
 
-/* Names are unique among tools, among hooks and among agents, not between them. */
+/* Names are unique among tools, among hooks and among agents, but not across them. */
 static bool fail_ambiguous(const Found *f, Str name, Error *err) {
     error_set(err, ERR_CONFIG, "\"" STR_FMT "\" names %s%s%s", STR_ARG(name), f->tool ? "a tool" : "a hook",
               f->tool && f->hook ? " and a hook" : "", f->agent ? " and an agent" : "");

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 #include "value/json.h"
 
-/* Text up to 1 GiB, and memory enough for what it holds. */
+/* Text up to 1 GiB, and enough memory for its values. */
 #define TEXT_MAX ((size_t)1 << 30)
 #define HEAP_MAX ((size_t)8 << 30)
 

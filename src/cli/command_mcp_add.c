@@ -103,7 +103,7 @@ static bool compose(Adding *a, Error *err) {
     if (ok && p.found && !is_nothing(p.rest)) {
         ok = error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: add the entry by hand", a->file.path);
     } else if (ok && p.found) {
-        bool empty = p.rest.n && p.rest.at[0] != '#';             /* {} gives way to the block */
+        bool empty = p.rest.n && p.rest.at[0] != '#';             /* the block replaces {} */
         buf_add(&a->after, str_sub(text, 0, empty ? p.key : p.block_end));
         if (empty) buf_add_fmt(&a->after, "mcp_servers:%s", a->end);
         else if (a->after.n && a->after.at[a->after.n - 1] != '\n') buf_add(&a->after, str_from(a->end));

@@ -1,4 +1,4 @@
-/* harness mcp approve SERVER: takes the tools of a server as they are now. */
+/* harness mcp approve SERVER: accepts the current tools of a server. */
 #include "cli/opening.h"
 #include "mcp/servers.h"
 #include "value/json.h"
@@ -27,12 +27,12 @@ static int run(Cli *cli, McpServers *m, bool has_terminal) {
     Error err = { 0 };
     size_t done = 0;
     if (!has_terminal && !args_has(&cli->args, "--yes")) {
-        error_set(&err, ERR_POLICY, "approving needs a person at a terminal");
+        error_set(&err, ERR_POLICY, "approving needs a terminal");
         error_hint(&err, "--yes approves without one");
         return cli_fail(cli, CLI_FAILED, &err);
     }
     if (all == (cli->args.n_operands > 0)) {
-        error_set(&err, ERR_VALIDATION, "name one server, or say --all");
+        error_set(&err, ERR_VALIDATION, "name one server, or use --all");
         return cli_fail(cli, CLI_WRONG_USE, &err);
     }
     if (!all) ok = approve(cli, m, str_from(cli->args.operands[0]), &done, &err);

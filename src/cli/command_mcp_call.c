@@ -1,4 +1,5 @@
-/* harness mcp call SERVER|URL TOOL [JSON]: a server of the project through the whole pipeline, one at a URL directly. */
+/* harness mcp call SERVER|URL TOOL [JSON]: a server of the project through the whole pipeline, one at a URL
+ * directly. */
 #include "agent/session.h"
 #include "cli/interrupt.h"
 #include "cli/mcp_direct.h"
@@ -16,7 +17,7 @@ static bool read_arguments(Cli *cli, Buf *out, Error *err) {
 
 /* ---- at a URL ---- */
 
-/* A tool that is not in the list, or that the client had to leave out, is not called. */
+/* A tool that is not in the list, or that the client had to remove, is not called. */
 static const Value *find_tool(const List *tools, Str name) {
     for (uint32_t i = 0; i < tools->n; i++) {
         Value v = value_member(tools->at[i], "name");
@@ -90,7 +91,7 @@ static int direct(Cli *cli, Str arguments) {
 
 /* ---- of the project ---- */
 
-/* By its name as a tool it would only be an unknown tool. */
+/* Checked first: as a tool's name it would only be reported as an unknown tool. */
 static bool has_server(const Project *p, Str name, Error *err) {
     for (size_t i = 0; i < p->n_servers; i++)
         if (str_eq(p->servers[i].name, name)) return true;
@@ -117,14 +118,14 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     else if (ok) result_write_value(&cli->out, &r);
     if (ok) buf_add_char(&cli->out, '\n');
     result_clear(&r);
-    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which ends with the run */
+    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which is freed with the run */
     bool ended = run_end(run, status == CLI_OK ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     buf_clear(&name);
     return interrupted ? CLI_INTERRUPTED : status;
 }
 
-/* With agents: a server may sample the project's model. */
+/* With agents: a server may use the project's model for sampling. */
 static int configured(Cli *cli, Str arguments) {
     Opening o;
     Agents *agents = NULL;

@@ -1,4 +1,4 @@
-/* harness mcp logout SERVER|URL: the token that is kept for it is revoked, and forgotten. */
+/* harness mcp logout SERVER|URL: revokes and deletes its stored token. */
 #include "cli/interrupt.h"
 #include "cli/mcp_direct.h"
 #include "mcp/servers.h"
@@ -14,13 +14,13 @@ static void tell(Cli *cli, Str who, const OAuthForgotten *f) {
         return;
     }
     buf_add(&cli->out, who);
-    buf_add(&cli->out, !f->kept ? STR(": no token is kept") : f->revoked ? STR(": signed out; its token is revoked")
-                                                             : STR(": signed out; its token is forgotten here, but not revoked: "));
+    buf_add(&cli->out, !f->kept ? STR(": no token is stored") : f->revoked ? STR(": signed out; its token was revoked")
+                                                             : STR(": signed out; its token was deleted here, but not revoked: "));
     if (f->kept && !f->revoked) cli_escape_all(&cli->out, str_from(f->why.msg), false);
     buf_add_char(&cli->out, '\n');
 }
 
-/* Of a URL `direct`, else of one of the project's. */
+/* For a URL `direct`, else for a server of the project. */
 static int logout(Cli *cli, McpServers *m, OAuth *direct, Str who) {
     OAuthForgotten forgotten;
     Error err = { 0 };

@@ -1,5 +1,5 @@
-/* harness mcp request SERVER|URL METHOD [JSON]: one request as it is, for whoever looks into a server. Calls of tools go through the pipeline
- * instead: harness mcp call. */
+/* harness mcp request SERVER|URL METHOD [JSON]: sends one request unchanged, to examine a server. Tool calls go through
+ * the pipeline instead: harness mcp call. */
 #include "cli/interrupt.h"
 #include "cli/mcp_direct.h"
 #include "mcp/servers.h"

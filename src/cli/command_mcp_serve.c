@@ -11,15 +11,15 @@ enum { GRACE_MS = 5000 };
 
 typedef struct Serving {
     Cli *cli;
-    Opening open;                        /* only its flags: the server has the runtime */
+    Opening open;                        /* only its flags: the server opens the runtime */
     McpServer *server;
     McpHttp http;
 } Serving;
 
-/* Whoever types this at a terminal would see nothing happen. */
+/* Tells a user who runs this at a terminal why nothing happens. */
 static void say_what_waits(const Cli *cli) {
     if (isatty(STDIN_FILENO) && !args_has(&cli->args, "--quiet"))
-        cli_say(cli, SAY_HINT, STR("waiting for the messages of an MCP client on standard input (one that starts this command, or --http ADDR for HTTP); Ctrl-C ends"));
+        cli_say(cli, SAY_HINT, STR("waiting for an MCP client on standard input (a client starts this command; for HTTP use --http ADDR); Ctrl-C ends"));
 }
 
 static void abandon(void *ctx) { mcp_server_abandon(ctx); }

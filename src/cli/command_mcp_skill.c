@@ -1,4 +1,4 @@
-/* harness mcp skill SERVER|URL URI: one file of a skill, after it was compared with what the server vouches for. */
+/* harness mcp skill SERVER|URL URI: prints one file of a skill, verified against the server's list. */
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"

@@ -1,4 +1,4 @@
-/* harness mcp tools SERVER|URL: asks the server now, and shows what it has. */
+/* harness mcp tools SERVER|URL: lists the server's current tools. */
 #include <stdlib.h>
 #include "cli/interrupt.h"
 #include "cli/listing.h"

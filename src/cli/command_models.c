@@ -26,7 +26,7 @@ static bool add_row(Models *m, const Project *p, Str name, Error *err) {
     return true;
 }
 
-/* Every profile, the one that runs by default first; without profiles, the model that the environment selects. */
+/* Every profile, the default one first; without profiles, the model selected by the environment. */
 static bool gather(Models *m, const Project *p, Error *err) {
     const Settings *s = &p->settings;
     bool ok = s->n_models && s->model.n == 0 ? true : add_row(m, p, STR(""), err);

@@ -30,8 +30,8 @@ static void show_text(Buf *out, const SourceDef *s, const SourcePull *p) {
     bool local = p->kind == SOURCE_PULL_LOCAL;
     buf_add_fmt(out, "%-8s " STR_FMT, statuses[p->kind], STR_ARG(local ? s->path : s->url));
     if (!local) buf_add_fmt(out, " " STR_FMT " (%zu %s)", STR_ARG(s->ref), p->files, p->files == 1 ? "file" : "files");
-    if (p->links) buf_add_fmt(out, ", %zu %s left out", p->links, p->links == 1 ? "link" : "links");
-    if (p->submodules) buf_add_fmt(out, ", %zu %s left out", p->submodules, p->submodules == 1 ? "submodule" : "submodules");
+    if (p->links) buf_add_fmt(out, ", %zu %s skipped", p->links, p->links == 1 ? "link" : "links");
+    if (p->submodules) buf_add_fmt(out, ", %zu %s skipped", p->submodules, p->submodules == 1 ? "submodule" : "submodules");
     buf_add_char(out, '\n');
 }
 
@@ -40,7 +40,7 @@ static bool is_offline(void) {
     return offline && *offline && strcmp(offline, "0") != 0;
 }
 
-/* Every source is tried: one that cannot be reached does not stop the others. */
+/* Tries every source: an unreachable one does not stop the others. */
 static void pull_all(Cli *cli, const Project *project, Problems *problems) {
     Arena arena = { 0 };
     Str state = source_state_dir(&arena, NULL);
@@ -64,7 +64,7 @@ static void pull_all(Cli *cli, const Project *project, Problems *problems) {
     arena_clear(&arena);
 }
 
-/* Errors alone: what else there is to say about the settings is for `validate`. */
+/* Errors only: `validate` reports everything else about the settings. */
 static int report(Cli *cli, const Problems *problems) {
     Buf line = { 0 };
     for (size_t i = 0; i < problems->n; i++) {
@@ -87,8 +87,8 @@ static int report(Cli *cli, const Problems *problems) {
     return CLI_FAILED;
 }
 
-/* Fetching reaches a host that the project names. Of what it asks for only the sources count here: the rest cannot be known before they
- * are fetched, and is asked for when something runs. A yes is for this time alone. */
+/* Fetching contacts a host that the project names. Only the sources matter here: what the project asks for otherwise is
+ * unknown before they are fetched, and is checked when something runs. A yes applies only once. */
 static bool allowed(Cli *cli, const Project *p, Error *err) {
     Grants sources = { 0 };
     for (size_t i = 0; i < p->n_grants; i++)

@@ -96,7 +96,7 @@ static int open_session(Running *r, Str id, bool resume) {
     if (args_value(a, "--only")) {
         split_names(r, args_value(a, "--only"));
         if (r->only.n == 0) {
-            error_set(&err, ERR_VALIDATION, "--only: names no tool (leave it out to offer all tools)");
+            error_set(&err, ERR_VALIDATION, "--only: no tool is named (omit it to offer all tools)");
             return cli_fail(cli, CLI_WRONG_USE, &err);
         }
         rc.only = r->only.at;
@@ -179,7 +179,7 @@ static int resume(Running *r) {
     if (given && !read_prompt(r, given, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (given) return one_job(r, buf_str(&r->prompt));
     if (!isatty(0)) {
-        cli_say(cli, SAY_HINT, STR("the run is finished: nothing is left to do (-p TEXT says more)"));
+        cli_say(cli, SAY_HINT, STR("the run is finished: nothing is left to do (continue the conversation with -p TEXT)"));
         return CLI_OK;
     }
     return conversation(r);

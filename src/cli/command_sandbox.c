@@ -1,4 +1,4 @@
-/* `harness sandbox`: one command in the workspace, confined as a tool's would be. */
+/* `harness sandbox`: runs one command in the workspace, confined like a tool's command. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ enum { EXIT_TIMED_OUT = 124, EXIT_NOT_RUN = 127, DENIED_MAX = 64 << 10 };
 
 typedef VEC(const char *) Texts;
 
-/* `denied` is written by the proxy's thread while the command runs and read when it has ended. */
+/* `denied` is written by the proxy's thread while the command runs, and read when it has ended. */
 typedef struct Job {
     Cli *cli;
     SandboxRules rules;
@@ -59,7 +59,7 @@ static bool read_mounts(const char *text, SandboxMounts *out, Error *err) {
     return error_set(err, ERR_VALIDATION, "--mounts: expected required, auto or off, got \"%s\"", text);
 }
 
-/* A folder that does not exist is a slip of the pen, better told than ignored. */
+/* A missing folder is probably a typo: reports it instead of ignoring it. */
 static bool add_root(const Job *j, Texts *list, const char *flag, const char *path, Error *err) {
     char full[PATH_MAX];
     if (!sandbox_root(j->rules.workspace, path, full, err)) return error_wrap(err, "%s", flag);
@@ -108,7 +108,7 @@ static bool read_flags(Job *j, Error *err) {
     return sandbox_reach(&j->rules, err);
 }
 
-/* What a program on a terminal needs to draw and to spell. */
+/* Variables that a program needs to use a terminal: type, colours, locale. */
 static void pass_environment(Job *j) {
     static const char *const names[] = { "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -128,7 +128,7 @@ static void say_lines(const Job *j, SayLevel kind, Str lines) {
     while (lines.n && str_next_line(&lines, &line)) cli_say(j->cli, kind, line);
 }
 
-/* A folder without a project, or with one that does not load, still has what git and other agents run. False: nothing may be loaded. */
+/* A folder without a valid project still has files that git and other agents run. False: nothing may be loaded. */
 static bool find_protected(Job *j, Buf *told, Error *err) {
     Problems problems = { 0 };
     Project *project = NULL;
@@ -169,7 +169,7 @@ static bool guard(Job *j, Error *err) {
     return ok;
 }
 
-/* Everything the command has started is gone by now. */
+/* All processes of the command have ended. */
 static bool verify(Job *j, Error *err) {
     if (!j->protect || !j->mark) return true;
     protect_follow(j->protect, j->mark);
@@ -230,7 +230,7 @@ static void say_layers(const Job *j) {
     buf_clear(&text);
 }
 
-/* Best effort is not silent about what it does without. */
+/* Warns about missing layers in best-effort mode. */
 static void warn_of_less(const Job *j) {
     SandboxRules strict = j->rules;
     Error err = { 0 };
@@ -242,7 +242,7 @@ static void warn_of_less(const Job *j) {
     buf_clear(&text);
 }
 
-/* The terminal may be left in any state by a program that was ended. */
+/* A killed program may leave the terminal in any state. */
 static bool keep_terminal(struct termios *was) { return tcgetattr(STDIN_FILENO, was) == 0; }
 
 static bool run_command(Job *j, SandboxResult *result, Error *err) {
@@ -284,11 +284,12 @@ static int run(Job *j, Error *err) {
     int status = CLI_FAILED;
     j->rules.workspace = workspace;
     if (!workspace) {
-        error_set(err, ERR_IO, "this folder: %m");
+        error_set(err, ERR_IO, "current folder: %m");
         status = cli_fail(j->cli, CLI_FAILED, err);
     } else if (!read_flags(j, err)) {
         status = cli_fail(j->cli, err->kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, err);
-    } else if (!sandbox_start(&j->sandbox, err) || !start_proxy(j, err)) {      /* the launcher first: it wants no threads */
+    } else if (!sandbox_start(&j->sandbox, err) || !start_proxy(j, err)) {      /* the launcher first: it must be
+                                                                                 * started before threads */
         status = cli_fail(j->cli, err->kind == ERR_CONFIG || err->kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, err);
     } else {
         pass_environment(j);

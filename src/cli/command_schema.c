@@ -19,7 +19,7 @@ static bool read_json(Heap *h, const char *path, Value *out, Error *err) {
 
 /* ---- schema validate ---- */
 
-/* What is beside the schema has file: URIs, so that relative references find it. */
+/* Files next to the schema have file: URIs, so that relative references find them. */
 static SchemaFolder *folder_of(const char *path, char **base) {
     char *whole = realpath(path, NULL), *slash = whole ? strrchr(whole, '/') : NULL;
     *base = NULL;
@@ -34,7 +34,7 @@ static SchemaFolder *folder_of(const char *path, char **base) {
     return f;
 }
 
-/* One problem is one line, whatever names the instance has. */
+/* One line per problem, whatever names the instance contains. */
 static void add_line(Buf *out, Str s) {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.at[i];

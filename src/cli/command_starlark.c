@@ -1,5 +1,5 @@
-/* harness starlark: run a file or an expression, check it, or measure functions. Without
- * either, a prompt (starlark_prompt.c). */
+/* harness starlark: runs a file or an expression, checks it, or measures functions. Without either, a prompt
+ * (starlark_prompt.c). */
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
@@ -70,7 +70,7 @@ static int wrong_use(Cli *cli, const char *text) {
 int command_starlark(Cli *cli) {
     const Args *a = &cli->args;
     bool eval = args_value(a, "--eval") != NULL, measure_it = args_has(a, "--bench");
-    if (eval && a->n_operands) return wrong_use(cli, "a file and -e cannot go together");
+    if (eval && a->n_operands) return wrong_use(cli, "a file and -e cannot be combined");
     if (measure_it && (eval || a->n_operands < 2)) return wrong_use(cli, "--bench needs a FILE and at least one function");
     if (!measure_it && a->n_operands > 1) return wrong_use(cli, "too many arguments");
     StarlarkSession *s = starlark_session_new(a);

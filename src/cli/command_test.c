@@ -47,7 +47,7 @@ static bool choose(Testing *t, Error *err) {
     return ok;
 }
 
-/* What validate only warns about, an unknown key, is a failure here: a check that is misspelt checks nothing. */
+/* An unknown key, a warning in validate, is a failure here: a misspelt check would check nothing. */
 static void take_warnings(Testing *t) {
     Buf text = { 0 };
     for (size_t i = 0; i < t->problems.n; i++)
@@ -60,16 +60,16 @@ static void take_warnings(Testing *t) {
     buf_clear(&text);
 }
 
-/* ---- where ---- */
+/* ---- location ---- */
 
-/* Is `path` below `folder`, or the same? Then the rest of it. */
+/* The rest of `path` after `folder`, if it is below it or equal; else NULL. */
 static const char *below(const char *path, const char *folder) {
     size_t n = strlen(folder);
     if (strncmp(path, folder, n) != 0) return NULL;
     return path[n] == 0 ? "" : path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* The folder that holds both the project and its workspace. */
+/* The folder that contains both the project and its workspace. */
 static bool find_source(Testing *t, Error *err) {
     const Project *p = t->project;
     Arena *arena = &t->suite.arena;
@@ -89,7 +89,7 @@ static bool find_source(Testing *t, Error *err) {
             t->place.below = rest;
         }
     } else if (given.n) {
-        error_set(err, ERR_CONFIG, "tests run in a copy of the workspace, and " STR_FMT " names one place for good", STR_ARG(given));
+        error_set(err, ERR_CONFIG, "tests run in a copy of the workspace, and " STR_FMT " is an absolute path", STR_ARG(given));
         return error_hint(err, "write `workspace:` relative to the project's folder");
     }
     const char *slash = strrchr(t->place.source, '/');
@@ -102,7 +102,8 @@ static bool prepare(Testing *t, Error *err) {
     t->place.project_file = cli->config ? arena_str(&t->suite.arena, t->project->settings.file).at : NULL;
     t->place.project = t->project;
     t->place.events = t->open.events;
-    t->place.config.log = log_on(&cli->log, LOG_INFO) ? &cli->log : NULL;   /* several at once would talk at the same time */
+    t->place.config.log = log_on(&cli->log, LOG_INFO) ? &cli->log : NULL;   /* output of concurrent tests would be
+                                                                             * mixed */
     if (!find_source(t, err) || !choose(t, err)) return false;
     t->suite.project = t->place.name;
     take_warnings(t);
@@ -130,7 +131,7 @@ static bool trusted(Testing *t, Error *err) {
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static int run(Testing *t) {
     Cli *cli = t->suite.cli;

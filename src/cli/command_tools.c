@@ -4,7 +4,7 @@
 #include "tool/builtin.h"
 #include "value/json.h"
 
-/* For a person the schema is spread over lines: the same text, read and written again. */
+/* Pretty-prints the schema for display. */
 static bool add_schema(Cli *cli, Str text, Error *err) {
     Heap *heap = heap_new(0);
     Value v;
@@ -23,7 +23,7 @@ static bool add_mcp(Cli *cli, const Project *p, const Policy *policy, Error *err
     return ok;
 }
 
-/* What the model of the project's agent gets with its first request. */
+/* The tools in the first request of the project's agent. */
 static int show_request(Cli *cli, const char *format) {
     Look look;
     Error err = { 0 };
@@ -42,7 +42,7 @@ static int show_request(Cli *cli, const char *format) {
     return status;
 }
 
-/* Hidden ones last, each with its rule: -v is for whoever wonders where a tool is. */
+/* Hidden tools last, each with the rule that hides it: explains with -v where a tool is. */
 static void add_verbose(Cli *cli, const Project *p, const Policy *policy) {
     Buf *out = &cli->out;
     size_t shown = 0, hidden = 0;

@@ -1,4 +1,4 @@
-/* harness trust: what a project asks for beyond the defaults, and the person's agreement to it. */
+/* harness trust: what a project asks for beyond the defaults, and the user's agreement to it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -90,8 +90,8 @@ static int ask(Cli *cli, const TrustSubject *s, TrustState state) {
     buf_clear(&text);
     if (state == TRUST_GIVEN) return CLI_OK;
     cli_flush(cli);
-    error_set(&err, ERR_POLICY, "there is no terminal to ask on");
-    error_hint(&err, "`harness trust --accept DIGEST` agrees to what `harness trust --print` printed; HARNESS_TRUST does so for one command");
+    error_set(&err, ERR_POLICY, "no terminal is available");
+    error_hint(&err, "`harness trust --accept DIGEST` trusts the digest that `harness trust --print` printed; HARNESS_TRUST does so for one command");
     return cli_fail(cli, CLI_FAILED, &err);
 }
 
@@ -114,9 +114,9 @@ static int decide(Cli *cli, const TrustSubject *s) {
     return given ? accept_digest(cli, s, given) : ask(cli, s, state);
 }
 
-/* ---- what waits, and what was displaced ---- */
+/* ---- pending and displaced files ---- */
 
-/* Files that changed while a call could write them come first: nothing of the project has to be loaded to show them. */
+/* Files that changed while a call could write them come first: showing them does not need the project. */
 static bool add_waiting(Cli *cli, const char *dir, Error *err) {
     char root[PATH_MAX];
     Buf told = { 0 }, diff = { 0 };
@@ -125,7 +125,7 @@ static bool add_waiting(Cli *cli, const char *dir, Error *err) {
     record_places(NULL, &places);
     bool ok = record_waiting(&places, root, &told, &diff, err);
     if (diff.n) {
-        buf_add(&cli->out, STR("Changed while a call could write them. The next command that runs something puts them back, or asks you on a terminal:\n"));
+        buf_add(&cli->out, STR("Changed while a call could write them. The next command that runs something restores them, or asks you on a terminal:\n"));
         cli_escape_all(&cli->out, buf_str(&diff), true);
     }
     buf_clear(&told);
@@ -182,7 +182,7 @@ static int list_displaced(Cli *cli) {
     record_displaced(&places, show_displaced, &k);
     if (cli->json) buf_add(&cli->out, STR("]\n"));
     else if (k.n == 0) buf_add(&cli->out, STR("nothing was displaced in the last 30 days\n"));
-    else buf_add(&cli->out, STR("\nTo bring one back, look at its copy, then copy it to its path (cp COPY PATH). Copies are removed after 30 days.\n"));
+    else buf_add(&cli->out, STR("\nTo restore one, review its copy, then copy it to its path (cp COPY PATH). Copies are removed after 30 days.\n"));
     record_places_clear(&places);
     return CLI_OK;
 }
@@ -235,7 +235,7 @@ int command_trust_forget(Cli *cli) {
     char real[PATH_MAX];
     bool found;
     const char *dir = cli->args.n_operands ? cli->args.operands[0] : ".";
-    Str root = realpath(dir, real) ? str_from(real) : str_from(dir);     /* a folder that is gone is named as it was */
+    Str root = realpath(dir, real) ? str_from(real) : str_from(dir);     /* a missing folder is named as given */
     if (!trust_forget(root, &found, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (!found) {
         error_set(&err, ERR_VALIDATION, STR_FMT " is not trusted", STR_ARG(root));

@@ -43,13 +43,13 @@ static void add_section(Cli *cli, const Project *p, const char *name, size_t n, 
     list(&cli->out, p, 2, cli->color_out);
 }
 
-/* How many built-in tools the project has. They are added to it, so nothing may be listed afterwards. */
+/* Number of built-in tools of the project. They are added to it, so nothing may be listed afterwards. */
 static size_t count_builtins(Project *p) {
     Heap *heap = heap_new(0);
     size_t own = p->n_tools;
     Error err = { 0 };
     size_t n = builtin_append(p, heap, &err) ? p->n_tools - own : 0;
-    p->n_tools = own;                                    /* their values go with the heap */
+    p->n_tools = own;                                    /* their values are freed with the heap */
     heap_free(heap);
     return n;
 }
@@ -79,7 +79,7 @@ static void say_failure(const Cli *cli, const Problems *problems) {
 
 static void list_tools(Buf *out, const Project *p, size_t indent, bool color) { listing_tools(out, p, NULL, indent, color); }
 
-/* Only a file can be looked at here; what stands in place is checked when it runs. */
+/* Only checks files; an inline script is checked when it runs. */
 static void check_script(const Project *p, const ModelDef *m, Problems *problems) {
     if (m->provider != PROVIDER_SCRIPT || m->script.n == 0 || str_find_char(m->script, '\n') >= 0) return;
     Arena arena = { 0 };
@@ -89,7 +89,7 @@ static void check_script(const Project *p, const ModelDef *m, Problems *problems
     arena_clear(&arena);
 }
 
-/* A name that tells no provider may still be meant for one that is configured elsewhere: a warning here, an error when it runs. */
+/* A name that implies no provider may belong to one configured elsewhere: a warning here, an error at run time. */
 static void check_models(const Project *p, Problems *problems) {
     Arena arena = { 0 };
     ModelDef top, own;
@@ -118,16 +118,16 @@ static void check_programs(const Project *p, Problems *problems) {
                          : arena_fmt(&arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(t->folder), STR_ARG(program));
         if (access(path, X_OK) == 0) continue;
         bool missing = errno == ENOENT || errno == ENOTDIR;
-        problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place, missing ? STR("calls fail until it is there") : STR("calls fail until it is"),
+        problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place, missing ? STR("calls fail until it exists") : STR("calls fail until it is"),
                      "tool \"" STR_FMT "\": program " STR_FMT " %s", STR_ARG(t->name), STR_ARG(program), missing ? "was not found" : "is not executable");
     }
     arena_clear(&arena);
 }
 
-/* Nothing at all was found: probably the wrong folder, or the first time. */
+/* Nothing was found: probably the wrong folder, or a new user. */
 static void check_empty(const Project *p, Problems *problems) {
     if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_prompts || p->n_resources || p->n_tests || p->n_servers) return;
-    problems_add(problems, PROBLEM_HINT, (Str){ 0 }, (Place){ 0, 0 }, STR("harness init writes one to start from"), "there is no project in this folder");
+    problems_add(problems, PROBLEM_HINT, (Str){ 0 }, (Place){ 0, 0 }, STR("create one with: harness init"), "this folder has no project");
 }
 
 int command_validate(Cli *cli) {

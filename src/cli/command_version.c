@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "value/json.h"
 
-/* Only what is linked: asking a library that is loaded on first use would load it. */
+/* Only linked libraries: asking a library that is loaded on first use would load it. */
 int command_version(Cli *cli) {
     char pcre2[64] = "";                                 /* "10.42 2022-12-11" */
     if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) < (int)sizeof pcre2) pcre2_config(PCRE2_CONFIG_VERSION, pcre2);

@@ -1,4 +1,4 @@
-/* Which commit this program was built from. Generated at build time (cmake/commit.cmake). */
+/* The commit this program was built from. Generated at build time (cmake/commit.cmake). */
 #pragma once
 
 extern const char commit_id[];                         /* 12 hexadecimal digits, or "unknown" */

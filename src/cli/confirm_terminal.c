@@ -34,7 +34,7 @@ static void end_progress(Terminal *t) {
     t->shows_progress = false;
 }
 
-/* What was typed before the question came was not meant as its answer. */
+/* Drops input typed before the question: it was not meant as the answer. */
 static void start_question(Terminal *t) {
     end_progress(t);
     tcflush(t->fd, TCIFLUSH);
@@ -47,7 +47,7 @@ void confirm_terminal_close(Terminal *t) {
     free(t);
 }
 
-/* One line, without its end. False: nobody answered (end of file, Ctrl-C, a deadline). */
+/* One line, without its line break. False: no answer (end of file, Ctrl-C, a deadline). */
 static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
     for (;;) {
         struct pollfd fds[] = { { t->fd, POLLIN, 0 }, { cancel_fd(cancel), POLLIN, 0 } };
@@ -75,7 +75,7 @@ bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answe
 
 /* ---- confirmation ---- */
 
-/* Of a long text the beginning and the end. Gives how many lines are missing: the question says so, where it is read last. */
+/* Shows the start and the end of a long text. Returns how many lines are missing: the question mentions it. */
 static size_t add_indented(Buf *out, Str text) {
     size_t lines = 0, at = 0;
     for (Str rest = text, line; str_next_line(&rest, &line);) lines++;
@@ -168,7 +168,7 @@ static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };
     start_question(t);
-    buf_add_fmt(&text, "harness: %s of %lld is reached. Go on, up to as much again? [y/N]: ", limit, (long long)value);
+    buf_add_fmt(&text, "harness: %s of %lld is reached. Continue, with as much again? [y/N]: ", limit, (long long)value);
     say(t, buf_str(&text));
     bool answered = read_line(t, cancel, &line), yes = answered && says(str_trim(buf_str(&line)), "yes");
     if (!answered) say(t, STR("\n"));
@@ -184,7 +184,7 @@ static Str type_of(Value property) {
     return v && value_is_string(*v) ? value_str(*v) : STR("string");
 }
 
-/* What was typed, as the property's type wants it. GONE: nothing was typed and there is no default. */
+/* Converts the input to the property's type. GONE: nothing was typed and there is no default. */
 static bool typed_value(Heap *heap, Value property, Str said, Value *out, Error *err) {
     Value *fallback = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
     *out = VALUE_GONE;
@@ -197,7 +197,7 @@ static bool typed_value(Heap *heap, Value property, Str said, Value *out, Error 
     return s != NULL;
 }
 
-/* What an empty answer sends. */
+/* The value that an empty answer sends. */
 static void add_fallback(Buf *out, Value property) {
     Value *v = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
     Buf json = { 0 };
@@ -242,7 +242,7 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
     if (!content) return false;
     start_question(t);
     buf_add(&text, STR("harness: a tool asks:\n"));
-    (void)add_indented(&text, message);                   /* no line of it can look like one of ours */
+    (void)add_indented(&text, message);                   /* indented, so that no line can look like one of ours */
     say(t, buf_str(&text));
     bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
     if (ok && answered) {

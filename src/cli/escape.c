@@ -5,7 +5,7 @@
 
 void cli_escape(Buf *out, Str text, bool keep_lines) {
     const unsigned char *at = (const unsigned char *)text.at;
-    size_t plain = 0;                                    /* start of what needs no escape */
+    size_t plain = 0;                                    /* start of the pending text without escapes */
     for (size_t i = 0; i < text.n; i++) {
         bool c1 = at[i] == 0xc2 && i + 1 < text.n && at[i + 1] >= 0x80 && at[i + 1] < 0xa0;     /* U+0080…U+009F */
         bool control = at[i] < 0x20 || at[i] == 0x7f || c1;
@@ -20,7 +20,7 @@ void cli_escape(Buf *out, Str text, bool keep_lines) {
 
 void cli_escape_all(Buf *out, Str text, bool keep_lines) { utf8_escape(text, keep_lines, out); }
 
-/* The length of ESC [ … LETTER at the start of the text; 0: it is something else. */
+/* The length of ESC [ … LETTER at the start of the text; 0 if it is something else. */
 static size_t own_sequence(Str text) {
     size_t n = 2;
     if (text.n < 3 || text.at[0] != 033 || text.at[1] != '[') return 0;

@@ -26,8 +26,8 @@ static void add_flag(Buf *out, const Flag *f) {
     buf_clear(&left);
 }
 
-/* Flags of every command that runs tools. A screen is small: they share a few lines there, and have their own in the
- * reference and the man page. */
+/* Flags of every command that runs tools. On the help screen they share a few lines; the reference and the man page
+ * list each. */
 static bool is_shared(const Flag *f) {
     static const char *const names[] = { "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
                                          "--record", "--replay", "--max-turns" };
@@ -51,7 +51,7 @@ static void add_shared(Buf *out, const Flag *list) {
     buf_add(out, STR(" (man harness)\n"));
 }
 
-/* Only what is special to the command, one a line. */
+/* Only the flags specific to the command, one per line. */
 static void add_own_flags(Buf *out, const Flag *list) {
     bool runs_tools = command_flag(list, "--yes", strlen("--yes")) != NULL;
     for (const Flag *f = list; f->name; f++)

@@ -1,4 +1,4 @@
-/* Help and usage, written from the command table. */
+/* Help and usage, generated from the command table. */
 #pragma once
 #include "base/str.h"
 #include "cli/command.h"
@@ -6,4 +6,4 @@
 void help_program(Buf *out);
 void help_command(Buf *out, const Command *c);
 void help_group(Buf *out, const char *group);          /* the commands that start with that word */
-void help_page(Buf *out);                              /* help_page.c: all of it, as Markdown */
+void help_page(Buf *out);                              /* help_page.c: the whole reference, as Markdown */

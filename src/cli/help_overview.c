@@ -1,25 +1,25 @@
-/* harness --help: one screen. What belongs together shares a line; every command is named, here or in the last line. */
+/* harness --help: one screen. Related commands share a line; every command is named, here or in the last line. */
 #include <string.h>
 #include "cli/command_flags.h"
 #include "cli/help.h"
 
 enum { COLUMN = 36, WIDTH = 78 };
 
-/* Names of commands, or of groups ("runs" is also "runs show"). One that there is not is left out. */
+/* Names of commands, or of groups ("runs" is also "runs show"). Unknown ones are skipped. */
 static const struct { const char *names[6], *does; } topics[] = {
-    { { "init", "scaffold" }, "make a project to start from" },
+    { { "init", "scaffold" }, "create a project to start from" },
     { { "validate" }, "load everything, report all problems" },
-    { { "tools", "hooks", "agents", "inspect" }, "what is there, and from which file" },
+    { { "tools", "hooks", "agents", "inspect" }, "list the parts of the project, with their files" },
     { { "context" }, "what the model will see" },
     { { "models" }, "the models, and how each is reached" },
     { { "call" }, "call one tool, without a model" },
     { { "run" }, "talk to the agent; -p: one job" },
     { { "runs", "approvals" }, "what was run; questions that wait" },
     { { "test" }, "run the tests of the project" },
-    { { "mcp" }, "be an MCP server, use MCP servers" },
+    { { "mcp" }, "serve the project over MCP; use MCP servers" },
     { { "sandbox" }, "run a command confined to this folder" },
     { { "starlark", "json", "schema" }, "run Starlark; check and validate JSON" },
-    { { "doctor" }, "say what this machine offers" },
+    { { "doctor" }, "check what this machine supports" },
 };
 enum { TOPICS = sizeof topics / sizeof *topics, NAMES = sizeof topics->names / sizeof *topics->names };
 
@@ -81,5 +81,5 @@ void help_program(Buf *out) {
     buf_add(out, STR("\nGlobal flags, before or after the command:\n"));
     add_flags(out);
     buf_add(out, STR("\nExample: harness init demo && harness -C demo run\n"
-                     "harness COMMAND --help tells all about one, with an example.\n"));
+                     "harness COMMAND --help describes one command, with an example.\n"));
 }

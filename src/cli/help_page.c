@@ -1,4 +1,4 @@
-/* The reference of the command line as a Markdown page (docs/reference/cli.md). */
+/* The command line reference as a Markdown page (docs/reference/cli.md). */
 #include "cli/help.h"
 #include <string.h>
 #include "cli/cli.h"
@@ -46,7 +46,7 @@ static void add_code(Buf *out, Str text) {
     buf_add_char(out, '\n');
 }
 
-/* The shape comes first; behind an empty line may stand what there is to say about it. */
+/* The shape comes first; explanations may follow an empty line. */
 static void add_json(Buf *out, Str text) {
     ptrdiff_t gap = str_find(text, STR("\n\n"));
     buf_add(out, STR("With `--json`:\n\n"));

@@ -51,7 +51,7 @@ static void release(Interrupt *i) {
     free(i);
 }
 
-/* A signal that is ignored (nohup) stays ignored. */
+/* An ignored signal (nohup) stays ignored. */
 static void add_unless_ignored(sigset_t *set, int signal) {
     struct sigaction now;
     if (sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, signal);

@@ -1,18 +1,19 @@
-/* Ctrl-C, SIGTERM and the other signals that end a program, while work goes on: the first fires a token, so that everything ends in good order. A
- * second one kills all that calls have started, compares the protected files, and ends the program. */
+/* Ctrl-C, SIGTERM and other terminating signals during work: the first fires a token, so that everything ends properly.
+ * A second one kills all processes of calls, verifies the protected files, and exits. */
 #pragma once
 #include "base/cancel.h"
 #include "tool/runtime.h"
 
 typedef struct Interrupt Interrupt;
 
-/* Starts a thread. NULL when that cannot be done: then a signal ends the program as before. */
+/* Starts a thread. NULL on failure: then a signal ends the program as usual. */
 Interrupt *interrupt_start(Cancel *cancel);
-/* What is written to standard error when a second one ends the program; borrowed until interrupt_stop. NULL is fine for `i`. */
+/* Text written to standard error when a second signal ends the program; borrowed until interrupt_stop. `i` may be
+ * NULL. */
 void interrupt_last_words(Interrupt *i, const char *text);
-/* What is done when a second one comes, in another thread, before the program ends. NULL is fine for `i`. */
+/* Called on a second signal, in another thread, before the program exits. `i` may be NULL. */
 typedef void InterruptLast(void *ctx);
 void interrupt_last(Interrupt *i, InterruptLast *last, void *ctx);
-void interrupt_runtime(Interrupt *i, Runtime *rt);       /* runtime_abandon() of this one; NULL: of none */
-/* Which signal came; 0: none. Ends the watching. NULL is fine. */
+void interrupt_runtime(Interrupt *i, Runtime *rt);       /* calls runtime_abandon() for this one; may be NULL */
+/* Stops watching and returns the signal received; 0: none. NULL is fine. */
 int interrupt_stop(Interrupt *i);

@@ -16,7 +16,7 @@
 
 enum { HISTORY_LINES = 1000, PASTE_MAX = 1 << 20, PASTE_KEY = 0x1e, ESCAPE = 033, ESCAPE_WAIT_MS = 30 };
 
-/* Everything of libedit that is used. */
+/* The functions of libedit in use. */
 #define LIBEDIT(X) X(el_init) X(el_end) X(el_reset) X(el_gets) X(el_set) X(el_wset) X(el_line) X(el_insertstr) X(el_resize) \
                    X(history_init) X(history_end) X(history)
 typedef struct Library {
@@ -33,18 +33,18 @@ struct LineEdit {
     History *history;
     const char *prompt;
     bool terminal, interrupted;
-    sigset_t mask;                       /* of the reader, without our block of SIGINT */
-    char *line;                          /* of getline */
+    sigset_t mask;                       /* of the reader, with SIGINT unblocked */
+    char *line;                          /* buffer of getline */
     size_t line_size;
-    char queue[8]; size_t n_queue;       /* read, not handed to libedit yet */
-    Buf paste;                           /* waits for PASTE_KEY to insert it */
+    char queue[8]; size_t n_queue;       /* read, but not yet passed to libedit */
+    Buf paste;                           /* inserted by PASTE_KEY */
 };
 
-/* The one that is inside el_gets, or NULL. libedit's callbacks get nothing of ours, and a process has one terminal. */
+/* The one inside el_gets, or NULL. libedit's callbacks get no context, and a process has one terminal. */
 static LineEdit *reading;
-static volatile sig_atomic_t resized;    /* by a signal, which has no other way to tell */
+static volatile sig_atomic_t resized;    /* set by a signal handler */
 
-/* The library stays: below it is the terminal library, which never gives its tables back. */
+/* Never unloaded: it uses the terminal library, which does not free its tables. */
 static bool load(Library *lib) {
     if (!(lib->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL))) return false;
     bool all = true;
@@ -54,14 +54,14 @@ static bool load(Library *lib) {
     return all;
 }
 
-/* ---- called by libedit ---- */
+/* ---- libedit callbacks ---- */
 
 static char *show_prompt(EditLine *el) {
     (void)el;
     return (char *)(uintptr_t)reading->prompt;
 }
 
-/* Waits for a byte. Only here may SIGINT come, so none is lost before the wait. */
+/* Waits for a byte. SIGINT is unblocked only here, so none is lost before the wait. */
 static bool wait_for_input(LineEdit *e) {
     struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
     while (ppoll(&in, 1, NULL, &e->mask) < 0) {
@@ -76,7 +76,7 @@ static bool wait_for_input(LineEdit *e) {
     return true;
 }
 
-/* 1, 0 at the end of the input, -1 after a signal. */
+/* 1, 0 at end of input, -1 after a signal. */
 static ssize_t read_byte(LineEdit *e, char *out) {
     if (e->n_queue) {
         *out = e->queue[0];
@@ -86,9 +86,9 @@ static ssize_t read_byte(LineEdit *e, char *out) {
     return wait_for_input(e) ? read(STDIN_FILENO, out, 1) : -1;
 }
 
-/* ---- pasting: the terminal puts ESC [200~ and ESC [201~ around what is pasted ---- */
+/* ---- pasting: the terminal sends ESC [200~ and ESC [201~ around pasted text ---- */
 
-/* After an ESC: does a paste begin? Bytes that turn out to be something else wait in the queue. */
+/* After an ESC: true if a paste starts. Other bytes wait in the queue. */
 static bool paste_begins(LineEdit *e) {
     static const char rest[] = "[200~";
     if (!e->config.paste || e->n_queue) return false;
@@ -103,7 +103,7 @@ static bool paste_begins(LineEdit *e) {
     return true;
 }
 
-/* Lines end in "\n"; what else would move the cursor is left out. */
+/* Lines end in "\n"; removes other characters that move the cursor. */
 static void tidy_paste(Buf *b) {
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
@@ -125,7 +125,7 @@ static bool read_paste(LineEdit *e) {
         if (read_byte(e, &c) != 1) return false;
         buf_add_char(&e->paste, c);
         if (str_ends(buf_str(&e->paste), STR(end))) break;
-        if (e->paste.n > PASTE_MAX) e->paste.n--;            /* the rest is dropped, its end is still waited for */
+        if (e->paste.n > PASTE_MAX) e->paste.n--;            /* drops the rest, but still waits for the end */
     }
     e->paste.n -= sizeof end - 1;
     tidy_paste(&e->paste);
@@ -140,7 +140,7 @@ static unsigned char insert_paste(EditLine *el, int key) {
     return ok ? CC_REFRESH : CC_NORM;
 }
 
-/* One character; a signal ends the line, which libedit's own reader would not let it do. */
+/* One character; a signal ends the line, which libedit's own reader would not allow. */
 static int read_character(EditLine *el, wchar_t *out) {
     (void)el;
     char c[4];
@@ -204,7 +204,7 @@ static unsigned char complete(EditLine *el, int key) {
     return result;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void begin_history(LineEdit *e) {
     HistEvent event;
@@ -287,7 +287,8 @@ static LineRead read_edited(LineEdit *e, const char *prompt, Buf *out) {
     sigaction(SIGWINCH, &resize, &before);
     e->lib.el_resize(e->el);                             /* it may have changed since the last line */
     ask_for_paste(e, true);
-    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt shows: what is typed from then on is meant for us */
+    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt is shown: input typed from then on is for
+                                                          * us */
     const char *line = e->lib.el_gets(e->el, &n);
     ask_for_paste(e, false);
     sigaction(SIGWINCH, &before, NULL);

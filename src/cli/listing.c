@@ -4,7 +4,7 @@
 #include "cli/table.h"
 
 enum { SUMMARY_CHARS = 64 };
-enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };    /* when neither the tool nor the project sets one */
+enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };    /* if neither the tool nor the project sets one */
 
 Str listing_summary(Str description) {
     Str rest = description, line, first = { "", 0 };
@@ -14,7 +14,7 @@ Str listing_summary(Str description) {
         if (line.at[0] != '#') return line;
         if (!first.n) first = line;
     }
-    return first;                                        /* nothing but headings */
+    return first;                                        /* only headings */
 }
 
 int64_t listing_timeout(const ToolDef *t) {
@@ -58,7 +58,7 @@ static void add_summary(Table *t, Str description) {
     table_add_fmt(t, STR_FMT "%s", STR_ARG(str_sub(line, 0, at)), at < line.n ? "…" : "");
 }
 
-/* Everybody's, and not hidden. */
+/* Public, and not hidden. */
 bool listing_shown(const ToolDef *t, const Policy *policy) {
     return !t->agent.n && (!policy || policy_shows(policy, t));
 }
@@ -89,7 +89,7 @@ static int run_order(const void *a, const void *b) {
     return by ? by : (x > y) - (x < y);
 }
 
-/* Everybody's hooks, sorted; free() the list. */
+/* Public hooks, sorted; free() the list. */
 static const HookDef **sorted_hooks(const Project *p, size_t *n) {
     const HookDef **list = mem_alloc((p->n_hooks + 1) * sizeof *list);
     *n = 0;

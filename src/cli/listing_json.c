@@ -1,4 +1,4 @@
-/* The objects behind --json, and the schemas of tools --format. */
+/* The objects of --json, and the schemas of tools --format. */
 #include "cli/listing.h"
 #include "policy/credentials.h"
 #include "value/json.h"
@@ -69,7 +69,7 @@ static void add_script(Buf *out, const char *key, const Module *m) {
     add_text_or_null(out, key, m ? module_source(m)->text : (Str){ 0 });
 }
 
-/* What holds: declared and detected together. */
+/* The effective values: declared and detected together. */
 static bool add_safety(Buf *out, const ToolDef *t, Error *err) {
     Heap *heap = heap_new(0);
     Arena arena = { 0 };

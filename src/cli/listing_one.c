@@ -48,7 +48,7 @@ static void add_head(Buf *out, Str name, const char *kind, const Origin *o, bool
     table_write(&t, out, 0, color);
 }
 
-/* A text of many lines, below its name. */
+/* A multi-line text below its name. */
 static void add_block(Buf *out, const char *key, Str text) {
     Str line;
     if (!str_trim(text).n) return;
@@ -73,7 +73,7 @@ static Str text_at(Value map, const char *key, Str otherwise) {
     return v && value_is_string(*v) ? value_str(*v) : otherwise;
 }
 
-/* What it is for, then the values it may have and the one it has when it is left out: "How. (one of "fast", "slow"; default "fast")". */
+/* Its description, then its allowed values and default: "How. (one of "fast", "slow"; default "fast")". */
 static void add_purpose(Table *t, Value parameter) {
     Value *options = value_is_dict(parameter) ? dict_find_str(value_dict(parameter), STR("enum")) : NULL;
     Value *given = value_is_dict(parameter) ? dict_find_str(value_dict(parameter), STR("default")) : NULL;
@@ -110,7 +110,7 @@ static void add_parameters(Buf *out, Value schema) {
     table_write(&t, out, 4, false);
 }
 
-/* In words, what holds: "mutating, networked, writes files". */
+/* The effective values in words: "mutating, networked, writes files". */
 static void add_safety(Table *t, const ToolDef *tool) {
     static const char *const files[] = { NULL, "reads files", "writes files" };
     Arena arena = { 0 };

@@ -1,10 +1,11 @@
-/* For commands that show what a model would get: the project's conversation, open but never begun. Nothing is stored, and no model is needed. */
+/* For commands that show what a model would get: opens the project's conversation without starting it. Stores nothing,
+ * and needs no model. */
 #pragma once
 #include "agent/session.h"
 #include "cli/opening.h"
 
 typedef struct Look { Opening opening; Agents *agents; Session *session; } Look;
 
-/* Of --agent and --model, when the command has them. Exit status, or -1; look_close in any case. */
+/* Uses --agent and --model, if the command has them. Exit status, or -1; look_close in every case. */
 int look_open(Look *l, Cli *cli);
 void look_close(Look *l);

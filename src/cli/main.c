@@ -1,4 +1,4 @@
-/* The program: reads the command line, runs one command, writes out its result. */
+/* The program: parses the command line, runs one command, writes its result. */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 
-/* A file opened while descriptor 1 is closed would become standard output. So each of the
- * three is opened, in the direction in which its use still fails. */
+/* A file opened while descriptor 1 is closed would become standard output. So opens each missing one, in the direction
+ * in which using it still fails. */
 static void hold_standard_files(void) {
     static const int mode[] = { O_WRONLY, O_RDONLY, O_RDONLY };
     for (int fd = 0; fd < 3; fd++)
@@ -21,19 +21,19 @@ static void end_interrupted(int signal) {
 
 static void set_signals(void) {
     struct sigaction now;
-    signal(SIGPIPE, SIG_IGN);                            /* a closed pipe is a write error like any other */
+    signal(SIGPIPE, SIG_IGN);                            /* a closed pipe is an ordinary write error */
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)   /* not under nohup or a shell's & */
         signal(SIGINT, end_interrupted);
 }
 
-/* Wrong use is reported as JSON too, even when it is found before --json is. */
+/* Usage errors are reported as JSON too, even before --json is parsed. */
 static bool asks_for_json(int argc, char **argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--json") == 0) return true;
     return false;
 }
 
-/* No command: usage is the answer to --help, and otherwise a complaint. */
+/* No command: prints the usage, for --help as a result, otherwise as an error. */
 static int without_command(Cli *cli) {
     bool asked = args_has(&cli->args, "--help");
     Buf text = { 0 };

@@ -3,10 +3,10 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 
-enum { LINE_OPEN, LINE_TEXT, LINE_CODE };                 /* not known yet; text with marks; inside fenced code */
+enum { LINE_OPEN, LINE_TEXT, LINE_CODE };                 /* undecided; text with marks; inside fenced code */
 enum { BOLD = 1, ITALIC = 2, CODE = 4, LINK = 8, DIM = 16, STRIKE = 32, UNDERLINE = 64 };
 
-/* ---- writing ---- */
+/* ---- output ---- */
 
 static void set_style(Markdown *m, unsigned style, Buf *out) {
     static const struct { unsigned flag; const char *code; } codes[] = {
@@ -27,7 +27,7 @@ static void write_text(Markdown *m, Str text, unsigned style, Buf *out) {
     m->prev = text.at[text.n - 1];
 }
 
-/* ---- looking ---- */
+/* ---- scanning ---- */
 
 static size_t run_of(Str s, size_t from, char c) {
     size_t n = 0;
@@ -39,9 +39,9 @@ static bool is_space(char c) { return c == ' ' || c == '\t' || c == 0; }
 static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80; }
 static bool is_punct(char c) { return c > ' ' && c < 127 && !is_word(c); }
 
-typedef enum { FOUND, NONE, WAIT } Search;               /* WAIT: what comes next decides */
+typedef enum { FOUND, NONE, WAIT } Search;               /* WAIT: more input is needed */
 
-/* The end of `code`: as many backticks as at its start, no more. */
+/* The end of `code`: exactly as many backticks as at its start. */
 static Search code_end(Str s, size_t from, size_t run, bool final, size_t *at) {
     for (size_t i = from; i < s.n;) {
         size_t n = run_of(s, i, '`');
@@ -53,7 +53,7 @@ static Search code_end(Str s, size_t from, size_t run, bool final, size_t *at) {
     return final ? NONE : WAIT;
 }
 
-/* The other half of *, _ or ~~: as long, not after a space, and not inside code. */
+/* The closing *, _ or ~~: as long, not after a space, and not inside code. */
 static Search mark_end(Str s, size_t from, char mark, size_t run, bool final, size_t *at) {
     for (size_t i = from; i < s.n;) {
         char c = s.at[i];
@@ -120,7 +120,7 @@ static unsigned mark_style(char mark, size_t run) {
     return run == 1 ? ITALIC : run == 2 ? BOLD : run == 3 ? BOLD | ITALIC : 0;
 }
 
-/* What begins at s[i] with a mark. Gives how much of it was shown; 0: wait for more. */
+/* Handles a mark at s[i]. Returns how much of it was shown; 0: more input is needed. */
 static size_t show_mark(Markdown *m, Str s, size_t i, unsigned style, bool final, Buf *out) {
     char c = s.at[i];
     size_t run = c == '[' ? 1 : run_of(s, i, c), end = 0, middle = 0;
@@ -139,7 +139,7 @@ static size_t show_mark(Markdown *m, Str s, size_t i, unsigned style, bool final
 }
 
 static size_t show_inline(Markdown *m, Str s, unsigned style, bool final, Buf *out) {
-    size_t i = 0, shown = 0;                             /* s[shown..i) is plain and not written yet */
+    size_t i = 0, shown = 0;                             /* s[shown..i) is plain and not yet written */
     while (i < s.n) {
         char c = s.at[i];
         if (c == '\\') {
@@ -172,7 +172,7 @@ static void begin_text(Markdown *m, size_t from, unsigned style) {
 
 static void begin_plain(Markdown *m) { m->kind = LINE_TEXT; }
 
-/* Inside fenced code: is this its end? Gives false when that cannot be said yet. */
+/* Inside fenced code: checks for its end. False: undecided. */
 static bool open_code_line(Markdown *m, Str line, bool final, bool *swallow) {
     size_t i = run_of(line, 0, ' '), n = i <= 3 ? run_of(line, i, m->fence) : 0, rest = i + n + run_of(line, i + n, ' ');
     bool could_end = i <= 3 && rest == line.n && (n > 0 || line.n <= 3);
@@ -204,7 +204,7 @@ static bool open_heading(Markdown *m, Str line, size_t i, bool final) {
     return true;
 }
 
-/* -, *, + and _ begin items and rules. */
+/* -, *, + and _ start items and rules. */
 static bool open_item(Markdown *m, Str line, size_t i, char c, bool final, Buf *out, bool *swallow) {
     size_t marks = 0, at = i;
     while (at < line.n && (line.at[at] == c || line.at[at] == ' ')) marks += line.at[at++] == c;
@@ -222,7 +222,7 @@ static bool open_item(Markdown *m, Str line, size_t i, char c, bool final, Buf *
     return true;
 }
 
-/* Decides what kind of line it is. False: not yet. *swallow: the whole line is dealt with. */
+/* Determines the kind of line. False: undecided. *swallow: the whole line was handled. */
 static bool open_line(Markdown *m, bool final, Buf *out, bool *swallow) {
     Str line = buf_str(&m->held);
     size_t i = run_of(line, 0, ' ');
@@ -301,8 +301,8 @@ void markdown_feed(Markdown *m, Str piece, Buf *out) {
     for (size_t i = 0; i < piece.n; i++) {
         char c = piece.at[i];
         bool more = ((unsigned char)c & 0xc0) == 0x80;
-        if (m->n_part && !more) flush_part(m, out);              /* it will never be complete */
-        if (m->n_part == 0 && c >= ' ' && c < 127) {             /* nearly always */
+        if (m->n_part && !more) flush_part(m, out);              /* it can no longer be completed */
+        if (m->n_part == 0 && c >= ' ' && c < 127) {             /* the common case */
             feed_byte(m, c, out);
             continue;
         }

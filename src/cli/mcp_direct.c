@@ -24,7 +24,7 @@ static bool required(Value schema, Value key) {
     return false;
 }
 
-/* What must be given and has no default: the first choice, the least number, an empty text. */
+/* The value of a required property without a default: the first choice, the minimum, an empty string. */
 static bool plain_value(Value property, Heap *heap, Value *out, Error *err) {
     Value choices = value_member(property, "enum"), least = value_member(property, "minimum"), one = value_member(property, "oneOf");
     if (value_is_list(choices) && value_list(choices)->n) return *out = value_list(choices)->at[0], true;
@@ -54,7 +54,7 @@ static bool fill_form(Value schema, Heap *heap, Dict *content, Error *err) {
     return true;
 }
 
-/* The answer to a form: accept with the schema's defaults, or decline. */
+/* The answer to a form: accepts with the schema's defaults, or declines. */
 static bool answer_form(bool accept, Value schema, Heap *heap, Value *out, Error *err) {
     Dict *d = dict_new(heap, 2, err), *content = dict_new(heap, 4, err);
     if (!d || !content || !dict_put_text(heap, d, "action", accept ? STR("accept") : STR("decline"), err)) return false;
@@ -83,14 +83,15 @@ Person mcp_direct_person(const Cli *cli, Person usual) {
     usual.ask = ask;
     usual.inquire = NULL;
     usual.ctx = (void *)(uintptr_t)cli;
-    usual.confirm = NULL;                                 /* a form is filled in; a confirmation is given by --yes or --approve */
+    usual.confirm = NULL;                                 /* forms are answered; confirmations need --yes or
+                                                           * --approve */
     usual.progress = NULL;
     return usual;
 }
 
 /* ---- connecting ---- */
 
-/* "Bearer TOKEN": the last word counts by itself. */
+/* "Bearer TOKEN": the last word is also a secret. */
 static void add_secret(McpDirect *d, Str value) {
     size_t from = value.n;
     while (from > 0 && value.at[from - 1] != ' ') from--;

@@ -44,12 +44,12 @@ static bool is_local(const char *text) {
     return address_parse(str_from(text), &a) && address_is_loopback(&a);
 }
 
-/* Nobody reaches a server from elsewhere, or without a token, unless that was said in so many words. */
+/* A server reachable from other machines, or without a token, must be requested explicitly. */
 static bool check_exposure(const McpHttp *h, Error *err) {
     const Args *a = &h->cli->args;
     bool local = is_local(h->address);
     if (!local && !args_has(a, "--allow-remote"))
-        return error_set(err, ERR_VALIDATION, "--http %s: other machines could reach it: say --allow-remote, or use 127.0.0.1", h->address);
+        return error_set(err, ERR_VALIDATION, "--http %s: other machines could reach it: add --allow-remote, or use 127.0.0.1", h->address);
     if (!local && args_has(a, "--no-auth")) return error_set(err, ERR_VALIDATION, "--no-auth works on 127.0.0.1, ::1 and localhost only");
     if (args_has(a, "--auth-server") && args_has(a, "--no-auth"))
         return error_set(err, ERR_VALIDATION, "--auth-server and --no-auth contradict each other");
@@ -119,11 +119,11 @@ bool mcp_http_flags(McpHttp *h, Cli *cli, Error *err) {
     const char *http = args_value(a, "--http");
     h->cli = cli;
     for (size_t i = 0; !http && i < sizeof only / sizeof *only; i++)
-        if (args_has(a, only[i])) return error_set(err, ERR_VALIDATION, "%s is about --http ADDR", only[i]);
+        if (args_has(a, only[i])) return error_set(err, ERR_VALIDATION, "%s needs --http ADDR", only[i]);
     if (!http) return true;
     if (!read_address(h, http, err) || !check_exposure(h, err) || !check_url(a, "--auth-server", err) || !check_url(a, "--resource-url", err) || !read_limits(h, err))
         return false;
-    if (args_has(a, "--scope") && !args_has(a, "--auth-server")) return error_set(err, ERR_VALIDATION, "--scope is about --auth-server URL");
+    if (args_has(a, "--scope") && !args_has(a, "--auth-server")) return error_set(err, ERR_VALIDATION, "--scope needs --auth-server URL");
     h->config.authorization_server = str_from(args_value(a, "--auth-server"));
     h->config.resource = str_from(args_value(a, "--resource-url"));
     h->config.scope = str_from(args_value(a, "--scope"));

@@ -131,7 +131,7 @@ int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
     return status;
 }
 
-/* Which servers are shown as they were, or not at all? */
+/* Lists the servers whose tools are shown as last listed, or not at all. */
 static void say_pinned(Opening *o) {
     Buf line = { 0 };
     size_t n = mcp_servers_count(o->servers);
@@ -139,11 +139,11 @@ static void say_pinned(Opening *o) {
         McpServerFacts f = mcp_servers_facts(o->servers, i);
         if (f.listed) continue;
         buf_reset(&line);
-        buf_add_fmt(&line, "server " STR_FMT " was never asked for its tools (--live asks it)", STR_ARG(f.def->name));
+        buf_add_fmt(&line, "server " STR_FMT " was never asked for its tools (use --live to ask it)", STR_ARG(f.def->name));
         if (!args_has(&o->cli->args, "--quiet")) cli_say(o->cli, SAY_HINT, buf_str(&line));
     }
     if (n && !args_has(&o->cli->args, "--quiet"))
-        cli_say(o->cli, SAY_HINT, STR("tools of MCP servers are shown as they were last listed (--live asks the servers)"));
+        cli_say(o->cli, SAY_HINT, STR("tools of MCP servers are shown as last listed (use --live to ask the servers)"));
     buf_clear(&line);
 }
 

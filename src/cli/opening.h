@@ -1,4 +1,4 @@
-/* What the commands that run tools share: their flags (--yes, --approve, --events, --allow-domain, --timeout, --lenient,
+/* Shared by the commands that run tools: their flags (--yes, --approve, --events, --allow-domain, --timeout, --lenient,
  * --ephemeral), the terminal, and an open runtime. */
 #pragma once
 #include "base/vec.h"
@@ -10,20 +10,21 @@ typedef struct Opening {
     Cli *cli;
     VEC(Str) approve, domains;
     Terminal *terminal;
-    int events;                          /* descriptor of --events until a run has it; -1: none */
+    int events;                          /* descriptor of --events until a run owns it; -1: none */
     EventSink sink;                      /* of it */
     Runtime *rt;
-    McpServers *servers;                 /* of the project; none is started by opening */
+    McpServers *servers;                 /* of the project; opening starts none */
 } Opening;
 
 #define OPENING_FLAGS \
-    { "--yes", NULL, NULL, NULL, "say yes to every confirmation" }, \
-    { "--approve", NULL, "TOOL", NULL, "say yes for this tool (may be repeated)" }, \
+    { "--yes", NULL, NULL, NULL, "confirm everything that needs confirmation" }, \
+    { "--approve", NULL, "TOOL", NULL, "confirm calls of this tool (repeatable)" }, \
     { "--events", NULL, "FILE", NULL, "append every event to FILE, as JSON lines" }, \
-    { "--allow-domain", NULL, "HOST", NULL, "let tools reach HOST (may be repeated)" }, \
-    { "--timeout", NULL, "S", NULL, "seconds, for tools that set none themselves" }
+    { "--allow-domain", NULL, "HOST", NULL, "let tools reach HOST (repeatable)" }, \
+    { "--timeout", NULL, "S", NULL, "seconds, for tools that set none" }
 
-/* The flags alone: exit status, or -1 with a configuration that borrows from `o`. For who opens runtimes itself. */
+/* Only the flags: exit status, or -1 with a configuration that borrows from `o`. For callers that open the runtime
+ * themselves. */
 int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
 /* RuntimeConfig.open_files of that configuration, with the Opening: opens the file of --events. */
 bool opening_events(void *ctx, const Project *p, Error *err);
@@ -35,8 +36,9 @@ int opening_open_agent(Opening *o, Cli *cli, const char *const *writable);
  * opening_open. With --live it is opening_open, and the servers are asked for their tools. */
 int opening_open_reading(Opening *o, Cli *cli);
 void opening_close(Opening *o);
-/* For commands that only show: appends the tools of the project's MCP servers to `p`, as they were last listed; with --live the servers
- * are asked. Without servers nothing is opened. Exit status, or -1; opening_close in any case, when `p` is done with. */
+/* For commands that only display: appends the tools of the project's MCP servers to `p`, as last listed; with --live
+ * the servers are asked. Without servers opens nothing. Exit status, or -1; opening_close in every case, when `p` is no
+ * longer used. */
 int opening_show_servers(Opening *o, Cli *cli, Project *p);
-/* The part of a run's configuration that comes from here; the sinks belong to the run from then on. */
+/* Sets the part of a run's configuration that comes from the flags; the run takes ownership of the sinks. */
 void opening_run_config(Opening *o, RunConfig *out);

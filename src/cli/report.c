@@ -61,10 +61,10 @@ void report_problems(const Cli *cli, const Problems *problems) {
 
 void report_nothing(const Cli *cli, const Project *p) {
     if (p->settings.file.n || p->n_tools || p->n_hooks || p->n_agents || p->n_tests || p->n_servers) return;
-    cli_say(cli, SAY_HINT, STR("there is no project in this folder (harness init writes one to start from)"));
+    cli_say(cli, SAY_HINT, STR("this folder has no project (create one with: harness init)"));
 }
 
-/* One error stands for all of them; the hint says where the others are. */
+/* Reports the first error; the hint says where to see the others. */
 static void fail_with_first(Cli *cli, const Problems *problems) {
     Error err = { 0 };
     size_t i = 0;
@@ -77,7 +77,7 @@ static void fail_with_first(Cli *cli, const Problems *problems) {
         error_set(&err, ERR_CONFIG, STR_FMT, STR_ARG(p->message));
         error_place(&err, file, p->line, p->column);
         if (p->hint.n) error_hint(&err, STR_FMT, STR_ARG(p->hint));
-        else if (problems->errors > 1) error_hint(&err, "%zu errors in all: see harness validate", problems->errors);
+        else if (problems->errors > 1) error_hint(&err, "%zu errors in total: see harness validate", problems->errors);
         free(file);
     }
     cli_fail(cli, CLI_FAILED, &err);

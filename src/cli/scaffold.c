@@ -13,7 +13,7 @@ static bool exists(int root_fd, const char *path) {
     return fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A project has one of these; a second one would make it invalid. */
+/* A project has only one of these; a second one would make it invalid. */
 static const char *other_project_file(int root_fd) {
     static const char *const names[] = { "harness.yaml", "harness.yml", ".harness/harness.md" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -27,8 +27,8 @@ bool scaffold_cannot_create(const char *path, Error *err) {
     return denied && error_hint(err, "make the folder writable, or choose another one with -C DIR");
 }
 
-/* Opens the folder that holds `path`, step by step and never through a link; makes what is missing when `make`.
- * *fd is -1 when it is not there. */
+/* Opens the parent folder of `path`, step by step and never through a link; creates missing folders if `make`. *fd is
+ * -1 when it does not exist. */
 static bool open_folder(int root_fd, const char *path, bool make, int *fd, Error *err) {
     char folder[FOLDER_MAX];
     int at = dup(root_fd);
@@ -48,7 +48,7 @@ static bool open_folder(int root_fd, const char *path, bool make, int *fd, Error
         at = below;
         if (below >= 0 || (why == ENOENT && !make)) continue;
         errno = why;
-        if (why == ENOTDIR || why == ELOOP) return error_set(err, ERR_IO, "%s is there, but it is not a folder", folder);
+        if (why == ENOTDIR || why == ELOOP) return error_set(err, ERR_IO, "%s exists, but is not a folder", folder);
         return error_set(err, ERR_IO, "open %s: %m", folder);
     }
     *fd = at;
@@ -71,7 +71,7 @@ static bool write_text(int fd, const char *text) {
     return fsync(fd) == 0;
 }
 
-/* Gives a finished file its name, unless that is taken by now (EEXIST). */
+/* Renames a finished file, unless the name exists by now (EEXIST). */
 static bool publish(int folder, const char *temporary, const char *name) {
     if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS) return false;
@@ -89,7 +89,7 @@ bool scaffold_write_one(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *
     if (!write_text(fd, file->text)) { error_set(err, ERR_IO, "write %s: %m", file->path); goto done; }
     ok = publish(folder, temporary, base_name(file->path));
     if (ok) outcome->created = file->path;
-    else if (errno == EEXIST) ok = true, outcome->kept = file->path;   /* somebody was faster */
+    else if (errno == EEXIST) ok = true, outcome->kept = file->path;   /* another process was faster */
     else scaffold_cannot_create(file->path, err);
 done:
     if (fd >= 0) {

@@ -8,13 +8,13 @@ typedef struct ScaffoldFile { const char *path, *text; } ScaffoldFile;
 extern const ScaffoldFile scaffold_files[];                        /* scaffold_files.c */
 extern const size_t scaffold_count;
 
-/* What became of each file, in the order of the table. `kept` is the path that stands in the way: the file itself, or
- * for harness.md another project file. */
+/* The outcome for each file, in the order of the table. `kept` is the existing path: the file itself, or for harness.md
+ * another project file. */
 typedef struct ScaffoldOutcome { const char *created, *kept; } ScaffoldOutcome;
 
-/* Writes what is missing below the folder `root_fd`, into outcome[scaffold_count]. Never changes a file that is there,
- * follows no link, and a file appears whole or not at all. Everything is looked at before the first write. When it fails
- * half-way, what was written stays, and a second run completes it. */
+/* Writes missing files below the folder `root_fd`; results in outcome[scaffold_count]. Never changes an existing file,
+ * follows no link, and writes files atomically. Checks everything before the first write. After a failure half-way, a
+ * second run completes it. */
 bool scaffold_write(int root_fd, ScaffoldOutcome *outcome, Error *err);
 /* The same for one file: outcome->created or outcome->kept says what became of it. */
 bool scaffold_write_one(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *outcome, Error *err);

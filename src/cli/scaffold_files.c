@@ -1,4 +1,4 @@
-/* The files of a new project, word for word. Its test checks that they load under --strict without a remark. */
+/* The files of a new project. A test checks that they load under --strict without a warning. */
 #include "cli/scaffold.h"
 
 const ScaffoldFile scaffold_files[] = {

@@ -22,19 +22,19 @@ struct Show {
     Cli *cli;
     bool streams, lines, live, color;    /* text on stdout; tool lines; the live line; rendered Markdown */
     Person inner;
-    pthread_mutex_t lock;                /* guards what follows, and writing */
+    pthread_mutex_t lock;                /* guards what follows, and output */
     pthread_cond_t wake;
     pthread_t thread;
-    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: that is what was written last */
+    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: it was written last */
     unsigned tick;
-    int64_t since_ns;                    /* the model is asked since then */
+    int64_t since_ns;                    /* start of the current model request */
     char model[64], progress[120];
     VEC(ShownTool) tools;                /* running */
     Markdown markdown;
-    Buf part;                            /* without colours: the first bytes of a character whose rest is still to come */
+    Buf part;                            /* without colours: the first bytes of an incomplete character */
 };
 
-/* ---- writing; all with the lock held ---- */
+/* ---- output; the caller holds the lock ---- */
 
 static void put(int fd, Str text) {
     (void)cli_write(fd, text, true);
@@ -45,7 +45,7 @@ static void erase(Show *s) {
     s->drawn = false;
 }
 
-/* Does the cursor stand in the middle of a line after this? Colours do not move it. */
+/* Tracks whether the cursor is in the middle of a line. Colours do not move it. */
 static void note_cursor(Show *s, Str text) {
     for (size_t i = 0; i < text.n; i++) {
         if (text.at[i] == 033) {
@@ -150,7 +150,7 @@ void show_end(Show *s) {
 
 /* ---- what happens ---- */
 
-/* How many bytes at the end are the beginning of a character. */
+/* Number of bytes at the end that start an incomplete character. */
 static size_t unfinished(Str s) {
     for (size_t n = 1; n <= 3 && n <= s.n; n++) {
         unsigned char c = (unsigned char)s.at[s.n - n];
@@ -171,7 +171,7 @@ static void add_plain(Show *s, Str piece, Buf *out) {
     buf_clear(&all);
 }
 
-/* Dim, so that it is not taken for the answer; without colour it could be, and is not shown. */
+/* Shown dim, so that it is not mistaken for the answer; without colour it is not shown. */
 static void on_reasoning(void *ctx, Str agent, int depth, Str piece) {
     Show *s = ctx;
     (void)agent;
@@ -201,7 +201,7 @@ static void end_reasoning(Show *s) {
 static void on_text(void *ctx, Str agent, int depth, Str piece) {
     Show *s = ctx;
     (void)agent;
-    if (depth > 0 || piece.n == 0) return;                   /* a sub-agent's words are its parent's business */
+    if (depth > 0 || piece.n == 0) return;                   /* a sub-agent's text is not shown */
     Buf out = { 0 };
     pthread_mutex_lock(&s->lock);
     end_reasoning(s);
@@ -290,7 +290,7 @@ static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
 static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
     Show *s = ctx;
     Buf line = { 0 };
-    buf_add_fmt(&line, "attempt %d failed, trying again in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
+    buf_add_fmt(&line, "attempt %d failed, retrying in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
     pthread_mutex_lock(&s->lock);
     finish_text(s);
     erase(s);
@@ -299,7 +299,7 @@ static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) 
     buf_clear(&line);
 }
 
-/* ---- the person ---- */
+/* ---- Person ---- */
 
 static void pause_live(Show *s, bool paused) {
     pthread_mutex_lock(&s->lock);
@@ -362,7 +362,7 @@ Person show_person(Show *s, Person inner) {
     return p;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 SessionWatch show_watch(Show *s) {
     SessionWatch w = { .retry = on_retry, .ctx = s };

@@ -1,8 +1,8 @@
-/* What a person sees while an agent works: the answer as it is made, a line for each tool, and, on a terminal, a live line
- * that says what runs and for how long.
+/* Shows the work of an agent: the streamed answer, a line for each tool, and, on a terminal, a live line with what runs
+ * and for how long.
  *
- * The live line stands alone on the terminal's last line and is erased before anything else is written; while an answer
- * is in the middle of a line there is none. It is cut to the width that the terminal has at that moment. */
+ * The live line is the terminal's last line and is erased before anything else is written; there is none while an
+ * answer is in the middle of a line. It is cut to the current width of the terminal. */
 #pragma once
 #include "agent/session.h"
 #include "cli/cli.h"
@@ -11,10 +11,11 @@ typedef struct Show Show;
 
 Show *show_new(Cli *cli);
 void show_free(Show *s);                             /* NULL is fine */
-bool show_streams(const Show *s);                    /* does the answer appear while it is made? (standard output is a terminal, not --json) */
+bool show_streams(const Show *s);                    /* is the answer shown while it is streamed? (standard output is a
+                                                      * terminal, not --json) */
 SessionWatch show_watch(Show *s);
-/* `inner`, asked while the live line is away; its progress becomes part of the live line. */
+/* `inner`, asked with the live line hidden; its progress becomes part of the live line. */
 Person show_person(Show *s, Person inner);
 
-void show_begin(Show *s, Str model);                 /* work begins */
-void show_end(Show *s);                              /* it has ended: the cursor stands at the start of a line */
+void show_begin(Show *s, Str model);                 /* work starts */
+void show_end(Show *s);                              /* work has ended: the cursor is at the start of a line */

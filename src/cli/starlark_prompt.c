@@ -1,5 +1,5 @@
-/* The prompt of harness starlark: reads statements, runs each, shows what expressions give. Without a terminal the
- * same as a script: nothing but results is shown, and the first failure ends it. */
+/* The prompt of harness starlark: reads statements, runs each, prints the values of expressions. Without a terminal it
+ * runs like a script: prints only results, and stops at the first failure. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,8 +15,8 @@
 
 /* ---- Ctrl-C ---- */
 
-/* What a Ctrl-C ends: the statement under way, or NULL; and was there one since the last line was asked for? A
- * signal handler has no other way to learn and tell. */
+/* Globals for the signal handler: the token of the running statement, or NULL; and whether a Ctrl-C arrived since the
+ * last line was requested. */
 static _Atomic(Cancel *) running;
 static atomic_bool interrupted;
 
@@ -27,7 +27,7 @@ static void on_interrupt(int signal) {
     if (c) cancel_fire_from_signal(c);
 }
 
-/* Without SA_RESTART: it also ends the line that is being read. */
+/* Without SA_RESTART, so that it also ends the line being read. */
 static void catch_interrupts(struct sigaction *before) {
     struct sigaction now = { .sa_handler = on_interrupt };
     sigemptyset(&now.sa_mask);
@@ -75,7 +75,7 @@ static Value find_name(const StarlarkSession *s, Str name) {
     return value_is_gone(v) ? universe_get(s->universe, name) : v;
 }
 
-/* The value of a.b.c: names and attributes only, so nothing of the script runs. */
+/* The value of a.b.c: only names and attributes, so no script code runs. */
 static bool find_dotted(StarlarkSession *s, Str path, Value *out) {
     Error ignored = { 0 };
     Str name;
@@ -116,7 +116,7 @@ static void complete(void *ctx, Str before, LineWords *words, size_t *typed) {
 
 /* ---- history ---- */
 
-/* $XDG_STATE_HOME/harness/starlark_history; its folders are made. NULL: there is no place for it. */
+/* $XDG_STATE_HOME/harness/starlark_history; creates its folders. NULL: no location. */
 static char *history_file(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     Buf path = { 0 };
@@ -129,7 +129,7 @@ static char *history_file(void) {
     buf_clear(&path);
     for (char *slash = text + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = 0;
-        (void)mkdir(text, 0700);                         /* mostly there already */
+        (void)mkdir(text, 0700);                         /* usually exists */
         *slash = '/';
     }
     return text;
@@ -152,7 +152,7 @@ static int run_statement(Cli *cli, StarlarkSession *s, Str text, uint32_t line) 
     s->config.cancel = cancel;
     vm_reset(s->vm, &s->config);
     atomic_store(&running, cancel);
-    if (atomic_load(&interrupted)) cancel_fire(cancel);  /* between the line and here? */
+    if (atomic_load(&interrupted)) cancel_fire(cancel);  /* arrived between the line and here */
     s->options.expression = starlark_session_is_expression(s, &source);
     bool ok = starlark_session_run(s, &source, &v, &err) && (!s->options.expression || show(cli, s, v, &err));
     atomic_store(&running, NULL);
@@ -165,7 +165,7 @@ static int run_statement(Cli *cli, StarlarkSession *s, Str text, uint32_t line) 
     return status;
 }
 
-/* Reads lines until they are a statement. */
+/* Reads lines until they form a statement. */
 static LineRead read_statement(LineEdit *edit, Buf *text, uint32_t *lines) {
     LineRead got;
     do {

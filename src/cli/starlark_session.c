@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-/* A person's own script may use more than a tool's: it is his machine. */
+/* A user's own script may use more memory than a tool. */
 #define HEAP_LIMIT ((size_t)4 << 30)
 #define OUTPUT_LIMIT ((size_t)1 << 40)
 enum { RECURSION_DEPTH = 10000 };

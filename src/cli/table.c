@@ -26,7 +26,7 @@ static void add_spaces(Buf *out, size_t n) {
     while (n--) buf_add_char(out, ' ');
 }
 
-/* A row ends with its last cell that is not empty: no spaces at the end of a line. */
+/* A row ends with its last non-empty cell: no trailing spaces. */
 static size_t filled(const TableCell *row, size_t columns) {
     while (columns && row[columns - 1].width == 0) columns--;
     return columns;
@@ -46,7 +46,7 @@ void table_write(Table *t, Buf *out, size_t indent, bool color) {
             if (bold) buf_add(out, STR("\033[1m"));
             buf_add(out, str_sub(buf_str(&t->text), row[c].from, row[c].to));
             if (bold) buf_add(out, STR("\033[0m"));
-            if (c + 1 < n && width[c]) add_spaces(out, width[c] - row[c].width + GAP);  /* a column without a word takes no room */
+            if (c + 1 < n && width[c]) add_spaces(out, width[c] - row[c].width + GAP);  /* an empty column takes no space */
         }
         buf_add_char(out, '\n');
     }

@@ -25,7 +25,7 @@ static void write_json(Cli *cli, Session *s, const SessionReply *r) {
     buf_add(b, STR("}\n"));
 }
 
-/* The answer alone goes to standard output; what went wrong to standard error. */
+/* Only the answer goes to standard output; errors go to standard error. */
 static void print_reply(const Talk *t, const SessionReply *r) {
     Cli *cli = t->cli;
     if (cli->json) {
@@ -83,7 +83,7 @@ static void catch_interrupts(struct sigaction *before) {
 
 /* ---- the conversation ---- */
 
-/* Beside the journal, which is private already. NULL: nothing is kept. */
+/* Stored next to the journal (mode 0600). NULL disables it. */
 static char *history_file(const Talk *t) {
     Buf path = { 0 };
     if (!t->kept) return NULL;
@@ -95,7 +95,7 @@ static char *history_file(const Talk *t) {
     return buf_take(&path);
 }
 
-/* A line; one that ends in a backslash goes on in the next. */
+/* One message; a line that ends in a backslash continues in the next. */
 static LineRead read_message(LineEdit *edit, Buf *out) {
     buf_reset(out);
     for (const char *prompt = "> ";; prompt = "… ") {

@@ -10,13 +10,15 @@ typedef struct Talk {
     bool kept;                           /* the run is in the store: it can be resumed */
 } Talk;
 
-/* Until the person leaves, or the input ends. Exit status. Without a person each line of the input is a message. */
+/* Runs the conversation until EOF or /quit and returns the exit status. Without a terminal, each input line is a
+ * message. */
 int talk(const Talk *t);
 
-/* One answer, with Ctrl-C: what is said, or what a resumed run still has to answer when `text` is empty. Everything is shown and
- * printed; *status is that of the reply. False: the journal cannot be written (*err). */
+/* One answer, with Ctrl-C handling: to `text`, or if it is empty, the answer that a resumed run still owes. Shows and
+ * prints everything; *status is the reply's. False: the journal cannot be written (*err). */
 bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err);
 
-/* talk_commands.c: is it a command (/help …)? Then it is done. *say: text to be said in its place (a prompt of the project). */
+/* talk_commands.c: true if it was a command (/help …), which was executed. *say: text to send instead (a prompt of the
+ * project). */
 bool talk_command(const Talk *t, Str line, Buf *say, bool *leave);
 void talk_complete(void *talk, Str before, LineWords *words, size_t *typed);

@@ -1,4 +1,4 @@
-/* Commands of a conversation: /help and its kin, and the prompts of the project as /NAME. */
+/* Commands of a conversation: /help etc., and the prompts of the project as /NAME. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static Str first_line(Str text) {
     return str_sub(line, 0, 100);
 }
 
-/* ---- each ---- */
+/* ---- commands ---- */
 
 static void show_tool(void *ctx, const SessionPart *p) {
     Doing *d = ctx;
@@ -41,7 +41,7 @@ static void show_tool(void *ctx, const SessionPart *p) {
 static void do_tools(Doing *d) {
     Error err = { 0 };
     if (!session_parts(d->t->session, show_tool, d, &err)) fail(d, &err);
-    else if (d->out.n == 0) buf_add(&d->out, STR("  there are none\n"));
+    else if (d->out.n == 0) buf_add(&d->out, STR("  none\n"));
 }
 
 typedef struct Sums { Doing *d; int64_t system, tools, messages; size_t n_tools, n_messages; } Sums;
@@ -61,7 +61,7 @@ static void do_context(Doing *d) {
         return;
     }
     ModelUsage u = session_usage(d->t->session);
-    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in all, about\n", (long long)s.system, (long long)s.tools,
+    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in total, estimated\n", (long long)s.system, (long long)s.tools,
                 s.n_tools, (long long)s.messages, s.n_messages, (long long)s.system + (long long)s.tools + (long long)s.messages);
     if (u.input + u.output) buf_add_fmt(&d->out, "used so far: %lld in, %lld out", (long long)u.input, (long long)u.output);
     if (u.priced) buf_add_fmt(&d->out, ", about %.4f USD", u.usd);
@@ -70,7 +70,7 @@ static void do_context(Doing *d) {
 
 static void do_undo(Doing *d) {
     Error err = { 0 };
-    if (session_undo(d->t->session, &err)) buf_add(&d->out, STR("the last exchange is forgotten; what its tools did is not undone\n"));
+    if (session_undo(d->t->session, &err)) buf_add(&d->out, STR("the last exchange was removed; what its tools did is not undone\n"));
     else fail(d, &err);
 }
 
@@ -85,7 +85,7 @@ static void do_model(Doing *d) {
     for (size_t i = 0; d->rest.n == 0 && i < s->n_models; i++) buf_add_fmt(&d->out, "  " STR_FMT "\n", STR_ARG(s->models[i].name));
 }
 
-/* The conversation as Markdown. A fence is longer than any run of backticks inside. */
+/* The conversation as Markdown. A fence is longer than any run of backticks inside it. */
 static void add_fenced(Buf *out, Str text) {
     size_t longest = 2;
     for (size_t i = 0, run = 0; i < text.n; i++) {
@@ -149,12 +149,12 @@ static void do_help(Doing *d);
 static void do_quit(Doing *d) { *d->leave = true; }
 
 static const struct { const char *name, *operand, *help; void (*run)(Doing *d); } commands[] = {
-    { "help", "", "this list", do_help },
-    { "tools", "", "the tools that the agent may use", do_tools },
-    { "context", "", "what the model sees, in tokens", do_context },
-    { "undo", "", "forget the last exchange", do_undo },
+    { "help", "", "show this list", do_help },
+    { "tools", "", "list the tools that the agent may use", do_tools },
+    { "context", "", "show what the model sees, in tokens", do_context },
+    { "undo", "", "remove the last exchange", do_undo },
     { "save", " FILE", "write the conversation to FILE, as Markdown", do_save },
-    { "model", " [NAME]", "which model answers, or another one from now on", do_model },
+    { "model", " [NAME]", "show the model, or switch to another one", do_model },
     { "quit", "", "leave (so does Ctrl-D)", do_quit },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -177,7 +177,7 @@ static void do_help(Doing *d) {
 
 /* ---- prompts ---- */
 
-/* Each word is one argument, in their order; the last one gets the rest. NAME=VALUE names it. */
+/* Each word is one argument, in order; the last one gets the rest. NAME=VALUE names it. */
 static bool put_arguments(Heap *h, Dict *args, const PromptDef *p, Str rest, Error *err) {
     for (size_t i = 0; i < p->n_args; i++) {
         rest = str_trim(rest);
@@ -199,7 +199,7 @@ static void use_prompt(Doing *d, const PromptDef *p, Buf *say) {
     Error err = { 0 };
     Dict *args = dict_new(h, 4, &err);
     bool ok = args && put_arguments(h, args, p, d->rest, &err)
-           && (p->body || error_set(&err, ERR_CONFIG, "prompt \"" STR_FMT "\" is a list of messages: only clients of a server can use it", STR_ARG(p->name)))
+           && (p->body || error_set(&err, ERR_CONFIG, "prompt \"" STR_FMT "\" is a list of messages: only MCP clients can use it", STR_ARG(p->name)))
            && template_render(p->body, value_from_object(args), say, &err);
     if (!ok) fail(d, &err);
     heap_free(h);
@@ -211,7 +211,7 @@ static const PromptDef *find_prompt(const Project *p, Str name) {
     return NULL;
 }
 
-/* ---- finding them ---- */
+/* ---- lookup ---- */
 
 static void unknown(Doing *d, Str word) {
     const Project *p = project_of(d->t);
@@ -220,9 +220,9 @@ static void unknown(Doing *d, Str word) {
     for (size_t i = 0; i < p->n_prompts; i++) names[COMMANDS + i] = p->prompts[i].name;
     Str near = str_nearest(word, names, COMMANDS + p->n_prompts);
     Error err = { 0 };
-    error_set(&err, ERR_VALIDATION, "there is no command /" STR_FMT, STR_ARG(word));
+    error_set(&err, ERR_VALIDATION, "unknown command /" STR_FMT, STR_ARG(word));
     if (near.n) error_hint(&err, "did you mean /" STR_FMT "?", STR_ARG(near));
-    else error_hint(&err, "/help lists them; begin with a space to say it to the agent");
+    else error_hint(&err, "list commands with /help; start with a space to send it to the agent");
     fail(d, &err);
     free(names);
 }

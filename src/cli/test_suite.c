@@ -62,7 +62,7 @@ static void start(Running *run, TestRun *r) {
     r->start_ns = clock_mono_ns();
     snprintf(r->folder, sizeof r->folder, "%s/harness-trial-XXXXXX", tmp && tmp[0] == '/' && strlen(tmp) < 200 ? tmp : "/tmp");
     if (!mkdtemp(r->folder)) {
-        fail_fmt(run->s, r, "make a temporary folder %s: %s", r->folder, strerror(errno));
+        fail_fmt(run->s, r, "create a temporary folder %s: %s", r->folder, strerror(errno));
         r->folder[0] = 0;
         return;
     }
@@ -107,7 +107,7 @@ static void finish(Running *run, TestRun *r, const char *why) {
     run->running--;
     if (why) fail_fmt(run->s, r, "%s", why);
     else if (WIFSIGNALED(status)) fail_fmt(run->s, r, "the process of the test died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else if (!take_report(run->s, r)) fail_fmt(run->s, r, "the process of the test ended with status %d and said nothing", WEXITSTATUS(status));
+    else if (!take_report(run->s, r)) fail_fmt(run->s, r, "the process of the test ended with status %d without output", WEXITSTATUS(status));
     else if (WEXITSTATUS(status) != 0) fail_fmt(run->s, r, "the process of the test ended with status %d", WEXITSTATUS(status));
     buf_clear(&r->report);
     remove_folder(r);
@@ -167,7 +167,7 @@ bool test_suite_run(TestSuite *s, const TestPlace *place) {
     while (going && (run.next < s->n || run.running)) {
         while (run.next < s->n && run.running < most) {
             TestRun *r = &s->runs[run.next++];
-            if (r->failures.n == 0) start(&run, r);          /* else its file is wrong already */
+            if (r->failures.n == 0) start(&run, r);          /* else its file is already wrong */
         }
         if (run.running) going = wait_for_some(&run);
     }

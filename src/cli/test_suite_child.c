@@ -44,7 +44,7 @@ static bool copy_workspace(void *ctx, Error *err) {
     return ok;
 }
 
-/* A folder beside the project that it reads as ../NAME stays where it is: the copy gets a link in its place. */
+/* A folder next to the project that it reads as ../NAME is not copied: the copy gets a link to it. */
 static void link_neighbour(const TestPlace *place, const char *folder, Str path) {
     if (!str_starts(path, STR("../"))) return;
     Str name = str_sub(path, 3, path.n);
@@ -54,14 +54,14 @@ static void link_neighbour(const TestPlace *place, const char *folder, Str path)
     Buf to = { 0 }, at = { 0 };
     buf_add_fmt(&to, "%s/../" STR_FMT, place->source, STR_ARG(name));
     buf_add_fmt(&at, "%s/" STR_FMT, folder, STR_ARG(name));
-    (void)!symlink(to.at, at.at);                                /* if that fails, loading says what is missing */
+    (void)!symlink(to.at, at.at);                                /* on failure, loading reports what is missing */
     buf_clear(&to);
     buf_clear(&at);
 }
 
 static void link_neighbours(const TestPlace *place, const char *folder) {
     const Settings *s = &place->project->settings;
-    if (place->below[0]) return;                                 /* what is beside it was copied with it */
+    if (place->below[0]) return;                                 /* its neighbours were copied with it */
     for (size_t i = 0; i < s->artifact_roots.n; i++) link_neighbour(place, folder, s->artifact_roots.at[i]);
     Value *roots = value_is_dict(s->sandbox) ? dict_find_str(value_dict(s->sandbox), STR("read_roots")) : NULL;
     for (uint32_t i = 0; roots && value_is_list(*roots) && i < value_list(*roots)->n; i++)
@@ -92,7 +92,7 @@ static void run_test(const TestPlace *place, const TestRun *r, Runtime *rt, Buf 
     trial_clear(&trial);
 }
 
-/* Which servers a test needs: the one of its call, else all, since a model is offered what each of them has. */
+/* Servers that a test needs: the one of its call, else all, since a model is offered the tools of each. */
 static void list_servers(McpServers *servers, const TestDef *def) {
     Value *call = def && value_is_dict(def->root) ? dict_find_str(value_dict(def->root), STR("call")) : NULL;
     Value *tool = call && value_is_dict(*call) ? dict_find_str(value_dict(*call), STR("tool")) : NULL;
@@ -100,7 +100,7 @@ static void list_servers(McpServers *servers, const TestDef *def) {
     else mcp_servers_list(servers, NULL);
 }
 
-/* Servers run as they would: what they write goes into the copy, and the store, which remembers them, is not there. */
+/* Servers run as usual: what they write goes into the copy, and there is no store. */
 static McpServers *run_with_servers(const TestPlace *place, const TestRun *r, Runtime *rt, Buf *out) {
     McpServersConfig config = { .program = harness_version() };
     McpServers *servers = NULL;
@@ -120,7 +120,7 @@ static void open_and_run(const TestPlace *place, const TestRun *r, const char *d
     config.dir = dir;
     config.config = place->project_file;
     config.ephemeral = true;
-    config.trusted = true;               /* the project was, and this is its copy */
+    config.trusted = true;               /* the project was trusted, and this is its copy */
     if (runtime_open(&config, &rt, &problems, &err)) {
         McpServers *servers = run_with_servers(place, r, rt, out);
         runtime_close(rt);
@@ -153,7 +153,7 @@ void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     Buf copy = { 0 }, dir = { 0 }, out = { 0 };
     Error err = { 0 };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv("HARNESS_OFFLINE", "1", 1);                           /* no test asks a model over the network */
+    setenv("HARNESS_OFFLINE", "1", 1);                           /* no test may use a model over the network */
     buf_add_fmt(&copy, "%s/%s", r->folder, place->name);
     buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
     buf_add_char(&out, '[');

@@ -1,4 +1,4 @@
-/* How the tests ended: for a person, for a program, and as JUnit's XML for a build server. */
+/* Reports test results: as text, as JSON, and as JUnit XML for a build server. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ void test_suite_report_json(TestSuite *s) {
 
 /* ---- JUnit ---- */
 
-/* XML has no way at all to say most control characters; they, and what is not UTF-8, become U+FFFD. */
+/* XML cannot represent most control characters; they, and invalid UTF-8, become U+FFFD. */
 static void add_xml(Buf *out, Str text) {
     for (size_t i = 0, n; i < text.n; i += n) {
         uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);

@@ -7,7 +7,7 @@
 
 enum { DIFF_LINES = 60 };
 
-/* Of a long difference the first lines; `harness trust --diff` shows all of it. */
+/* The first lines of a long diff; `harness trust --diff` shows all of it. */
 static void add_lines(Str diff, Buf *out) {
     size_t lines = 0;
     for (Str rest = diff, line; str_next_line(&rest, &line); lines++) {
@@ -52,7 +52,7 @@ static bool is(Str said, const char *letter, const char *word) {
     return said.n < sizeof lower && (strcmp(lower, letter) == 0 || strcmp(lower, word) == 0);
 }
 
-/* Anything but a clear answer is asked again; no answer is a no. */
+/* Asks again after an unclear answer; no answer means no. */
 bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *always) {
     Buf text = { 0 }, line = { 0 };
     bool sensitive = grants_are_sensitive(s->grants, s->n_grants), yes = false, answered = false;
@@ -74,7 +74,7 @@ bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *
     return yes;
 }
 
-/* No answer puts back: that loses nothing, because what was there is kept. */
+/* No answer means restore: that loses nothing, because the current files are kept. */
 bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     Buf text = { 0 }, shown = { 0 }, line = { 0 };
     bool keep = false, answered = false;

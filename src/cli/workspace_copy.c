@@ -19,7 +19,7 @@ static bool too_large(const Copying *c) {
     return error_hint(c->err, "set `workspace:` to a smaller folder");
 }
 
-/* Sharing the blocks where the file system can, else inside the kernel, else by hand. */
+/* Shares the blocks if the file system supports it, else copies in the kernel, else by read and write. */
 static bool copy_bytes(int in, int out) {
     if (ioctl(out, FICLONE, in) == 0) return true;
     ssize_t n;

@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import rooms  # noqa: E402
 
 ROOMS_DONE = "artifact event hook model policy schema script starlark template value".split()
-CLEAN = [f"src/{room}" for room in ROOMS_DONE] + [f"tests/unit/{room}" for room in ROOMS_DONE] + """
+SRC_DONE = "agent base cli mcp net sandbox shell store tool".split()
+CLEAN = [f"src/{room}" for room in ROOMS_DONE + SRC_DONE] + [f"tests/unit/{room}" for room in ROOMS_DONE] + """
 include bench scripts tools src/harness.c src/harness_call.c src/harness_inside.h src/harness_tool.c
 tests/unit/api tests/unit/unit.h tests/checks tests/diff tests/fuzz tests/peer tests/soak tests/starlark tests/tools
 CONTRIBUTING.md docs/internals/architecture.md docs/internals/build.md docs/internals/glossary.md
@@ -73,9 +74,9 @@ def comments(name, text):
 
 
 def prose(name, text):
-    """(offset, text) of everything that a person reads: comments and strings, or a whole page."""
+    """(offset, text) of everything that a person reads: comments and strings of several words, or a whole page."""
     if name.endswith(C_LIKE):
-        return [(m.start(), m[0]) for m in rooms.TOKEN.finditer(text) if m[0][0] in '/"']
+        return [(m.start(), m[0]) for m in rooms.TOKEN.finditer(text) if m[0][0] == "/" or (m[0][0] == '"' and " " in m[0])]
     return [(0, text)]
 
 

@@ -156,6 +156,6 @@ test('run --only without a name is wrong use, not all tools', async t => {
   for (const names of ['', ' ', ',', ' , ']) {
     const r = await p.harness(['run', '-p', 'go', '--only', names]);
     assert.equal(r.status, 2, r.stdout + r.stderr);
-    assert.match(r.stderr, /--only: names no tool/);
+    assert.match(r.stderr, /--only: no tool is named/);
   }
 });

@@ -86,8 +86,8 @@ test('nothing is ever overwritten', t => {
   const second = run(['-C', dir, 'init']);
   assert.equal(second.status, 1);
   assert.equal(second.stdout, files.map(f => `exists  ${f}\n`).join(''));
-  assert.equal(second.stderr, 'harness: nothing was written: all 10 files exist already\n');
-  assert.equal(JSON.parse(run(['-C', dir, 'init', '--json']).stdout).error.message, 'nothing was written: all 10 files exist already');
+  assert.equal(second.stderr, 'harness: nothing was written: all 10 files already exist\n');
+  assert.equal(JSON.parse(run(['-C', dir, 'init', '--json']).stdout).error.message, 'nothing was written: all 10 files already exist');
 });
 
 test('another project file keeps harness.md away', t => {
@@ -104,7 +104,7 @@ test('folders that cannot be used', t => {
   const dir = folder(t);
   writeFileSync(join(dir, '.harness'), 'a file');
   const file = run(['-C', dir, 'init']);
-  assert.deepEqual(file, { status: 1, stdout: '', stderr: 'harness: .harness is there, but it is not a folder\n' });
+  assert.deepEqual(file, { status: 1, stdout: '', stderr: 'harness: .harness exists, but is not a folder\n' });
   assert.deepEqual(readdirSync(dir), ['.harness']);      // everything is looked at before the first write
   const linked = folder(t), outside = folder(t);
   symlinkSync(outside, join(linked, '.harness'));

@@ -39,7 +39,7 @@ test('context needs no key, and no model', async t => {
   const p = talker(t, { 'harness.md': '---\nmodel: { provider: anthropic, name: claude-x }\n---\nBe brief.\n', '.harness/tools/later.md': files['.harness/tools/later.md'] });
   const r = await p.harness(['context'], { env: none });
   assert.equal(r.status, 0, r.stderr);
-  assert.match(r.stdout, / system \n.* tool later\n.* in all, about \(model claude-x\)\n$/s);
+  assert.match(r.stdout, / system \n.* tool later\n.* total, estimated \(model claude-x\)\n$/s);
   const bare = talker(t, { '.harness/tools/later.md': files['.harness/tools/later.md'] });
   const without = await bare.harness(['context'], { env: none });
   assert.equal(without.status, 0, without.stderr);

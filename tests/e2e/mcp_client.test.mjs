@@ -53,7 +53,7 @@ describe('a server of the project', options, () => {
     assert.deepEqual(p.log(), []);
     const early = await p.command(['tools', '--json']);
     assert.deepEqual(JSON.parse(early.stdout).map(x => x.name), ['own'], 'a listing starts nothing');
-    assert.match(early.stderr, /server small was never asked for its tools \(--live asks it\)/);
+    assert.match(early.stderr, /server small was never asked for its tools \(use --live to ask it\)/);
     assert.deepEqual(p.log(), []);
     const first = await p.command(['tools', '--json', '--live']);
     assert.deepEqual(JSON.parse(first.stdout).map(x => x.name).sort(), ['mcp:small:echo', 'mcp:small:work', 'own']);
@@ -156,7 +156,7 @@ describe('a server that misbehaves', options, () => {
     assert.deepEqual([status, JSON.parse(stdout).map(x => x.name)], [0, ['own']]);
     assert.match(stderr, /server \S+ did not answer within .*its tools are missing/);
     const old = await served(t, 'old').command(['mcp', 'tools', 'small']);
-    assert.match(old.stderr, /protocol version "1999-01-01", which we do not speak/);
+    assert.match(old.stderr, /protocol version "1999-01-01", which harness does not support/);
     assert.match((await served(t, 'endless').command(['mcp', 'tools', 'small'])).stderr, /more than 100 pages/);
   });
 
@@ -192,7 +192,7 @@ describe('pins', options, () => {
     p.add({ changed: '' });
     const held = await p.mcp('work', {}, ['--yes']);
     assert.match(held.call.error.message, /changed since it was approved: see harness mcp approve/);
-    assert.match(held.stderr, /tool "work" is not what it was/);
+    assert.match(held.stderr, /tool "work" changed since you approved it/);
     assert.equal((await p.mcp('echo', { text: 'x' })).value, 'echo: x', 'the others go on');
     assert.equal((await p.mcp('work', {}, ['--yes'])).call.error.rule, 'mcp: changed');
     assert.equal(JSON.parse((await p.command(['mcp', 'list', '--json'])).stdout)[0].state, 'held');

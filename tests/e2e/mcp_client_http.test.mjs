@@ -186,7 +186,7 @@ describe('the stateless era', { concurrency: 4 }, () => {
 
   test('a version that the server does not speak', async t => {
     const s = await serve(t, (m, q, r) => fail(r, m, 400, -32022, 'unsupported', { supported: ['2031-01-01'] }));
-    assert.match((await s.run(['mcp', 'tools', s.url])).stderr, /speaks no version of the protocol that we do/);
+    assert.match((await s.run(['mcp', 'tools', s.url])).stderr, /supports no protocol version that harness supports/);
     assert.deepEqual(s.methods(), ['server/discover']);
   });
 

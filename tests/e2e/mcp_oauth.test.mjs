@@ -139,11 +139,11 @@ async function signedIn(t, options, oauth = '', more = {}) {
 test('mcp logout revokes the token and forgets it: the person authorizes anew', async t => {
   const { harness, url, seen } = await signedIn(t, { onRevoke: () => 200 });
   const out = await harness('mcp', 'logout', 'web');
-  assert.deepEqual([out.status, out.stdout, out.stderr], [0, 'web: signed out; its token is revoked\n', '']);
+  assert.deepEqual([out.status, out.stdout, out.stderr], [0, 'web: signed out; its token was revoked\n', '']);
   assert.deepEqual(seen.revoked.map(r => [r.token, r.token_type_hint, r.client_id]),
     [['refresh-token-1', 'refresh_token', 'registered'], ['access-token-1', 'access_token', 'registered']]);
   const again = await harness('mcp', 'logout', 'web');
-  assert.deepEqual([again.status, again.stdout], [0, 'web: no token is kept\n']);
+  assert.deepEqual([again.status, again.stdout], [0, 'web: no token is stored\n']);
   assert.equal((await harness('mcp', 'tools', url)).status, 0);
   assert.deepEqual([seen.visits, seen.registrations, seen.revoked.length], [2, 2, 2]);
   const byUrl = await harness('mcp', 'logout', url, '--json');      // the same one
@@ -167,14 +167,14 @@ test('mcp logout shows the client as the settings and the token say', async t =>
   }
 });
 
-const notRevoked = /^web: signed out; its token is forgotten here, but not revoked: /;
+const notRevoked = /^web: signed out; its token was deleted here, but not revoked: /;
 const cases = {
   'does not answer': [{ onRevoke: () => 200 }, w => w.server.closeAllConnections() ?? new Promise(done => w.server.close(done)), /metadata of the authorization server/],
   'fails': [{ onRevoke: () => 503 }, null, /\/revoke did not revoke the refresh token \(503, unsupported_token_type\)/],
   'takes refresh tokens only': [{ onRevoke: seen => (seen.revoked.length > 1 ? 400 : 200) }, null, /\/revoke did not revoke the access token \(400, unsupported_token_type\)/],
   'cannot revoke': [{}, null, /the authorization server http:\S+ has no revocation_endpoint/],
   'wants the token on a strange way': [{ onRevoke: () => 200, more: () => ({ revocation_endpoint: 'http://auth.example/revoke' }) }, null, /revocation_endpoint/],
-  'calls itself another': [{ onRevoke: () => 200, more: base => (cases.now ? { issuer: `${base}/other` } : {}) }, () => { cases.now = true; }, /says that it is of/],
+  'calls itself another': [{ onRevoke: () => 200, more: base => (cases.now ? { issuer: `${base}/other` } : {}) }, () => { cases.now = true; }, /belongs to/],
 };
 for (const [what, [options, then, said]] of Object.entries(cases))
   test(`mcp logout forgets the token also when the authorization server ${what}, and says so`, async t => {
@@ -185,7 +185,7 @@ for (const [what, [options, then, said]] of Object.entries(cases))
     assert.match(stdout, notRevoked);
     assert.match(stdout, said);
     assert.doesNotMatch(stdout, /-token-1/);
-    assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is kept\n');
+    assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is stored\n');
   });
 
 test('mcp logout forgets a token whose settings cannot be read any more', async t => {
@@ -203,7 +203,7 @@ test('mcp logout of what has no token: said', async t => {
   assert.match((await said('fiels'))[1], /no MCP server is named "fiels" \(see harness mcp list\)/);
   assert.equal((await said())[0], 2);
   const url = await start(['-C', dir, 'mcp', 'logout', 'http://127.0.0.1:9/mcp'], { env: { HARNESS_STATE: join(dir, 'none.db') } });
-  assert.deepEqual([url.status, url.stdout], [0, 'http://127.0.0.1:9/mcp: no token is kept\n']);
+  assert.deepEqual([url.status, url.stdout], [0, 'http://127.0.0.1:9/mcp: no token is stored\n']);
   assert.ok(!readdirSync(dir).includes('none.db'));
 });
 
@@ -217,5 +217,5 @@ test('a program that runs does not refresh a token that was forgotten', async t 
   w.seen.tokens.push({});                                // the server takes the old one no longer
   assert.match(await call(), /authorize/);
   assert.equal(w.seen.tokens.length, 2);                 // none was asked for
-  assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is kept\n');
+  assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is stored\n');
 });

@@ -383,7 +383,7 @@ test('agentcli: results and failures; a program that is missing', t => {
     'tools/bin/text_error': bin('echo oops >&2; exit 2'),
   });
   for (const name of ['fine', 'json_error', 'text_error']) chmodSync(join(p.dir, 'tools/bin', name), 0o755);
-  loads(p, [/tool "gone": program \.\/tools\/bin\/gone was not found \(calls fail until it is there\) \[warning\]$/]);
+  loads(p, [/tool "gone": program \.\/tools\/bin\/gone was not found \(calls fail until it exists\) \[warning\]$/]);
   assert.deepEqual(p.call('fine', {}, ['--yes']).value, { a: 1 });
   assert.equal(p.call('json_error', {}, ['--yes']).error.message, 'bad zone');
   assert.match(p.call('text_error', {}, ['--yes']).error.message, /oops/);

@@ -166,7 +166,7 @@ def reply(messages, tools):
 test('a limit asks in a conversation whether to go on, and holds otherwise', async t => {
   const limited = limits => ({ 'harness.md': `---\nmodel: {provider: script, name: scripted, script: model.star}\n${limits}\n---\nTalk.\n`, 'model.star': busy,
     '.harness/tools/ping.md': '---\nscript: |\n  def run(args):\n      return "pong"\n---\nAnswers.\n' });
-  const question = name => `${name} is reached. Go on, up to as much again? [y/N]: `;
+  const question = name => `${name} is reached. Continue, with as much again? [y/N]: `;
   const asks = async (limits, name, words, made) => {
     const log = join(folder(t), 'events');
     await talk(t, [['', '> '], [`${words}\n`, question(name)], ['y\n', made], ['', '> '], leave], { files: limited(limits), args: ['--events', log] });

@@ -142,11 +142,11 @@ test('what is wrong with a test file is said, with the nearest key', t => {
   assert.match(said.top, /unknown key "blockd_by" \(did you mean "blocked_by"\?\)/);
   assert.match(said.inner, /call: unknown key "arg" \(did you mean "args"\?\)/);
   assert.match(said.turn, /turns\[0\]: unknown key "usr" \(did you mean "user"\?\)/);
-  assert.match(said.type, /expect\.tool_called: expected a text or a list of texts, got int/);
+  assert.match(said.type, /expect\.tool_called: expected a string or a list of strings, got int/);
   assert.match(said.nothing, /needs `turns` or `call`/);
   assert.match(said.both, /not both/);
   assert.match(said.vague, /needs `expect`/);
-  assert.match(said.network, /no script, no recording/);
+  assert.match(said.network, /not a script, a recording/);
   assert.match(said.script, /must define reply/);
 });
 
@@ -212,7 +212,7 @@ test('a workspace around or below the project; one that is elsewhere is refused'
   add(join(top, 'agent'), settings('../elsewhere'));
   assert.match(results(join(top, 'agent')).out.error.message, /below the project's folder or around it/);
   add(join(top, 'agent'), settings(join(top, 'elsewhere')));
-  assert.match(results(join(top, 'agent')).out.error.message, /names one place for good/);
+  assert.match(results(join(top, 'agent')).out.error.message, /is an absolute path/);
 });
 
 test('folders beside the project that it only reads are found from the copy', t => {

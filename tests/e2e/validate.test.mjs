@@ -82,7 +82,7 @@ test('the JSON shape', t => {
 test('an empty folder is a project with defaults', t => {
   const { status, stdout, stderr } = run(['-C', folder(t), 'validate']);
   assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'ok: 0 tools, 0 hooks, 0 agents\n',
-    stderr: 'harness: there is no project in this folder (harness init writes one to start from) [hint]\n' });
+    stderr: 'harness: this folder has no project (create one with: harness init) [hint]\n' });
 });
 
 const broken = {
@@ -182,7 +182,7 @@ test('a project that is not valid fails every command that needs one', t => {
     assert.deepEqual(Object.keys(error), ['kind', 'message', 'file', 'line', 'column', 'hint']);
     assert.equal(error.kind, 'config');
     assert.equal(error.file, '.harness/hooks/b.md');
-    assert.equal(error.hint, '3 errors in all: see harness validate');
+    assert.equal(error.hint, '3 errors in total: see harness validate');
   }
 });
 
