@@ -9,7 +9,7 @@ enum { COLUMN = 36, WIDTH = 78 };
 static const struct { const char *names[6], *does; } topics[] = {
     { { "init", "scaffold" }, "create a project to start from" },
     { { "validate" }, "load everything, report all problems" },
-    { { "tools", "hooks", "agents", "inspect" }, "list the parts of the project, with their files" },
+    { { "tools", "hooks", "agents", "inspect" }, "list its parts, with their files" },
     { { "context" }, "what the model will see" },
     { { "models" }, "the models, and how each is reached" },
     { { "call" }, "call one tool, without a model" },

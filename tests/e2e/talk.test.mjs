@@ -114,14 +114,14 @@ test('Ctrl-C stops the step and keeps the run; the next leaves and says how to g
   else assert.equal(twice.status, 130);
 });
 
-test('what was stopped and what was forgotten is so after resuming, too', async t => {
+test('what was stopped and what was undone stay so after resuming', async t => {
   const dir = project(t, { ...files, '.harness/hooks/once.md': '---\nevent: agent.stop\nscript: |\n  def handle(event, payload):\n      return block("again") if payload["response"] == "you said <more>" else allow()\n---\n' });
   const state = folder(t), env = { XDG_STATE_HOME: state };
   const r = await terminal(dir, [['', '> '], ['pair\n', ' and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['check\n', '2 calls, 2 results, 2 users'], ['', '> '],
-    ['more\n', '<again>'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], ['check\n', '2 calls, 2 results, 3 users'], ['', '> '], leave], { state });
+    ['more\n', '<again>'], ['', '> '], ['/undo\n', 'was removed'], ['', '> '], ['check\n', '2 calls, 2 results, 3 users'], ['', '> '], leave], { state });
   const id = /runs resume ([0-9a-f-]{36})/.exec(bare(r.output))[1];
   assert.equal(run(['-C', dir, 'runs', 'resume', id, '-p', 'check'], { env }).stdout, '2 calls, 2 results, 4 users\n');
-  const undone = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['pair\n', ' and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], leave], { state });
+  const undone = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['pair\n', ' and 1 more'], ['\x03', 'cancelled'], ['', '> '], ['/undo\n', 'was removed'], ['', '> '], leave], { state });
   const second = /runs resume ([0-9a-f-]{36})/.exec(bare(undone.output))[1];
   assert.equal(run(['-C', dir, 'runs', 'resume', second, '-p', 'check'], { env }).stdout, '0 calls, 0 results, 2 users\n');
 });
@@ -138,7 +138,7 @@ test('commands of the conversation', async t => {
   undo(t, () => rmSync(elsewhere, { recursive: true, force: true }));
   symlinkSync(elsewhere, join(dir, 'logs'));              // as a tool could have left it
   const r = await talk(t, [['', '> '], ['/help\n', '/greet'], ['', '> '], ['/tools\n', 'Sleeps a while.'], ['', '> '], ['one\n', '<one>'], ['', '> '], ['two\n', '<two>'], ['', '> '],
-    ['/context\n', '4 messages'], ['', '> '], ['/undo\n', 'forgotten'], ['', '> '], ['count\n', '2 messages'], ['', '> '], ['/save talk.md\n', 'saved 4 messages'], ['', '> '],
+    ['/context\n', '4 messages'], ['', '> '], ['/undo\n', 'was removed'], ['', '> '], ['count\n', '2 messages'], ['', '> '], ['/save talk.md\n', 'saved 4 messages'], ['', '> '],
     ['/save talk.md\n', 'File exists'], ['', '> '], ['/save\n', 'needs the name'], ['', '> '], ['/save /root/elsewhere.md\n', 'save /root/elsewhere.md: '], ['', '> '],
     ['/save logs/talk.md\n', 'logs is a symbolic link in a place that tools can write'], ['', '> '],
     ['/model\n', 'model scripted'], ['', '> '], ['/model other\n', 'model other'], ['', '> '], ['x\n', 'the other one'], ['', '> '], ['/model scripted\n', 'model scripted'], ['', '> '],
