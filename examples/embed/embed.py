@@ -73,7 +73,7 @@ def run(h, name, args, cancel=None):
 
 
 def tool(function):
-    """A callback that gives a Python function the arguments, and its value back."""
+    """A callback that passes the arguments to a Python function and returns its value."""
     def run_it(_user, c):
         try:
             answer(c, json.dumps(function(c, **json.loads(arguments(c)))).encode())

@@ -18,7 +18,7 @@ FILES = {
 bool dict_put(void) { return fail("nobody holds \\"limit_key\\""); }   /* nobody's */
 """,
     "src/value/dict.h": "bool dict_put(void);\n",
-    "src/cli/main.c": "/* Somebody, not checked here; but cli/none.c is. */\n",
+    "src/other/main.c": "/* Somebody, not checked here; but other/none.c is. */\n",
     "scripts/run.sh": "#!/bin/sh\n# Someone runs scripts/other.sh and scripts/run.sh.\necho gone.c\n",
     "scripts/tool.py": '"""Uses tool.py and lost.py."""\nTEXT = """\nnone.c\n"""\n',
     "docs/internals/glossary.md": "# Words\n\nnobody\n",
@@ -31,7 +31,7 @@ docs/internals/glossary.md:3: "nobody" {ACTOR}
 scripts/run.sh:2: "Someone" {ACTOR}
 scripts/run.sh:2: a comment names scripts/other.sh, which does not exist
 scripts/tool.py:1: a comment names lost.py, which does not exist
-src/cli/main.c:1: a comment names cli/none.c, which does not exist
+src/other/main.c:1: a comment names other/none.c, which does not exist
 src/value/dict.c:1: "Whoever" {ACTOR}
 src/value/dict.c:1: a comment names gone.c, which does not exist
 src/value/dict.c:1: a comment names value/gone.h, which does not exist

@@ -8,7 +8,7 @@ import { caller, hook, tool } from './calls.mjs';
 
 const many = 'limits: { max_turns: 1000, max_tool_calls: 5000 }\ndelegation: { iterations_per_depth: [1000] }\ncontext: { max_history: 4 }';
 
-// A model that makes the calls of `replies`, one list after another, and then answers with all results.
+// A model that makes the calls of `replies`, list by list, and then answers with all results.
 const plays = replies => `
 REPLIES = json.decode(${JSON.stringify(JSON.stringify(replies))})
 def reply(messages, tools):
@@ -34,15 +34,15 @@ test('write, bash and edit of one file in one reply work in this order, every ti
   }
 });
 
-// change: adds a letter to a file. mark: adds it to a file of its own. look: reads.
+// change: adds a letter to a file. mark: adds it to a separate file. look: reads.
 const letters = {
   '.harness/tools/change.md': tool('fs.append(args["file"], args["letter"])\nreturn fs.read(args["file"])', 'parameters:\n  file: { type: string, required: true }\n  letter: { type: string, required: true }'),
   '.harness/tools/mark.md': tool('fs.append(args["own"], args["letter"])\nreturn fs.read(args["file"]) if fs.exists(args["file"]) else ""', 'safety: { parallel_safe: true }\nparameters:\n  file: { type: string, required: true }\n  own: { type: string, required: true }\n  letter: { type: string, required: true }'),
   '.harness/tools/look.md': tool('return fs.read(args["file"]) if fs.exists(args["file"]) else ""', 'parameters:\n  file: { type: string, required: true }'),
 };
 
-test('random replies give what their calls give one after another', async t => {
-  // The model draws 1,000 replies of 2 to 8 calls itself, a hundred in each run; the test draws the same ones and carries them out in memory.
+test('random replies have the effect of running their calls sequentially', async t => {
+  // The model generates 1,000 replies of 2 to 8 calls, a hundred in each run; the test generates the same ones and executes them in memory.
   const rounds = 1000, each = 100;
   const draw = `
 def draw(seed):
@@ -88,15 +88,15 @@ def reply(messages, tools):
     assert.equal(r.reply?.response, 'done', r.stdout + r.stderr);
     for (let k = first; k < first + each; k++) carryOut(k, files, want);
     for (const [name, text] of Object.entries(files)) assert.equal(p.text(name), text, name);
-    // Each call saw what stood in the file when its turn came.
+    // Each call saw the content of the file at its turn.
     const order = new Map(p.events('completion.completed').flatMap(e => e.data.tool_calls).map((c, i) => [c.id, i]));
     const seen = p.events('tool.completed').sort((a, b) => order.get(a.data.id) - order.get(b.data.id));
     assert.deepEqual(seen.map(e => [e.data.name, e.data.value]), want);
   }
 });
 
-test('neighbours that change nothing overlap; a mutating script whose calls nest does not wait for itself', async t => {
-  // Each of the two asks for the other's mark: they end only when both are under way.
+test('adjacent calls that change nothing overlap; a mutating script whose calls nest does not wait for itself', async t => {
+  // Each of the two waits for the other's mark: they end only if both run at the same time.
   const meet = tool('cache.set(args["me"], True)\nfor i in range(3000):\n    if cache.get(args["other"], False):\n        return "met"\n    sleep(0.01)\nfail("alone")', 'safety: { parallel_safe: true }\nparameters:\n  me: { type: string, required: true }\n  other: { type: string, required: true }');
   const nest = tool('fs.write("n.txt", "1")\nreturn meta.call_tool("change", {"file": "n.txt", "letter": "2"})');
   const p = talker(t, { ...scripted(plays([[['meet', { me: 'a', other: 'b' }], ['meet', { me: 'b', other: 'a' }], ['nest', {}]]]), 'meta: { enabled: true }'), ...letters, '.harness/tools/meet.md': meet, '.harness/tools/nest.md': nest });
@@ -122,7 +122,7 @@ test('max_tool_calls_per_turn counts the calls of one reply', async t => {
   assert.deepEqual(wide.events('limit.reached').map(e => e.data), Array(2).fill({ limit: 'limits.max_tool_calls_per_turn', value: 32 }));
 });
 
-test('a delegation that goes too deep, and a task where none may be, name the limit in an event', async t => {
+test('a delegation that is too deep, and a task where none is allowed, name the limit in an event', async t => {
   const nap = tool('return 1', 'async: true');
   const p = talker(t, { ...scripted(plays([[['nap', {}]]]), 'limits: { max_tasks: 0 }'), '.harness/tools/nap.md': nap });
   const r = await p.say('go');
@@ -156,7 +156,7 @@ def reply(messages, tools):
 
 // ---- refusals ----
 
-test('three faults go back to the model, the fourth ends the turn and names the limit', async t => {
+test('three mistakes are returned to the model, the fourth ends the turn and names the limit', async t => {
   const bad = [[['effect', { n: 'x' }]], [['effct', {}]], [['effect', '{"n":']], [['effect', { n: [] }]], [['effect', { n: 1 }]]];
   const p = talker(t, { ...scripted(plays(bad)), '.harness/tools/effect.md': effect() });
   const r = await p.say('go');
@@ -170,7 +170,7 @@ test('three faults go back to the model, the fourth ends the turn and names the 
   assert.deepEqual([n.reply.status, n.reply.reason], ['failed', 'effct: unknown tool "effct" (did you mean "effect"?) (limits.repair.unknown_tool is false)']);
 });
 
-test('a veto is an answer: any number of them goes back to the model, but not the same call three times in a row', async t => {
+test('any number of vetoes is returned to the model, but not the same call three times in a row', async t => {
   const files = { '.harness/tools/effect.md': effect(), '.harness/hooks/odd.md': hook('tool.pre', 'return block("not " + str(payload["args"]["n"])) if payload["args"]["n"] >= 10 else allow()') };
   const calls = (...list) => list.map(n => [['effect', { n }]]);
   const say = async replies => {
@@ -189,7 +189,7 @@ test('a veto is an answer: any number of them goes back to the model, but not th
   assert.deepEqual(same.p.effects(), ['2'], 'the reply is carried out to its end');
 });
 
-test('faults of a sub-agent are its own', async t => {
+test('mistakes of a sub-agent count separately', async t => {
   const model = `
 def reply(messages, tools):
     n = len([m for m in messages if m["role"] == "tool"])
@@ -220,7 +220,7 @@ test('a delegation that a hook blocks names the hook', async t => {
 const optional = tool('return {"got": args}', 'parameters:\n  n: { type: integer }');
 const bare = tool('return "ran"');
 
-test('empty arguments text is {} for a tool without parameters, and else a fault that keeps the id', async t => {
+test('empty arguments text is {} for a tool without parameters, and otherwise an error that keeps the id', async t => {
   const m = await mock(t, request => request.messages.some(x => x.role === 'tool') ? { content: 'done' }
     : { toolCalls: [{ id: 'first', name: 'optional', arguments: '' }, { id: 'second', name: 'bare', arguments: '' }] });
   const p = talker(t, { 'harness.md': harness(surfaces.openai(m.url)), '.harness/tools/optional.md': optional, '.harness/tools/bare.md': bare });
@@ -246,7 +246,7 @@ test('harness call: no arguments are {}, empty text is not', t => {
 
 const slow = tool('sleep(args["s"])\nreturn "slept"', 'async: true\nparameters:\n  s: { type: number, required: true }');
 
-test('run -p says which background tasks it cancelled, and no hook is named that withheld nothing', async t => {
+test('run -p names the background tasks it cancelled, and no hook that withheld nothing', async t => {
   const watch = { '.harness/hooks/watch.md': hook('tool.post', 'return allow()') };
   for (const more of [{}, watch]) {
     const p = talker(t, { ...scripted(plays([[['slow', { s: 600 }], ['slow', { s: 0 }]], [['look', {}]]])), '.harness/tools/slow.md': slow, '.harness/tools/look.md': tool('sleep(0.3)\nreturn 1'), ...more });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { effect, harness, mock, scripted, surfaces, talker } from './agents.mjs';
 import { hook, tool } from './calls.mjs';
 
-// A model that plays several agents: each is known by its prompt, and does what `plays` says with the results it has.
+// A model for several agents: each is identified by its prompt, and acts on its results as `plays` says.
 // `plays`: { prompt: [reply, …] } as Starlark; the nth entry when there are n results since the last user message.
 function play(plays) {
   const cases = Object.entries(plays).map(([prompt, replies]) => `    ${JSON.stringify(prompt)}: lambda seen, tools, messages: [${replies.join(', ')}],\n`).join('');
@@ -139,7 +139,7 @@ test('inline tools are the child\'s alone: not the parent\'s, not a sibling\'s',
   assert.doesNotMatch(sibling, /secret of the kid|private,/);
 });
 
-test('what a child makes of its own tools, its children do not have', async t => {
+test('inline tools of a child are not passed to its children', async t => {
   const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': [delegate('grandkid'), '{"text": seen[0]}'], 'Grandkid.': ['{"text": names(tools)}'] },
     { '.harness/agents/kid.md': agent('Kid.', inline('private')), '.harness/agents/grandkid.md': agent('Grandkid.') }));
   await answer(p);
@@ -147,7 +147,7 @@ test('what a child makes of its own tools, its children do not have', async t =>
   assert.match(said, /effect/);
 });
 
-for (const blocked of ['effect', '"eff*"', '"[e]ffec?"']) test(`blocked_tools: [${blocked}] is gone for the child and everyone below`, async t => {
+for (const blocked of ['effect', '"eff*"', '"[e]ffec?"']) test(`blocked_tools: [${blocked}] is removed for the child and all agents below`, async t => {
   const p = talker(t, project({ 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': [delegate('grandkid'), '{"text": names(tools) + seen[0]}'], 'Grandkid.': ['call("effect", n=1)', '{"text": names(tools) + seen[0]}'] },
     { '.harness/agents/kid.md': agent('Kid.', `blocked_tools: [${blocked}]`), '.harness/agents/grandkid.md': agent('Grandkid.', 'tools: [effect]') }));
   const all = await answer(p);
@@ -175,7 +175,7 @@ test('an agent made at run time cannot have blocked_tools that match nothing', a
   }
 });
 
-test('the parent\'s hooks hold for the child; the child\'s inline hooks only inside of it', async t => {
+test('the parent\'s hooks apply to the child; the child\'s inline hooks only inside of it', async t => {
   const guard = 'hooks:\n  - name: own\n    event: tool.pre\n    script: |\n      def handle(event, payload):\n          return block("kid says no") if payload["args"].get("n") == 2 else allow()\n';
   const p = talker(t, project({
     'Top.': ['call("effect", n=2)', delegate('kid'), '{"text": "|".join([s for s in seen if s])}'],
@@ -196,7 +196,7 @@ test('a hook that an agent names runs for it', async t => {
   assert.deepEqual(p.events('hook.decided').filter(e => e.depth === 1).map(e => e.data.hook), ['watch'], 'once, not twice');
 });
 
-test('the parent sees the final result alone', async t => {
+test('the parent sees only the final result', async t => {
   const p = talker(t, project({
     'Top.': [delegate('kid'), '{"text": str([m["content"] for m in messages])}'],
     'Kid.': ['{"text": "thinking aloud", "tool_calls": [{"name": "effect", "arguments": {"n": 41}}]}', '{"text": "forty-two", "usage": {"input": 5, "output": 2}}'],
@@ -220,7 +220,7 @@ test('the body is the child\'s system prompt word for word; the child sees the t
   assert.deepEqual(seen[1].map(x => [x.role, x.content]), [['system', body], ['user', 'the task']]);
 });
 
-test('delegation.pre and delegation.post come from the parent\'s chain, in their order', async t => {
+test('delegation.pre and delegation.post run in the parent\'s chain, in order', async t => {
   const log = (event, more) => hook(event, `fs.append("effects.log", "${event} %s %s\\n" % (payload["agent"], payload.get("depth", "")))\n${more}`);
   const p = talker(t, project({ 'Top.': [delegate('kid', 'plain'), '{"text": seen[0]}'], 'Kid.': ['{"text": "heard " + messages[-1]["content"]}'] }, {
     '.harness/agents/kid.md': agent('Kid.'),
@@ -264,7 +264,7 @@ test('agents inline in harness.md are the same as files', async t => {
 
 // ---- verification ----
 
-test('verify: a refused result goes back to the child with the reason, a few times', async t => {
+test('verify: a refused result is returned to the child with the reason, a few times', async t => {
   const plays = { 'Top.': [delegate('kid'), '{"text": seen[0]}'], 'Kid.': ['{"text": "try %d: %s" % (len([m for m in messages if m["role"] == "user"]), messages[-1]["content"])}'] };
   const verify = until => hook('delegation.post_verify', `return allow() if "try ${until}" in payload["response"] else block("once more")`);
   const files = head => ({ '.harness/agents/kid.md': agent('Kid.', head) });
@@ -277,7 +277,7 @@ test('verify: a refused result goes back to the child with the reason, a few tim
   assert.match(await answer(unasked), /try 1/);
 });
 
-// ---- in the background, side by side ----
+// ---- background and concurrent ----
 
 test('siblings run at the same time, up to max_concurrent', async t => {
   const napper = tool('sleep(0.3)\nreturn 1');
@@ -297,7 +297,7 @@ test('siblings run at the same time, up to max_concurrent', async t => {
   assert.ok(await time('') >= 3);
 });
 
-test('delegate_async: started, asked about, awaited', async t => {
+test('delegate_async: started, queried, awaited', async t => {
   const p = talker(t, project({
     'Top.': ['call("delegate_async", agent="kid", task="slowly")', 'call("delegate_await", task_id=task_of(seen[0]))', 'call("delegate_result", task_id=task_of(seen[0]))', '{"text": seen[1] + "|" + seen[2]}'],
     'Kid.': ['call("effect", n=8)', '{"text": "at last"}'],
@@ -307,7 +307,7 @@ test('delegate_async: started, asked about, awaited', async t => {
   assert.deepEqual(p.effects(), ['8']);
 });
 
-test('an async delegate that nobody awaits does not keep the process', async t => {
+test('an async delegate that is never awaited does not keep the process alive', async t => {
   const p = talker(t, project({ 'Top.': ['call("delegate_async", agent="kid", task="x")', '{"text": "I go"}'], 'Kid.': ['call("nap")', '{"text": "k"}'] },
     { '.harness/agents/kid.md': agent('Kid.'), '.harness/tools/nap.md': tool('sleep(120)\nreturn 1') }));
   const before = Date.now();
@@ -330,7 +330,7 @@ test('a child whose model fails is an ordinary error', async t => {
 
 // ---- agent.stop ----
 
-test('agent.stop: blocked answers go back with the reason, at most three times', async t => {
+test('agent.stop: blocked answers are returned with the reason, at most three times', async t => {
   const p = talker(t, project({ 'Top.': ['{"text": "answer %d" % len(messages)}'] }, { '.harness/hooks/s.md': hook('agent.stop', 'return block("not good enough")') }));
   const r = await p.say('go');
   assert.deepEqual([r.reply.status, r.reply.turns], ['blocked', 4]);
@@ -351,7 +351,7 @@ test('agent.stop: delegates, and a circle ends', async t => {
   assert.equal(circle.events('delegation.started').length, 8, 'the agent\'s own answers are not handed to it');
 });
 
-test('delegation.post: hands on to another agent, and a circle ends', async t => {
+test('delegation.post: delegates to another agent, and a circle ends', async t => {
   const plays = { 'Top.': [delegate('a'), '{"text": seen[0]}'], 'A.': ['{"text": "from a"}'], 'B.': ['{"text": "from b"}'] };
   const files = { '.harness/agents/a.md': agent('A.'), '.harness/agents/b.md': agent('B.') };
   const on = talker(t, project(plays, { ...files, '.harness/hooks/p.md': hook('delegation.post', 'return delegate({"agent": "b", "task": "more"}) if payload["agent"] == "a" else allow()') }));
@@ -360,9 +360,9 @@ test('delegation.post: hands on to another agent, and a circle ends', async t =>
   assert.match(await answer(circle), /circle/);
 });
 
-// ---- made at run time, and from a space ----
+// ---- registered at run time, and from a space ----
 
-test('meta.agent_register: only when it is on, only within policy', async t => {
+test('meta.agent_register: only if enabled, only within policy', async t => {
   const make = tool('meta.agent_register(name="made", description="Made", system_prompt="Made.", tools=["effect"])\nreturn "ok"');
   const plays = { 'Top.': ['call("make")', delegate('made'), '{"text": seen[0] + "|" + seen[1]}'], 'Made.': ['call("effect", n=6)', '{"text": "made it"}'] };
   const on = talker(t, project(plays, { '.harness/tools/make.md': make }, 'meta: { enabled: true }'));
@@ -386,7 +386,7 @@ test('scripts delegate with tools narrowed and hooks added', async t => {
   assert.deepEqual(p.effects(), []);
 });
 
-test('an agent of a space talks when there is no harness.md: template, blocked tools, whom it may invoke', async t => {
+test('without harness.md the agent of a space is used: template, blocked tools, agents it may invoke', async t => {
   const seen = [];
   const m = await mock(t, request => {
     seen.push({ system: request.messages[0].content, tools: request.tools.map(x => x.function.name) });

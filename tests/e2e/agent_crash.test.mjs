@@ -1,4 +1,4 @@
-// Crash proof: the process dies, as of kill -9, before every event of a run.
+// Crash test: the process dies, as by kill -9, before every event of a run.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { baseline, effects, place, shim, skip, sweep, unknown } from './crashes.mjs';

@@ -1,4 +1,4 @@
-// Crash proof: the process dies before, inside and after every transaction of a run.
+// Crash test: the process dies before, inside and after every transaction of a run.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { baseline, skip, sweep } from './crashes.mjs';

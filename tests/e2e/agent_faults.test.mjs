@@ -1,4 +1,4 @@
-// Agents against the mock server's fault injection: the right answer or a clear status, nothing twice, nothing hangs.
+// Agents against the mock server's fault injection: the right answer or a clear status, nothing runs twice, nothing hangs.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { effect, harness, mock, surfaces, talker } from './agents.mjs';
@@ -78,7 +78,7 @@ for (const [name, model] of Object.entries(surfaces)) {
   });
 }
 
-test('a server that is not there', async t => {
+test('an unreachable server', async t => {
   const p = talker(t, { 'harness.md': harness(surfaces.openai('http://127.0.0.1:9')) });
   const r = await p.say('hello');
   assert.equal(r.reply.status, 'failed');

@@ -1,4 +1,4 @@
-// Limits of a run, each with its counter; recordings and what plays them back.
+// Limits of a run, each with its counter; recordings and replay.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ test('the wall clock', async t => {
   assert.ok(p.took < 60000);
 });
 
-test('a hook that takes tools away, changes the conversation, or stops it', async t => {
+test('a hook that removes tools, changes the conversation, or stops it', async t => {
   const script = 'def reply(messages, tools):\n    return messages[-1]["content"] + " " + ",".join([t["name"] for t in tools])\n';
   const pre = body => ({ '.harness/hooks/c.md': hook('completion.pre', body) });
   const say = async files => (await talker(t, { ...scripted(script), '.harness/tools/effect.md': effect(), ...files }).say('hi')).reply;
@@ -57,14 +57,14 @@ test('a hook that takes tools away, changes the conversation, or stops it', asyn
   assert.equal((await say(start)).response, 'hello there effect');
 });
 
-test('a tool that a hook took away cannot be called either', async t => {
+test('a tool that a hook removed cannot be called either', async t => {
   const script = 'def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return messages[-1]["content"]\n    return {"tool_calls": [{"name": "effect", "arguments": {"n": 1}}]}\n';
   const p = talker(t, { ...scripted(script), '.harness/tools/effect.md': effect(), '.harness/hooks/c.md': hook('completion.pre', 'p = dict(payload)\np["tools"] = []\nreturn modify(p)') });
   await p.say('go');
   assert.deepEqual(p.effects(), []);
 });
 
-test('a hook may take away any number of tools', async t => {
+test('a hook may remove any number of tools', async t => {
   const last = 'effect69', script = `def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return messages[-1]["content"]\n    return {"tool_calls": [{"name": "${last}", "arguments": {"n": 1}}]}\n`;
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`.harness/tools/effect${i}.md`, effect()]));
   const p = talker(t, { ...scripted(script), ...many, '.harness/hooks/c.md': hook('completion.pre', 'p = dict(payload)\np["tools"] = []\nreturn modify(p)') });
@@ -77,7 +77,7 @@ test('a hook may take away any number of tools', async t => {
 const answer = request => request.messages.some(m => m.role === 'tool') ? { content: `heard ${request.messages.at(-1).content}` }
   : { content: 'let me see', toolCalls: [{ name: 'effect', arguments: '{"n":5}' }] };
 
-test('a recording plays back without a server and without a key; another question is an error that shows the difference', async t => {
+test('a recording replays without a server and a key; another request is an error that shows the difference', async t => {
   const m = await mock(t, answer), tape = 'tape.jsonl';
   const p = talker(t, { 'harness.md': harness(surfaces.openai(m.url)), '.harness/tools/effect.md': effect() });
   const first = await p.say('go', ['--record', join(p.dir, tape)]);
@@ -95,7 +95,7 @@ test('a recording plays back without a server and without a key; another questio
   assert.equal((await p.say('go')).reply.response, first.reply.response);
 });
 
-test('a recording of a prompt that holds the key plays back', async t => {
+test('a recording of a prompt that contains the key replays', async t => {
   const key = 'sk-live-Zq8vN3xT7bLm2RwKp5Yc9Hd4', m = await mock(t, () => ({ content: 'ok' }));
   const p = talker(t, { 'harness.md': harness({ ...surfaces.openai(m.url), api_key_env: 'MY_KEY' }) }, { env: { MY_KEY: key } });
   const tape = join(p.state, 'tape.jsonl');
@@ -116,7 +116,7 @@ test('a recording that is damaged is an error with its line', async t => {
   }
 });
 
-test('no model at all names the ways to go on', async t => {
+test('without a model, the error lists the options', async t => {
   const p = talker(t, { 'harness.md': '---\nlimits: { max_turns: 3 }\n---\nx\n' }, { env: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' } });
   const r = await p.harness(['run', '-p', 'x']);
   assert.equal(r.status, 1);

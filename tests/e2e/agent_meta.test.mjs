@@ -1,4 +1,4 @@
-// What a run registered with meta.* is there again when the run goes on in another process, under the policy of then.
+// What a run registered with meta.* is restored when the run continues in another process, under the current policy.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -8,7 +8,7 @@ import { bin, build, environment } from './harness.mjs';
 import { crasher, scripted, talker } from './agents.mjs';
 import { hook, tool } from './calls.mjs';
 
-// Calls what the user says, a word each, and tells what came back.
+// Calls the tools named in the message, and answers with their results.
 const model = `
 def reply(messages, tools):
     if messages[0]["content"] == "Made.":
@@ -44,7 +44,7 @@ async function killed(p, text) {
 }
 const answer = r => { assert.equal(r.reply?.status, 'completed', r.stdout + r.stderr); return JSON.parse(r.reply.response); };
 
-test('tools, hooks and agents are there again after kill -9, also a second time', async t => {
+test('tools, hooks and agents are restored after kill -9, also a second time', async t => {
   const p = talker(t, files(makeTool + makeHook + makeAgent));
   const id = await killed(p, 'make nap made touch delegate');
   const first = answer(await p.resume(id));
@@ -75,7 +75,7 @@ test('a call that registers and is repeated finds what it has registered', async
   assert.match(seen[3], /the made agent/);
 });
 
-test('killed at every event: what was written down is there, and nothing passes a guard that was', { skip: build !== 'release' && `${build} build` }, async t => {
+test('killed at every event: recorded definitions are restored, and no call bypasses a registered guard', { skip: build !== 'release' && `${build} build` }, async t => {
   const shim = crasher(t);
   let done = false;
   for (let n = 1; !done; n++) {
@@ -95,7 +95,7 @@ test('killed at every event: what was written down is there, and nothing passes 
   }
 });
 
-test('the policy of now holds for what is registered again', async t => {
+test('the current policy applies to restored definitions', async t => {
   const p = talker(t, files(makeTool));
   const id = await killed(p, 'make nap made');
   p.add({ 'harness.md': scripted(model, 'meta: { enabled: true }\ntools_policy: { deny: [made] }\n')['harness.md'] });
@@ -123,7 +123,7 @@ test('what cannot be registered again is named', async t => {
   }
 });
 
-test('without a guard that it had registered a run does not go on', async t => {
+test('a run does not continue without a guard that it had registered', async t => {
   const p = talker(t, files(makeHook));
   const id = await killed(p, 'make nap touch');
   const before = p.text('harness.md');
@@ -137,7 +137,7 @@ test('without a guard that it had registered a run does not go on', async t => {
   assert.match(answer(await p.resume(id)).seen[2], /guarded/);
 });
 
-test('a definition that held a secret is not kept, and that is said', async t => {
+test('a definition that contained a secret is not stored, with a message', async t => {
   const secret = 'sk-Zq8vN3xT7bLm2RwKp5Yc9Hd4';
   const make = 'meta.tool_register("made", "Made.", {}, "def run(args):\\n    return len(\\"" + runtime["secrets"]["KEY"] + "\\")\\n")\n' +
     'meta.tool_register("other", "Writes [redacted].", {}, "def run(args):\\n    return \\"[redacted]\\"\\n")\n';

@@ -20,7 +20,7 @@ for (const [name, model] of Object.entries(surfaces)) {
     assert.deepEqual(request.body.messages.map(x => x.role), ['system', 'user']);
     assert.deepEqual(p.events().map(e => e.type),
       ['run.started', 'turn.started', 'completion.started', 'completion.completed', 'turn.ended', 'run.ended']);
-    // Without --json the answer alone is on standard output.
+    // Without --json only the answer is on standard output.
     const plain = await p.harness(['run', '-p', 'hello']);
     assert.deepEqual([plain.status, plain.stdout, plain.stderr], [0, 'Grüße, 世界.\n', '']);
   });

@@ -76,7 +76,7 @@ test('Ctrl-C leaves a run that can be resumed', async t => {
   assert.equal(r.reply.status, 'completed');
 });
 
-test('a finished run has nothing left, and goes on with -p', async t => {
+test('a finished run has nothing left, and continues with -p', async t => {
   const p = talker(t, scripted('def reply(messages, tools):\n    return "%d: %s" % (len(messages), messages[-1]["content"])'));
   const first = await p.say('one');
   assert.equal(first.reply.response, '2: one');
@@ -88,7 +88,7 @@ test('a finished run has nothing left, and goes on with -p', async t => {
   assert.equal((await p.resume('00000000', [])).reply.error.message, 'no such run: 00000000');
 });
 
-test('limits hold for the run, not for one process of it', async t => {
+test('limits apply to the run, not to one process of it', async t => {
   const forever = 'def reply(messages, tools):\n    return {"tool_calls": [{"name": "effect", "arguments": {"n": len(messages)}}], "usage": {"input": 10, "output": 5}}';
   const p = talker(t, { ...scripted(forever, 'limits: { max_tool_calls: 4, max_turns: 50 }'), '.harness/tools/effect.md': effect() });
   const r = await p.say('go');
@@ -99,7 +99,7 @@ test('limits hold for the run, not for one process of it', async t => {
   assert.ok(again.reply.usage.input > r.reply.usage.input, 'usage goes on from where it was');
 });
 
-test('what is in flight and no longer known is unknown, not repeated', async t => {
+test('an interrupted call of a removed tool is unknown, not repeated', async t => {
   const p = talker(t, { ...scripted(napping), '.harness/tools/nap.md': nap.replace('---\n', '---\nidempotency: idempotent\n'), '.harness/tools/effect.md': effect() });
   const { child, ended } = await begin(p, ['run', '-p', 'go'], 'tool.executing');
   child.kill('SIGKILL');
@@ -110,7 +110,7 @@ test('what is in flight and no longer known is unknown, not repeated', async t =
   assert.match(r.reply.response, /interrupted: outcome unknown/);
 });
 
-test('a delegate in the background does not outlive the process; asking for it after a resume is an ordinary error', async t => {
+test('a delegate in the background does not outlive the process; querying it after a resume is an ordinary error', async t => {
   const model = `
 def reply(messages, tools):
     seen = [m["content"] for m in messages if m["role"] == "tool"]
@@ -209,7 +209,7 @@ test('state files are private', async t => {
   assert.equal(statSync(p.env.HARNESS_STATE).mode & 0o777, 0o600);
 });
 
-test('a full disk: a clear error, no call is made that could not be written down', { skip: process.getuid() !== 0 && 'needs root' }, async t => {
+test('a full disk: a clear error, and no call that could not be recorded', { skip: process.getuid() !== 0 && 'needs root' }, async t => {
   const disk = mkdtempSync(join(tmpdir(), 'harness-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', disk]);
   undo(t, () => { spawnSync('umount', ['-l', disk]); rmSync(disk, { recursive: true, force: true }); });
@@ -223,7 +223,7 @@ test('a full disk: a clear error, no call is made that could not be written down
   const executing = p.events('tool.executing').length, made = p.effects().length;
   assert.ok(made > 0 && made < 20 && made <= executing, `${made} of ${executing}`);
   assert.deepEqual(p.effects(), [...Array(made).keys()].map(String));
-  // There is room again: the run goes on, and what was done is not done again.
+  // There is space again: the run continues without repeating what was done.
   assert.equal(spawnSync('mount', ['-o', 'remount,size=16m', disk]).status, 0);
   const [{ id }] = await p.runs();
   const again = await p.resume(id);

@@ -86,7 +86,7 @@ test('a missing key is named, not guessed', async t => {
   assert.match(r.stderr, /MY_SPECIAL_KEY is not set/);
 });
 
-test('a resumed run does not make a call whose secret it does not have', { skip: build !== 'release' && `${build} build` }, async t => {
+test('a resumed run does not repeat a call whose secret was not stored', { skip: build !== 'release' && `${build} build` }, async t => {
   const s = await server(t, (request, response, body) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const last = body.messages.at(-1);
@@ -102,7 +102,7 @@ test('a resumed run does not make a call whose secret it does not have', { skip:
   assert.equal(p.has('echo.txt'), false);
 });
 
-// ---- while it goes on, on a terminal ----
+// ---- while streaming, on a terminal ----
 
 const env = { OPENAI_API_KEY: key, TEAM_TOKEN: header, INJECTED_TOKEN: injected };
 const pieces = (text, size) => text.match(new RegExp(`[^]{1,${size}}`, 'g')).map(content => ({ choices: [{ delta: { content } }] }));
@@ -135,7 +135,7 @@ test('an answer that repeats the keys in pieces is shown without them, and whole
   }
 });
 
-test('what cannot become a key is shown at once; a stream that breaks off loses nothing', async t => {
+test('text that cannot become a key is shown at once; a broken stream loses nothing', async t => {
   const s = await server(t, (request, response, body, n) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(sse(pieces(`Hello there ${key.slice(0, 9)}`, 4)), () => { if (n === 1) response.socket.end(); });
@@ -166,7 +166,7 @@ test('lines of tools, questions and reasons on a terminal', async t => {
   assert.match(r.output, /failed: tool_\[redacted\]: /);
 });
 
-test('a completion.post hook brings no key back', async t => {
+test('a completion.post hook cannot reintroduce a key', async t => {
   const s = await server(t, (request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(sse([...pieces('plain', 3), ...end('stop')]));

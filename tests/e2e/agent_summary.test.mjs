@@ -1,4 +1,4 @@
-// context.summarize: what leaves the context stays as a summary behind the first message.
+// context.summarize: removed messages are replaced by a summary after the first message.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { caller } from './calls.mjs';
@@ -18,18 +18,18 @@ function last(t, context, more = {}) {
   return { text: r.stdout.trimEnd().split('\n').at(-1), stderr: r.stderr };
 }
 
-test('without it, what does not fit is gone', t => {
+test('without it, messages that do not fit are dropped', t => {
   const { text } = last(t, '{max_history: 4}');
   assert.match(text, /^number 1 \| /);
   assert.doesNotMatch(text, /number 3|summary/);
 });
 
-test('with it, the model finds a summary behind the first message', t => {
+test('with it, the model gets a summary after the first message', t => {
   const { text } = last(t, '{max_history: 4, summarize: true}');
   assert.match(text, /^number 1 \| \[summary of \d+ earlier messages\] they counted: \d+ \| .*number 6$/);
 });
 
-test('another model may make it; one that fails costs the summary, not the conversation', t => {
+test('another model may write it; a failure only costs the summary, not the conversation', t => {
   const broken = { 'broken.star': 'def reply(messages, tools):\n    fail("no words")\n' };
   const models = '\nmodels: [{provider: script, name: small, script: broken.star}]';
   const c = caller(t, { 'harness.md': settings('{max_history: 4, summarize: small}').replace('\ncontext', `${models}\ncontext`), 'model.star': model, ...broken });

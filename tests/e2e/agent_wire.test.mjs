@@ -1,4 +1,4 @@
-// Models against a server of our own that does everything wrong that a server can do wrong, one thing at a time.
+// Models against a server that makes every possible mistake, one at a time.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,7 +13,7 @@ const text = words => line(chunk({ content: words }));
 const stop = (reason = 'stop') => line(chunk({}, { finish_reason: reason })) + line('[DONE]');
 const piece = (index, more) => line(chunk({ tool_calls: [{ index, ...more }] }));
 
-// Sends `parts` one by one, each its own TCP segment as far as that can be done.
+// Sends `parts` one by one, each in its own TCP segment if possible.
 async function stream(response, parts, { pause = 3, end = true, headers = sse, status = 200 } = {}) {
   response.writeHead(status, headers);
   response.socket.setNoDelay(true);
@@ -61,7 +61,7 @@ test('UTF-8 and lines split at every byte', async t => {
   await answers(t, [response => stream(response, cut(text('Grüße ') + text('世界 🎉') + stop(), 1), { pause: 0 })], 'Grüße 世界 🎉');
 });
 
-test('\\r\\n, \\r, comments, fields nobody knows, data in several lines', async t => {
+test('\\r\\n, \\r, comments, unknown fields, data in several lines', async t => {
   const odd = `: hello\r\n\r\nevent: message\r\nid: 7\r\nretry: 10\r\nwhat: ever\r\ndata: ${JSON.stringify(chunk({ content: 'a' }))}\r\n\r\n`
     + `:\n\ndata:${JSON.stringify(chunk({ content: 'b' }))}\n\n` + `data: {"choices":\ndata: [{"delta":{"content":"c"}}]}\n\n`
     + `data: ${JSON.stringify(chunk({ content: 'd' }))}\r\r`;
@@ -77,7 +77,7 @@ test('a huge delta', async t => {
   await answers(t, [said(text(big) + stop())], big);
 });
 
-test('halves of a character in two pieces, and one without the other', async t => {
+test('a character split over two pieces, and half a character', async t => {
   const half = code => `data: {"choices":[{"delta":{"content":"${code}"}}]}\n\n`;
   await answers(t, [said(half('a\\ud83c'), half('\\udf89b'), half('\\udf89'), stop())], 'a🎉b\ufffd');
 });
@@ -122,7 +122,7 @@ test('an answer that is not a stream', async t => {
   await answers(t, [whole({ choices: [{ message: { role: 'assistant', content: 'whole' }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1 } })], 'whole');
 });
 
-test('an empty body, a body of blanks, an object that is none of ours', async t => {
+test('an empty body, a blank body, an unrelated object', async t => {
   await fails(t, [response => response.writeHead(200, sse).end()], /after 5 attempts: .*middle of the answer/);
   await fails(t, [response => response.writeHead(200, sse).end('\n\n  \n')], /middle of the answer/);
   await fails(t, [whole({ hello: 'world' })], /middle of the answer/);
@@ -142,7 +142,7 @@ test('arguments in pieces, calls interleaved', async t => {
   assert.deepEqual(p.requests[1].body.messages.at(-3).tool_calls.map(c => [c.id, c.function.arguments]), [['a', '{"n": 1}'], ['b', '{"n": 2}']]);
 });
 
-test('duplicate, missing and reused ids: every result finds its call', async t => {
+test('duplicate, missing and reused ids: every result is matched to its call', async t => {
   const calls = reply => [0, 1, 2].map(i => piece(i, { id: i < 2 ? 'same' : undefined, function: { name: 'effect', arguments: `{"n":${3 * reply + i}}` } })).join('');
   const p = await answers(t, [said(calls(0), stop('tool_calls')), said(calls(1), stop('tool_calls')), done],
     [0, 1, 2, 3, 4, 5].map(n => `{"did":${n}}`).join('|'));
@@ -164,7 +164,7 @@ test('calls of a reply that says "stop" are made, and one that says "tool_calls"
   await answers(t, [said(text('none'), stop('tool_calls'))], 'none');
 });
 
-test('arguments that are not JSON come back to the model as its error', async t => {
+test('arguments that are not JSON are returned to the model as an error', async t => {
   const p = await answers(t, [said(piece(0, { id: 'a', function: { name: 'effect', arguments: '{"n": 1' } }), stop('tool_calls')),
     (response, body) => stream(response, [text(/json/i.test(body.messages.at(-1).content) ? 'repaired' : 'what?'), stop()])], 'repaired');
   assert.deepEqual(p.effects(), []);
@@ -189,7 +189,7 @@ test('a call without a name, too many calls', async t => {
   await fails(t, [said([...Array(1100).keys()].map(i => piece(i, { id: `c${i}`, function: { name: 'effect', arguments: '{}' } })).join(''), stop('tool_calls'))], /too many tool calls/);
 });
 
-test('an unknown tool comes back to the model', async t => {
+test('an unknown tool is returned to the model', async t => {
   await answers(t, [said(piece(0, { id: 'a', function: { name: 'effects', arguments: '{"n":1}' } }), stop('tool_calls')),
     (response, body) => stream(response, [text(/unknown tool/.test(body.messages.at(-1).content) ? 'I see' : 'what?'), stop()])], 'I see');
 });
@@ -204,7 +204,7 @@ test('an error in the middle of a stream', async t => {
   assert.equal(final.requests.length, 1);
 });
 
-test('statuses: what is final and what is tried again', async t => {
+test('statuses: which are final and which are retried', async t => {
   const status = (code, headers = {}) => response => { response.writeHead(code, headers); response.end(JSON.stringify({ error: { message: `status ${code}` } })); };
   for (const code of [400, 401, 403, 404, 422]) {
     const p = await fails(t, [status(code)], new RegExp(`answered ${code}: status ${code}`));
@@ -238,7 +238,7 @@ test('the content filter is final', async t => {
   assert.equal(p.requests.length, 1);
 });
 
-test('a redirect is not followed, least of all with the key', async t => {
+test('a redirect is not followed, and the key not sent', async t => {
   const other = await server(t, (request, response) => stream(response, [text('stolen'), stop()]));
   for (const code of [301, 302, 307, 308]) {
     const p = await fails(t, [response => response.writeHead(code, { location: `${other.url}/v1/chat/completions` }).end()], /answered 30\d/);
@@ -253,11 +253,11 @@ test('a connection that ends before, between and after the headers', async t => 
   assert.equal(p.requests.length, 3);
 });
 
-test('a length that is not kept', async t => {
+test('a wrong Content-Length', async t => {
   await fails(t, [response => { response.writeHead(200, { ...sse, 'content-length': '100000' }); response.write(text('half')); setTimeout(() => response.socket.destroy(), 20); }], /openai|middle/);
 });
 
-test('silence ends with the timeout of the model', async t => {
+test('a silent server ends with the timeout of the model', async t => {
   await fails(t, [response => { response.writeHead(200, sse); response.write(text('a')); }], /tim|took/i, { model: { timeout_ms: 300, retry: '{ max_attempts: 1 }' } });
 });
 
@@ -270,7 +270,7 @@ const block = (index, words) => event('content_block_start', { index, content_bl
 const close = (reason = 'end_turn') => event('message_delta', { delta: { stop_reason: reason }, usage: { output_tokens: 4 } }) + event('message_stop', {});
 const anthropic = { surface: 'anthropic' };
 
-test('anthropic: pings, thinking, blocks nobody knows, split anywhere', async t => {
+test('anthropic: pings, thinking, unknown blocks, split anywhere', async t => {
   const all = begin + event('ping', {}) + event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } })
     + event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'hmm' } }) + event('new_thing', { what: 1 })
     + event('content_block_start', { index: 1, content_block: { type: 'later_kind' } }) + block(2, 'Grüße') + close();

@@ -1,4 +1,4 @@
-// Projects whose agent is talked to: harness run -p with a state of its own, its events, and servers that play a model.
+// Projects with an agent: harness run -p with a separate state, its events, and servers that act as a model.
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { add, folder, project, root, start, undo } from './harness.mjs';
 import { tool } from './calls.mjs';
 
-// Retries without waiting long, so that faults can be tried by the dozen.
+// Retries with short waits, so that many faults can be tested.
 export const quick = '{ max_attempts: 5, initial_backoff_ms: 5, max_backoff_ms: 20 }';
 
 // harness.md with a model. `head` is more frontmatter.
@@ -22,7 +22,7 @@ export function scripted(script, head = '', prompt = 'Be brief.') {
   return { 'harness.md': harness({ provider: 'script', name: 'scripted', script: 'model.star' }, head, prompt), 'model.star': script };
 }
 
-// Writes one line into effects.log each time it runs: what a test counts.
+// Writes one line to effects.log each time it runs, for tests to count.
 export const effect = (head = '') => tool('fs.append("effects.log", str(args["n"]) + "\\n")\nreturn {"did": args["n"]}',
   `${head}${head && !head.endsWith('\n') ? '\n' : ''}parameters:\n  n: { type: integer, required: true }`);
 
@@ -54,8 +54,8 @@ export function talker(t, files, { env = {} } = {}) {
     show: async run => JSON.parse((await harness(['runs', 'show', run, '--json'])).stdout),
     events: type => lines(log).map(line => JSON.parse(line)).filter(e => !type || e.type === type),
     effects: () => lines(join(dir, 'effects.log')),
-    // After kill -9: what differs before harness has compared the files belongs to the call that was killed, so a person who edits the
-    // project starts harness once before that.
+    // After kill -9, harness attributes differences found at its next start to the killed call, so a test that edits the
+    // project starts harness once before.
     settle: async () => {
       const rules = `${base.HARNESS_STATE}-rules`;
       const marked = () => existsSync(rules) && readdirSync(rules).some(name => name.startsWith('mark-'));
@@ -82,7 +82,7 @@ export const surfaces = {
   anthropic: url => ({ provider: 'anthropic', name: 'claude-test', base_url: url, retry: quick }),
 };
 
-// A server of our own: `handle(request, response, body, n)` for the nth request, n from 0.
+// A server: `handle(request, response, body, n)` for the nth request, n from 0.
 export async function server(t, handle) {
   const requests = [];
   const http = createServer((request, response) => {
@@ -99,7 +99,7 @@ export async function server(t, handle) {
   return { url: `http://127.0.0.1:${http.address().port}`, requests };
 }
 
-// tests/e2e/fixtures/crash.c, to be preloaded: kills the program at one exact moment.
+// tests/e2e/fixtures/crash.c, preloaded: kills the program at one exact point.
 export function crasher(t) {
   const shim = join(folder(t), 'crash.so');
   const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/e2e/fixtures/crash.c'), '-ldl'], { encoding: 'utf8' });

@@ -27,7 +27,7 @@ function bad(dir, tool, args, message, flags) {
   return value;
 }
 
-// Calls that share what was read: a session needs a store, which lies outside the project.
+// Calls that share reads: a session needs a store, which is outside the project.
 function session(t) {
   const state = join(folder(t), 'state.db');
   return (dir, tool, args, flags = []) => {
@@ -58,14 +58,14 @@ test('read numbers lines from 1', t => {
   bad(dir, 'read', { path: 'empty', offset: 1 }, /the file has 0 lines/);
 });
 
-test('read stops where it was asked to', t => {
+test('read stops at the limit', t => {
   const line = i => `line ${i} ${'é'.repeat(i % 50)}`;
   const lines = Array.from({ length: 60000 }, (_, i) => line(i));
   const dir = small(t, { 'big': lines.join('\n') + '\n', 'wide': 'x'.repeat(3 << 20) + '\nend' });
   const size = statSync(join(dir, 'big')).size;
   const numbered = (from, to) => lines.slice(from, to).map((l, i) => `${String(from + i + 1).padStart(6)}\t${l}\n`).join('');
   const start = n => Buffer.byteLength(lines.slice(0, n).join('\n') + '\n');
-  // What is left is counted in bytes when there is more than 1 MiB of it, else in lines.
+  // The rest is counted in bytes if it is more than 1 MiB, else in lines.
   assert.equal(good(dir, 'read', { path: 'big', limit: 10 }), `${numbered(0, 10)}… ${size - start(10)} more bytes: offset 10 goes on\n`);
   assert.equal(good(dir, 'read', { path: 'big', offset: 59000, limit: 20 }), `${numbered(59000, 59020)}… 980 more lines: offset 59020 goes on\n`);
   assert.equal(good(dir, 'read', { path: 'big', offset: 59998 }), numbered(59998, 60000));
@@ -119,7 +119,7 @@ test('read gives images and PDFs as typed content', t => {
 
 /* ---- write ---- */
 
-test('write makes files and folders', t => {
+test('write creates files and folders', t => {
   const dir = small(t);
   assert.deepEqual(good(dir, 'write', { path: 'n/m/x.txt', content: 'hällo\n' }), { path: 'n/m/x.txt', created: true, bytes: 7 });
   assert.equal(readFileSync(join(dir, 'n/m/x.txt'), 'utf8'), 'hällo\n');
@@ -201,14 +201,14 @@ test('write and edit ask about sensitive names, on the resolved path', t => {
   good(dir, 'write', { path: 'environment', content: 'x' });
 });
 
-// What the prompt shows when nobody agrees.
+// What the prompt shows when the user declines.
 function shown(dir, tool, args) {
   const terminal = new URL('terminal.py', import.meta.url).pathname;
   const r = shell(`python3 ${terminal} "$HARNESS" call --ephemeral ${tool} '${JSON.stringify(args)}'`, { cwd: dir, input: JSON.stringify([['', '? '], ['n\n', 'the user declined']]) });
   return JSON.parse(r.stdout).output;
 }
 
-test('a person sees the command or the diff', t => {
+test('the user sees the command or the diff', t => {
   const dir = project(t, { 'harness.md': '---\nbuiltin_tools: all\nlimits:\n  confirm: [destructive]\n---\n', 'a.txt': 'one\ntwo\n' });
   const edit = shown(dir, 'edit', { path: 'a.txt', old_string: 'two', new_string: 'II' });
   assert.match(edit, /-two/);
@@ -285,7 +285,7 @@ test('grep stops at 1,000 matches', t => {
 
 /* ---- listdir ---- */
 
-test('listdir tells type, size and time', t => {
+test('listdir returns type, size and time', t => {
   const dir = small(t, { 'sub/x': 'four', 'sub/in/y': '' });
   symlinkSync('/etc', join(dir, 'sub/out'));
   utimesSync(join(dir, 'sub/x'), 0, 0);
@@ -301,7 +301,7 @@ test('listdir tells type, size and time', t => {
 
 /* ---- bash ---- */
 
-test('bash gives output and exit code', t => {
+test('bash returns output and exit code', t => {
   const dir = small(t, { 'sub/x': '' });
   assert.deepEqual(good(dir, 'bash', { command: 'echo out; echo err >&2' }), { stdout: 'out\n', stderr: 'err\n', exit_code: 0 });
   assert.equal(good(dir, 'bash', { command: 'pwd', cwd: 'sub' }).stdout, join(dir, 'sub') + '\n');
@@ -319,7 +319,7 @@ test('bash gives output and exit code', t => {
   bad(dir, 'bash', { command: 'true', cwd: 'none' }, /none/);
 });
 
-test('bash refuses destruction and asks about what it cannot know', t => {
+test('bash refuses destructive commands and asks about unknown ones', t => {
   const dir = small(t);
   for (const command of ['rm -rf .', 'rm -r -f sub', 'env X=1 nice rm -fr /', "sh -c 'rm -rf x'", 'git push --force', 'mkfs.ext4 /dev/sda', ':(){ :|:& };:', 'shutdown now',
     'find . -exec rm -rf {} +'])
@@ -391,7 +391,7 @@ test('other roots: read roots are read, write roots written, with absolute names
   bad(dir, 'bash', { command: 'true', cwd: scratch }, /outside the workspace/);
 });
 
-test('state lies where no tool can read it', t => {
+test('the state is where no tool can read it', t => {
   const dir = small(t);
   const home = folder(t), state = join(home, 'state.db');
   const in_env = (tool, args) => run(['call', tool, JSON.stringify(args)], { cwd: dir, env: { HARNESS_STATE: state } });
@@ -407,13 +407,13 @@ test('state lies where no tool can read it', t => {
 
 /* ---- what is declared ---- */
 
-test('only the named built-in tools are there', t => {
+test('only the named built-in tools are available', t => {
   const dir = project(t, { 'harness.md': '---\nbuiltin_tools: [read]\n---\n', 'a': 'x' });
   good(dir, 'read', { path: 'a' });
   bad(dir, 'bash', { command: 'true' }, /unknown tool/);
 });
 
-test('limits.deny and limits.confirm know what they can do', t => {
+test('limits.deny and limits.confirm use their effects', t => {
   const deny = what => project(t, { 'harness.md': `---\nbuiltin_tools: all\nlimits:\n  deny: [${what}]\n---\n`, 'a': 'x' });
   bad(deny('process'), 'bash', { command: 'true' }, /process/);
   bad(deny('destructive'), 'write', { path: 'n', content: '' }, /destructive/);
@@ -424,7 +424,7 @@ test('limits.deny and limits.confirm know what they can do', t => {
   good(dir, 'edit', { path: 'a', old_string: 'x', new_string: 'y' }, ['--ephemeral', '--yes']);
 });
 
-test('listings show them with what they can do', t => {
+test('listings show them with their effects', t => {
   const dir = project(t, { 'harness.md': '---\nbuiltin_tools: [grep, bash]\n---\n' });
   const tools = JSON.parse(run(['tools', '--json'], { cwd: dir }).stdout);
   const list = Array.isArray(tools) ? tools : tools.tools;

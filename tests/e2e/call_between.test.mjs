@@ -1,4 +1,4 @@
-// What a person does to the project's own files while a conversation is under way.
+// Edits by the user to the project's own files during a conversation.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { effect, harness, mock, surfaces, talker } from './agents.mjs';
 import { caller, tool } from './calls.mjs';
 import { privateMounts } from './harness.mjs';
 
-test('a person\'s edit between calls is kept; a later call cannot undo it', async t => {
+test('an edit by the user between calls is kept; a later call cannot undo it', async t => {
   const rounds = [['effect', { n: 1 }], ['effect', { n: 2 }], ['spoil', {}], ['effect', { n: 3 }]];
   let p;
   const file = '.harness/hooks/note.md', mine = '---\nevent: log\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nEdited by hand.\n';
@@ -22,7 +22,7 @@ test('a person\'s edit between calls is kept; a later call cannot undo it', asyn
   });
   const r = await p.say('go');
   assert.equal(p.text(file), mine);
-  // Where the files are mounted read-only the program fails and the run goes on; elsewhere they are put back, and it ends.
+  // Where the files are mounted read-only the program fails and the run continues; elsewhere they are restored, and the run ends.
   const mounted = privateMounts();
   assert.equal(r.status, mounted ? 0 : 1, r.stderr);
   if (!mounted) assert.match(r.stderr, /sandbox\.tampered: .*note\.md was changed by the call and has been put back/);
@@ -48,7 +48,7 @@ test('what a program was denied is an event', t => {
   assert.deepEqual(p.events('sandbox.denied').map(e => e.data.what), ['connect to 192.0.2.1 port 8080']);
 });
 
-test('best effort says what it lacks', t => {
+test('best effort reports what it lacks', t => {
   const p = caller(t, { 'harness.md': '---\nsandbox: { mode: best-effort }\n---\n', '.harness/tools/x.md': tool('return exec.run("true")') });
   const less = p.run(['call', 'x', '--yes'], { env: { HARNESS_TEST_LANDLOCK_ABI: '0' } });
   assert.match(less.stderr, /the kernel lacks Landlock.*not fully confined \(sandbox\.mode: best-effort\)/);

@@ -1,4 +1,4 @@
-// Hooks around harness call: every way a guard can fail blocks; no later hook gets past an earlier one.
+// Hooks around harness call: a guard that fails in any way blocks; no later hook bypasses an earlier one.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { caller, hook, tool } from './calls.mjs';
@@ -67,7 +67,7 @@ const sneaks = {
 };
 
 for (const [who, files] of Object.entries(sneaks))
-  test(`composition: ${who} cannot get past an earlier guard`, t => {
+  test(`composition: ${who} cannot bypass an earlier guard`, t => {
     const p = caller(t, { '.harness/tools/touch.md': touch, '.harness/hooks/guard.md': guard, ...files });
     const r = p.call('touch', { v: 'good' }, ['--yes']);
     assert.equal(r.error.rule, 'guard');
@@ -113,7 +113,7 @@ test('hooks --stats counts over runs', t => {
   assert.match(p.run(['hooks', '--stats']).stdout, /^b +2 +1 +0 +[0-9.]+ µs$/m);
 });
 
-test('a condition that never ends does not hold a call forever', t => {
+test('an endless condition does not block a call forever', t => {
   const p = caller(t, {
     '.harness/plugins/p.md': '---\ncondition: "len([1 for a in range(1000000000) for b in range(1000000000) if a < 0]) == 0"\ntools:\n  - name: x\n    description: d\n    script: |\n      def run(args):\n          return 1\n---\n',
   });

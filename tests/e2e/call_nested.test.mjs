@@ -1,10 +1,10 @@
-// Calls inside of calls: meta.call_tool, delegate() in scripts, background work. What holds outside holds inside.
+// Calls inside of calls: meta.call_tool, delegate() in scripts, background work. The same rules apply inside.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { scripted, effect, talker } from './agents.mjs';
 import { tool } from './calls.mjs';
 
-// Every model call: what the agent (told by its prompt) does first; then it repeats what the tool said.
+// Every model call: what the agent (identified by its prompt) does first; then it repeats the tool's result.
 const model = first => `
 FIRST = ${first}
 def reply(messages, tools):
@@ -16,7 +16,7 @@ def reply(messages, tools):
 `;
 const agent = (prompt, head = '') => `---\ndescription: d\n${head}---\n${prompt}\n`;
 
-test('a sub-agent does not get rid of its limits by delegating through another tool', async t => {
+test('a sub-agent cannot escape its limits by delegating through another tool', async t => {
   const via = { '.harness/tools/outer.md': tool('return meta.call_tool("inner", {})'), '.harness/tools/inner.md': tool('return delegate(agent = "deep", task = "go")') };
   const p = talker(t, {
     ...scripted(model('{"Top": ["delegate", {"agent": "mid", "task": "go"}], "Middle": ["outer", {}], "Deep": ["effect", {"n": 1}]}'),
@@ -43,7 +43,7 @@ test('a script that changes things can wait for an agent that changes things', a
   assert.deepEqual(p.effects(), ['1']);
 });
 
-// Starts the tool work in the background, waits for it, and says what came of it.
+// Starts the tool work in the background, waits for it, and reports the result.
 const patient = `
 def reply(messages, tools):
     said = [m["content"] for m in messages if m["role"] == "tool"]
@@ -53,7 +53,7 @@ def reply(messages, tools):
     return {"text": said[-1]}
 `;
 
-test('calls inside of a background task have idempotency keys of their own', async t => {
+test('calls inside a background task have their own idempotency keys', async t => {
   const p = talker(t, {
     ...scripted(patient, 'meta: { enabled: true }\n'),
     '.harness/tools/work.md': tool('for i in range(2):\n    meta.call_tool("note", {"n": i})\nreturn "done"', 'async: true'),
@@ -65,7 +65,7 @@ test('calls inside of a background task have idempotency keys of their own', asy
   assert.deepEqual([keys.length, new Set(keys).size], [4, 4]);
 });
 
-test('limits.deny knows that delegate spends money', async t => {
+test('limits.deny treats delegate as spending money', async t => {
   const p = talker(t, {
     ...scripted(model('{"Top": ["delegate", {"agent": "worker", "task": "go"}]}'), 'limits: { deny: [spends_money] }\n', 'Top.'),
     '.harness/agents/worker.md': agent('Worker.'),
@@ -91,7 +91,7 @@ test('an agent that may not spawn cannot, even if its model knows the name', asy
   }
 });
 
-test('nor by leaving the work to a task that outlives it', async t => {
+test('nor by starting a task that outlives it', async t => {
   const p = talker(t, {
     ...scripted(`
 def reply(messages, tools):
@@ -111,7 +111,7 @@ def reply(messages, tools):
   assert.match(r.reply.response, /max_depth of 1 reached/);
 });
 
-test('a wrapper is not tried again once a call inside it, however deep, must not be made twice', async t => {
+test('a wrapper is not retried after a nested call, however deep, that must not run twice', async t => {
   const once = 'idempotency: none\nsafety: { spends_money: true, parallel_safe: true }', promise = 'idempotency: idempotent\nretry: { max_attempts: 3, initial_backoff_ms: 1, max_backoff_ms: 1 }';
   const counted = (name, head) => tool(`fs.append("${name}.log", "x")\nreturn 1`, head);
   const wrapper = (name, inner) => tool(`fs.append("${name}.log", "x")\nmeta.call_tool("${inner}", {})\nreturn {"error": "busy", "status": 503}`, promise);
@@ -131,7 +131,7 @@ test('a wrapper is not tried again once a call inside it, however deep, must not
   assert.deepEqual([p.text('pay.log'), p.text('safe.log'), p.has('refused.log')], ['xx', 'xxx', false]);
 });
 
-test('a background task that has to wait for others is reported as queued', async t => {
+test('a background task that waits for others is reported as queued', async t => {
   const script = `
 def reply(messages, tools):
     said = [m["content"] for m in messages if m["role"] == "tool"]
@@ -143,7 +143,7 @@ def reply(messages, tools):
   assert.deepEqual([...r.reply.response.matchAll(/"status\\*":\\*"(\w+)/g)].map(m => m[1]).sort(), ['queued', 'running', 'running'], r.stdout + r.stderr);
 });
 
-test('model.timeout_ms holds for a model that is a script', async t => {
+test('model.timeout_ms applies to a model that is a script', async t => {
   const p = talker(t, { ...scripted('def reply(messages, tools):\n    n = 0\n    for i in range(1 << 40):\n        n += i\n    return {"text": "late"}\n') });
   p.add({ 'harness.md': p.text('harness.md').replace('  name: scripted', '  name: scripted\n  timeout_ms: 100') });
   const r = await p.say('go');

@@ -1,4 +1,4 @@
-// Confirmation, sessions, Ctrl-C: where harness call meets people.
+// Confirmation, sessions, Ctrl-C: user interaction of harness call.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -31,7 +31,7 @@ test('without a terminal: denied, unless --yes or --approve', t => {
   assert.equal(p.call('d', {}, ['--yes']).status, 0);
 });
 
-test('limits.confirm acts on what a tool can do', t => {
+test('limits.confirm acts on the effects of a tool', t => {
   const p = caller(t, { 'harness.md': '---\nlimits: { confirm: [mutating] }\n---\n', '.harness/tools/w.md': tool('fs.write("ran", "1")\nreturn 1'), '.harness/tools/r.md': tool('return 1') });
   assert.equal(p.call('r').status, 0);
   const r = p.call('w');
@@ -51,7 +51,7 @@ test('at a terminal: yes and no; the question shows the final arguments, escaped
   assert.equal(no.status, 1);
 });
 
-test('at a terminal: of a long command the end is shown, too', t => {
+test('at a terminal: the end of a long command is shown, too', t => {
   const p = caller(t, {
     'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
     'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\nconfirm: true\ncommand: "echo {{x}}; echo the-end"\nparameters:\n  - { name: x, type: string }\n---\n',
@@ -61,7 +61,7 @@ test('at a terminal: of a long command the end is shown, too', t => {
   assert.match(out.output, /101 lines of it are not shown\./);
 });
 
-test('at a terminal: a schema that a script asks with cannot draw on it', t => {
+test('at a terminal: the schema of a script\'s question cannot emit control sequences', t => {
   const p = caller(t, { '.harness/tools/a.md': tool('return ask("Well?", {"properties": {"k\\u001b[1J": {"type": "s\\u001b[2J"}}})') });
   const out = terminal(p, [['', 'Well?'], ['', '): '], ['x\n', 'Send'], ['y\n', 'accept']], ['call', 'a', '{}']);
   assert.equal(out.missing, null, out.output);
@@ -105,14 +105,14 @@ test('a sensitive name needs confirmation in every writing fs call', t => {
   assert.equal(p.call('w', { p: '.env' }, ['--yes']).status, 0);
 });
 
-test('ask: nobody there is a cancel', t => {
+test('ask: without a user the answer is cancel', t => {
   const p = caller(t, { '.harness/tools/a.md': tool('return ask("Name?", {"type": "object", "properties": {"name": {"type": "string"}}})') });
   assert.deepEqual(p.call('a').value, { action: 'cancel' });
   const out = terminal(p, [['', 'name (string)'], ['Ann\n', 'Send this'], ['y\n', 'accept']], ['call', 'a']);
   assert.match(out.output, /\{"action":"accept","content":\{"name":"Ann"\}\}/);
 });
 
-test('several things at once, without a client', t => {
+test('several questions at once, without a client', t => {
   const asks = '{"who": {"message": "Who?"}, "said": {"prompt": "b", "max_tokens": 7}, "where": {"roots": True}}';
   const tools = { '.harness/tools/all.md': tool(`return ask_all(${asks})`), '.harness/tools/talk.md': tool('return complete(messages=[{"role": "user", "content": "a"}])') };
   const p = caller(t, tools), where = [{ uri: `file://${p.dir}`, name: p.dir.split('/').pop() }];
@@ -165,7 +165,7 @@ test('kill -9 during writes leaves no half-written file', async t => {
   }
 });
 
-test('a session belongs to one project, and knows no tool that a run made', t => {
+test('a session belongs to one project, and does not include tools that a run registered', t => {
   const files = text => ({
     'harness.md': '---\nmeta: { enabled: true }\nlimits: { confirm: [process] }\n---\n',
     '.harness/tools/x.md': tool(`meta.tool_register("made", "d", {}, "def run(args):\\n  return exec.run(\\"/bin/echo\\", [\\"${text}\\"])")\nreturn meta.call_tool("made", {})`),
@@ -179,7 +179,7 @@ test('a session belongs to one project, and knows no tool that a run made', t =>
   }
   const env = { HARNESS_STATE: p.env.HARNESS_STATE };
   assert.equal(p.call('own', {}, ['--session', 's']).value.stdout, 'one\n');
-  p.add(files('changed'));                                                       // nobody has agreed to that
+  p.add(files('changed'));                                                       // not confirmed
   assert.match(p.call('own', {}, ['--session', 's']).value.error, /needs confirmation/);
   assert.match(p.call('x', {}, ['--session', 's']).value.error, /needs confirmation/);
   assert.match(other.call('own', {}, ['--session', 's'], { env }).value.error, /needs confirmation/);

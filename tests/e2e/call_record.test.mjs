@@ -1,4 +1,4 @@
-// What is written down about a call: complete, readable, and without secrets.
+// What is recorded about a call: complete, readable, and without secrets.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ test('a result too large to keep does not break the events', t => {
   assert.equal(p.events().at(-1).type, 'run.ended');
 });
 
-test('a call that fails before it is executed has an end, too', t => {
+test('a call that fails before it is executed also has an end event', t => {
   const p = caller(t, {
     'harness.md': '---\nsecrets: { KEY: { env: NOT_SET_ANYWHERE } }\n---\n',
     '.harness/tools/x.md': tool('return 1', 'injected: [secrets.KEY]'),
@@ -30,7 +30,7 @@ test('safety.redact reaches progress', t => {
   assert.equal(p.events('tool.progress')[0].data.message, 'key [redacted]');
 });
 
-test('a session keeps no secret', t => {
+test('a session stores no secret', t => {
   const p = caller(t, {
     'harness.md': '---\nsecrets: { KEY: { env: MY_KEY } }\n---\n',
     '.harness/tools/put.md': tool('cache.set("k", "it is " + runtime["secrets"]["KEY"])\ncache.set("n", 5)\nreturn 1', 'injected: [secrets.KEY]'),

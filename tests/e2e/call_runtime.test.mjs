@@ -32,7 +32,7 @@ test('retry: on_exit', t => {
   assert.equal(p.text('n'), 'x\nx\nx\n');
 });
 
-test('a hook that comes during the call hears how long this attempt took, not the wait before it', t => {
+test('a hook during the call gets the duration of this attempt, without the wait before it', t => {
   const late = 'def handle(event, payload):\\n    return modify(dict(payload, result = payload["elapsed_ms"]))\\n'.replaceAll('"', '\\"');
   const p = caller(t, {
     'harness.md': '---\nmeta: { enabled: true }\n---\n',
@@ -43,7 +43,7 @@ test('a hook that comes during the call hears how long this attempt took, not th
   assert.ok(took >= 0 && took < 3000, String(took));
 });
 
-test('a retry meets the guards again', t => {
+test('a retry passes the guards again', t => {
   const p = caller(t, {
     '.harness/tools/i.md': tool('return {"error": "busy", "status": 503}', 'idempotency: idempotent\nretry: { max_attempts: 5, initial_backoff_ms: 1 }'),
     '.harness/hooks/h.md': hook('tool.pre', 'cache.set("n", cache.get("n", 0) + 1)\nif cache.get("n") == 2:\n    return block("enough")\nreturn allow()'),
@@ -81,7 +81,7 @@ test('meta: list, call, register', t => {
   assert.match(caller(t, meta('meta.tool_register("read", "d", {}, "def run(args): return 1")')).call('m').error.message, /is built in/);
 });
 
-test('meta: off, capped, bounded in depth, asked of hooks, under policy', t => {
+test('meta: disabled, limited in number and depth, checked by hooks, under policy', t => {
   assert.match(caller(t, meta('return meta.list_tools()', '{ enabled: false }')).call('m').error.message, /meta\.enabled/);
   assert.match(caller(t, meta(make, '{ enabled: true, max_tools: 0 }')).call('m').error.message, /meta\.max_tools of 0/);
   const loop = caller(t, meta('return meta.call_tool("m", {})')).call('m');
@@ -152,7 +152,7 @@ for (const [kind, files] of Object.entries(reach))
       assert.equal(p.call('c', { p: path }, ['--yes']).status, 1, path);
   });
 
-test('state may not lie where tools can read it', t => {
+test('the state must not be where tools can read it', t => {
   const p = caller(t, { '.harness/tools/c.md': tool('return 1') });
   const r = p.run(['call', 'c'], { env: { HARNESS_STATE: join(p.dir, 'state.db') } });
   assert.equal(r.status, 1);
@@ -164,7 +164,7 @@ test('a Starlark call maps none of the heavy libraries', t => {
   for (const command of [['call', 'c'], ['call', 'c', '--ephemeral'], ['validate']]) {
     const { status, stderr } = p.run(command, { env: { LD_DEBUG: 'files' } });
     assert.equal(status, 0, stderr);
-    assert.match(stderr, /libyaml/);                    // the method works: it shows what is loaded
+    assert.match(stderr, /libyaml/);                    // proves the method: it shows what is loaded
     assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit|seccomp)\b/, command.join(' '));
   }
 });

@@ -26,7 +26,7 @@ test('a value, in every form', t => {
   assert.deepEqual(p.events().map(e => e.seq), [1, 2, 3, 4, 5]);
 });
 
-test('a string is printed as JSON, and raw as it is', t => {
+test('a string is printed as JSON, and unchanged with --raw', t => {
   const p = caller(t, { '.harness/tools/say.md': tool('return "a\\nb"') });
   assert.equal(p.run(['call', 'say']).stdout, '"a\\nb"\n');
   assert.equal(p.run(['call', 'say', '--raw']).stdout, 'a\nb\n');
@@ -42,7 +42,7 @@ test('1 resolve: by name or alias; unknown names the nearest', t => {
   assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.refused', 'run.ended']);
 });
 
-test('1 resolve: the hint about the list of tools follows what happened, not the words of the message', t => {
+test('1 resolve: the hint about the list of tools depends on the error, not on the text of the message', t => {
   const hint = /list tools with: harness tools/;
   const p = caller(t, {
     '.harness/tools/up.md': up,
@@ -56,7 +56,7 @@ test('1 resolve: the hint about the list of tools follows what happened, not the
   assert.doesNotMatch(refused.stderr, hint);
 });
 
-test('1 resolve: a bundle whose condition does not hold', t => {
+test('1 resolve: a bundle whose condition is false', t => {
   const bundle = condition => `---\ncondition: ${condition}\ntools:\n  - name: hi\n    description: d\n    script: |\n      def run(args): return 1\n---\n`;
   assert.equal(caller(t, { '.harness/plugins/b.md': bundle('ctx["depth"] == 0') }).call('hi').value, 1);
   assert.deepEqual(caller(t, { '.harness/plugins/b.md': bundle('ctx["depth"] > 0') }).call('hi').error,
@@ -138,7 +138,7 @@ test('5 policy: deny wins, aliases count, allow-lists', t => {
   assert.equal(p.call('up', { text: 'a' }).status, 0);
 });
 
-test('5 policy: limits.deny acts on what a tool can do, and --yes does not lift it', t => {
+test('5 policy: limits.deny acts on the effects of a tool, and --yes does not override it', t => {
   const p = caller(t, { '.harness/tools/w.md': tool('fs.write("x", "1")\nreturn 1'), 'harness.md': '---\nlimits: { deny: [mutating] }\n---\n' });
   const r = p.call('w', {}, ['--yes']);
   assert.equal(r.error.step, 'policy');
@@ -160,7 +160,7 @@ test('6 tool.pre: block and modify', t => {
   assert.equal(p.events('tool.executing').length, 0);
 });
 
-test('6 tool.pre: what a hook makes of the arguments must fit the schema', t => {
+test('6 tool.pre: arguments changed by a hook must fit the schema', t => {
   const p = caller(t, {
     '.harness/tools/w.md': tool('fs.write("ran", "1")\nreturn 1', 'parameters:\n  n: { type: integer }'),
     '.harness/hooks/b.md': hook('tool.pre', 'return modify(dict(payload, args = {"n": "x"}))'),

@@ -1,4 +1,4 @@
-// harness call --no-wait: the task goes on after the program has returned, and other processes ask for it.
+// harness call --no-wait: the task continues after the program has returned, and other processes query it.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -7,14 +7,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { bin, environment, root, shell } from './harness.mjs';
 import { caller, hook, tool } from './calls.mjs';
 
-// Works until the file `go` is there.
+// Runs until the file `go` exists.
 const patient = (end = 'return "late"', head = 'async: true') =>
   tool(`for i in range(6000):\n    if fs.exists("go"):\n        break\n    sleep(0.01)\n${end}`, `timeout_ms: 60000\n${head}`);
 const files = { 'harness.md': '---\nlimits: {}\n---\n', '.harness/tools/b.md': patient() };
 const ask = (p, what, id, more = {}) => p.run(['call', what, JSON.stringify({ task_id: id, ...more })]);
 const value = r => JSON.parse(r.stdout);
 
-// Starts it; gives the task's id and the process that works on it.
+// Starts it; returns the task's id and the process that runs it.
 function begin(p, name = 'b', args = {}, flags = []) {
   const r = p.call(name, args, ['--no-wait', ...flags]);
   assert.equal(r.status, 0, r.stdout + r.stderr);
@@ -55,7 +55,7 @@ function terminal(p, steps, args) {
   return r;
 }
 
-test('nothing of it keeps a pipe or a terminal open', async t => {
+test('it keeps no pipe or terminal open', async t => {
   const p = caller(t, files);
   const env = { ...p.env };
   const piped = shell(`id=$("$HARNESS" -C "${p.dir}" call b --no-wait 2>&1 | cat); echo "got $id"`, { env, timeout: 20000 });
@@ -67,7 +67,7 @@ test('nothing of it keeps a pipe or a terminal open', async t => {
     assert.equal(value(ask(p, 'task_await', /task_[0-9a-f]{8}_\d+/.exec(text)[0])).status, 'done');
 });
 
-test('on a terminal the call is confirmed before it goes on; the task itself has nobody to ask', async t => {
+test('on a terminal the call is confirmed before it is detached; the task itself cannot ask', async t => {
   const p = caller(t, { ...files, '.harness/tools/b.md': patient('return ask("Well?", {"type": "object", "properties": {}})["action"]', 'async: true\nconfirm: true') });
   assert.equal(terminal(p, [['', 'n no'], ['\x03', '']], ['b']).status, 130);
   assert.equal(terminal(p, [['', 'n no'], ['n\n', 'the user declined']], ['b']).status, 1);
@@ -78,7 +78,7 @@ test('on a terminal the call is confirmed before it goes on; the task itself has
   assert.deepEqual(value(ask(p, 'task_await', id)), { task_id: id, status: 'done', result: 'cancel' });
 });
 
-test('a process that dies does not leave a task at work for ever', async t => {
+test('the task of a dead process does not stay running for ever', async t => {
   const p = caller(t, { ...files, '.harness/tools/c.md': tool('exec.run("sh", ["-c", "echo $$ > pid; sleep 60; touch after"], timeout_ms = 60000)', 'async: true\ntimeout_ms: 60000') });
   const { id, pid, run } = begin(p, 'c', {}, ['--yes']);
   for (let i = 0; i < 1000 && !p.has('pid'); i++) await wait(10);
@@ -102,7 +102,7 @@ test('another process cancels it', async t => {
   assert.equal(value(ask(p, 'task_poll', id)).status, 'cancelled');
 });
 
-test('a signal to the process that works cancels too', async t => {
+test('a signal to the working process cancels too', async t => {
   const p = caller(t, files);
   const { id, pid } = begin(p);
   process.kill(pid, 'SIGTERM');
@@ -110,7 +110,7 @@ test('a signal to the process that works cancels too', async t => {
   assert.equal(value(ask(p, 'task_poll', id)).status, 'cancelled');
 });
 
-test('what fails, what is refused, what is no background tool', async t => {
+test('failures, refusals, and tools that are not background tools', async t => {
   const p = caller(t, { ...files, '.harness/tools/f.md': patient('fail("no luck")'), '.harness/tools/now.md': tool('return 5'), '.harness/tools/d.md': tool('return 1', 'async: true\nconfirm: true') });
   const { id } = begin(p, 'f');
   p.add({ go: '' });
@@ -128,7 +128,7 @@ test('what fails, what is refused, what is no background tool', async t => {
   assert.match(none.stdout, /no task has the id/);
 });
 
-test('only the person at the command line asks for tasks of other runs', async t => {
+test('only the user at the command line can query tasks of other runs', async t => {
   const p = caller(t, { ...files, 'harness.md': '---\nmeta: { enabled: true }\n---\n', '.harness/tools/peek.md': tool('return task.poll(args["id"])'),
     '.harness/tools/through.md': tool('return meta.call_tool("task_poll", {"task_id": args["id"]})') });
   const { id } = begin(p);

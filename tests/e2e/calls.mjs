@@ -1,4 +1,4 @@
-// Projects whose tools are called: harness call with a state of its own, and its events.
+// Projects whose tools are called: harness call with a separate state, and its events.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export function caller(t, files, { env = {} } = {}) {
     has: path => existsSync(join(dir, path)),
     text: path => readFileSync(join(dir, path), 'utf8'),
     run: (args, options = {}) => run(['-C', dir, ...args], { ...options, env: { ...base, ...options.env } }),
-    // The result object of step 11, with status and stderr beside it.
+    // The result object of step 11, with status and stderr.
     call: (name, args, flags = [], options = {}) => {
       rmSync(log, { force: true });
       return read(run(words(name, args, flags), { ...options, env: { ...base, ...options.env } }));

@@ -111,7 +111,7 @@ test('wrong use with --json is an error object on stdout', () => {
   assert.equal(failure(run(['json', '--json']).stdout).message, 'json: missing command');
 });
 
-test('global flags stand before or after the command', t => {
+test('global flags may come before or after the command', t => {
   const dir = folder(t);
   writeFileSync(join(dir, 'x.json'), '{}');
   for (const args of [['-C', dir, 'json', 'check', 'x.json'], ['json', '-C', dir, 'check', 'x.json'],
@@ -120,13 +120,13 @@ test('global flags stand before or after the command', t => {
     assert.deepEqual(run(args), { status: 0, stdout: '', stderr: '' }, args.join(' '));
 });
 
-test('-C to nowhere fails', () => {
+test('-C with a missing folder fails', () => {
   const { status, stdout, stderr } = run(['-C', '/nowhere/at/all', 'version']);
   assert.deepEqual({ status, stdout, stderr },
     { status: 1, stdout: '', stderr: 'harness: -C /nowhere/at/all: No such file or directory\n' });
 });
 
-test('the environment twins are read and checked', () => {
+test('the corresponding environment variables are read and checked', () => {
   assert.equal(run(['version'], { env: { HARNESS_LOG_LEVEL: 'debug', HARNESS_LOG_FORMAT: 'json' } }).status, 0);
   assert.equal(run(['version'], { env: { HARNESS_LOG_LEVEL: '' } }).status, 0);
   for (const [name, choices] of [['HARNESS_LOG_LEVEL', 'debug|info|warn|error'], ['HARNESS_LOG_FORMAT', 'text|json']]) {
@@ -155,7 +155,7 @@ test('a write error on stdout is exit 1 with a message', () => {
   assert.equal(pipe.stderr, 'harness: write standard output: Broken pipe\n');
 });
 
-test('closed stdin and stderr do no harm', () => {
+test('closed stdin and stderr are harmless', () => {
   assert.equal(shell('"$HARNESS" version <&- 2>&-').status, 0);
   assert.equal(shell('"$HARNESS" nope <&- 2>&- >&-').status, 2);
   assert.equal(shell('"$HARNESS" json check - <&-').status, 1);
@@ -176,14 +176,14 @@ test('the man page names every command and global flag', () => {
   assert.equal(stderr, '');
 });
 
-test('the reference page is what the table says', () => {
+test('the reference page matches the table', () => {
   const { status, stdout } = run(['help', '--markdown']);
   assert.equal(status, 0);
   assert.equal(stdout, readFileSync(join(root, 'docs/reference/cli.md'), 'utf8'), 'run make docs');
   for (const command of commands()) assert.ok(stdout.includes(`\n## harness ${command}\n`), command);
 });
 
-test('the reference page of scripts is what the tables say', () => {
+test('the reference page of scripts matches the tables', () => {
   const { status, stdout } = run(['help', '--starlark-markdown']);
   assert.equal(status, 0);
   assert.equal(stdout, readFileSync(join(root, 'docs/reference/starlark.md'), 'utf8'), 'run make docs');

@@ -1,5 +1,5 @@
-// What the crash proofs share: a run with every kind of call and a sub-agent, killed at one exact moment and resumed. It must come
-// to the same end, and nothing that changes the world may happen twice.
+// Shared by the crash tests: a run with every kind of call and a sub-agent, killed at one exact point and resumed.
+// It must have the same outcome, and no side effect may happen twice.
 import { before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { hook, tool } from './calls.mjs';
 
 export const skip = build !== 'release' && `${build} build`;
 
-// What the model does depends only on how many results it has, so a resumed run asks for the same things.
+// The model depends only on its number of results, so a resumed run requests the same calls.
 const model = `
 def call(name, arguments):
     return {"name": name, "arguments": arguments}
@@ -88,7 +88,7 @@ export function place(name) {
   };
 }
 
-// What a run that nobody disturbs does, and where its moments are.
+// An undisturbed run, and its points at which to kill.
 let undisturbed;
 export async function baseline() {
   if (undisturbed) return undisturbed;
@@ -102,7 +102,7 @@ export async function baseline() {
 
 export const unknown = 'interrupted: outcome unknown';
 
-// Calls that began and did not end, and may not be made again.
+// Calls that started and did not end, and must not be repeated.
 function inFlight(events) {
   const ended = new Set(events.filter(e => ['tool.completed', 'tool.failed', 'tool.refused'].includes(e.type)).map(e => e.data.id));
   return events.filter(e => e.type === 'tool.executing' && ['effect', 'guarded', 'shell'].includes(e.data.name) && !ended.has(e.data.id)).length;

@@ -1,4 +1,4 @@
-// timeout_ms is a hard cap: after it no statement of a script runs and nothing has an effect, and the result is a timeout. Every host
+// timeout_ms is a hard limit: after it no statement of a script runs and nothing has an effect, and the result is a timeout. Every host
 // function of host_names.def and every built-in tool has a row; one without a row fails.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
@@ -20,7 +20,7 @@ const made = (p, name) => p.has(name);
 const event = (type, match) => p => p.events(type).some(e => JSON.stringify(e.data).includes(match));
 const stored = key => p => p.looked[key] !== null;
 
-// name: [the call, what would show that it had an effect]. URL and TASK are put in.
+// name: [the call, evidence of its effect]. URL and TASK are substituted.
 const host = {
   'exec.run': ['exec.run("touch", ["made/exec"])', p => made(p, 'made/exec')],
   'fs.read': ['fs.read("a.txt")'], 'fs.exists': ['fs.exists("a.txt")'], 'fs.stat': ['fs.stat("a.txt")'], 'fs.list': ['fs.list(".")'],
@@ -181,7 +181,7 @@ async function afterDeadline(t, rows) {
   });
 }
 
-// The rows are no proof unless they work in time. What clears the shelves takes away what others put there.
+// The rows prove nothing unless they work without a timeout. Rows that clear state come last, since others need it.
 async function beforeDeadline(t, rows) {
   const { p, names, answers } = await runRows(t, rows, inTime);
   names.forEach((name, i) => {
@@ -191,7 +191,7 @@ async function beforeDeadline(t, rows) {
   });
 }
 
-test('in time every row works, and shows it', async t => {
+test('without a timeout every row works, and its effect is visible', async t => {
   await beforeDeadline(t, host);
   await beforeDeadline(t, builtin);
 });
@@ -207,7 +207,7 @@ const burners = {
   'sleep': 'sleep(60)', 'computing': 'for i in range(1000000000):\n    pass', 'delegate': 'delegate(agent = "kid", task = "t")',
 };
 for (const [what, burn] of Object.entries(burners))
-  test(`used up by ${what}: nothing after it, neither here nor there`, t => {
+  test(`used up by ${what}: nothing runs after it`, t => {
     const script = 'def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return "late"\n    return {"tool_calls": [{"name": "nap", "arguments": {}}]}';
     const p = caller(t, {
       ...scripted(script, 'builtin_tools: all\nmeta: { enabled: true }'), '.harness/agents/kid.md': '---\ndescription: k\n---\nKid.',
@@ -229,7 +229,7 @@ const ended = [
   ['x', {}, { 'tools.json': JSON.stringify({ tools: [{ name: 'x', command: ['/bin/sh', '-c', 'sleep 2; touch late'], timeoutSec: 1 }] }) }],
 ];
 for (const [name, args, files] of ended)
-  test(`the program of ${name} does nothing more once its time is over`, async t => {
+  test(`the program of ${name} does nothing after the timeout`, async t => {
     const p = caller(t, files);
     const r = p.call(name, args, ['--yes']);
     assert.equal(r.value.timed_out, true, r.stdout);
@@ -249,7 +249,7 @@ const slowly = {
   edit: ['meta.call_tool("edit", {"path": "a.txt", "old_string": "old", "new_string": "new"})', /^old$/, 'a.txt'],
 };
 
-test('a file that is written too slowly is not put in its place', { skip }, t => {
+test('a file that is written too slowly does not replace the old one', { skip }, t => {
   const shim = join(folder(t), 'slow.so');
   const built = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, join(root, 'tests/e2e/fixtures/slow.c'), '-ldl'], { encoding: 'utf8' });
   assert.equal(built.status, 0, built.stderr);
@@ -273,7 +273,7 @@ test('a file that is written too slowly is not put in its place', { skip }, t =>
 
 // ---- hooks ----
 
-test('a hook that timed out blocks, and does nothing more', async t => {
+test('a hook that timed out blocks and stops', async t => {
   const { url, port, requests } = await listen(t);
   const net = { 'harness.md': `---\nnetwork: { allowed_domains: ["127.0.0.1:${port}"] }\n---\n` };
   const after = `http.get("${url}/late")\nemit("late", {})\nreturn allow()`;

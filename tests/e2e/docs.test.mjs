@@ -1,4 +1,4 @@
-// The documentation holds: every command and file in it is tried, every link leads somewhere, and nothing that exists is left out.
+// Tests the documentation: every command and file in it works, every link is valid, and every feature is described.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ const generated = ['docs/reference/cli.md', 'docs/reference/starlark.md'];
 const source = path => readFileSync(join(root, path), 'utf8');
 const sanitized = build === 'asan' || build === 'tsan' || build === 'hostile';
 
-// What a block asks for that this machine or build has not.
+// Requirements of a block that this machine or build does not meet.
 function lacking(block) {
   if (block.words.includes('compile') && (sanitized || !existsSync(join(root, 'build', build, 'libharness.so')))) return 'libharness.so is part of the release build';
 }
 
-describe('every page does what it shows', { concurrency: 4 }, () => {
+describe('every page works as shown', { concurrency: 4 }, () => {
   for (const page of pages()) {
     const shown = blocks(text(page)).filter(b => fileOf(b) || b.language === 'sh' || b.language === 'terminal');
     if (shown.length === 0) continue;
@@ -45,7 +45,7 @@ describe('every page does what it shows', { concurrency: 4 }, () => {
   }
 });
 
-test('what does not hold is noticed', () => {
+test('a wrong page is detected', () => {
   for (const [expected, output, good] of [
     [['a', 'b'], 'a\nb\n', true], [['a', 'b'], 'a\nc\n', false], [['a'], 'a\nb\n', false], [['a', 'b'], 'a\n', false], [[], 'a\n', false], [[], '', true],
     [['a…c'], 'abc\n', true], [['a…c'], 'abcd\n', false], [['a…c'], 'a\nc\n', false], [['a', '…'], 'a\nb\nc\n', true], [['…', 'c'], 'a\nb\n', false], [['a.c'], 'abc\n', false],
@@ -59,7 +59,7 @@ test('what does not hold is noticed', () => {
   assert.deepEqual(links('[a](b.md#c) `[x](y)` [z](https://example.com)\n```\n[q](r)\n```\n').map(l => l.target), ['b.md#c']);
 });
 
-test('blocks are of the kinds that are tried', () => {
+test('all blocks are of a tested kind', () => {
   for (const page of pages().filter(p => !generated.includes(p))) {
     const markdown = text(page);
     for (const block of blocks(markdown)) {
@@ -67,7 +67,7 @@ test('blocks are of the kinds that are tried', () => {
       if (fileOf(block) || clientOf(block)) continue;
       assert.ok(['sh', 'terminal', 'text', 'mermaid'].includes(block.language), `${where}: a block is a file (file=PATH), a session (sh, terminal) or text, not ${block.language || 'nothing'}`);
       if (block.language === 'text') assert.doesNotMatch(block.body, /^\$ /m, `${where}: commands stand in sh blocks`);
-      if (block.words.includes('norun') && page !== 'docs/troubleshooting.md')       // newcomer.test.mjs tries those of that page
+      if (block.words.includes('norun') && page !== 'docs/troubleshooting.md')       // newcomer.test.mjs tests that page
         for (const line of block.body.trim().split('\n'))
           assert.match(line, /^(make|git clone|cd|sudo|source|export|man|harness run|harness mcp)\b/, `${where}: ${line} can be run`);
     }
@@ -77,7 +77,7 @@ test('blocks are of the kinds that are tried', () => {
   }
 });
 
-test('no file has marks of a merge', () => {
+test('no file has merge markers', () => {
   const { stdout } = shell("git grep -lE '^(<{7}|>{7}) ' || true", { cwd: root });
   assert.equal(stdout, '');
 });
@@ -90,13 +90,13 @@ test('no link is dead', () => {
 
 const examples = () => readdirSync(join(root, 'examples'), { recursive: true }).filter(f => f.endsWith('README.md')).map(f => join('examples', f));
 
-test('the man page names files that are there, and every command', () => {
+test('the man page names existing files, and every command', () => {
   const man = source('docs/man/harness.1').replace(/\\-/g, '-').replace(/\\f[BIRP]/g, '');
   for (const command of commands()) assert.match(man, new RegExp(`\\b${command}\\b`), command);
   for (const [path] of man.matchAll(/\bdocs\/[\w/.-]+\.md\b/g)) assert.ok(existsSync(join(root, path)), path);
 });
 
-test('functions are in the files in which the tour says they are', () => {
+test('functions are in the files that the tour names', () => {
   const tour = ['README.md', ...pages().filter(p => p.startsWith('docs/internals/'))].map(text).join('\n');
   const named = [...tour.matchAll(/`([a-z]\w+_\w+)`\s+\(`(src\/[\w/.]+)`/g)].map(([, name, file]) => [name, file]);
   assert.ok(named.length > 5, `${named.length} names`);
@@ -112,13 +112,13 @@ test('every page is in the index', () => {
     assert.ok(index.includes(`](${page.slice(5)})`), `${page} is not in docs/README.md`);
 });
 
-// ---- nothing is left out ----
+// ---- completeness ----
 
 const commands = () => [...run(['help', '--markdown']).stdout.matchAll(/^## harness (.+)$/gm)].map(m => m[1]);
 const written = () => pages().filter(p => !generated.includes(p) && p.startsWith('docs/')).map(text).join('\n');
 const missing = (names, prose) => names.filter(name => !prose.includes('`' + name + '`') && !new RegExp('`[^`\n]*(?<![\\w.])' + name.replace(/\W/g, '\\$&') + '(?!\\w)[^`\n]*`').test(prose));
 
-test('generated pages are what the program says', () => {
+test('generated pages are current', () => {
   assert.equal(text('docs/reference/cli.md'), run(['help', '--markdown']).stdout);
   assert.equal(text('docs/reference/starlark.md'), run(['help', '--starlark-markdown']).stdout);
   const checked = shell('python3 scripts/docs.py --check', { cwd: root });

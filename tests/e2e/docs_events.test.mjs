@@ -1,4 +1,4 @@
-// What the reference says about hooks and events, beside what a run that makes them all really tells.
+// Compares the reference of hooks and events with those of a run that produces them all.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { text } from './pages.mjs';
 const asked = ['tool.pre', 'tool.post', 'completion.pre', 'completion.post', 'delegation.pre', 'delegation.post_verify', 'delegation.post', 'agent.stop',
   'session.start', 'turn.start', 'turn.end', 'session.end', 'error', 'custom.greeted', 'meta.tool_register', 'meta.hook_register', 'meta.agent_register'];
 
-// Logs which event it was, what the payload holds, and its kind; not for `log` itself, which every line would wake again.
+// Logs the event, the keys of the payload, and their types; not for `log` itself, which would recurse.
 const spy = event => `---\nevent: ${event}\nscript: |\n  def handle(event, payload):\n      log.info("SPY " + json.encode([event, [k for k in payload], payload.get("kind")]))\n      return allow()\n---\n`;
 const tool = (body, head = '') => `---\n${head}script: |\n  def run(args):\n${body.split('\n').map(l => `      ${l}`).join('\n')}\n---\n`;
 
@@ -63,7 +63,7 @@ function events(t) {
 const cells = line => line.split(/(?<!\\)\|/).map(c => c.trim());
 const quoted = cell => [...cell.matchAll(/`([^`]+)`/g)].map(m => m[1]);
 
-test('payloads of hooks are as the page says', t => {
+test('payloads of hooks match the page', t => {
   const seen = new Map(), errors = new Set();
   for (const e of events(t).filter(e => e.type === 'log' && e.data.message.startsWith('SPY '))) {
     const [event, keys, kind] = JSON.parse(e.data.message.slice(4));
@@ -82,7 +82,7 @@ test('payloads of hooks are as the page says', t => {
   }
 });
 
-test('data of events is as the page says', t => {
+test('data of events matches the page', t => {
   const table = new Map(text('docs/reference/events.md').split('\n').filter(l => l.startsWith('| `')).map(cells)
     .flatMap(r => quoted(r[1]).map(type => [type, quoted(r[2].split(': ')[0])])));
   const types = new Set();

@@ -1,4 +1,4 @@
-// The C interface from outside: the examples, and what the libraries show.
+// The C interface from outside: the examples, and what the libraries export.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { build, folder, root, shell } from './harness.mjs';
 const out = join(root, 'build', build);
 const release = build === 'release' ? {} : { skip: 'libharness.so is part of the release build' };
 
-// A copy of the example, so that what it writes is gone afterwards.
+// A copy of the example, so that its output is removed afterwards.
 function example(t) {
   const dir = folder(t);
   cpSync(join(root, 'examples/embed'), dir, { recursive: true });
@@ -96,7 +96,7 @@ test('embed.py runs', release, t => {
   assert.ok(!existsSync(join(dir, 'project/.env')));
 });
 
-test('the shared library shows the public header and nothing else', release, () => {
+test('the shared library exports only the public header', release, () => {
   const shown = shell(`nm -D --defined-only ${out}/libharness.so | awk '{print $3}' | sed 's/@.*//' | sort`).stdout.trim().split('\n').filter(n => n !== 'HARNESS_0');
   const declared = [...readFileSync(join(root, 'include/harness.h'), 'utf8').matchAll(/^HARNESS_API .*?\b(harness_\w+)\(/gm)].map(m => m[1]).sort();
   assert.deepEqual(shown, declared);

@@ -1,4 +1,4 @@
-// A world for escape attempts: a workspace, canaries outside, a victim process, servers that answer with a secret.
+// The environment for escape attempts: a workspace, canaries outside, a victim process, servers that answer with a secret.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bin, root } from './harness.mjs';
 
-// A user of this file's own: without a sandbox an attempt to signal all of a user's processes succeeds, and other files run beside.
+// A separate user: without a sandbox an attempt to signal all processes of a user succeeds, and other test files run concurrently.
 const nobody = 61000 + process.pid % 4000;
 export const isRoot = process.getuid() === 0;
 export const users = isRoot ? [{ name: 'root', is: 'root' }, { name: 'an ordinary user', is: 'user', uid: nobody, gid: nobody }]
@@ -28,7 +28,7 @@ export function mounts(user = {}) {
     .find(c => c.check === 'private mounts').ok);
   return answers.get(key);
 }
-// What private mounts alone stop is open where there are none.
+// Attempts that only private mounts stop succeed without them.
 export const applies = (entry, user) => entry.layer !== 'private mounts' || mounts(user);
 
 // A command as this user starts it.
@@ -56,7 +56,7 @@ export function programs() {
   return tools;
 }
 
-// Runs to the end; kills what takes too long.
+// Runs to the end; kills it if it takes too long.
 export function execute(name, given, { user = {}, timeout = 60000, input, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const from = Date.now(), [program, args] = command(user, name, given);
@@ -130,7 +130,7 @@ export class World {
     this.servers = [];
   }
 
-  // Files the attempt may not get at, and what it has in its own folder.
+  // Files that the attempt must not reach, and those in its own folder.
   addCanaries(name) {
     const { user } = this, out = join(this.outside, name), inside = join(this.workspace, name);
     make(user, out);
@@ -187,7 +187,7 @@ export class World {
   async startVictim() {
     const { uid, gid } = this.user;
     this.signals = 0;
-    // A group of its own: root may signal a whole group, and the test runner's has the victims of other files.
+    // A separate group: root may signal a whole group, and the test runner's contains the victims of other files.
     this.victim = spawn(programs().attempts, ['victim', this.outside],
       { uid, gid, detached: true, env: { VICTIM_SECRET: `${this.secret}-environment` }, stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve, reject) => {

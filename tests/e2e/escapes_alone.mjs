@@ -1,5 +1,5 @@
-// Attempts that need a sandbox of their own, by name. Each throws when it gets out. `at`: { user, world, dir, out, mark }: `dir` is the
-// attempt's workspace, `out` its canaries, `mark` an argument by which processes that are left can be found.
+// Attempts that need a separate sandbox, by name. Each throws if it escapes. `at`: { user, world, dir, out, mark }: `dir` is the
+// attempt's workspace, `out` its canaries, `mark` an argument by which remaining processes can be found.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, closeSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -54,7 +54,7 @@ function nameOf(pid) {
   try { return readFileSync(`/proc/${pid}/comm`, 'utf8').trim(); } catch { return ''; }
 }
 
-// Starts a call that leaves processes in every way, kills `who` and sees that nothing is left.
+// Starts a call that leaves processes in every way, kills `who` and checks that nothing is left.
 async function kills(at, who) {
   const script = 'trap "" TERM HUP; sleep $1 & (setsid sleep $1 &); (setsid bash -c "(setsid sleep $1 &) ; exit" bash $1 &); sleep $1';
   const child = spawn(programs().harness, ['sandbox', '--', 'bash', '-c', script, 'bash', at.mark],

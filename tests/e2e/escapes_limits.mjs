@@ -1,4 +1,4 @@
-// Attempts about the limits of a call and about harness's own files, each in a sandbox of its own, by name: see escapes_alone.mjs.
+// Attempts about the limits of a call and about harness's own files, each in a separate sandbox, by name: see escapes_alone.mjs.
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, copyFileSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { execute, mounts, programs, sandbox, survivors } from './escapes.mjs';
 import { root } from './harness.mjs';
 
 const hold = readFileSync(join(root, 'tests/sandbox/hold.py'), 'utf8');
-// In MiB. What only shows in the machine's shared memory is hard to see beside tests that give some back: there it is the most.
+// In MiB. Use visible only in the machine's shared memory is hard to detect while concurrent tests free some: it is the largest here.
 const limit = 256, more = 640, most = 1920;
 const reached = /the memory limit of the call was reached \(sandbox\.memory_bytes\)/;
 
@@ -146,7 +146,7 @@ async function system(at, top, make, script) {
   chmodSync(join(dir, 'open'), 0o644);
   make(dir);
   const r = unseen(at, await sandbox(at.user, at.dir, [], ['bash', '-c', `cat ${dir}/open; ${script.replaceAll('DIR', dir)}`]));
-  assert.match(r.stdout, /^everybody\n/, r.stderr);      // what others may read stays open
+  assert.match(r.stdout, /^everybody\n/, r.stderr);      // world-readable files stay readable
 }
 const secret = (at, path, mode) => { writeFileSync(path, `${at.world.secret}-system\n`); chmodSync(path, mode); };
 
@@ -206,7 +206,7 @@ export const limits = {
   'state-server-read': at => server(at, 'read_roots: ["HOME"]'),
   'state-server-write': at => server(at, 'write_roots: ["HOME/.local/state"]'),
   'state-mount': async at => {
-    // The same file system is mounted at a second place, below what is opened.
+    // The same file system is mounted at a second place, below an opened folder.
     const home = house(at), other = folder(at, join(at.world.outside, at.mark));
     const inner = `mount --bind ${home} ${other} && exec ${programs().harness} sandbox --read ${at.world.outside} -- cat ${other}/.config/harness/trust`;
     const r = unseen(at, await execute('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', inner], { cwd: at.dir, env: { HOME: home } }));

@@ -1,4 +1,4 @@
-// A network of its own with a name service, web servers and a secret on loopback; in it, the attempts of the group "web" and ordinary
+// A separate network with a name service, web servers and a secret on loopback; in it, the attempts of the group "web" and ordinary
 // use of the proxy. Started as root by sandbox_web.test.mjs through unshare; prints one line of JSON for each result.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -63,7 +63,7 @@ function answer(question) {
   return Buffer.concat([head, question.subarray(12, at + 5), ...records]);
 }
 
-// A host with several names, as many are: which one is meant is in the Host header.
+// A host with several names, as is common: the Host header selects one.
 function allowedSite(request, response) {
   const to = { '/to-private': 'http://127.0.0.1/', '/to-localhost': 'http://localhost/', '/to-decimal': 'http://2130706433/', '/to-other': 'http://other.example/' }[request.url];
   if (to) return response.writeHead(302, { Location: to }).end();

@@ -9,14 +9,14 @@ const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).fi
 const project = name => name === 'embed' ? 'embed/project' : name;
 const readme = name => readFileSync(join(root, 'examples', name, 'README.md'), 'utf8');
 
-// A copy, so that what an example writes is gone afterwards.
+// A copy, so that the output of an example is removed afterwards.
 function copy(t, name) {
   const dir = folder(t);
   cpSync(join(root, 'examples', project(name)), join(dir, 'work'), { recursive: true });
   return { cwd: join(dir, 'work'), env: { XDG_STATE_HOME: join(dir, 'state'), HOME: dir, PATH: `${dir}:${process.env.PATH}` } };
 }
 
-// Every harness command of a README. An ellipsis stands for what the reader fills in; a run without -p is a conversation.
+// Every harness command of a README. An ellipsis marks what the reader fills in; a run without -p is a conversation.
 const commands = name => [...readme(name).matchAll(/^ {4}(harness .*?)(?: +#.*)?$/gm)].map(m => m[1])
   .filter(c => !c.includes('…') && !/^harness (-c \S+ )?run$/.test(c));
 

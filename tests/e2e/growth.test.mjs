@@ -9,13 +9,13 @@ import { bin, build, environment } from './harness.mjs';
 import { scripted, talker } from './agents.mjs';
 import { tool } from './calls.mjs';
 
-const sanitized = ['asan', 'tsan', 'hostile'].includes(build);             // their memory is not that of the program
+const sanitized = ['asan', 'tsan', 'hostile'].includes(build);             // their memory is not the program's
 const rounds = sanitized ? [60, 160] : [200, 1200];
 
 const limits = 'delegation: { iterations_per_depth: [100000] }\nlimits: { max_turns: 100000, max_tool_calls: 100000, max_tool_calls_per_turn: 100000 }\n';
 const next = tool('return args["n"] + 1', 'parameters:\n  n: { type: integer, required: true }');
 
-// Counts up to the number that the first message says. Every reply checks what of the conversation it was given.
+// Counts up to the number in the first message. Every reply checks the part of the conversation it received.
 const counter = `
 def check(messages):
     if messages[0]["role"] != "system": fail("no system prompt")
@@ -45,7 +45,7 @@ const files = () => ({ ...scripted(counter, limits), '.harness/tools/next.md': n
 // In MB, of a process that is still there.
 const peak = pid => Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
 
-// A conversation that is asked one thing; its memory is read while it waits for the next.
+// A conversation with one message; its memory is read while it waits for the next.
 async function talk(p, n) {
   const child = spawn(bin, ['-C', p.dir, 'run'], { env: { ...environment, ...p.env }, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
@@ -63,14 +63,14 @@ async function talk(p, n) {
   return memory;
 }
 
-test('a long run takes little more memory than a short one', async t => {
+test('a long run needs little more memory than a short one', async t => {
   const p = talker(t, files());
   const few = await talk(p, rounds[0]), many = await talk(p, rounds[1]);
   t.diagnostic(`${rounds[0]} rounds: ${few.toFixed(1)} MB, ${rounds[1]} rounds: ${many.toFixed(1)} MB`);
   if (!sanitized) assert.ok(many - few < 6, `${few} MB, then ${many} MB`);
 });
 
-test('calls that a model names alike get ids of their own, also after the run was resumed', async t => {
+test('calls with the same id from a model get unique ids, also after a resume', async t => {
   const halfway = 'if args["n"] == 70 and not fs.exists("halfway"):\n    fs.write("halfway", "")\n    exec.run("sleep", ["60"])\nreturn args["n"] + 1';
   const p = talker(t, { ...files(), '.harness/tools/next.md': tool(halfway, 'idempotency: idempotent\nparameters:\n  n: { type: integer, required: true }') });
   const child = spawn(bin, ['-C', p.dir, 'run', '-p', '150'], { env: { ...environment, ...p.env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -91,7 +91,7 @@ test('calls that a model names alike get ids of their own, also after the run wa
 // Runs a program and prints the peak of its memory, in KB, below what it printed.
 const measure = 'import resource, subprocess, sys\nsubprocess.run(sys.argv[1:])\nprint(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)';
 
-test('many tools take little memory each', { skip: sanitized }, async t => {
+test('each of many tools needs little memory', { skip: sanitized }, async t => {
   const made = n => Object.fromEntries(Array.from({ length: n }, (_, i) => [`.harness/tools/tool_${i}.md`,
     tool(`text = fs.read(args["path"])\nreturn {"lines": text.split("\\n")[:${i}]}`, 'parameters:\n  path: { type: string, required: true }\n  limit: { type: number, default: 10 }')]));
   const validate = async n => {

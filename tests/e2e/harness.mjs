@@ -9,7 +9,7 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export const bin = process.env.HARNESS_BIN ?? join(root, 'build/harness');
 export const build = process.env.HARNESS_BUILD ?? 'release';
 
-// A clean environment, so that the settings and keys of whoever runs the tests do not matter.
+// A clean environment, so that the settings and keys of the developer do not matter.
 const kept = ['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
 // Projects of the tests are trusted by their folder, as on a machine that runs what it checks out itself.
 export const environment = { ...Object.fromEntries(kept.filter(k => k in process.env).map(k => [k, process.env[k]])), HARNESS_TRUST: tmpdir() };
@@ -42,8 +42,8 @@ function finish({ status, signal, stdout, stderr, error }, what) {
   return { status, stdout, stderr };
 }
 
-// What is to be undone after the test. What came last is undone first: a server ends before its folder is removed, or it would
-// put files back into it.
+// Cleanups of a test, run in reverse order: a server ends before its folder is removed, or it
+// would restore files in it.
 const undoing = new WeakMap();
 export function undo(t, how) {
   if (!undoing.has(t)) {
@@ -57,7 +57,7 @@ export function undo(t, how) {
   undoing.get(t).push(how);
 }
 
-// A folder that is gone after the test.
+// A folder that is removed after the test.
 export function folder(t) {
   const dir = mkdtempSync(join(tmpdir(), 'harness-test-'));
   undo(t, () => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));      // a background call may still write
@@ -78,8 +78,8 @@ export function add(dir, files) {
   }
 }
 
-// Does this machine let this user have private mounts? Root in a plain chroot or a container often may not: what only they
-// would stop is then open, as docs/security.md says, and the tests of it say that they are left out.
+// True if private mounts are available to this user. Root in a plain chroot or a container often has none: attempts
+// that only they stop then succeed, as docs/security.md says, and those tests are skipped with a message.
 let mounts;
 export function privateMounts() {
   mounts ??= JSON.parse(run(['doctor', '--json']).stdout).find(c => c.check === 'private mounts').ok;

@@ -1,4 +1,4 @@
-// The examples that help shows: each is typed into a shell, in a project that has what they speak of.
+// The examples that help shows: each is typed into a shell, in a project with the things they name.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -47,14 +47,14 @@ test('a nested call and an error are filtered as well', t => {
   assert.deepEqual([bad.status, bad.value.error], [1, 'fail: login with *** failed']);
 });
 
-test('a guard that had passed is asked about the filtered result', t => {
+test('a guard that had passed runs again on the filtered result', t => {
   const p = space(t, post('echo \'{"modified_output": "forbidden"}\''), {
     '.harness/hooks/guard.md': hook('tool.post', 'return block("no") if payload["result"] == "forbidden" else allow()', 'priority: -5'),
   });
   assert.deepEqual(p.call('x', {}).value, { error: 'result withheld by hook guard: no' });
 });
 
-test('two filters compose, and the first is asked again', t => {
+test('two filters compose, and the first runs again', t => {
   const script = word => `import json, sys\nq = json.load(sys.stdin)\nq["output"].pop("${word}", None)\nprint(json.dumps({"modified_output": q["output"]}))\n`;
   const p = space(t, post('true'), {
     'agent/hooks/h.json': hooks([post('python3 a.py', { id: 'first' }), post('python3 b.py', { id: 'second' })]), 'a.py': script('token'), 'b.py': script('user'),

@@ -1,4 +1,4 @@
-// Projects that somebody made to hurt: each ends with an error or a sound listing, never a hang or a crash.
+// Malicious projects: each gives an error or a valid listing, never a hang or a crash.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -8,7 +8,7 @@ import { add, bin, build, folder, project, run, shell } from './harness.mjs';
 
 const tool = '---\n---\nA tool.\n';
 
-// Ends by itself, says something sensible, and is not killed by a signal (run() throws then).
+// Exits normally with a sensible message, and is not killed by a signal (run() throws then).
 function ends(dir, status) {
   const got = run(['-C', dir, 'validate'], { timeout: 30000 });
   assert.ok(got.status === 0 || got.status === 1, `${got.status} ${got.stderr}`);
@@ -50,7 +50,7 @@ test('links out of the project are not followed', t => {
   assert.doesNotMatch(ends(folderLink).stdout, /SECRET|stolen/);
 });
 
-test('pipes, sockets and devices in the place of files', t => {
+test('pipes, sockets and devices instead of files', t => {
   for (const name of ['.harness/tools/pipe.md', '.harness/hooks/pipe.md', '.harness/agents/pipe.md', '.harness/plugins/pipe.md',
     'harness.md', 'harness.yaml', 'tools.json', '.mcp.json', 'space.manifest.json', 'agent/config.md', 'agent/tools/pipe.md',
     'agent/hooks/pipe.json', '.harness/prompts/pipe.md', '.harness/resources/pipe.md', '.harness/tests/pipe.md']) {
@@ -67,7 +67,7 @@ test('pipes, sockets and devices in the place of files', t => {
   ends(tools);
 });
 
-test('folders in the place of files, files in the place of folders', t => {
+test('folders instead of files, files instead of folders', t => {
   const dir = project(t, { '.harness/tools/good.md': tool, '.harness/hooks': 'not a folder', '.harness/agents/x.md/deep.md': 'x' });
   mkdirSync(join(dir, '.harness/tools/x.md'));
   ends(dir);
@@ -178,7 +178,7 @@ test('files that come and go while it looks', async t => {
   }
 });
 
-test('a pipe as the output that nobody reads', t => {
+test('a pipe as the output that is not read', t => {
   const dir = project(t, { '.harness/tools/a.md': tool });
   const { stdout } = shell(`exec 3>&1; { sleep 0.2; "$HARNESS" -C '${dir}' validate; echo "status $?" >&3; } | true`);
   assert.match(stdout, /^status 1\n$/);

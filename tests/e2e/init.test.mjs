@@ -1,4 +1,4 @@
-// harness init and scaffold: what they write, and what they leave alone.
+// harness init and scaffold: what they write, and what they do not change.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const files = ['harness.md', '.harness/model.star', '.harness/tools/read_file.md
 const tree = dir => readdirSync(dir, { recursive: true, withFileTypes: true }).filter(e => !e.isDirectory())
   .map(e => join(e.parentPath, e.name).slice(dir.length + 1)).sort();
 
-test('init here: ten files that validate without a remark', t => {
+test('init here: ten files that validate without a warning', t => {
   const dir = folder(t);
   const { status, stdout, stderr } = run(['-C', dir, 'init']);
   assert.equal(status, 0);
@@ -52,7 +52,7 @@ print(answers())
   assert.equal(after.text, 'The tool returned 42.');
 });
 
-test('scaffold and init NAME make a folder', t => {
+test('scaffold and init NAME create a folder', t => {
   const dir = folder(t);
   const made = run(['-C', dir, 'scaffold', 'demo']);
   assert.equal(made.status, 0, made.stderr);
@@ -90,7 +90,7 @@ test('nothing is ever overwritten', t => {
   assert.equal(JSON.parse(run(['-C', dir, 'init', '--json']).stdout).error.message, 'nothing was written: all 10 files already exist');
 });
 
-test('another project file keeps harness.md away', t => {
+test('with another project file harness.md is not written', t => {
   const dir = folder(t);
   writeFileSync(join(dir, 'harness.yaml'), 'system_prompt: Hello.\n');
   const { status, stdout } = run(['-C', dir, 'init']);
@@ -105,7 +105,7 @@ test('folders that cannot be used', t => {
   writeFileSync(join(dir, '.harness'), 'a file');
   const file = run(['-C', dir, 'init']);
   assert.deepEqual(file, { status: 1, stdout: '', stderr: 'harness: .harness exists, but is not a folder\n' });
-  assert.deepEqual(readdirSync(dir), ['.harness']);      // everything is looked at before the first write
+  assert.deepEqual(readdirSync(dir), ['.harness']);      // everything is checked before the first write
   const linked = folder(t), outside = folder(t);
   symlinkSync(outside, join(linked, '.harness'));
   assert.equal(run(['-C', linked, 'init']).status, 1);
@@ -134,7 +134,7 @@ function unprivileged(dir, script) {
   return shell(`cd '${dir}' && ${drop}${script}`);
 }
 
-test('the list comes before what is said about it', t => {
+test('the list is printed before the message', t => {
   const dir = folder(t);
   assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^created  harness\.md\n[^]*harness: next: harness run\n$/);
   assert.match(shell(`"$HARNESS" -C ${dir} init 2>&1`).stdout, /^exists  harness\.md\n[^]*harness: nothing was written/);

@@ -1,5 +1,5 @@
-// Whatever a string holds, a command's template passes exactly its bytes as exactly one argument, to dash and to bash, or
-// the call is refused by a rule. Proven by running the commands.
+// A template passes any string byte for byte as exactly one argument, to dash and to bash, or a
+// rule refuses the call. Tested by running the commands.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -60,7 +60,7 @@ function randomString(below) {
 
 // ---- running ----
 
-// Renders a command for each element of args: its text, or null when it is refused.
+// Renders a command for each element of args: its text, or null if refused.
 function render(dir, command, args, more = {}) {
   const file = join(dir, 'rendered');
   const input = JSON.stringify({ command, params, args, ...more }) + '\n';
@@ -68,12 +68,12 @@ function render(dir, command, args, more = {}) {
   assert.equal(status, 0, stderr);
   const said = stdout.split('\n').slice(0, -1).map(line => JSON.parse(line));
   assert.ok(!said[0]?.error, `${command}: ${said[0]?.error}`);
-  const texts = readFileSync(file).toString('latin1').split('\0').slice(0, -1);   // latin1: bytes stay bytes
+  const texts = readFileSync(file).toString('latin1').split('\0').slice(0, -1);   // latin1: preserves bytes
   assert.equal(texts.length, args.length);
   return { texts: texts.map(text => text === '' ? null : text), refusals: said.map(line => line.refused) };
 }
 
-// Runs all commands in one shell. `show` prints its number of arguments and each of them, NUL behind each.
+// Runs all commands in one shell. `show` prints its number of arguments and each of them, followed by a NUL.
 async function run(dir, shell, commands, prologue, env = {}) {
   const empty = join(dir, `empty-${shell}`), script = join(dir, `script-${shell}`), output = join(dir, `output-${shell}`);
   mkdirSync(empty, { recursive: true });
@@ -95,7 +95,7 @@ const both = job => Promise.all(shells.map(job));
 
 const inShell = `show() { printf '%s\\0' "$#" "$@"; }\n`;
 
-// What `show` must have printed, for all the argument lists.
+// The expected output of `show`, for all argument lists.
 function check(output, lists, label) {
   const expected = Buffer.from(lists.map(list => [list.length, ...list].map(item => `${item}\0`).join('')).join(''));
   if (output.equals(expected)) return;
@@ -111,7 +111,7 @@ function check(output, lists, label) {
 
 // ---- positions ----
 
-// Everywhere a value may stand, in one command: [text in the template, argument that must arrive]
+// All positions of a value, in one command: [text in the template, argument that must arrive]
 const places = [
   ['{{x}}', x => x], ["'{{x}}'", x => x], ['"{{x}}"', x => x],
   ['a{{x}}', x => `a${x}`], ['{{x}}b', x => `${x}b`], ['a{{x}}b', x => `a${x}b`],
@@ -136,11 +136,11 @@ test('the list of hostile values is long', () => {
   assert.ok(new Set(hostile).size >= 200, `${new Set(hostile).size}`);
 });
 
-test('hostile values, in every place, behind --', async t => {
+test('hostile values, in every position, after --', async t => {
   await checkAll(t, hostile, `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
 });
 
-test('100,000 random strings, in every place, behind --', { timeout: 280000 }, async t => {
+test('100,000 random strings, in every position, after --', { timeout: 280000 }, async t => {
   const below = generator(7), n = build === 'release' ? 100000 : 5000;
   const values = Array.from({ length: n }, () => randomString(below));
   const step = 20000;
@@ -148,7 +148,7 @@ test('100,000 random strings, in every place, behind --', { timeout: 280000 }, a
     await checkAll(t, values.slice(i, i + step), `show -- ${places.map(p => p[0]).join(' ')}`, x => ['--', ...places.map(p => p[1](x))]);
 });
 
-test('each place alone: passes, or is refused because it starts a word with -', async t => {
+test('each position alone: passes, or is refused because it starts a word with -', async t => {
   const dir = folder(t);
   for (const [place, expected] of places) {
     const { texts, refusals } = render(dir, `show ${place}`, hostile.map(argsOf), withT);
@@ -163,7 +163,7 @@ test('each place alone: passes, or is refused because it starts a word with -', 
   }
 });
 
-// [template, prologue, expected]: places that are not arguments of `show`.
+// [template, prologue, expected]: positions that are not arguments of `show`.
 const elsewhere = [
   ['V={{x}}; show "$V"', '', x => [x]],
   ['V="a{{x}}"\'b\'; show "$V"', '', x => [`a${x}b`]],
@@ -194,7 +194,7 @@ test('hostile values in assignments, loops, case, functions, pipes', async t => 
   }
 });
 
-test('a real program gets the same, in two locales', async t => {
+test('a real program gets the same bytes, in two locales', async t => {
   const dir = folder(t);
   const values = hostile.filter((x, i) => i % 2 === 0 || x.includes('pwned'));
   const { texts } = render(dir, `${show} -- {{x}} "{{x}}" '{{x}}' a{{x}}b`, values.map(argsOf), withT);
@@ -203,14 +203,14 @@ test('a real program gets the same, in two locales', async t => {
     await both(async shell => assert.ok((await run(dir, shell, texts, '', { LC_ALL })).equals(expected), `${shell} in ${LC_ALL}`));
 });
 
-test('arrays become as many words as they have items', async t => {
+test('arrays become one word per item', async t => {
   const dir = folder(t);
   const lists = [[], ['a'], ['a', 'b c', ''], sh.slice(0, 60), [1, 2.5, true, 'x']];
   const { texts } = render(dir, 'show -- {{xs}} end', lists.map(xs => ({ ...argsOf('x'), xs })));
   await both(async shell => check(await run(dir, shell, texts, inShell), lists.map(xs => ['--', ...xs.map(String), 'end']), shell));
 });
 
-test('values that no argument can be are refused', t => {
+test('values that cannot be arguments are refused', t => {
   const cases = [
     [{ x: 'a\0b' }, /^parameter "x" contains NUL/], [{ x: ['a'] }, /^parameter "x" is an array where one/], [{ x: { a: 1 } }, /^parameter "x" is an object where one/],
     [{}, /^parameter "x" is required$/], [{ x: null }, /^parameter "x" is required$/],

@@ -1,4 +1,4 @@
-// What `make install` and `make deb` put where, and that it works from there.
+// What `make install` and `make deb` install where, and that it works.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -33,7 +33,7 @@ test('install puts the completions where each shell finds them', { skip }, t => 
   assert.equal(bash.stdout, 'version\n');
   const fish = shell(`fish -N -c 'source ${at}/share/fish/vendor_completions.d/harness.fish; complete -C "harness ver"'`, { env: { ...env, HOME: at } });
   assert.match(fish.stdout, /^version\b/m, fish.stderr);
-  // zsh loads the file on the first Tab, which must already be answered.
+  // zsh loads the file on the first Tab, which must already complete.
   writeFileSync(join(at, '.zshrc'), `PS1='> '; fpath=(${at}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D\n`);
   const steps = JSON.stringify([['', '> '], ['harness versio\t', 'version'], ['\n', '> '], ['exit\n', '']]);
   const zsh = shell(`python3 ${root}/tests/e2e/terminal.py zsh -d -i`, { input: steps, env: { ...env, HOME: at, ZDOTDIR: at, TERM: 'dumb' } });
@@ -42,7 +42,7 @@ test('install puts the completions where each shell finds them', { skip }, t => 
   assert.match(output, /harness +\d+\.\d+\.\d+/);
 });
 
-test('the packages hold what they should, and the program runs from them', { skip }, t => {
+test('the packages are complete, and the program runs from them', { skip }, t => {
   const made = shell(`${root}/scripts/deb.sh`, { env: { LINTIAN: '' } });      // slow, and not everywhere
   assert.equal(made.status, 0, made.stderr);
   assert.equal(made.stderr, '');
@@ -80,7 +80,7 @@ test('the packages hold what they should, and the program runs from them', { ski
   assert.ok(existsSync(join(dir, 'libharness-dev/usr/include/harness.h')));
 });
 
-// The libraries that are loaded on first use are named by the package: all that the program's doctor looks for.
+// The package depends on the libraries loaded on first use: all those that doctor checks.
 test('the package depends on what is loaded on first use', { skip }, () => {
   const file = readdirSync(join(root, 'build/deb')).find(f => f.startsWith('harness_'));
   const wanted = shell(`dpkg-deb -f build/deb/${file} Depends Recommends`, { cwd: root }).stdout;

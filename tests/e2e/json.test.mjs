@@ -1,4 +1,4 @@
-// harness json check: what is JSON, what is not, and where it stops being so.
+// harness json check: what is JSON, what is not, and the position of the error.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a model would get, shown without one: tools --format and context. And what inspect and the log say of it.
+// What a model would receive, shown without one: tools --format and context; and the output of inspect and the log.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ for (const format of ['openai', 'anthropic'])
     assert.ok(!names.includes('hidden'));
   });
 
-test('context needs no key, and no model', async t => {
+test('context needs neither a key nor a model', async t => {
   const none = { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' };
   const p = talker(t, { 'harness.md': '---\nmodel: { provider: anthropic, name: claude-x }\n---\nBe brief.\n', '.harness/tools/later.md': files['.harness/tools/later.md'] });
   const r = await p.harness(['context'], { env: none });
@@ -56,7 +56,7 @@ test('a line that a hook logs names the hook', async t => {
   assert.deepEqual(p.events('log').map(e => [e.data.source, e.data.message]), [['guard', 'from the hook'], ['work', 'from the tool']]);
 });
 
-test('inspect shows what a parameter may be, and what it is when it is left out', t => {
+test('inspect shows the allowed values and the default of a parameter', t => {
   const p = caller(t, { '.harness/tools/work.md': tool('return 1', 'parameters:\n  speed: { type: string, enum: [fast, slow], default: fast, description: How fast. }\n  n: { type: integer, default: 3 }\n  plain: { type: string }') });
   const { stdout } = p.run(['inspect', 'work']);
   assert.match(stdout, /^ {4}speed +string +optional +How fast\. \(one of "fast", "slow"; default "fast"\)$/m);

@@ -1,10 +1,10 @@
-// Aliases of MCP tools (mcp__SERVER__TOOL) that two servers could have: no tool takes the place of another.
+// Aliases of MCP tools (mcp__SERVER__TOOL) that two servers could have: no tool replaces another.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { caller, tool } from './calls.mjs';
 import { Peer } from './mcp_peer.mjs';
 
-// Offers the tools that are named in its arguments; each answers with who it is.
+// Offers the tools named in its arguments; each answers with its name.
 const server = `import json, sys, time
 me, names = sys.argv[1], sys.argv[2:]
 if "slow" in names:
@@ -31,7 +31,7 @@ function served(t, servers, { head = '', files = {} } = {}) {
 const listed = p => JSON.parse(p.run(['tools', '--json', '--live']).stdout);
 const said = (p, name) => { const r = p.call(name, {}); return r.is_error ? r.call.error.message : r.value; };
 
-test('two tools whose aliases are the same both stay, whoever answers first; the alias is an error that names both', t => {
+test('two tools with the same alias are both available, whichever server answers first; the alias is an error that names both', t => {
   for (const slow of ['a', 'a__b', '']) {
     const p = served(t, { a: ['b__c', ...(slow === 'a' ? ['slow'] : [])], a__b: ['c', ...(slow === 'a__b' ? ['slow'] : [])] });
     assert.deepEqual(listed(p).map(x => x.name).sort(), ['mcp:a:b__c', 'mcp:a__b:c'], `slow: ${slow}`);
@@ -43,7 +43,7 @@ test('two tools whose aliases are the same both stay, whoever answers first; the
   }
 });
 
-test('a model gets an alias of its own for each', t => {
+test('a model gets a separate alias for each', t => {
   const p = served(t, { a: ['b__c', 'plain'], a__b: ['c'], other: ['b__c'] });
   const aliases = Object.fromEntries(listed(p).map(x => [x.name, x.aliases]));
   assert.match(aliases['mcp:a:b__c'][0], /^mcp__a__b__c_[0-9a-f]{16}$/);
@@ -53,14 +53,14 @@ test('a model gets an alias of its own for each', t => {
   for (const [name, [alias]] of Object.entries(aliases)) assert.equal(said(p, alias), name.slice(4));
 });
 
-test('a server that is down gives its alias to nobody', t => {
+test('the alias of a server that is down is not reused', t => {
   const p = caller(t, { 'server.py': server,
     'harness.md': '---\nmcp_servers:\n  a: {command: python3, args: [server.py, a, b__c]}\n  a__b: {command: /bin/false}\n---\n' });
   assert.match(said(p, 'mcp__a__b__c'), /^tool "mcp__a__b__c" is ambiguous: .*"mcp:a:b__c"/);
   assert.equal(said(p, 'mcp:a:b__c'), 'a:b__c');
 });
 
-test('a name that imitates another tool’s alias takes nothing', t => {
+test('a name that imitates another tool’s alias replaces nothing', t => {
   const [honest] = listed(served(t, { a__b: ['c'], a: [] })).filter(x => x.name === 'mcp:a__b:c');
   const imitation = honest.aliases[0].slice('mcp__a__'.length);
   const p = served(t, { a: [imitation], a__b: ['c'] });
@@ -102,7 +102,7 @@ test('a script cannot register a tool with a server’s alias', t => {
   assert.match(r.call.error.message, /tool "mcp__a__find" has the name of a tool of MCP server "a"/);
 });
 
-test('clients of mcp serve see both tools under names of their own', async t => {
+test('clients of mcp serve see both tools under separate names', async t => {
   const p = served(t, { a: ['b__c'], a__b: ['c'] });
   const client = new Peer(t, p.dir, { args: ['--yes'] });
   await client.hello();
@@ -114,7 +114,7 @@ test('clients of mcp serve see both tools under names of their own', async t => 
   assert.deepEqual(answers.sort(), ['a:b__c', 'a__b:c']);
 });
 
-test('a tool whose name has other characters than names have is left out, with the rule', t => {
+test('a tool whose name has invalid characters is skipped, with the rule', t => {
   const odd = ['a*', 'a?', '[a]', '{a,b}', 'a|b', 'a;b', '$(a)', 'a,b', 'a@b', 'a~b', '!a', 'a=b', '%41'], fine = ['a.b', 'a/b', 'a:b', 'a-b', 'A_9'];
   const p = served(t, { s: [...odd, ...fine] });
   const r = p.run(['tools', '--live', '--json']);

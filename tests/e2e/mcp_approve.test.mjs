@@ -1,5 +1,5 @@
-// What a person approves in one terminal holds for programs that are running in others. The server below describes its tool as the file
-// `says` does; it has one more tool, touch, after which its list has changed.
+// An approval in one terminal applies to processes running in others. The server below takes the description of its tool from
+// the file `says`; it has one more tool, touch, after which its list has changed.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -32,7 +32,7 @@ const entry = 'mcp_servers:\n  s: { command: python3, args: [server.py] }\n';
 const yes = { action: 'accept', content: { answer: 'yes' } };
 const text = ({ result, error }) => result?.content?.[0]?.text ?? error?.message;
 
-// A running server of this project, and other programs beside it with the same state.
+// A running server of this project, and other processes with the same state.
 async function serving(t, { head = '', answer } = {}) {
   const dir = project(t, { 'harness.md': `---\n${head}${entry}---\n`, 'server.py': server, says: 'first' });
   const peer = new Peer(t, dir, { answer });
@@ -53,7 +53,7 @@ async function serving(t, { head = '', answer } = {}) {
 describe('a tool that is held', { concurrency: 4 }, () => {
   const held = /changed since it was approved/;
 
-  test('is called again in a running server as soon as it is approved, as what it is now', async t => {
+  test('can be called in a running server as soon as it is approved, with its new definition', async t => {
     const p = await serving(t);
     assert.equal(await p.call('work'), 'work as first');
     p.says('second, to somebody');
@@ -64,7 +64,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     assert.equal(await p.call('work', { to: 'Ann' }), 'work as second, to somebody');
   });
 
-  test('is listed as what it is now, once that is approved', async t => {
+  test('is listed with its new definition once approved', async t => {
     const p = await serving(t);
     p.says('second, to somebody');
     await p.call('touch');
@@ -74,7 +74,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     assert.deepEqual([description, inputSchema.required], ['second, to somebody', ['to']]);
   });
 
-  test('stays so when it has changed once more, or another project approves', async t => {
+  test('stays held when it has changed again, or another project approves', async t => {
     const p = await serving(t), q = await serving(t);
     for (const one of [p, q]) one.says('second'), await one.call('touch');
     await q.other('mcp', 'approve', 's', '--yes');
@@ -87,7 +87,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     assert.equal(await p.call('work'), 'work as third');
   });
 
-  test('stays approved whatever the running server writes down later', async t => {
+  test('stays approved whatever the running server stores later', async t => {
     const p = await serving(t);
     p.says('second');
     await p.call('touch');
@@ -98,7 +98,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     assert.match(await p.other('mcp', 'approve', 's', '--yes'), /nothing to approve/);
   });
 
-  test('does not get a call that was judged by what it was before', async t => {
+  test('refuses a call that was checked against the earlier definition', async t => {
     const asked = [];
     const answer = (method, { message }) => (message.includes('mcp:s:work') ? void asked.push(method) : yes);
     const p = await serving(t, { head: 'limits: { confirm: [mutating] }\n', answer });
@@ -116,7 +116,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
     assert.equal(await late, 'work as second');
   });
 
-  test('is there for an agent in its next turn', async t => {
+  test('is available to an agent in its next turn', async t => {
     const model = `def reply(messages, tools):
     results = [m["content"] for m in messages if m["role"] == "tool"]
     steps = ["mcp__s__touch", "wait_for_person", "mcp__s__work"]
@@ -138,7 +138,7 @@ describe('a tool that is held', { concurrency: 4 }, () => {
   });
 });
 
-test('a server whose project is trusted meanwhile is started by a program that runs already', async t => {
+test('a server whose project is trusted meanwhile is started by a running process', async t => {
   const mcp = args => ({ '.mcp.json': JSON.stringify({ mcpServers: { s: { command: 'python3', args } } }) });
   const dir = project(t, { 'server.py': server, says: 'first', ...mcp(['server.py']) }), home = folder(t);
   const env = { HARNESS_STATE: dir + '.state/state.db', HARNESS_TRUST: '', XDG_STATE_HOME: home };

@@ -40,12 +40,12 @@ describe('a server of the project', options, () => {
     assert.equal(p.log().filter(l => l.startsWith('call')).length, 3);
   });
 
-  test('has no bound on the time it computes: it serves many calls', async t => {
+  test('has no limit of CPU time: it serves many calls', async t => {
     const p = served(t, 'honest', { head: 'sandbox: { cpu_seconds: 7 }\n' });
     assert.ok(Number((await p.mcp('echo', { text: 'cpu limit' })).value) > 86400);
   });
 
-  test('is not started by what does not need it', async t => {
+  test('is not started unless needed', async t => {
     const p = served(t, 'honest', { files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
     assert.equal((await p.start('own')).value, 1);
     assert.equal((await p.command(['validate'])).status, 0);
@@ -65,7 +65,7 @@ describe('a server of the project', options, () => {
     assert.deepEqual([row.state, row.tools, row.transport, row.instructions], ['ready', 2, 'stdio', 'Be kind.']);
   });
 
-  test('sees allow and deny lists, tools_policy and limits.deny kept', async t => {
+  test('obeys allow and deny lists, tools_policy and limits.deny', async t => {
     const p = served(t, 'honest', { more: '    tools: {deny: ["w*"]}\n' });
     assert.equal((await p.mcp('echo', { text: 'x' })).value, 'echo: x');
     assert.match((await p.mcp('work')).call.error.message, /unknown tool "mcp:small:work"/);
@@ -93,7 +93,7 @@ describe('a server of the project', options, () => {
     assert.equal((await p.start(tools[3].aliases[0])).value, `${'x'.repeat(100)}: `);
   });
 
-  test('gives blocks, errors and progress', async t => {
+  test('returns blocks, errors and progress', async t => {
     const r = await served(t, 'blocks').mcp('work');
     assert.equal(r.value, 'a\n[image image/png]\n[odd ]');
     assert.deepEqual(r.call.content.map(b => b.type), ['text', 'image']);
@@ -102,7 +102,7 @@ describe('a server of the project', options, () => {
     assert.equal((await served(t, 'progress').mcp('work')).value, 'work: ');
   });
 
-  test('may ask only what its entry allows', async t => {
+  test('may request only what its entry allows', async t => {
     const none = JSON.parse((await served(t, 'asks').mcp('work')).value);
     assert.deepEqual(none, [-32601, -32601, -32601, {}, -32601]);
     const p = served(t, 'asks', { more: '    allow: [elicitation, roots]\n' });
@@ -123,7 +123,7 @@ describe('a server that misbehaves', options, () => {
       assert.equal(r.value, how === 'twice' ? 'first' : 'work: ');
     });
 
-  test('invalid UTF-8 and deep nesting are no answer', async t => {
+  test('invalid UTF-8 and deep nesting are not valid responses', async t => {
     const r = await served(t, 'bytes').mcp('work');
     assert.equal(r.value, 'work: ');
     assert.match(r.stderr, /sent a line that is not a message/);
@@ -142,7 +142,7 @@ describe('a server that misbehaves', options, () => {
     assert.deepEqual(p.log().filter(l => l.startsWith('call') || l === 'start'), ['start', 'call echo', 'start', 'call echo']);
   });
 
-  test('never answers: the call ends at its time and the server is told', async t => {
+  test('never answers: the call times out and the server is notified', async t => {
     const p = served(t, 'silent', { more: '    timeout_ms: 2000\n' });
     await p.command(['tools', '--live']);
     const r = await p.mcp('work');
@@ -150,7 +150,7 @@ describe('a server that misbehaves', options, () => {
     assert.ok(p.log().includes('got notifications/cancelled'));
   });
 
-  test('never begins, or speaks another version: told, and the project goes on', async t => {
+  test('never initializes, or has another version: reported, and the project works without it', async t => {
     const stuck = served(t, 'stuck', { more: '    timeout_ms: 1500\n', files: { '.harness/tools/own.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nOwn.\n' } });
     const { stdout, stderr, status } = await stuck.command(['tools', '--json', '--live']);
     assert.deepEqual([status, JSON.parse(stdout).map(x => x.name)], [0, ['own']]);
@@ -160,7 +160,7 @@ describe('a server that misbehaves', options, () => {
     assert.match((await served(t, 'endless').command(['mcp', 'tools', 'small'])).stderr, /more than 100 pages/);
   });
 
-  test('cannot spread what it was given in secret', async t => {
+  test('cannot leak its secrets', async t => {
     const p = caller(t, { 'harness.md': '---\nmcp_servers:\n  small:\n    command: python3\n    args: [server.py, leaks]\n    env: {KEY: "${MY_KEY}"}\n---\n', 'server.py': server },
       { env: { MY_KEY: 'sesame-4711' } });
     const r = await p.start('mcp:small:work', {}, ['--log-level', 'debug']);
@@ -178,7 +178,7 @@ describe('a server that misbehaves', options, () => {
     assert.equal(fine.value, 'written');
   });
 
-  test('a program that cannot be started is told by name', async t => {
+  test('a program that cannot be started is named in the error', async t => {
     const p = caller(t, { 'harness.md': '---\nmcp_servers:\n  gone: {command: no-such-program}\n---\n' });
     assert.match(p.run(['mcp', 'tools', 'gone']).stderr, /server gone: .*no-such-program/);
     assert.match(p.call('mcp:gone:x').call.error.message, /unknown tool/);
@@ -204,7 +204,7 @@ describe('pins', options, () => {
     assert.match((await p.command(['mcp', 'approve', '--all', '--yes'])).stdout, /nothing to approve/);
   });
 
-  test('one that went away and comes back as another is held too', async t => {
+  test('a tool that disappears and returns with another definition is held too', async t => {
     const p = served(t, 'honest');
     await p.mcp('work');
     p.add({ less: '' });
@@ -215,7 +215,7 @@ describe('pins', options, () => {
     assert.match((await p.command(['mcp', 'tools', 'small'])).stdout, /mcp:small:work +held/);
   });
 
-  test('a server that changes under way: new tools come, changed ones are held', async t => {
+  test('a server that changes while running: new tools are added, changed ones are held', async t => {
     const p = served(t, 'changes', { files: {
       '.harness/tools/both.md': '---\nscript: |\n  def run(args):\n      first = meta.call_tool("mcp:small:echo", {"text": "x"})\n      later = meta.call_tool("mcp:small:later", {})\n      work = meta.call_tool("mcp:small:work", {})\n      return [first, later, work]\n---\nBoth.\n',
     }, head: 'meta: {enabled: true}\n' });
@@ -263,7 +263,7 @@ describe('mcp add', options, () => {
     const p = caller(t, files);
     return { p, ...p.run(['mcp', 'add', '--no-probe', ...words]) };
   };
-  test('makes a harness.md, and refuses what is there already', t => {
+  test('creates a harness.md, and refuses an existing entry', t => {
     const { p, status, stderr } = add(t, {}, ['one', '--env', 'A=${B}', '--', 'prog', '-y', 'it’s: "x"']);
     assert.equal(status, 0);
     assert.match(stderr, /next: harness mcp tools one/);
@@ -288,7 +288,7 @@ describe('mcp add', options, () => {
       assert.equal(status, 0, stderr);
       assert.equal(p.text('harness.md'), after);
     });
-  test('refuses wrong use and leaves the file alone', t => {
+  test('refuses wrong use and does not change the file', t => {
     for (const words of [['n'], ['n', '--url', 'https://x.example', '--', 'p'], ['n', '--url', 'ftp://x'], ['n', '--env', 'x', '--', 'p'], ['bad name', '--', 'p']]) {
       const text = '---\nmcp_servers: {a: {command: x}}\n---\n';
       const { p, status } = add(t, { 'harness.md': text }, words);
@@ -299,7 +299,7 @@ describe('mcp add', options, () => {
 });
 
 describe('an agent', options, () => {
-  // The model calls what it is told by the text, one tool after another, and says at last what they answered.
+  // The model calls the tools named in the text, one after another, and then answers with their results.
   const model = `def reply(messages, tools):
     names = [t["name"] for t in tools]
     results = [m["content"] for m in messages if m["role"] == "tool"]
@@ -316,12 +316,12 @@ describe('an agent', options, () => {
     const reply = JSON.parse(out.stdout);
     return { p, out, ...JSON.parse(reply.text ?? reply.response ?? '{}') };
   };
-  test('is told of the servers’ tools by their aliases', async t => {
+  test('gets the servers’ tools by their aliases', async t => {
     const r = await talk(t, 'honest', 'mcp__small__echo');
     assert.deepEqual(r.tools.filter(n => n.startsWith('mcp')), ['mcp__small__echo', 'mcp__small__work']);
     assert.deepEqual(r.results, ['echo: x']);
   });
-  test('goes on when a server dies: the next call starts it again', async t => {
+  test('continues when a server dies: the next call restarts it', async t => {
     const r = await talk(t, 'dies', 'mcp__small__work mcp__small__echo');
     assert.match(r.results[0], /exited with status 3/);
     assert.equal(r.results[1], 'echo: x');
@@ -368,14 +368,14 @@ describe('an agent', options, () => {
     '.harness/tools/pass_on.md': tool('return delegate(agent="inside", task="reach")["response"]', 'safety: {parallel_safe: true}'),
   };
   for (const [what, task] of Object.entries({ 'a script': 'kept reach', 'a background task': 'kept reach_later task_await', 'an agent below': 'around pass_on' }))
-    test(`with a list of servers does not get what another server adds meanwhile: ${what}`, async t => {
+    test(`with a list of servers does not get tools that another server adds meanwhile: ${what}`, async t => {
       const r = await talk(t, 'changes', `top ${task}`, { head: 'model: {provider: script, name: scripted, script: model.star}\nmeta: {enabled: true}\n', files });
       assert.ok(r.p.log().includes('call echo'), r.out.stdout);
       assert.ok(!r.p.log().includes('call later'), r.out.stdout);
       assert.deepEqual(r.found, []);
       for (const answer of r.answers) assert.match(answer.error, /unknown tool/);
     });
-  test('that a script makes keeps to its list of servers', async t => {
+  test('that a script registers is limited to its list of servers', async t => {
     const make = lists => tool(`meta.agent_register(name="made", description="M.", system_prompt="Be.", ${lists})\nreturn delegate(agent="made", task="mcp__small__echo")["response"]`);
     const head = 'model: {provider: script, name: scripted, script: model.star}\nmeta: {enabled: true}\n';
     const tools = { '.harness/agents/free.md': files['.harness/agents/free.md'], '.harness/tools/none.md': make('mcp=[]'), '.harness/tools/small.md': make('mcp=["small"]'),

@@ -1,4 +1,4 @@
-// Servers and entries that want more than they were given. The server below is what the file `how` of its folder says.
+// Servers and entries that try to get more than they were granted. The server below behaves as the file `how` of its folder says.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -49,7 +49,7 @@ function served(t, files = {}, more = '') {
 }
 
 describe('pins', options, () => {
-  test('hold against a definition that is too long to be kept', async t => {
+  test('are kept when a definition is too long to store', async t => {
     const p = served(t);
     assert.equal((await p.work()).value, 'done');
     p.add({ how: 'long' });
@@ -62,7 +62,7 @@ describe('pins', options, () => {
     assert.equal((await p.work()).value, 'done');
   });
 
-  test('what a change hides is shown', async t => {
+  test('hidden characters in a change are shown', async t => {
     const p = served(t);
     await p.work();
     p.add({ how: 'hidden' });
@@ -85,7 +85,7 @@ describe('trust in an entry', options, () => {
     return p;
   };
 
-  test('shows all that it is for, and no secret', async t => {
+  test('shows everything it grants, and no secret', async t => {
     const { stdout } = stranger(t, 'sesame-4711').run(['trust']);
     for (const line of ['starts a program: "python3"', 'starts it with these arguments: ["server.py"]', 'starts it with these variables: {"PYTHONSTARTUP":"evil.py","KEY":"${SECRET}"}',
       'starts it in this folder: "."', 'lets it ask your model or you: ["sampling"]', 'believes what it says of its tools: "annotations"', 'connects to this server: "https://x.example/mcp"',
@@ -94,7 +94,7 @@ describe('trust in an entry', options, () => {
     assert.ok(!stdout.includes('sesame-4711'));
   });
 
-  test('ends when any of it grants more or other things; the pins stay', async t => {
+  test('is withdrawn when any of it grants more or something else; the pins stay', async t => {
     const p = stranger(t, 'x');
     const agree = () => p.run(['trust', '--accept', p.run(['trust', '--print']).stdout.trim()]);
     const tools = () => p.run(['mcp', 'tools', 'o']);
@@ -110,7 +110,7 @@ describe('trust in an entry', options, () => {
   });
 });
 
-// A stateless server at a URL: `answer(message, request, response)` deals with tools/call.
+// A stateless server at a URL: `answer(message, request, response)` handles tools/call.
 async function serve(t, schema, answer) {
   const http = createServer((request, response) => {
     let body = '';
@@ -130,7 +130,7 @@ async function serve(t, schema, answer) {
 }
 
 describe('a server at a URL', options, () => {
-  test('more headers than there is room for are an error', async t => {
+  test('too many headers are an error', async t => {
     const all = value => Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, value(i)]));
     const url = await serve(t, { type: 'object', properties: all(i => ({ type: 'string', 'x-mcp-header': `P${i}` })) }, (m, request, response) => {
       const n = Object.keys(request.headers).filter(h => h.startsWith('mcp-param-')).length;
@@ -144,7 +144,7 @@ describe('a server at a URL', options, () => {
     assert.match(many.stderr, /has more than 32 headers/);
   });
 
-  test('an error without end is not kept', async t => {
+  test('an endless error is not stored', async t => {
     const url = await serve(t, { type: 'object' }, (m, request, response) => {
       response.writeHead(500);
       const more = () => { while (!response.destroyed && response.write(Buffer.alloc(1 << 20, 'x'))) {} };
@@ -156,10 +156,10 @@ describe('a server at a URL', options, () => {
     assert.match(r.stderr, /the response is over 10485760 bytes/);
   });
 
-  // Text that takes many times its size when it is read.
+  // Text that needs many times its size in memory when parsed.
   const reply = (m, response, members, n) => response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":${members},"junk":[${'[],'.repeat(n)}0]}}`);
 
-  test('rounds that never end are given up before they fill the memory', { skip: slow }, async t => {
+  test('endless rounds are given up before they fill the memory', { skip: slow }, async t => {
     let rounds = 0;
     const url = await serve(t, { type: 'object' }, (m, request, response) => { rounds++; reply(m, response, '"input_required","requestState":"x"', 1700000); });
     const r = await start(['mcp', 'call', url, 'work', '{}', '--ephemeral'], { cwd: folder(t) });
@@ -168,7 +168,7 @@ describe('a server at a URL', options, () => {
     assert.ok(rounds < 8, `${rounds} rounds`);
   });
 
-  test('a task that is asked about again and again costs no more than once', { skip: slow }, async t => {
+  test('polling a task repeatedly needs no more memory', { skip: slow }, async t => {
     let asked = 0;
     const url = await serve(t, { type: 'object' }, (m, request, response) => {
       if (m.method === 'tools/call') return response.end(`{"jsonrpc":"2.0","id":${m.id},"result":{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":1}}`);
@@ -184,7 +184,7 @@ describe('a server at a URL', options, () => {
   });
 });
 
-test('a server that asks and does not read cannot keep a call beyond its time', async t => {
+test('a server that sends requests and does not read cannot delay a call beyond its timeout', async t => {
   const p = served(t, { how: 'deaf', '.harness/tools/twice.md': '---\nscript: |\n  def run(args):\n      return [meta.call_tool("mcp:s:work", {}) for i in range(2)]\n---\nTwice.\n' },
     '    timeout_ms: 400\nmeta: {enabled: true}\n');
   await p.command(['mcp', 'tools', 's']);
@@ -192,7 +192,7 @@ test('a server that asks and does not read cannot keep a call beyond its time', 
   assert.match(r.stdout, /timed out after 0\.4 s.*timed out after 0\.4 s/, JSON.stringify(r));
 });
 
-test('a question on a terminal is shown as what it is', async t => {
+test('a question on a terminal is shown as untrusted text', async t => {
   const p = served(t, { how: 'asks' }, '    allow: [elicitation]\n');
   const person = `import os, pty, select, sys
 pid, fd = pty.fork()

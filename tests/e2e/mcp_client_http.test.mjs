@@ -1,4 +1,4 @@
-// Servers at a URL, of both eras, as small programs in this process: what is sent to them, and what becomes of answers that break.
+// Servers at a URL, with and without sessions, as small programs in this process: what is sent to them, and how broken responses are handled.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { folder, start, undo } from './harness.mjs';
 
 const OBJECT = { type: 'object', properties: {} };
 
-// `answer(message, request, response)` deals with one POST; GET and DELETE come as messages without a body. Notes everything.
+// `answer(message, request, response)` handles one POST; GET and DELETE are messages without a body. Records everything.
 async function serve(t, answer) {
   const seen = [];
   const http = createServer((request, response) => {
@@ -57,7 +57,7 @@ const events = (response, list) => {
 const event = (message, id) => `${id ? `id: ${id}\n` : ''}data: ${JSON.stringify(message)}\n\n`;
 
 describe('the handshake era', { concurrency: 4 }, () => {
-  test('session, version header, answers as JSON, and the session given back', async t => {
+  test('session, version header, responses as JSON, and the session is ended', async t => {
     const s = await serve(t, older((m, q, r) => json(r, m, text('done'))));
     const out = await s.run(['mcp', 'call', s.url, 'work', '{}']);
     assert.deepEqual([out.status, out.stdout], [0, 'done\n'], out.stderr);
@@ -76,7 +76,7 @@ describe('the handshake era', { concurrency: 4 }, () => {
     assert.equal((await s.run(['mcp', 'call', s.url, 'work'])).stdout, 'from the stream\n');
   });
 
-  test('a stream that breaks is taken up behind the last event', async t => {
+  test('a broken stream is resumed after the last event', async t => {
     let cut;
     const s = await serve(t, (m, q, r) => {
       if (q.method === 'GET') return events(r, [event({ jsonrpc: '2.0', id: cut, result: text('after the break') }, 'e2')]);
@@ -86,7 +86,7 @@ describe('the handshake era', { concurrency: 4 }, () => {
     assert.equal(s.seen.find(m => m.verb === 'GET').headers['last-event-id'], 'e1');
   });
 
-  test('a session that the server has forgotten is begun anew, and the request sent again', async t => {
+  test('an expired session is replaced, and the request is sent again', async t => {
     let lost = 1;
     const s = await serve(t, older((m, q, r) => (lost-- > 0 ? r.writeHead(404).end() : json(r, m, text('second try')))));
     assert.equal((await s.run(['mcp', 'call', s.url, 'work'])).stdout, 'second try\n');
@@ -130,7 +130,7 @@ describe('the handshake era', { concurrency: 4 }, () => {
       assert.equal(s.methods().filter(m => m === 'tools/call').length, 1, 'not sent twice');
     });
 
-  test('--protocol asks for one version and takes no other', async t => {
+  test('--protocol requests one version and accepts no other', async t => {
     const s = await serve(t, older((m, q, r) => json(r, m, text('x'))));
     const out = await s.run(['mcp', 'tools', s.url, '--protocol', '2025-03-26']);
     assert.match(out.stderr, /protocol version "2025-06-18", which is not the one asked for/);
@@ -147,7 +147,7 @@ describe('the stateless era', { concurrency: 4 }, () => {
     return work(m, q, r);
   };
 
-  test('every request says who it is from, in the body and in the headers', async t => {
+  test('every request identifies its client, in the body and in the headers', async t => {
     const s = await serve(t, modern(tools, (m, q, r) => json(r, m, { resultType: 'complete', ...text('done') })));
     const out = await s.run(['mcp', 'call', s.url, 'work', '{}', '--header', 'X-Team: core']);
     assert.equal(out.stdout, 'done\n', out.stderr);
@@ -177,20 +177,20 @@ describe('the stateless era', { concurrency: 4 }, () => {
     assert.deepEqual(s.seen[5].params.inputResponses, { a: { action: 'accept', content: {} } });
   });
 
-  test('a server that never has enough input is given up', async t => {
+  test('a server that always asks for more input is given up', async t => {
     const s = await serve(t, modern(tools, (m, q, r) => json(r, m, { resultType: 'input_required', requestState: 'x' })));
     assert.match((await s.run(['mcp', 'call', s.url, 'work'])).stderr, /more than 16 rounds of input/);
     assert.match((await serve(t, modern(tools, (m, q, r) => json(r, m, { resultType: 'input_required', inputRequests: { a: { method: 'roots/list' } } })))
       .then(o => o.run(['mcp', 'call', o.url, 'work']))).stderr, /asks for roots\/list, which its entry does not allow/);
   });
 
-  test('a version that the server does not speak', async t => {
+  test('a version that the server does not support', async t => {
     const s = await serve(t, (m, q, r) => fail(r, m, 400, -32022, 'unsupported', { supported: ['2031-01-01'] }));
     assert.match((await s.run(['mcp', 'tools', s.url])).stderr, /supports no protocol version that harness supports/);
     assert.deepEqual(s.methods(), ['server/discover']);
   });
 
-  test('wrong headers: the list is asked for again, then the call', async t => {
+  test('wrong headers: the list is requested again, then the call', async t => {
     let wrong = 1;
     const s = await serve(t, modern(tools, (m, q, r) => (wrong-- > 0 ? fail(r, m, 400, -32020) : json(r, m, text('now')))));
     assert.equal((await s.run(['mcp', 'call', s.url, 'work'])).stdout, 'now\n');

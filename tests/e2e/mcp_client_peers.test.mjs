@@ -144,7 +144,7 @@ test('a stateless server on stdin and stdout', async t => {
   assert.equal(old.status, 1);
 });
 
-test('a stateless server is asked for nothing before it listens to who wants to hear of changes', async t => {
+test('a stateless server gets no other request before the subscription is established', async t => {
   const p = served(t, 'slow', [join(root, 'tests/e2e/fixtures/mcp/slow_listen.mjs')]);
   const { value, call } = await p.start('mcp:slow:early');
   assert.equal(value, 'early: server/discover', yaml(call));

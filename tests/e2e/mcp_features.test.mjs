@@ -1,4 +1,4 @@
-// Resources, prompts, completion, questions to the client, tasks, subscriptions and reloading, in both eras, line by line.
+// Resources, prompts, completion, questions to the client, tasks, subscriptions and reloading, with and without sessions, message by message.
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ const files = {
 const text = r => r.result.content[0].text;
 const call = (p, tool, args = {}) => p.request('tools/call', { name: tool, arguments: args });
 
-test('resources: listed, read, and nothing that is not for clients', async t => {
+test('resources: listed, read, and nothing hidden from clients', async t => {
   const dir = project(t, files), p = new Peer(t, dir);
   const { capabilities } = await p.hello();
   assert.ok(capabilities.resources.subscribe && capabilities.prompts && capabilities.completions);
@@ -78,7 +78,7 @@ test('resources: listed, read, and nothing that is not for clients', async t => 
   await p.end();
 });
 
-test('what a result leaves out can be read, by whoever got it', async t => {
+test('the rest of a cut result can be read by the client that got it', async t => {
   const dir = project(t, files), p = new Peer(t, dir), q = new Peer(t, dir);
   await p.hello();
   await q.hello();
@@ -87,7 +87,7 @@ test('what a result leaves out can be read, by whoever got it', async t => {
   assert.equal((await q.request('resources/read', { uri: link.uri })).error.code, -32002);
 });
 
-test('prompts: listed, filled in, and asked about', async t => {
+test('prompts: listed, filled in, and completed by questions', async t => {
   const p = new Peer(t, project(t, files));
   await p.hello();
   const { prompts } = (await p.request('prompts/list', {})).result;
@@ -106,7 +106,7 @@ test('prompts: listed, filled in, and asked about', async t => {
   assert.deepEqual(shown, [{ type: 'image', data: 'AAEC', mimeType: 'image/png' }, { type: 'audio', data: 'AAEC/w==', mimeType: 'audio/wav' },
     { type: 'resource', resource: { uri: 'demo://greeting', mimeType: 'text/plain', text: 'hello' } },
     { type: 'resource', resource: { uri: 'x://cats', mimeType: 'text/plain', text: 'about cats' } }, { type: 'text', text: 'and cats' }]);
-  // What is missing is asked of who can answer.
+  // A missing argument is requested from a client that can answer.
   const asked = (await p.ask('prompts/get', { name: 'review' }, forms)).result;
   assert.equal(asked.resultType, 'input_required');
   const [[key, request]] = Object.entries(asked.inputRequests);
@@ -167,7 +167,7 @@ test('a client that cannot be asked', async t => {
   assert.ok(refused.result.isError && /no user is present/.test(text(refused)));
   assert.equal(text(await call(p, 'ran')), 'null');
   assert.deepEqual(p.asked, []);
-  // Without a session it learns what it lacks.
+  // A stateless client learns which capability it lacks.
   const { error } = await p.ask('tools/call', { name: 'sample', arguments: {} });
   assert.deepEqual([error.code, error.data], [-32021, { requiredCapabilities: { sampling: {} } }]);
   const many = (await p.ask('tools/call', { name: 'many', arguments: {} }, { roots: {} })).result;
@@ -196,14 +196,14 @@ test('confirmation by elicitation', async t => {
   assert.equal(text(await call(q, 'ran')), 'null');
 });
 
-test('without sessions a request is parked, and goes on once', async t => {
+test('without sessions a request is parked, and resumes once', async t => {
   const p = new Peer(t, project(t, files));
   const hello = (more, capabilities = forms) => p.ask('tools/call', { name: 'hello', arguments: {}, ...more }, capabilities);
   const first = (await hello()).result;
   assert.equal(first.resultType, 'input_required');
   assert.deepEqual(first.inputRequests, { user_name: { method: 'elicitation/create', params: { message: 'What is your name?', requestedSchema: JSON.parse(name) } } });
   const inputResponses = { user_name: { action: 'accept', content: { name: 'Ada' } } };
-  // Changed, of another request, or answered wrongly: it stays where it is.
+  // Modified, of another request, or with a wrong answer: it stays parked.
   for (const bad of [first.requestState + 'x', first.requestState.slice(0, -2) + 'AA', 'x', '', 7]) {
     const { error } = await hello({ inputResponses, requestState: bad });
     assert.equal(error.code, -32602);
@@ -217,9 +217,9 @@ test('without sessions a request is parked, and goes on once', async t => {
   assert.match((await hello({ inputResponses, requestState: first.requestState })).error.message, /used already/);
   const done = (await hello({ inputResponses, requestState: again.requestState })).result;
   assert.deepEqual([done.resultType, done.content[0].text], ['complete', 'Hello, Ada 1']);
-  // It never ran twice, and what was used is used.
+  // It never ran twice, and a used state is invalid.
   assert.match((await hello({ inputResponses, requestState: again.requestState })).error.message, /used already/);
-  // Answers may come with the first request, too; more than that is passed over.
+  // Answers may be sent with the first request, too; others are ignored.
   const at_once = (await hello({ inputResponses: { ...inputResponses, more: { action: 'accept' } } })).result;
   assert.equal(at_once.content[0].text, 'Hello, Ada 2');
   assert.equal((await hello({ inputResponses: { user_name: 12345 } })).result.resultType, 'input_required');
@@ -231,7 +231,7 @@ test('without sessions a request is parked, and goes on once', async t => {
     r = (await twice({ requestState: r.requestState, inputResponses: { [key]: { action: 'accept', content: { name: said } } } })).result;
   }
   assert.deepEqual(JSON.parse(r.content[0].text), ['one', 'two']);
-  // A confirmation cannot be given before it was asked for.
+  // A confirmation cannot be given before the question.
   const danger = more => p.ask('tools/call', { name: 'danger', arguments: {}, ...more }, forms);
   const yes = { 'input-1': { action: 'accept', content: { answer: 'yes' } } };
   const held = (await danger({ inputResponses: yes })).result;
@@ -240,7 +240,7 @@ test('without sessions a request is parked, and goes on once', async t => {
   assert.equal((await p.end()).code, 0);
 });
 
-test('parked requests are bounded, and end with the client', async t => {
+test('parked requests are limited, and end with the client', async t => {
   const p = new Peer(t, project(t, files));
   const hello = () => p.ask('tools/call', { name: 'hello', arguments: {} }, forms);
   const all = await Promise.all(Array.from({ length: 70 }, hello));
@@ -275,14 +275,14 @@ test('tasks, without sessions', async t => {
   assert.deepEqual([wrong.status, wrong.result.isError], ['completed', true]);
   const absent = await settled(p, (await start('absent')).result.taskId);
   assert.deepEqual([absent.status, absent.error.code, absent.result], ['failed', -32603, undefined]);
-  // Cancelled: an empty answer, also when it is over.
+  // Cancelled: an empty response, also when it has ended.
   const long = (await start('slow', { seconds: 60 })).result.taskId;
   for (let i = 0; i < 2; i++) {
     const { result } = await p.ask('tasks/cancel', { taskId: long }, all);
     assert.deepEqual(Object.keys(result).filter(k => k !== '_meta'), ['resultType']);
     assert.equal((await settled(p, long)).status, 'cancelled');
   }
-  // Who has no tasks waits, unless the tool cannot.
+  // A client without tasks waits, unless the tool requires tasks.
   const waited = (await p.ask('tools/call', { name: 'slow', arguments: { seconds: 0 } })).result;
   assert.deepEqual([waited.resultType, waited.content[0].text], ['complete', 'slept']);
   for (const [method, params] of [['tools/call', { name: 'wrong', arguments: {} }], ['tasks/get', { taskId: long }], ['tasks/update', { taskId: long, inputResponses: {} }],
@@ -292,7 +292,7 @@ test('tasks, without sessions', async t => {
   }
   for (const method of ['tasks/get', 'tasks/cancel']) assert.equal((await p.ask(method, { taskId: 'none' }, all)).error.code, -32602);
   for (const method of ['tasks/result', 'tasks/list']) assert.equal((await p.ask(method, { taskId: long }, all)).error.code, -32601);
-  // Questions of a task stand in its state, each until it is answered.
+  // Questions of a task are in its state, each until it is answered.
   const { taskId } = (await start('both')).result;
   let state;
   do state = (await p.ask('tasks/get', { taskId }, all)).result; while (state.status !== 'input_required');
@@ -305,7 +305,7 @@ test('tasks, without sessions', async t => {
   assert.deepEqual([state.status, Object.keys(state.inputRequests)], ['input_required', ['two']]);
   await update({ two: { action: 'accept', content: { name: 'B' } } });
   assert.equal((await settled(p, taskId)).result.content[0].text, 'AB');
-  // What is asked before the work begins is asked about the call.
+  // Questions before the work starts belong to the call.
   const asked = (await start('named')).result;
   assert.deepEqual([asked.resultType, asked.taskId], ['input_required', undefined]);
   const [key] = Object.keys(asked.inputRequests);
@@ -345,7 +345,7 @@ test('tasks of 2025-11-25', async t => {
   assert.equal(text(await call(old, 'slow', { seconds: 0 })), 'slept');
 });
 
-test('changed files: loaded again, told to who asked, and never a broken one', async t => {
+test('changed files: reloaded, subscribers notified, and never a broken version', async t => {
   const dir = project(t, files), p = new Peer(t, dir, { answer: () => ({ action: 'accept', content: { answer: 'tool' } }) });
   await p.hello(forms);
   await p.request('resources/subscribe', { uri: `file://${dir}/notes.txt` });
@@ -357,14 +357,14 @@ test('changed files: loaded again, told to who asked, and never a broken one', a
   const ack = await p.until(m => m.method === 'notifications/subscriptions/acknowledged');
   assert.deepEqual(ack.params, { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: { toolsListChanged: true, resourceSubscriptions: ['demo://page'] } });
   const listed = m => m.params?._meta?.['io.modelcontextprotocol/subscriptionId'] === id;
-  await call(p, 'danger');                               // agreed to for good, and remembered in the cache
+  await call(p, 'danger');                               // approved permanently, and remembered in the cache
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
   writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
   while (!/as it was loaded before goes on/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
   assert.match(p.errors, /step\.md:3:15/);
   assert.equal(text(await call(p, 'step')), '1');
-  // … a good one does, for what comes after it.
+  // … a valid one does, for later requests.
   add(dir, { '.harness/tools/step.md': tool('return 2'), '.harness/tools/fresh.md': tool('return "fresh"') });
   await p.until(m => m.method === 'notifications/tools/list_changed' && !m.params._meta);
   await p.until(m => m.method === 'notifications/tools/list_changed' && listed(m));
@@ -384,7 +384,7 @@ test('changed files: loaded again, told to who asked, and never a broken one', a
   writeFileSync(join(dir, 'page.md'), '# New\n');
   await p.until(m => m.method === 'notifications/resources/updated' && listed(m) && m.params.uri === 'demo://page');
   assert.equal((await p.request('resources/read', { uri: 'demo://page' })).result.contents[0].text, '# New\n');
-  // Ended by the client it is silent; the others hear of the end.
+  // A stream closed by the client gets nothing more; the others are notified of the end.
   p.notify('notifications/cancelled', { requestId: id });
   const last = p.ask('subscriptions/listen', { notifications: {} });
   await p.request('resources/unsubscribe', { uri: `file://${dir}/notes.txt` });
@@ -392,11 +392,11 @@ test('changed files: loaded again, told to who asked, and never a broken one', a
   assert.deepEqual(Object.keys((await last).result), ['resultType', '_meta']);
 });
 
-test('a call cannot have the project loaded again', async t => {
+test('a call cannot trigger a reload of the project', async t => {
   const change = 'r = exec.run("/bin/sh", ["-c", "cp .harness/tools/ran.md .harness/tools/sneaky.md; sleep 0.4"])\nreturn r["exit_code"]';
   const dir = project(t, { ...files, '.harness/tools/change.md': tool(change) }), p = new Peer(t, dir);
   await p.hello();
-  await call(p, 'change');                               // refused, or found out and put back
+  await call(p, 'change');                               // refused, or detected and restored
   await new Promise(done => setTimeout(done, 500));
   assert.ok(!(await p.request('tools/list', {})).result.tools.some(x => x.name === 'sneaky'));
 });

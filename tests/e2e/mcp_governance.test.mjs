@@ -1,5 +1,5 @@
-// Governance holds over MCP: what hooks, policy, confirmation, sandbox, redaction, hidden values and limits promise, a real client cannot get around.
-// Each is proved with an SDK client of the handshake era over stdio and with a stateless one over HTTP.
+// Governance over MCP: a real client cannot bypass hooks, policy, confirmation, sandbox, redaction, hidden values and limits.
+// Each is tested with an SDK client of the handshake era over stdio and with a stateless one over HTTP.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { connect, ways } from './mcp_sdk.mjs';
 const text = result => result.content.map(block => block.text ?? '').join('');
 const names = async client => (await client.listTools()).tools.map(({ name }) => name);
 
-// An error result that says this.
+// An error result with this message.
 function refused(result, pattern) {
   assert.equal(result.isError, true, JSON.stringify(result));
   assert.match(text(result), pattern);
@@ -204,7 +204,7 @@ for (const kind of ['SDK 1.x, stdio', 'SDK 2.x, stateless, http']) {
   });
 }
 
-test('what one HTTP client keeps, another cannot read', async t => {
+test('the data of one HTTP client is hidden from another', async t => {
   const dir = project(t, { '.harness/tools/long.md': tool('return "\\n".join(["line %d" % n for n in range(20000)])') });
   const way = ways['SDK 1.x, http'];
   const first = await connect(t, dir, way), second = await connect(t, dir, way, { server: first.server });

@@ -1,4 +1,4 @@
-// Hostile clients against our server: whatever they send, or do not read, it answers the next one, its memory stays bounded, and it ends when it should.
+// Hostile clients against our server: whatever they send, or do not read, it answers the next client, its memory stays bounded, and it stops when it should.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -66,7 +66,7 @@ async function piped(t, { shake = true, more = {}, flags = [] } = {}) {
 
 const call = (id, name, args) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
 
-// Lines that are no message, or one that makes no sense: [what, line, code of the error that answers it; null: nothing answers].
+// Invalid or nonsensical messages: [what, line, code of the error that answers it; null: nothing answers].
 const nonsense = [
   ['no JSON', 'hello', -32700],
   ['half of a message', '{"jsonrpc":"2.0","id":1,"meth', -32700],
@@ -106,7 +106,7 @@ const nonsense = [
 ];
 
 describe('stdio', { concurrency: 4 }, () => {
-  test('lines that make no sense', async t => {
+  test('nonsensical lines', async t => {
     const server = await piped(t);
     for (const [what, line, code] of nonsense)
       await t.test(what, async () => {
@@ -188,7 +188,7 @@ describe('stdio', { concurrency: 4 }, () => {
     assert.match(JSON.parse((await server.answer('open')).result.content[0].text).error, /must be "safe"/);
   });
 
-  test('requests that are nearly all space', async t => {
+  test('requests that are mostly white space', async t => {
     const server = await piped(t);
     const space = ' '.repeat(15 * MiB);
     for (let i = 0; i < 12; i++)
@@ -197,7 +197,7 @@ describe('stdio', { concurrency: 4 }, () => {
     assert.ok(server.memory() < memoryMax, `${server.memory()} bytes`);
   });
 
-  test('who asks and does not read', async t => {
+  test('a client that sends requests and does not read', async t => {
     const server = await piped(t);
     server.child.stdout.pause();
     const n = slow ? 500 : 5000;                   // answers of 10 kB each
@@ -210,7 +210,7 @@ describe('stdio', { concurrency: 4 }, () => {
     await server.alive();
   });
 
-  test('the input ends under way', async t => {
+  test('the input ends during a call', async t => {
     const server = await piped(t);
     server.send(call(1, 'wait', { seconds: 0.2 }));
     server.child.stdin.end();
@@ -226,7 +226,7 @@ describe('stdio', { concurrency: 4 }, () => {
     assert.equal(await server.ended, 0);
   });
 
-  test('nobody reads any more', async t => {
+  test('the reader is gone', async t => {
     const server = await piped(t);
     server.child.stdout.destroy();
     for (let i = 0; i < 2000; i++) if (!server.send(call(i, 'echo', { text: 'x'.repeat(10000) }))) await new Promise(resolve => setTimeout(resolve, 1));
@@ -238,7 +238,7 @@ describe('stdio', { concurrency: 4 }, () => {
 
 // ---- HTTP ----
 
-// One request on a connection of its own, written as it is: { status, headers, body }. Null: the server closed without an answer.
+// One raw request on a separate connection: { status, headers, body }. Null: the server closed without an answer.
 function raw({ url }, head, body = '', { leave = false } = {}) {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -297,7 +297,7 @@ const requests = [
 ];
 
 describe('http', { concurrency: 4 }, () => {
-  test('requests that make no sense', async t => {
+  test('nonsensical requests', async t => {
     const server = await http(t, project(t, files));
     for (const [what, ask, expected] of requests)
       await t.test(what, async () => {
@@ -332,7 +332,7 @@ describe('http', { concurrency: 4 }, () => {
     assert.ok(peakMemory(server.child.pid) < memoryMax, `${peakMemory(server.child.pid)} bytes`);
   });
 
-  test('many who say nothing, and those who read nothing', async t => {
+  test('many silent clients, and clients that do not read', async t => {
     const server = await http(t, project(t, files));
     const { hostname, port } = new URL(server.url);
     const sockets = Array.from({ length: 200 }, (_, i) => {

@@ -1,4 +1,4 @@
-// Streamable HTTP, spoken by hand: sessions, streams, both eras, what must be refused.
+// Streamable HTTP with raw requests: sessions, streams, stateless requests, refusals.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import http from 'node:http';
 import { add, run, undo } from './harness.mjs';
 import { ask, call, events, messages, meta, modern, open, raw, serve, stateless, until } from './mcp_http.mjs';
 
-test('a session: made, used, ended', async t => {
+test('a session: created, used, ended', async t => {
   const s = await serve(t);
   const { headers, answer, ready } = await open(s);
   assert.equal(answer.result.protocolVersion, '2025-11-25');
@@ -73,7 +73,7 @@ test('messages before the answer make it a stream, which can be resumed', async 
   assert.equal(stolen.status, 400);                                          // nobody else's stream
 });
 
-test('progress goes out on the stream of its request alone', async t => {
+test('progress is sent only on the stream of its request', async t => {
   const s = await serve(t);
   const { headers } = await open(s);
   const [a, b] = await Promise.all([ask(s, { headers, body: call(1, 'work', { seconds: 0.1 }, { progressToken: 'a' }) }), ask(s, { headers, body: call(2, 'echo', { text: 'b' }) })]);
@@ -98,7 +98,7 @@ test('the stream of a session: one at a time, closed with it', async t => {
   await second.ended;
 });
 
-test('--sse-poll closes silent answers and goes on when they are asked for', async t => {
+test('--sse-poll closes silent responses and resumes them on request', async t => {
   const s = await serve(t, { flags: ['--sse-poll', '1'] });
   const { headers } = await open(s);
   const first = await ask(s, { headers, body: call(1, 'wait', { file: 'go' }) });
@@ -165,7 +165,7 @@ test('without sessions: headers and body must agree', async t => {
   for (const method of ['GET', 'DELETE']) assert.equal((await ask(s, { method, headers: { 'MCP-Protocol-Version': modern } })).status, 405);
 });
 
-test('without sessions: news on a stream that the client asked for', async t => {
+test('without sessions: notifications on a subscribed stream', async t => {
   const s = await serve(t);
   const listen = await stateless(s, 1, 'subscriptions/listen', { notifications: { toolsListChanged: true } });
   assert.match(listen.headers['content-type'], /^text\/event-stream/);
@@ -177,7 +177,7 @@ test('without sessions: news on a stream that the client asked for', async t => 
   await listen.ended;
 });
 
-test('without sessions: the same id twice at a time, and who leaves cancels', async t => {
+test('without sessions: the same id twice concurrently, and disconnecting cancels', async t => {
   const s = await serve(t);
   const both = await Promise.all([1, 2].map(() => stateless(s, 7, 'tools/call', { name: 'work', arguments: { seconds: 0.1 } })));
   for (const r of both) assert.equal((await r.json()).id, 7);
@@ -186,12 +186,12 @@ test('without sessions: the same id twice at a time, and who leaves cancels', as
   leaver.close();
   const { headers } = await open(s);
   const stayer = await ask(s, { headers, body: call(1, 'leave', { file: 'stayed' }) });
-  stayer.close();                                                            // only the connection is lost here
+  stayer.close();                                                            // here only the connection is lost
   await until(() => { try { return readFileSync(s.dir + '/stayed'); } catch { return false; } });
   assert.throws(() => readFileSync(s.dir + '/left'));
 });
 
-test('what is too large, too many, half or nonsense', async t => {
+test('too large, too many, incomplete or nonsensical requests', async t => {
   const s = await serve(t);
   const { headers } = await open(s);
   const big = await ask(s, { headers, body: JSON.stringify(call(1, 'echo', { text: 'x'.repeat(17 << 20) })) });
@@ -230,7 +230,7 @@ test('1,000 clients at a time, each with an open stream', async t => {
   for (const r of streams) r.close();
 });
 
-test('stopping ends open streams; a call that is nearly done is answered', async t => {
+test('stopping ends open streams; a call that is nearly done still gets its response', async t => {
   const s = await serve(t);
   const { headers } = await open(s);
   const stream = await ask(s, { method: 'GET', headers: { ...headers, Accept: 'text/event-stream' } });
@@ -242,7 +242,7 @@ test('stopping ends open streams; a call that is nearly done is answered', async
   assert.equal(status, 0, s.log);
 });
 
-test('a port that is taken, an address that is none', async t => {
+test('a port in use, an invalid address', async t => {
   const s = await serve(t);
   const r = run(['-C', s.dir, 'mcp', 'serve', '--http', `127.0.0.1:${s.port}`]);
   assert.equal(r.status, 1);

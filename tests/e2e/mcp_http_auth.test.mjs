@@ -8,7 +8,7 @@ import { ask, call, open, serve, stateless, token } from './mcp_http.mjs';
 
 const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
 
-test('the token is asked for everywhere', async t => {
+test('the token is required everywhere', async t => {
   const s = await serve(t);
   for (const wrong of [undefined, '', 'Bearer', 'Bearer ', `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`, token, 'Bearer ' + 'x'.repeat(5000)])
     for (const method of ['POST', 'GET', 'DELETE']) {
@@ -25,7 +25,7 @@ test('the token is asked for everywhere', async t => {
   assert.doesNotMatch(s.log, new RegExp(token));
 });
 
-test('one token, said once', async t => {
+test('one token, in one header', async t => {
   const s = await serve(t);
   for (const both of [[`Bearer ${token}`, 'Bearer other'], ['Bearer other', `Bearer ${token}`], [`Bearer ${token}`, `Bearer ${token}`]])
     assert.equal((await ask(s, { headers: { Authorization: both }, body: initialize })).status, 400);
@@ -46,7 +46,7 @@ test('a port in use ends before a token is shown', async t => {
   await assert.rejects(serve(t, { flags: ['--http', `127.0.0.1:${s.port}`], env: { HARNESS_MCP_TOKEN: '' }, fails: true }), e => /in use/.test(e.message) && !/token [0-9a-f]{48}/.test(e.message));
 });
 
-test('a token is made and printed, or not asked for', async t => {
+test('a token is generated and printed, or not required', async t => {
   const made = await serve(t, { env: { HARNESS_MCP_TOKEN: '' } });
   const [, secret] = /token ([0-9a-f]{48}) /.exec(made.log);
   assert.equal((await ask(made, { body: initialize })).status, 401);
@@ -77,7 +77,7 @@ test('origins and hosts', async t => {
   assert.equal((await ask(s, { method: 'OPTIONS', headers: { Origin: 'https://evil.example' } })).status, 403);
 });
 
-test('--rate bounds what one client may ask', async t => {
+test('--rate limits the requests of one client', async t => {
   const s = await serve(t, { flags: ['--rate', '5'] });
   const all = [];
   for (let i = 0; i < 8; i++) all.push(await ask(s, { body: initialize }));
@@ -137,7 +137,7 @@ test('tokens of an authorization server: for this server, signed, in time, with 
   }
   assert.equal((await ask(s, { headers: { Authorization: undefined }, body: initialize })).status, 401);
   assert.ok(a.asked < 20, `keys are kept: asked ${a.asked} times`);
-  // A session belongs to whom it was made for.
+  // A session belongs to the client that created it.
   const ann = { Authorization: `Bearer ${jwt(good)}` }, bob = { Authorization: `Bearer ${jwt({ ...good, sub: 'bob' })}` }, later = { Authorization: `Bearer ${jwt({ ...good, jti: '2' })}` };
   const id = (await ask(s, { headers: ann, body: initialize })).headers['mcp-session-id'];
   const use = who => ask(s, { headers: { ...who, 'Mcp-Session-Id': id }, body: call(1, 'echo', { text: 'x' }) });
@@ -145,7 +145,7 @@ test('tokens of an authorization server: for this server, signed, in time, with 
   assert.equal((await stateless(s, 1, 'server/discover', {}, { headers: bob })).status, 200);
 });
 
-test('an authorization server that is away refuses, clearly', async t => {
+test('with an unreachable authorization server requests are refused with a clear error', async t => {
   const s = await serve(t, { flags: ['--auth-server', 'http://127.0.0.1:9/x'] });
   const now = Math.floor(Date.now() / 1000);
   const r = await ask(s, { headers: { Authorization: `Bearer ${jwt({ iss: 'http://127.0.0.1:9/x', aud: s.url, exp: now + 60 })}` }, body: initialize });
@@ -154,7 +154,7 @@ test('an authorization server that is away refuses, clearly', async t => {
   assert.equal((await open(s)).answer.result.protocolVersion, '2025-11-25');     // our own token still does
 });
 
-test('an authorization server that does not answer keeps nobody else waiting', async t => {
+test('an authorization server that does not answer does not delay other clients', async t => {
   const asked = new Set();
   const server = http.createServer((req, res) => { asked.add(res); });
   await new Promise(r => server.listen(0, '127.0.0.1', r));
@@ -162,7 +162,7 @@ test('an authorization server that does not answer keeps nobody else waiting', a
   const bearer = jwt({ iss: url, aud: s.url, exp: Math.floor(Date.now() / 1000) + 60 });
   const waiting = Array.from({ length: 20 }, () => ask(s, { headers: { Authorization: `Bearer ${bearer}` }, body: initialize }).then(r => r.status, () => 0));
   while (!asked.size) await new Promise(r => setTimeout(r, 5));
-  assert.equal(await Promise.race(waiting), 401);                                // those that are too many are told so
+  assert.equal(await Promise.race(waiting), 401);                                // too many waiting requests are refused
   assert.equal((await open(s)).answer.result.protocolVersion, '2025-11-25');
   assert.equal(asked.size, 1, 'while the keys are still waited for');
   server.close();

@@ -1,5 +1,5 @@
-// Tokens for MCP servers behind URLs: through the program, against one small server that is everything at once (MCP server, authorization
-// server, identity of a client) and a browser that goes where it is sent.
+// Tokens for MCP servers at URLs: the program against one small server that has all roles (MCP server, authorization
+// server, identity of a client) and a browser that follows redirects.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ async function world(t, { onToken, onRevoke, more = () => ({}) } = {}) {
   return { server, seen, url: `http://127.0.0.1:${server.address().port}/mcp`, base: `http://127.0.0.1:${server.address().port}` };
 }
 
-test('a person authorizes once, later programs use the token', async t => {
+test('the user authorizes once, later processes use the token', async t => {
   const { url, seen } = await world(t);
   const dir = folder(t);
   const env = { BROWSER, HARNESS_STATE: join(dir, 'state.db') };
@@ -77,7 +77,7 @@ test('a person authorizes once, later programs use the token', async t => {
   for (const { stdout, stderr } of [first, second]) assert.doesNotMatch(stdout + stderr, /access-token|refresh-token|the-code/);
 });
 
-test('a token that the server no longer takes is refreshed without the person', async t => {
+test('a token that the server no longer accepts is refreshed without the user', async t => {
   const { url, seen } = await world(t);
   const dir = folder(t);
   const env = { BROWSER, HARNESS_STATE: join(dir, 'state.db') };
@@ -88,7 +88,7 @@ test('a token that the server no longer takes is refreshed without the person', 
   assert.deepEqual([seen.tokens[2].grant_type, seen.tokens[2].refresh_token], ['refresh_token', 'refresh-token-1']);
 });
 
-test('--oauth takes JSON or a file; what is wrong with it is said', async t => {
+test('--oauth takes JSON or a file; mistakes in it are reported', async t => {
   const { url, seen } = await world(t);
   const dir = folder(t);
   const env = { HARNESS_STATE: join(dir, 'state.db'), THE_SECRET: 'hidden-secret' };
@@ -109,7 +109,7 @@ test('--oauth takes JSON or a file; what is wrong with it is said', async t => {
   assert.equal(seen.visits, 0);
 });
 
-test('a server of the project: settings, and no secret in what is said', async t => {
+test('a server of the project: settings, and no secret in messages', async t => {
   const echo = seen => ({ error: 'invalid_client', error_description: `wrong secret ${seen.tokens.at(-1).client_secret}` });
   const { url, seen } = await world(t, { onToken: echo });
   const dir = project(t, { 'harness.md': `---\nmcp_servers:\n  web:\n    url: ${url}\n    oauth: {grant: client_credentials, client_id: ci, client_secret: "\${THE_SECRET}", token_auth: client_secret_post}\n---\n` });
@@ -136,7 +136,7 @@ async function signedIn(t, options, oauth = '', more = {}) {
   return { ...w, dir, env, harness };
 }
 
-test('mcp logout revokes the token and forgets it: the person authorizes anew', async t => {
+test('mcp logout revokes the token and deletes it: the user authorizes again', async t => {
   const { harness, url, seen } = await signedIn(t, { onRevoke: () => 200 });
   const out = await harness('mcp', 'logout', 'web');
   assert.deepEqual([out.status, out.stdout, out.stderr], [0, 'web: signed out; its token was revoked\n', '']);
@@ -151,13 +151,13 @@ test('mcp logout revokes the token and forgets it: the person authorizes anew', 
   assert.deepEqual(JSON.parse((await harness('mcp', 'logout', url, '--json')).stdout), { server: url, forgotten: false, revoked: false });
 });
 
-test('mcp logout shows the client as the settings and the token say', async t => {
+test('mcp logout authenticates the client as configured', async t => {
   for (const auth of ['client_secret_post', 'client_secret_basic']) {
     const { harness, seen } = await signedIn(t, { onRevoke: () => 200 }, `    oauth: { grant: client_credentials, client_id: ci, client_secret: "\${THE_SECRET}", token_auth: ${auth} }\n`,
       { THE_SECRET: 'hidden-secret' });
     const { status, stdout, stderr } = await harness('mcp', 'logout', 'web');
     assert.equal(status, 0, stderr);
-    assert.match(stdout, /is revoked/);
+    assert.match(stdout, /was revoked/);
     assert.equal(seen.revoked.length, 2);
     for (const form of seen.revoked) {
       if (auth === 'client_secret_post') assert.deepEqual([form.client_id, form.client_secret], ['ci', 'hidden-secret']);
@@ -177,7 +177,7 @@ const cases = {
   'calls itself another': [{ onRevoke: () => 200, more: base => (cases.now ? { issuer: `${base}/other` } : {}) }, () => { cases.now = true; }, /belongs to/],
 };
 for (const [what, [options, then, said]] of Object.entries(cases))
-  test(`mcp logout forgets the token also when the authorization server ${what}, and says so`, async t => {
+  test(`mcp logout deletes the token also when the authorization server ${what}, and says so`, async t => {
     const w = await signedIn(t, options);
     await then?.(w);
     const { status, stdout, stderr } = await w.harness('mcp', 'logout', 'web');
@@ -188,14 +188,14 @@ for (const [what, [options, then, said]] of Object.entries(cases))
     assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is stored\n');
   });
 
-test('mcp logout forgets a token whose settings cannot be read any more', async t => {
+test('mcp logout deletes a token whose settings can no longer be read', async t => {
   const w = await signedIn(t, { onRevoke: () => 200 });
   writeFileSync(join(w.dir, 'harness.md'), `---\nmcp_servers:\n  web:\n    url: ${w.url}\n    oauth: { client_id: other, client_secret: "\${NOT_SET_AT_ALL}" }\n---\n`);
-  assert.match((await w.harness('mcp', 'logout', 'web')).stdout, /is revoked/);
+  assert.match((await w.harness('mcp', 'logout', 'web')).stdout, /was revoked/);
   assert.equal(w.seen.revoked[0].client_id, 'registered');
 });
 
-test('mcp logout of what has no token: said', async t => {
+test('mcp logout without a token is reported', async t => {
   const dir = project(t, { 'harness.md': '---\nmcp_servers:\n  files: { command: cat }\n---\n' });
   const env = { HARNESS_STATE: join(folder(t), 'state.db') };
   const said = async (...args) => { const { status, stderr } = await start(['-C', dir, 'mcp', 'logout', ...args], { env }); return [status, stderr]; };
@@ -207,7 +207,7 @@ test('mcp logout of what has no token: said', async t => {
   assert.ok(!readdirSync(dir).includes('none.db'));
 });
 
-test('a program that runs does not refresh a token that was forgotten', async t => {
+test('a running process does not refresh a deleted token', async t => {
   const w = await signedIn(t, {});
   const peer = new Peer(t, w.dir, { env: { HARNESS_STATE: w.env.HARNESS_STATE } });
   await peer.hello();

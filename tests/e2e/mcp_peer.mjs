@@ -1,4 +1,4 @@
-// A raw client of `harness mcp serve`: writes lines, reads lines, answers what the server asks.
+// A raw client of `harness mcp serve`: writes lines, reads lines, answers requests of the server.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +67,7 @@ export class Peer {
     return result;
   }
 
-  // The same without a session: each request says all.
+  // The same without a session: each request carries everything.
   ask(method, params = {}, capabilities = {}, more = {}) {
     return this.request(method, { ...params, _meta: { [meta + 'protocolVersion']: '2026-07-28', [meta + 'clientInfo']: { name: 'test', version: '1' },
       [meta + 'clientCapabilities']: capabilities, ...more } });

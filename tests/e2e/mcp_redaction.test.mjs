@@ -51,7 +51,7 @@ const files = (model, more = '') => ({
 });
 const env = { OPENAI_API_KEY: 'sk-unused-key', THE_VARIABLE: canaries.variable, THE_SECRET: canaries.secret };
 
-test('definitions of a server are free of secrets at every door', async t => {
+test('definitions of a server are redacted wherever they appear', async t => {
   const sse = parts => parts.map(p => `data: ${typeof p === 'string' ? p : JSON.stringify(p)}\n\n`).join('');
   const s = await web(t, (request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

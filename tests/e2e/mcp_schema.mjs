@@ -1,4 +1,4 @@
-// The official JSON Schemas of the protocol, as the newest conformance package carries them, and messages judged by them.
+// The official JSON Schemas of the protocol, as the newest conformance package carries them, and validation of messages against them.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ function judgeOf(version) {
   return judges.get(version);
 }
 
-// The schemas say integer where the text of the protocol, and everybody, has numbers: defaults and bounds in forms, and what is filled in.
+// The schemas say integer where the text of the protocol, and all implementations, have numbers: defaults and bounds in forms, and what is filled in.
 function repaired(schema) {
   const { NumberSchema, ElicitResult } = schema.$defs ?? schema.definitions;
   for (const name of ['default', 'minimum', 'maximum']) if (NumberSchema?.properties[name]) NumberSchema.properties[name].type = 'number';
@@ -55,7 +55,7 @@ function makeJudge(schema) {
   return { definitions, methods, errors };
 }
 
-// What is wrong with a message of this version: [] when nothing is. `answers` is the method that a response answers.
+// The problems of a message of this version; [] if it is valid. `answers` is the method that a response answers.
 export function faults(version, message, answers) {
   const { definitions, methods, errors } = judgeOf(version);
   if (message.method !== undefined)

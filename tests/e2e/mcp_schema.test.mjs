@@ -16,7 +16,7 @@ const answers = {
   'roots/list': () => ({ roots: [{ uri: 'file:///somewhere', name: 'Somewhere' }] }),
 };
 
-// Everything there is to ask for, also what fails. What comes of it is of no interest here.
+// Every request, including failing ones. The results do not matter here.
 async function tour({ client, call, logged, notices }, version, dir) {
   const stateless = version === '2026-07-28';
   const asked = [

@@ -1,4 +1,4 @@
-// The official TypeScript SDKs as clients of `harness mcp serve`, behind one face: release 1.x and 2.x, the handshake versions of the protocol
+// The official TypeScript SDKs as clients of `harness mcp serve`, behind one interface: release 1.x and 2.x, the handshake versions of the protocol
 // and the stateless one, stdio and HTTP.
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';

@@ -1,4 +1,4 @@
-// Starts `harness mcp serve` for the tests of the server: over stdio or HTTP, with a state of its own, and ends it.
+// Starts `harness mcp serve` for the tests of the server: over stdio or HTTP, with a separate state, and stops it.
 import { spawn } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ export function stdio(t, dir, { flags = [], env = {} } = {}) {
   return { command: bin, args: ['-C', dir, 'mcp', 'serve', ...flags], env: { ...environment, HARNESS_STATE: join(folder(t), 'harness.db'), ...env } };
 }
 
-// The server over HTTP on a free port: { url, child, stderr(), closers }. Ends with the test, after its `closers`, and politely: a server that
-// has to be killed fails it.
+// The server over HTTP on a free port: { url, child, stderr(), closers }. Ends with the test, after its `closers`, by SIGTERM: a server
+// that must be killed fails it.
 export async function http(t, dir, { flags = ['--no-auth'], env = {} } = {}) {
   const { command, args, env: all } = stdio(t, dir, { flags: ['--http', '127.0.0.1:0', ...flags], env });
   const child = spawn(command, args, { env: all, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -45,7 +45,7 @@ export async function http(t, dir, { flags = ['--no-auth'], env = {} } = {}) {
   return { url, child, ended, closers, stderr: () => text };
 }
 
-// Most memory that a process has had, in bytes.
+// Peak memory of a process, in bytes.
 export function peakMemory(pid) {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }

@@ -1,4 +1,4 @@
-// `harness mcp serve` on standard input and output, spoken to in raw lines: both eras, what each version is told, and that one call holds up no other.
+// `harness mcp serve` on standard input and output, with raw lines: with and without a handshake, differences between versions, and calls that do not block each other.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const files = {
 };
 const call = (peer, name, args, more) => peer.request('tools/call', { name, arguments: args, ...more });
 
-test('what each version is told', async t => {
+test('differences between versions', async t => {
   const dir = project(t, files);
   const expected = {   // of the tool: its members; of a call: structuredContent, and the link to what was too long
     '2024-11-05': [['description', 'inputSchema', 'name'], false, false],
@@ -77,7 +77,7 @@ test('without a handshake', async t => {
   assert.deepEqual(await peer.end(), { code: 0, signal: null });
 });
 
-test('one call holds up no other, and can be cancelled', async t => {
+test('one call does not block others, and can be cancelled', async t => {
   const events = folder(t) + '/events.jsonl';
   const peer = new Peer(t, project(t, files), { args: ['--events', events] });
   await peer.hello();
@@ -114,7 +114,7 @@ test('the input ends', async t => {
   assert.equal(run(['-C', dir, 'mcp', 'serve'], { input: '' }).status, 0);
 });
 
-test('a signal ends it, whatever it does', async t => {
+test('a signal ends it in every state', async t => {
   for (const busy of ['nothing', 'a call', 'a reader that stands still']) {
     const dir = project(t, files);
     const child = spawn(bin, ['-C', dir, 'mcp', 'serve'], { env: { PATH: process.env.PATH, HARNESS_STATE: folder(t) + '/s.db', ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '' }, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -135,7 +135,7 @@ test('a signal ends it, whatever it does', async t => {
   }
 });
 
-test('nothing is loaded that pipes do not need', async t => {
+test('no library is loaded that stdio does not need', async t => {
   const peer = new Peer(t, project(t, files));
   await peer.hello();
   await call(peer, 'echo', { text: 'x' });
@@ -163,7 +163,7 @@ test('flags', t => {
   assert.equal(broken.stdout, '', 'nothing but messages on standard output');
 });
 
-test('typed at a terminal it says what it waits for, and Ctrl-C ends it', t => {
+test('at a terminal it says what it waits for, and Ctrl-C ends it', t => {
   const steps = [['', 'waiting for the messages of an MCP client'], ['\x03', '']];
   const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), bin, '-C', project(t, {}), 'mcp', 'serve'],
     { input: JSON.stringify(steps), encoding: 'utf8', env: { ...environment, TERM: 'xterm', HARNESS_STATE: join(folder(t), 'harness.db') } });

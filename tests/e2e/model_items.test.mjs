@@ -1,4 +1,4 @@
-// What a provider sends beside text and calls (reasoning, signatures) goes back to it unchanged, and to nobody else.
+// What a provider sends besides text and calls (reasoning, signatures) is returned to it unchanged, and sent to no other.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { effect, harness, scripted, server, talker } from './agents.mjs';
@@ -23,7 +23,7 @@ test('responses: the request is stateless and asks for encrypted reasoning', asy
   assert.equal(p.events('completion.started')[0].data.wire, 'responses');
 });
 
-test('responses: reasoning comes back verbatim, before its call; usage is counted apart', async t => {
+test('responses: reasoning is returned verbatim, before its call; usage is counted separately', async t => {
   const p = await open(t, 'responses', [responses(reasoning, call('call_1', 1)), responses(message('done'))]);
   const r = await p.say('go');
   completed(r, 'done');
@@ -44,7 +44,7 @@ test('responses: models that do not reason are not asked to', async t => {
   assert.equal(p.bodies()[0].reasoning, undefined);
 });
 
-test('responses: an id that was used before is renamed here and keeps its name there', async t => {
+test('responses: a reused id is renamed here and keeps its name at the provider', async t => {
   const again = { ...reasoning, id: 'rs_2' };
   const p = await open(t, 'responses', [responses(reasoning, call('same', 1)), responses(again, call('same', 2)), responses(message('done'))]);
   completed(await p.say('go'), 'done');
@@ -130,7 +130,7 @@ test('a run that was killed between two replies sends the same bytes', async t =
   assert.deepEqual(after.input[1], reasoning);
 });
 
-test('another model does not get them; another version of the same does', async t => {
+test('another model does not get them; another version of the same model does', async t => {
   for (const [name, kept] of [['gpt-5-other', false], ['gpt-5-test-2026-01-31', true]]) {
     const p = await killed(t);
     await p.settle();
@@ -258,7 +258,7 @@ test('two requests of a conversation share their bytes up to the new messages', 
 
 // ---- fallback ----
 
-test('fallback: a model that is overloaded or gone gives way to the next one, and the events say so', async t => {
+test('fallback: an overloaded or unavailable model is replaced by the next one, and events record it', async t => {
   const busy = code => response => { response.writeHead(code, { 'content-type': 'application/json' }); response.end('{"error":{"message":"no"}}'); };
   for (const [code, asked] of [[529, 5], [503, 5], [404, 1]]) {
     const other = await server(t, (request, response) => chat.text('from the other')(response));
@@ -271,7 +271,7 @@ test('fallback: a model that is overloaded or gone gives way to the next one, an
   }
 });
 
-test('fallback: not for a request that is wrong, nor after text; a name that is no profile stops the load', async t => {
+test('fallback: not for a request that is wrong, nor after text; an unknown profile stops the load', async t => {
   const refuse = response => { response.writeHead(400, { 'content-type': 'application/json' }); response.end('{"error":{"message":"bad"}}'); };
   const half = said(event('response.output_text.delta', { output_index: 0, delta: 'half' }));
   for (const reply of [refuse, half]) {
@@ -290,7 +290,7 @@ test('fallback: not for a request that is wrong, nor after text; a name that is 
 
 const judge = { '.harness/agents/judge.md': '---\ndescription: Judges.\noutput_schema:\n  type: object\n  required: [ok]\n  properties: { ok: { type: boolean } }\n  additionalProperties: false\n---\nJudge.\n' };
 
-test('output_schema: the provider is told, and the answer is checked', async t => {
+test('output_schema: it is sent to the provider, and the answer is checked', async t => {
   const schema = { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean' } }, additionalProperties: false };
   const p = await open(t, 'responses', [responses(message('{"ok": true}'))], { files: judge });
   completed(await p.say('go', ['--agent', 'judge']), '{"ok": true}');

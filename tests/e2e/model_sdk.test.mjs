@@ -120,7 +120,7 @@ const messages = {
   'cached input': [begin({ input_tokens: 5, output_tokens: 1, cache_read_input_tokens: 80, cache_creation_input_tokens: 15 }), words(0, 'yes'), end('end_turn')],
 };
 
-// ---- what each makes of a stream: { text, calls, finish, input, output, cached, reasoning } ----
+// ---- the result of a stream: { text, calls, finish, input, output, cached, reasoning } ----
 
 const parsed = text => JSON.parse(text || '{}');
 const finishes = { end_turn: 'stop', stop_sequence: 'stop', tool_use: 'tool_calls', max_tokens: 'length' };
@@ -170,7 +170,7 @@ async function ours(p) {
 }
 
 for (const [wire, { rows, model, sdk }] of Object.entries(wires)) {
-  test(`${wire}: ${Object.keys(rows).length} streams mean what the official client says`, async t => {
+  test(`${wire}: ${Object.keys(rows).length} streams are read like the official client does`, async t => {
     let parts, asked;
     const s = await server(t, (request, response) => {
       response.writeHead(200, sse);

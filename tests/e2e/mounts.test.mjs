@@ -1,4 +1,4 @@
-// Private mounts, as root and as an ordinary user: where they are, what says so, and what happens where they are not.
+// Private mounts, as root and as an ordinary user: where they are available, how that is reported, and what happens without them.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, renameSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const why = user => (user.mounts ? /sandbox\.mounts is off/ : user.is === 'root'
 for (const user of ways) {
   const as = `as ${user.name}`, mounted = mounts(user);
 
-  test(`doctor tells of private mounts, ${as}`, { skip }, t => {
+  test(`doctor reports private mounts, ${as}`, { skip }, t => {
     if (user.mounts) return;                              // it knows of no project
     const found = JSON.parse(person(t, user, rules).harness(['doctor', '--json']).stdout).find(c => c.check === 'private mounts');
     assert.equal(found.ok, mounted);
@@ -61,7 +61,7 @@ for (const user of ways) {
 }
 
 for (const user of ways) {
-  test(`what programs notice of private mounts, as ${user.name}`, { skip }, t => {
+  test(`visible effects of private mounts, as ${user.name}`, { skip }, t => {
     const p = person(t, user, { ...rules, '.claude/settings.json': '{}' }), mounted = mounts(user);
     const look = 'import os, errno\nopen("f", "w")\ntry:\n  os.rename("f", ".claude/CLAUDE.md")\n  print("renamed")\nexcept OSError as e: print(errno.errorcode[e.errno])\n'
       + 'print(os.stat("/etc/passwd").st_uid, os.stat(".").st_uid == os.getuid())';
@@ -84,8 +84,8 @@ for (const user of users) {
     assert.match(err, /config\/harness\/x.*Read-only file system/);
   });
 
-  // What a protected file is worth to a program that goes on: it is started again when the file has lost its mount.
-  test(`a server is started again when a protected file was replaced, ${as}`, { skip }, async t => {
+  // A long-running program is restarted when a protected file has lost its mount.
+  test(`a server is restarted when a protected file was replaced, ${as}`, { skip }, async t => {
     const server = `
 import json, os, sys
 for line in sys.stdin:
@@ -110,7 +110,7 @@ for line in sys.stdin:
 `;
     const p = person(t, user, { ...rules, 'harness.md': '---\nsandbox: {}\nmeta: { enabled: true }\nmcp_servers:\n  m: { command: python3, args: [server.py] }\n---\nHi.\n', 'server.py': server,
       '.harness/tools/ask.md': tool('out = []\nfor i in range(4):\n    out.append(str(meta.call_tool("mcp:m:who", {})))\n    exec.run("/bin/sh", ["-c", "touch step%d; while [ ! -e go%d ]; do sleep 0.02; done" % (i, i)])\nreturn out') });
-    assert.equal(p.harness(['mcp', 'tools', 'm']).status, 0);                // its tools are known from now on
+    assert.equal(p.harness(['mcp', 'tools', 'm']).status, 0);                // its tools are now known
     const [program, args] = command(user, p.bin, ['call', 'ask', '{}', '--json', '--yes']);
     const child = spawn(program, args, { ...p.options, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '', err = '';
@@ -170,7 +170,7 @@ for line in sys.stdin:
     const p = person(t, user, { ...rules, '.mcp.json': '{}' });
     const r = within(p, 'mount -t tmpfs none /proc/tty', 'echo x > .mcp.json || echo closed; [ -e /proc/1/comm ] && cat /proc/1/comm; (sleep 100 &) ; true');
     assert.equal(r.status, 0, r.stderr);
-    const own = user.is === 'root';                       // the kernel lets root mount another /proc all the same
+    const own = user.is === 'root';                       // the kernel still lets root mount another /proc
     assert.match(r.stdout, own ? /^closed\nharness-super\n$/ : /^closed\n(?!harness-super)/);
     if (own) return;
     const doctor = spawnSync('unshare', ['--mount', '--propagation', 'private', 'bash', '-euc', `mount -t tmpfs none /proc/tty; exec ${setpriv}${p.bin} doctor`], { env: p.env, encoding: 'utf8' });
@@ -178,7 +178,7 @@ for line in sys.stdin:
   });
 
   // As Ubuntu does it: a user namespace may be made, and mounts in it are refused.
-  test(`a user namespace without the right to mount is found out, ${as}`, { skip }, t => {
+  test(`a user namespace without the right to mount is detected, ${as}`, { skip }, t => {
     const p = person(t, user, rules), refuse = (...args) => spawnSync(programs().attempts, ['no-mount', p.bin, ...args], p.options);
     const doctor = refuse('doctor'), call = refuse('sandbox', '--', 'echo', 'ran'), required = refuse('sandbox', '--mounts', 'required', '--', 'echo', 'ran');
     assert.match(doctor.stdout, user.is === 'root' ? /no +private mounts +cannot separate the mounts \(Operation not permitted\): a container's filter or a security module forbids it/

@@ -1,5 +1,5 @@
-// Every error that a newcomer is likely to meet, tried as docs/troubleshooting.md shows it: the page has the command and what
-// harness says, this table what has to be wrong before.
+// Every common error, tested as docs/troubleshooting.md shows it: the page has the command and its
+// output, this table the setup that causes it.
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -139,7 +139,7 @@ for (const [title, { make, status = 1, env = {}, user, mounts, port, prefix = ''
   });
 }
 
-test('a model script that is missing is told by validate', t => {
+test('a missing model script is reported by validate', t => {
   const dir = join(folder(t), 'p');
   run(['init', dir]);
   edit('harness.md', 'model.star', 'modle.star')({ dir });

@@ -1,4 +1,4 @@
-// Reads the documentation as a reader with a terminal would: which files a page shows, which commands, with what output.
+// Parses the documentation like a reader with a terminal: the files of a page, its commands and their output.
 //
 //   ```md file=PATH     the block is a file of the page's folder; PATH is named in the text above the block
 //   ```sh               lines `$ COMMAND` and what each prints; `(exit N)` as its last line when it fails.
@@ -43,7 +43,7 @@ export function blocks(markdown) {
 export const fileOf = block => block.words.find(w => w.startsWith('file='))?.slice(5);
 export const clientOf = block => block.words.find(w => w.startsWith('client='))?.slice(7);
 
-// The commands of a session: { command, expected: [lines], exit }. A command goes on in lines that begin with `> `.
+// The commands of a session: { command, expected: [lines], exit }. A command continues in lines that start with `> `.
 export function session(body) {
   const steps = [];
   for (const line of body.replace(/\n$/, '').split('\n')) {
@@ -71,13 +71,13 @@ export function conversation(body) {
 
 const part = line => line.split('…').map(s => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
 
-// Does the output fit? White space at the ends of lines does not count.
+// True if the output matches. Ignores white space at the ends of lines.
 export function fits(expected, output) {
   const pattern = expected.map(line => line.trim() === '…' ? '(?:.*\n)*?' : part(line.trimEnd()) + '[ \t]*\n').join('');
   return new RegExp(`^${pattern}$`).test(output && !output.endsWith('\n') ? output + '\n' : output);
 }
 
-// A folder for one page with a home and a state of its own; `harness` and the library are found as if they were installed.
+// A folder for one page with its own home and state; `harness` and the library are found as if they were installed.
 export function desk(t) {
   const at = mkdtempSync(join(tmpdir(), 'harness-docs-'));
   undo(t, () => rmSync(at, { recursive: true, force: true }));
@@ -94,12 +94,12 @@ export function desk(t) {
       writeFileSync(join(at, 'work', path), body);
       if (body.startsWith('#!')) chmodSync(join(at, 'work', path), 0o755);
     },
-    // The folder and the exported variables that a command leaves are those of the next one.
+    // The next command inherits the folder and the exported variables.
     run: command => new Promise(resolve =>
       execFile('bash', ['-c', `cd "$(cat ${at}/pwd)"; . ${at}/exports; trap 'pwd >${at}/pwd; export -p >${at}/exports' EXIT; exec 2>&1\n${command}`],
         { env, encoding: 'utf8', timeout: 30000, maxBuffer: 1 << 24 },
         (error, stdout) => resolve({ exit: error ? error.code ?? -1 : 0, output: stdout }))),
-    // Types the lines of a conversation into a terminal; gives what of the answers did not show.
+    // Types the lines of a conversation into a terminal; returns the answers that did not appear.
     converse: ({ command, lines }) => new Promise((resolve, reject) => {
       const steps = lines.flatMap(({ prompt, typed, answer }) => [['', prompt], [`${typed}\n`, answer[0] ?? '']]);
       const child = execFile('python3', [join(root, 'tests/e2e/terminal.py'), 'bash', '-c', `cd "$(cat ${at}/pwd)"; exec ${command}`],
@@ -140,7 +140,7 @@ export function links(markdown) {
     .map(m => ({ target: m[1], line: plain.slice(0, m.index).split('\n').length }));
 }
 
-// What is wrong with a link of a page, or undefined.
+// The problem of a link, or undefined.
 export function broken(page, target) {
   const [path, anchor] = target.split('#');
   const file = path ? join(root, dirname(page), path) : join(root, page);

@@ -1,4 +1,4 @@
-// Tools never write the rules: what is protected, and that a call cannot change it, as root and as an ordinary user,
+// Protected files: what is protected, and that a call cannot change it, as root and as an ordinary user,
 // with private mounts, with them turned off, and where the kernel refuses them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ if page is not None: page[4:11] = b'sandbex'
 for (const user of ways) {
   const as = `as ${user.name}`;
 
-  test(`a shared mapping of the rules leads nowhere, ${as}`, t => {
+  test(`a shared mapping of the rules has no effect, ${as}`, t => {
     const p = person(t, user, { ...rules, 'harness.md': '---\nsandbox: {}\nmcp_servers:\n  m: { command: python3, args: [server.py] }\n---\nHi.\n', 'server.py': mapper });
     const before = p.text('harness.md');
     const r = p.call('mcp:m:map');
@@ -48,7 +48,7 @@ for (const user of ways) {
     assert.equal(p.call('sh', { do: 'true' }).status, 0);
   });
 
-  // What the person's next git command would run. Each leaves PWNED behind when it works without a guard.
+  // What the user's next git command would run. Each creates PWNED if it works without a guard.
   const evil = 'printf "[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = touch PWNED; false\\n"';
   const ways = {
     commondir: `mkdir other && cp -r .git/objects .git/refs other && ${evil} > other/config && echo "$PWD/other" > .git/commondir`,
@@ -81,7 +81,7 @@ for (const user of ways) {
       assert.ok(free.has('PWNED'), `${name} runs nothing by itself`);
     });
 
-  // A submodule whose git folder a call makes: the person's `git status` in the repository above looks into it.
+  // A submodule whose git folder a call makes: the user's `git status` in the repository above enters it.
   const plant = module => `mkdir -p sub ${module} && git init -q --separate-git-dir ${module} sub
     git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && ${evil} >> ${module}/config
     git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub`;
@@ -104,7 +104,7 @@ for (const user of ways) {
       assert.ok(free.has('sub/PWNED'), 'it runs nothing by itself');
     });
 
-  test(`git: an entry named * does not switch the protection off, ${as}`, t => {
+  test(`git: an entry named * does not disable the protection, ${as}`, t => {
     const p = person(t, user, rules);
     assert.equal(p.sh(`${ready}; git worktree add -q ../wt`).status, 0);
     p.call('sh', { do: "mkdir '.git/worktrees/*' '.git/modules/*'" });
@@ -142,7 +142,7 @@ for (const user of ways) {
     assert.deepEqual([p.text('free.sh'), p.text('excluded')], ['ok\n', 'ok\n']);
   });
 
-  test(`git: a program that the configuration names and that is not there yet, ${as}`, t => {
+  test(`git: a program that the configuration names and that does not exist yet, ${as}`, t => {
     const p = person(t, user, rules);
     assert.equal(p.sh(`${ready}; git config core.fsmonitor ./later/x.sh`).status, 0);
     p.call('sh', { do: `mkdir -p later; printf '#!/bin/sh\\ntouch PWNED\\n' > later/x.sh; chmod +x later/x.sh` });
@@ -161,7 +161,7 @@ for (const user of ways) {
     assert.equal(p.text('lib/a'), 'b\n');
   });
 
-  test(`git: work goes on, new worktrees too, ${as}`, t => {
+  test(`git: ordinary work is possible, new worktrees too, ${as}`, t => {
     const p = person(t, user, { ...rules, '.gitignore': '/wt\n' });
     assert.equal(p.sh(ready).status, 0);
     const r = p.call('sh', { do: 'echo more >> f; git add f && git -c user.name=a -c user.email=a@b commit -qm two && git worktree add -q wt && git -C wt status --porcelain && git log --oneline | wc -l' });
@@ -178,7 +178,7 @@ for (const user of ways) {
     assert.equal(p.text('.git/worktrees/wt/commondir'), '../..\n');
   });
 
-  test(`git: no repository appears at the top; one below is told of, ${as}`, t => {
+  test(`git: no repository can be created at the top; one below is reported, ${as}`, t => {
     const p = person(t, user, rules);
     for (const does of ['git init -q .', 'git init -q --bare .', 'echo "gitdir: x" > .git', 'echo "ref: refs/heads/main" > HEAD; mkdir -p objects refs']) {
       p.call('sh', { do: does });
@@ -235,7 +235,7 @@ for (const user of ways) {
     assert.ok(!p.has('.claude/plans') && !p.has('.claude/CLAUDE.md') && p.has('.claude/old.json'));
   });
 
-  test(`sandbox.allow_self_edit frees the project's files only, ${as}`, t => {
+  test(`sandbox.allow_self_edit unprotects only the project's files, ${as}`, t => {
     const p = person(t, user, { ...rules, 'harness.md': '---\nsandbox: { allow_self_edit: true }\n---\n' });
     assert.equal(p.sh('git init -q .').status, 0);
     const config = p.text('.git/config');
@@ -247,7 +247,7 @@ for (const user of ways) {
     assert.ok(!p.has('.claude/settings.json'));
   });
 
-  // What a guard's program loads from beside itself decides as much as the program.
+  // Files that a guard's program loads from its folder matter as much as the program.
   const guard = 'import json, sys\nprint(json.dumps({"block": True, "message": "no"}))\n';
   const planted = 'def dumps(x): return "{}"\n';
   const hooked = folder => ({ ...rules, 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n', [`${folder}check.py`]: guard,
@@ -261,7 +261,7 @@ for (const user of ways) {
     assert.match(p.call('sh', { do: 'true' }).result.error.message, /blocked by hook/);
   });
 
-  test(`a hook's program that stands in the workspace itself takes no modules from there, ${as}`, t => {
+  test(`a hook's program in the workspace itself loads no modules from there, ${as}`, t => {
     const p = person(t, user, hooked(''));
     const r = p.call('write', { path: 'json.py', content: planted });
     assert.equal(r.status, 0, r.stderr);

@@ -1,4 +1,4 @@
-// Every command that loads a project finds the person's files, also after a call that was killed; and a person decides what happens to files that changed meanwhile.
+// Every command that loads a project reads the user's files, also after a killed call; and the user decides what happens to files that changed meanwhile.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, utimesSync } from 'node:fs';
@@ -53,7 +53,7 @@ const talking = scripted('def reply(messages, tools):\n    return ",".join([t["n
 for (const user of users) {
   const as = `as ${user.name}`;
 
-  test(`commands that only read show what the person has, change nothing and say so, ${as}`, async t => {
+  test(`commands that only read show the user's files, change nothing and report it, ${as}`, async t => {
     const p = person(t, user, rules);
     await killed(t, p, plant);
     for (const args of [['validate'], ['tools', '--json'], ['hooks'], ['agents'], ['inspect', 'a'], ['context'], ['doctor'], ['trust', '--json'], ['mcp', 'list']]) {
@@ -90,9 +90,9 @@ for (const user of users) {
     assert.deepEqual(marks(p), []);
   });
 
-  test(`what was displaced is listed, and goes after 30 days, ${as}`, t => {
+  test(`displaced files are listed, and removed after 30 days, ${as}`, t => {
     const p = person(t, user, rules);
-    const listed = () => JSON.parse(p.harness(['trust', '--displaced', '--json']).stdout).filter(d => d.copy.startsWith(folder(p)));      // the folder in /tmp is everybody's
+    const listed = () => JSON.parse(p.harness(['trust', '--displaced', '--json']).stdout).filter(d => d.copy.startsWith(folder(p)));      // the folder in /tmp is shared by all users
     assert.deepEqual(listed(), []);
     assert.equal(p.call('sh', { do: plant }).status, 1);
     const list = listed();
@@ -108,7 +108,7 @@ for (const user of users) {
     assert.deepEqual(readdirSync(at), []);
   });
 
-  test(`on a terminal the person keeps or restores after a kill, ${as}`, async t => {
+  test(`on a terminal the user keeps or restores after a kill, ${as}`, async t => {
     for (const keep of [true, false]) {
       const p = person(t, user, rules);
       await killed(t, p, plant);
@@ -122,7 +122,7 @@ for (const user of users) {
     }
   });
 
-  test(`on a terminal the person keeps or restores what changed during their own call, ${as}`, async t => {
+  test(`on a terminal the user keeps or restores what changed during their own call, ${as}`, async t => {
     for (const [answer, keep] of [['k\r', true], ['restore\r', false], ['\u0004', false]]) {
       const p = person(t, user, rules), wrong = 'sandbox.tampered: tools.json was made by the call and has been removed';
       const r = type(p, ['call', 'sh', JSON.stringify({ do: plant }), '--yes'], [['', 'changed while a call was running.'], ['', '+{"tools"'], ['', '[k]eep what is there now? '], [answer, keep ? '[0,' : wrong]]);
@@ -139,7 +139,7 @@ for (const user of users) {
     assert.deepEqual(marks(p), []);
   });
 
-  test(`on a terminal beside a live call: what is kept holds for that call too, ${as}`, async t => {
+  test(`on a terminal during a live call: what is kept applies to that call too, ${as}`, async t => {
     const p = person(t, user, rules), { child, end } = await working(t, p);
     p.add({ '.harness/tools/b.md': tool('return "b"') });
     const r = type(p, ['call', 'b'], [['', 'another harness was running a call'], ['', '.harness/tools/b.md: a new file'], ['', '[k]eep'], ['k\r', 'b']]);

@@ -1,4 +1,4 @@
-// Two processes in one project: whatever a call in the first one does to the rules, and however briefly, the second one has those of the person.
+// Two processes in one project: whatever a call in the first one does to the rules, even briefly, the second one uses the user's.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
@@ -55,9 +55,9 @@ for (const user of users)
       assert.equal(r.status, 0, r.stdout + r.stderr);
       if (i % 3 === 2) assert.ok(!JSON.parse(r.stdout).some(x => x.name === 'planted'), `start ${i} loaded tools.json`);
       else assert.equal(r.result.value, 'the person', `start ${i} ran the attacker's tool`);
-      // Tests run in a copy: it is one of the person's files, or none.
+      // Tests run in a copy: it has the user's files, or none.
       if (i % 10 === 4) assert.doesNotMatch(p.harness(['test']).stdout, /the attacker|planted/);
-      // A call that can write takes a snapshot of its own, and puts back by that.
+      // A call that can write takes its own snapshot, and restores from that.
       if (i % 10 === 9) assert.ok(p.call('sh', { do: 'true' }).status !== undefined);
     }
     await stop();

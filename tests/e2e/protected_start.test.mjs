@@ -1,4 +1,4 @@
-// The rules of the next start are the person's, however the last one ended: killed at any moment, by any signal, on a full disk, with another process beside it.
+// The next start uses the user's rules, however the last one ended: killed at any point, by any signal, on a full disk, with another process running.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ async function until(what, ms = 20000) {
   }
 }
 
-// Starts a call that spoils the rules and goes on; returns when they are spoilt.
+// Starts a call that changes the rules and keeps running; returns when they are changed.
 async function spoiling(t, p, args = ['call', 'sh', JSON.stringify({ do: `${spoil} trap "" TERM INT; sleep 30 & sleep 30; wait` }), '--yes']) {
   const child = spawn(p.bin, args, { ...p.options, stdio: 'ignore' });
   const end = new Promise(done => child.on('exit', (code, signal) => done({ code, signal })));
@@ -42,7 +42,7 @@ for (const user of users) {
   const as = `as ${user.name}`;
 
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGALRM'])
-    test(`${signal} ends a call in good order, ${as}`, async t => {
+    test(`${signal} ends a call properly, ${as}`, async t => {
       const p = person(t, user, rules), { child, end } = await spoiling(t, p);
       child.kill(signal);
       assert.deepEqual(await end, { code: 130, signal: null });
@@ -59,7 +59,7 @@ for (const user of users) {
       child.kill('SIGINT');
       assert.deepEqual(await end, { code: 130, signal: null });
       assert.deepEqual(look(p), good);
-      // A supervisor that is still ending keeps the mark; the next start finds nothing to put back, and removes it.
+      // A supervisor that is still ending holds the mark; the next start finds nothing to restore, and removes it.
       const after = p.call('sh', { do: 'true' });
       assert.deepEqual([after.status, after.stderr], [0, '']);
       assert.deepEqual(look(p), good);
@@ -67,7 +67,7 @@ for (const user of users) {
     });
 
   for (const signal of ['SIGKILL', 'SIGABRT', 'SIGSEGV'])
-    test(`after ${signal} the next start puts back, ${as}`, async t => {
+    test(`after ${signal} the next start restores, ${as}`, async t => {
       const p = person(t, user, rules), { child, end } = await spoiling(t, p);
       child.kill(signal);
       await end;
@@ -81,8 +81,8 @@ for (const user of users) {
       assert.equal(p.call('sh', { do: 'true' }).stderr, '');
     });
 
-  // The first event, the second one, and so on until the call ends by itself. Then in the middle of starting, in steps of a few milliseconds.
-  test(`killed at every event and at any moment of the next start, ${as}`, async t => {
+  // The first event, the second one, and so on until the call ends. Then in the middle of starting, in steps of a few milliseconds.
+  test(`killed at every event and at any point of the next start, ${as}`, async t => {
     const p = person(t, user, rules);
     const lines = () => (existsSync(p.log) ? readFileSync(p.log, 'utf8').split('\n').length - 1 : 0);
     const start = (does, kill) => new Promise(done => {
@@ -104,7 +104,7 @@ for (const user of users) {
     await until(() => { p.call('sh', { do: 'true' }); return marks(p).length === 0; });
   });
 
-  test(`a person's edit after a good end is nobody else's, ${as}`, t => {
+  test(`an edit after a proper end counts as the user's, ${as}`, t => {
     const p = person(t, user, rules);
     p.call('sh', { do: 'true' });
     p.add({ '.harness/hooks/g.md': hook('log', 'return allow()') + 'Edited.\n' });
@@ -122,7 +122,7 @@ for (const user of users) {
     assert.ok(!p.has('tools.json') && !p.has('.github/hooks/x'));
   });
 
-  test(`beside a live call another process has the person's rules, ${as}`, async t => {
+  test(`during a live call another process uses the user's rules, ${as}`, async t => {
     const p = person(t, user, rules), { child, end } = await spoiling(t, p);
     const r = p.call('sh', { do: 'cat .harness/hooks/g.md; ls tools.json' });
     assert.equal(r.status, 0, r.stderr);
@@ -138,7 +138,7 @@ for (const user of users) {
     assert.equal(p.call('sh', { do: 'ls /proc/self/fd | wc -l' }).result.value[1].trim(), '4');
   });
 
-  test(`a mark that cannot be compared stops the start until a person has looked, ${as}`, async t => {
+  test(`a mark that cannot be compared stops the start until the user resolves it, ${as}`, async t => {
     const p = person(t, user, rules), { child, end } = await spoiling(t, p);
     child.kill('SIGKILL');
     await end;
@@ -175,7 +175,7 @@ for (const user of users) {
   });
 }
 
-// A disk of its own, so small that it can be filled.
+// A separate disk, small enough to fill.
 function disk(t, at, size) {
   mkdirSync(at, { recursive: true });
   const r = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=777`, 'none', at], { encoding: 'utf8' });
@@ -186,7 +186,7 @@ function disk(t, at, size) {
 const canMount = process.getuid() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 
 for (const user of ways) {
-  test(`a full disk: what cannot be put back is put back later, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
+  test(`a full disk: what cannot be restored is restored later, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
     const p = person(t, user, rules);
     assert.ok(disk(t, p.dir, '1m'));
     p.add(rules);
@@ -211,7 +211,7 @@ for (const user of ways) {
     assert.deepEqual(marks(p), []);
   });
 
-  test(`a full disk: without a record nothing begins, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
+  test(`a full disk: without a record no call starts, as ${user.name}`, { skip: !canMount && 'needs mounts' }, t => {
     const p = person(t, user, rules), at = join(p.home, 'small');
     assert.ok(disk(t, at, '64k'));
     p.sh(`mkdir ${at}/harness.db-rules; head -c 1000000 /dev/zero > ${at}/fill`);

@@ -93,7 +93,7 @@ test('only trusted sources, by whole path segments', t => {
   assert.equal(pull(`${settings}trusted_sources: ["file://${dir}"]\n`).status, 0);
 });
 
-test('every problem is told, and what can be pulled is', t => {
+test('every problem is reported, and valid sources are pulled', t => {
   const { url, commit, pull } = setup(t);
   const two = `${source('git', { url: `${url}-gone`, ref: commit })}  - {type: git, url: "${url}", ref: ${commit}}\n`;
   const { status, stdout, stderr } = pull(two);

@@ -1,4 +1,4 @@
-// Every place where a parameter of a command is refused when the tool is loaded, and what would happen otherwise.
+// Every position where a parameter of a command is rejected at load, and what would happen otherwise.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ const tool = join(root, 'build', build, 'template_tool');
 const rows = JSON.parse(readFileSync(join(root, 'tests/e2e/fixtures/refusals.json'), 'utf8'));
 const params = [{ name: 'x', required: true }, { name: 'o' }, { name: 'xs', type: 'array', required: true }, { name: 'ob', type: 'object', required: true }];
 
-test('each place is a load error with line, column and advice', () => {
+test('each position is a load error with line, column and advice', () => {
   const input = rows.map(({ command }) => JSON.stringify({ command, params, args: [{ x: 'v', xs: [] }] }) + '\n').join('');
   const { stdout } = spawnSync(tool, { input, encoding: 'utf8' });
   const results = stdout.split('\n').slice(0, -1).map(line => JSON.parse(line));

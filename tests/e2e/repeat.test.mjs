@@ -89,7 +89,7 @@ const part = 48;
 for (let at = 0; at < valid.length; at += part)
   test(`kill -9 during every combination, then resume: ${at} to ${Math.min(at + part, valid.length)} of ${valid.length}`, t => killAndResume(t, valid.slice(at, at + part)));
 
-// Tools that are under way when the process is killed, and what has become of their files before the run is resumed.
+// Tools that are running when the process is killed, and changes of their files before the run is resumed.
 const late = 'safety: { parallel_safe: true }\n', once = 'idempotency: none\nsafety: { spends_money: true, parallel_safe: true }\n', promise = `idempotency: idempotent\n${late}`;
 const calls = (name, rest = waits) => tool(`meta.call_tool("${name}", {})\n${rest}`, promise);
 const counted = (name, head) => tool(`fs.append("effects/${name}", "x")\nreturn 1`, head);
@@ -105,7 +105,7 @@ const outer = {
 const edited = { mild: counted('mild', promise), wild: counted('wild', once), tamed: waiting('tamed', promise), untamed: waiting('untamed', once) };
 const files = tools => Object.fromEntries(Object.entries(tools).map(([name, text]) => [`.harness/tools/${name}.md`, text]));
 
-test('a call is repeated only if the calls inside it may be, by the definitions of then and of today', async t => {
+test('a call is repeated only if the calls inside it may be, by the definitions at the time and now', async t => {
   const names = Object.keys(outer), effects = { pay: 'xx', safe: 'x', mild: 'x', wild: 'x', gone: 'x', stays: 'x', tamed: 'x', untamed: 'x' };
   const p = talker(t, {
     ...scripted(model(names).replace('{"me": n}', '{}'), `meta: { enabled: true }\nlimits: { max_concurrency: 20, max_tool_calls_per_turn: 20 }`), 'effects/keep': '',

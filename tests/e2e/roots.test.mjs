@@ -1,4 +1,4 @@
-// read_roots and write_roots are what they were when harness started: a call cannot make one lead elsewhere for the next call.
+// read_roots and write_roots are fixed when harness starts: a call cannot redirect one for the next call.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

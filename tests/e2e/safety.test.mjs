@@ -9,7 +9,7 @@ import { Peer } from './mcp_peer.mjs';
 const tool = (script, head = '') => `---\nscript: |\n  def run(args):\n      ${script}\n${head}---\nA tool.\n`;
 const tools = (dir, ...args) => JSON.parse(run(['-C', dir, 'tools', '--json', ...args]).stdout);
 
-test('a declaration looser than the script is an error at its place', t => {
+test('a declaration looser than the script is an error at its position', t => {
   const dir = project(t, {
     '.harness/tools/save.md': tool('return fs.write("a", "b")', 'safety:\n  destructive: true\n  read_only: true\n'),
     '.harness/tools/ask.md': tool('return http.get("https://a.test")', 'safety: { networked: false }\n'),
@@ -39,7 +39,7 @@ test('commands and programs: declarations against their kind', t => {
   assert.match(stderr, /^harness: agent\/tools\/look\.md:6:11: tool "look": safety\.read_only: true, but a tool of kind command can do more than that\n/);
 });
 
-test('tools -v and --json show what holds', t => {
+test('tools -v and --json show the effective values', t => {
   const dir = project(t, {
     '.harness/tools/a_read.md': tool('return fs.read("a")'),
     '.harness/tools/b_write.md': tool('fs.remove("a")', 'idempotency: idempotent\nsafety: { parallel_safe: true, requires_confirmation: true, redact: ["k[0-9]+"] }\n'),

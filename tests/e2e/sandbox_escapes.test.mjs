@@ -30,8 +30,8 @@ for (const user of ways) {
     });
   }
 
-  // Without private mounts these attempts come through to the file, and what they left is put back when the call ends.
-  test(`escapes, as ${user.name}: protected files are as they were, whatever was tried`, async () => {
+  // Without private mounts these attempts reach the file, and it is restored when the call ends.
+  test(`escapes, as ${user.name}: protected files are unchanged after every attempt`, async () => {
     const entries = table.filter(e => e.name.startsWith('shield-')), spoil = { name: 'spoil', code: 'echo spoilt > ../.mcp.json; rm -rf ../.claude; mv ../.github ../gone' };
     const world = new World(user, [...entries, spoil].map(e => e.name));
     try {
@@ -42,8 +42,8 @@ for (const user of ways) {
     } finally { await world.close(); }
   });
 
-  // Without private mounts only those differ that they stop.
-  test(`escapes, as ${user.name}, each in a sandbox of its own`, { concurrency: 2 }, async t => {
+  // Without private mounts only the attempts that they stop differ.
+  test(`escapes, as ${user.name}, each in a separate sandbox`, { concurrency: 2 }, async t => {
     const whole = users.includes(user), entries = mine(user, table.filter(e => e.group === 'alone' && (whole || /mounts/.test(e.layer)))), world = new World(user, entries.map(e => e.name));
     assert.deepEqual(table.filter(e => e.group === 'alone').map(e => e.name).sort(), Object.keys(alone).sort());
     await world.open();

@@ -1,4 +1,4 @@
-// The memory limit of a call, at every door through which a program is started.
+// The memory limit of a call, for every way to start a program.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
@@ -35,7 +35,7 @@ test('memory limit: exec.run of a script fails', t => {
   assert.match(r.stdout + r.stderr, reached);
 });
 
-test('memory limit: an MCP server is ended, and the reason is told', t => {
+test('memory limit: an MCP server is ended, and the reason is reported', t => {
   const p = caller(t, { 'harness.md': `---\n${settings}\nmcp_servers:\n  s: { command: python3, args: [hold.py] }\n---\n`, 'hold.py': hold });
   const r = p.run(['mcp', 'tools', 's']);
   assert.notEqual(r.status, 0);

@@ -285,7 +285,7 @@ test('Construct: blockedTools and the safe defaults of bash', t => {
 
 // ---- TinyAgents
 
-test('TinyAgents: what a tool declares, what a model may send, how calls fail closed', t => {
+test('TinyAgents: tool declarations, model input, and calls that fail closed', t => {
   const p = caller(t, {
     'harness.md': '---\nlimits: {confirm: [spends_money]}\n---\n',
     '.harness/tools/pay.md': tool('return {"receipt": runtime["idempotency_key"] != "", "run": type(runtime["run_id"])}', `parameters:

@@ -1,11 +1,11 @@
-// A short soak: the tool works, and what it measures does not grow. `make soak` takes a minute and sees smaller leaks.
+// A short soak: the tool works, and its measurements do not grow. `make soak` takes a minute and sees smaller leaks.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { build, root, shell } from './harness.mjs';
 
 const release = build === 'release';
 
-test('calls and runs leave nothing behind', () => {
+test('calls and runs do not leak', () => {
   const env = { SOAK_CALLS: release ? '6000' : '600', SOAK_RUNS: release ? '150' : '20', SOAK_MEMORY: release ? '1' : '0' };
   const { status, stdout, stderr } = shell(`${root}/scripts/soak.sh ${build}`, { env });
   assert.equal(status, 0, stdout + stderr);

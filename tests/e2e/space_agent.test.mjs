@@ -1,4 +1,4 @@
-// agent/config.md of a space: its blockedTools hold at every door, with and without a harness.md; its prompt is used when
+// agent/config.md of a space: its blockedTools apply to every caller, with and without a harness.md; its prompt is used when
 // harness.md has no body; paths of the prompt that do not exist are named by validate.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ const touch = { '.harness/tools/touch.md': tool('fs.write("ran", "yes")\nreturn 
 const config = body => ({ 'agent/config.md': `---\nid: ops\nname: Operations\nblockedTools: [touch, bash]\n---\n${body}` });
 const rule = 'blockedTools of agent/config.md: touch';
 
-// A model that calls touch by itself, and through a sub-agent, and then says what it was told.
+// A model that calls touch directly, and through a sub-agent, and then answers with the results.
 const model = `
 def reply(messages, tools):
     said = [m for m in messages if m["role"] == "tool"]

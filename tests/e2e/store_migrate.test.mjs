@@ -67,7 +67,7 @@ test('killed after each write of a migration', { skip }, () => {
   assert.ok(n > 20, `${n} writes`);
 });
 
-// What an older harness would find when somebody goes back to it.
+// What an older harness would find after a downgrade.
 test('the copy is a state file of the old format', { skip }, () => {
   const p = place();
   check(p);

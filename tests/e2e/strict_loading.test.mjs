@@ -1,4 +1,4 @@
-// A restriction that is written down holds or stops the load. Each slip of the table is refused by `validate` and by `call`, with
+// A restriction is applied or stops the load. Each slip of the table is refused by `validate` and by `call`, with
 // file, line and the nearest right spelling; nothing runs. Keys that only describe still load, with a warning.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
@@ -349,7 +349,7 @@ test('a tool without an implementation loads, warns, and fails when it is called
   assert.match(error.message, /tool "later" has no implementation/);
 });
 
-test('rules that name a tool which is not there are warnings', t => {
+test('rules that name an unknown tool are warnings', t => {
   const when = text => hook('tool.pre', 'return allow()', `when: ${JSON.stringify(text)}`);
   const dir = project(t, {
     ...base,

@@ -60,7 +60,7 @@ const talk = (t, steps, options = {}) => terminal(options.dir ?? project(t, { ..
 const leave = ['\x04', ''];
 const bare = text => text.replaceAll(/\x1b\[[?0-9;]*[A-Za-z]/g, '');
 
-test('a line is edited, said and answered; history brings it back', async t => {
+test('a line is edited, sent and answered; history recalls it', async t => {
   const state = folder(t), dir = project(t, files);
   const first = await terminal(dir, [['', '> '], ['helo\x1b[Dl\n', 'you said <hello>'], ['', '> '], ['second\n', '<second>'], ['', '> '],
     ['\x1b[A\x1b[A!\n', 'you said <hello!>'], ['', '> '], ['é🎉\n', '<é🎉>'], ['', '> '], ['abc\x01X\x05Y\x17wor d\x08\n', '<wor>'], ['', '> '], leave], { state });
@@ -101,7 +101,7 @@ test('approval is asked for in place', async t => {
   assert.equal(r.status, 0);
 });
 
-test('Ctrl-C stops the step and keeps the run; the next leaves and says how to go on', async t => {
+test('Ctrl-C stops the step and keeps the run; the next one leaves and says how to resume', async t => {
   const dir = project(t, files), state = folder(t);
   const r = await terminal(dir, [['', '> '], ['one\n', '<one>'], ['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03', 'harness:'], ['', 'cancelled'], ['', '> '],
     ['count\n', '3 messages'], ['', '> '], ['half a line\x03', '> '], ['\x03', 'resume with: harness runs resume ']], { state });
@@ -163,7 +163,7 @@ def reply(messages, tools):
     return "made %d" % made
 `;
 
-test('a limit asks in a conversation whether to go on, and holds otherwise', async t => {
+test('a limit asks in a conversation whether to continue, and applies otherwise', async t => {
   const limited = limits => ({ 'harness.md': `---\nmodel: {provider: script, name: scripted, script: model.star}\n${limits}\n---\nTalk.\n`, 'model.star': busy,
     '.harness/tools/ping.md': '---\nscript: |\n  def run(args):\n      return "pong"\n---\nAnswers.\n' });
   const question = name => `${name} is reached. Continue, with as much again? [y/N]: `;
@@ -182,7 +182,7 @@ test('a limit asks in a conversation whether to go on, and holds otherwise', asy
   await asks('limits: {max_tool_calls_per_turn: 3}', 'limits.max_tool_calls_per_turn of 3', 'wide', 'made 4');
 });
 
-test('/model takes a profile, or a name that tells its provider, and nothing else', async t => {
+test('/model takes only a profile, or a name that implies its provider', async t => {
   const openai = { 'harness.md': '---\nmodel: {provider: openai, name: local-one, base_url: "http://127.0.0.1:9/v1"}\nmodels:\n- {provider: openai, name: second, base_url: "http://127.0.0.1:9/v1"}\n---\nTalk.\n' };
   await talk(t, [['', '> '], ['/model nosuch\n', 'model "nosuch" is not a profile of harness.md'], ['', '> '], ['/model secnd\n', 'did you mean "second"?'], ['', '> '],
     ['/model\n', 'model local-one'], ['', '> '], ['/model second\n', 'model second'], ['', '> '], ['/model gpt-5-mini\n', 'model gpt-5-mini'], ['', '> '], leave],

@@ -1,4 +1,4 @@
-// The plain renderer beside npm's handlebars, on a table and on templates made at random.
+// Compares the plain renderer with npm's handlebars, on a table and on random templates.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// A value never chooses a program, an interpreter's code, or an option that runs one: tables of risky and of harmless command templates.
+// A value never selects a program, an interpreter's code, or an option that runs one: tables of risky and of harmless command templates.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -83,7 +83,7 @@ const shell = (script, options) => new Promise(resolve => {
   child.on('close', status => resolve({ status, stdout }));
 });
 
-test('a value that begins with - needs -- before it, or an enum or pattern', () => {
+test('a value that starts with - needs -- before it, or an enum or pattern', () => {
   const rows = ['ls {{x}}', 'ls -l {{x}} a', 'git log {{x}}', 'git fetch {{x}}', 'tar -xf a.tar {{x}}', 'find {{x}}', 'find -- {{x}}', 'find . -- {{x}}', 'unknown {{x}}', 'echo a | sort {{x}}', "ls '{{x}}'", 'ls "{{x}}"'];
   for (const [i, r] of compile(rows, ['-x', '--exec=a']).entries())
     for (const one of r.results) assert.match(one.refused ?? `taken: ${one.text}`, /may not start with "-"/, rows[i]);
@@ -93,7 +93,7 @@ test('a value that begins with - needs -- before it, or an enum or pattern', () 
   assert.equal(chosen[0].results[0].text, 'ls -l');
 });
 
-test('a parameter with an enum may choose a target, but no code', () => {
+test('a parameter with an enum may select a target, but not code', () => {
   const more = { constrained: true };
   const fine = ['npm run {{x}}', 'make {{x}}', 'cargo {{x}}', 'git {{x}}', 'docker run {{x}}', 'mvn {{x}}', 'tox -e {{x}}', 'kubectl {{x}} pods'];
   for (const [i, r] of compile(fine, ['test'], more).entries()) assert.ok(!r.error, `${fine[i]}: ${r.error}`);

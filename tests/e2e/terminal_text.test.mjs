@@ -1,4 +1,4 @@
-// Text from outside on a terminal: no surface shows a character that a terminal obeys or hides. Surfaces × characters, on a real pty;
+// Text from outside on a terminal: no output contains a character that a terminal interprets or hides. Surfaces × characters, on a real pty;
 // and the same commands into a pipe, where JSON stays valid and bytes stay as they are.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -103,7 +103,7 @@ const surfaces = p => {
   ];
 };
 
-test('nothing that a terminal obeys or hides comes out on any surface', t => {
+test('no output contains what a terminal interprets or hides', t => {
   const p = place(t), seen = [];
   for (const args of surfaces(p))
     for (const TERM of ['call', 'run'].includes(args[0]) ? ['xterm', 'dumb'] : ['xterm']) {
@@ -113,7 +113,7 @@ test('nothing that a terminal obeys or hides comes out on any surface', t => {
   assert.deepEqual(seen, []);
 });
 
-test('JSON on a terminal is JSON, and says the same as in a pipe', t => {
+test('JSON on a terminal is valid, and equal to that in a pipe', t => {
   const p = place(t);
   for (const args of [['tools', '--json'], ['agents', '--json'], ['inspect', 'say', '--json'], ['call', 'fails', '-q']]) {
     const text = shown(p, args, [], { TERM: 'dumb' }).replaceAll('\r\n', '\n'), piped = p.run(args).stdout;
@@ -123,14 +123,14 @@ test('JSON on a terminal is JSON, and says the same as in a pipe', t => {
   }
 });
 
-test('in a pipe bytes stay as they are', t => {
+test('in a pipe bytes are unchanged', t => {
   const p = place(t);
   assert.equal(p.run(['call', 'say', '--raw']).stdout, P + '\n');
   assert.equal(JSON.parse(p.run(['call', 'say']).stdout), P);
   assert.ok(p.run(['run', '-p', 'hello']).stdout.includes(P));
 });
 
-test('what a person is asked is escaped', t => {
+test('questions to the user are escaped', t => {
   const p = place(t);
   const output = shown(p, ['call', 'asks', JSON.stringify({ a: P })], [['', 'n no'], ['n\n', '']]);
   assert.deepEqual(leaks(output), []);

@@ -1,4 +1,4 @@
-// harness test: every kind of expectation holds when it should and fails when it should; copies, recordings, JUnit.
+// harness test: every kind of expectation passes and fails when it should; copies, recordings, JUnit.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -122,7 +122,7 @@ test('a call without a model: result, error, blocked_by', t => {
   assert.match(r.of.w_by.failures[0].got, /tool\.pre, guard.*no bad words/);
 });
 
-test('what is wrong with a test file is said, with the nearest key', t => {
+test('mistakes in a test file are reported, with the nearest key', t => {
   const dir = make(t, {
     key: echo + 'expect: {tool_caled: echo}\n',
     top: 'call: {tool: echo, args: {text: x}}\nblockd_by: guard\n',
@@ -150,7 +150,7 @@ test('what is wrong with a test file is said, with the nearest key', t => {
   assert.match(said.script, /must define reply/);
 });
 
-test('models: inline, a file beside the test, a recording; sub-agents get it too', t => {
+test('models: inline, a file next to the test, a recording; sub-agents get it too', t => {
   const dir = make(t, {
     inline: 'script: |\n  def reply(messages, tools):\n      return "inline"\nturns: [hi]\nexpect: {response_contains: inline}\n',
     one_line: 'script: "def reply(messages, tools): return \'short\'"\nturns: [hi]\nexpect: {response_contains: short}\n',
@@ -174,7 +174,7 @@ test('delegate can be called like any tool, in a test and by harness call', t =>
   assert.equal(JSON.parse(r.stdout).response, 'you said hello', r.stderr);
 });
 
-test('each test has a copy of the workspace; the project and its store stay as they are', t => {
+test('each test has a copy of the workspace; the project and its store are unchanged', t => {
   const state = folder(t);
   const dir = make(t, {
     one: 'call: {tool: put, args: {path: note.txt}}\nresult: done\n',
@@ -191,7 +191,7 @@ test('each test has a copy of the workspace; the project and its store stay as t
   const r = results(dir, [], { env: { XDG_STATE_HOME: state, TMPDIR: tmp } });
   assert.equal(r.out.failed, 0, r.stdout);
   assert.equal(readFileSync(join(dir, 'note.txt'), 'utf8'), 'the note\n');
-  assert.deepEqual(readdirSync(join(state, 'harness')), ['rules']);      // no store; and nothing is at work any more
+  assert.deepEqual(readdirSync(join(state, 'harness')), ['rules']);      // no store; and no process is left
   assert.deepEqual(readdirSync(join(state, 'harness/rules')).filter(n => n.includes('mark-')), []);
   assert.deepEqual(readdirSync(tmp), []);
   const inside = join(dir, 'tmp');                    // copies made inside the workspace are not copied
@@ -215,7 +215,7 @@ test('a workspace around or below the project; one that is elsewhere is refused'
   assert.match(results(join(top, 'agent')).out.error.message, /is an absolute path/);
 });
 
-test('folders beside the project that it only reads are found from the copy', t => {
+test('folders next to the project that it only reads are found from the copy', t => {
   const top = folder(t);
   add(top, { 'shared/tools/hello.md': '---\nscript: |\n  def run(args):\n      return "hello"\n---\nHello.\n', 'data/x.txt': 'data' });
   add(join(top, 'p'), { ...files, 'harness.md': '---\nartifact_roots: [../shared]\nsandbox: {read_roots: [../data]}\n---\n',
@@ -243,7 +243,7 @@ test('tests by name and by file; the last line; a project without tests', t => {
   assert.equal(empty.status, 0);
 });
 
-test('JUnit XML, whatever the texts hold', t => {
+test('JUnit XML, with any text', t => {
   const dir = make(t, { good: echo + 'expect: {tool_called: echo}\n',
     odd: `turns: ["a <b> & \\"c\\" ]]> \\u0001 \\u007f é\\n"]\nexpect: {response_contains: "<&'\\">\\u0002"}\n` });
   const file = join(dir, 'results.xml');

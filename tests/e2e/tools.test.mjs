@@ -11,7 +11,7 @@ const json = (dir, ...args) => {
   return JSON.parse(stdout);
 };
 
-// What holds for tools that start programs.
+// Safety of tools that start programs.
 const starts = {
   read_only: false, destructive: false, idempotent: false, networked: false, process: true, spends_money: false, requires_confirmation: false,
   parallel_safe: false, filesystem: 'write',
@@ -384,7 +384,7 @@ wait_here  starlark  .harness/tools/wait_here.md:1
   assert.deepEqual(run(['-C', dir, 'agents', '--json']), { status: 0, stdout: '[]\n', stderr: '' });
 });
 
-test('hooks stand in the order in which they run', t => {
+test('hooks are listed in execution order', t => {
   const hook = more => `---\nevent: tool.pre\n${more}script: |\n  def handle(event, payload):\n      return allow()\n---\n`;
   const dir = project(t, {
     '.harness/hooks/b.md': hook('priority: 5\n'), '.harness/hooks/a.md': hook('priority: 5\n'),

@@ -1,4 +1,4 @@
-// What a project asks for beyond the defaults needs a person's agreement; a project that asks for nothing is never asked about.
+// What a project asks for beyond the defaults needs the user's agreement; a project that asks for nothing needs none.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { hook, tool } from './calls.mjs';
 import { add, bin, environment, folder, project, root, run, start, undo } from './harness.mjs';
 import { Peer } from './mcp_peer.mjs';
 
-// A project with a state of its own, in which no trust is given from outside.
+// A project with a separate state, without trust from the environment.
 function stranger(t, files, { env = {} } = {}) {
   const dir = project(t, files), home = folder(t);
   const all = { HARNESS_TRUST: '', XDG_STATE_HOME: home, ...env };
@@ -151,7 +151,7 @@ describe('an agreement', { concurrency: 4 }, () => {
     assert.match(p.run(['trust']).stdout, /^The project .* asks for more than you agreed to:\n {2}Network\n {4}lets programs use the network freely: true\n[^\n]*sandbox.network\n$/);
   });
 
-  test('to secrets, files outside or no sandbox is for this code', t => {
+  test('to secrets, files outside or no sandbox covers only this code', t => {
     const p = stranger(t, settings('secrets: { t: { env: TOKEN } }'));
     p.trust();
     assert.equal(p.run(['call', 'one']).stdout, '1\n');
@@ -175,7 +175,7 @@ describe('an agreement', { concurrency: 4 }, () => {
     assert.match(p.run(['call', 'x']).stderr, /its files changed since you agreed/);
   });
 
-  test('is for the folder, not for another one in its place', t => {
+  test('is for the folder, not for another one at the same path', t => {
     const p = stranger(t, settings('meta: { enabled: true }'));
     p.trust();
     assert.equal(p.run(['call', 'one']).status, 0);
@@ -186,7 +186,7 @@ describe('an agreement', { concurrency: 4 }, () => {
     assert.match(p.run(['call', 'one']).stderr, refused);
   });
 
-  test('is listed, and taken back', t => {
+  test('is listed, and withdrawn', t => {
     const p = stranger(t, settings('meta: { enabled: true }'));
     p.trust();
     assert.deepEqual(JSON.parse(p.run(['trust', 'list', '--json']).stdout).map(e => [e.root, e.always, e.grants]), [[p.dir, false, 1]]);
@@ -309,7 +309,7 @@ test('mcp add keeps a trusted project trusted, and no other one', t => {
   assert.match(q.run(['call', 'one']).stderr, refused);
 });
 
-// Everything that a cloned project could hold, each set to tell when it is used.
+// Everything that a cloned project could contain, each of which reports its use.
 describe('a hostile clone', () => {
   const canaries = { AWS_SECRET_ACCESS_KEY: 'canary-1f3a9c', OPENAI_API_KEY: 'canary-77b0e2', GITHUB_TOKEN: 'canary-c41d55' };
   const values = Object.values(canaries);

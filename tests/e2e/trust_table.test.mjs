@@ -1,4 +1,4 @@
-// Every row of grants.def that grants: an agreement to one value is none to another.
+// Every granting row of grants.def: an agreement to one value does not cover another.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -219,7 +219,7 @@ describe('another value is asked about', { concurrency: 4 }, () => {
     });
   }
 
-  test('where a root leads', async t => {
+  test('the target of a root', async t => {
     for (const given of ['sandbox: { read_roots: [inner] }', 'sandbox: { write_roots: [inner] }', 'mcp_servers: { s: { command: "true", read_roots: [inner] } }',
       'mcp_servers: { s: { command: "true", write_roots: [inner] } }', 'mcp_servers: { s: { url: "http://127.0.0.1:9/", oauth: { grant: jwt_bearer, client_id: x, client_secret: y, assertion_file: inner } } }']) {
       const p = stranger(t);

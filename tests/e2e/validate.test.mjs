@@ -47,7 +47,7 @@ You look around.
 const remark = { severity: 'hint', file: '.harness/hooks/watch.md', line: 3, column: 1,
   message: 'hook "watch": on_error: allow lets everything pass when the hook fails', hint: null };
 
-test('a sound project: the listing on stdout, a remark on what is risky', t => {
+test('a valid project: the listing on stdout, a warning about what is risky', t => {
   const dir = project(t, sound);
   const { status, stdout, stderr } = run(['-C', dir, 'validate']);
   assert.equal(stderr, `harness: ${remark.file}:3:1: ${remark.message} [hint]\n`);
@@ -101,7 +101,7 @@ const broken = {
   'tools.json': JSON.stringify({ tools: [{ description: 'x', command: ['/bin/true'] }, { name: 'a', command: [] }] }),
 };
 
-// What each file must be blamed for, word for word.
+// The exact problems of each file.
 const blames = [
   ['error', '.harness/agents/lost.md', 'agent "lost": tool "nowhere" is not defined'],
   ['error', '.harness/agents/lost.md', 'agent "lost": hook "nobody" is not defined'],
@@ -213,7 +213,7 @@ test('no heavy library is loaded', t => {
   for (const args of [['validate'], ['tools', '--format', 'openai'], ['inspect', 'read_file']]) {
     const { status, stderr } = run(['-C', dir, ...args], { env: { LD_DEBUG: 'files' } });
     assert.equal(status, 0);
-    assert.match(stderr, /libyaml/);                    // the method works: it shows what is loaded
+    assert.match(stderr, /libyaml/);                    // proves the method: it shows what is loaded
     assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit)\b/);
   }
 });
@@ -228,7 +228,7 @@ test('1,000 tools and 100 hooks', t => {
   assert.match(stdout, /ok: 1000 tools, 100 hooks, 0 agents\n$/);
 });
 
-test('what a guard replaces is listed', t => {
+test('replaced guards are listed', t => {
   const dir = project(t, sound);
   add(dir, { '.harness/overrides/mine.md': '---\nhooks:\n  - name: early\n    event: tool.pre\n    script: |\n      def handle(event, payload):\n          return allow()\n---\n' });
   const { status, stderr } = run(['-C', dir, 'validate']);

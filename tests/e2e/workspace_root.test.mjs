@@ -47,7 +47,7 @@ test('fs: relative paths start in the folder, and none leads out of it', t => {
   assert.deepEqual([p.text('other/secret.txt'), p.text('top.txt'), p.text('src/in.txt')], ['outside\n', 'top\n', 'inside\n']);
 });
 
-test('exec: the folder is the current one and all that the sandbox opens', t => {
+test('exec: the folder is the current folder and the only one that the sandbox opens', t => {
   const exec = (head = '') => tool('return exec.run("sh", ["-c", args["path"]], cwd = args.get("cwd"))', `${head}${text}  cwd: { type: string }\n`);
   const p = setup(t, { '.harness/tools/sh.md': exec(safety('src')), '.harness/tools/free.md': exec() });
   const sh = (command, more = {}) => p.call('sh', { path: command, ...more }, ['--yes']);
@@ -133,7 +133,7 @@ test('nested calls keep the narrower of the two', t => {
   assert.deepEqual([p.has('new.txt'), p.text('top.txt')], [false, 'top\n']);
 });
 
-test('what cannot be confined is refused: agents and what outlives the call', t => {
+test('what cannot be confined is refused: agents and anything that outlives the call', t => {
   const p = setup(t, {
     ...scripted('def reply(messages, tools):\n    return "x"', 'meta: { enabled: true }'), '.harness/agents/kid.md': '---\ndescription: k\n---\nKid.',
     '.harness/tools/outer.md': tool('return meta.call_tool(args["tool"], {})', `${safety('src')}parameters:\n  tool: { type: string, required: true }\n`),
@@ -166,7 +166,7 @@ test('a folder that is not one of the workspace stops the load', t => {
   assert.equal(fine.call('t', {}).value, join(fine.dir, 'src'), 'a link that stays inside is fine');
 });
 
-test('what cannot hold stops the load', t => {
+test('a restriction that cannot be applied stops the load', t => {
   const off = { 'harness.md': '---\nsandbox: { mode: off }\n---\n' };
   const cases = [
     [{ ...off, '.harness/tools/t.md': tool('return exec.run("true")', safety('src')) }, /cannot be enforced with sandbox\.mode: off/],
@@ -186,7 +186,7 @@ test('what cannot hold stops the load', t => {
   assert.equal(reads.call('t', {}).value, 'inside\n', 'fs does not need the sandbox');
 });
 
-test('a folder that is swapped for a link during a run opens nothing', t => {
+test('a folder replaced by a link during a run gives no access', t => {
   const p = setup(t, {
     'harness.md': '---\nmeta: { enabled: true }\n---\n',
     '.harness/tools/swap.md': tool('exec.run("sh", ["-c", "mv src was; ln -s other src"])\nreturn [meta.call_tool("sh", {}), meta.call_tool("look", {})]'),

@@ -1,5 +1,6 @@
-/* Events in memory, bounded. They stand one behind the other in chunks; when all chunks together would pass the bound, the oldest
- * is emptied and becomes the newest. So nothing is allocated once the bound is reached, and a sixteenth at most is forgotten at once. */
+/* Events in memory, bounded. They are stored back to back in chunks; when the total would exceed the limit, the oldest
+ * chunk is emptied and reused. So nothing is allocated once the limit is reached, and at most a sixteenth is dropped at
+ * once. */
 #include "sink_memory.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -1,2 +1,2 @@
-// The browser of a person who agrees to everything: opens the address and goes wherever it is sent.
+// The browser of a user who agrees to everything: opens the address and follows redirects.
 await fetch(process.argv.at(-1));

@@ -1,5 +1,5 @@
-// What the official conformance suite starts as the client under test: `node client.mjs URL`. It does what a person would do with the
-// commands of harness for each scenario, and ends as the last command that failed did. HARNESS_BIN names the program.
+// What the official conformance suite starts as the client under test: `node client.mjs URL`. It runs the commands of harness that a
+// user would run for each scenario, and exits with the status of the last command that failed. HARNESS_BIN names the program.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ const scenarios = {
     call('json_schema_echo', { schema: tools().find(tool => tool.name === 'json_schema_2020_12_tool').inputSchema }),
   'sep-2640-client-no-prefetch': () => request('skills/list'),
 };
-// SKILL.md is not what the server vouched for: the file beside it must not even be asked for.
+// SKILL.md does not match the server's list: the file next to it must not even be requested.
 for (const what of ['digest', 'size', 'frontmatter'])
   scenarios[`sep-2640-client-verify-${what}`] = () => harness('mcp', 'skill', url, 'skill://pdf-processing/references/FORMS.md');
 

@@ -1,7 +1,7 @@
-/* Escape attempts as small functions; escapes.txt says what each is, main.c runs them one by one.
+/* Escape attempts as small functions; escapes.txt describes each, main.c runs them one by one.
  *
- * An attempt proves its success by what it leaves or shows: a changed canary in $OUT, a secret on its output, or the word
- * ESCAPED. It is run in a folder of its own, $OUT belongs to it alone. */
+ * An attempt proves its success by its effect: a changed canary in $OUT, a secret in its output, or the word ESCAPED.
+ * It runs in its own folder with its own $OUT. */
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ extern const Attempt file_attempts[], race_attempts[], process_attempts[], kerne
 const char *out_path(const char *name);                 /* $OUT/name */
 int number(const char *name);                           /* a variable's value; 0 when it is not set */
 void say_escaped(const char *how);
-/* Says how a call ended: below zero it was stopped, else it has escaped. */
+/* Reports the result of a call: below zero it was stopped, else it has escaped. */
 void want(const char *what, long rc);
 void show(int fd);                                      /* prints what can be read from it */
 void show_file(const char *path);

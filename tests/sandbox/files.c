@@ -1,4 +1,4 @@
-/* Files: reading, changing and making them outside. */
+/* Files: reading, changing and creating them outside. */
 #define _GNU_SOURCE
 #include <linux/fs.h>
 #include <sys/inotify.h>
@@ -28,7 +28,7 @@ static void rename_whiteout(void) {
 }
 static void rename_folder(void) { mkdir("d", 0755); want("rename", rename("d", out_path("d"))); }
 
-/* The folder that ".." leads to is moved while a descriptor is below it. */
+/* Moves the folder that ".." refers to while a descriptor is below it. */
 static void rename_parent(void) {
     char path[4096] = "";
     mkdir("a", 0755); mkdir("a/b", 0755); mkdir("a/b/c", 0755);

@@ -1,4 +1,4 @@
-# Holds memory in many small ways: hold.py KIND MIB. Prints HELD when it has all of it, and ESCAPED when nobody has ended it.
+# Holds memory in many small ways: hold.py KIND MIB. Prints HELD when it has all of it, and ESCAPED if it was not ended.
 # The kinds "fair-…" hold less than they seem to, and print FINE.
 import ctypes
 import mmap
@@ -121,7 +121,7 @@ def semaphores():
     done()
 
 
-# The program's file cannot be read, so the kernel makes the process one that others of the same user cannot look into.
+# The program's file cannot be read, so other processes of the same user cannot inspect the process.
 def unreadable():
     if os.path.exists("copy"):
         return files()
@@ -131,7 +131,7 @@ def unreadable():
     os.execv("./copy", [sys.executable, *sys.argv])
 
 
-# The first thread ends; what the process holds is no longer shown under its number.
+# The first thread ends; the memory of the process is no longer shown under its pid.
 def first_thread():
     threading.Thread(target=lambda: (files(), os._exit(0))).start()
     c.syscall(60, 0)

@@ -1,5 +1,5 @@
-/* Doors of the kernel: mounts, namespaces, privileges, other ABIs, subsystems. Values that are set are the ones that were
- * there, so that an attempt that succeeds does no harm. */
+/* Kernel interfaces: mounts, namespaces, privileges, other ABIs, subsystems. Values are set to what they already were,
+ * so that a successful attempt does no harm. */
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/bpf.h>
@@ -114,7 +114,7 @@ static void user_change(void) {
     want("setresuid", setresuid(1, 1, 1));
     want("setgroups", syscall(SYS_setgroups, 1, &(unsigned){ 6 }));
 }
-/* Where an exec by user 0 would bring back what was dropped. */
+/* Checks that an exec by user 0 does not restore what was dropped. */
 static void user_exec(void) {
     fflush(stdout);
     execl("/bin/sh", "sh", "-c", "grep -q 'CapEff:.*ffffff' /proc/self/status && echo ESCAPED", (char *)NULL);
@@ -138,7 +138,7 @@ static void filter_own(void) {
     if (waitpid(child, &status, WNOHANG) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1) puts("stopped");
     else { say_escaped("a second listener"); kill(child, SIGKILL); }
 }
-/* Answers of "allowed" by a filter of one's own do not overrule the others. */
+/* An own filter that allows everything does not override the others. */
 static void filter_allow(void) {
     struct sock_filter code[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
     struct sock_fprog all = { 1, code };
@@ -164,7 +164,7 @@ static void abi_i386(void) {
 #endif
     want("i386", rc);
 }
-/* High bits that the kernel does not look at, to slip past a comparison. */
+/* Sets high bits that the kernel ignores, to evade a comparison. */
 static void high_bits(void) {
     want("socket", syscall(SYS_socket, 0x100000002L, 1L, 0L));
     want("unshare", syscall(SYS_unshare, 0x100000000L | CLONE_NEWUSER));

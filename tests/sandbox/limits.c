@@ -1,6 +1,6 @@
-/* Limits of a call, and what is shared with the whole machine: leases, AIO contexts, inotify, requests to file systems, core files.
- * For a request that the file system here does not know, being asked at all counts as an escape: only EPERM and ENOSYS come from
- * the sandbox. */
+/* Limits of a call, and resources shared with the whole machine: leases, AIO contexts, inotify, requests to file
+ * systems, core files. A request that reaches a file system which does not support it counts as an escape: only EPERM
+ * and ENOSYS come from the sandbox. */
 #define _GNU_SOURCE
 #include <linux/aio_abi.h>
 #include <linux/close_range.h>
@@ -42,7 +42,7 @@ static void lease_high_bits(void) { unanswered("F_SETLEASE", syscall(SYS_fcntl, 
 static void lease_folder(void) { unanswered("F_SETDELEG", fcntl(open(".", O_RDONLY), DELEGATE, &(uint64_t[2]){ 0 })); }
 static void notify_folder(void) { unanswered("F_NOTIFY", fcntl(open(".", O_RDONLY), F_NOTIFY, DN_CREATE)); }
 
-/* ---- what there is little of ---- */
+/* ---- scarce resources ---- */
 
 static void aio_context(void) { aio_context_t c = 0; unanswered("io_setup", syscall(SYS_io_setup, 1, &c)); }
 
@@ -56,7 +56,7 @@ static void inotify_many(void) {
     printf("%d\n", n);
     if (n > ALLOWED) say_escaped("more instances than a call may have");
 }
-/* Each process has a few, and all of them are there at the same time. */
+/* Each process creates a few, all at the same time. */
 static void inotify_forks(void) {
     int ends[2], go[2], n = 0;
     if (pipe(ends) < 0 || pipe(go) < 0) perror("pipe");
@@ -77,7 +77,7 @@ static void inotify_forks(void) {
     while (wait(NULL) > 0) {}
     if (n > ALLOWED) say_escaped("more instances than a call may have");
 }
-/* Descriptors that are closed when they have been sent cannot be counted any more. */
+/* Descriptors closed after they were sent can no longer be counted. */
 static void inotify_closed(void) {
     int n = 0;
     for (int fd; n < INSTANCES && (fd = inotify_init1(0)) >= 0; n++) close(fd);
@@ -138,7 +138,7 @@ static void core_child(void) {
     waitpid(child, NULL, 0);
 }
 
-/* ---- memory that cannot be seen ---- */
+/* ---- hidden memory ---- */
 
 static void dumpable(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); want("not dumpable", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1); }
 static void dumpable_high_bits(void) {

@@ -117,7 +117,7 @@ static void report(const char *name, int status, long ms, int output) {
     fflush(stdout);
 }
 
-/* The output goes to a file: a pipe could be held open by what an attempt leaves behind. */
+/* The output goes to a file: a process left behind by an attempt could keep a pipe open. */
 static void attempt(const char *name, const char *line, const char *outside) {
     char path[16384];
     int output = open("output", O_CREAT | O_TRUNC | O_RDWR, 0600);
@@ -172,8 +172,8 @@ static bool enclose(void) {
         && put("/proc/sys/user/max_user_namespaces", "0");
 }
 
-/* Root without CAP_SYS_ADMIN, which execve() would bring back if it were not taken from the bounding set; any other user in a user namespace
- * that allows no further ones. It is tried in a child: where it cannot be made, the kernel refuses them already. */
+/* Root loses CAP_SYS_ADMIN, which execve() would restore if it were not removed from the bounding set; any other user
+ * gets a user namespace that allows no further ones. Tried in a child: if it fails, the kernel already refuses them. */
 static int forbid(char **argv) {
     if (geteuid() == 0) {
         if (prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) < 0) return perror("bounding set"), 125;

@@ -1,5 +1,5 @@
-/* Private mounts, and the namespaces that they come from. The workspace, which is the folder above, has protected files: .mcp.json and those
- * in .claude and .github/hooks. An attempt that succeeds leaves them as they were. */
+/* Private mounts, and the namespaces they need. The workspace, the parent folder, has protected files: .mcp.json and
+ * those in .claude and .github/hooks. A successful attempt leaves them unchanged. */
 #define _GNU_SOURCE
 #include <linux/mount.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include "attempt.h"
 
-/* <sys/mount.h> and <linux/mount.h> do not go together. */
+/* <sys/mount.h> and <linux/mount.h> conflict. */
 enum { BIND = 4096, REMOUNT = 32, DETACH = 2 };
 static const char rules[] = "../.mcp.json", parent[] = "../.claude";
 
@@ -49,7 +49,7 @@ static void shield_exchange(void) {
     want("exchange", rc);
     if (rc == 0) (void)renameat2(AT_FDCWD, parent, AT_FDCWD, "other", RENAME_EXCHANGE);
 }
-/* What is linked under a name outside of the mount can be written there. */
+/* A link under a name outside of the mount would be writable there. */
 static void shield_link(void) { want("link", link(rules, "link")); }
 static void shield_descriptor(void) {
     int folder = open("..", O_PATH | O_DIRECTORY), file = open(rules, O_RDONLY);

@@ -1,5 +1,6 @@
-/* Sockets. $TCP, $UDP, $TCP6 are ports of servers on loopback that answer with a secret, $SOCKET and $ABSTRACT unix sockets that
- * do; $PROXY is the port of harness's proxy. Whoever gets an answer, or reaches a server at all, has escaped. */
+/* Sockets. $TCP, $UDP, $TCP6 are ports of servers on loopback that answer with a secret, $SOCKET and $ABSTRACT are unix
+ * sockets that do; $PROXY is the port of harness's proxy. An attempt that gets an answer, or reaches a server at all,
+ * has escaped. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -29,7 +30,7 @@ static Name v6(const char *address, int port) {
 }
 static socklen_t size(const Name *n) { return n->any.sa_family == AF_INET6 ? sizeof n->v6 : sizeof n->v4; }
 
-/* At the proxy's port the answer to a request shows that it was reached; elsewhere the server speaks first. */
+/* At the proxy's port, the response to a request shows that it was reached; other servers send first. */
 static void listen_to(int fd) {
     char text[500];
     struct timeval limit = { 1, 0 };
@@ -123,7 +124,7 @@ static void unix_pair(void) {
         (void)!sendto(pair[0], "x", 1, 0, &to.any, sizeof to.un);
     }
 }
-/* A pair of streams is connected; may it be connected anew? */
+/* A pair of streams is connected; can it be connected again? */
 static void unix_pair_again(void) {
     Name to = { .un = { .sun_family = AF_UNIX } }, none = { .any = { .sa_family = AF_UNSPEC } };
     int pair[2];
@@ -220,7 +221,7 @@ static void race_connect(void) {
     over = true;
     pthread_join(thread, NULL);
 }
-/* The number means an IPv6 socket, then another kind, while the supervisor takes it. */
+/* The descriptor refers to an IPv6 socket, then another kind, while the supervisor duplicates it. */
 static void *swap_socket(void *unused) {
     int one = socket(AF_INET, SOCK_STREAM, 0), two = socket(AF_INET6, SOCK_STREAM, 0);
     while (!over) {

@@ -16,7 +16,7 @@
 #include "attempt.h"
 
 enum { SECRET_FD = 100, SECRET_SIZE = 4096, KEYS = 0x68000000 };
-#define SECRET_AT ((char *)0x10000000)                  /* where the victim has its secret in memory */
+#define SECRET_AT ((char *)0x10000000)                  /* address of the victim's secret */
 
 static key_t key(void) { return (key_t)(KEYS + number("VICTIM")); }
 static const char *queue_name(void) {
@@ -29,8 +29,8 @@ static const char *queue_name(void) {
 
 typedef struct Message { long type; char text[100]; } Message;
 
-/* Its folder has a file "secret". SIGTERM of its parent ends it, after it has removed its queues and segments; of a signal by
- * anybody else it tells. */
+/* Its folder has a file "secret". SIGTERM from its parent ends it, after it has removed its queues and segments; it
+ * reports signals from any other process. */
 int victim_main(const char *folder) {
     char text[8];
     Message m = { 1, "" };
@@ -68,7 +68,7 @@ int victim_main(const char *folder) {
     return 0;
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static void memory_file(const char *who) {
     char path[60], text[200] = "";
@@ -136,7 +136,7 @@ static void message_queue(void) {
     mqd_t q = mq_open(queue_name(), O_RDWR);
     if (q < 0 || mq_receive(q, text, sizeof text, NULL) < 0) perror("mq");
     puts(text);
-    if (*text) mq_send(q, text, 100, 0);                 /* for whoever is next */
+    if (*text) mq_send(q, text, 100, 0);                 /* for the next receiver */
 }
 static void message_queue_unlink(void) { want("mq_unlink", mq_unlink(queue_name())); }
 static void sysv_memory(void) {
@@ -216,7 +216,7 @@ static void signal_supervisor(void) {
         want("kill", kill(number("VICTIM"), SIGURG));
         return;
     }
-    (void)kill(number("SUPERVISOR"), SIGKILL);           /* says yes in a namespace of processes, and does nothing */
+    (void)kill(number("SUPERVISOR"), SIGKILL);           /* succeeds in a process namespace, without effect */
     (void)kill(number("SUPERVISOR"), SIGSTOP);
     usleep(300000);
     if (getppid() == 1 && number("SUPERVISOR") != 1) say_escaped("left behind");
@@ -232,13 +232,13 @@ static void signal_by_descriptor(void) {
     if (rc < 0) perror("fcntl");
     if (write(ends[1], "x", 1) < 0) perror("write");
 }
-/* Our end as a signal for whoever is our parent by then. */
+/* Uses our exit signal to signal our new parent. */
 static void signal_by_exit(void) {
     long child = syscall(SYS_clone, CLONE_PARENT | SIGKILL, NULL, NULL, NULL, NULL);
     if (child == 0) _exit(0);
     usleep(100000);
 }
-/* Seen by the end of everything, if it works. */
+/* If it works, the end of everything shows it. */
 static void signal_by_pidfd(void) {
     int fd = (int)syscall(SYS_pidfd_open, number("SUPERVISOR"), 0);
     (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);

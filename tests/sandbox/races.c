@@ -1,4 +1,4 @@
-/* Two threads against the check: one asks, the other changes what was asked about. */
+/* Two threads against a check: one makes the call, the other changes its arguments. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ static bool on_time(void) {
     return (now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < RACE_MS;
 }
 
-/* Runs `ask` again and again while `change` runs beside it. */
+/* Runs `ask` repeatedly while `change` runs concurrently. */
 static void race(void *(*change)(void *), void (*ask)(void)) {
     pthread_t thread;
     pthread_create(&thread, NULL, change, NULL);
@@ -95,7 +95,7 @@ static void race_text(void (*ask)(void), const char *target) {
     static char inside[4096];
     mean_it();
     path_outside = out_path(target);
-    /* of the same length, so that no moment has half of one and half of the other that is a third path */
+    /* of equal length, so that a mix of both is never a third valid path */
     snprintf(inside, sizeof inside, "mine");
     path_inside = inside;
     race(swap_text, ask);
@@ -112,7 +112,7 @@ static void race_chmod_link(void) {
     race(swap_links, chmod_one);
 }
 
-/* A descriptor's number is given to another file while the call on it waits. */
+/* A descriptor's number is reused for another file while the call on it waits. */
 static int number_of_file, inside_file, outside_file;
 static void *swap_descriptor(void *unused) {
     (void)unused;

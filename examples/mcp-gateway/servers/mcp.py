@@ -1,4 +1,4 @@
-"""The least that an MCP server on standard input and output needs: initialize, tools/list, tools/call."""
+"""The minimum for an MCP server on standard input and output: initialize, tools/list, tools/call."""
 import json
 import sys
 
@@ -8,7 +8,7 @@ def serve(name, tools):
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:
-            continue                                     # a notification wants no answer
+            continue                                     # a notification gets no response
         answer = {"jsonrpc": "2.0", "id": message["id"]}
         method, params = message["method"], message.get("params", {})
         if method == "initialize":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says what the weather is like, from a table; and tries things that no weather service should."""
+"""Returns the weather from a table; and tries things that no weather service should."""
 import socket
 
 from mcp import serve

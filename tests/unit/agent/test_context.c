@@ -1,10 +1,10 @@
-/* What stays of a conversation that is too long. */
+/* Which part of a too long conversation is kept. */
 #include "agent/context.h"
 #include "unit.h"
 #include "value/dict.h"
 
-/* A conversation in letters: S system, U user, A an answer, C an answer with one call, P one with two, T a result, B a large
- * result that is kept as an artifact. A number after a letter is the length of its text in bytes. */
+/* A conversation in letters: S system, U user, A a reply, C a reply with one call, P one with two, T a result, B a
+ * large result stored as an artifact. A number after a letter is the length of its text in bytes. */
 static Value put_text(Heap *h, Dict *d, const char *key, Str text) {
     dict_put_str(h, d, str_from(key), value_from_object(string_new(h, text, NULL)), NULL);
     return value_from_object(d);
@@ -61,7 +61,7 @@ static bool fit(Heap *h, const List *all, ContextLimits limits, int64_t reserved
     return ok;
 }
 
-/* Which of the messages stayed, by their place; a shortened one with a ~. */
+/* Indexes of the kept messages; a shortened one has a ~. */
 static void places(const List *all, const List *kept, Buf *out) {
     uint32_t k = 0;
     for (uint32_t i = 0; i < all->n && k < kept->n; i++) {
@@ -116,7 +116,8 @@ static void test_fit(void **state) {
     }
 }
 
-/* A conversation that grows is cut rarely, to half of its limit, and between two cuts each request begins with the one before. */
+/* A growing conversation is cut rarely, to half of its limit, and between two cuts each request starts with the
+ * previous one. */
 static void test_cuts(void **state) {
     (void)state;
     static const ContextLimits limits[] = { { .max_history = 40 }, { .max_tokens = 4000 } };
@@ -145,7 +146,7 @@ static void test_cuts(void **state) {
     }
 }
 
-/* Whatever the budget, a call never stands without its results, nor a result without its call. */
+/* Whatever the budget, a call is never sent without its results, nor a result without its call. */
 static void test_pairs(void **state) {
     (void)state;
     static const char *const specs[] = { "S U C T U P T T A U C T C T P T T", "U P T T P T T P T T", "S U A A U C B9000 C B9000 C B9000 U C T" };

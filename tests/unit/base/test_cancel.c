@@ -48,7 +48,7 @@ static void firing_reaches_the_tree_below(void **state) {
     cancel_fire(a);
     cancel_fire(a);
     assert_true(readable(early));
-    assert_true(readable(cancel_fd(a)));               /* made after the fact */
+    assert_true(readable(cancel_fd(a)));               /* created after firing */
     assert_true(cancel_fired(a) && cancel_fired(b) && !cancel_fired(root) && !cancel_fired(other));
     assert_false(cancel_check(b, &err));
     assert_int_equal(err.kind, ERR_CANCELLED);
@@ -146,7 +146,7 @@ static void a_signal_handler_can_fire(void **state) {
     signal(SIGUSR1, SIG_DFL);
 }
 
-/* Threads make, use and drop children while another fires the root. */
+/* Threads create, use and free children while another fires the root. */
 static void *churn(void *arg) {
     for (int i = 0; i < 300; i++) {
         Cancel *a = cancel_new(arg, 1000ll * MS), *b = cancel_new(a, 0);
@@ -174,7 +174,7 @@ static void threads_share_a_tree(void **state) {
 }
 
 #ifdef HARNESS_FAULTS
-/* Out of descriptors: waits become short instead of deaf. */
+/* Out of descriptors: polls use a short timeout instead of missing the event. */
 static void works_without_a_descriptor(void **state) {
     (void)state;
     Cancel *c = cancel_new(NULL, 0);
@@ -188,12 +188,12 @@ static void works_without_a_descriptor(void **state) {
     assert_false(cancel_sleep(c, 60000ll * MS, NULL));
     fault_disarm();
     pthread_join(t, NULL);
-    assert_true(readable(cancel_fd(c)));               /* tried again, with success */
+    assert_true(readable(cancel_fd(c)));               /* retried, successfully */
     cancel_free(c);
 }
 #endif
 
-/* A paused deadline neither passes nor shrinks; deadlines of the other kind run on. */
+/* A paused deadline neither passes nor shrinks; other deadlines continue. */
 static void pausable_deadlines_stand_still(void **state) {
     (void)state;
     Error err = { 0 };
@@ -276,7 +276,7 @@ static void waiting_ends_with_the_condition(void **state) {
     cancel_free(c);
 }
 
-/* Fired from above, with the mutex held by the one who fires, and from a signal handler: the waiter's end comes in each case. */
+/* Fired through a parent, by a thread that holds the mutex, and from a signal handler: each ends the wait. */
 static void firing_ends_waiting(void **state) {
     (void)state;
     for (int how = 0; how < 3; how++) {
@@ -325,7 +325,7 @@ static void waiting_has_deadlines(void **state) {
     cancel_free(none);
 }
 
-/* Firing and waiting meet at every moment: none waits for ever. */
+/* Firing and waiting race at every point: no wait hangs. */
 static void *fire(void *arg) {
     cancel_fire(arg);
     return NULL;

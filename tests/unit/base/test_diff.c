@@ -62,7 +62,7 @@ static Str take_line(Str *rest) {
     return line;
 }
 
-/* Applies a diff the way patch does, strictly: every line it names must be there. */
+/* Applies a diff like patch, strictly: every line it names must match. */
 static void apply(Str a, Str diff, Buf *out) {
     size_t at = 0;
     while (diff.n) {
@@ -115,7 +115,7 @@ static void turns_one_into_the_other(void **state) {
     }
 }
 
-/* More changes than are searched for: cut at unique lines, or replaced whole. */
+/* More changes than the search limit: split at unique lines, or replaced as a whole. */
 static void copes_with_large_texts(void **state) {
     (void)state;
     uint32_t seed = 3;

@@ -65,7 +65,7 @@ static void says_when_a_file_is_too_large(void **state) {
     assert_int_equal(err.kind, ERR_LIMIT);
     assert_true(str_ends(str_from(err.msg), STR("/f: file is larger than 10 bytes")));
     assert_str(buf_str(&out), "12345678901");
-    assert_false(file_read("/proc/self/status", 10, &out, &err));       /* found out while reading */
+    assert_false(file_read("/proc/self/status", 10, &out, &err));       /* detected while reading */
     assert_int_equal(err.kind, ERR_LIMIT);
     assert_str(buf_str(&out), "12345678901");
     assert_false(file_read(in_dir("f"), 0, &out, &err));

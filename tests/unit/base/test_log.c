@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 
-/* Logs into a pipe and gives back what came out. */
+/* Logs into a pipe and returns the output. */
 static char *logged(LogFormat format, LogLevel level, const LogField *fields, size_t n, const char *msg) {
     static char text[4096];
     int ends[2];

@@ -39,7 +39,7 @@ static void dup_too_much(void) { free(mem_dup("", SIZE_MAX)); }
 static void arena_too_much(void) { arena_zero(&(Arena){ 0 }, SIZE_MAX / 2, 4); }
 static void buffer_too_much(void) { buf_room(&(Buf){ 0 }, SIZE_MAX - 1); }
 
-/* Exhaustion must end the process: run it in a child and look how it ended. */
+/* Exhaustion must end the process: runs it in a child and checks how it ended. */
 static void exhaustion_aborts(void **state) {
     (void)state;
     static void (*const cases[])(void) = { zero_too_much, alloc_too_much, resize_too_much, dup_too_much,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include "base/number.h"
 
-/* A generator of our own with a fixed seed: a failure can be repeated. */
+/* Own generator with a fixed seed, so that a failure can be reproduced. */
 static uint64_t next_random(uint64_t *seed) {
     uint64_t z = *seed += 0x9E3779B97F4A7C15;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
@@ -32,8 +32,8 @@ static void check_round_trip(double d) {
         fail_msg("%s does not look like a float", text);
 }
 
-/* The fewest digits printf needs for text that reads back; and if several have that length,
- * ours must be as close as printf's. */
+/* The fewest digits with which printf's text reads back; among several of that length, ours must be as close as
+ * printf's. */
 static void check_shortest(double d) {
     char digits[NUMBER_TEXT_SIZE], text[64];
     int point;

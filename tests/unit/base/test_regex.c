@@ -45,7 +45,7 @@ static void test_spans(void **state) {
     regex_free(re);
 }
 
-/* A match is found wherever the stretches of starting places happen to end. */
+/* A match is found wherever the sections of starting positions end. */
 static void test_long_text(void **state) {
     (void)state;
     enum { N = 3000 };
@@ -127,7 +127,7 @@ static void test_limits(void **state) {
     buf_clear(&b);
 }
 
-/* Patterns that take for ever end in ERR_LIMIT, soon. */
+/* Patterns with exponential backtracking end in ERR_LIMIT quickly. */
 static void test_catastrophes(void **state) {
     (void)state;
     static const char *const patterns[] = { "(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*)*x$y", "^(([a-z])+.)+[A-Z]$" };
@@ -202,7 +202,8 @@ static void test_ecma(void **state) {
         if (found(rows[i].pattern, REGEX_ECMA, str_from(rows[i].text)) != rows[i].found)
             fail_msg("/%s/u on \"%s\": expected %d", rows[i].pattern, rows[i].text, rows[i].found);
     assert_true(found("^\\0$", REGEX_ECMA, (Str){ "\0", 1 }));
-    assert_true(regex_ecma_translate(STR("(?<=a+)b"), NULL, NULL));   /* good JavaScript, though PCRE2 cannot run it */
+    assert_true(regex_ecma_translate(STR("(?<=a+)b"), NULL, NULL));   /* valid JavaScript, though PCRE2 does not support
+                                                                       * it */
 }
 
 static void *search_often(void *arg) {

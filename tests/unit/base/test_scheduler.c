@@ -179,7 +179,7 @@ static Visit *add_visit(Visit *v, Scheduler *s, Gate *g, const void *owner, bool
     return v;
 }
 
-/* False: fewer than n jobs arrive in a time in which they would have. */
+/* False: fewer than n jobs arrived within a generous time. */
 static bool arrived(Gate *g, size_t n) {
     int64_t until = clock_mono_ns() + INT64_C(20000000000);
     pthread_mutex_lock(&g->lock);
@@ -215,7 +215,7 @@ static void two_jobs_wake_two_threads(void **state) {
         Scheduler *s = scheduler_new(4);
         add_visit(&one, s, &first, &owner, false);
         open_gate(&first, 1);
-        usleep(2000);                                  /* most likely its thread is idle now: that is the case to test */
+        usleep(2000);                                  /* its thread is probably idle now, which is the case to test */
         for (int i = 0; i < 2; i++) add_visit(&pair[i], s, &both, &owner, false);
         assert_true(arrived(&both, 2));
         open_gate(&both, 2);
@@ -225,7 +225,7 @@ static void two_jobs_wake_two_threads(void **state) {
     }
 }
 
-/* One owner with 1,000 jobs that block fills the slots; the jobs of 4 others run at once all the same. */
+/* One owner with 1,000 blocking jobs fills the slots; the jobs of 4 others still run at once. */
 static void one_owner_does_not_hold_up_others(void **state) {
     (void)state;
     enum { GREEDY = 1000, OTHERS = 4, MAX = 3 };
@@ -240,7 +240,7 @@ static void one_owner_does_not_hold_up_others(void **state) {
     assert_true(arrived(&busy, MAX));
     for (int i = 0; i < OTHERS; i++) add_visit(&others[i], s, &quick, &others[i], false);
     assert_true(arrived(&quick, OTHERS));
-    assert_int_equal(there(&busy), MAX);               /* the greedy owner has no more than the slots */
+    assert_int_equal(there(&busy), MAX);               /* the greedy owner has only the slots */
     open_gate(&quick, OTHERS);
     open_gate(&busy, GREEDY);
     scheduler_free(s);
@@ -372,7 +372,7 @@ static void reads_what_comes(void **state) {
         char name[] = "/tmp/harness-scheduler-XXXXXX";
         Scheduler *s = scheduler_new(2);
         Reader r = { .scheduler = s };
-        if (file) {                                    /* epoll does not take it */
+        if (file) {                                    /* not supported by epoll */
             int fd = mkstemp(name);
             assert_int_equal(pwrite(fd, "0123456789", 10, 0), 10);
             r.fd = fd;
@@ -382,7 +382,8 @@ static void reads_what_comes(void **state) {
             r.fd = fds[0];
         }
         Shared before = { 0 };
-        assert_true(scheduler_add(s, NULL, count_job, &before, NULL));     /* its thread sleeps elsewhere than those that follow */
+        assert_true(scheduler_add(s, NULL, count_job, &before, NULL));     /* its thread sleeps in another place than
+                                                                            * later ones */
         usleep(1000);
         assert_true(scheduler_watch(s, r.fd, read_some, &r, &r.watch, NULL));
         for (int i = 0; i < 10 && !file; i++) {
@@ -399,7 +400,7 @@ static void reads_what_comes(void **state) {
     }
 }
 
-/* The slots are full of jobs that block: the descriptor is read all the same. */
+/* The slots are full of blocking jobs: the descriptor is still read. */
 static void reads_while_all_slots_are_taken(void **state) {
     (void)state;
     static Visit visits[64];
@@ -417,7 +418,7 @@ static void reads_while_all_slots_are_taken(void **state) {
     assert_true(arrived(&gate, 2));
     assert_int_equal(there(&gate), 2);
     scheduler_unwatch(r.watch);
-    assert_int_equal(write(fds[1], "late", 4), 4);     /* read by no one */
+    assert_int_equal(write(fds[1], "late", 4), 4);     /* read by no thread */
     open_gate(&gate, 40);
     scheduler_free(s);
     assert_int_equal(r.bytes, 40);
@@ -434,7 +435,7 @@ static void *write_flood(void *arg) {
     return NULL;
 }
 
-/* Ends and events meet in every order. */
+/* Unwatching and events race in every order. */
 static void is_unwatched_at_any_time(void **state) {
     (void)state;
     for (int round = 0; round < 30; round++) {
@@ -459,7 +460,8 @@ static void is_unwatched_at_any_time(void **state) {
 
 /* ---- no more threads ---- */
 
-/* In a child that may start no thread: 0 when the error says so. Root is not limited, so the child is another user then. */
+/* In a child that cannot start threads: 0 when the error says so. Root is not limited, so the child runs as another
+ * user then. */
 static int add_without_threads(void) {
     Error err = { 0 };
     Shared s = { 0 };
@@ -500,7 +502,8 @@ static void one_thread_is_enough(void **state) {
     add_visit(&v, p, &gate, NULL, false);
     assert_true(arrived(&gate, 1));
     fault_arm(1);
-    assert_true(scheduler_add(p, NULL, count_job, &s, &err));  /* a second thread would run it now; the first one will later */
+    assert_true(scheduler_add(p, NULL, count_job, &s, &err));  /* a second thread would run it now; the first one runs
+                                                                * it later */
     assert_true(fault_disarm());
     open_gate(&gate, 1);
     scheduler_free(p);

@@ -124,7 +124,7 @@ static void buffer_stops_at_its_limit(void **state) {
     assert_false(b.full);
     buf_add_fmt(&b, "%s", "12345678901");
     assert_true(b.full);
-    buf_add_char(&b, 'x');                             /* no holes: later pieces are dropped too */
+    buf_add_char(&b, 'x');                             /* no gaps: later pieces are dropped too */
     assert_str(buf_str(&b), "");
     assert_null(buf_room(&b, 1));
     buf_clear(&b);

@@ -51,7 +51,7 @@ static void test_cases(void **state) {
     }
 }
 
-/* Mapping twice changes nothing more, and kinds exclude each other. */
+/* Mapping twice changes nothing more, and kinds are exclusive. */
 static void test_all(void **state) {
     (void)state;
     for (uint32_t c = 0; c <= 0x110000; c++) {

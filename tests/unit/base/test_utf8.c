@@ -18,7 +18,7 @@ static void every_code_point_goes_round(void **state) {
     }
 }
 
-/* Independent of the code under test: decode by the bit pattern, then judge the number. */
+/* Independent of the code under test: decodes by the bit pattern, then checks the number. */
 static bool plain_valid3(const unsigned char *b) {
     for (int i = 0; i < 3;) {
         int n = b[i] < 0x80 ? 1 : b[i] >> 5 == 6 ? 2 : b[i] >> 4 == 14 ? 3 : b[i] >> 3 == 30 ? 4 : 0;

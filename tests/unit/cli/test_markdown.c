@@ -1,9 +1,9 @@
-/* Markdown in a terminal: what each construct becomes, that pieces do not matter, and that nothing is lost. */
+/* Markdown in a terminal: the rendering of each construct; splitting does not matter, and nothing is lost. */
 #include "unit.h"
 #include "base/random.h"
 #include "cli/markdown.h"
 
-/* Styles as <b>, <i> …, so that expectations can be read. */
+/* Styles as <b>, <i> …, to make expectations readable. */
 static char *plain(const Buf *b, bool tags) {
     Buf out = { 0 };
     for (size_t i = 0; i < b->n; i++) {
@@ -63,7 +63,7 @@ static const struct { const char *text, *shown; } cases[] = {
     { "```\nopen", "  <;36>open<>" },
     { "```\n\na\n```", "  \n  <;36>a<>\n" },
     { "``` a`b\nx", "``` a`b\nx" },
-    /* marks that are none */
+    /* not marks */
     { "2 * 3 * 4", "2 * 3 * 4" },
     { "*.c and *.h", "*.c and *.h" },
     { "snake_case_name _x", "snake_case_name _x" },
@@ -99,7 +99,7 @@ static void test_cases(void **state) {
     }
 }
 
-/* Every cut of every case, and of all of them in a row. */
+/* Every split of every case, and of all of them in a row. */
 static void test_pieces(void **state) {
     (void)state;
     Buf all = { 0 };
@@ -119,7 +119,7 @@ static void test_pieces(void **state) {
     buf_clear(&all);
 }
 
-/* Random texts of marks: the same for any cut, no endless loop, every letter is still there, and styles end. */
+/* Random texts of marks: same output for any split, no endless loop, every letter is kept, and styles end. */
 static void test_random(void **state) {
     (void)state;
     static const char marks[] = "**__``~~[]()# -+>\\kb\n\n 1.\r\033\xc3\xa9\xf0";
@@ -139,7 +139,8 @@ static void test_random(void **state) {
         char *bare = plain(&whole, false);
         for (const char *c = bare; *c; c++) shown += *c == 'k';         /* a letter of no escape */
         if (!str_eq(buf_str(&whole), buf_str(&cut))) fail_msg("round %d: \"%s\"", round, text.at);
-        bool linked = str_find(buf_str(&text), STR("](")) >= 0;          /* an address with a title, or the text's own, is shown in part */
+        bool linked = str_find(buf_str(&text), STR("](")) >= 0;          /* a link with a title, or one equal to its
+                                                                          * text, is shown in part */
         if (!fenced && !linked && shown != letters) fail_msg("round %d: %zu of %zu letters: \"%s\"", round, shown, letters, text.at);
         free(bare);
         buf_clear(&text);
@@ -148,7 +149,7 @@ static void test_random(void **state) {
     }
 }
 
-/* A mark that never ends holds back so much and no more. */
+/* A mark without an end holds back a limited amount of text. */
 static void test_hold(void **state) {
     (void)state;
     Markdown m = { 0 };
@@ -163,7 +164,7 @@ static void test_hold(void **state) {
     buf_clear(&out);
 }
 
-/* Text that needs no decision goes out at once. */
+/* Text that needs no decision is written at once. */
 static void test_at_once(void **state) {
     (void)state;
     Markdown m = { 0 };

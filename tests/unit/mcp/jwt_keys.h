@@ -1,4 +1,5 @@
-/* Keys for tests, made for them and used nowhere else; and what OpenSSL's own program signs with the first: {"iss":"joe"} under {"alg":"RS256"}. */
+/* Keys created for these tests and used nowhere else; and a signature by the openssl program with the first:
+ * {"iss":"joe"} under {"alg":"RS256"}. */
 #pragma once
 
 static const char key_rsa[] =

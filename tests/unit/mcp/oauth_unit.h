@@ -1,5 +1,6 @@
-/* A world for OAuth: one server that is an MCP server's metadata, its authorization server and its identity provider, and a person with a
- * browser. What it answers is a table of texts in which $ stands for its address; what it is asked is written down. */
+/* A test environment for OAuth: one server that acts as an MCP server's metadata, its authorization server and its
+ * identity provider, and a user with a browser. Its responses are a table of texts in which $ stands for its address;
+ * requests are recorded. */
 #pragma once
 #include "mcp/oauth_inside.h"
 #include "net/net_unit.h"
@@ -9,15 +10,15 @@ enum { NOTES = 8 };
 typedef struct World {
     Server server;
     char base[40], url[48];
-    /* What it says; NULL: as a good one would, "": 404. A text that starts with a number starts with its status. */
+    /* Responses; NULL: a valid one, "": 404. A text that starts with a number starts with its status. */
     const char *resource, *metadata, *registered, *token, *token_again, *callback;    /* callback: a query; & STATE and so on is added; */
     bool endless;                        /* metadata never ends */
-    bool nobody;                         /* the person does not answer */
-    /* What was seen. */
+    bool nobody;                         /* the user does not answer */
+    /* Recorded requests. */
     pthread_mutex_t lock;
     int requests, registrations, tokens, visits;
     char *form[8], *proof[8], *basic[8];          /* of the token requests */
-    Buf address, challenge;              /* where the person was sent */
+    Buf address, challenge;              /* the URL opened for the user */
     struct { char *key, *text; } notes[NOTES];
     Buf secrets;
     Client *client;
@@ -187,7 +188,7 @@ static void world_secret(void *ctx, Str value) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A program starts: the notes stay, all else is new. */
+/* A new process: the notes stay, everything else is new. */
 static void world_start(World *w, const char *settings) {
     Error err = { 0 };
     Value map = VALUE_GONE;

@@ -1,16 +1,16 @@
-/* A project, a server and a client without a transport; what is said to the client is gathered. */
+/* A project, a server and a client without a transport; collects the messages to the client. */
 #pragma once
 #include <pthread.h>
 #include <time.h>
 #include "mcp/peer.h"
 #include "tool/tree.h"
 
-/* Where the answers go: gathered in order, and waited for. */
+/* Collects responses in order; tests can wait for them. */
 typedef struct Box {
     McpLink link;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    Buf text;                            /* one line each; "!" behind those that were the last */
+    Buf text;                            /* one line each; "!" marks the last message of a link */
     size_t lines;
     bool freed;
 } Box;
@@ -46,7 +46,7 @@ static inline void box_clear(Box *b) {
     pthread_cond_destroy(&b->more);
 }
 
-/* All that was said, once there are n lines; empties the box. The caller frees it. */
+/* All messages once there are n lines; empties the box. The caller frees it. */
 static inline char *box_take(Box *b, size_t n) {
     pthread_mutex_lock(&b->lock);
     while (b->lines < n) pthread_cond_wait(&b->more, &b->lock);
@@ -58,7 +58,7 @@ static inline char *box_take(Box *b, size_t n) {
     return text;
 }
 
-/* The same once something was said that has `part` in it. */
+/* The same once a message contains `part`. */
 static inline char *box_take_with(Box *b, const char *part) {
     pthread_mutex_lock(&b->lock);
     while (!b->text.n || !strstr(b->text.at, part)) pthread_cond_wait(&b->more, &b->lock);
@@ -112,7 +112,7 @@ static inline void open_world(World *w, const char *settings) { open_world_with(
 
 static inline void close_world(World *w) {
     mcp_server_close(w->server, 0);
-    assert_int_equal(w->box.link.holders, 1);                /* nobody keeps it */
+    assert_int_equal(w->box.link.holders, 1);                /* no other reference */
     box_clear(&w->box);
     tree_free(&w->tree);
 }

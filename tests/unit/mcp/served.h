@@ -1,4 +1,4 @@
-/* A server of a project with nothing in it. */
+/* A server of an empty project. */
 #pragma once
 #include "mcp/server.h"
 #include "tool/tree.h"

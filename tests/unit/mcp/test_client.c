@@ -1,4 +1,4 @@
-/* The client behind a transport of the test's own: what is sent is kept, and answers are made on the spot. */
+/* The client with a transport of the test: records what is sent, and answers synchronously. */
 #include "unit.h"
 #include "base/mem.h"
 #include "mcp/client_inside.h"
@@ -7,7 +7,7 @@ typedef struct Fake {
     const char *const *answers;          /* JSON of results, one per request; %s cannot occur; NULL ends: silence */
     size_t next;
     Buf sent;                            /* lines */
-    const char *before;                  /* comes before each answer; NULL: nothing */
+    const char *before;                  /* sent before each response; may be NULL */
     int told, progress;
 } Fake;
 
@@ -122,7 +122,7 @@ static void test_progress_and_notifications(void **state) {
     bool sent;
     Error err = { 0 };
     assert_true(mcp_client_request(c, STR("tools/call"), VALUE_GONE, NULL, NULL, h, &out, &sent, &err));
-    client_take(c, str_from(f.before), NULL);             /* for nobody any more */
+    client_take(c, str_from(f.before), NULL);             /* no longer expected */
     assert_int_equal(f.progress, 1);
     client_take(c, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"), NULL);
     assert_int_equal(f.told, 1);
@@ -166,12 +166,12 @@ static void test_lists_are_kept(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_true(mcp_client_list(c, STR("tools/list"), STR("tools"), NULL, h, &list, &err));
         assert_int_equal(list->n, 2);
-        assert_int_equal(count(&f, "tools/list"), 2);     /* two pages, asked for once */
+        assert_int_equal(count(&f, "tools/list"), 2);     /* two pages, requested once */
     }
     assert_int_equal(count(&f, "\"cursor\":\"n\""), 1);
     client_take(c, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"), NULL);
     for (int i = 0; i < 2; i++) assert_true(mcp_client_list(c, STR("tools/list"), STR("tools"), NULL, h, &list, &err));
-    assert_int_equal(count(&f, "tools/list"), 4);         /* without ttlMs nothing is kept */
+    assert_int_equal(count(&f, "tools/list"), 4);         /* without ttlMs nothing is cached */
     assert_false(mcp_client_list(c, STR("tools/list"), STR("tools"), NULL, h, &list, &err));
     heap_free(h);
     close_fake(c, &f);

@@ -1,4 +1,4 @@
-/* Sessions of several owners: who gives way to whom, and how many there are. */
+/* Sessions of several owners: which one is evicted, and limits. */
 #include "mcp/serve_http.h"
 #include "served.h"
 
@@ -47,7 +47,7 @@ static void nobody_drives_out_others(void **state) {
     http_session_release(again);
     http_session_release(quiet);
 
-    /* Whoever has none yet gets one. */
+    /* An owner without a session gets one. */
     static const uint8_t third[HTTP_OWNER] = { 3 };
     http_session_release(named(&w, third, "new"));
     assert_int_equal(w.http.n_stateless, HTTP_STATELESS_MAX);

@@ -33,7 +33,7 @@ static void test_state(void **state) {
     Str sealed = buf_str(&text);
     assert_true(input_state_read(key, sealed, STR("tools/call"), params, &back, &err));
     assert_memory_equal(&id, &back, sizeof id);
-    /* What goes along with a retry is not part of it, nor is the order of members. */
+    /* Members added by a retry are not part of it, nor is the order of members. */
     assert_true(opens(key, sealed, "tools/call", read(h, "{\"_meta\":{\"x\":1},\"arguments\":{\"b\":2,\"a\":1},\"name\":\"x\",\"inputResponses\":{},\"requestState\":\"s\"}")));
     assert_false(opens(key, sealed, "tools/call", read(h, "{\"name\":\"x\",\"arguments\":{\"a\":1,\"b\":3}}")));
     assert_false(opens(key, sealed, "tools/call", read(h, "{\"name\":\"x\",\"arguments\":{\"a\":1,\"b\":2},\"more\":1}")));
@@ -41,7 +41,7 @@ static void test_state(void **state) {
     assert_false(opens(other, sealed, "tools/call", params));
     assert_false(opens(key, STR(""), "tools/call", params));
     assert_false(opens(key, str_sub(sealed, 0, sealed.n - 1), "tools/call", params));
-    for (size_t i = 0; i < sealed.n; i++) {              /* no character of it can be another one */
+    for (size_t i = 0; i < sealed.n; i++) {              /* no character of it can be changed */
         text.at[i] ^= 1;
         assert_false(opens(key, sealed, "tools/call", params));
         text.at[i] ^= 1;

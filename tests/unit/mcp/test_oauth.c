@@ -33,7 +33,7 @@ static void a_person_gives_a_token(void **state) {
     form_is(w.form[0], "grant_type", "authorization_code");
     form_is(w.form[0], "code", "the-code");
     form_is(w.form[0], "resource", resource);
-    /* the verifier is the one whose digest was shown */
+    /* the verifier matches the digest sent before */
     Arena arena = { 0 };
     Str verifier, challenge;
     uint8_t digest[DIGEST_SHA256_BYTES];
@@ -47,19 +47,19 @@ static void a_person_gives_a_token(void **state) {
         assert_non_null(strstr(w.secrets.at, *s));
     buf_clear(&expected);
     arena_clear(&arena);
-    /* the next program has it, without asking anyone */
+    /* the next process has it, without a request */
     int before = w.requests;
     world_start(&w, NULL);
     t = (OAuthTry){ 0 };
     assert_header(&w, &t, w.url, "Bearer access-1");
     assert_int_equal(w.requests, before);
-    /* other settings: not theirs */
+    /* other settings: the token does not apply */
     world_start(&w, "{\"client_id\":\"other\"}");
     assert_header(&w, &t, w.url, "");
     world_clear(&w);
 }
 
-/* Refused before anybody is asked (visits 0), before a code is shown (tokens 0), or with the token thrown away. */
+/* Refused before the user is asked (visits 0), before a code is sent (tokens 0), or with the token discarded. */
 static void hostile_servers_get_nothing(void **state) {
     (void)state;
 #define META(more) "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/authorize\",\"token_endpoint\":\"$/token\",\"registration_endpoint\":\"$/register\"," \
@@ -121,7 +121,7 @@ static void hostile_servers_get_nothing(void **state) {
     }
 }
 
-/* A server elsewhere must not make us ask things of our own machine, nor take an authorization server there for its own. */
+/* A remote server must not make us send requests to our own machine, nor use an authorization server there. */
 static void strangers_do_not_send_us_home(void **state) {
     (void)state;
     World w = { 0 };
@@ -148,7 +148,7 @@ static void tokens_are_refreshed(void **state) {
     OAuthTry t = { 0 };
     Error err = { 0 };
     assert_true(oauth_refused(w.oauth, &t, 401, STR(""), STR(""), NULL, &err));
-    assert_header(&w, &t, w.url, "Bearer long");           /* the short one has run out at once */
+    assert_header(&w, &t, w.url, "Bearer long");           /* the short-lived one expired at once */
     form_is(w.form[1], "grant_type", "refresh_token");
     form_is(w.form[1], "refresh_token", "first");
     assert_int_equal(w.visits, 1);
@@ -156,7 +156,7 @@ static void tokens_are_refreshed(void **state) {
     assert_true(oauth_refused(w.oauth, &(OAuthTry){ .token = t.token }, 401, STR(""), STR(""), NULL, &err));
     form_is(w.form[2], "refresh_token", "first");
     assert_int_equal(w.visits, 1);
-    /* gone for good: the person is asked again */
+    /* revoked: the user is asked again */
     w.token_again = "400{\"error\":\"invalid_grant\"}";
     t = (OAuthTry){ 0 };
     assert_header(&w, &t, w.url, "Bearer long");
@@ -180,7 +180,7 @@ static void scopes_step_up(void **state) {
     form_is(query_of(&w).at, "scope", "read write");
     form_is(w.form[1], "grant_type", "authorization_code");
     assert_int_equal(w.registrations, 1);
-    /* what was asked for is asked for once more, then no more */
+    /* the same scope is requested once more, then given up */
     for (int i = 0; i < 2; i++) {
         t = (OAuthTry){ 0 };
         free(world_header_for(&w, &t, w.url));
@@ -206,7 +206,7 @@ static void a_server_that_wants_no_token_is_given_up(void **state) {
     }
     assert_int_equal(rounds, 2);
     assert_non_null(strstr(err.msg, "refuses every token"));
-    for (rounds = 0, t = (OAuthTry){ 0 }; rounds < 20; rounds++) {         /* always another scope */
+    for (rounds = 0, t = (OAuthTry){ 0 }; rounds < 20; rounds++) {         /* a different scope each time */
         char challenge[80];
         snprintf(challenge, sizeof challenge, "Bearer error=insufficient_scope, scope=\"s%d\"", rounds);
         free(world_header_for(&w, &t, w.url));
@@ -242,7 +242,7 @@ static void grants_without_a_person(void **state) {
         assert_int_equal(w.visits, 0);
         assert_int_equal(w.registrations, 0);
         world_clear(&w);
-        /* refused: once, and no other way is tried */
+        /* refused: once, and no other method is tried */
         World no = { .metadata = rows[i].metadata, .token = "400{\"error\":\"unauthorized_client\"}" };
         world_init(&no, rows[i].settings);
         t = (OAuthTry){ 0 };
@@ -265,7 +265,7 @@ static Value claims_of(World *w, const char *jwt, int part) {
     return v;
 }
 
-/* A server elsewhere cannot make us ask hosts that only we can reach. */
+/* A remote server cannot make us contact hosts that only we can reach. */
 static void a_stranger_names_no_private_hosts(void **state) {
     (void)state;
     static const char *const places[] = { "https://169.254.169.254/latest", "https://10.0.0.1/x", "https://[fd00::1]/x", "https://127.0.0.1:1/x", "http://127.0.0.1:1/x",
@@ -287,7 +287,7 @@ static void a_stranger_names_no_private_hosts(void **state) {
     rule_list_free(rules);
 }
 
-/* One on this machine may: its authorization server is there too. */
+/* A local one may: its authorization server is local too. */
 static void rules_are_for_strangers(void **state) {
     (void)state;
     World w = { 0 };
@@ -356,7 +356,7 @@ static void proofs_come_with_every_request(void **state) {
     assert_true(oauth_headers(w.oauth, &t, STR("GET"), str_from(url), NULL, &arena, again, &n, &err));
     assert_false(str_eq(h[1].value, again[1].value));
     assert_int_equal(w.tokens, 2);
-    /* the key outlives the program */
+    /* the key outlives the process */
     world_start(&w, NULL);
     assert_true(oauth_headers(w.oauth, &t, STR("GET"), str_from(url), NULL, &arena, again, &n, &err) && n == 2);
     Buf a = { 0 }, b = { 0 };
@@ -376,7 +376,8 @@ static void proofs_come_with_every_request(void **state) {
     world_clear(&down);
 }
 
-/* The server names another authorization server: a registered client is left behind, one of the settings is not shown to a stranger. */
+/* The server names another authorization server: a registered client is not reused, and one from the settings is not
+ * sent to it. */
 static void clients_belong_to_their_issuer(void **state) {
     (void)state;
     World w = { 0 }, other = { 0 };
@@ -457,7 +458,7 @@ static void nobody_answers(void **state) {
     assert_false(oauth_refused(w.oauth, &t, 401, STR(""), STR(""), cancel, &err));
     assert_int_equal(err.kind, ERR_TIMEOUT);
     cancel_free(cancel);
-    /* no person at all */
+    /* no user at all */
     w.oauth->config.open = NULL;
     assert_false(oauth_refused(w.oauth, &t, 401, STR(""), STR(""), NULL, &err));
     assert_non_null(strstr(err.msg, "none is here"));

@@ -131,7 +131,7 @@ static void signs_as_openssl_does(void **state) {
     jwt_key_free(k);
 }
 
-/* r and s may be shorter than 32 bytes, one time in 128 each: the signature never is. */
+/* r and s are shorter than 32 bytes one time in 128 each: the signature never is. */
 static void signs_with_a_fixed_length(void **state) {
     (void)state;
     Error err = { 0 };
@@ -180,7 +180,7 @@ typedef struct { uint16_t port; Buf wrong_state, wrong_path, right; } Visitor;
 static void *visit(void *arg) {
     Visitor *v = arg;
     int idle[12];
-    for (size_t i = 0; i < 12; i++) idle[i] = connect_to(v->port);         /* more than it keeps */
+    for (size_t i = 0; i < 12; i++) idle[i] = connect_to(v->port);         /* more connections than it accepts */
     say(v->port, "GET /callback?code=x&state=other HTTP/1.1\r\n\r\n", &v->wrong_state);
     say(v->port, "GET /favicon.ico HTTP/1.1\r\n\r\n", &v->wrong_path);
     say(v->port, "POST /callback?code=x&state=right HTTP/1.1\r\n\r\n", NULL);
@@ -203,7 +203,7 @@ static void listens_for_one_answer(void **state) {
     OAuthListener *l = oauth_listen(0, &err);
     assert_non_null(l);
     Visitor v = { .port = oauth_listen_port(l) };
-    assert_null(oauth_listen(v.port, &err));               /* taken */
+    assert_null(oauth_listen(v.port, &err));               /* in use */
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
     Arena arena = { 0 };

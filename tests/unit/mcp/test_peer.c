@@ -1,7 +1,7 @@
-/* Requests of a client, without a transport: what is answered, what is not, and that nothing is left over. */
+/* Requests of a client, without a transport: responses, ignored messages, and no leaks. */
 #include "mcp/peer_world.h"
 
-/* ---- what is answered how ---- */
+/* ---- responses ---- */
 
 static void both_eras_at_once(void **state) {
     (void)state;
@@ -47,7 +47,7 @@ static void both_eras_at_once(void **state) {
         { "nonsense", "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700" },
     };
     for (size_t i = 0; i < sizeof after / sizeof *after; i++) send_text(&w, after[i].send), expect_part(&w, after[i].answer);
-    /* Nothing is said to these. */
+    /* These get no response. */
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}");
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":1,\"message\":\"m\"}}");
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}");
@@ -86,7 +86,7 @@ static void batches_of_one_version(void **state) {
     assert_non_null(strstr(text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
     assert_non_null(strstr(text, "\"code\":-32600"));
     assert_non_null(strstr(text, "\"text\":\"x\""));
-    assert_ptr_equal(strchr(text, '!'), text + strlen(text) - 2);        /* only the last one is the last */
+    assert_ptr_equal(strchr(text, '!'), text + strlen(text) - 2);        /* only the last message is marked as last */
     free(text);
     close_world(&w);
 }
@@ -105,12 +105,12 @@ static void log_messages_by_level(void **state) {
     free(box_take(&w.box, 1));
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"loud\"}}");
     free(box_take(&w.box, 3));
-    send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"loud\"," META "}}");     /* without a session: only who asks */
+    send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"loud\"," META "}}");     /* stateless: only on request */
     free(box_take(&w.box, 1));
     close_world(&w);
 }
 
-/* ---- under way ---- */
+/* ---- in flight ---- */
 
 #define NAP(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"}}"
 
@@ -122,9 +122,9 @@ static void a_cancelled_request_is_not_answered(void **state) {
     send_text(&w, NAP("1"));
     send_text(&w, NAP("1"));                                 /* its id is in use */
     expect_part(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"the id of this request is still in use");
-    send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");      /* another one */
+    send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");      /* another id */
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
-    peer_drain(w.peer, 20000);                               /* waits for it: it ends now, not in 30 s */
+    peer_drain(w.peer, 20000);                               /* waits for it: it ends now, not after 30 s */
     assert_int_equal(w.box.lines, 0);
     close_world(&w);
 }
@@ -167,7 +167,7 @@ static void floods_are_refused(void **state) {
     close_world(&w);
 }
 
-/* Both what works and what waits for a thread ends with the server. */
+/* Running requests and queued ones end with the server. */
 static void closing_ends_what_is_under_way(void **state) {
     (void)state;
     World w;
@@ -181,7 +181,7 @@ static void closing_ends_what_is_under_way(void **state) {
     close_world(&w);
 }
 
-/* Without turns there is nothing to count in; what the project says holds. */
+/* Without turns there is no per-turn limit; the project's own limit applies. */
 static void a_session_is_not_a_turn(void **state) {
     (void)state;
     for (int limited = 0; limited < 2; limited++) {
@@ -196,7 +196,7 @@ static void a_session_is_not_a_turn(void **state) {
     }
 }
 
-/* Two calls of one request wait for the user at the same time: the request's one thread counts once. */
+/* Two calls of one request wait for the user at the same time: the request's thread counts once. */
 typedef struct TwoWaits { Flight flight; atomic_bool waits, go_on; bool ok; } TwoWaits;
 
 static void wait_twice(void *arg) {
@@ -220,7 +220,7 @@ static void two_waits_of_one_request(void **state) {
     while (!atomic_load(&two.waits)) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     assert_true(two.ok);
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"x\"}}}");
-    expect_part(&w, "\"isError\":false");                    /* is served meanwhile */
+    expect_part(&w, "\"isError\":false");                    /* served meanwhile */
     atomic_store(&two.go_on, true);
     scheduler_group_free(group);                             /* the peer does not know this request: it must end first */
     close_world(&w);

@@ -1,4 +1,4 @@
-/* Tasks and questions of a client when it goes, or asks for more than there is. A sanitizer sees what is used after it was freed, or never freed. */
+/* Tasks and questions of a client that leaves, or exceeds its limits. Sanitizers detect leaks and use after free. */
 #include "mcp/peer_world.h"
 
 #define TASKS "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":" \
@@ -23,7 +23,7 @@ static void a_question_of_a_task_outlives_no_peer(void **state) {
     close_world(&w);
 }
 
-/* Who forgets clients that do nothing must not end their work. */
+/* A server that drops idle clients must not end their work. */
 static void a_peer_with_a_task_is_not_idle(void **state) {
     (void)state;
     World w;
@@ -60,7 +60,7 @@ static void questions_are_bounded(void **state) {
     close_world(&w);
 }
 
-/* A call that sleeps, with so many bytes that nobody reads. */
+/* A call that sleeps, with that many unused bytes. */
 static void send_large(McpPeer *p, McpLink *link, size_t n) {
     Buf text = { 0 };
     buf_add(&text, STR("{\"jsonrpc\":\"2.0\",\"id\":\"large\",\"method\":\"tools/call\",\"params\":{\"name\":\"nap\"," META ",\"more\":\""));
@@ -84,7 +84,7 @@ static void large_requests_keep_no_small_ones_out(void **state) {
     expect_part(&w, "\"text\":\"small\"");
     mcp_peer_close(w.peer, 0);
     free(box_take(&w.box, 1));
-    send_large(other, &w.box.link, 200 << 10);               /* there is room again */
+    send_large(other, &w.box.link, 200 << 10);               /* there is space again */
     peer_take(other, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"large\"}}"), NULL);
     peer_drain(other, 20000);
     assert_int_equal(w.box.lines, 0);

@@ -1,4 +1,4 @@
-/* What a person agreed to, when the project is loaded anew. */
+/* The user's approvals after the project is reloaded. */
 #include "mcp/peer_world.h"
 
 static void load_anew(World *w) {

@@ -2,7 +2,7 @@
 #include "mcp/era.h"
 #include "mcp/rpc.h"
 
-/* What a message is: the kind, or the code and the id that is answered. */
+/* Classification of a message: the kind, or the code and the id to respond to. */
 static const struct { const char *text, *is; } cases[] = {
     { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "request 1 ping" },
     { "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"x\",\"params\":{\"a\":[1]}}", "request \"a\\\"b\" x {\"a\":[1]}" },
@@ -14,7 +14,7 @@ static const struct { const char *text, *is; } cases[] = {
     { "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"m\"}}", "error - 1 m" },
 
     { "", "-32700 -" }, { "{", "-32700 -" }, { "nul", "-32700 -" }, { "{\"a\":1}{\"a\":1}", "-32700 -" }, { "\"\xff\"", "-32700 -" },
-    { "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}", "-32700 -" },                  /* two readers could take different ones */
+    { "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}", "-32700 -" },                  /* two parsers could pick different ones */
     { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"a\":1,\"a\":2}}", "-32700 -" },
     { "1", "-32600 -" }, { "\"x\"", "-32600 -" }, { "null", "-32600 -" }, { "[]", "-32600 -" }, { "{}", "-32600 -" },
     { "{\"id\":1,\"method\":\"x\"}", "-32600 1" },
@@ -164,7 +164,7 @@ static void lines_however_they_are_cut(void **state) {
     buf_clear(&out);
 }
 
-/* 64 MiB without an end, in pieces: told of once, and never held. */
+/* 64 MiB without a line break, in pieces: reported once, and never buffered. */
 static void a_line_without_end(void **state) {
     (void)state;
     RpcLines l = { 0 };
@@ -179,13 +179,13 @@ static void a_line_without_end(void **state) {
     }
     take(&l, STR("end\nafter\n"), &out);
     assert_str(buf_str(&out), "before|!limit|after|");
-    assert_true(l.held.cap <= (size_t)RPC_MESSAGE_MAX);      /* given back */
+    assert_true(l.held.cap <= (size_t)RPC_MESSAGE_MAX);      /* memory released */
     free(piece);
     buf_clear(&out);
     rpc_lines_clear(&l);
 }
 
-/* One that has its end in the piece that makes it too long, and one that just fits. */
+/* A line whose end is in the piece that makes it too long, and one that just fits. */
 static void the_longest_line(void **state) {
     (void)state;
     for (size_t over = 0; over < 2; over++) {

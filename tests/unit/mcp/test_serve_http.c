@@ -1,4 +1,4 @@
-/* The stream of a session: what reaches it, and what is sent again to a client that lost its connection. */
+/* The stream of a session: its messages, and the replay to a client that lost its connection. */
 #include "../net/net_socket.h"
 #include "mcp/peer.h"
 #include "served.h"
@@ -31,7 +31,7 @@ static void close_world(World *w) {
     tree_free(&w->tree);
 }
 
-/* Reads until `text` is there. */
+/* Reads until `text` appears. */
 static void expect(int fd, Buf *in, const char *text) {
     while (str_find(buf_str(in), str_from(text)) < 0) {
         char *room = buf_room(in, 4096);
@@ -96,13 +96,14 @@ static void news_reach_the_stream(void **state) {
     expect(fd, &in, "id: 0-1\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"");
     close(fd);
 
-    /* What is said while nobody listens comes when somebody asks for it, once, and nothing from before. */
+    /* Messages sent while no client is connected are delivered on request, once, without earlier ones. */
     usleep(100000);
     serve_broadcast(w.server, STR("notifications/prompts/list_changed"), STR(""));
     serve_broadcast(w.server, STR("notifications/resources/list_changed"), STR(""));
     in.n = 0;
     fd = get(&w, "0-1", &in);
-    expect(fd, &in, "id: 0-1\nretry");                       /* all that it has, should it lose this one too */
+    expect(fd, &in, "id: 0-1\nretry");                       /* the id to resume from, should it lose this connection
+                                                              * too */
     expect(fd, &in, "resources/list_changed");
     assert_true(str_find(buf_str(&in), STR("prompts/list_changed")) > 0);
     assert_true(str_find(buf_str(&in), STR("tools/list_changed")) < 0);
@@ -117,7 +118,7 @@ static void news_reach_the_stream(void **state) {
     close_world(&w);
 }
 
-/* Clients of older versions take an event without data for a broken message. */
+/* Clients of older versions treat an event without data as a broken message. */
 static void older_clients_get_no_empty_events(void **state) {
     (void)state;
     World w;
@@ -133,7 +134,7 @@ static void older_clients_get_no_empty_events(void **state) {
     close_world(&w);
 }
 
-/* A reader that never reads does not make the server grow, nor wait. */
+/* A client that never reads neither grows the server's memory nor blocks it. */
 static void silent_readers_cost_little(void **state) {
     (void)state;
     World w;

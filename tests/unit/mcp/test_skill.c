@@ -1,4 +1,5 @@
-/* What a client takes of a server's skill, and what it leaves. The server answers skills/list with the row's list, resources/read with its files. */
+/* What a client accepts of a server's skill, and what it rejects. The server answers skills/list with the row's list,
+ * resources/read with its files. */
 #include "unit.h"
 #include "mcp/skill.h"
 #include "value/dict.h"

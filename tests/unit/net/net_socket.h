@@ -1,4 +1,4 @@
-/* What tests do with sockets. */
+/* Socket helpers for tests. */
 #pragma once
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "unit.h"
 
-/* Reads up to the blank line; false at the end of the connection. What follows the head stays in `in`, behind *head_n. */
+/* Reads up to the blank line; false at end of connection. What follows the head stays in `in`, after *head_n. */
 static inline bool read_head(int fd, Buf *in, size_t *head_n) {
     for (;;) {
         ptrdiff_t end = str_find(buf_str(in), STR("\r\n\r\n"));

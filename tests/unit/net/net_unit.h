@@ -59,7 +59,7 @@ static void server_start_at(Server *s, int family, Serve *serve, void *ctx) {
     assert_int_equal(bind(s->fd, (struct sockaddr *)&where, n), 0);
     assert_int_equal(listen(s->fd, 64), 0);
     assert_int_equal(getsockname(s->fd, (struct sockaddr *)&where, &n), 0);
-    s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);         /* the same place in both */
+    s->port = ntohs(((struct sockaddr_in *)&where)->sin_port);         /* same offset in both */
     assert_int_equal(pthread_create(&s->thread, NULL, server_loop, s), 0);
 }
 

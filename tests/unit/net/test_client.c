@@ -96,7 +96,7 @@ done:
     buf_clear(&in);
 }
 
-/* ---- the world of a test ---- */
+/* ---- test environment ---- */
 
 typedef struct {
     Server server, other;
@@ -205,7 +205,7 @@ static void plain_requests(void **state) {
     assert_str(client_header(&out, STR("x-early")), "");
     assert_int_equal(out.n_headers, 3);
     client_response_clear(&out);
-    assert_int_equal(atomic_load(&w.server.connections), 1);           /* it was kept */
+    assert_int_equal(atomic_load(&w.server.connections), 1);           /* it was reused */
     close_world(&w);
 }
 
@@ -295,7 +295,7 @@ static void addresses_are_checked_and_pinned(void **state) {
     close_world(&w);
 
     open_world(&w, "a.example:# 127.0.0.1:#", "10.1.2.3 ::1 127.0.0.1 ::ffff:127.0.0.1");
-    assert_ok(get(&w, "a.example", "/", &out, &err));                  /* the others are passed over */
+    assert_ok(get(&w, "a.example", "/", &out, &err));                  /* the others are skipped */
     client_response_clear(&out);
     close_world(&w);
 
@@ -306,7 +306,7 @@ static void addresses_are_checked_and_pinned(void **state) {
     close_world(&w);
 }
 
-/* The name is first at a public address where nobody answers, then at home. One question per request. */
+/* The name first resolves to a public address that does not answer, then to loopback. One lookup per request. */
 static void answers_that_change(void **state) {
     (void)state;
     World w;
@@ -325,7 +325,7 @@ static void answers_that_change(void **state) {
     close_world(&w);
 }
 
-/* A kept connection of a request without rules is not used for the same name at another address. */
+/* A connection kept by a request without rules is not reused for the same name at another address. */
 static void connections_belong_to_addresses(void **state) {
     (void)state;
     World w;
@@ -333,7 +333,7 @@ static void connections_belong_to_addresses(void **state) {
     ClientResponse out = { 0 };
     open_world(&w, NULL, "127.0.0.1");
     w.answers[1] = addresses_of("127.0.0.1");
-    w.answers[2] = addresses_of("127.0.0.9");          /* loopback too, but nobody listens there */
+    w.answers[2] = addresses_of("127.0.0.9");          /* also loopback, but with no listener */
     w.n_answers = 3;
     assert_ok(get(&w, "a.example", "/one", &out, &err));
     client_response_clear(&out);
@@ -441,7 +441,7 @@ static bool stop_now(void *ctx, Str piece, Error *err) {
     return true;
 }
 
-/* What is unpacked comes in many pieces without any waiting in between. */
+/* Decompressed data arrives in many pieces without waits in between. */
 static void no_piece_comes_after_the_end(void **state) {
     (void)state;
     World w;
@@ -490,7 +490,7 @@ static void limits(void **state) {
     assert_string_equal(err.msg, "enough");
     buf_reset(&all);
     r.url = str_from(url_of(url, w.server.port, "127.0.0.1", "/missing"));
-    assert_ok(client_send(w.client, &r, NULL, &out, &err));            /* only a good body is streamed */
+    assert_ok(client_send(w.client, &r, NULL, &out, &err));            /* only a 2xx body is streamed */
     assert_int_equal(all.n, 0);
     assert_str(buf_str(&out.body), "nothing");
     client_response_clear(&out);

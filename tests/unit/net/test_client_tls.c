@@ -1,4 +1,4 @@
-/* Certificates are checked: against SSL_CERT_FILE, and by name. The server is OpenSSL's own. */
+/* Certificates are verified: against SSL_CERT_FILE, and by name. The server is the openssl program. */
 #include "net_unit.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -95,7 +95,7 @@ static void certificates(void **state) {
     assert_true(out.sent && out.body.n > 0);
     client_response_clear(&out);
 
-    assert_false(get("b.example", port, &out, &err));                  /* known, but somebody else's */
+    assert_false(get("b.example", port, &out, &err));                  /* known, but for another host */
     assert_non_null(strstr(err.msg, "the server's certificate is not valid"));
     assert_false(get("127.0.0.1", port, &out, &err));
     assert_non_null(strstr(err.msg, "the server's certificate is not valid"));

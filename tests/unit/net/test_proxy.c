@@ -91,7 +91,7 @@ static void serve_once(int fd, void *ctx) {
     Buf in = { 0 };
     size_t head_n;
     if (read_head(fd, &in, &head_n)) {
-        usleep(50000);                                 /* what should not come has time to */
+        usleep(50000);                                 /* gives unexpected data time to arrive */
         char more[1000];
         ssize_t n = recv(fd, more, sizeof more, MSG_DONTWAIT);
         if (n > 0) buf_add(&in, (Str){ more, (size_t)n });
@@ -123,7 +123,7 @@ static void plain_http(void **state) {
     buf_clear(&in);
     in = ask(&w, "POST http://127.0.0.1:#/ HTTP/1.1\r\nContent-Length: 4\r\n\r\nbodyGET http://a.example/ HTTP/1.1\r\n\r\n");
     assert_true(str_ends(buf_str(&in), STR("ok")));
-    assert_true(str_ends(buf_str(&w.got), STR("\r\n\r\nbody")));       /* nothing was hidden behind it */
+    assert_true(str_ends(buf_str(&w.got), STR("\r\n\r\nbody")));       /* nothing was smuggled in after it */
     buf_clear(&in);
     in = ask(&w, "POST http://127.0.0.1:#/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n");
     assert_true(str_ends(buf_str(&in), STR("ok")));
@@ -143,7 +143,8 @@ static void serve_and_stay(int fd, void *ctx) {
     buf_clear(&in);
 }
 
-/* A server that does not close: a second request on the connection ends it, and does not wait for ever or get through. */
+/* A server that does not close: a second request on the connection ends it, instead of waiting for ever or getting
+ * through. */
 static void one_request_per_connection(void **state) {
     (void)state;
     World w;
@@ -191,7 +192,7 @@ static void refusals(void **state) {
     close_world(&w);
 }
 
-/* Each connection asks once; the second answer is inside. */
+/* Each connection resolves once; the second address is internal. */
 static void answers_that_change(void **state) {
     (void)state;
     World w;
@@ -206,7 +207,7 @@ static void answers_that_change(void **state) {
     assert_true(str_starts(buf_str(&in), STR("HTTP/1.1 403")));
     buf_clear(&in);
     w.answers[2] = "10.0.0.1 127.0.0.1";
-    in = ask(&w, "GET http://a.example:#/ HTTP/1.1\r\n\r\n");         /* the one that is allowed is taken */
+    in = ask(&w, "GET http://a.example:#/ HTTP/1.1\r\n\r\n");         /* the allowed address is used */
     assert_true(str_starts(buf_str(&in), STR("HTTP/1.1 200")));
     buf_clear(&in);
     close_world(&w);

@@ -66,7 +66,7 @@ static void lookups_are_bounded_and_can_be_left(void **state) {
     pthread_mutex_unlock(&gate);
     assert_true(lookup_end(lookups[0], &found, &err));
     assert_int_equal(found.n, 1);
-    for (int i = 0; i < 500; i++) {                                    /* their places are free again soon */
+    for (int i = 0; i < 500; i++) {                                    /* their slots are free again soon */
         Lookup *l = lookup_start(r, &t, &err);
         if (l) {
             lookup_drop(l);

@@ -97,12 +97,12 @@ static void close_world(World *w) {
         server_on_gone(w->streams[i], NULL, NULL);
     }
     server_stop(w->server, 1000);
-    for (size_t i = 0; i < w->n_streams; i++) server_release(w->streams[i]);        /* kept longer than the server ran */
+    for (size_t i = 0; i < w->n_streams; i++) server_release(w->streams[i]);        /* kept longer than the server */
     scheduler_free(w->scheduler);
     pthread_mutex_destroy(&w->lock);
 }
 
-/* One request, everything until the server closes. */
+/* One request, then everything until the server closes. */
 static void ask(World *w, const char *text, Buf *in) {
     int fd = connect_to(w->port);
     send_all(fd, str_from(text));
@@ -146,7 +146,7 @@ static void requests_are_answered(void **state) {
     close_world(&w);
 }
 
-/* What two readers may read differently is refused, and nothing behind it is taken for a request. */
+/* Ambiguous requests are refused, and nothing after them is read as a request. */
 static void doubtful_requests_are_refused(void **state) {
     (void)state;
     static const char *const heads[] = {
@@ -231,7 +231,7 @@ static void half_closed_is_answered(void **state) {
     int fd = connect_to(w.port);
     send_all(fd, STR(HEAD("POST /slow") "Content-Length: 2\r\n\r\nhi"));
     shutdown(fd, SHUT_WR);
-    wait_for(&w.gone, 1);                              /* for all that is known, it has left */
+    wait_for(&w.gone, 1);                              /* as far as the server knows, it has left */
     atomic_store(&w.go, true);
     read_rest(fd, &in);
     assert_true(says(&in, "POST /slow:hi"));
@@ -256,10 +256,10 @@ static void leaving_is_noticed(void **state) {
     setsockopt(reset, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 }, sizeof(struct linger));
     close(reset);
     wait_for(&w.gone, 3);
-    atomic_store(&w.go, true);                         /* an answer for nobody */
+    atomic_store(&w.go, true);                         /* a response with no recipient */
     for (int i = 0; i < WAIT_MS && atomic_load(&w.answered) + atomic_load(&w.lost) == 0; i++) usleep(1000);
     usleep(50000);
-    assert_int_equal(atomic_load(&w.gone), 3);         /* each told once */
+    assert_int_equal(atomic_load(&w.gone), 3);         /* each reported once */
     close_world(&w);
 }
 
@@ -311,7 +311,8 @@ static void *come_and_go(void *arg) {
     return NULL;
 }
 
-/* 10,000 connections opened and dropped: ends of connections and of requests meet in every order, and the server goes on. */
+/* 10,000 connections opened and dropped: ends of connections and of requests race in every order, and the server
+ * survives. */
 static void many_come_and_go(void **state) {
     (void)state;
     World w;

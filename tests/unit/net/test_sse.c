@@ -60,7 +60,7 @@ static void byte_by_byte_and_queued(void **state) {
         buf_clear(&out);
         sse_free(r);
     }
-    SseReader *r = sse_new(0);                         /* fed on before everything was asked for */
+    SseReader *r = sse_new(0);                         /* fed before everything was read */
     SseEvent e;
     assert_int_equal(sse_feed(r, STR("data: 1\n\ndata: 2\n\nda"), &e, NULL), FEED_READY);
     assert_str(e.data, "1");

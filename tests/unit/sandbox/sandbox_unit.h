@@ -41,7 +41,7 @@ static inline void tree_link(const char *to, const char *name) {
     assert_int_equal(symlink(to, tree_path(name)), 0);
 }
 
-/* The content of a file, from outside the jail; NULL when there is none. */
+/* The content of a file, read outside of the jail; NULL if it does not exist. */
 static inline const char *tree_text(const char *name) {
     static char text[4096];
     FILE *f = fopen(tree_path(name), "r");
@@ -53,7 +53,7 @@ static inline const char *tree_text(const char *name) {
 
 static inline void tree_make(void) {
     umask(022);
-    /* In memory where that is possible: hundreds of trees are made and synced. */
+    /* In memory if possible: hundreds of trees are created and synced. */
     snprintf(tree_top, sizeof tree_top, "%s/harness-jail-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(tree_top));
     static const char *const folders[] = { "ws/", "out/", "ro/", "rw/" };
@@ -80,7 +80,7 @@ static inline Jail *tree_jail(bool read_only, Error *err) {
     return jail_new(&in, &j, err) ? j : NULL;
 }
 
-/* All tests as whoever runs them and, if that is root, as an ordinary user as well. */
+/* Runs all tests as the current user and, if that is root, also as an ordinary user. */
 #include <grp.h>
 #include <sys/wait.h>
 #define tree_run(tests) (tree_run_as_nobody(tests, sizeof tests / sizeof *tests) | cmocka_run_group_tests(tests, NULL, NULL))
@@ -104,7 +104,7 @@ static inline int tree_open_fds(void) {
     return n;
 }
 
-/* Nothing in the folder has a passing name. */
+/* True if no temporary file is left in the folder. */
 static inline bool tree_has_litter(const char *name) {
     char command[4200];
     snprintf(command, sizeof command, "find '%s' -name '.harness-*.tmp' | grep -q .", tree_path(name));

@@ -31,7 +31,7 @@ static inline void world_close(World *w) {
     assert_int_equal(system(command), 0);
 }
 
-/* Runs `sh -c script` with $OUT set to a folder outside; shows what went wrong when it could not be run. */
+/* Runs `sh -c script` with $OUT set to a folder outside; shows the error when it could not be run. */
 static inline void world_sh(World *w, const char *script, SandboxResult *out) {
     Error err = { 0 };
     char outside[80];
@@ -46,7 +46,7 @@ static inline void become_nobody(void) {
     if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0) _exit(99);
 }
 
-/* Starts `tests` in a process of its own, where the kernel is asked anew; abi: NULL or the highest to be used. */
+/* Starts `tests` in a separate process, in which the kernel is probed again; abi: NULL or the highest to use. */
 static inline pid_t start_apart(int (*tests)(void), bool as_nobody, const char *abi) {
     fflush(stdout);
     pid_t pid = fork();
@@ -63,7 +63,7 @@ static inline int wait_apart(pid_t pid) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* As this user and, at the same time, as an ordinary one. */
+/* As this user and, concurrently, as an ordinary one. */
 static inline int run_as_each_with(int (*tests)(void), const char *abi) {
     pid_t one = start_apart(tests, false, abi), other = geteuid() == 0 ? start_apart(tests, true, abi) : 0;
     int failed = wait_apart(one);

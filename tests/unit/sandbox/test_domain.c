@@ -11,7 +11,8 @@ static int teardown(void **state) { (void)state; tree_remove(); return 0; }
 
 static bool has_landlock(void) { return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0; }
 
-/* A domain cannot be left, so each test has a process of its own; it ends with the number of the line that failed. */
+/* A domain cannot be left, so each test runs in its own process, whose exit status is the number of the line that
+ * failed. */
 #define NEED(what) do { if (!(what)) { fprintf(stderr, "line %d: %s: %s\n", __LINE__, #what, strerror(errno)); _exit(1); } } while (0)
 static void in_child(void (*body)(void)) {
     fflush(NULL);
@@ -50,10 +51,10 @@ static void writes_only_there(void) {
     NEED(mkdir(tree_path("out/d"), 0755) < 0 && unlink(tree_path("out/f")) < 0 && symlink("x", tree_path("out/l")) < 0);
     NEED(rename(tree_path("ws/d/new"), tree_path("out/new")) < 0 && link(tree_path("ws/d/new"), tree_path("out/new")) < 0);
     NEED(rename(tree_path("out/f"), tree_path("ws/f")) < 0);
-    NEED(open(tree_path("out/f"), O_RDONLY) >= 0);             /* reading stays free */
-    NEED(write(kept, "x", 1) == 1);                            /* and what was opened before */
+    NEED(open(tree_path("out/f"), O_RDONLY) >= 0);             /* reading is not restricted */
+    NEED(write(kept, "x", 1) == 1);                            /* nor are files opened before */
     NEED(open("/dev/null", O_WRONLY) >= 0);
-    restrict_ws();                                             /* again does no harm */
+    restrict_ws();                                             /* doing it again is harmless */
     NEED(can_write("ws/more") && !can_write("out/f"));
 }
 
@@ -70,7 +71,7 @@ static void threads_started_later_are_in_it(void) {
 static pthread_barrier_t barrier;
 static void *wait_then_write(void *ctx) { pthread_barrier_wait(&barrier); return write_outside(ctx); }
 
-/* Either the kernel includes a thread that was there before, or nothing is claimed. */
+/* Either the kernel includes existing threads, or it fails. */
 static void threads_started_before_are_not_forgotten(void) {
     pthread_t t;
     void *wrote = NULL;

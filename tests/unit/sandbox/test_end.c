@@ -1,4 +1,4 @@
-/* The end of a call: timeouts, cancelling, what a program leaves behind, and the violent death of each process involved. */
+/* The end of a call: timeouts, cancelling, processes left behind, and killing each process involved. */
 #include "sandboxed.h"
 #include <dirent.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@ static World world;
 static int open_world(void **state) { (void)state; world_open(&world); return 0; }
 static int close_world(void **state) { (void)state; world_close(&world); return 0; }
 
-/* A word that no other process has on its command line, so that survivors can be found. */
+/* A word that is on no other process's command line, so that survivors can be found. */
 static void make_mark(char mark[40]) {
     static int serial;
     snprintf(mark, 40, "31%d%d", (int)getpid(), ++serial);
@@ -45,7 +45,7 @@ static bool wait_alive(const char *mark, bool wanted, int ms) {
 #define IGNORES_ALL "python3 -c 'import os,signal,time\nfor s in range(1,32):\n  if s not in (9,17,19): signal.signal(s, signal.SIG_IGN)\n" \
     "for i in range(3):\n  if os.fork() == 0: os.setsid()\ntime.sleep(1000)' %s"
 
-/* Sleepers that try to outlive the call in every way; %s is the mark. */
+/* Processes that try to outlive the call in every way; %s is the mark. */
 static const char *const stayers[] = {
     "sleep %s", "sleep %s & wait", "setsid sleep %s & wait", "(setsid sh -c 'sleep %s' &) ; sleep 99",
     "trap '' TERM INT HUP; sleep %s; sleep 1; sleep 99%s",
@@ -115,7 +115,7 @@ static void test_cancel(void **state) {
         assert_int_equal(err.kind, ERR_CANCELLED);
         if (alive(mark)) fail_msg("%s: alive after it was cancelled", script);
         pthread_join(thread, NULL);
-        assert_false(start_and_wait(script, 0, cancel, &r, &err));       /* fired already: nothing is started */
+        assert_false(start_and_wait(script, 0, cancel, &r, &err));       /* already fired: nothing is started */
         cancel_free(cancel);
     }
 }
@@ -146,7 +146,7 @@ static void test_bombs(void **state) {
         "python3 -c 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass' %s",
         SESSIONS,
     };
-    int turn = open("/tmp/harness-test-bombs", O_RDWR | O_CREAT | O_CLOEXEC, 0666);       /* one at a time is enough for any machine */
+    int turn = open("/tmp/harness-test-bombs", O_RDWR | O_CREAT | O_CLOEXEC, 0666);       /* one at a time is enough for a machine */
     if (turn >= 0) (void)flock(turn, LOCK_EX);
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         char mark[40], script[400];
@@ -170,7 +170,7 @@ static void test_bombs(void **state) {
     world.rules.processes = 0;
 }
 
-/* ---- violent deaths --------------------------------------------------------------------------------------------- */
+/* ---- kills ------------------------------------------------------------------------------------------------------ */
 
 static pid_t parent_of(pid_t pid) {
     char path[40], text[512] = "";
@@ -202,7 +202,7 @@ static pid_t child_named(pid_t pid, const char *name) {
     return found;
 }
 
-/* A process like harness: a launcher and one call that would stay for long. */
+/* A process like harness: a launcher and one long call. */
 static pid_t start_harness(const char *script) {
     pid_t pid = fork();
     if (pid != 0) return pid;
@@ -245,7 +245,7 @@ static void test_deaths(void **state) {
         for (size_t i = 0; i < sizeof which / sizeof *which; i++) kill_one(victim, stayers[which[i]]);
 }
 
-/* The launcher's end is an error for the next call, not a hang. */
+/* The end of the launcher is an error for the next call, not a hang. */
 static void test_launcher_gone(void **state) {
     (void)state;
     World w;
@@ -322,7 +322,7 @@ static void test_spawn_end(void **state) {
     }
 }
 
-/* Says what went wrong in `why`: a thread of its own cannot fail the test. */
+/* Reports errors in `why`: another thread cannot fail the test. */
 static void *many_calls(void *why) {
     for (int i = 0; i < 15; i++) {
         SandboxResult r = { 0 };

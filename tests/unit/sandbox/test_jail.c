@@ -84,21 +84,23 @@ static bool writes(const char *path, const char *text) {
     return jail_write(jail, str_from(at(path)), str_from(text), NULL, NULL, &err);
 }
 
-/* ---- where paths lead ---- */
+/* ---- path resolution ---- */
 
 static const struct { const char *path, *content, *error; } reading[] = {
     { "a.txt", "hello", NULL }, { "./a.txt", "hello", NULL }, { ".//.//a.txt", "hello", NULL }, { "sub/../a.txt", "hello", NULL },
     { "sub/./../sub/b.txt", "b", NULL }, { "@/ws/a.txt", "hello", NULL }, { "@/ws/sub/../a.txt", "hello", NULL }, { "@/out/../ws/a.txt", "hello", NULL },
     { "@/out/to_ws/a.txt", "hello", NULL }, { "/../..@", NULL, "outside" }, { "@/ro/r.txt", "r", NULL }, { "@/rw/w.txt", "w", NULL },
     { "to_b", "b", NULL }, { "to_to_b", "b", NULL }, { "to_sub/b.txt", "b", NULL }, { "to_sub/../a.txt", "hello", NULL }, { "abs_sub/b.txt", "b", NULL }, { "abs_ro", "r", NULL },
-    { "outer", "secret", NULL },                             /* a hard link is a file of the workspace: nothing tells it apart */
+    { "outer", "secret", NULL },                             /* a hard link counts as a file of the workspace: it cannot
+                                                              * be distinguished */
     { "alias", "tool", NULL }, { ".harness/tools/x.md", "tool", NULL }, { "to_tools/x.md", "tool", NULL },
     { "", NULL, "the path is empty" }, { "..", NULL, "outside" }, { "../", NULL, "outside" }, { "../ws/a.txt", NULL, "outside" },
     { "../out/secret", NULL, "outside" }, { "sub/../../out/secret", NULL, "outside" }, { "@/out/secret", NULL, "outside" },
     { "@/ws/../out/secret", NULL, "outside" }, { "/etc/passwd", NULL, "outside" }, { "/etc/no-such-file", NULL, "outside" },
     { "/", NULL, "outside" }, { "//etc/passwd", NULL, "outside" }, { "@", NULL, "outside" }, { "@/wsx", NULL, "outside" },
     { "rel_out", NULL, "outside" }, { "abs_out", NULL, "outside" }, { "abs_out_dir/secret", NULL, "outside" },
-    { "rel_ro", NULL, "outside" },                     /* leaves the workspace by "..": refused, though it would land in a root */
+    { "rel_ro", NULL, "outside" },                     /* leaves the workspace by "..": refused, though it would end in
+                                                        * a root */
     { "slash/etc/passwd", NULL, "outside" }, { "sub/up/out/secret", NULL, "outside" }, { "dangling_out", NULL, "outside" },
     { "proc_root/etc/passwd", NULL, "outside" }, { "proc_cwd/README.md", NULL, "outside" }, { "/proc/self/environ", NULL, "outside" },
     { "/proc/self/fd/0", NULL, "outside" }, { "/proc/self/cwd/a.txt", NULL, "outside" },
@@ -225,7 +227,7 @@ static void replaces_files_whole(void **state) {
     JailStat again;
     OK(jail_stat(jail, STR("a.txt"), &again, &err));
     assert_true(again.inode == st.inode && again.modified_ns == st.modified_ns && again.device == st.device);
-    chmod(tree_path("ws/a.txt"), 06755);               /* as any write does it: no longer setuid */
+    chmod(tree_path("ws/a.txt"), 06755);               /* as with any write: no longer setuid */
     OK(writes("a.txt", ""));
     OK(jail_stat(jail, STR("a.txt"), &st, &err));
     assert_true(st.mode == 0755 && st.size == 0);
@@ -249,7 +251,7 @@ static void replaces_files_whole(void **state) {
     NO(jail_write(jail, STR("a.txt/q/r"), STR("x"), &(JailWrite){ .parents = true }, NULL, &err), "not a folder");
     NO(jail_write(jail, STR("t"), (Str){ "", (size_t)JAIL_FILE_MAX + 1 }, NULL, NULL, &err), "more than");
     assert_false(tree_has_litter("ws"));
-    OK(writes("outer", "mine"));                       /* the name gets a file of its own */
+    OK(writes("outer", "mine"));                       /* the name gets a separate file */
     assert_string_equal(tree_text("out/secret"), "secret");
     if (geteuid() != 0) {
         chmod(tree_path("ws/a.txt"), 0444);
@@ -346,7 +348,7 @@ static void makes_copies_moves_and_removes(void **state) {
     NO(jail_move(jail, STR("none"), STR("x"), NULL, &err), "none: no such file");
     NO(jail_move(jail, STR("sub"), STR("../out/sub"), NULL, &err), "outside");
     NO(jail_move(jail, str_from(at("@/ro/r.txt")), STR("x"), NULL, &err), "may only be read");
-    OK(jail_move(jail, STR("rel_out"), STR("moved_link"), NULL, &err));    /* a link is moved, not what it leads to */
+    OK(jail_move(jail, STR("rel_out"), STR("moved_link"), NULL, &err));    /* moves a link, not its target */
     assert_string_equal(tree_text("out/secret"), "secret");
     NO(jail_remove(jail, STR("sub"), false, NULL, &err), "not empty");
     OK(jail_remove(jail, STR("abs_out_dir"), true, NULL, &err));
@@ -419,7 +421,7 @@ static void keeps_protected_files(void **state) {
     OK(jail_mkdir(jail, STR("fake/on"), NULL, &err));
     OK(writes("fake/on/harness.yaml", "evil"));
     OK(jail_remove(jail, STR("later2"), true, NULL, &err) || true);
-    rename(tree_path("ws/later"), tree_path("ws/later.old"));      /* somebody else may */
+    rename(tree_path("ws/later"), tree_path("ws/later.old"));      /* another process may */
     NO(jail_copy(jail, STR("fake"), STR("later"), NULL, &err), "would create a protected file");
     assert_false(tree_has_litter("ws"));
     NO(jail_move(jail, STR("fake"), STR("later"), NULL, &err), "protected");
@@ -430,8 +432,8 @@ static void keeps_protected_files(void **state) {
     assert_string_equal(tree_text("ws/pkg/deep/harness.yaml"), "y");
 }
 
-/* Files and folders that were replaced since the jail was made are still known by their place; what has got the number of
- * a file that is gone is not taken for it. */
+/* Files and folders replaced since the jail was created are still recognized by their path; a file that reuses an inode
+ * number is not mistaken for the old one. */
 static void knows_replaced_files_by_name(void **state) {
     (void)state;
     unlink(tree_path("ws/alias2"));
@@ -493,7 +495,7 @@ static void roots_must_exist_and_may_nest(void **state) {
     NO(writes("b.txt", "x"), "protected");
     NO(writes("@/ws/sub/new", "x"), "protected");
     jail_free(jail);
-    OK(jail_new(&(JailInput){ .workspace = tree_path("out/to_ws") }, &jail, &err));    /* named through a link */
+    OK(jail_new(&(JailInput){ .workspace = tree_path("out/to_ws") }, &jail, &err));    /* given through a link */
     OK(writes("@/ws/sub/new", "x"));
     jail_free(jail);
     jail = old;

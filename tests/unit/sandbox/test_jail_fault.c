@@ -1,4 +1,4 @@
-/* Each step of each call fails once: the call says so, nothing is half done, nothing is left open or lying about. */
+/* Each step of each call fails once: the call reports it, nothing is half done, no descriptor and no file is left. */
 #include "base/fault.h"
 #include "sandbox/jail.h"
 #include "sandbox/sandbox_unit.h"
@@ -54,7 +54,7 @@ static bool do_copy_tree(Error *err) { return jail_copy(jail, STR("d"), STR("d2"
 static bool do_move(Error *err) { return jail_move(jail, STR("d"), STR("d2"), NULL, err); }
 static bool do_remove(Error *err) { return jail_remove(jail, STR("d"), true, NULL, err); }
 
-/* old: what a.txt holds when the step failed before the change, and what it may also hold when one failed after it. */
+/* old: content of a.txt when the step failed before the change, and what it may also be when one failed after it. */
 static const struct { const char *name; bool (*call)(Error *err); const char *also; } calls[] = {
     { "read", do_read, "old" }, { "list", do_list, "old" }, { "new", do_new, "old" }, { "write", do_write, "new" },
     { "write expected", do_expect, "new" }, { "write fresh", do_fresh, "old" }, { "append", do_append, "older" },

@@ -1,4 +1,4 @@
-/* Links and folders change under the jail's feet; nothing outside is ever read or touched. */
+/* Links and folders change while the jail resolves paths; nothing outside is ever read or changed. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "sandbox/jail.h"
@@ -38,8 +38,8 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* "link" leads in turn inside, outside, to what is hidden and to what is protected; the folder "swap" is at times a link
- * outwards; "a/b" leaves and comes back, so that ".." is not where it was. */
+/* "link" points in turn inside, outside, to a hidden and to a protected file; the folder "swap" is at times a link to
+ * the outside; "a/b" is moved away and back, so that ".." changes. */
 static void *flip(void *ctx) {
     (void)ctx;
     int ws = open(tree_path("ws"), O_RDONLY | O_DIRECTORY);
@@ -123,7 +123,7 @@ static void nothing_outside_is_reached(void **state) {
     assert_string_equal(tree_text("ws/a/b/c/file"), "inside");
 }
 
-/* Writers that each read, add one and write back what they read: with `expect` no addition is lost. */
+/* Writers that each read, add one and write back: with `expect` no update is lost. */
 enum { ROUNDS = 200 };
 static void *count_up(void *ctx) {
     (void)ctx;

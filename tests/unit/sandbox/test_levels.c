@@ -1,4 +1,4 @@
-/* Older kernels: what a lower ABI of Landlock lacks is closed by another layer, or the call is refused. */
+/* Older kernels: another layer replaces what a lower Landlock ABI lacks, or the call is refused. */
 #include "sandboxed.h"
 #include "sandbox/probe.h"
 

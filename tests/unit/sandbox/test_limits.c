@@ -1,5 +1,5 @@
-/* The memory of a call and the private files of the system, where a test of the whole program cannot reach: a private folder in
- * memory, and files that change between two calls of one launcher. */
+/* The memory of a call and the private files of the system, in cases that end-to-end tests cannot reach: a private
+ * folder in memory, and files that change between two calls of one launcher. */
 #include <sys/mman.h>
 #include "sandbox/call.h"
 #include "sandbox/memory.h"
@@ -22,13 +22,13 @@ static void write_mib(int dir, const char *name, int mib) {
     close(fd);
 }
 
-/* Files in a folder that is in memory count, also when its folders are closed or too deep to look into. */
+/* Files in a folder in memory count, also if subfolders are inaccessible or too deep. */
 static void test_scratch(void **state) {
     (void)state;
     char path[] = "/dev/shm/harness-limits-XXXXXX", command[80];
     if (!mkdtemp(path)) skip();
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };       /* the launcher alone: it does not count */
+    Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };       /* only the launcher, which does not count */
     Memory m;
     memory_start(&m, &tree, 24 * MIB, dir, false, false);
     assert_false(memory_exceeded(&m));
@@ -46,7 +46,7 @@ static void test_scratch(void **state) {
     assert_int_equal(system(command), 0);
 }
 
-/* The call's own: a file system on a disk is no memory. */
+/* A file system on disk is not memory. */
 static void test_disk(void **state) {
     (void)state;
     int dir = open(world.outside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -87,7 +87,7 @@ static void test_private_later(void **state) {
     snprintf(deep, sizeof deep, "%s/deep", dir);
     put(one, 0644);
     assert_true(can_read(one));
-    put(two, 0600);                                      /* new, in a folder that was open as a whole */
+    put(two, 0600);                                      /* new, in a folder that was allowed as a whole */
     assert_false(can_read(two));
     assert_true(can_read(one));
     assert_int_equal(chmod(one, 0640), 0);
@@ -161,7 +161,7 @@ static int all_tests(void) {
     return cmocka_run_group_tests(tests, open_world, close_world);
 }
 
-/* One after the other: both runs fill /dev/shm, and what one gives back hides what the other holds. */
+/* Sequentially: both runs fill /dev/shm, and memory freed by one hides what the other uses. */
 int main(void) {
     int failed = wait_apart(start_apart(all_tests, false, NULL));
     return geteuid() == 0 ? failed + wait_apart(start_apart(all_tests, true, NULL)) : failed;

@@ -47,7 +47,7 @@ static Mark *make(bool busy) {
     return m;
 }
 
-/* A process that dies while its mark says `busy`. */
+/* A process that dies while its mark is `busy`. */
 static void die(bool busy) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -129,7 +129,7 @@ static void a_dead_idle_one_is_forgotten(void **state) {
     assert_int_equal(count("mark-"), 0);
 }
 
-/* The lock lasts as long as any copy of the descriptor: a child that holds one is as good as the process itself. */
+/* The lock lasts as long as any copy of the descriptor: a child that holds one counts as the process itself. */
 static void a_live_one_stays(void **state) {
     (void)state;
     Error err = { 0 };
@@ -174,7 +174,7 @@ static void another_project_is_left_alone(void **state) {
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "evil\n");
 }
 
-/* ---- the record in place of the disk ---- */
+/* ---- reading the record instead of the disk ---- */
 
 static void look_live(MarkPurpose purpose, View *view, Buf *told) {
     Error err = { 0 };
@@ -222,7 +222,7 @@ static void the_view_speaks_for_what_is_protected(void **state) {
     mark_free(m);
 }
 
-/* A snapshot that is taken while another call could write becomes what that call's mark says. */
+/* A snapshot taken while another call could write equals that call's mark. */
 static void a_snapshot_beside_a_live_mark_agrees_with_it(void **state) {
     (void)state;
     View view = { 0 };
@@ -269,7 +269,7 @@ static void a_moved_project_is_found(void **state) {
 
 static bool answer_keep(void *ctx, const MarkDifference *d) {
     assert_non_null(strstr(d->diff.at, "+evil\n"));
-    sh("echo later > .harness/tools/x.md");               /* after it was shown: that is not what the person agreed to */
+    sh("echo later > .harness/tools/x.md");               /* after it was shown: not what the user accepted */
     return *(bool *)ctx;
 }
 
@@ -297,7 +297,7 @@ static void while_loading_nothing_becomes_busy(void **state) {
     Error err = { 0 };
     int first, second;
     assert_true(mark_hold(rules, root, MARK_SHARED, &first, &err));
-    assert_int_equal(first, -1);                           /* nothing was ever begun */
+    assert_int_equal(first, -1);                           /* no call was ever started */
     mark_free(make(false));
     assert_true(mark_hold(rules, root, MARK_ALONE, &first, &err));
     mark_release(first);
@@ -308,7 +308,7 @@ static void while_loading_nothing_becomes_busy(void **state) {
     mark_release(second);
     pid_t pid = fork();
     if (pid == 0) {
-        close(first);                                      /* the lock is the parent's as well */
+        close(first);                                      /* the parent still holds the lock */
         _exit(mark_hold(rules, root, MARK_ALONE, &second, &err) ? 0 : 1);
     }
     usleep(100000);
@@ -319,7 +319,7 @@ static void while_loading_nothing_becomes_busy(void **state) {
     assert_int_equal(status, 0);
 }
 
-/* Over 16 MiB only digests are kept: the same files pass, others wait for a person. */
+/* Above 16 MiB only digests are stored: unchanged files pass, the user must resolve changes. */
 static void a_large_snapshot_keeps_digests(void **state) {
     (void)state;
     Error err = { 0 };
@@ -358,7 +358,7 @@ static void damage_stops(void **state) {
     }
 }
 
-/* Killed at any moment of putting back, as often as it likes: the next one finishes. */
+/* Killed repeatedly at any point of restoring: the next start finishes. */
 static void killed_while_putting_back(void **state) {
     (void)state;
     Error err = { 0 };
@@ -382,8 +382,8 @@ static void killed_while_putting_back(void **state) {
 }
 
 #ifdef HARNESS_FAULTS
-/* The same, at each step and not at random: the process that puts back dies at its first step, then at its second, and so on to the end. Each time the next one finishes,
- * or is killed at the same step in turn. */
+/* The same, at each step instead of at random: the restoring process dies at its first step, then at its second, and so
+ * on. Each time the next one finishes, or is killed at the same step in turn. */
 static void killed_at_every_step_of_putting_back(void **state) {
     (void)state;
     bool survived = false;
@@ -411,7 +411,7 @@ static void killed_at_every_step_of_putting_back(void **state) {
     }
 }
 
-/* And a process that dies at any step of going to work: what it left is nothing, or a mark that the next one finishes. */
+/* A process that dies at any step of starting work leaves nothing, or a mark that the next one finishes. */
 static void killed_at_every_step_of_beginning(void **state) {
     (void)state;
     for (long nth = 1; ; nth++) {
@@ -440,7 +440,8 @@ static void killed_at_every_step_of_beginning(void **state) {
     }
 }
 
-/* Whatever fails while the mark is made, nothing begins; whatever fails while it is looked at, nothing is loaded, or all is as it was. */
+/* If creating the mark fails at any step, no work starts; if examining it fails, nothing is loaded, or everything is
+ * unchanged. */
 static void survives_every_fault(void **state) {
     (void)state;
     for (long nth = 1; ; nth++) {

@@ -1,4 +1,4 @@
-/* Protected paths as read-only mounts, as root and as an ordinary user, and what harness sees of them from outside. */
+/* Protected paths as read-only mounts, as root and as an ordinary user, and how harness checks them from outside. */
 #include "sandboxed.h"
 
 static void put(const World *w, const char *name, const char *text) {
@@ -24,7 +24,7 @@ static const char *in(const World *w, const char *name) {
     return path;
 }
 
-/* Are there private mounts here? Else the tests of them say so and end. */
+/* Are private mounts available here? Otherwise these tests are skipped with a message. */
 static bool has_mounts(const World *w) {
     SandboxRules required = w->rules;
     Error err = { 0 };
@@ -68,7 +68,7 @@ static void test_shields(void **state) {
     world_close(&w);
 }
 
-/* A program that goes on is exposed when a protected file was replaced outside and so lost its mount. */
+/* A long-running program is exposed when a protected file was replaced outside and so lost its mount. */
 static void test_exposed(void **state) {
     (void)state;
     World w;

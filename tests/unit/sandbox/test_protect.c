@@ -47,7 +47,7 @@ static void sh(const char *script) {
     if (system(command) != 0) fail_msg("the test's own script failed: %s", script);
 }
 
-/* What the call does, and what is said of it: every word of `says` in that order. */
+/* What the call does, and the report: every word of `says` in that order. */
 static const struct { const char *script, *says; } cases[] = {
     { "echo evil > .harness/tools/x.md", ".harness/tools/x.md was changed by the call and has been put back" },
     { "printf 'TOOL X' > .harness/tools/x.md", ".harness/tools/x.md was changed" },
@@ -160,7 +160,7 @@ static void leaves_the_rest_alone(void **state) {
     assert_string_equal(tree_text("ws/new"), "x\n");
 }
 
-/* What the call moved away or put in the way is its own and is not lost. */
+/* Files that the call moved away or put in the place of others are not lost. */
 static void loses_no_other_files(void **state) {
     (void)state;
     sh("mv pkg pkg2; echo precious > pkg");
@@ -190,7 +190,7 @@ static char *map_shared(const char *path) {
     return at;
 }
 
-/* A page that is dirty already takes further stores without a new time. */
+/* A page that is already dirty accepts further stores without a new time. */
 static void sees_a_store_through_a_mapping(void **state) {
     (void)state;
     Error err = { 0 };
@@ -208,7 +208,8 @@ static void sees_a_store_through_a_mapping(void **state) {
     munmap(at, 4096);
 }
 
-/* A file that was merely touched gets a new inode: what was kept open leads nowhere, even when nobody compares any more. */
+/* A touched file gets a new inode: descriptors and mappings no longer refer to it, even without a further
+ * comparison. */
 static void leaves_no_way_to_a_touched_file(void **state) {
     (void)state;
     Error err = { 0 };
@@ -223,7 +224,8 @@ static void leaves_no_way_to_a_touched_file(void **state) {
     }
     assert_int_equal(pwrite(fd, "evil", 4, 0), 4);
     assert_string_equal(tree_text("ws/harness.yaml"), "name: n");
-    memcpy(at, "TOOL", 4);                             /* tmpfs keeps the time even at the first store: then this is put back */
+    memcpy(at, "TOOL", 4);                             /* tmpfs keeps the time even at the first store: then this is
+                                                        * restored */
     protect_verify(protect, &err);
     memcpy(at, "LOOT", 4);
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "tool x");
@@ -250,7 +252,7 @@ static void has_limits(void **state) {
     protect_free(p);
 }
 
-/* A tree deeper than there are descriptors, and one wide, planted in a protected folder. */
+/* A tree deeper than the number of descriptors, and a wide one, created in a protected folder. */
 static void removes_large_plants(void **state) {
     (void)state;
     int fd = open(tree_path("ws/.harness"), O_RDONLY | O_DIRECTORY);
@@ -269,7 +271,7 @@ static void removes_large_plants(void **state) {
 }
 
 #ifdef HARNESS_FAULTS
-/* Whatever step fails, it is told, and the next verification finishes the work. */
+/* Whichever step fails, it is reported, and the next verification finishes the work. */
 static void survives_every_fault(void **state) {
     static const char *const scripts[] = { "echo evil > .harness/tools/x.md; mv pkg pkg2; rm via; ln -s x via; echo > missing.md; chmod 777 .harness",
                                            "rm -r .harness; mkdir -p missing.md/a/b" };

@@ -1,4 +1,4 @@
-/* Folders that flags and settings name: links that lead out of the workspace are not followed. */
+/* Folders named by flags and settings: links that lead out of the workspace are not followed. */
 #include <sys/stat.h>
 #include <unistd.h>
 #include "sandbox/sandbox.h"
@@ -31,7 +31,7 @@ static void test_cases(void **state) {
         }
 }
 
-/* A link outside is its owner's affair, also one that leads to the workspace. */
+/* A link outside is allowed, even one that leads to the workspace. */
 static void test_outside(void **state) {
     (void)state;
     char path[PATH_MAX], real[PATH_MAX];

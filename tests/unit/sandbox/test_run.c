@@ -43,7 +43,7 @@ static void test_results(void **state) {
     }
 }
 
-/* Each of these must fail, and leave what is outside as it was. */
+/* Each of these must fail, and leave everything outside unchanged. */
 static void test_confined(void **state) {
     (void)state;
     static const char *const scripts[] = {
@@ -141,7 +141,7 @@ static void test_errors(void **state) {
         { "true", "/no/such/folder", "folder /no/such/folder: No such file or directory" },
         { "", NULL, "no program is given" },
     };
-    enum { ROWS = sizeof rows / sizeof *rows, ROUNDS = 10 };         /* a report that comes late is still a report */
+    enum { ROWS = sizeof rows / sizeof *rows, ROUNDS = 10 };         /* a late report still counts */
     for (size_t k = 0; k < ROWS * ROUNDS; k++) {
         size_t i = k % ROWS;
         Error err = { 0 };
@@ -213,7 +213,7 @@ static size_t private_folders(void) {
     return n;
 }
 
-/* What a program leaves in its private folder is gone with the call: closed folders, deep ones, links. */
+/* The private folder is removed with the call: inaccessible folders, deep ones, links. */
 static void test_private_folder(void **state) {
     (void)state;
     SandboxResult r;

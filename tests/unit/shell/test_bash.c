@@ -1,4 +1,4 @@
-/* shell_commands() against bash and dash: the same words, and the same opinion of what is a command at all. */
+/* shell_commands() compared with bash and dash: the same words, and the same set of valid commands. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,8 +62,8 @@ static void sort_calls(Calls *list) {
     if (list->n) qsort(list->at, list->n, sizeof *list->at, compare);
 }
 
-/* What the shell runs: one entry for each call of args, its words ended by \x1f. A call writes once, so that those of a
- * pipeline do not mix. */
+/* What the shell runs: one entry per call of args, with words terminated by \x1f. A call writes once, so that calls in
+ * a pipeline do not mix. */
 static Calls calls_of_shell(const char *shell, Str text, Arena *arena) {
     Buf script = { 0 }, out = { 0 };
     Calls list = { 0 };
@@ -110,7 +110,7 @@ static void show(const char *who, const Calls *list) {
     if (list->n == 0) print_error("  %s: nothing\n", who);
 }
 
-/* Does the shell call args with the words that are listed? */
+/* True if the shell calls args with the listed words. */
 static bool agrees(const char *shell, Str text, const ShellCommands *c, Arena *arena) {
     bool exact = true;
     Calls theirs = calls_of_shell(shell, text, arena), ours = calls_of_parser(c, arena, &exact);
@@ -125,7 +125,7 @@ static bool agrees(const char *shell, Str text, const ShellCommands *c, Arena *a
     return ok;
 }
 
-/* Is every call of args that bash makes listed, or is a command not exact that may be it? */
+/* True if every call of args by bash is listed, or some command is not exact and may be it. */
 static bool hides_nothing(Str text, const ShellCommands *c, Arena *arena) {
     Calls theirs = calls_of_shell("/bin/bash", text, arena);
     size_t listed = 0, made = theirs.n;
@@ -171,7 +171,7 @@ static uint32_t next_random(uint32_t *state) {
     return *state >> 16;
 }
 
-/* Literal text from a fixed seed. Whenever it is exact, bash has the same words; and what bash rejects is never exact. */
+/* Literal text from a fixed seed. If it is exact, bash has the same words; text that bash rejects is never exact. */
 static void agrees_on_random_text(void **state) {
     (void)state;
     static const char *const parts[] = { "a", "b", "'", "\"", "\\", " ", " ", "$'", "\\'", "{", "}", ",", "{a,b}", "#", "=", ";", "\n", "args ", "args", "\t", "é", "\\\n",

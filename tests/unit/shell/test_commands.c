@@ -196,7 +196,7 @@ static void finds_operands(void **state) {
     }
 }
 
-/* No input takes long, needs much memory or stack, or is exact when it was not read whole. */
+/* No input takes long or needs much memory or stack, and none is exact unless it was parsed completely. */
 static void is_total(void **state) {
     (void)state;
     static const struct { const char *open, *middle, *close; size_t n; bool problem; } shapes[] = {
@@ -231,7 +231,7 @@ static void is_total(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* A shell for each line of a here-document that all of them read: the work is bounded. */
+/* A shell for each line of a here-document that all of them read: the work is limited. */
 static void bounds_shared_input(void **state) {
     (void)state;
     Arena arena = { 0 };

@@ -56,7 +56,7 @@ static void sql(const char *path, const char *text) {
     api->close_v2(db);
 }
 
-/* ---- what it keeps ---- */
+/* ---- stored data ---- */
 
 static bool list_run(void *ctx, const StoreRun *r) {
     buf_add_fmt(ctx, STR_FMT ":" STR_FMT ":" STR_FMT ":" STR_FMT ":%lld:%lld:" STR_FMT ":%d ", STR_ARG(r->id), STR_ARG(r->status), STR_ARG(r->agent),
@@ -98,7 +98,7 @@ static void test_runs(void **state) {
     assert_string_equal(p.err.msg, "no such run: x");
     assert_false(store_run_find(s, STR(""), &text, &p.err));
     must(&p, store_run_start(s, STR("run-a"), STR(""), STR(""), &p.err));
-    must(&p, store_run_find(s, STR("run-a"), &text, &p.err));              /* a whole id is never ambiguous */
+    must(&p, store_run_find(s, STR("run-a"), &text, &p.err));              /* an exact id is never ambiguous */
     assert_str(buf_str(&text), "run-a");
     buf_clear(&text);
     store_close(s);
@@ -128,10 +128,11 @@ static void test_events(void **state) {
     must(&p, event_emit(stream, top, EVENT_LOG, (Str){ 0 }, &p.err));
     must(&p, store_event_each(s, STR("r1"), 2, list_event, &text, &p.err));
     assert_str(buf_str(&text), "2:a:c:2:tool.executing:{} 3:::0:custom.x:{\"nul\":\"\\u0000\"} ");
-    must(&p, event_emit(again, top, EVENT_LOG, (Str){ 0 }, &p.err));       /* what is written stays: a number is used once */
+    must(&p, event_emit(again, top, EVENT_LOG, (Str){ 0 }, &p.err));       /* written events stay: a number is used
+                                                                            * once */
     assert_false(store_flush(s, &p.err));
     assert_non_null(strstr(p.err.msg, "already has event 1 of run r1"));
-    must(&p, store_flush(s, &p.err));                                        /* that event alone is given up */
+    must(&p, store_flush(s, &p.err));                                        /* only that event is dropped */
     buf_reset(&text);
     must(&p, store_event_each(s, STR("r2"), 0, list_event, &text, &p.err));
     assert_int_equal(text.n, 0);
@@ -159,7 +160,8 @@ static void *emit_many(void *stream) {
     return NULL;
 }
 
-/* Queued events are written when they are read, after a flush, some milliseconds later, and when the store is closed. */
+/* Queued events are written when they are read, after a flush, some milliseconds later, and when the store is
+ * closed. */
 static void test_events_later(void **state) {
     (void)state;
     StorePlace p;
@@ -292,7 +294,7 @@ static void test_memory(void **state) {
     buf_clear(&key), buf_clear(&out);
 }
 
-/* ---- where it is, and who may read it ---- */
+/* ---- location and permissions ---- */
 
 static void test_path(void **state) {
     (void)state;
@@ -361,7 +363,7 @@ static void test_private(void **state) {
     place_close(&p);
 }
 
-/* ---- files that are not what they should be ---- */
+/* ---- invalid files ---- */
 
 /* FILE in the message stands for the file's path. */
 static void expect_refused(StorePlace *p, const char *message) {
@@ -400,7 +402,7 @@ static void test_not_ours(void **state) {
     assert_non_null(f);
     assert_int_equal(fread(header, sizeof header, 1, f), 1);
     fclose(f);
-    assert_int_equal(header[18], 1);                                         /* 2 would say: write-ahead log */
+    assert_int_equal(header[18], 1);                                         /* 2 would mean write-ahead log */
     snprintf(p.path, sizeof p.path, "%s/folder", p.dir);
     assert_int_equal(mkdir(p.path, 0700), 0);
     expect_refused(&p, "state file FILE is not a regular file");
@@ -421,7 +423,7 @@ static void test_damaged(void **state) {
     struct stat st;
     stat(p.path, &st);
     for (long at = 4096; at < st.st_size; at += 16) spoil(p.path, at, "garbage-garbage-", 16);
-    Store *s = must_open(&p);                                                /* the first page is whole */
+    Store *s = must_open(&p);                                                /* the first page is intact */
     assert_false(store_run_start(s, STR("r"), STR(""), STR(""), &p.err));
     assert_int_equal(p.err.kind, ERR_IO);
     assert_non_null(strstr(p.err.msg, "is damaged"));
@@ -473,7 +475,7 @@ static void test_no_place(void **state) {
     place_close(&p);
 }
 
-/* What a child process returned, as a person would read it. */
+/* Describes how a child process ended. */
 static int in_child(void (*body)(StorePlace *p), StorePlace *p) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -569,7 +571,7 @@ static void test_full(void **state) {
     StorePlace p;
     place_open(&p);
     assert_int_equal(in_child(fill_up_limited, &p), 0);
-    store_close(must_open(&p));                                              /* and goes on afterwards */
+    store_close(must_open(&p));                                              /* and works afterwards */
     int status = in_child(fill_up_tmpfs, &p);
     if (status == 77) print_message("a small file system cannot be mounted here\n");
     else assert_int_equal(status, 0);
@@ -630,7 +632,7 @@ static void test_lease(void **state) {
     assert_str(buf_str(&text), "held:running:::0:0::0 ");
     kill(pid, SIGKILL);
     siginfo_t info;
-    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);                      /* dead, though nobody has asked for it: a zombie */
+    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);                      /* dead but not yet reaped: a zombie */
     buf_reset(&text);
     must(&p, store_run_each(s, list_run, &text, &p.err));
     assert_str(buf_str(&text), "held:interrupted:::0:0::0 ");
@@ -641,12 +643,12 @@ static void test_lease(void **state) {
     must(&p, store_run_end(s, &(StoreRun){ .id = STR("held"), .status = STR("done") }, &p.err));
     must(&p, store_run_lease(second, STR("held"), &p.err));
     store_close(second);
-    must(&p, store_run_lease(s, STR("held"), &p.err));                       /* closing gives it back */
+    must(&p, store_run_lease(s, STR("held"), &p.err));                       /* closing releases it */
     assert_false(store_run_lease(s, STR("nobody"), &p.err));
     assert_string_equal(p.err.msg, "no such run: nobody");
     buf_clear(&text);
     store_close(s);
-    /* A pid that lives again, but started at another time, or before the machine did. */
+    /* A reused pid with another start time, or from before the last boot. */
     char change[200];
     snprintf(change, sizeof change, "UPDATE runs SET pid = %d, pid_start = 12345", (int)getppid());
     sql(p.path, change);
@@ -660,7 +662,7 @@ static void test_lease(void **state) {
     place_close(&p);
 }
 
-/* ---- many at once ---- */
+/* ---- concurrency ---- */
 
 enum { PROCESSES = 4, THREADS = 4, EACH = 60 };
 
@@ -695,7 +697,7 @@ static void test_processes(void **state) {
     Buf text = { 0 };
     pid_t pids[PROCESSES];
     place_open(&p);
-    for (int i = 0; i < PROCESSES; i++)                                      /* all of them make the file, too */
+    for (int i = 0; i < PROCESSES; i++)                                      /* all of them also create the file */
         if ((pids[i] = fork()) == 0) {
             Store *s = NULL;
             if (!store_open(p.path, false, &s, &p.err)) say_and_exit(p.err.msg);
@@ -728,7 +730,7 @@ static void test_threads(void **state) {
     place_close(&p);
 }
 
-/* Killed in the middle of writing, again and again: what a flush returned for is there, in order, without gaps. */
+/* Killed repeatedly in the middle of writing: flushed events are there, in order, without gaps. */
 static void test_killed(void **state) {
     (void)state;
     StorePlace p;
@@ -822,7 +824,7 @@ static void test_faults(void **state) {
 }
 #endif
 
-/* For people: what journalling one event costs. */
+/* Prints the cost of journalling one event. */
 static void test_cost(void **state) {
     (void)state;
     enum { N = 2000 };

@@ -1,5 +1,5 @@
-/* The queue of events: all of them are written, in order; a flush keeps its promise when the process is killed, when the disk is full and when
- * another program holds the database. */
+/* The queue of events: all are written, in order; a flush is durable when the process is killed, when the disk is full
+ * and when another program locks the database. */
 #include "unit.h"
 #include <ftw.h>
 #include <pthread.h>
@@ -79,7 +79,7 @@ static void test_all_get_in(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, emit_many, &all[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(count(&p, s, "r0"), EACH);                              /* who reads in this process sees all */
+    assert_int_equal(count(&p, s, "r0"), EACH);                              /* readers in this process see all */
     assert_true(write_event(s, "r0", EACH + 1, STR("{}"), NULL));
     store_close(s);
     s = must_open(&p);
@@ -106,7 +106,7 @@ static void test_large(void **state) {
 
 /* ---- processes ---- */
 
-/* Writes n events and is killed: the first `flushed` of them after a flush, the others at once. */
+/* Writes n events and is killed: the first `flushed` of them followed by a flush, the others not. */
 static void killed_after(StorePlace *p, uint64_t flushed, uint64_t n) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -123,7 +123,7 @@ static void killed_after(StorePlace *p, uint64_t flushed, uint64_t n) {
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* What was flushed is there; of the rest some may be, but only the oldest, without gaps (count checks that). */
+/* Flushed events are there; of the rest some may be, but only the oldest, without gaps (count checks that). */
 static void test_killed(void **state) {
     (void)state;
     static const struct { uint64_t flushed, n; } cases[] = { { 0, 0 }, { 1, 1 }, { 1, 2 }, { 7, 9 }, { 500, 700 }, { 20000, 20001 } };
@@ -139,7 +139,7 @@ static void test_killed(void **state) {
     }
 }
 
-/* Nobody flushes, and yet the events are on disk before long. */
+/* Without a flush by a caller the events are on disk soon. */
 static void test_written_without_flush(void **state) {
     (void)state;
     StorePlace p;
@@ -182,7 +182,7 @@ static void test_two_processes(void **state) {
     place_close(&p);
 }
 
-/* Several processes make the same file: none of them may take the half made file of another for a foreign one. */
+/* Several processes create the same file: none may take another's half-created file for a foreign one. */
 static void test_made_together(void **state) {
     (void)state;
     enum { ROUNDS = 60, PROCESSES = 4 };
@@ -232,7 +232,7 @@ static void test_cannot_write(void **state) {
     place_close(&p);
 }
 
-/* The disk is full: the flush says so; when there is room again the events are written, none twice. */
+/* The disk is full: the flush reports it; once there is space the events are written, none twice. */
 static void fill_and_recover(StorePlace *p) {
     Store *s = NULL;
     static char big[100000];
@@ -269,7 +269,7 @@ static void test_full(void **state) {
     place_close(&p);
 }
 
-/* Events of a run that does not exist cannot be written, but do not keep others from being written. */
+/* Events of an unknown run cannot be written, but do not block others. */
 static void test_no_run(void **state) {
     (void)state;
     StorePlace p;
@@ -340,7 +340,7 @@ static void test_from(void **state) {
     place_close(&p);
 }
 
-/* A clock may be set back, or say anything. */
+/* A clock may be set back, or have any value. */
 static const int64_t times[] = { 5, -7, INT64_MAX, INT64_MIN, 0, INT64_MIN, 1, 1 };
 
 static bool check_time(void *ctx, const Event *e) {
@@ -366,7 +366,7 @@ static void test_times(void **state) {
 
 static bool note_calls(void *ctx, const StoreRun *run) { return *(int64_t *)ctx = run->tool_calls * 100 + run->turns, true; }
 
-/* A list has the counts of a run that has not ended. */
+/* The list has the counts of an unfinished run. */
 static void test_counts(void **state) {
     (void)state;
     StorePlace p;

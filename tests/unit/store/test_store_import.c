@@ -1,6 +1,7 @@
-/* State files of formats 1 and 2. tests/fixtures/store/format2.db was written by the last harness with that format: a run of its own that
- * ended, a served one of 60 events in three pages; format2.db-tail.part has the first 512 bytes of each half of its -tail: three more
- * events in the second one, and behind them a record that was not complete when the process was killed. */
+/* State files of formats 1 and 2. tests/fixtures/store/format2.db was written by the last harness with that format: an
+ * ordinary run that ended, and a served one of 60 events in three pages. format2.db-tail.part has the first 512 bytes
+ * of each half of its -tail: three more events in the second one, followed by a record that was incomplete when the
+ * process was killed. */
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,7 @@ static Store *must_open(StorePlace *p) {
     return s;
 }
 
-/* ---- what is imported ---- */
+/* ---- import ---- */
 
 static bool check_served(void *ctx, const Event *e) {
     static const char *const types[] = { "tool.completed", "tool.started", "tool.executing" };
@@ -181,7 +182,7 @@ static void test_import(void **state) {
         static const char objects[] = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
         assert_int_equal(number(p.path, columns), number(path, columns));
         assert_int_equal(number(p.path, objects), number(path, objects));
-        s = must_open(&p);                                                   /* a second time nothing changes */
+        s = must_open(&p);                                                   /* opening it again changes nothing */
         check_all(&p, s, SERVED + (tail ? TAIL : 0));
         store_close(s);
         place_close(&p);
@@ -205,7 +206,8 @@ static void test_format_1(void **state) {
     place_close(&p);
 }
 
-/* A format 2 process that was running while another one migrated leaves its -tail; the next one to open the file takes it in. */
+/* A format 2 process that was running while another one migrated leaves its -tail; the next process that opens the file
+ * imports it. */
 static void test_tail_later(void **state) {
     (void)state;
     StorePlace p, from;
@@ -223,7 +225,7 @@ static void test_tail_later(void **state) {
     place_close(&from);
 }
 
-/* Events that are in a page and in the -tail as well, because the process was killed between the two, are imported once. */
+/* Events that are both in a page and in the -tail, because the process was killed in between, are imported once. */
 static void test_tail_twice(void **state) {
     (void)state;
     StorePlace p;
@@ -251,7 +253,7 @@ static void test_damaged_tail(void **state) {
         memcpy(junk, &cases[i].used, sizeof cases[i].used);
         write_at(p.tail, 0, junk, sizeof junk);
         Store *s = must_open(&p);
-        check_all(&p, s, SERVED + TAIL);                                     /* the other half is read all the same */
+        check_all(&p, s, SERVED + TAIL);                                     /* the other half is still read */
         store_close(s);
         place_close(&p);
     }
@@ -273,7 +275,8 @@ static bool note_damage(void *ctx, const Event *e) {
     return true;
 }
 
-/* The pages before and after a damaged one are imported, the run says what is missing, and the copy has the page. */
+/* The pages before and after a damaged one are imported, the run names the missing events, and the copy has the
+ * page. */
 static void test_damaged_page(void **state) {
     (void)state;
     static const char *const cases[] = { "x'ff'", "x'0102030405'", "cast(substr(events, 1, length(events) - 1) AS BLOB)" };
@@ -296,7 +299,7 @@ static void test_damaged_page(void **state) {
     }
 }
 
-/* Any byte of the file is changed: it is opened or refused with a message, and refused files are left as they were. */
+/* Any byte of the file is changed: it is opened or refused with a message, and refused files are unchanged. */
 static void test_damaged_anywhere(void **state) {
     (void)state;
     for (long at = 100; at < 49152; at += 1117) {
@@ -310,7 +313,7 @@ static void test_damaged_anywhere(void **state) {
     }
 }
 
-/* ---- what may go wrong on the way ---- */
+/* ---- failures ---- */
 
 static void test_read_only(void **state) {
     (void)state;

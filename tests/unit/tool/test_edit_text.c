@@ -72,7 +72,7 @@ static void lists_only_so_many_lines(void **state) {
     buf_clear(&text);
 }
 
-/* Large, long lines, not UTF-8: an error of valid UTF-8, soon. */
+/* Large texts, long lines, invalid UTF-8: quickly an error in valid UTF-8. */
 static void copes_with_odd_texts(void **state) {
     (void)state;
     Buf text = { 0 }, out = { 0 };

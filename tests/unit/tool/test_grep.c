@@ -132,7 +132,7 @@ static void chooses_files(void **state) {
     tree_free(&t);
 }
 
-/* The first matches by path, whatever the number of threads, and the flag says whether there were more. */
+/* The first matches by path, whatever the number of threads, and the flag tells whether there were more. */
 static void keeps_the_first(void **state) {
     (void)state;
     Tree t = tree_new();
@@ -196,7 +196,8 @@ static void passes_over_binary_files(void **state) {
     check(&(GrepInput){ .root = t.fd, .pattern = STR("late") }, "");
     check(&(GrepInput){ .root = t.fd, .pattern = STR("early|late"), .context = 1 }, "-x\nf:10001:1:early\n");
     tree_put(&t, "f", "one\ntwo\nthr\0ee\n", 15);
-    check(&(GrepInput){ .root = t.fd, .pattern = STR("two") }, "");      /* at the beginning of a file a NUL makes all of it binary */
+    check(&(GrepInput){ .root = t.fd, .pattern = STR("two") }, "");      /* a NUL at the start of a file makes all of it
+                                                                          * binary */
     buf_clear(&text);
     tree_free(&t);
 }
@@ -255,7 +256,7 @@ static void explains_failures(void **state) {
     tree_free(&t);
 }
 
-/* ---- pieces, and the plain way as the peer ---- */
+/* ---- pieces, compared with a simple implementation ---- */
 
 typedef struct { Str line[4096]; size_t n; } Lines;
 
@@ -280,7 +281,7 @@ static void add_line(Buf *out, Str line) {
     buf_add_char(out, '\n');
 }
 
-/* What a search must give, worked out line by line. A line of UTF-8 is searched with `utf8`, other lines with `any`. */
+/* The expected result, computed line by line. A line of UTF-8 is searched with `utf8`, other lines with `any`. */
 static void expect(const Lines *l, const Regex *utf8, const Regex *any, size_t context, Buf *out) {
     buf_reset(out);
     for (size_t i = 0; i < l->n; i++) {
@@ -324,7 +325,7 @@ static const Str patterns[] = {
     { "(?x) a b", 8 }, { "a(?#b)b", 7 }, { "a(|b)c", 6 }, { "a{,2}b", 6 }, { "a{1", 3 }, { "a|{b", 4 }, { "\\ba", 3 }, { "b\\B", 3 }, { "a\\Kb", 4 },
 };
 
-/* Whatever was learned about the pattern, and wherever a piece ends, the result is the same. */
+/* Whatever was derived from the pattern, and wherever a piece ends, the result is the same. */
 static void agrees_with_line_by_line(void **state) {
     (void)state;
     Lines *lines = mem_alloc(sizeof *lines);
@@ -402,7 +403,7 @@ static void searches_long_lines_in_parts(void **state) {
     tree_free(&t);
 }
 
-/* A NUL byte at the beginning of a file counts, also when there are enough matches before it. */
+/* A NUL byte at the start of a file counts even if there are enough matches before it. */
 static void full_is_not_text_yet(void **state) {
     (void)state;
     Arena arena = { 0 };

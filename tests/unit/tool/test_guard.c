@@ -5,7 +5,7 @@
 
 static const char *const names[] = { "run", "confirm", "refuse" };
 
-/* Rows, and between them what the reasons of those that follow name (`about`, no command). */
+/* Rows, separated by the phrases expected in the following reasons (`about`, no command). */
 static const struct { const char *command; GuardVerdict verdict; const char *about; } cases[] = {
 #define REFUSE(text) { text, GUARD_REFUSE, NULL },
 #define CONFIRM(text) { text, GUARD_CONFIRM, NULL },
@@ -19,7 +19,7 @@ static const char *const not_judged[] = {
 #include "tool/guard_not_judged.def"
 };
 
-/* What a verdict may give as its reason: a refusal names the damage, a question what is unknown or lost. */
+/* Allowed reasons of a verdict: a refusal names the damage, a question what is unknown or lost. */
 static const char *const phrases[] = {
     [GUARD_CONFIRM] = "cannot be known before|cannot be read with certainty|is unpacked before it runs|removes all that its source does not have|"
                       "removes files that git does not know|writes to a device|to be judged",
@@ -27,7 +27,7 @@ static const char *const phrases[] = {
                      "changes a disk's partitions|the device|a device|a fork bomb|shuts the machine down|can stop the machine|ends every process",
 };
 
-/* Does it name one of these, which bars separate? */
+/* True if it contains one of these phrases, separated by bars. */
 static bool names_one(Str reason, const char *list) {
     for (Str rest = str_from(list); rest.n;) {
         ptrdiff_t bar = str_find_char(rest, '|');
@@ -38,7 +38,7 @@ static bool names_one(Str reason, const char *list) {
     return !*list;
 }
 
-/* The verdict, with what must hold of every reason. */
+/* The verdict, with checks that apply to every reason. */
 static GuardVerdict judge(Str command, Arena *arena, Str *reason) {
     GuardVerdict v = guard_command(command, arena, reason);
     assert_true(utf8_valid(*reason));
@@ -84,7 +84,7 @@ static void does_not_judge_the_rest(void **state) {
     }
 }
 
-/* What is refused stays refused in whatever it is wrapped, and a harmless wrapping of what must be asked about asks too. */
+/* A refused command is refused in any wrapper, and a harmless wrapper of a questionable one also asks. */
 static void sees_through_wrappings(void **state) {
     (void)state;
     static const struct { const char *before, *after; } wrappings[] = {
@@ -108,7 +108,7 @@ static void sees_through_wrappings(void **state) {
     }
 }
 
-/* Every beginning of every row: some verdict, no crash, and a reason. */
+/* Every prefix of every row: some verdict, no crash, and a reason. */
 static void survives_cut_text(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -144,7 +144,7 @@ static void is_bounded(void **state) {
         add_many(&b, shapes[i].open, shapes[i].n);
         buf_add(&b, str_from(shapes[i].middle));
         add_many(&b, shapes[i].close, shapes[i].n);
-        judge(buf_str(&b), &arena, &reason);             /* one that takes for ever is ended by the test runner */
+        judge(buf_str(&b), &arena, &reason);             /* the test runner ends one that takes for ever */
         assert_true(arena.total < (size_t)512 << 20);
         buf_clear(&b);
         arena_clear(&arena);

@@ -1,7 +1,7 @@
 #include "unit.h"
 #include "tool/ignore.h"
 
-/* The paths that git check-ignore names, too; a path that ends in "/" is a folder. */
+/* The paths that git check-ignore also reports; a path that ends in "/" is a folder. */
 static void follows_git(void **state) {
     (void)state;
     static const struct { const char *rules, *ignored, *kept; } cases[] = {

@@ -1,4 +1,4 @@
-/* Calls of one reply have the effect of running them in the order asked for, and neighbours that change nothing overlap. */
+/* Calls of one reply have the effect of running them in order, and adjacent calls that change nothing overlap. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ enum { REPLIES = 1000, CALLS_MAX = 8, FILES = 2, MEET_SECONDS = 60, CONCURRENCY 
 
 /* ---- the tools ---- */
 
-/* Calls under way. `met` of a batch is set once two of its calls were under way at the same time. */
+/* Running calls. `met` of a batch is set once two of its calls ran at the same time. */
 typedef struct World {
     char dir[64];
     Runtime *rt;
@@ -26,7 +26,7 @@ typedef struct World {
     pthread_cond_t changed;
     int inside, peak;
     bool met[CALLS_MAX];
-    bool lonely, crowded;                /* two neighbours never met; a mutating call was not alone */
+    bool lonely, crowded;                /* two adjacent calls never overlapped; a mutating call was not alone */
 } World;
 
 static void read_file(const World *w, const char *name, Buf *out) {
@@ -61,7 +61,7 @@ static void leave(World *w) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Waits until a second call of the same batch is under way. */
+/* Waits until a second call of the same batch is running. */
 static void meet(World *w, int64_t batch) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -87,7 +87,7 @@ static const char *file_of(const ToolCallFrame *f, char out[8]) {
     return out;
 }
 
-/* Read-only: the text of a file. Waits for a neighbour when it has one. */
+/* Read-only: the text of a file. Waits for an adjacent call if there is one. */
 static bool look(ToolCallFrame *f, Error *err) {
     World *w = f->entry->data;
     char name[8];
@@ -102,7 +102,7 @@ static bool look(ToolCallFrame *f, Error *err) {
     return ok;
 }
 
-/* parallel_safe: writes a file of its own. */
+/* parallel_safe: writes its own file. */
 static bool mark(ToolCallFrame *f, Error *err) {
     World *w = f->entry->data;
     char name[16];
@@ -111,7 +111,7 @@ static bool mark(ToolCallFrame *f, Error *err) {
     return look(f, err);
 }
 
-/* Reads, lets others go first, and writes: an overlap would lose a change. */
+/* Reads, yields to others, and writes: an overlap would lose a change. */
 static bool change(ToolCallFrame *f, Error *err) {
     World *w = f->entry->data;
     char name[8];
@@ -169,7 +169,7 @@ static void close_world(World *w) {
 
 typedef enum { LOOK, MARK, CHANGE, UNKNOWN, KINDS } Kind;
 
-/* One reply, and what running its calls one after another gives. */
+/* One reply, and the result of running its calls sequentially. */
 typedef struct Reply {
     size_t n;
     Kind kind[CALLS_MAX];

@@ -28,9 +28,9 @@ static void test_scopes(void **state) {
     Str run1 = STR("run1"), run2 = STR("run2");
     assert_true(add(r, "a", ""));
     assert_false(add(r, "a", ""));
-    assert_false(add(r, "a", "run1"));                    /* everybody's and a run's would meet */
+    assert_false(add(r, "a", "run1"));                    /* a public one and a run's would collide */
     assert_true(add(r, "b", "run1"));
-    assert_true(add(r, "b", "run2"));                     /* two runs never meet */
+    assert_true(add(r, "b", "run2"));                     /* two runs never collide */
     assert_false(add(r, "b", ""));
     assert_null(registry_find(r, STR("b"), NULL, 0));
     assert_string_equal(registry_find(r, STR("b"), &run1, 1)->scope.at, "run1");

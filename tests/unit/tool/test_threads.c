@@ -186,7 +186,7 @@ static void count_end(void *ctx, const Event *e) {
     n->completed += str_eq(e->type, STR("task.completed"));
 }
 
-/* Twenty tasks that would sleep for an hour, running and queued: the run ends without one of them having slept to its end. */
+/* Twenty tasks that would sleep for an hour, running and queued: the run ends without waiting for any of them. */
 static void test_cancelling_the_run(void **state) {
     (void)state;
     World w;

@@ -1,4 +1,4 @@
-/* Time that a call waits for a person counts neither against timeouts nor as the call's own. */
+/* Time spent waiting for the user counts neither towards timeouts nor as the call's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -258,7 +258,7 @@ static void refuses_bad_patterns(void **state) {
     tree_free(&t);
 }
 
-/* Every step that can fail, fails once: an error, or a folder that was passed over and counted; no descriptor is lost. */
+/* Every step that can fail fails once: an error, or a folder that was skipped and counted; no descriptor leaks. */
 static void survives_faults(void **state) {
     (void)state;
 #ifdef HARNESS_FAULTS

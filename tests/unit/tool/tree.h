@@ -18,7 +18,7 @@ static inline Tree tree_new(void) {
     return t;
 }
 
-/* Makes the folders on the way too. */
+/* Also creates the parent folders. */
 static inline void tree_put(const Tree *t, const char *path, const char *text, size_t n) {
     char part[512];
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
