@@ -124,7 +124,7 @@ static void add_dumpable(Build *b) { RULE_IF(b, SCMP_ACT_ERRNO(0), prctl, is(0, 
 /* Memory that the supervisor could not find. A page in the queue of a pipe or a socket keeps the whole huge page or large folio
  * that it is part of, after the process has unmapped it or the file was truncated. EINVAL is what programs get for files that
  * cannot be spliced: they copy instead. A descriptor table of a single thread is listed nowhere, and huge pages come out of a
- * supply that somebody has reserved. */
+ * supply that another program has reserved. */
 static void add_memory(Build *b) {
     RULE(b, invalid, vmsplice);
     RULE(b, invalid, splice);

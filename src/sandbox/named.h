@@ -1,7 +1,7 @@
 /* Files that harness writes because a person named them: --events, --record, --junit, /save.
  *
  * Tools write into the workspace, so a path below it may lead anywhere by the time harness opens it: a link to ~/.bashrc, a folder that
- * became a link, a FIFO that nobody reads, a hard link. Inside the places that tools can write no link is followed, and only a regular file
+ * became a link, a FIFO without a reader, a hard link. Inside the places that tools can write no link is followed, and only a regular file
  * with one name is opened. Elsewhere links to folders are followed, because only the person could make them; the last name is not followed
  * anywhere. Names of streams (/dev/stdout, /dev/fd/3, /proc/self/fd/3) are opened as they are. */
 #pragma once

@@ -107,7 +107,7 @@ static void limit_core(ChildPlan *p) {
 }
 
 /* Signals that wait, POSIX timers and message queues come out of one supply per user, which the kernel compares with the limit
- * of whoever takes from it: with half of it here, half is left for the person. Pages of files that a call locks count nowhere. */
+ * of the user whose process takes from it: with half of it here, half is left for the person. Pages of files that a call locks count nowhere. */
 static void limit_shared(ChildPlan *p) {
     static const int halved[] = { RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE };
     for (size_t i = 0; i < COUNT(halved); i++) {

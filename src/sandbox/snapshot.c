@@ -168,7 +168,7 @@ static bool take_present(SnapshotNode *n, const SnapshotNode *star, int fd) {
     return ok;
 }
 
-/* Where nobody can list the folder the loader cannot either, and names in it mean nothing to it. */
+/* If this process cannot list the folder, the loader cannot either, and names in it mean nothing to it. */
 static bool passes_over(const FenceNode *f, int fd) {
     return str_eq(fence_name(f), STR(NEARLY_NAMES)) && faccessat(fd, ".", R_OK, AT_EACCESS) != 0 && errno == EACCES;
 }

@@ -34,11 +34,11 @@ typedef struct Call {
     const Str *removed; size_t n_removed;/* removed by a completion.pre hook for this turn, and blocked_tools: names and
                                           * patterns */
     const Str *hooks; size_t n_hooks;    /* hooks added by name (a delegation's) */
-    Str key;                             /* the idempotency key of an earlier attempt that nobody knows the end of; empty: a new one */
+    Str key;                             /* the idempotency key of an earlier attempt whose outcome is unknown; empty: a new one */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */
     struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
                                             has one of its own: it would wait for the script otherwise */
-    bool *once;                          /* set when it, or a call inside it, was executed and must not be repeated; NULL: nobody asks */
+    bool *once;                          /* set when it, or a call inside it, was executed and must not be repeated; NULL: not wanted */
     bool media;                          /* a model gets the result: its images and PDFs are kept with the run */
     bool wait;                           /* a background tool is waited for (harness call) */
     const struct ToolRoot *root;         /* what its caller is confined to, and so it too; NULL: nothing */

@@ -176,7 +176,7 @@ static void add_answer(const Asked *a, Buf *out) {
     event_data_end(out);
 }
 
-/* The person here has answered, unless another one was first, or nobody has. */
+/* Records the answer of the person here, unless another person was first. */
 static bool settle(Asked *a, Cancel *stop, Error *err) {
     Str id = buf_str(&a->out->approval);
     if (a->answer == CONFIRM_NO && cancel_expired(a->cancel)) return store_approval_withdraw(a->r->store, id, err);
@@ -191,7 +191,7 @@ static bool settle(Asked *a, Cancel *stop, Error *err) {
     return store_approval_get(a->r->store, id, take_answer, a, err);
 }
 
-/* Asks the person here and, through the store, everybody else: the first answer counts. */
+/* Asks the person here and, through the store, every other process: the first answer counts. */
 static bool ask_all(Asked *a, Error *err) {
     ControlQuestion q = { buf_str(&a->out->approval), cancel_new(a->cancel, 0) };
     bool ok = control_question_start(a->r, &q, err);
@@ -241,7 +241,7 @@ static bool refuse(const Asked *a, Error *err) {
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT ": " STR_FMT, STR_ARG(tool), STR_ARG(buf_str(&a->reason)));
     if (a->q->person->confirm || a->answered)
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
-    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and nobody is there to give it", STR_ARG(tool), STR_ARG(a->q->why));
+    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and no user is present to give it", STR_ARG(tool), STR_ARG(a->q->why));
     return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(tool));
 }
 

@@ -113,7 +113,7 @@ static bool take_path(Use *u, const char *path, Role role) {
     return true;
 }
 
-/* A path that is not there: nobody may make it. For code also the nearest folder, because names may lack their endings. */
+/* A path that does not exist: no call may make it. For code also the nearest folder, because names may lack their endings. */
 static void take_missing(Use *u, const char *path, Role role) {
     struct stat st;
     if (!protected_writable(u->l, path)) return;

@@ -123,7 +123,7 @@ export const mistakes = {
   'arguments that are not JSON': { files: ok, run: ['call', 't', '{path: x}'], says: /arguments: .*column/ },
   'no project, call': { run: ['call', 't'], says: 'harness: there is no project in this folder (harness init writes one to start from)' },
   'no model': { run: ['run', '-p', 'hi'], says: /harness: no model: .*OPENAI_API_KEY/ },
-  'a declined call': { files: tool('confirm: true\n' + script), run: ['call', 't'], says: /needs confirmation \(confirm: true\) and nobody is there to give it.*--yes, or --approve t/ },
+  'a declined call': { files: tool('confirm: true\n' + script), run: ['call', 't'], says: /needs confirmation \(confirm: true\) and no user is present to give it.*--yes, or --approve t/ },
 
   // MCP
   'mcp add without a program': { run: ['mcp', 'add', 'x'], says: 'harness: give either -- CMD or --url URL', status: 2 },

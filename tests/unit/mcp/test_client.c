@@ -39,7 +39,7 @@ static bool fake_send(McpClient *c, const ClientMessage *m, Cancel *cancel, bool
 
 static void fake_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 static void fake_close(McpClient *c) { (void)c; }
-static const ClientTransport fake = { fake_send, fake_ready, fake_close, NULL };
+static const ClientTransport fake = { .send = fake_send, .ready = fake_ready, .close = fake_close };
 static const ServerDef def = { .name = { "s", 1 } };
 static const ServerDef remote = { .name = { "s", 1 }, .url = { "https://s.example/", 18 } };
 
