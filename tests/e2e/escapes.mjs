@@ -1,4 +1,5 @@
 // The environment for escape attempts: a workspace, canaries outside, a victim process, servers that answer with a secret.
+import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
@@ -272,4 +273,20 @@ export function childrenNamed(parent, name) {
       return stat.includes(`(${name})`) && Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
     } catch { return false; }
   }).map(Number);
+}
+
+// Runs attempts by name, each in a sandbox of its own; nothing outside may change.
+export async function eachAlone(t, user, entries, attempts) {
+  const world = new World(user, entries.map(e => e.name));
+  await world.open();
+  await Promise.all(entries.map(({ name }, i) => t.test(`${name}, as ${user.name}`, async () => {
+    const out = join(world.outside, name), before = snapshot(out);
+    const at = { user, world, dir: join(world.workspace, name), out, mark: `9${i}${process.pid}${user.uid ?? 0}` };
+    try { await attempts[name](at); } finally { at.clean?.(); }
+    assert.equal(snapshot(out), before);
+  })));
+  const { before } = world, after = world.victimState();
+  await world.close();
+  assert.deepEqual(after, before);
+  assert.deepEqual(world.hits, []);
 }

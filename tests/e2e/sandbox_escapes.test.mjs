@@ -2,10 +2,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { pages, readTable } from '../sandbox/table.mjs';
-import { World, applies, isRoot, mounts, snapshot, users, ways } from './escapes.mjs';
+import { World, applies, eachAlone, isRoot, mounts, users, ways } from './escapes.mjs';
 import { alone as single } from './escapes_alone.mjs';
 import { limits } from './escapes_limits.mjs';
-import { join } from 'node:path';
 
 const table = readTable(), alone = { ...single, ...limits };
 const mine = (user, entries) => entries.filter(e => (e.as === 'both' || e.as === user.is) && (isRoot || !/\$(SETUID|CAPABLE)/.test(e.how))
@@ -43,20 +42,11 @@ for (const user of ways) {
   });
 
   // Without private mounts only the attempts that they stop differ.
+  // Those about memory are in sandbox_memory.test.mjs.
   test(`escapes, as ${user.name}, each in a separate sandbox`, { concurrency: 2 }, async t => {
-    const whole = users.includes(user), entries = mine(user, table.filter(e => e.group === 'alone' && (whole || /mounts/.test(e.layer)))), world = new World(user, entries.map(e => e.name));
-    assert.deepEqual(table.filter(e => e.group === 'alone').map(e => e.name).sort(), Object.keys(alone).sort());
-    await world.open();
-    await Promise.all(entries.map(({ name }, i) => t.test(`${name}, as ${user.name}`, async () => {
-      const out = join(world.outside, name), before = snapshot(out);
-      const at = { user, world, dir: join(world.workspace, name), out, mark: `9${i}${process.pid}${user.uid ?? 0}` };
-      try { await alone[name](at); } finally { at.clean?.(); }
-      assert.equal(snapshot(out), before);
-    })));
-    const { before } = world, after = world.victimState();
-    await world.close();
-    assert.deepEqual(after, before);
-    assert.deepEqual(world.hits, []);
+    const whole = users.includes(user), all = table.filter(e => e.group === 'alone');
+    assert.deepEqual(all.map(e => e.name).sort(), Object.keys(alone).sort());
+    await eachAlone(t, user, mine(user, all.filter(e => !e.name.startsWith('memory-') && (whole || /mounts/.test(e.layer)))), alone);
   });
 
 }
