@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "sandbox/memory_look.h"
@@ -171,7 +172,13 @@ static uint64_t scratch_used(int fd) {
     return fstatfs(fd, &fs) == 0 ? (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize : 0;
 }
 
-/* False when not all of it is visible: a folder that cannot be read, too deep, or too large. */
+/* By processor time: on a busy machine a walk takes longer, not more. */
+static int64_t used_ns(void) {
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000 * MS + t.tv_nsec : clock_mono_ns();
+}
+
+/* False when not all of it can be seen: a folder that is closed, too deep, or too much to read. */
 static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64_t until) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR;
@@ -181,7 +188,7 @@ static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64
     for (struct dirent *e; ok && (e = readdir(dir));) {
         struct statx st;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (clock_mono_ns() > until) ok = false;
+        if (used_ns() > until) ok = false;
         else if (statx(fd, e->d_name, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_BLOCKS, &st) < 0) ok = errno == ENOENT;
         else if (S_ISDIR(st.stx_mode)) ok = add_folder(l, fd, e->d_name, depth + 1, until);
         else if (S_ISREG(st.stx_mode)) add_object(l, &st, MEMORY_FILE, 0, -1);
@@ -190,12 +197,21 @@ static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64
     return ok;
 }
 
-/* If something is not visible, assumes all growth of the file system since the call started. */
+static uint64_t seen_in_scratch(const Memory *m, const MemoryLook *l) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->objects.n; i++)
+        if (l->objects.at[i].kind == MEMORY_FILE && l->objects.at[i].device == m->scratch_device) sum += l->objects.at[i].bytes;
+    return sum;
+}
+
+/* What cannot be seen is taken to be the rest of what the file system has grown since the call began. */
 static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
     uint64_t used = m->scratch < 0 ? 0 : scratch_used(m->scratch);
     if (used < m->scratch_least) m->scratch_least = used;
-    if (m->scratch < 0 || add_folder(l, m->scratch, ".", 0, clock_mono_ns() + WALK_MS * MS)) return 0;
-    return used - m->scratch_least;
+    if (m->scratch < 0 || add_folder(l, m->scratch, ".", 0, used_ns() + WALK_MS * MS)) return 0;
+    memory_look_unique(l);                               /* a file with several names once */
+    uint64_t grown = used - m->scratch_least, seen = seen_in_scratch(m, l);
+    return grown > seen ? grown - seen : 0;
 }
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */

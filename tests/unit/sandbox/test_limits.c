@@ -46,6 +46,27 @@ static void test_scratch(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* Files that can be seen do not count again when a folder beside them is closed. */
+static void test_scratch_closed(void **state) {
+    (void)state;
+    char path[] = "/dev/shm/harness-limits-XXXXXX", command[80];
+    if (geteuid() == 0 || !mkdtemp(path)) skip();        /* nothing is closed to root */
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };
+    Memory m;
+    memory_start(&m, &tree, 160 * MIB, dir, false, false);
+    write_mib(dir, "a", 96);
+    assert_int_equal(mkdirat(dir, "d", 0700), 0);
+    write_mib(dir, "d/c", 4);
+    assert_int_equal(fchmodat(dir, "d", 0, 0), 0);
+    bool exceeded = memory_exceeded(&m);
+    assert_int_equal(fchmodat(dir, "d", 0700, 0), 0);
+    close(dir);
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    assert_int_equal(system(command), 0);
+    assert_false(exceeded);
+}
+
 /* A file system on disk is not memory. */
 static void test_disk(void **state) {
     (void)state;
@@ -155,7 +176,7 @@ static void test_reach(void **state) {
 
 static int all_tests(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scratch), cmocka_unit_test(test_disk), cmocka_unit_test(test_private_later), cmocka_unit_test(test_public_walk),
+        cmocka_unit_test(test_scratch), cmocka_unit_test(test_scratch_closed), cmocka_unit_test(test_disk), cmocka_unit_test(test_private_later), cmocka_unit_test(test_public_walk),
         cmocka_unit_test(test_resolve), cmocka_unit_test(test_reach),
     };
     return cmocka_run_group_tests(tests, open_world, close_world);
