@@ -55,10 +55,10 @@ static void test_scratch_closed(void **state) {
     Tree tree = { .skip = &world.sandbox->launcher, .n_skip = 1 };
     Memory m;
     memory_start(&m, &tree, 160 * MIB, dir, false, false);
-    write_mib(dir, "a", 96);
     assert_int_equal(mkdirat(dir, "d", 0700), 0);
     write_mib(dir, "d/c", 4);
     assert_int_equal(fchmodat(dir, "d", 0, 0), 0);
+    write_mib(dir, "a", 96);                             /* the newest is listed first */
     bool exceeded = memory_exceeded(&m);
     assert_int_equal(fchmodat(dir, "d", 0700, 0), 0);
     close(dir);
