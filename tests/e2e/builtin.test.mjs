@@ -189,7 +189,7 @@ test('edit replaces exactly', t => {
 test('write and edit ask about sensitive names, on the resolved path', t => {
   const dir = small(t, { 'server.KEY': 'k', 'keys/id_rsa/config': 'c' });
   symlinkSync('server.KEY', join(dir, 'plain'));
-  for (const path of ['.env', '.ENV.local', 'credentials.json', 'sub/x.pem', 'id_ed25519', 'keys/id_new/readme', 'secrets.json', '.npmrc', '.pypirc', '.netrc'])
+  for (const path of ['.env', '.ENV.local', 'credentials.json', 'sub/x.pem', 'id_ed25519', 'keys/id_new/readme', 'secrets.json', 'sub/.npmrc', '.pypirc', '.netrc'])
     bad(dir, 'write', { path, content: 'x' }, /needs confirmation \(sensitive name: /);
   for (const path of ['server.KEY', 'plain', 'keys/id_rsa/config'])
     bad(dir, 'edit', { path, old_string: path.endsWith('config') ? 'c' : 'k', new_string: 'x' }, /needs confirmation \(sensitive name: /);
