@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { project, run } from './harness.mjs';
+import { folder, project, run } from './harness.mjs';
 import { text } from './pages.mjs';
 
 const asked = ['tool.pre', 'tool.post', 'completion.pre', 'completion.post', 'delegation.pre', 'delegation.post_verify', 'delegation.post', 'agent.stop',
@@ -53,7 +53,7 @@ return 1`),
 let told;
 function events(t) {
   if (told) return told;
-  const dir = project(t, files), log = join(dir, 'events.jsonl'), env = { HARNESS_STATE: join(dir, 'state.db') };
+  const dir = project(t, files), log = join(dir, 'events.jsonl'), env = { HARNESS_STATE: join(folder(t), 'state.db') };
   const { stderr } = run(['-C', dir, 'run', '-p', 'hello', '--events', log, '--ephemeral'], { env });
   assert.ok(existsSync(log), stderr);
   told = readFileSync(log, 'utf8').trim().split('\n').map(line => JSON.parse(line));
