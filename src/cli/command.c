@@ -313,9 +313,8 @@ const Command command_table[] = {
         .summary = "work with the project's agent",
         .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
                  "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
-                 "a message. With -p one job, whose answer alone goes to standard output. Every\n"
-                 "call goes through the whole pipeline. The run is kept: see `harness runs`. If no\n"
-                 "model is in harness.md, OPENAI_API_KEY, ANTHROPIC_API_KEY or OAI_* decide.",
+                 "a message. With -p one job, whose answer alone goes to standard output. The run\n"
+                 "is kept: see `harness runs`. Without a model in harness.md the keys decide.",
         .example = "harness run -p 'What does this project do?'\n"
                    "harness run --tools tools.json -p 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"

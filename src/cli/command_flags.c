@@ -72,7 +72,6 @@ const Flag command_flags_call[] = {
 
 const Flag command_flags_run[] = {
     { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
-    { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { "--effort", NULL, "LEVEL", "none|minimal|low|medium|high", "how hard the model thinks" },
     { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
@@ -81,6 +80,7 @@ const Flag command_flags_run[] = {
     { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
     { "--record", NULL, "FILE", NULL, "record requests and replies" },
     { "--replay", NULL, "FILE", NULL, "answer from a recording" },
+    { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" },
     SESSION_FLAGS,
     { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
