@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/vec.h"
-#include "template/shell.h"
+#include "template/shell_scan.h"
 #include "template/render.h"
 
 enum { STATES_MAX = 48, WORK_MAX = 64 << 20 };
@@ -37,14 +37,14 @@ static bool fail(Scan *c, size_t at, ShellRefusal why, const char *fmt, ...) {
     va_end(ap);
     ast_place(c->t->text, at, &line, &column);
     error_place(c->err, NULL, line, column);
-    return error_hint(c->err, "%s", shell_refusal_advice(why));
+    return error_hint(c->err, "%s", shell_scan_refusal_advice(why));
 }
 
 static bool fail_value(Scan *c, const AstNode *n, ShellRefusal why, const char *program) {
     Buf name = { 0 };
     ast_path_text(&name, &n->path);
     bool code = why == SHELL_CODE && *program;
-    fail(c, n->at, why, "{{" STR_FMT "}} %s%s%s", STR_ARG(buf_str(&name)), shell_refusal_text(why), code ? " for " : "", code ? program : "");
+    fail(c, n->at, why, "{{" STR_FMT "}} %s%s%s", STR_ARG(buf_str(&name)), shell_scan_refusal_text(why), code ? " for " : "", code ? program : "");
     buf_clear(&name);
     return false;
 }
@@ -123,7 +123,7 @@ static bool resolve(Scan *c, const AstNode *n, Resolved *out) {
 
 static bool set_has(const States *set, const ShellState *s) {
     for (size_t i = 0; i < set->n; i++)
-        if (shell_same(&set->at[i], s)) return true;
+        if (shell_scan_same(&set->at[i], s)) return true;
     return false;
 }
 
@@ -161,7 +161,7 @@ static void set_unique(States *set) {
 static bool fail_text(Scan *c, const AstNode *text, size_t at, ShellRefusal why, const ShellState *s, const AstNode *last) {
     const AstNode *n = s->word.only ? s->word.only : last;
     if (n) return fail_value(c, n, why, "");
-    return fail(c, text->at + at, why, "a parameter before this %s", shell_refusal_text(why));
+    return fail(c, text->at + at, why, "a parameter before this %s", shell_scan_refusal_text(why));
 }
 
 static bool scan_text(Scan *c, AstNode *n, States *set, const AstNode *last) {
@@ -170,9 +170,9 @@ static bool scan_text(Scan *c, AstNode *n, States *set, const AstNode *last) {
     uint32_t start = (uint32_t)(n->text.at - c->t->text.at);
     for (size_t i = 0; i < set->n; i++) {
         ShellState *s = &set->at[i];
-        shell_text_start(s);
+        shell_scan_text_start(s);
         for (size_t k = 0; k < n->text.n; k++) {
-            ShellRefusal why = shell_feed(s, n->text.at[k], start + (uint32_t)k);
+            ShellRefusal why = shell_scan_feed(s, n->text.at[k], start + (uint32_t)k);
             if (why) return fail_text(c, n, k, why, s, last);
         }
         if (i == 0 || s->lead == AST_LEAD_YES) n->lead = (AstLead)s->lead;
@@ -193,7 +193,7 @@ static bool between_quotes(const AstBody *b, size_t i) {
 static bool scan_raw(Scan *c, AstNode *n, States *set) {
     if (!c->command->unsafe_raw) return fail_value(c, n, SHELL_RAW, "");
     n->quote = AST_RAW;
-    for (size_t i = 0; i < set->n; i++) shell_raw(&set->at[i]);
+    for (size_t i = 0; i < set->n; i++) shell_scan_raw(&set->at[i]);
     return true;
 }
 
@@ -210,8 +210,8 @@ static bool scan_value(Scan *c, AstBody *b, size_t index, States *set) {
     n->own_quotes = r.absent && !n->spread && between_quotes(b, index);
     ShellValue v = { .node = n, .maybe_absent = r.absent, .array = n->spread, .constrained = param && param->constrained };
     for (size_t i = 0; i < set->n; i++) {
-        ShellRefusal why = shell_value(&set->at[i], &v, n);
-        if (why) return fail_value(c, n, why, shell_program_name(&set->at[i]));
+        ShellRefusal why = shell_scan_value(&set->at[i], &v, n);
+        if (why) return fail_value(c, n, why, shell_scan_program_name(&set->at[i]));
     }
     c->work += set->n * 64;
     set_unique(set);
@@ -222,7 +222,7 @@ static bool scan_value(Scan *c, AstBody *b, size_t index, States *set) {
 
 static bool check_quoting(Scan *c, const AstNode *n, const States *before, const States *after) {
     for (size_t i = 0; i < after->n; i++)
-        if (!shell_same_quoting(&before->at[0], &after->at[i]))
+        if (!shell_scan_same_quoting(&before->at[0], &after->at[i]))
             return fail(c, n->at, SHELL_BRANCH, "a branch of this block opens or closes a quote, bracket or comment that the other does not");
     return true;
 }
@@ -315,9 +315,9 @@ static bool scan_body(Scan *c, AstBody *b, States *set) {
 static bool scan_end(Scan *c, States *set) {
     for (size_t i = 0; i < set->n; i++) {
         ShellState *s = &set->at[i];
-        if (shell_end(s) == SHELL_UNCLOSED) return fail(c, s->opened, SHELL_UNCLOSED, "the quote or bracket opened here is never closed");
-        if (s->flows && s->used) return fail(c, 0, SHELL_PIPED, "a parameter %s", shell_refusal_text(SHELL_PIPED));
-        if (s->integer && s->assigned && s->used) return fail(c, 0, SHELL_INTEGER, "a parameter %s", shell_refusal_text(SHELL_INTEGER));
+        if (shell_scan_end(s) == SHELL_UNCLOSED) return fail(c, s->opened, SHELL_UNCLOSED, "the quote or bracket opened here is never closed");
+        if (s->flows && s->used) return fail(c, 0, SHELL_PIPED, "a parameter %s", shell_scan_refusal_text(SHELL_PIPED));
+        if (s->integer && s->assigned && s->used) return fail(c, 0, SHELL_INTEGER, "a parameter %s", shell_scan_refusal_text(SHELL_INTEGER));
     }
     return true;
 }
@@ -346,7 +346,7 @@ static bool scan_command(Template *t, const TemplateCommand *command, Error *err
     Scan c = { .t = t, .command = command, .err = err };
     States set = { 0 };
     ShellState start;
-    shell_start(&start);
+    shell_scan_start(&start);
     start_flags(&t->body);
     VEC_PUSH(&set, start);
     VEC_PUSH(&c.scopes, 0);

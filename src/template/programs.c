@@ -1,5 +1,5 @@
 /* How programs interpret the words of a command: which words are code, which name another program. */
-#include "template/shell.h"
+#include "template/shell_scan.h"
 
 typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE, TARGET, TARGETS } Kind;
 struct ShellProgram { const char *name; Kind kind; uint8_t operands; const char *values, *code; };
@@ -62,12 +62,12 @@ static const ShellProgram *find_subcommand(const ShellProgram *p, const ShellWor
     return row ? row : find_row((Str){ name, n + 1 });
 }
 
-const char *shell_program_name(const ShellState *s) {
+const char *shell_scan_program_name(const ShellState *s) {
     if (!s->command.program) return "";
     return s->command.program->name[0] == '$' ? "a program that is not known" : s->command.program->name;
 }
 
-bool shell_variable_is_safe(Str name) {
+bool shell_scan_variable_is_safe(Str name) {
     static const char *const whole[] = {
         "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "CDPATH", "GLOBIGNORE", "HOME",
         "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "NODE_OPTIONS", "NODE_PATH", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT",
@@ -167,14 +167,14 @@ static Found read_option(const ShellProgram *p, Str word, bool *inside, bool *ma
 static bool is_expansion(const ShellWord *w) { return w->dynamic && !w->param; }
 static bool takes_input_as_arguments(const ShellProgram *p) { return p && (strcmp(p->name, "xargs") == 0 || strcmp(p->name, "parallel") == 0); }
 
-void shell_program_start(ShellState *s, const ShellWord *w) {
+void shell_scan_program_start(ShellState *s, const ShellWord *w) {
     bool in_find = s->command.in_find, by_input = s->command.by_input;
     Str name = { w->text, w->n };
     const ShellProgram *wrapper = s->command.place == SHELL_AT_INNER ? s->command.program : NULL;
     if (wrapper && w->equals && str_find_char(name, '=') > 0) return;  /* env NAME=value */
     if (wrapper && w->n > 1 && w->text[0] == '-' && !s->command.dashdash) {   /* flock FILE -c CODE */
         s->command.place = SHELL_AT_ARGS;
-        shell_program_word(s, w);
+        shell_scan_program_word(s, w);
         return;
     }
     const ShellProgram *any = &programs[N_PROGRAMS - 1];
@@ -233,7 +233,7 @@ static void finished_operand(ShellState *s, const ShellWord *w) {
     ShellCommand *c = &s->command;
     switch (c->program->kind) {
     case WRAPPER:
-        if (c->operands == 0) { c->place = SHELL_AT_INNER, shell_program_start(s, w); break; }
+        if (c->operands == 0) { c->place = SHELL_AT_INNER, shell_scan_program_start(s, w); break; }
         c->stage = STAGE_OPTIONS;
         if (--c->operands == 0) c->place = SHELL_AT_INNER;
         break;
@@ -286,7 +286,7 @@ static bool is_stdin(const ShellWord *w) {
     return !w->dynamic && (str_eq(text, STR("-")) || str_eq(text, STR("/dev/stdin")) || str_eq(text, STR("/dev/fd/0")) || str_eq(text, STR("/proc/self/fd/0")));
 }
 
-void shell_program_end(ShellState *s) {
+void shell_scan_program_end(ShellState *s) {
     const ShellCommand *c = &s->command;
     const ShellProgram *p = c->program;
     if (!s->piped) return;
@@ -296,7 +296,7 @@ void shell_program_end(ShellState *s) {
     if (reads) s->flows = true;
 }
 
-void shell_program_word(ShellState *s, const ShellWord *w) {
+void shell_scan_program_word(ShellState *s, const ShellWord *w) {
     ShellCommand *c = &s->command;
     Str text = { w->text, w->n };
     if (c->program && s->assigned && is_expansion(w) && expects_code(c)) s->flows = true;
@@ -349,8 +349,8 @@ static ShellRefusal value_of_wrapper(ShellState *s, const ShellWord *w, bool con
     Str name;
     if (s->command.place == SHELL_AT_ARGS && s->command.operands > 0)
         return listed(s->command.program->code, STR("!")) && !constrained ? SHELL_TARGET : SHELL_OK;
-    if (!shell_assignment(w, &name)) return SHELL_COMMAND;
-    return shell_variable_is_safe(name) ? SHELL_OK : SHELL_ASSIGNMENT;
+    if (!shell_scan_assignment(w, &name)) return SHELL_COMMAND;
+    return shell_scan_variable_is_safe(name) ? SHELL_OK : SHELL_ASSIGNMENT;
 }
 
 static ShellRefusal value_as_operand(ShellState *s, const ShellWord *w, bool constrained) {
@@ -367,9 +367,9 @@ static ShellRefusal value_as_operand(ShellState *s, const ShellWord *w, bool con
     case WRAPPER: return value_of_wrapper(s, w, constrained);
     case REMOTE: return c->operands > 0 ? SHELL_OK : SHELL_CODE;
     case DECLARE:
-        if (!shell_assignment(w, &name)) return SHELL_VARIABLE;
+        if (!shell_scan_assignment(w, &name)) return SHELL_VARIABLE;
         s->assigned = true;
-        return !shell_variable_is_safe(name) ? SHELL_ASSIGNMENT : s->integer ? SHELL_INTEGER : SHELL_OK;
+        return !shell_scan_variable_is_safe(name) ? SHELL_ASSIGNMENT : s->integer ? SHELL_INTEGER : SHELL_OK;
     case PRINTF: return SHELL_FORMAT;
     default: return SHELL_OK;
     }
@@ -380,7 +380,7 @@ static bool positions_matter(const ShellCommand *c) {
     return !c->guess && kind != OPTIONS && kind != MAKE && kind != FIND && kind != TEST && kind != DECLARE;
 }
 
-ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *node) {
+ShellRefusal shell_scan_program_value(ShellState *s, const ShellValue *v, AstNode *node) {
     ShellCommand *c = &s->command;
     const ShellWord *w = &s->word;
     Str text = { w->text, w->n };

@@ -3,7 +3,7 @@
  * and leaves no quote open. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "template/shell.h"
+#include "template/shell_scan.h"
 #include "template/template.h"
 #include "value/dict.h"
 #include "value/json.h"
@@ -47,15 +47,15 @@ typedef struct { size_t words, commands; bool closed; } Shape;
 static Shape shape_of(Str command) {
     ShellState s;
     Shape shape = { 0 };
-    shell_start(&s);
-    shell_text_start(&s);
+    shell_scan_start(&s);
+    shell_scan_text_start(&s);
     for (size_t i = 0; i < command.n; i++) {
         bool on = s.word.on && s.depth == 0, first = s.command.place == SHELL_AT_COMMAND;
-        shell_feed(&s, command.at[i], (uint32_t)i);
+        shell_scan_feed(&s, command.at[i], (uint32_t)i);
         shape.words += on && !s.word.on;
         shape.commands += !first && s.command.place == SHELL_AT_COMMAND && s.depth == 0;
     }
-    shape.closed = shell_end(&s) == SHELL_OK;
+    shape.closed = shell_scan_end(&s) == SHELL_OK;
     return shape;
 }
 

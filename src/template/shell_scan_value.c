@@ -1,5 +1,5 @@
 /* Decides whether a parameter is allowed at a point, and compares states. */
-#include "template/shell.h"
+#include "template/shell_scan.h"
 
 /* Rejects a parameter inside a construct that the shell evaluates as code. */
 static ShellRefusal enclosed(const ShellState *s) {
@@ -20,8 +20,8 @@ static ShellRefusal enclosed(const ShellState *s) {
 
 static ShellRefusal assigned(ShellState *s) {
     Str name;
-    if (!shell_assignment(&s->word, &name)) return SHELL_COMMAND;
-    if (!shell_variable_is_safe(name)) return SHELL_ASSIGNMENT;
+    if (!shell_scan_assignment(&s->word, &name)) return SHELL_COMMAND;
+    if (!shell_scan_variable_is_safe(name)) return SHELL_ASSIGNMENT;
     s->assigned = true;
     return s->integer ? SHELL_INTEGER : SHELL_OK;
 }
@@ -37,7 +37,7 @@ static ShellRefusal placed(ShellState *s, const ShellValue *v, AstNode *node) {
     case SHELL_AT_COMMAND: return assigned(s);
     case SHELL_AT_PATTERN: return SHELL_PATTERN;
     case SHELL_AT_CONDITION: return SHELL_CONDITION;
-    case SHELL_AT_INNER: case SHELL_AT_ARGS: return shell_program_value(s, v, node);
+    case SHELL_AT_INNER: case SHELL_AT_ARGS: return shell_scan_program_value(s, v, node);
     case SHELL_AT_CASE_WORD: return node->must_quote = true, SHELL_OK;   /* `in` and `esac` are keywords there */
     default: return SHELL_COMMAND;
     }
@@ -54,13 +54,13 @@ static ShellRefusal alone(ShellState *s, const ShellValue *v, AstNode *node) {
     return SHELL_OK;
 }
 
-ShellRefusal shell_value(ShellState *s, const ShellValue *v, AstNode *node) {
+ShellRefusal shell_scan_value(ShellState *s, const ShellValue *v, AstNode *node) {
     if (s->escape) return SHELL_BACKSLASH;
     ShellRefusal why = enclosed(s);
     if (why) return why;
     if (s->quote != SHELL_SINGLE && s->pending == '$') return SHELL_DOLLAR;
     if (s->in_name) return SHELL_NAME;
-    shell_settle(s);
+    shell_scan_settle(s);
     if ((why = enclosed(s)) || (why = placed(s, v, node))) return why;
     if (s->unsure) return SHELL_UNSURE;
     if (s->word.brace_open || s->word.brace) return SHELL_BRACE;
@@ -76,8 +76,8 @@ ShellRefusal shell_value(ShellState *s, const ShellValue *v, AstNode *node) {
     return SHELL_OK;
 }
 
-void shell_raw(ShellState *s) {
-    shell_settle(s);
+void shell_scan_raw(ShellState *s) {
+    shell_scan_settle(s);
     s->word.on = s->word.dynamic = s->word.expands = true;
     s->word.fresh = false;
 }
@@ -95,15 +95,15 @@ static bool same_command(const ShellCommand *a, const ShellCommand *b) {
            a->from_input == b->from_input && a->by_input == b->by_input;
 }
 
-bool shell_same_quoting(const ShellState *a, const ShellState *b) {
+bool shell_scan_same_quoting(const ShellState *a, const ShellState *b) {
     if (a->quote != b->quote || a->depth != b->depth || a->heredocs != b->heredocs || a->locale != b->locale) return false;
     for (uint8_t i = 0; i < a->depth; i++)
         if (a->frame[i].kind != b->frame[i].kind || a->frame[i].quote != b->frame[i].quote) return false;
     return true;
 }
 
-bool shell_same(const ShellState *a, const ShellState *b) {
-    if (!shell_same_quoting(a, b) || !same_word(&a->word, &b->word) || !same_command(&a->command, &b->command)) return false;
+bool shell_scan_same(const ShellState *a, const ShellState *b) {
+    if (!shell_scan_same_quoting(a, b) || !same_word(&a->word, &b->word) || !same_command(&a->command, &b->command)) return false;
     if (a->pending != b->pending || a->escape != b->escape || a->in_name != b->in_name || a->unsure != b->unsure) return false;
     if (a->used != b->used || a->piped != b->piped || a->flows != b->flows) return false;
     if (a->integer != b->integer || a->assigned != b->assigned || a->line != b->line || a->line_escape != b->line_escape) return false;

@@ -15,8 +15,8 @@ typedef enum {
     SHELL_REFUSALS
 } ShellRefusal;
 
-const char *shell_refusal_text(ShellRefusal why);
-const char *shell_refusal_advice(ShellRefusal why);
+const char *shell_scan_refusal_text(ShellRefusal why);
+const char *shell_scan_refusal_advice(ShellRefusal why);
 
 typedef enum { SHELL_BARE, SHELL_SINGLE, SHELL_DOUBLE, SHELL_DOLLAR_SINGLE, SHELL_IN_COMMENT, SHELL_IN_HEREDOC } ShellQuote;
 
@@ -78,7 +78,7 @@ typedef struct ShellState {
     ShellHeredoc heredoc[SHELL_HEREDOCS_MAX];
     uint32_t opened;                    /* offset of the open quote or bracket */
     uint8_t depth, heredocs, quote;
-    char pending;                       /* an operator that the next character may continue; see shell.c */
+    char pending;                       /* an operator that the next character may continue; see shell_scan.c */
     bool escape;                        /* the last character was a backslash */
     bool in_name;                       /* inside $NAME */
     bool locale;                        /* inside $"…" */
@@ -89,29 +89,29 @@ typedef struct ShellState {
     bool flows;                         /* and one of them takes it as code */
     int16_t line;                       /* here-document: number of characters of the line that match its end, or -1 */
     bool line_escape;
-    uint8_t lead;                       /* AstLead: effect of the text fed since the last shell_text_start */
+    uint8_t lead;                       /* AstLead: effect of the text fed since the last shell_scan_text_start */
 } ShellState;
 
-void shell_start(ShellState *s);
-void shell_text_start(ShellState *s);
-ShellRefusal shell_feed(ShellState *s, char c, uint32_t at);      /* literal text; an error is about the parameter before it */
-void shell_settle(ShellState *s);                                 /* completes the last operator: no character continues it */
-ShellRefusal shell_end(ShellState *s);                            /* end of the template */
+void shell_scan_start(ShellState *s);
+void shell_scan_text_start(ShellState *s);
+ShellRefusal shell_scan_feed(ShellState *s, char c, uint32_t at);      /* literal text; an error is about the parameter before it */
+void shell_scan_settle(ShellState *s);                                 /* completes the last operator: no character continues it */
+ShellRefusal shell_scan_end(ShellState *s);                            /* end of the template */
 
 typedef struct ShellValue { const AstNode *node; bool maybe_absent, array, constrained; } ShellValue;
 /* Checks whether a parameter is allowed here. Sets how the renderer must quote it in this state: flags only get
  * stricter. */
-ShellRefusal shell_value(ShellState *s, const ShellValue *v, AstNode *node);
-void shell_raw(ShellState *s);
+ShellRefusal shell_scan_value(ShellState *s, const ShellValue *v, AstNode *node);
+void shell_scan_raw(ShellState *s);
 
-bool shell_same(const ShellState *a, const ShellState *b);
-bool shell_same_quoting(const ShellState *a, const ShellState *b);
+bool shell_scan_same(const ShellState *a, const ShellState *b);
+bool shell_scan_same_quoting(const ShellState *a, const ShellState *b);
 
 /* programs.c: how programs interpret the words of a command. */
-void shell_program_start(ShellState *s, const ShellWord *w);      /* w is the program's name */
-void shell_program_word(ShellState *s, const ShellWord *w);       /* w is a complete argument */
-void shell_program_end(ShellState *s);                            /* the command is complete */
-ShellRefusal shell_program_value(ShellState *s, const ShellValue *v, AstNode *node);
-bool shell_variable_is_safe(Str name);                            /* true if a parameter may be its value */
-const char *shell_program_name(const ShellState *s);              /* "" if it has no rules */
-bool shell_assignment(const ShellWord *w, Str *name);             /* true if the word starts with a literal NAME= or NAME+= */
+void shell_scan_program_start(ShellState *s, const ShellWord *w);      /* w is the program's name */
+void shell_scan_program_word(ShellState *s, const ShellWord *w);       /* w is a complete argument */
+void shell_scan_program_end(ShellState *s);                            /* the command is complete */
+ShellRefusal shell_scan_program_value(ShellState *s, const ShellValue *v, AstNode *node);
+bool shell_scan_variable_is_safe(Str name);                            /* true if a parameter may be its value */
+const char *shell_scan_program_name(const ShellState *s);              /* "" if it has no rules */
+bool shell_scan_assignment(const ShellWord *w, Str *name);             /* true if the word starts with a literal NAME= or NAME+= */

@@ -1,4 +1,4 @@
-#include "template/shell.h"
+#include "template/shell_scan.h"
 
 static const struct { const char *what, *advice; } refusals[] = {
     { "", "" },
@@ -7,14 +7,14 @@ static const struct { const char *what, *advice; } refusals[] = {
 #undef R
 };
 
-const char *shell_refusal_text(ShellRefusal why) { return refusals[why].what; }
-const char *shell_refusal_advice(ShellRefusal why) { return refusals[why].advice; }
+const char *shell_scan_refusal_text(ShellRefusal why) { return refusals[why].what; }
+const char *shell_scan_refusal_advice(ShellRefusal why) { return refusals[why].advice; }
 
 /* `pending` is an incomplete operator, which the next character completes:
  *   $   P for $(   < > & | ;   H for <<   ( for a command that starts with it   F for NAME(   ) for $((…) */
 
-void shell_start(ShellState *s) { *s = (ShellState){ .line = 0 }; }
-void shell_text_start(ShellState *s) { s->lead = AST_LEAD_SAME; }
+void shell_scan_start(ShellState *s) { *s = (ShellState){ .line = 0 }; }
+void shell_scan_text_start(ShellState *s) { s->lead = AST_LEAD_SAME; }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 static bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -26,7 +26,7 @@ static bool word_is(const ShellWord *w, const char *text) {
 static void new_word(ShellState *s) { s->word = (ShellWord){ .n = 0 }; }
 static void new_command(ShellState *s) { s->command = (ShellCommand){ .place = SHELL_AT_COMMAND }; }
 
-bool shell_assignment(const ShellWord *w, Str *name) {
+bool shell_scan_assignment(const ShellWord *w, Str *name) {
     uint8_t i = 0;
     while (i < w->n && is_name(w->text[i])) i++;
     *name = (Str){ w->text, i };
@@ -128,9 +128,9 @@ static bool reserved_word(ShellState *s) {
 
 static void command_word(ShellState *s) {
     Str name;
-    if (reserved_word(s) || shell_assignment(&s->word, &name)) return;
+    if (reserved_word(s) || shell_scan_assignment(&s->word, &name)) return;
     if (!s->word.quoted && memchr(s->word.text, '[', s->word.n) && s->word.n > 1) s->unsure = true;   /* a[i]=… */
-    shell_program_start(s, &s->word);
+    shell_scan_program_start(s, &s->word);
 }
 
 static void case_in(ShellState *s) {
@@ -149,8 +149,8 @@ static void end_word(ShellState *s) {
         c->redirect = SHELL_TO_NOTHING;
     } else switch ((ShellPlace)c->place) {
         case SHELL_AT_COMMAND: command_word(s); break;
-        case SHELL_AT_INNER: shell_program_start(s, &s->word); break;
-        case SHELL_AT_ARGS: c->no_args = false; shell_program_word(s, &s->word); break;
+        case SHELL_AT_INNER: shell_scan_program_start(s, &s->word); break;
+        case SHELL_AT_ARGS: c->no_args = false; shell_scan_program_word(s, &s->word); break;
         case SHELL_AT_FOR_NAME: c->place = SHELL_AT_FOR_IN; break;
         case SHELL_AT_FOR_IN:
             if (word_is(&s->word, "in")) *c = (ShellCommand){ .place = SHELL_AT_ARGS, .keeps = true };
@@ -172,7 +172,7 @@ static void end_word(ShellState *s) {
 /* ; & | && || and the end of the line. */
 static void separator(ShellState *s, bool newline) {
     end_word(s);
-    shell_program_end(s);
+    shell_scan_program_end(s);
     ShellPlace place = (ShellPlace)s->command.place;
     if (place == SHELL_AT_CONDITION || place == SHELL_AT_PATTERN) return;
     if (newline && (place == SHELL_AT_FOR_IN || place == SHELL_AT_CASE_IN)) return;
@@ -213,7 +213,7 @@ static ShellRefusal open_paren(ShellState *s) {
 
 static ShellRefusal close_paren(ShellState *s) {
     end_word(s);
-    shell_program_end(s);
+    shell_scan_program_end(s);
     if (s->command.place == SHELL_AT_CONDITION) return SHELL_OK;
     if (s->command.place == SHELL_AT_PATTERN) return new_command(s), SHELL_OK;
     if (top_is(s, SHELL_PAREN)) {
@@ -423,7 +423,7 @@ static ShellRefusal feed_escaped(ShellState *s, char c) {
     return add_char(s, c, true);
 }
 
-void shell_settle(ShellState *s) {
+void shell_scan_settle(ShellState *s) {
     ShellRefusal why;
     if (s->pending == ')') s->unsure = true, s->pending = 0;
     for (int i = 0; i < 2 && s->pending; i++) operator(s, 'a', 0, &why);   /* twice: in dash &> is two operators */
@@ -440,7 +440,7 @@ static ShellRefusal feed_place(ShellState *s, char c, uint32_t at) {
     return feed_bare(s, c, at);
 }
 
-ShellRefusal shell_feed(ShellState *s, char c, uint32_t at) {
+ShellRefusal shell_scan_feed(ShellState *s, char c, uint32_t at) {
     ShellRefusal why = SHELL_OK;
     if (feed_verbatim(s, c, &why)) return why;
     if (s->escape && c == '\n') return s->escape = false, SHELL_OK;   /* line continuation: operators may span it */
@@ -450,18 +450,18 @@ ShellRefusal shell_feed(ShellState *s, char c, uint32_t at) {
     if (s->pending && s->pending != ')') {
         if (operator(s, s->escape ? '\\' : c, at, &why)) return why;
         if (why) return why;
-        if (s->pending && !s->escape) return shell_feed(s, c, at);     /* &> again */
+        if (s->pending && !s->escape) return shell_scan_feed(s, c, at);     /* &> again */
     }
     if (s->escape && s->quote == SHELL_SINGLE) return s->escape = false, s->unsure = true, SHELL_OK;
     return feed_place(s, c, at);
 }
 
-ShellRefusal shell_end(ShellState *s) {
+ShellRefusal shell_scan_end(ShellState *s) {
     if (s->quote == SHELL_SINGLE || s->quote == SHELL_DOUBLE || s->quote == SHELL_DOLLAR_SINGLE) return SHELL_UNCLOSED;
-    shell_settle(s);
+    shell_scan_settle(s);
     for (uint8_t i = 0; i < s->depth; i++)
         if (s->frame[i].kind >= SHELL_IN_SUBSTITUTION) return SHELL_UNCLOSED;
     if (s->quote == SHELL_BARE) end_word(s);
-    shell_program_end(s);
+    shell_scan_program_end(s);
     return SHELL_OK;
 }
