@@ -126,11 +126,16 @@ static bool send_to(McpLink *link, McpPeer *p, Str message) {
     return peer_send_general(p, message), true;
 }
 
-static void send_questions(McpLink *link, McpPeer *p, const Waiter *w, Value related) {
+/* Before the first question is sent: from then on the thread that reads the answers uses the heap. */
+static bool add_related(InputAsk *asks, size_t n, Value related, Heap *h, Error *err) {
+    for (size_t i = 0; i < n && !value_is_gone(related); i++)
+        if (!dict_put_str(h, value_dict(asks[i].params), STR("_meta"), related, err)) return false;
+    return true;
+}
+
+static void send_questions(McpLink *link, McpPeer *p, const Waiter *w) {
     Buf out = { 0 };
     for (size_t i = 0; i < w->n; i++) {
-        Error err;
-        if (!value_is_gone(related)) dict_put_str(w->heap, value_dict(w->asks[i].params), STR("_meta"), related, &err);
         buf_reset(&out);
         rpc_write_request(&out, value_from_small(w->first + (int64_t)i), str_from(input_method(w->asks[i].kind)), w->asks[i].params);
         send_to(link, p, buf_str(&out));
@@ -171,8 +176,8 @@ bool serve_input_request(McpPeer *p, McpLink *link, Value related, InputAsk *ask
     struct McpInput *in = input_of(p);
     Error why = { 0 };
     Waiter w = { .heap = h, .asks = asks, .n = n, .left = n, .why = &why };
-    if (!enlist(in, &w, err)) return false;
-    send_questions(link, p, &w, related);
+    if (!add_related(asks, n, related, h, err) || !enlist(in, &w, err)) return false;
+    send_questions(link, p, &w);
     bool ok = wait_for(&w, cancel, err);
     if (!ok) take_back(link, p, in, &w);
     delist(in, &w);
