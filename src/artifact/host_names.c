@@ -38,13 +38,6 @@ static const NativeDef *def_of(const HostName *n, HostNamesFind *find, Error *er
     return def;
 }
 
-size_t host_names_count(void) {
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        count += names[i].def.fn && !(names[i].kind == HOST_CALLABLE && language_function(names[i].module));
-    return count;
-}
-
 static bool put(Heap *h, Dict *to, const HostName *n, void *object, Error *err) {
     return object && dict_put_str(h, to, str_from(n->module), value_from_object(object), err);
 }

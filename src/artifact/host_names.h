@@ -11,4 +11,3 @@ typedef struct HostNames { Dict *tools, *hooks; } HostNames;
  * ERR_INTERNAL. */
 typedef const NativeDef *HostNamesFind(const char *name);
 bool host_names_make(Heap *heap, HostNamesFind *find, HostNames *out, Error *err);   /* find NULL: placeholders */
-size_t host_names_count(void);           /* number of functions that an implementation must have */

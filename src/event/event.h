@@ -46,7 +46,6 @@ void event_stream_add(EventStream *s, EventSink sink);
  * redact_stream (policy/redact.h). Data that is not an object afterwards becomes {"redacted":true}. Call it before the
  * first event. */
 void event_stream_redact(EventStream *s, void (*redact)(void *ctx, Buf *text), void *ctx);
-uint64_t event_stream_last(EventStream *s);                  /* seq of the newest event, or 0 */
 void event_stream_continue(EventStream *s, uint64_t last);   /* continues the numbering of a resumed run */
 bool event_stream_listened(const EventStream *s);            /* true if it has a sink; otherwise callers need not build data */
 
@@ -57,7 +56,6 @@ bool event_emit_custom(EventStream *s, EventPlace place, Str type, Str data, Err
 
 /* Sinks. */
 EventSink event_sink_lines(int fd, bool owned);              /* JSON lines, one write() each */
-bool event_sink_open(const char *path, EventSink *out, Error *err);   /* the same, at the end of a file that only its owner may read */
 void event_write_json(Buf *out, const Event *e);             /* {"seq":…,"time":"…","run":…,"agent":…,"depth":…,"parent":…,"type":…,"data":{…}} */
 
 /* Builds the data object: event_data_start, members, event_data_end. Keys are written without escaping. */

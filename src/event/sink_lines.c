@@ -52,8 +52,3 @@ EventSink event_sink_lines(int fd, bool owned) {
     return (EventSink){ lines_write, lines_free, l };
 }
 
-bool event_sink_open(const char *path, EventSink *out, Error *err) {
-    int fd = fault_hit() ? (errno = EMFILE, -1) : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-    if (fd < 0) return error_set(err, ERR_IO, "open %s: %m", path);
-    return *out = event_sink_lines(fd, true), true;
-}

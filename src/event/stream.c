@@ -64,13 +64,6 @@ void event_stream_redact(EventStream *s, void (*redact)(void *ctx, Buf *text), v
     pthread_mutex_unlock(&s->lock);
 }
 
-uint64_t event_stream_last(EventStream *s) {
-    pthread_mutex_lock(&s->lock);
-    uint64_t last = s->last;
-    pthread_mutex_unlock(&s->lock);
-    return last;
-}
-
 void event_stream_continue(EventStream *s, uint64_t last) {
     pthread_mutex_lock(&s->lock);
     s->last = last;

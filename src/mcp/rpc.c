@@ -130,13 +130,6 @@ void rpc_write_result(Buf *out, Value id, Value result) {
     buf_add_char(out, '}');
 }
 
-void rpc_write_result_text(Buf *out, Value id, Str json) {
-    start(out, id);
-    buf_add(out, STR(",\"result\":"));
-    buf_add(out, json);
-    buf_add_char(out, '}');
-}
-
 void rpc_write_result_start(Buf *out, Value id) {
     start(out, id);
     buf_add(out, STR(",\"result\":{"));

@@ -35,7 +35,6 @@ bool rpc_is_id(Value v);                 /* a string or an integer */
 void rpc_write_request(Buf *out, Value id, Str method, Value params);
 void rpc_write_notification(Buf *out, Str method, Value params);
 void rpc_write_result(Buf *out, Value id, Value result);
-void rpc_write_result_text(Buf *out, Value id, Str json);    /* a result that is already JSON text */
 void rpc_write_result_start(Buf *out, Value id);             /* up to and including the opening brace of the result; the
                                                               * caller adds members and "}}" */
 void rpc_write_error(Buf *out, Value id, int code, Str message, Value data);   /* id GONE: omitted, as MCP's schemas

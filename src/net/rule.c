@@ -156,11 +156,6 @@ bool rule_allows_target(const Rules *r, const Target *t, Error *err) {
     return refuse_host(r, t, err);
 }
 
-bool rule_allows_host(const Rules *r, Str host, uint16_t port, Error *err) {
-    Target t;
-    return target_set(host, port, &t, err) && rule_allows_target(r, &t, err);
-}
-
 static bool is_listed_localhost(const RuleEntry *e, const Target *t) {
     return e->kind == ENTRY_NAME && strcmp(e->name, "localhost") == 0 && host_matches(e, t);
 }

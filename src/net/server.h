@@ -87,4 +87,3 @@ void server_cut(ServerRequest *q);       /* closes the connection abruptly */
  * or its sending side, or was cut. After closing only its sending side it still receives the response. NULL removes the
  * callback: after that returns, it is not running and will not be called; do not call this from the callback itself. */
 void server_on_gone(ServerRequest *q, void (*gone)(void *ctx, ServerRequest *q), void *ctx);
-bool server_gone(const ServerRequest *q);

@@ -356,10 +356,3 @@ void server_on_gone(ServerRequest *q, void (*gone)(void *ctx, ServerRequest *q),
     pthread_mutex_unlock(&s->lock);
 }
 
-bool server_gone(const ServerRequest *q) {
-    ServerRequest *own = (ServerRequest *)(uintptr_t)q;
-    pthread_mutex_lock(&own->lock);
-    bool gone = q->gone || q->completed || q->cut;
-    pthread_mutex_unlock(&own->lock);
-    return gone;
-}

@@ -47,16 +47,6 @@ void approval_add(Approvals *a, Str tool, Str args_json) {
     buf_clear(&key);
 }
 
-void approval_each(Approvals *a, void (*each)(void *ctx, Str tool, Str args_json), void *ctx) {
-    pthread_mutex_lock(&a->lock);
-    for (size_t i = 0; i < a->table.n; i++) {
-        Str key = a->table.entry[i].key;
-        size_t n = strlen(key.at);
-        each(ctx, str_sub(key, 0, n), str_sub(key, n + 1, key.n));
-    }
-    pthread_mutex_unlock(&a->lock);
-}
-
 /* ---- sensitive names ---- */
 
 static bool same_letters(Str s, Str lower) {

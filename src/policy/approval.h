@@ -11,7 +11,6 @@ void approval_list_free(Approvals *a);
 bool approval_given(Approvals *a, Str tool, Str args_json);
 void approval_add(Approvals *a, Str tool, Str args_json);     /* args empty: any arguments */
 /* In chronological order, for storing them with a session. `each` must not add approvals. */
-void approval_each(Approvals *a, void (*each)(void *ctx, Str tool, Str args_json), void *ctx);
 /* True if any component of a resolved path is a sensitive name (sensitive.def); ignores case. */
 bool approval_sensitive(Str path);
 /* True if the path is AGENTS.md or CLAUDE.md in any folder: its text becomes part of a system prompt. */

@@ -213,20 +213,6 @@ static bool is_hidden(const Jail *j, int dir, const char *name, const struct sta
     return fence_enter(j->fence, &m, str_from(name), &id).hidden;
 }
 
-int jail_open_below(const Jail *j, int dir, const char *name, bool folder) {
-    struct statx st;
-    int fd = walk_open(dir, name, folder ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NONBLOCK, 0), error = 0;
-    if (fd < 0)
-        return -1;
-    if (!walk_stat(fd, "", &st))
-        error = errno;
-    else if (!folder && !S_ISREG(st.stx_mode))
-        error = S_ISDIR(st.stx_mode) ? EISDIR : EINVAL;
-    else if ((folder && walk_is_process_fs(fd)) || is_hidden(j, dir, name, &st))
-        error = EACCES;
-    return error ? close(fd), errno = error, -1 : fd;
-}
-
 /* ---- reading ---- */
 
 static bool too_large(Str path, size_t limit, Error *err) {

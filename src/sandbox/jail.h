@@ -56,9 +56,6 @@ int jail_open_upto(const Jail *j, Str path, size_t limit, JailStat *st, Error *e
 /* Appends up to `room` bytes from an open file; `path` is for the message. *end: end of file. */
 bool jail_read_piece(int fd, Str path, size_t room, Buf *out, bool *end, Error *err);
 int jail_open_dir(const Jail *j, Str path, Error *err);                    /* for walking; -1 on failure */
-/* Opens one entry of an open folder, for walking: a regular file or a folder, never a link, never hidden. -1 with errno
- * set. */
-int jail_open_below(const Jail *j, int dir, const char *name, bool folder);
 
 bool jail_stat(const Jail *j, Str path, JailStat *out, Error *err);        /* follows links that stay inside */
 bool jail_exists(const Jail *j, Str path, bool *out, Error *err);          /* outside is an error, missing is not */

@@ -148,14 +148,6 @@ bool public_refresh(Public *p, bool want_watches) {
     return false;
 }
 
-void public_clear(Public *p) {
-    forget(p);
-    if (p->watches >= 0) close(p->watches);
-    p->watches = -1;
-    VEC_CLEAR(&p->entries);
-    VEC_CLEAR(&p->hidden);
-}
-
 /* ---- for a call ------------------------------------------------------------------------------------------------- */
 
 bool public_allow(const Public *p, bool covered, int ruleset, const RulesetOptions *o, Error *err) {

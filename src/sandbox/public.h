@@ -37,4 +37,3 @@ bool public_needed(void);               /* may this process read what others may
 bool public_refresh(Public *p, bool watch);
 /* `covered`: the private folders are covered. Directly after public_refresh(). */
 bool public_allow(const Public *p, bool covered, int ruleset, const RulesetOptions *options, Error *err);
-void public_clear(Public *p);

@@ -63,6 +63,3 @@ typedef struct SchemaProblems {
  * or uniqueItems an array of more than 32). */
 bool schema_validate(const Schema *s, Value instance, SchemaProblems *out);
 void schema_problems_clear(SchemaProblems *p);
-
-/* Does the text have this format ("date-time", "ipv4", …)? Unknown formats take anything. */
-bool schema_format_ok(Str format, Str text);

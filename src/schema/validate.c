@@ -507,7 +507,3 @@ bool schema_validate(const Schema *s, Value instance, SchemaProblems *out) {
     return false;
 }
 
-bool schema_format_ok(Str format, Str text) {
-    const Format *f = format_find(format);
-    return !f || f->ok(text);
-}

@@ -282,4 +282,3 @@ void store_close(Store *s) {
     free(s);
 }
 
-const char *store_path(const Store *s) { return s->path; }

@@ -23,7 +23,6 @@ void store_project_id(Str real_root, Buf *out);
  * older format after copying it to FILE-formatN. ":memory:" is a store that ends with store_close. */
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
 void store_close(Store *s);                                  /* also releases all its leases; NULL is fine */
-const char *store_path(const Store *s);
 
 /* Runs. A live run is leased: by a lock that ends with the process, and by pid, start time and boot id, which identify
  * the holder. status: running, or as set by store_run_end; store_run_each reports "interrupted" for a running one whose
@@ -52,7 +51,6 @@ bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /*
  * key unknown in this run is ERR_VALIDATION. */
 bool store_artifact_put(Store *s, Str run, Str tool, Str mime, Str bytes, Buf *key, Error *err);
 bool store_artifact_get(Store *s, Str run, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err);
-bool store_artifact_each(Store *s, Str run, bool (*each)(void *ctx, Str key, Str tool, Str mime, uint64_t size), void *ctx, Error *err);
 
 /* Background tasks: status running, done, failed, cancelled; result is the JSON of a Result. */
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err);

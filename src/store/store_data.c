@@ -63,15 +63,6 @@ bool store_artifact_get(Store *s, Str run, Str key, uint64_t offset, uint64_t li
     return store_unlock(s, ok);
 }
 
-bool store_artifact_each(Store *s, Str run, bool (*each)(void *ctx, Str key, Str tool, Str mime, uint64_t size), void *ctx, Error *err) {
-    store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT key, tool, mime, length(bytes) FROM artifacts WHERE run = ?1 ORDER BY rowid", "list artifacts", err);
-    bool some = true, ok = store_bind(&q, "s", run);
-    while (ok && some && (ok = store_row(&q, &some)) && some)
-        if (!each(ctx, store_text(&q, 0), store_text(&q, 1), store_text(&q, 2), (uint64_t)store_int(&q, 3))) break;
-    return store_unlock(s, store_end(&q, ok));
-}
-
 /* ---- tasks ---- */
 
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err) {

@@ -73,12 +73,6 @@ bool int_make(Heap *h, int64_t i, Value *out, Error *err) {
     return from_limbs(h, &w, 1, i < 0, out, err);
 }
 
-bool int_make_u64(Heap *h, uint64_t i, Value *out, Error *err) {
-    mp_limb_t w = i;
-    if (i <= (uint64_t)VALUE_INT_MAX) return *out = value_from_small((int64_t)i), true;
-    return from_limbs(h, &w, 1, false, out, err);
-}
-
 /* The limbs of |trunc(d)|: a double has 53 bits somewhere among at most 1024. */
 enum { DOUBLE_LIMBS = 17 };
 static size_t double_limbs(double d, mp_limb_t limb[DOUBLE_LIMBS]) {

@@ -14,7 +14,6 @@ static inline bool value_is_int(Value v) { return value_is_small(v) || value_is(
 static inline BigInt *value_bigint(Value v) { assert(value_is(v, OBJECT_INT)); return (BigInt *)value_object(v); }
 
 bool int_make(Heap *h, int64_t i, Value *out, Error *err);
-bool int_make_u64(Heap *h, uint64_t i, Value *out, Error *err);
 bool int_from_double(Heap *h, double d, Value *out, Error *err);        /* truncates; d must be finite */
 /* Optional sign, then digits of base 2…36 only. Fails if malformed or too large. */
 bool int_parse(Heap *h, Str digits, int base, Value *out, Error *err);

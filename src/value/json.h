@@ -13,7 +13,6 @@ typedef struct JsonRead {           /* the zero value is the default */
     size_t max_bytes;               /* 0: limited by the heap only */
     unsigned max_depth;             /* 0: JSON_DEPTH_MAX */
     bool reject_duplicates;         /* else the last of equal keys wins */
-    Place start;                    /* position of the first byte in an enclosing text; {0, 0} means 1:1 */
     Places *places;                 /* filled when not NULL */
     Dict *names;                    /* keys are interned here when not NULL (string_intern) */
     const struct JsonKeys *keys;    /* keys that are expected; NULL: none */

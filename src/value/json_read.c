@@ -37,7 +37,7 @@ typedef struct Reader {
     unsigned max_depth, ticks;
     bool track;
     bool duplicate;                 /* duplicate key at an unknown position: read again with `track` */
-    Place here, start;              /* position of the current token; of the first byte */
+    Place here;                     /* position of the current token */
     const char *seen;               /* `here` is valid up to this byte */
     Buf scratch;                    /* for decoding strings with escapes */
     const JsonRead *options;
@@ -49,7 +49,7 @@ typedef struct Reader {
 /* ---- errors ---- */
 
 static Place place_of(const Reader *r, const char *p) {
-    Place at = r->start;
+    Place at = { 1, 1 };
     const char *line = r->begin;
     for (const char *q; (q = memchr(line, '\n', (size_t)(p - line))) != NULL; line = q + 1)
         at = (Place){ at.line + 1, 1 };
@@ -550,11 +550,10 @@ static bool read_all(Reader *r) {
 
 /* Tracking places doubles the time, so it is done only on request or after an error. */
 static bool read_once(Heap *h, Str text, const JsonRead *options, bool track, bool *duplicate, Value *out, Error *err) {
-    Place start = options->start.line ? options->start : (Place){ 1, 1 };
     MEM_UNSET Value stack[STACK_START];
     MEM_UNSET Frame frame[FRAMES_START];
     MEM_UNSET String *key[KEYS];
-    Reader r = { .h = h, .begin = text.at, .end = text.at + text.n, .seen = text.at, .start = start, .here = start,
+    Reader r = { .h = h, .begin = text.at, .end = text.at + text.n, .seen = text.at, .here = { 1, 1 },
                  .options = options, .err = err, .ticks = TICKS, .track = track, .key = key, .keys = text.n < FEW_BYTES ? KEYS_FEW : KEYS,
                  .stack = stack, .first_stack = stack, .cap = STACK_START, .frame = frame, .first_frame = frame, .cap_frames = FRAMES_START,
                  .max_depth = options->max_depth ? options->max_depth : JSON_DEPTH_MAX };

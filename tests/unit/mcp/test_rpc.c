@@ -100,7 +100,7 @@ static void what_is_written_can_be_read(void **state) {
     assert_true(dict_put_text(h, d, "k", STR("line\nbreak \xc3\xbc"), &err));
     Value params = value_from_object(d), id = value_from_object(string_new(h, STR("i"), &err));
     struct { const char *is; int what; } each[] = {
-        { "request \"i\" m {\"k\":\"line\\nbreak \xc3\xbc\"}", 0 }, { "notification m", 1 }, { "result \"i\" {}", 2 }, { "result \"i\" {\"a\":1}", 3 },
+        { "request \"i\" m {\"k\":\"line\\nbreak \xc3\xbc\"}", 0 }, { "notification m", 1 }, { "result \"i\" {}", 2 }, { "result \"i\" {\"k\":\"line\\nbreak \xc3\xbc\"}", 3 },
         { "error \"i\" -5 why {\"k\":\"line\\nbreak \xc3\xbc\"}", 4 }, { "error - -5 why", 5 },
     };
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
@@ -109,7 +109,7 @@ static void what_is_written_can_be_read(void **state) {
         case 0: rpc_write_request(&out, id, STR("m"), params); break;
         case 1: rpc_write_notification(&out, STR("m"), VALUE_GONE); break;
         case 2: rpc_write_result(&out, id, VALUE_GONE); break;
-        case 3: rpc_write_result_text(&out, id, STR("{\"a\":1}")); break;
+        case 3: rpc_write_result(&out, id, params); break;
         case 4: rpc_write_error(&out, id, -5, STR("why"), params); break;
         default: rpc_write_error(&out, VALUE_GONE, -5, STR("why"), VALUE_GONE); break;
         }

@@ -15,6 +15,11 @@ static Rules *make(const char *entries) {             /* separated by spaces */
     return r;
 }
 
+static bool allows_host(const Rules *r, Str host, uint16_t port, Error *err) {
+    Target t;
+    return target_set(host, port, &t, err) && rule_allows_target(r, &t, err);
+}
+
 static void targets_have_one_spelling(void **state) {
     (void)state;
     static const struct { const char *given, *host; } cases[] = {
@@ -97,7 +102,7 @@ static void hosts_and_ports(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Rules *r = make(cases[i].entries);
         Error err = { 0 };
-        if (rule_allows_host(r, str_from(cases[i].host), cases[i].port, &err) != cases[i].allowed)
+        if (allows_host(r, str_from(cases[i].host), cases[i].port, &err) != cases[i].allowed)
             fail_msg("[%s] %s:%u: %s", cases[i].entries, cases[i].host, cases[i].port, err.msg);
         if (!cases[i].allowed) assert_true(err.kind == ERR_POLICY || err.kind == ERR_VALIDATION);
         rule_list_free(r);
@@ -109,10 +114,10 @@ static void without_a_list_any_public_host(void **state) {
     Rules *r = NULL;
     Error err = { 0 };
     assert_true(rule_list_new(NULL, 0, &r, &err));
-    assert_true(rule_allows_host(r, STR("a.com"), 8443, &err));
-    assert_true(rule_allows_host(r, STR("8.8.8.8"), 53, &err));
-    assert_false(rule_allows_host(r, STR("127.1"), 80, &err));
-    assert_false(rule_allows_host(r, STR("a.com"), 0, &err));
+    assert_true(allows_host(r, STR("a.com"), 8443, &err));
+    assert_true(allows_host(r, STR("8.8.8.8"), 53, &err));
+    assert_false(allows_host(r, STR("127.1"), 80, &err));
+    assert_false(allows_host(r, STR("a.com"), 0, &err));
     Target t;
     Address a;
     assert_true(target_set(STR("localhost"), 80, &t, &err) && address_parse(STR("127.0.0.1"), &a));
@@ -157,7 +162,7 @@ static void messages(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Rules *r = make(cases[i].entries);
         Error err = { 0 };
-        assert_false(rule_allows_host(r, str_from(cases[i].host), cases[i].port, &err));
+        assert_false(allows_host(r, str_from(cases[i].host), cases[i].port, &err));
         assert_string_equal(err.msg, cases[i].text);
         rule_list_free(r);
     }

@@ -53,7 +53,6 @@ static void handle(void *ctx, ServerRequest *q) {
     }
     if (str_eq(path, STR("/slow"))) {
         server_on_gone(q, on_gone, w);
-        for (int i = 0; i < WAIT_MS && !atomic_load(&w->go) && !server_gone(q); i++) usleep(1000);
         for (int i = 0; i < WAIT_MS && !atomic_load(&w->go); i++) usleep(1000);
     }
     buf_add_fmt(&body, STR_FMT " " STR_FMT ":", STR_ARG(server_method(q)), STR_ARG(path));

@@ -7,6 +7,23 @@
 /* ---- names ---- */
 
 /* Writes every name, its members and whether it can be called: "fs: read write …" */
+/* Functions that an implementation must have. Of the callable modules, `set` and `hash` are functions of the language. */
+static size_t host_functions(void) {
+    return 0
+#define VALUE(name)
+#define MODULE(module, who)
+#define MEMBER(module, name, who) + 1
+#define FLAT(name, who) + 1
+#define CALLABLE(module) + (strcmp(#module, "log") == 0)
+#include "artifact/host_names.def"
+#undef VALUE
+#undef MODULE
+#undef MEMBER
+#undef FLAT
+#undef CALLABLE
+    ;
+}
+
 static void describe(const Dict *names, Buf *out) {
     Entry *e, *m;
     for (uint32_t i = 0; dict_next(names, &i, &e);) {
@@ -65,7 +82,7 @@ static void test_tables(void **state) {
         for (uint32_t k = 0; dict_next(((NativeModule *)value_object(e->value))->members, &k, &m);) each_native(m->value, value_str(m->key), &count);
         if (str_eq(name, STR("log"))) count++;             /* a callable module */
     }
-    assert_int_equal(count, host_names_count());
+    assert_int_equal(count, host_functions());
     script_end(&u);
 }
 
@@ -314,7 +331,7 @@ static void test_late(void **state) {
         refuse_late(&u, module->call, &count);
         for (uint32_t k = 0; dict_next(module->members, &k, &m);) refuse_late(&u, m->value, &count);
     }
-    assert_int_equal(count, host_names_count());
+    assert_int_equal(count, host_functions());
     assert_string_equal(script_run(&u, "log('x')"), "error: timed out after 0 s");
     assert_string_equal(script_run(&u, "print('x')"), "error: timed out after 0 s");
     cancel_free(u.cancel);

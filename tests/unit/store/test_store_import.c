@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "artifact_list.h"
 #include "base/fault.h"
 #include "store/inside.h"
 #include "store/sqlite.h"
@@ -112,12 +113,6 @@ static bool list_run(void *ctx, const StoreRun *r) {
     return true;
 }
 
-static bool note_artifact(void *ctx, Str key, Str tool, Str mime, uint64_t size) {
-    (void)key;
-    buf_add_fmt(ctx, STR_FMT ":" STR_FMT ":%llu", STR_ARG(tool), STR_ARG(mime), (unsigned long long)size);
-    return true;
-}
-
 static bool note_hook(void *ctx, const StoreHook *h) {
     buf_add_fmt(ctx, STR_FMT ":%llu:%llu", STR_ARG(h->hook), (unsigned long long)h->calls, (unsigned long long)h->blocks);
     return true;
@@ -138,8 +133,8 @@ static void check_all(StorePlace *p, Store *s, uint64_t served) {
     assert_true(store_run_each(s, list_run, &text, &p->err));
     assert_str(buf_str(&text), runs);
     buf_reset(&text);
-    assert_true(store_artifact_each(s, STR("own"), note_artifact, &text, &p->err));
-    assert_str(buf_str(&text), "read:text/plain:16");
+    assert_true(artifact_list(s, STR("own"), &text, &p->err));
+    assert_str(buf_str(&text), "read:text/plain:16 ");
     assert_true(store_task_get(s, STR("own"), STR("t1"), &text, &more, &p->err));
     assert_str(buf_str(&more), "{\"value\":1}");
     buf_reset(&text);

@@ -156,18 +156,6 @@ static void making_picks_the_form(void **state) {
         assert_true(int_to_i64(v, &back) && back == edges[i]);
         assert_string_equal(value_type_name(v), "int");
     }
-    static const uint64_t words[] = { 0, VALUE_INT_MAX, (uint64_t)VALUE_INT_MAX + 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        Value v;
-        char want[32];
-        Buf text = { 0 };
-        must(int_make_u64(h, words[i], &v, &err));
-        check_normal(v);
-        snprintf(want, sizeof want, "%llu", (unsigned long long)words[i]);
-        int_text(&text, v, 10);
-        assert_string_equal(text.at, want);
-        buf_clear(&text);
-    }
     heap_free(h);
 }
 

@@ -425,18 +425,6 @@ static void test_places(void **state) {
     check_place(places_field(places, root, STR("b"), &p), p, 4, 22);        /* the last of equal keys wins */
     check_place(places_value(places, root, 1, &p), p, 4, 27);
     places_free(places);
-
-    places = places_new();
-    read_ok(STR("7"), &(JsonRead){ .places = places, .start = { 10, 5 } });
-    check_place(true, places_root(places), 10, 5);
-    Value v;
-    Error err = { 0 };
-    assert_false(json_read(heap, STR("[1,\n?"), &(JsonRead){ .start = { 10, 5 } }, &v, &err));
-    assert_string_equal(err.msg, "json: line 11: expected a value, got '?'");
-    assert_int_equal(err.column, 1);
-    assert_false(json_read(heap, STR("[?"), &(JsonRead){ .start = { 10, 5 } }, &v, &err));
-    assert_int_equal(err.column, 6);
-    places_free(places);
 }
 
 int main(void) {
