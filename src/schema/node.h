@@ -84,8 +84,9 @@ typedef struct ValueRules {               /* enum and const */
 struct Node {
     uint8_t types;                        /* TYPE_ bits */
     uint8_t needs;                        /* TYPE_ bits whose values need more checks than the type */
-    bool never;                           /* the schema `false` */
-    bool tracks;                          /* has unevaluatedItems or unevaluatedProperties */
+    bool never : 1;                       /* the schema `false` */
+    bool tracks : 1;                      /* has unevaluatedItems or unevaluatedProperties */
+    bool listed : 1;                      /* located by `index`, not by `name` */
     uint32_t index;                       /* in the list that `keyword` holds, when `listed` */
     const Node *alias;                    /* the node has no rule but a $ref to this one of the same resource; or NULL */
     const ValueRules *values;
@@ -101,7 +102,6 @@ struct Node {
     const Node *up;
     const char *keyword;                  /* NULL: a root, or `name` is the full pointer from the resource's root */
     Str name;
-    bool listed;
 };
 
 /* A schema with a URI of its own: the root of a document, or a subschema with $id. */
