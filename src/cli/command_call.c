@@ -75,7 +75,18 @@ static bool add_flags_to(Calling *c, Error *err) {
     return ok;
 }
 
-/* ---- unknown arguments ---- */
+/* ---- arguments that are not what the tool takes ---- */
+
+/* Text that does not begin like an object is most often the value of one parameter, or NAME=VALUE. */
+static void warn_not_object(Calling *c) {
+    Str text = str_trim(buf_str(&c->arguments));
+    if (!text.n || text.at[0] == '{' || text.at[0] == '[' || c->cli->json || text.n > 200 || memchr(text.at, '\n', text.n)) return;
+    Buf line = { 0 };
+    bool named = str_find_char(text, '=') > 0;
+    buf_add_fmt(&line, "arguments are a JSON object, as in '{\"path\": \"x\"}'; or write --arg %s" STR_FMT, named ? "" : "NAME=", STR_ARG(text));
+    cli_say(c->cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
 
 static void say_unknown(Calling *c, Str tool, Str name, Str near) {
     Buf line = { 0 };
@@ -209,6 +220,7 @@ static int run(Calling *c) {
     if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* delegate is a tool too */
     mcp_servers_list_for(c->open.servers, str_from(cli->args.operands[0]), NULL);
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    warn_not_object(c);
     warn_unknown(c);
     return call(c, session);
 }

@@ -35,6 +35,7 @@ const Flag command_flags_starlark[] = {
 
 const Flag command_flags_validate[] = {
     { "--strict", NULL, NULL, NULL, "unknown keys that only describe are errors too" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools, as run --lenient does" },
     { 0 },
 };
 

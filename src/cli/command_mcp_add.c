@@ -8,7 +8,7 @@
 #include "cli/report.h"
 #include "value/json.h"
 
-enum { FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20, PROBE_S = 15, PROBE_DOWNLOAD_S = 60 };        /* seconds that a server has to answer; more if it may download */
 
 typedef struct Adding { Cli *cli; Str name; McpEntryFile file; bool network; const char *end; Buf before, after; } Adding;
 
@@ -208,7 +208,7 @@ static int probe(Adding *a) {
     Error err = { 0 };
     int status = opening_open(&o, a->cli, NULL);
     if (status < 0) {
-        Cancel *cancel = cancel_new(NULL, 0);
+        Cancel *cancel = cancel_new(NULL, (int64_t)(a->network || args_value(&a->cli->args, "--url") ? PROBE_DOWNLOAD_S : PROBE_S) * 1000000000);
         Interrupt *interrupt = interrupt_start(cancel);
         interrupt_runtime(interrupt, o.rt);
         bool ok = mcp_servers_ask(o.servers, a->name, cancel, &err);

@@ -125,6 +125,7 @@ int opening_open(Opening *o, Cli *cli, const char *const *writable) { return ope
 int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
     Error err = { 0 };
     *o = (Opening){ .cli = cli, .events = -1 };
+    if (args_value(&cli->args, "--tools")) return opening_open(o, cli, writable);      /* these are its tools */
     if (!cli_project(cli) && !may_default(cli, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = open_runtime(o, cli, writable, false, default_agent);
     if (status < 0) say_default(o);

@@ -24,11 +24,14 @@ static Str base_name(Str path) {
     return str_sub(path, at, path.n);
 }
 
-/* Programs that fetch what they start wait for a network that the sandbox does not have. */
-static void blame_network(const McpClient *c, Error *err) {
+/* The likely cause. Programs that fetch what they start wait for a network that the sandbox does not have. */
+static void add_cause(const McpClient *c, Error *err) {
     const ServerDef *d = c->config.server;
     Str program = base_name(d->command);
-    if (!d->url.n && !d->network && mcp_client_fetches(d->command))
+    if (d->url.n) return;
+    if (err->kind == ERR_TIMEOUT && (d->network || !mcp_client_fetches(d->command)))
+        error_hint(err, "is it an MCP server? One answers JSON-RPC on its standard output");
+    if (!d->network && mcp_client_fetches(d->command))
         error_hint(err, "the sandbox has no network and " STR_FMT " needs it: write network: true below " STR_FMT ": in mcp_servers", STR_ARG(program), STR_ARG(d->name));
 }
 
@@ -55,7 +58,7 @@ bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **
     if (ok) return *out = c, true;
     if (why.kind == ERR_TIMEOUT) name_timeout(c, from_ns, &why);
     if (c->wire && c->transport->explain) c->transport->explain(c, &why);
-    if (why.kind == ERR_TIMEOUT || why.kind == ERR_IO) blame_network(c, &why);
+    if (why.kind == ERR_TIMEOUT || why.kind == ERR_IO) add_cause(c, &why);
     mcp_client_close(c);
     if (err) *err = why;
     return false;

@@ -254,6 +254,17 @@ describe('one file at a time', { concurrency: 2 }, () => {
   });
 });
 
+test('validate --lenient says what run --lenient would skip, and never skips a guard', async t => {
+  const p = own(t, { '.harness/tools/bad.md': '---\ntimeout_ms: soon\nscript: |\n  def run(args):\n      return 1\n---\nB.\n', '.harness/tools/good.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nG.\n' });
+  assert.equal((await p.run(['validate'])).status, 1);
+  const r = await p.run(['validate', '--lenient']);
+  assert.equal(r.status, 0, r.stderr);
+  assert.match(r.stderr, /bad\.md:2:1: timeout_ms: expected int, got string .*\[warning\]/);
+  assert.match(r.stdout, /ok: 1 tool/);
+  add(p.dir, { '.harness/hooks/h.md': '---\nevent: tool.pre\n---\n' });
+  assert.equal((await p.run(['validate', '--lenient'])).status, 1);
+});
+
 describe('completion', { concurrency: 2 }, () => {
   const shells = (t, extra = {}) => own(t, { 'harness.md': `---\n${offline}mcp_servers:\n  files:\n    command: x\n---\n`, ...model('return {"text": "hi"}'),
     '.harness/tools/count_words.md': '---\nscript: |\n  def run(args):\n      return 1\n---\nC.\n', '.harness/agents/critic.md': '---\ndescription: d\n---\n', ...extra });

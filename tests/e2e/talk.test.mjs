@@ -232,7 +232,7 @@ test('OAI_* name the server, the key and the model; --tools adds a manifest', as
   assert.equal(seen[0].body.model, 'my-model');
   assert.deepEqual(seen[0].body.tools.map(x => x.function.name), ['extra']);
   assert.equal((await job()).status, 0);
-  assert.equal(seen[1].body.tools, undefined);
+  assert.deepEqual(seen[1].body.tools.map(x => x.function.name).sort(), ['bash', 'edit', 'glob', 'grep', 'listdir', 'read', 'write'], 'the default agent');
   assert.match((await job('--tools', 'missing.json')).stderr, /--tools: No such file/);
   assert.match((await job('--tools', '/etc/passwd')).stderr, /must be below the project's folder/);
 });
