@@ -143,7 +143,7 @@ def machine():
             f"cc {compiler[0] if compiler else 'unknown'}")
 
 def page(rows):
-    text = ["# Performance", "", "What harness takes, beside programs that do the same and beside what its design asks for. `make bench` measures it and writes this page.", "",
+    text = ["# Performance", "", "Speed and memory of harness, compared with programs that do the same and with the targets of its design. `make bench` measures it and writes this page.", "",
             "## How it is measured", "",
             "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower. Of calls over MCP it is the one in the middle, both servers asked in turn: there the best one would only tell where the kernel put two processes for once.",
             "- A ratio above 1 says that harness is that many times faster, or smaller. Beside a *target* stands what the design asks for.",

@@ -43,7 +43,7 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     l->interned = dict_new(p->script_heap, 0, NULL);                 /* must outlive the modules that use it */
     l->script_errors = mem_zero(1, sizeof *l->script_errors);
     Error err = { 0 };
-    bool ok = p->universe ? make_host_names(l, &err) : error_set(&err, ERR_INTERNAL, "the names of the language cannot be made");
+    bool ok = p->universe ? make_host_names(l, &err) : error_set(&err, ERR_INTERNAL, "cannot create the predeclared names");
     if (!ok) problems_add(problems, PROBLEM_ERROR, STR(""), (Place){ 0 }, (Str){ 0 }, "%s", err.msg);
     return ok;
 }

@@ -211,8 +211,8 @@ typedef struct ProjectInput {
  * contain warnings and hints even on success. */
 bool project_load(const ProjectInput *in, Project **out, Problems *problems);
 void project_free(Project *p);
-ModelProvider project_model_provider(const ModelDef *m);            /* of a profile without one: from what else it says */
-/* A path as the settings write it: absolute, from the project's root (which an empty one is), or ~/…; in `arena`. */
+ModelProvider project_model_provider(const ModelDef *m);            /* for a profile without one: derived from its other fields */
+/* A path as written in the settings: absolute, relative to the project's root ("" is the root), or ~/…; in `arena`. */
 const char *project_path(const Project *p, Str path, Arena *arena);
 /* The folder that project_load would use: its real path. False if it does not exist. */
 bool project_root(const ProjectInput *in, char root[static 4096]);

@@ -183,7 +183,7 @@ const Command command_table[] = {
         .about = "A tool whose description or schema is not what it was when it was first listed\n"
                  "is held until this. Shows what changed. Needs a terminal, or --yes.",
         .example = "harness mcp approve files",
-        .json = "[{server, approved}], approved the text that is shown",
+        .json = "[{server, approved}]; approved is the text that is shown",
         .flags = command_flags_mcp_approve, .run = command_mcp_approve,
     },
     {
@@ -245,8 +245,8 @@ const Command command_table[] = {
     {
         .name = "mcp serve", .operands = "",
         .summary = "serve the project to MCP clients",
-        .about = "Speaks the Model Context Protocol on standard input and output, or with --http,\n"
-                 "which wants the token of HARNESS_MCP_TOKEN or one that it prints. Every call\n"
+        .about = "Serves the Model Context Protocol on standard input and output, or with --http,\n"
+                 "which requires the token HARNESS_MCP_TOKEN or one that it prints. Every call\n"
                  "goes through the whole pipeline; confirmation is asked by elicitation.",
         .example = "harness mcp serve --http 127.0.0.1:8080",
         .flags = command_flags_mcp_serve, .run = command_mcp_serve,
@@ -470,10 +470,10 @@ const Command command_table[] = {
                  "programs that it starts, variables of your environment, hosts, files outside,\n"
                  "a weaker sandbox, higher limits. Then asks whether to trust it. Nothing of a\n"
                  "project that asks for more runs before that; one that asks for nothing needs\n"
-                 "no trust. What it asks for later is asked again; changed files too when it\n"
-                 "uses secrets, files outside or no sandbox. On machines that run what they\n"
-                 "check out themselves, HARNESS_TRUST names a digest (--print) or an absolute\n"
-                 "folder whose projects are trusted.",
+                 "no trust. You are asked again when it asks for more, and when its files change\n"
+                 "if it uses secrets, files outside or no sandbox. On build machines,\n"
+                 "HARNESS_TRUST names a digest (--print) or an absolute folder whose projects\n"
+                 "are trusted.",
         .example = "harness trust\n"
                    "harness trust --accept $(harness trust --print)",
         .json = "{root, state, digest, grants: [{group, what, value, file, line, key}]}\n"

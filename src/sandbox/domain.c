@@ -34,14 +34,14 @@ static uint64_t handled_by(int abi) {
 static bool add_path(int ruleset, uint64_t handled, const char *path, Error *err) {
     int fd = fault_hit() ? (errno = EMFILE, -1) : open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_SANDBOX, "restrain harness: %s: %m", path);
+        return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_SANDBOX, "restrict harness: %s: %m", path);
     struct stat st;
     struct landlock_path_beneath_attr rule = { .parent_fd = fd };
     bool ok = fstat(fd, &st) == 0;
     rule.allowed_access = handled & (ok && S_ISDIR(st.st_mode) ? on_folders : on_files);
     ok = ok && !fault_hit() && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
     if (!ok)
-        error_set(err, ERR_SANDBOX, "restrain harness: %s: %m", path);
+        error_set(err, ERR_SANDBOX, "restrict harness: %s: %m", path);
     close(fd);
     return ok;
 }
@@ -65,9 +65,9 @@ static bool enforce(int ruleset, int abi, Error *err) {
     if (abi >= ABI_TSYNC && syscall(SYS_landlock_restrict_self, ruleset, LANDLOCK_RESTRICT_SELF_TSYNC) == 0)
         return true;
     if (!is_alone())
-        return error_set(err, ERR_SANDBOX, "restrain harness: this kernel can only do that before threads are started");
+        return error_set(err, ERR_SANDBOX, "restrict harness: this kernel can only do that before threads are started");
     if (fault_hit() || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-        return error_set(err, ERR_SANDBOX, "restrain harness: %m");
+        return error_set(err, ERR_SANDBOX, "restrict harness: %m");
     return true;
 }
 
@@ -75,21 +75,21 @@ bool domain_restrict(const char *const *writable, Error *err) {
     /* The terminal, for questions; and /dev/null. */
     static const char *const devices[] = { "/dev/null", "/dev/tty", NULL };
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return error_set(err, ERR_SANDBOX, "restrain harness: not to be dumped: %m");
+        return error_set(err, ERR_SANDBOX, "restrict harness: make it undumpable: %m");
     int abi = ruleset_kernel_abi();
     if (abi <= 0)                                      /* not in this kernel, or disabled */
         return true;
     struct landlock_ruleset_attr attr = { .handled_access_fs = handled_by(abi) };
     int ruleset = fault_hit() ? -1 : (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (ruleset < 0)
-        return error_set(err, ERR_SANDBOX, "restrain harness: %m");
+        return error_set(err, ERR_SANDBOX, "restrict harness: %m");
     bool ok = true;
     for (const char *const *p = devices; ok && *p; p++)
         ok = add_path(ruleset, attr.handled_access_fs, *p, err);
     for (const char *const *p = writable; ok && p && *p; p++)
         ok = add_path(ruleset, attr.handled_access_fs, *p, err);
     if (ok && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        ok = error_set(err, ERR_SANDBOX, "restrain harness: %m");
+        ok = error_set(err, ERR_SANDBOX, "restrict harness: %m");
     ok = ok && enforce(ruleset, abi, err);
     close(ruleset);
     return ok;

@@ -27,8 +27,8 @@ const call = (name, args = {}) => harness('mcp', 'call', url, name, JSON.stringi
 
 const request = (method, params = {}) => JSON.parse(harness('mcp', 'request', url, method, JSON.stringify(params)));
 
-// What the scenario tells about the client beforehand, as the keys of `oauth:`. The metadata document is the one that the suite expects to be
-// named where it is supported.
+// The client's settings from the scenario, as keys of `oauth:`. client_metadata_url is the document that the suite expects clients to name if they
+// support it.
 function oauth() {
   if (!scenario.startsWith('auth/')) return [];
   const { private_key_pem: private_key, signing_algorithm: key_algorithm, valid_jwt: assertion, client_id, client_secret, issuer,

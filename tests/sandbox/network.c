@@ -176,7 +176,7 @@ static void connect_sizes(void) {
 }
 static void connect_family(void) {
     Name to = v4("127.0.0.1", number("TCP"));
-    to.any.sa_family = AF_UNSPEC;                        /* old programs mean IPv4 by that */
+    to.any.sa_family = AF_UNSPEC;                        /* treated as IPv4 for old programs */
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, &to.any, sizeof to.v4) == 0) listen_to(fd);
 }
