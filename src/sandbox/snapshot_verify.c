@@ -16,7 +16,7 @@ static bool noted(int dir, SnapshotNode *n) {
     struct statx now;
     if (!walk_stat(dir, n->name, &now))
         return false;
-    now.stx_mode = n->st.stx_mode;                     /* what it should be, whatever it is */
+    now.stx_mode = n->st.stx_mode;                     /* the expected mode; the actual one is irrelevant */
     now.stx_uid = n->st.stx_uid;
     now.stx_gid = n->st.stx_gid;
     n->st = now;

@@ -20,7 +20,7 @@ for (const user of ways) {
   const as = `as ${user.name}`, mounted = mounts(user);
 
   test(`doctor reports private mounts, ${as}`, { skip }, t => {
-    if (user.mounts) return;                              // it knows of no project
+    if (user.mounts) return;                              // does not need a project
     const found = JSON.parse(person(t, user, rules).harness(['doctor', '--json']).stdout).find(c => c.check === 'private mounts');
     assert.equal(found.ok, mounted);
     if (mounted) assert.equal(found.detail, `${user.is === 'root' ? 'as root' : 'through a user namespace'}, with own processes and /proc`);
