@@ -214,11 +214,11 @@ test('without sessions a request is parked, and resumes once', async t => {
   const again = (await hello({ inputResponses: { user_name: 12345, other: {} }, requestState: first.requestState })).result;
   assert.equal(again.resultType, 'input_required');
   assert.notEqual(again.requestState, first.requestState);
-  assert.match((await hello({ inputResponses, requestState: first.requestState })).error.message, /used already/);
+  assert.match((await hello({ inputResponses, requestState: first.requestState })).error.message, /already used/);
   const done = (await hello({ inputResponses, requestState: again.requestState })).result;
   assert.deepEqual([done.resultType, done.content[0].text], ['complete', 'Hello, Ada 1']);
   // It never ran twice, and a used state is invalid.
-  assert.match((await hello({ inputResponses, requestState: again.requestState })).error.message, /used already/);
+  assert.match((await hello({ inputResponses, requestState: again.requestState })).error.message, /already used/);
   // Answers may be sent with the first request, too; others are ignored.
   const at_once = (await hello({ inputResponses: { ...inputResponses, more: { action: 'accept' } } })).result;
   assert.equal(at_once.content[0].text, 'Hello, Ada 2');
