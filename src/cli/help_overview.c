@@ -7,7 +7,7 @@ enum { COLUMN = 36, WIDTH = 78 };
 
 /* Names of commands, or of groups ("runs" is also "runs show"). Unknown ones are skipped. */
 static const struct { const char *names[6], *does; } topics[] = {
-    { { "init", "scaffold" }, "create a project to start from" },
+    { { "init", "scaffold", "new" }, "make a project; write one tool, hook …" },
     { { "validate" }, "load everything, report all problems" },
     { { "tools", "hooks", "agents", "inspect" }, "list its parts, with their files" },
     { { "context" }, "what the model will see" },

@@ -86,7 +86,7 @@ bool shell_scan_variable_is_safe(Str name) {
     return !str_ends(name, STR("_COMMAND"));
 }
 
-bool template_variable_is_safe(Str name) { return shell_variable_is_safe(name); }
+bool template_variable_is_safe(Str name) { return shell_scan_variable_is_safe(name); }
 
 /* ---- options ---- */
 
