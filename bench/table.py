@@ -54,7 +54,7 @@ ROWS = [
     ("Agent", "sessions_500_memory", "500 conversations at once: peak memory", "target"),
     ("MCP", "mcp_first_response", "start to first response", "SDK"),
     ("MCP", "mcp_stdio_sequential", "stdio, one call after another", "SDK"),
-    ("MCP", "mcp_stdio_pipelined", "stdio, 32 to 64 calls under way", "SDK"),
+    ("MCP", "mcp_stdio_pipelined", "stdio, 32 to 64 calls in flight", "SDK"),
     ("MCP", "mcp_http_sequential", "HTTP, one call after another", "SDK"),
     ("MCP", "mcp_http_32_clients", "HTTP, 32 clients", "SDK"),
     ("MCP", "mcp_http_1000_clients", "HTTP, 1,000 clients", "SDK"),
@@ -146,11 +146,11 @@ def page(rows):
     text = ["# Performance", "", "Speed and memory of harness, compared with programs that do the same and with the targets of its design. `make bench` measures it and writes this page.", "",
             "## How it is measured", "",
             "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower. Of calls over MCP it is the one in the middle, both servers asked in turn: there the best one would only tell where the kernel put two processes for once.",
-            "- A ratio above 1 says that harness is that many times faster, or smaller. Beside a *target* stands what the design asks for.",
+            "- A ratio above 1 says that harness is that many times faster, or smaller. A *target* is the requirement of the design.",
             "- Where a peer does strictly less (`/bin/true`, `posix_spawn` without a sandbox, a connection without the proxy) a ratio below 1 is expected.",
             "- The MCP server takes every call through the whole pipeline and writes three events about it; its peer, on the official TypeScript SDK, checks the arguments and runs the function.",
-            "- What each program does stands at its top, in `bench/`.", "",
-            f"These numbers are from: {machine()}. The load of that machine, by itself and by others, when they were taken: {os.getloadavg()[2]:.1f} on average over 15 minutes"
+            "- A comment at the top of each program in `bench/` describes what it does.", "",
+            f"These numbers are from: {machine()}. The load of that machine during the measurement: {os.getloadavg()[2]:.1f} on average over 15 minutes"
             + (": it was shared, so times that need several processors at once (MCP, agents) are worse than on a quiet one." if os.getloadavg()[2] > os.cpu_count() else "."), "",
             "## Numbers", ""]
     for subject in SUBJECTS + [""]:
@@ -158,7 +158,7 @@ def page(rows):
         if some:
             text += [f"### {subject or 'Not measured'}", "", "| what | harness | beside | ratio |", "|---|--:|---|--:|"] + ["| " + " | ".join(row[1:]) + " |" for row in some] + [""]
     text += ["## Measuring it again", "", "```sh norun", "make bench", "```", "",
-             "installs the peers (Debian packages), builds, measures for some minutes, prints one table and writes this page. A peer that is missing is named in the table, and the rest is measured all the same.",
+             "installs the peers (Debian packages), builds, measures for some minutes, prints one table and writes this page. A peer that is missing is named in the table, and the rest is still measured.",
              "`scripts/bench.sh bench_json bench_mcp` measures these two and leaves the page alone. On a machine that others use, `BENCH_KEEP=1 scripts/bench.sh` measures again and keeps the best of both.", ""]
     return "\n".join(text)
 

@@ -40,7 +40,7 @@ FAILURES = {"BLOCK": "blocks", "WITHHOLD": "the result is withheld", "ONCE": "bl
 def hooks():
     yield "| event | decisions | `modify` may change | a hook that fails |\n|---|---|---|---|\n"
     for _, name, letters, changes, failure in rows("src/artifact/hook_events.def", "HOOK_(?:EVENT|FAMILY)"):
-        decisions = ", ".join(DECISIONS[c] for c in letters.split("|") if c in DECISIONS) or "none: it is told, not asked"
+        decisions = ", ".join(DECISIONS[c] for c in letters.split("|") if c in DECISIONS) or "none: notified only"
         changed = ", ".join(f"`{w[1:]}` (only take away)" if w[0] == "-" else f"`{w}`" for w in changes.split())
         yield f"| `{name}` | {decisions} | {changed} | {FAILURES[failure]} |\n"
 

@@ -27,7 +27,7 @@ static void wait_long(void *user, HarnessCall *call) {
     (void)user;
     struct pollfd token = { .fd = harness_call_cancel_fd(call), .events = POLLIN };
     poll(&token, 1, 60000);
-    if (!harness_call_cancelled(call)) harness_call_return(call, "\"nobody stopped me\"");
+    if (!harness_call_cancelled(call)) harness_call_return(call, "\"not stopped\"");
 }
 
 /* ---- what the host is told and asked ---- */

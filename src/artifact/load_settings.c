@@ -171,7 +171,7 @@ static bool is_profile(const Settings *s, Str name) {
     return false;
 }
 
-/* A name that is no profile would be noticed only on the day when it is needed. */
+/* An unknown profile would otherwise be noticed only when it is needed. */
 static void check_fallbacks(Loader *l, const LoaderPlace *at, const Settings *s) {
     Str *names = ARENA_ARRAY(l->docs.arena, Str, s->n_models + 1);
     for (size_t i = 0; i < s->n_models; i++) names[i] = s->models[i].name;

@@ -41,6 +41,6 @@ int source_open(Arena *arena, Str state, Str root, const SourceDef *s, Str *show
 typedef enum { SOURCE_PULL_FETCHED, SOURCE_PULL_CURRENT, SOURCE_PULL_LOCAL } SourcePullKind;
 typedef struct SourcePull { SourcePullKind kind; char commit[41]; size_t files, links, submodules; } SourcePull;
 
-/* Pulls one source into the cache unless it is there already, and verifies what is pinned. `offline` fetches
+/* Pulls one source into the cache unless it is already there, and verifies what is pinned. `offline` fetches
  * nothing. */
 bool source_pull(Str state, Str root, const SourceDef *s, bool offline, SourcePull *out, Error *err);

@@ -140,7 +140,7 @@ static bool remote_ok(Str rest, bool ssh, const char **why) {
     if (ssh ? !ssh_host_ok(authority, false) : !host_ok(authority)) return false;
     *why = "must not contain ? or #";
     if (str_find_char(path, '?') >= 0 || str_find_char(path, '#') >= 0) return false;
-    *why = "must name a path behind the host";
+    *why = "must name a path after the host";
     return path.n > 1;
 }
 

@@ -302,7 +302,7 @@ const Command command_table[] = {
         .summary = "fetch pinned artifact sources",
         .about = "Fetches the git repositories under artifact_sources of harness.md, at the commit\n"
                  "or tag they are pinned to, into the cache ($XDG_STATE_HOME/harness/sources), and\n"
-                 "checks every checksum. What is there already is not fetched again. This is the\n"
+                 "checks every checksum. Existing sources are not fetched again. This is the\n"
                  "only command that uses the network for artifacts; HARNESS_OFFLINE=1 forbids it.",
         .example = "harness pull",
         .json = "[{type, url, path, ref, commit, status, files}]",
@@ -348,7 +348,7 @@ const Command command_table[] = {
     {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
         .summary = "continue an interrupted run",
-        .about = "Goes on where the run stopped. What was done is not done again: results come\n"
+        .about = "Continues where the run stopped. Nothing is done twice: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
                  "the others the model learns that their outcome is unknown. RUN may be a prefix.",
         .example = "harness runs resume 0198c2",
@@ -458,7 +458,7 @@ const Command command_table[] = {
         .json = "[{name, title, aliases, kind, file, line, description, parameters, safety,\n"
                 "  category, icon, timeout_ms}]\n"
                 "\n"
-                "parameters is the JSON Schema; safety is what holds, declared and detected\n"
+                "parameters is the JSON Schema; safety is the effective one, declared and detected\n"
                 "together. title, category and icon are null when not given; timeout_ms is 0 for no limit, and null when only a run can know it. file and line\n"
                 "are null for built-in tools. With --format, the schemas on one line.",
         .flags = command_flags_tools, .run = command_tools,

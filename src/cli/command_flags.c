@@ -183,7 +183,7 @@ const Flag command_flags_mcp_serve[] = {
 
 const Flag command_flags_context[] = {
     LIVE_FLAG,
-    { "--agent", NULL, "AGENT", NULL, "of this agent" },
+    { "--agent", NULL, "AGENT", NULL, "for this agent" },
     { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
     { 0 },
 };

@@ -140,7 +140,7 @@ static bool take_request(HookRun *r, const HookDef *def, Value request, Error *e
     return true;
 }
 
-/* True: the chain goes on. */
+/* True: the chain continues. */
 static bool act(HookRun *r, const HookDef *def, HookAnswer *a, HookTrace *t, Error *err) {
     t->decision = a->says;
     switch (a->says) {

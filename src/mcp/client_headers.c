@@ -110,7 +110,7 @@ bool client_headers_note(McpClient *c, List *tools, Error *err) {
             continue;
         }
         for (HeaderRule *next; r.found; r.found = next) next = r.found->next, rule_free(r.found);
-        LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is left out: x-mcp-header: %s", STR_ARG(c->config.server->name),
+        LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is skipped: x-mcp-header: %s", STR_ARG(c->config.server->name),
                   STR_ARG(str_sub(r.tool, 0, 128)), r.wrong);
         if (!list_remove_at(tools, i, NULL, err)) return false;
     }

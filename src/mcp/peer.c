@@ -64,7 +64,7 @@ static PeerRun *start_run(McpPeer *p, ServeProject *project, Error *err) {
     return NULL;
 }
 
-/* Makes room for a run in front; *out is one to end. False: all are in use. */
+/* Shifts the runs to make room for a new one; *out is the run to end. False: all are in use. */
 static bool shift_runs(McpPeer *p, PeerRun **out) {
     size_t n = 0;
     while (n < PEER_RUNS_MAX && p->runs[n]) n++;

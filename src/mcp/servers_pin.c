@@ -245,7 +245,7 @@ bool mcp_servers_approve(McpServers *m, Str server, Buf *shown, Error *err) {
     Error why = { 0 };
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
     Store *store = runtime_store(m->rt, &why);
-    if (!store) return why.kind == ERR_NONE ? error_set(err, ERR_CONFIG, "an approval needs the state that --ephemeral leaves out") : (*err = why, false);
+    if (!store) return why.kind == ERR_NONE ? error_set(err, ERR_CONFIG, "an approval cannot be used with --ephemeral") : (*err = why, false);
     pthread_mutex_lock(&s->lock);
     bool ok = true;
     for (size_t i = 0; ok && i < s->tools.n; i++) {

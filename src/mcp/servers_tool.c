@@ -109,7 +109,7 @@ static bool allowed(const Server *s, Str name) {
 /* ---- definitions ---- */
 
 static void warn(const Server *s, Str tool, const char *why) {
-    LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is left out: %s", STR_ARG(s->def->name),
+    LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" is skipped: %s", STR_ARG(s->def->name),
               STR_ARG(str_sub(tool, 0, NAME_MAX_BYTES)), why);
 }
 

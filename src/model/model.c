@@ -45,7 +45,7 @@ static bool ends_like(Str s, const char *shape) {
     return true;
 }
 
-/* A name without the date or "-latest" behind it: versions of one model understand each other's items. */
+/* A name without the date or "-latest" at the end: versions of one model understand each other's items. */
 static Str model_family(Str name) {
     static const char *const shapes[] = { "-latest", "-dddddddd", "-dddd-dd-dd" };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

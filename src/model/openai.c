@@ -13,7 +13,7 @@ static bool needs_signature(Str model) {
     return str_starts(model, STR("gemini-")) && !str_starts(model, STR("gemini-1")) && !str_starts(model, STR("gemini-2"));
 }
 
-/* The arguments of a call, its id as the server knows it, and `extra` behind them: ,"name":value or nothing. */
+/* The arguments of a call, its id as the server knows it, followed by `extra`: ,"name":value or nothing. */
 static void write_call(Buf *b, Str id, Str name, Str arguments, Str extra) {
     buf_add_char(b, '{');
     request_string(b, "id", id);
@@ -235,7 +235,7 @@ static bool read_call(HttpTurn *x, Value piece, Error *err) {
     Value function = value_member(piece, "function");
     if (c->id.n == 0) buf_add(&c->id, value_member_text(piece, "id"));
     Str name = value_member_text(function, "name");
-    if (!str_eq(buf_str(&c->name), name)) buf_add(&c->name, name);    /* repeated in every piece by some */
+    if (!str_eq(buf_str(&c->name), name)) buf_add(&c->name, name);    /* some servers repeat it in every piece */
     return keep_extra(&c->extra, piece, named, err) && add_arguments(&c->arguments, value_member(function, "arguments"), err);
 }
 

@@ -331,7 +331,7 @@ static void take_dollar(SyntaxReader *x, Build *b, bool quoted) {
     } else {
         add_char(b, '$', quoted);
         x->i++;
-        if (c == '\\' && syntax_peek(x, 1) == '\n') x->doubt = "a line is continued behind a $";
+        if (c == '\\' && syntax_peek(x, 1) == '\n') x->doubt = "a line is continued after a $";
     }
     x->depth--;
 }

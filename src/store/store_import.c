@@ -127,7 +127,7 @@ static bool put_event(void *ctx, const Event *e) {
 static void put_damage(Store *s, Import *im, Str run, uint64_t first, uint64_t last) {
     uint64_t from = im->last >= first ? im->last + 1 : first;
     Buf message = { 0 }, data = { 0 };
-    buf_add_fmt(&message, "events %llu to %llu of this run are damaged and were left out when %s was migrated from format 2",
+    buf_add_fmt(&message, "events %llu to %llu of this run are damaged and were skipped when %s was migrated from format 2",
                 (unsigned long long)from, (unsigned long long)(last > from ? last : from), s->path);
     event_data_start(&data);
     event_data_str(&data, "level", STR("error"));

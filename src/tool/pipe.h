@@ -91,7 +91,7 @@ void pipe_check_output(Pipe *p, CallStep step);              /* turns a result t
 bool pipe_event_tampered(Pipe *p, const Error *err);         /* sandbox.tampered; false: broken */
 Str pipe_error_member(Value v);                              /* the `error` of a dict; empty: the value is not an
                                                               * error */
-void pipe_take_error_text(Pipe *p, Value v);                 /* out->error: that, else the string itself or JSON, at most 2 KiB */
+void pipe_take_error_text(Pipe *p, Value v);                 /* sets out->error: the `error` member, else the string itself or JSON, at most 2 KiB */
 
 Str pipe_args_json(Pipe *p);                                 /* for events: one line */
 void pipe_args_exact(Pipe *p, Buf *out);                     /* for comparisons: complete, with sorted keys */

@@ -2,7 +2,7 @@
 """Checks the English of comments, messages and documentation: english.py ROOT
 
 1. In the paths listed in CLEAN, no comment, message or page names an unknown actor ("whoever", "somebody",
-   "nobody" …). Name the thread, the caller, the client or the user instead. Add a path here once it is clean.
+   "nobody" …) or uses a phrase of QUIRKS. Name the thread, the caller, the client or the user instead.
 2. A file that a comment of a C, Python, JavaScript or shell source names exists: "dict.c" anywhere, or
    "value/dict.h" below src/ or the root.
 3. A function that a comment of a C source names as "name()", and any word with an underscore in it, exists: as an
@@ -21,22 +21,26 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import rooms  # noqa: E402
 
-ROOMS_DONE = "artifact event hook model policy schema script starlark template value".split()
-SRC_DONE = "agent base cli mcp net sandbox shell store tool".split()
-CLEAN = [f"src/{room}" for room in ROOMS_DONE + SRC_DONE] + [f"tests/unit/{room}" for room in ROOMS_DONE] + """
-include bench scripts tools src/harness.c src/harness_call.c src/harness_inside.h src/harness_tool.c
-tests/unit/api tests/unit/unit.h tests/checks tests/diff tests/fuzz tests/peer tests/soak tests/starlark tests/tools
-CONTRIBUTING.md docs/internals/architecture.md docs/internals/build.md docs/internals/glossary.md
-docs/internals/starlark.md docs/internals/templates.md docs/reference/events.md docs/reference/hooks.md
-docs/reference/starlark.md""".split()
+CLEAN = """src include bench scripts tools tests docs examples CONTRIBUTING.md README.md""".split()
 
-ACTORS = re.compile(r"\b(whoever|somebody|someone|nobody|anybody|everybody)\b(?!/)", re.I)
+ACTORS = re.compile(r"(?<!`)(?<!the user )\b(whoever|somebody|someone|nobody|anybody|everybody)\b(?!/)", re.I)
+# Turns of phrase that need a second reading, each with what to write instead.
+QUIRKS = [(re.compile(pattern, re.I), advice) for pattern, advice in (
+    (r"\bwhat stands\b|\bstands (?:there|beside|behind)\b", 'write "is" or name the text'),
+    (r"(?<!there )(?<!here )\bis no (?!longer\b|more\b)\w+", 'write "is not a"'),
+    (r"\b(?:is|are) (?:under way|at work)\b", 'write "is running" or "in flight"'),
+    (r"\banew\b", 'write "again"'),
+    (r"\bcan(?:not)? be had\b", 'write "is (not) available"'),
+    (r"\bgiven to nobody\b|\ba giant\b|\bin good order\b", "say what happens, in ordinary terms"),
+    (r"\b(?:is|are) (?:passed over|told of)\b", 'write "is skipped" or "is reported"'))]
 FILE_NAME = re.compile(r"(?<![\w/.<*~$-])((?:[\w.-]+/)*)([a-z0-9_]+\.(?:c|h|def|py|mjs|sh))\b(?![\w/*])")
+TITLE = re.compile(r"""^\s*(?:test|describe)\((['"`])((?:\\.|(?!\1).)*)\1""", re.M)
 FUNCTION = re.compile(r"(?<![\w.>$\\])([a-z_][a-z0-9_]*)\(\)")
 WORD = re.compile(r"(?<![\w/.<-])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w.*/(-])")
 PATH = re.compile(r"`([a-z][a-z0-9_./-]*/[a-z0-9_./-]*)`")
 C_LIKE, OTHER = (".c", ".h", ".def"), (".py", ".mjs", ".sh", ".go", ".star", ".lua", ".md", ".txt")
 OWN = ("tests/checks/english.py", "tests/checks/test_english.py")    # they quote what they forbid
+DATA = ("tests/mcp-conformance/.harness/", "tests/unit/tool/guard_cases.def", "examples/ops-space/agent/")    # text of a scenario
 SKIP = {"node_modules", "corpus", "fixtures", "__pycache__"}
 # Functions of libraries and of the kernel that comments may name, and names that only occur in examples.
 OUTSIDE = set("""abort close connect exec exit fork free getaddrinfo ioctl kill listen main malloc memfd_create mmap open
@@ -44,7 +48,7 @@ poll read realpath rename select send setsid sigaction socket strerror unlink un
 filtered_result join_def json_decref""".split())
 
 
-def sources(root, tops=("src", "include", "tests", "bench", "scripts", "docs", "tools")):
+def sources(root, tops=("src", "include", "tests", "bench", "scripts", "docs", "tools", "examples")):
     """The files of the repository, without those that are generated or data."""
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard", "--", *tops, "*.md"],
                             capture_output=True, text=True, check=False)
@@ -74,14 +78,16 @@ def comments(name, text):
 
 
 def prose(name, text):
-    """(offset, text) of everything that a person reads: comments and strings of several words, or a whole page."""
+    """(offset, text) of everything that a person reads: comments, strings of several words, titles of tests, or a whole page."""
     if name.endswith(C_LIKE):
         return [(m.start(), m[0]) for m in rooms.TOKEN.finditer(text) if m[0][0] == "/" or (m[0][0] == '"' and " " in m[0])]
-    return [(0, text)]
+    if name.endswith((".mjs", ".py")) and name.startswith(("tests/", "examples/")):     # their strings are data
+        return comments(name, text) + [(m.start(2), m[2]) for m in TITLE.finditer(text)]
+    return [(0, text)] if not name.endswith((".txt", ".star", ".lua", ".go")) else comments(name, text)
 
 
 def is_clean(name):
-    return any(name == path or name.startswith(path + "/") for path in CLEAN)
+    return any(name == path or name.startswith(path + "/") for path in CLEAN) and not name.startswith(DATA)
 
 
 def identifiers(files):
@@ -110,6 +116,9 @@ def check(root):
             for start, part in prose(name, text):
                 for found in ACTORS.finditer(part):
                     yield f'{at(start + found.start())}: "{found[0]}" is not an actor: name the thread, caller, client or user'
+                for pattern, advice in QUIRKS:
+                    for found in pattern.finditer(part):
+                        yield f'{at(start + found.start())}: "{found[0]}": {advice}'
         for found in PATH.finditer(text) if name == "CONTRIBUTING.md" else ():
             if not (root / found[1]).exists():
                 yield f"{at(found.start())}: {found[1]} does not exist"

@@ -18,12 +18,14 @@ FILES = {
 bool dict_put(void) { return fail("nobody holds \\"limit_key\\""); }   /* nobody's */
 """,
     "src/value/dict.h": "bool dict_put(void);\n",
-    "src/other/main.c": "/* Somebody, not checked here; but other/none.c is. */\n",
+    "src/other/main.c": "/* A request is under way, which is no event; other/none.c is not there. */\n",
+    "tests/e2e/x.test.mjs": "// See x.test.mjs.\ntest('nobody asks', t => run('somebody'));\n",
     "scripts/run.sh": "#!/bin/sh\n# Someone runs scripts/other.sh and scripts/run.sh.\necho gone.c\n",
     "scripts/tool.py": '"""Uses tool.py and lost.py."""\nTEXT = """\nnone.c\n"""\n',
     "docs/internals/glossary.md": "# Words\n\nnobody\n",
     "CONTRIBUTING.md": "See `src/value/dict.c`, `src/gone/`, `tests/unit/ROOM/test_FILE.c`.\n",
-    "docs/concepts.md": "whoever, not checked yet\n",
+    "docs/concepts.md": "Runs as the user nobody, or `nobody`.\n",
+    "CHANGELOG.md": "whoever, not checked\n",
 }
 EXPECTED = f"""\
 CONTRIBUTING.md:1: src/gone/ does not exist
@@ -31,7 +33,10 @@ docs/internals/glossary.md:3: "nobody" {ACTOR}
 scripts/run.sh:2: "Someone" {ACTOR}
 scripts/run.sh:2: a comment names scripts/other.sh, which does not exist
 scripts/tool.py:1: a comment names lost.py, which does not exist
+src/other/main.c:1: "is no event": write "is not a"
+src/other/main.c:1: "is under way": write "is running" or "in flight"
 src/other/main.c:1: a comment names other/none.c, which does not exist
+tests/e2e/x.test.mjs:2: "nobody" {ACTOR}
 src/value/dict.c:1: "Whoever" {ACTOR}
 src/value/dict.c:1: a comment names gone.c, which does not exist
 src/value/dict.c:1: a comment names value/gone.h, which does not exist

@@ -119,5 +119,5 @@ test('a tool whose name has invalid characters is skipped, with the rule', t => 
   const p = served(t, { s: [...odd, ...fine] });
   const r = p.run(['tools', '--live', '--json']);
   assert.deepEqual(JSON.parse(r.stdout).map(x => x.name).sort(), fine.map(name => `mcp:s:${name}`).sort());
-  for (const name of odd) assert.ok(r.stderr.includes(`tool "${name}" is left out: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :`), name + r.stderr);
+  for (const name of odd) assert.ok(r.stderr.includes(`tool "${name}" is skipped: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :`), name + r.stderr);
 });

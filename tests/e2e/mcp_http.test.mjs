@@ -70,7 +70,7 @@ test('messages before the answer make it a stream, which can be resumed', async 
   assert.deepEqual(messages(await rest.text()), []);
   const stranger = await open(s);
   const stolen = await ask(s, { method: 'GET', headers: { ...stranger.headers, 'Last-Event-ID': primed.id, Accept: 'text/event-stream' } });
-  assert.equal(stolen.status, 400);                                          // nobody else's stream
+  assert.equal(stolen.status, 400);                                          // not another client's stream
 });
 
 test('progress is sent only on the stream of its request', async t => {

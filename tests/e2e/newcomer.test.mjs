@@ -32,23 +32,23 @@ const program = (text, mode) => ({ dir }) => {
   chmodSync(join(dir, 'tools/bin/get_time'), mode);
 };
 const empty = ({ dir }) => { rmSync(dir, { recursive: true }); mkdirSync(dir); };
-// Root may write anywhere, so these run as nobody.
+// Root may write anywhere, so these run as the user nobody.
 const locked = ({ dir }) => mkdirSync(join(dir, '../locked'), { mode: 0o555 });
 
 // What is wrong; a status other than 1; the environment; `user`: as an ordinary user; `prefix`: before the command;
 // `mounts`: with mounts of its own; `port`: while something listens on the port that the page calls 8080.
 const table = {
   'No project in this folder': { make: empty, status: 0 },
-  'A folder that is not there': {},
+  'A missing folder': {},
   'A misspelt command': { status: 2 },
   'A misspelt flag': { status: 2 },
-  'An operand that is missing': { status: 2 },
+  'A missing operand': { status: 2 },
   'A folder that cannot be written': { make: ({ dir }) => { empty({ dir }); chmodSync(dir, 0o555); }, user: true },
   'Two project files': { make: write({ 'harness.yaml': '' }) },
   'No model': { make: settings('limits: {max_turns: 5}') },
   'No key for the model': { make: settings('model: {provider: anthropic, name: claude-sonnet-4-5}') },
   'A misspelt provider': { make: settings('model:\n  provider: antropic\n  name: x') },
-  'A model nobody knows': {},
+  'An unknown model': {},
   'The script of the offline model is missing': { make: edit('harness.md', 'model.star', 'modle.star') },
   'A model server that does not answer': {
     make: settings('model: {provider: openai, name: x, base_url: "http://127.0.0.1:9/v1", retry: {max_attempts: 1}}'), env: { OPENAI_API_KEY: 'k' } },
@@ -61,27 +61,27 @@ const table = {
   'YAML with a bracket that is not closed': { make: settings('artifact_roots: [one, two') },
   'JSON with a comma too many': { make: write({ 'tools.json': '{"tools": [{"name": "x", "command": [],]}' }) },
   'A tool whose name has a space': { make: ({ dir }) => cpSync(join(dir, '.harness/tools/read_file.md'), join(dir, '.harness/tools/read file.md')) },
-  'A sub-agent that refers to a tool that is not there': { make: edit('.harness/agents/reviewer.md', 'read_file', 'raed_file') },
-  'A test that is not there': {},
+  'A sub-agent that refers to a missing tool': { make: edit('.harness/agents/reviewer.md', 'read_file', 'raed_file') },
+  'A missing test': {},
   'A script with a wrong indentation': { make: tool('def run(args):\n    name = args["name"]\n      return name') },
-  'A colon that is missing': { make: tool('def run(args)\n    return 1') },
+  'A missing colon': { make: tool('def run(args)\n    return 1') },
   'A name that does not exist': { make: tool('def run(args):\n    return fs.raed("x")') },
   'A script without run': { make: tool('def main(args):\n    return 1') },
   'A script that fails': { make: tool('def run(args):\n    return args["name"] + 5') },
   'A script that takes too long': { make: tool('def run(args):\n    for i in range(1 << 40):\n        pass', 'timeout_ms: 100\n') },
   'A misspelt tool': {},
   'Arguments that are not JSON': {},
-  'An argument that is missing': {},
+  'A missing argument': {},
   'An argument of the wrong type': {},
   'A tool that the policy hides': { make: edit('harness.md', 'limits:', 'tools_policy: {allow: [list_files]}\nlimits:') },
   'A call that a guard blocks': {},
-  'A call that needs a person': { make: edit('.harness/tools/write_file.md', 'script:', 'confirm: true\nscript:') },
-  'A run that is not there': {},
-  'A program of tools.json that is not there': { make: program() },
+  'A call that needs confirmation': { make: edit('.harness/tools/write_file.md', 'script:', 'confirm: true\nscript:') },
+  'An unknown run': {},
+  'A missing program of tools.json': { make: program() },
   'A program that is not executable': { make: program('#!/bin/sh\n', 0o644) },
   'A program whose interpreter is missing': { make: program('#!/usr/bin/no-such-python\n', 0o755) },
   'A program that does not print JSON': { make: program('#!/bin/sh\necho noon\n', 0o755) },
-  'A program that a script starts is not there': { make: tool('def run(args):\n    return exec.run("nothing", [])') },
+  'A script starts a missing program': { make: tool('def run(args):\n    return exec.run("nothing", [])') },
   'The kernel has no Landlock': { env: { HARNESS_TEST_LANDLOCK_ABI: '0' } },
   'There are no private mounts': { prefix: 'harness() { setpriv --bounding-set=-sys_admin "$HARNESS" "$@" 2>&1; };' },
   'A file outside of the workspace': {},
@@ -102,7 +102,7 @@ const table = {
   'A file for the events that cannot be opened': {},
 };
 
-// Root can act as nobody where nobody can reach the program.
+// Root can act as the user nobody if that user can read the program.
 const isRoot = process.getuid() === 0;
 const drop = 'setpriv --reuid=65534 --regid=65534 --clear-groups ';
 const canMount = shell('unshare -m mount -t tmpfs none /mnt').status === 0;

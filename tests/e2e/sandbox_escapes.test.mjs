@@ -51,7 +51,7 @@ for (const user of ways) {
 
 }
 
-test('escapes: private mounts are there for everybody here, and are not where they are off or forbidden', { skip: !ways.every(u => mounts(u) || !users.includes(u)) && 'no private mounts here' }, () => {
+test('escapes: private mounts are available to all users here, and are not where they are off or forbidden', { skip: !ways.every(u => mounts(u) || !users.includes(u)) && 'no private mounts here' }, () => {
   assert.deepEqual(ways.map(u => mounts(u)), ways.map(u => users.includes(u)));
 });
 

@@ -218,7 +218,7 @@ test('history outlives the session, for its owner only', t => {
   session(t, [['\x1b[A\n', '42\r\n>>> ']], { XDG_STATE_HOME: state });
 });
 
-test('history that cannot be written is no problem', t => {
+test('history that cannot be written is ignored', t => {
   session(t, [['1 + 1\n', '2\r\n>>> ']], { XDG_STATE_HOME: '/dev/null/nowhere' });
 });
 

@@ -29,7 +29,7 @@ test('version in text and JSON', () => {
 test('version loads none of the heavy libraries', () => {
   const { status, stderr } = run(['version'], { env: { LD_DEBUG: 'files' } });
   assert.equal(status, 0);
-  assert.match(stderr, /libyaml/);                      // proves the method: it shows what is loaded
+  assert.match(stderr, /libyaml/);                      // the check works: this call does load one
   assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit)\b/);
 });
 

@@ -1,5 +1,5 @@
 // The table of escape attempts: read from escapes.txt, printed into docs/security.md.
-//   node tests/sandbox/table.mjs    writes the documentation anew
+//   node tests/sandbox/table.mjs    writes the documentation again
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -94,7 +94,7 @@ static const struct { const char *name, *spec; int64_t history, tokens, reserved
     { "what has left by its number does not make others shrink", "S U C B8000 C B8000 C B8000", 3, 2100, 0, "0 1 6 7" },
     { "what is answered stays before its newest rounds", "S U A U C T C T C T", 4, 0, 0, "0 1 3 8 9" },
     { "no system prompt", "U A U A U", 3, 0, 0, "0 4" },
-    { "nobody said anything", "S", 1, 1, 0, "0" },
+    { "no message", "S", 1, 1, 0, "0" },
     { "empty", "", 1, 1, 0, "" },
 };
 

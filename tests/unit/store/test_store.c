@@ -88,8 +88,8 @@ static void test_runs(void **state) {
     must(&p, store_run_each(s, list_run, &text, &p.err));
     assert_str(buf_str(&text), "run-a2:running:::0:0::0 run-a1:done:main:sess:2:3:{}:1 ");
     assert_false(store_run_start(s, STR("run-a1"), STR(""), STR(""), &p.err));
-    assert_false(store_run_end(s, &(StoreRun){ .id = STR("nobody") }, &p.err));
-    assert_string_equal(p.err.msg, "no such run: nobody");
+    assert_false(store_run_end(s, &(StoreRun){ .id = STR("missing") }, &p.err));
+    assert_string_equal(p.err.msg, "no such run: missing");
     must(&p, store_run_find(s, STR("run-a2"), &text, &p.err));
     assert_str(buf_str(&text), "run-a2");
     assert_false(store_run_find(s, STR("run-"), &text, &p.err));
@@ -638,8 +638,8 @@ static void test_lease(void **state) {
     must(&p, store_run_lease(second, STR("held"), &p.err));
     store_close(second);
     must(&p, store_run_lease(s, STR("held"), &p.err));                       /* closing releases it */
-    assert_false(store_run_lease(s, STR("nobody"), &p.err));
-    assert_string_equal(p.err.msg, "no such run: nobody");
+    assert_false(store_run_lease(s, STR("missing"), &p.err));
+    assert_string_equal(p.err.msg, "no such run: missing");
     buf_clear(&text);
     store_close(s);
     /* A reused pid with another start time, or from before the last boot. */

@@ -276,13 +276,13 @@ static void test_no_run(void **state) {
     place_open(&p);
     Store *s = must_open(&p);
     assert_true(write_event(s, "a", 1, STR("{}"), &p.err));
-    assert_true(write_event(s, "nobody", 2, STR("{}"), &p.err));
+    assert_true(write_event(s, "missing", 2, STR("{}"), &p.err));
     assert_true(write_event(s, "a", 2, STR("{}"), &p.err));
     assert_false(store_flush(s, &p.err));
-    assert_string_equal(p.err.msg, "write events: no such run: nobody");
+    assert_string_equal(p.err.msg, "write events: no such run: missing");
     assert_true(write_event(s, "a", 3, STR("{}"), &p.err) && store_flush(s, &p.err));
     assert_int_equal(count(&p, s, "a"), 3);
-    assert_int_equal(count(&p, s, "nobody"), 0);
+    assert_int_equal(count(&p, s, "missing"), 0);
     store_close(s);
     place_close(&p);
 }
@@ -296,8 +296,8 @@ static void test_run_end(void **state) {
     Store *s = must_open(&p), *other = must_open(&p);
     assert_true(store_run_start(s, STR("r"), STR(""), STR(""), &p.err));
     assert_true(write_event(s, "r", 1, STR("{}"), &p.err));
-    assert_false(store_run_end(s, &(StoreRun){ .id = STR("nobody") }, &p.err));
-    assert_string_equal(p.err.msg, "no such run: nobody");
+    assert_false(store_run_end(s, &(StoreRun){ .id = STR("missing") }, &p.err));
+    assert_string_equal(p.err.msg, "no such run: missing");
     assert_true(write_event(s, "r", 2, STR("{}"), &p.err));
     assert_true(store_run_end(s, &(StoreRun){ .id = STR("r"), .status = STR("done"), .turns = 1 }, &p.err));
     assert_true(store_event_each(other, STR("r"), 0, check_one, &n, &p.err));
