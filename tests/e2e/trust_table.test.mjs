@@ -99,6 +99,7 @@ const rows = {
   'oauth.idp_token_endpoint': [oauth(`${idp}, idp_token_endpoint: "https://a.example/t"`), oauth(`${idp}, idp_token_endpoint: "https://b.example/t"`)],
   'manifest.envPassthrough': ['A_TOKEN', 'B_TOKEN'].map(name => ({ ...one, 'tools.json': JSON.stringify({ tools: [{ name: 'x', command: ['/bin/true'], envPassthrough: [name] }] }) })),
   'space_tool.environment': ['A_TOKEN', 'B_TOKEN'].map(name => ({ ...one, 'agent/tools/d.md': `---\nid: d\nname: D\ndescription: d\ncommand: "true"\nenvironment: { A: "\${${name}}" }\n---\n` })),
+  'tool.environment': ['A_TOKEN', 'B_TOKEN'].map(name => ({ ...one, '.harness/tools/d.md': `---\ncommand: "true"\nenvironment: { A: "\${${name}}" }\n---\nD.\n` })),
   'space_hook.command': ['true', 'false'].map(command => ({ ...one, 'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'post_tool', command }] }) })),
   'source.url': [git('repo', 'FIRST'), git('copy', 'FIRST')],
   'source.ref': [git('repo', 'FIRST'), git('repo', 'SECOND')],
