@@ -136,6 +136,11 @@ static Str without_here(Str piece) {
     return piece;
 }
 
+/* "*" has a meaning of its own in protected paths. */
+static bool has_star(Str s) {
+    return str_eq(s, STR("*")) || str_starts(s, STR("*/")) || str_ends(s, STR("/*")) || str_find(s, STR("/*/")) >= 0;
+}
+
 /* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
@@ -147,7 +152,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     }
     if (piece.at[0] == '@') piece = str_sub(piece, 1, piece.n);
     piece = without_here(piece);
-    if (!piece.n || piece.at[0] == '~') return;
+    if (!piece.n || piece.at[0] == '~' || has_star(piece)) return;
     bool slash = str_find_char(piece, '/') >= 0;
     for (size_t i = 0; i < u->folders.n; i++) {
         there |= take_path(u, protected_path(u->l, u->folders.at[i], piece), role);
