@@ -78,7 +78,7 @@ bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *
 bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     Buf text = { 0 }, shown = { 0 }, line = { 0 };
     bool keep = false, answered = false;
-    static const char *const whose[] = { [MARK_DEAD] = "a call was at work that did not end in good order", [MARK_LIVE] = "another harness has a call at work",
+    static const char *const whose[] = { [MARK_DEAD] = "a call was running when harness was killed", [MARK_LIVE] = "another harness is running a call",
                                          [MARK_OWN] = "a call was at work" };
     buf_add(&text, STR("Files of "));
     cli_escape_all(&text, str_from(d->root), false);

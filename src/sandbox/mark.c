@@ -388,7 +388,7 @@ static bool was_replaced(const Found *f, Error *err) {
     if (f->text[STATE_AT] != 'b' || !realpath(was, now) || strcmp(now, was) == 0) return false;
     if (!reach_is_below(now, root) && !reach_is_below(root, now)) return false;
     error_set(err, ERR_SANDBOX, "the folder %s is now a link that leads to %s, and a call that could do that %s", was, now,
-              f->live ? "is at work in another harness" : "did not end in good order");
+              f->live ? "is running in another harness" : "was interrupted");
     error_hint(err, "put the folder back; if the link is yours, remove %s/%s", f->look->folder, f->name);
     return true;
 }

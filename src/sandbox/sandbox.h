@@ -74,7 +74,7 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err);
 
 /* Is all that `rules` open apart from `rules->hidden` and `rules->state`, by every name that mounts give them? Else an error that
- * names both paths: ERR_CONFIG, or ERR_SANDBOX where real_home needs mounts that cannot be had. */
+ * names both paths: ERR_CONFIG, or ERR_SANDBOX where real_home needs mounts that are not available. */
 bool sandbox_reach(const SandboxRules *rules, Error *err);
 
 /* Forks the launcher. Once per process that starts programs, as early as possible: the process is then small, and no

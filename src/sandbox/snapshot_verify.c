@@ -358,7 +358,7 @@ static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, ch
 }
 
 /* Every protected path passes here. This is the place to ask whether a read-only mount of the path stands in every live child: a difference in such a path
- * is the person's, so its node is taken anew and nothing is told or put back. */
+ * is the person's, so its node is taken again and nothing is reported or restored. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
     if (snapshot_is_star(n))

@@ -69,7 +69,7 @@ static bool data_of(Value block, Str *data, Str *mime, Str *name) {
     return true;
 }
 
-/* What is sent is written anew: other alphabets and missing padding are not for every server. */
+/* Writes the base64 text again: some servers reject other alphabets and missing padding. */
 static bool from_base64(Heap *heap, Str data, Str mime, Str name, Value *out, Error *err) {
     Buf bytes = { 0 };
     bool ok = base64_decode(data, &bytes, err) && (out ? parts_media(heap, buf_str(&bytes), mime, name, out, err) : check(buf_str(&bytes), mime, err));

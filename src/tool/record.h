@@ -1,4 +1,4 @@
-/* Where it is on record what is at work (sandbox/mark.h): beside the state that HARNESS_STATE or a flag names; else in the user's state folder; where
+/* Where the record of running calls is (sandbox/mark.h): beside the state that HARNESS_STATE or a flag names; else in the user's state folder; where
  * there is none, or it cannot be written, in a private folder in /tmp. The folder in /tmp is looked at in that case alone: a tool that may write /tmp could
  * make one.
  *

@@ -117,7 +117,7 @@ static void make_folder(const char *path) {
     free(p);
 }
 
-/* Where the journal is, as it is written. A link on the way counts, so the rules get it like this. Without a journal, what is at work is on record beside a
+/* Where the journal is, as it is written. A link on the way counts, so the rules get it like this. Without a journal, running calls are on record beside a
  * place that was given. */
 static bool set_state(Runtime *rt, Error *err) {
     Buf path = { 0 };

@@ -73,7 +73,7 @@ for (const user of users) {
     assert.ok(p.has('harness.txt') && existsSync(join(p.dir, 'other')));
   });
 
-  test(`a folder that nobody can list, as ${user.name}`, { skip: user.uid === undefined && 'root can list all' }, t => {
+  test(`a folder that cannot be listed, as ${user.name}`, { skip: user.uid === undefined && 'root can list all' }, t => {
     const p = person(t, user, rules);
     p.sh('chmod 311 .');
     assert.equal(p.call('sh', { do: 'touch x' }).status, 0);

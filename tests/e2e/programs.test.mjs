@@ -144,7 +144,7 @@ for (const user of ways) {
     assert.equal(p.text('free'), 'ok\n', r.stderr);
   });
 
-  test(`servers: what stands beside a program is used, and nobody can add to it, ${as}`, t => {
+  test(`servers: files beside a program are used, and no call can add one, ${as}`, t => {
     const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [srv/a.py] }\n'), 'srv/a.py': server, 'srv/extra.py': "name = 'own'\n" });
     p.call('sh', { do: 'echo "name = 1" > srv/extra.py; echo evil > srv/json.py; mkdir srv/json; mv srv old; exit 0' });
     assert.deepEqual([p.has('srv/json.py'), p.has('srv/json'), p.text('srv/extra.py')], [false, false, "name = 'own'\n"]);      // without mounts a copy may stay at `old`
@@ -164,7 +164,7 @@ for (const user of ways) {
   });
 
   const gits = ['cd G && ./two.sh', 'sh G/"two".sh', 'd=G; $d/two.sh', 'make -C G', 'python3 -m G.two', 'node G', 'awk -fG/two.awk', 'env -C G ./two.sh', 'PYTHONPATH=G x', '. G/two.sh', 'sh -c "cd G; ./two.sh"', 'G/two.sh'];
-  test(`git: programs in every spelling, with what stands beside them, ${as}`, t => {
+  test(`git: programs in every spelling, with the files beside them, ${as}`, t => {
     const dirs = gits.map((_, i) => `g${i}x`);
     const p = person(t, user, { ...rules, ...Object.fromEntries(dirs.map(d => [`${d}/two.sh`, 'good\n'])), 'src/a.c': '' });
     const set = gits.map((v, i) => `git config 'filter.f${i}.clean' '${v.replaceAll('G', dirs[i])}'`).join(' && ');

@@ -1,4 +1,4 @@
-// Harness's own folders, reached through links: no call can exchange what leads to the records of trust, to what is at work, to the state or the configuration.
+// Harness's own folders, reached through links: no call can exchange what leads to the records of trust, of running calls, to the state or the configuration.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ for (const user of users) {
     assert.ok(!p.has('ran'));
   });
 
-  test(`--ephemeral, with the record of what is at work inside the workspace, as ${user.name}`, t => {
+  test(`--ephemeral, with the record of running calls inside the workspace, as ${user.name}`, t => {
     const p = person(t, user, project());
     const r = p.harness(['call', 'sh', '{"do":"touch ran"}', '--yes', '--ephemeral'], { env: { HARNESS_STATE: join(p.dir, 'harness.db') } });
     assert.match(r.stderr, /the state \S+ lies inside the workspace/);

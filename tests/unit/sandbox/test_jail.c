@@ -129,7 +129,7 @@ static void follows_paths_inside_and_no_others(void **state) {
     for (int i = 0; i < 100; i++) strcat(deep, "./");
     NO(reads(deep, ""), "name too long");
     assert_true(strlen(err.msg) < 400);
-    NO(jail_exists(jail, (Str){ "a\0b", 3 }, &(bool){ 0 }, &err), "zero byte");
+    NO(jail_exists(jail, (Str){ "a\0b", 3 }, &(bool){ 0 }, &err), "NUL byte");
     NO(reads("a\nb\033", ""), "a\\u{a}b\\u{1b}: no such file");
 }
 

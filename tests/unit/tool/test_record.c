@@ -1,4 +1,4 @@
-/* Where it is on record what is at work: the folder in /tmp, which a tool may be able to make, counts only when there is no better place. */
+/* Where the record of running calls is: the folder in /tmp, which a tool may be able to make, counts only when there is no better place. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
