@@ -8,7 +8,7 @@
 #include "sink_memory.h"
 #include "base/clock.h"
 #include "report.h"
-#include "tool/call.h"
+#include "tool/pipeline/call.h"
 
 static void write_file(const char *path, const char *text) {
     FILE *f = fopen(path, "w");

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "report.h"
-#include "tool/glob_files.h"
-#include "tool/grep.h"
+#include "tool/builtin/glob_files.h"
+#include "tool/builtin/grep.h"
 
 enum { FOLDERS = 3000, FILES = 20, ROUNDS = 15 };
 

@@ -1,6 +1,6 @@
 /* Implements include/harness.h for other programs. Projects, runs and lists are here; native tools in
  * harness_tool.c, calls in harness_call.c. */
-#include "harness_inside.h"
+#include "harness_private.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -102,9 +102,9 @@ static void take_config(Harness *h, const HarnessConfig *given) {
 
 static void free_all(Harness *h) {
     if (h->agents) agent_set_free(h->agents);
-    mcp_servers_stop(h->servers);
+    mcp_remotes_stop(h->servers);
     runtime_close(h->rt);
-    mcp_servers_free(h->servers);
+    mcp_remotes_free(h->servers);
     for (size_t i = 0; i < h->made.n; i++) project_free(h->made.at[i]);
     for (size_t i = 0; i < h->natives.n; i++) harness_native_free(h->natives.at[i]);
     VEC_CLEAR(&h->made);
@@ -134,7 +134,7 @@ bool harness_open(const HarnessConfig *given, Harness **out, HarnessError *err) 
     if (!ok && why.kind == ERR_NONE) tell_problems(err, &problems);
     else if (!ok) harness_error_out(err, &why);
     else if (!(ok = agent_set_new(h->rt, &(AgentsConfig){ 0 }, &h->agents, &why)
-                    && mcp_servers_new(h->rt, &(McpServersConfig){ .version = MCP_NONE, .program = harness_version() }, &h->servers, &why))) harness_error_out(err, &why);
+                    && mcp_remotes_new(h->rt, &(McpRemotesConfig){ .version = MCP_NONE, .program = harness_version() }, &h->servers, &why))) harness_error_out(err, &why);
     problems_clear(&problems);
     if (ok) *out = h;
     else free_all(h);
@@ -238,8 +238,8 @@ static char *list_tools(Harness *h, const char *name) {
     Error err;
     HarnessRun *run = harness_own_run(h, &err);
     const ToolEntry **tools = NULL;
-    if (name) mcp_servers_list_for(h->servers, str_from(name), NULL);
-    else mcp_servers_list(h->servers, NULL);
+    if (name) mcp_remotes_list_for(h->servers, str_from(name), NULL);
+    else mcp_remotes_list(h->servers, NULL);
     size_t n = run ? tool_visible(run->run, &(Call){ 0 }, &tools) : 0, shown = 0;
     Buf out = { 0 };
     if (!name) buf_add_char(&out, '[');

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
-#include "harness_inside.h"
+#include "harness_private.h"
 
 /* ---- cancel tokens ---- */
 
@@ -125,7 +125,7 @@ static void call_tool(HarnessRun *run, const char *tool, const char *arguments, 
     Error err = { 0 };
     Cancel *own = attach(cancel, run_cancel(run->run));
     place_call(&call, run->run);
-    mcp_servers_list_for(run->h->servers, call.name, own);
+    mcp_remotes_list_for(run->h->servers, call.name, own);
     bool ok = (call.nested || run_turn_start(run->run, (Str){ 0 }, &err)) && tool_call(run->run, &call, own, &r, &err);
     if (ok) take_result(out, &r);
     else take_fault(out, tool, &err);

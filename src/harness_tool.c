@@ -4,7 +4,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "harness_inside.h"
+#include "harness_private.h"
 #include "value/json.h"
 
 /* `heap` and `schema` belong to its own parameters; NULL if the project declares the tool. */

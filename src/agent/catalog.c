@@ -1,7 +1,7 @@
 /* The tool list sent to a model, in an order that is stable from turn to turn. */
 #include <stdlib.h>
 #include "agent/delegate.h"
-#include "tool/task.h"
+#include "tool/task/task.h"
 
 /* Providers accept [A-Za-z0-9_-] only: a tool with another name is listed under its first alias. */
 static Str provider_name(const ToolDef *def) {

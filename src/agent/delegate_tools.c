@@ -6,8 +6,8 @@
 #include "artifact/pattern.h"
 #include "base/mem.h"
 #include "model/request.h"
-#include "tool/kind.h"
-#include "tool/task.h"
+#include "tool/kind/kind.h"
+#include "tool/task/task.h"
 
 /* ---- the calling agent ---- */
 

@@ -7,7 +7,7 @@
 #include "agent/summary.h"
 #include "base/mem.h"
 #include "model/request.h"
-#include "tool/task.h"
+#include "tool/task/task.h"
 
 #define STOP_ID "stop_delegate"           /* prefix of the ids of agent.stop's delegations */
 enum { STOPS_MAX = 3, HOPS_MAX = 8 };    /* how often agent.stop may reject one answer, or delegate */

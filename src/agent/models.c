@@ -4,7 +4,7 @@
 #include "agent/frame.h"
 #include "base/mem.h"
 #include "sandbox/named.h"
-#include "tool/confine.h"
+#include "tool/protect/confine.h"
 
 static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
 

@@ -7,7 +7,7 @@
  * (journal.h). A session is used by one thread at a time; sessions are independent of each other. */
 #pragma once
 #include "model/model.h"
-#include "tool/call.h"
+#include "tool/pipeline/call.h"
 
 typedef struct Agents Agents;
 typedef struct Session Session;

@@ -2,7 +2,7 @@
  * src/script/ implements them. Loading and checking a project needs no implementation, so this can
  * create placeholders: values of the right type whose functions fail when called. */
 #pragma once
-#include "starlark/universe.h"
+#include "starlark/vm/universe.h"
 
 /* `tools` and `hooks` are dicts of name → Value in `heap`, which the caller freezes. They include json and math. */
 typedef struct HostNames { Dict *tools, *hooks; } HostNames;

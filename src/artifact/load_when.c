@@ -1,7 +1,7 @@
 /* Finds the tools that a hook's `when` compares with. A guard for a tool that does not exist has no effect, so validate
  * reports it. */
 #include "artifact/loader.h"
-#include "starlark/parser.h"
+#include "starlark/syntax/parser.h"
 
 typedef struct When { Loader *l; const LoaderPlace *at; Source source; Str where; } When;
 

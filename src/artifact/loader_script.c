@@ -1,7 +1,7 @@
 /* Compiles scripts, templates and schemas of definitions where they are read, so that their errors
  * appear with the others, at their position in the artifact's file. */
 #include "artifact/loader.h"
-#include "starlark/function.h"
+#include "starlark/vm/function.h"
 
 /* Limits of the top level of one script. It only defines functions and tables; more work would make loading hang. */
 #ifdef HARNESS_HOSTILE

@@ -70,7 +70,7 @@ typedef struct HookDef {
     Str command, folder;         /* command hooks: shell text and working folder */
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
-    Str exposed;                 /* command hooks: a program that stands where calls can write beside it (tool/uses.h); empty: none */
+    Str exposed;                 /* command hooks: a program that stands where calls can write beside it (tool/protect/uses.h); empty: none */
     bool safe_path;              /* command hooks: Python takes no modules from where calls can write */
 } HookDef;
 

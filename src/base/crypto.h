@@ -1,5 +1,5 @@
 /* OpenSSL's libcrypto, loaded on first use, once per process. Only for the files that wrap it: digest.c, signature.c,
- * mcp/oauth_jwt.c. */
+ * mcp/oauth/jwt.c. */
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/err.h>

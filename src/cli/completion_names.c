@@ -2,7 +2,7 @@
 #include <string.h>
 #include "cli/opening.h"
 #include "cli/report.h"
-#include "tool/builtin.h"
+#include "tool/builtin/builtin.h"
 
 enum { RUNS_MAX = 50 };
 

@@ -1,7 +1,7 @@
 #include "cli/listing.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 
 enum { SUMMARY_CHARS = 64 };
 enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };    /* if neither the tool nor the project sets one */

@@ -1,6 +1,6 @@
 /* One tool, hook or agent, over several lines. */
 #include "cli/listing.h"
-#include "cli/table.h"
+#include "cli/terminal/table.h"
 #include "policy/credentials.h"
 #include "value/json.h"
 

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/oauth_direct.h"
 #include "cli/opening.h"
-#include "mcp/client.h"
+#include "mcp/remote/client.h"
 #include "policy/redact.h"
 
 bool mcp_direct_is_url(const char *text);

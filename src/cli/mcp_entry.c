@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cli/trust_prompt.h"
+#include "cli/terminal/trust_prompt.h"
 
 void mcp_entry_file(const Project *p, McpEntryFile *out) {
     Str file = p->settings.file;

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/vec.h"
 #include "cli/cli.h"
-#include "mcp/server.h"
+#include "mcp/host/host.h"
 
 enum { MCP_HTTP_SECRET = 24 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "cli/browser.h"
+#include "cli/terminal/browser.h"
 #include "value/json.h"
 
 enum { SETTINGS_MAX = 256 << 10 };

@@ -2,7 +2,7 @@
  * those of a project's servers; the store is opened only when there is something to store. */
 #pragma once
 #include "cli/cli.h"
-#include "mcp/oauth.h"
+#include "mcp/oauth/oauth.h"
 
 typedef struct OAuthDirect { OAuth *oauth; Store *store; Rules *rules; Buf path; bool ephemeral; } OAuthDirect;    /* zero-initialise, close at the end */
 

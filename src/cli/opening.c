@@ -6,13 +6,13 @@
 #include <unistd.h>
 #include "artifact/project_find.h"
 #include "base/mem.h"
-#include "cli/browser.h"
+#include "cli/terminal/browser.h"
 #include "cli/mcp_direct.h"
 #include "cli/report.h"
-#include "cli/trust_prompt.h"
+#include "cli/terminal/trust_prompt.h"
 #include "harness.h"
 #include "sandbox/named.h"
-#include "tool/confine.h"
+#include "tool/protect/confine.h"
 
 static void gather(Opening *o) {
     const Args *a = &o->cli->args;
@@ -55,8 +55,8 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
 }
 
 static bool open_servers(Opening *o, Error *err) {
-    McpServersConfig config = { .browse = o->terminal ? browser_open : NULL, .program = harness_version() };
-    return mcp_direct_version(o->cli, &config.version, err) && mcp_servers_new(o->rt, &config, &o->servers, err);
+    McpRemotesConfig config = { .browse = o->terminal ? browser_open : NULL, .program = harness_version() };
+    return mcp_direct_version(o->cli, &config.version, err) && mcp_remotes_new(o->rt, &config, &o->servers, err);
 }
 
 static void report_refusal(Opening *o, const Error *err) {
@@ -135,9 +135,9 @@ int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
 /* Lists the servers whose tools are shown as last listed, or not at all. */
 static void say_pinned(Opening *o) {
     Buf line = { 0 };
-    size_t n = mcp_servers_count(o->servers);
+    size_t n = mcp_remotes_count(o->servers);
     for (size_t i = 0; i < n; i++) {
-        McpServerFacts f = mcp_servers_facts(o->servers, i);
+        McpServerFacts f = mcp_remotes_facts(o->servers, i);
         if (f.listed) continue;
         buf_reset(&line);
         buf_add_fmt(&line, "server " STR_FMT " was never asked for its tools (use --live to ask it)", STR_ARG(f.def->name));
@@ -151,7 +151,7 @@ static void say_pinned(Opening *o) {
 int opening_open_reading(Opening *o, Cli *cli) {
     bool live = args_has(&cli->args, "--live");
     int status = open_runtime(o, cli, NULL, !live, NULL);
-    if (status < 0 && live) mcp_servers_list(o->servers, NULL);
+    if (status < 0 && live) mcp_remotes_list(o->servers, NULL);
     return status;
 }
 
@@ -180,9 +180,9 @@ int opening_show_servers(Opening *o, Cli *cli, Project *p) {
 }
 
 void opening_close(Opening *o) {
-    mcp_servers_stop(o->servers);
+    mcp_remotes_stop(o->servers);
     runtime_close(o->rt);
-    mcp_servers_free(o->servers);
+    mcp_remotes_free(o->servers);
     confirm_terminal_close(o->terminal);
     if (o->events >= 0) close(o->events);
     VEC_CLEAR(&o->approve);

@@ -2,8 +2,8 @@
  * --ephemeral), the terminal, and an open runtime. */
 #pragma once
 #include "base/vec.h"
-#include "cli/confirm_terminal.h"
-#include "mcp/servers.h"
+#include "cli/terminal/confirm_terminal.h"
+#include "mcp/remote/remotes.h"
 #include "tool/runtime.h"
 
 typedef struct Opening {
@@ -13,7 +13,7 @@ typedef struct Opening {
     int events;                          /* descriptor of --events until a run owns it; -1: none */
     EventSink sink;                      /* of it */
     Runtime *rt;
-    McpServers *servers;                 /* of the project; opening starts none */
+    McpRemotes *servers;                 /* of the project; opening starts none */
 } Opening;
 
 #define OPENING_FLAGS \

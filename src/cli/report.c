@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include "cli/report.h"
 #include "policy/safety.h"
-#include "tool/confine.h"
-#include "tool/record.h"
-#include "tool/uses.h"
+#include "tool/protect/confine.h"
+#include "tool/protect/record.h"
+#include "tool/protect/uses.h"
 
 void report_count(Buf *out, size_t n, const char *noun) {
     buf_add_fmt(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");

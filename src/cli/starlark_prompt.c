@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/mem.h"
-#include "cli/lineedit.h"
+#include "cli/terminal/lineedit.h"
 #include "cli/starlark_session.h"
-#include "starlark/parser.h"
-#include "starlark/repr.h"
+#include "starlark/syntax/parser.h"
+#include "starlark/vm/repr.h"
 
 /* ---- Ctrl-C ---- */
 

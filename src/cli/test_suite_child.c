@@ -10,8 +10,8 @@
 #include "cli/test_suite.h"
 #include "cli/workspace_copy.h"
 #include "harness.h"
-#include "mcp/servers.h"
-#include "tool/record.h"
+#include "mcp/remote/remotes.h"
+#include "tool/protect/record.h"
 #include "value/json.h"
 #include "value/list.h"
 
@@ -93,22 +93,22 @@ static void run_test(const TestPlace *place, const TestRun *r, Runtime *rt, Buf 
 }
 
 /* Servers that a test needs: the one of its call, else all, since a model is offered the tools of each. */
-static void list_servers(McpServers *servers, const TestDef *def) {
+static void list_servers(McpRemotes *servers, const TestDef *def) {
     Value *call = def && value_is_dict(def->root) ? dict_find_str(value_dict(def->root), STR("call")) : NULL;
     Value *tool = call && value_is_dict(*call) ? dict_find_str(value_dict(*call), STR("tool")) : NULL;
-    if (tool && value_is_string(*tool)) mcp_servers_list_for(servers, value_str(*tool), NULL);
-    else mcp_servers_list(servers, NULL);
+    if (tool && value_is_string(*tool)) mcp_remotes_list_for(servers, value_str(*tool), NULL);
+    else mcp_remotes_list(servers, NULL);
 }
 
 /* Servers run as usual: what they write goes into the copy, and there is no store. */
-static McpServers *run_with_servers(const TestPlace *place, const TestRun *r, Runtime *rt, Buf *out) {
-    McpServersConfig config = { .program = harness_version() };
-    McpServers *servers = NULL;
+static McpRemotes *run_with_servers(const TestPlace *place, const TestRun *r, Runtime *rt, Buf *out) {
+    McpRemotesConfig config = { .program = harness_version() };
+    McpRemotes *servers = NULL;
     Error err = { 0 };
-    if (!mcp_servers_new(rt, &config, &servers, &err)) return add_error(out, &err), NULL;
+    if (!mcp_remotes_new(rt, &config, &servers, &err)) return add_error(out, &err), NULL;
     list_servers(servers, find_test(runtime_project(rt), r->def->origin.file));
     run_test(place, r, rt, out);
-    mcp_servers_stop(servers);
+    mcp_remotes_stop(servers);
     return servers;
 }
 
@@ -122,9 +122,9 @@ static void open_and_run(const TestPlace *place, const TestRun *r, const char *d
     config.ephemeral = true;
     config.trusted = true;               /* the project was trusted, and this is its copy */
     if (runtime_open(&config, &rt, &problems, &err)) {
-        McpServers *servers = run_with_servers(place, r, rt, out);
+        McpRemotes *servers = run_with_servers(place, r, rt, out);
         runtime_close(rt);
-        mcp_servers_free(servers);
+        mcp_remotes_free(servers);
     } else if (err.kind != ERR_NONE) {
         add_error(out, &err);
     } else {

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "cli/test_suite.h"
 #include "sandbox/named.h"
-#include "tool/confine.h"
+#include "tool/protect/confine.h"
 #include "value/json.h"
 
 /* ---- text ---- */

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "event/event.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 #include "value/json.h"
 
 enum { REPR_HEAP = 1 << 20, REPR_STEPS = 100000 };      /* limits of repr, for a value without a JSON form */

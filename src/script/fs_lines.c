@@ -1,7 +1,7 @@
 /* Functions of fs that read a file by lines, or change parts of it. Line numbers start at 1; ranges include both
  * ends. */
 #include "script/fs.h"
-#include "starlark/work.h"
+#include "starlark/vm/work.h"
 #include "value/int.h"
 
 /* A file being edited: the text read, and its replacement. */

@@ -3,7 +3,7 @@
 #include "base/glob.h"
 #include "script/fs.h"
 #include "script/worker.h"
-#include "starlark/work.h"
+#include "starlark/vm/work.h"
 
 #ifdef HARNESS_HOSTILE
 enum { MATCHES_MAX = 20 };

@@ -2,7 +2,7 @@
 #include <strings.h>
 #include "base/vec.h"
 #include "script/script.h"
-#include "starlark/lib_json.h"
+#include "starlark/library/lib_json.h"
 
 static NativeFn http_get, http_post, http_request;
 #define HEADERS { "headers", NATIVE_DICT | NATIVE_NONE_IS_ABSENT }

@@ -1,6 +1,6 @@
 /* The module log, which is also callable. Its output counts towards the limit of print(). */
 #include "script/script.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 
 static NativeFn log_info, log_warn, log_error, log_debug;
 static const NativeParam message[] = { { "msg", NATIVE_ANY } };

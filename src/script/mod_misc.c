@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "base/random.h"
 #include "script/script.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 #include "value/int.h"
 
 static NativeFn misc_env, misc_sleep, misc_random, misc_assert;

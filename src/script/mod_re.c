@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "script/script.h"
 #include "script/worker.h"
-#include "starlark/work.h"
+#include "starlark/vm/work.h"
 
 static NativeFn re_match, re_search, re_findall, re_replace, re_split;
 static const NativeParam two[] = { { "p", NATIVE_STRING }, { "s", NATIVE_STRING } };

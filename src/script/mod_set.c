@@ -1,8 +1,8 @@
 /* The module set: functions on sets. set() itself is a built-in function of the language. */
 #include "script/script.h"
-#include "starlark/iter.h"
-#include "starlark/lib.h"
-#include "starlark/setops.h"
+#include "starlark/vm/iter.h"
+#include "starlark/vm/lib.h"
+#include "starlark/vm/setops.h"
 
 static NativeFn set_fn_new, set_contains, set_size, set_values, set_union, set_intersect, set_diff;
 static const NativeParam items[] = { { "items", NATIVE_ITERABLE | NATIVE_NONE_IS_ABSENT } };

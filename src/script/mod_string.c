@@ -1,8 +1,8 @@
 /* The module string: mostly the built-in string methods as functions. */
 #include "base/utf8.h"
 #include "script/script.h"
-#include "starlark/iter.h"
-#include "starlark/work.h"
+#include "starlark/vm/iter.h"
+#include "starlark/vm/work.h"
 
 static NativeFn string_truncate, string_upper, string_lower, string_trim, string_split, string_join, string_pad_left, string_pad_right;
 static const NativeParam one[] = { { "s", NATIVE_STRING } };

@@ -1,7 +1,7 @@
 /* The module template. */
 #include "base/clock.h"
 #include "script/script.h"
-#include "starlark/work.h"
+#include "starlark/vm/work.h"
 #include "template/template.h"
 
 static NativeFn template_fn_render;

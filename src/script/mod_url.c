@@ -1,8 +1,8 @@
 /* The module url. */
 #include "schema/format.h"
 #include "script/script.h"
-#include "starlark/repr.h"
-#include "starlark/work.h"
+#include "starlark/vm/repr.h"
+#include "starlark/vm/work.h"
 #include "value/int.h"
 
 static NativeFn url_parse, url_encode;

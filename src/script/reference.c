@@ -2,7 +2,7 @@
 #include "script/reference.h"
 
 #include "script/script.h"
-#include "starlark/universe.h"
+#include "starlark/vm/universe.h"
 
 static const char head[] =
     "# What scripts can use\n\n"

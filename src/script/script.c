@@ -3,7 +3,7 @@
 #include <math.h>
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "starlark/work.h"
+#include "starlark/vm/work.h"
 #include "value/int.h"
 
 bool script_unavailable(const NativeArgs *a, Error *err) {

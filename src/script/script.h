@@ -2,7 +2,7 @@
  * according to host_names.def. */
 #pragma once
 #include "script/host.h"
-#include "starlark/vm.h"
+#include "starlark/vm/vm.h"
 
 /* tables.def: one table per module, or per file of functions without a module. */
 #define TABLE(name, heading, about) extern const NativeDef script_##name[]; extern const size_t script_##name##_n;

@@ -1,9 +1,9 @@
 #include "starlark/module.h"
 
 #include "base/mem.h"
-#include "starlark/compiler.h"
-#include "starlark/machine.h"
-#include "starlark/parser.h"
+#include "starlark/compile/compiler.h"
+#include "starlark/vm/vm_private.h"
+#include "starlark/syntax/parser.h"
 
 /* ---- compiling ---- */
 

@@ -6,10 +6,10 @@
  * globals (vm.c). */
 #pragma once
 #include "base/arena.h"
-#include "starlark/code.h"
-#include "starlark/resolver.h"
-#include "starlark/universe.h"
-#include "starlark/vm.h"
+#include "starlark/vm/code.h"
+#include "starlark/syntax/resolver.h"
+#include "starlark/vm/universe.h"
+#include "starlark/vm/vm.h"
 
 typedef struct ModuleOptions {
     const Universe *universe;             /* required; outlives the module */

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 enum { BUSY_MS = 5000, RETRY_US = 5000, NAME_BYTES = 200 };
 

@@ -1,6 +1,6 @@
 /* Questions and commands: what processes tell each other about a run. */
 #include "base/clock.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 /* ---- questions ---- */
 

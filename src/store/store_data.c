@@ -1,7 +1,7 @@
 /* Artifacts, tasks, hook counters, notes. */
 #include "base/clock.h"
 #include "base/random.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 enum { KEY_CHARS = 12, KEY_TRIES = 10 };
 

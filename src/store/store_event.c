@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/table.h"
 #include "base/thread.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 #ifdef HARNESS_HOSTILE
 enum { QUEUE_MAX = 4 << 10 };

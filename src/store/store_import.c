@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/fault.h"
 #include "base/mem.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 /* ---- a row of `pages` ---- ¶ Per event: seq and time as signed deltas from the previous event, depth, agent, parent, type, and data: length of the prefix shared with the previous data, then the rest. Integers are LEB128. A name is the number of an earlier name of the page, or 0 followed by its length and bytes; new names are numbered from 1, up to NAMES_MAX. */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/hash.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 /* Reads a small file of /proc; empty on failure. */
 static Str read_small(const char *path, char *out, size_t size) {

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 
 bool store_run_number(Store *s, Str id, int64_t *n, Error *err) {
     StoreQuery q = store_query(s, SQL_RUN_NUMBER, "find run", err);

@@ -1,6 +1,6 @@
 /* The format of the file. `user_version` holds its number. */
 #include "base/fault.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 #include "store/store_import.h"
 
 #define APPLICATION_ID 0x68726e73        /* "hrns" */

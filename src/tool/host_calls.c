@@ -1,6 +1,6 @@
 /* Host functions of scripts: log, events, questions, tasks. Each gets the Host of its call, which refers to its
  * pipe. */
-#include "tool/pipe.h"
+#include "tool/pipeline/pipe.h"
 
 static Pipe *pipe_of(Host *h) { return h->call; }
 Run *runtime_host_run(Host *h) { return pipe_of(h)->f.run; }

@@ -2,7 +2,7 @@
  * created tool obeys all policy like any other. */
 #include <stdio.h>
 #include "artifact/builtin_names.h"
-#include "tool/pipe.h"
+#include "tool/pipeline/pipe.h"
 #include "value/json.h"
 #include "value/list.h"
 

@@ -1,6 +1,6 @@
 /* Questions and notifications of a script to the Person of its call, else of the run. Without one, each question has a
  * default answer. */
-#include "tool/pipe.h"
+#include "tool/pipeline/pipe.h"
 #include "value/list.h"
 
 /* ---- forms and roots ---- */

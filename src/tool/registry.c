@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/vec.h"
-#include "tool/kind.h"
+#include "tool/kind/kind.h"
 
 /* A name or alias refers to a list of tools: private tools of two agents may share a name. */
 typedef struct Name { ToolEntry *entry; struct Name *same; } Name;

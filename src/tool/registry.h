@@ -7,7 +7,7 @@
 
 typedef struct Registry Registry;
 typedef struct ToolEntry ToolEntry;
-struct ToolCallFrame;                    /* tool/kind.h */
+struct ToolCallFrame;                    /* tool/kind/kind.h */
 
 /* Executes a call that passed every check, under frame->cancel. Sets frame->value; false with *err is also an error
  * result. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "artifact/document.h"
-#include "tool/pipe.h"
+#include "tool/pipeline/pipe.h"
 #include "value/json.h"
 
 /* ---- scripts ---- */

@@ -1,7 +1,7 @@
 /* What MCP clients may read of a project besides artifacts: files by name, and script resources. A script is called as
  * the tool "resource:NAME" through the whole pipeline; only a call with the scope TOOL_RESOURCES finds it. */
 #pragma once
-#include "tool/call.h"
+#include "tool/pipeline/call.h"
 
 #define TOOL_RESOURCES STR(":resources")
 

@@ -1,6 +1,6 @@
 #include "tool/result.h"
 #include "base/number.h"
-#include "tool/pipe.h"
+#include "tool/pipeline/pipe.h"
 #include "value/json.h"
 
 void result_clear(Result *r) {
@@ -16,7 +16,7 @@ const char *result_class_name(ResultClass c) {
 const char *result_step_name(CallStep s) {
     static const char *const names[] = { "",
 #define STEP(id, name) [STEP_##id] = name,
-#include "tool/steps.def"
+#include "tool/pipeline/steps.def"
 #undef STEP
     };
     return names[s];

@@ -6,7 +6,7 @@
 typedef enum CallStep {
     STEP_NONE,
 #define STEP(id, name) STEP_##id,
-#include "tool/steps.def"
+#include "tool/pipeline/steps.def"
 #undef STEP
 } CallStep;
 

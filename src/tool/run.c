@@ -7,8 +7,8 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "tool/control.h"
-#include "tool/pipe.h"
+#include "tool/pipeline/control.h"
+#include "tool/pipeline/pipe.h"
 
 /* ---- starting ---- */
 

@@ -1,7 +1,7 @@
 /* Images and PDFs of a run's messages: the journal names them by their hash, the store holds them. */
 #include "base/base64.h"
 #include "script/parts.h"
-#include "tool/state.h"
+#include "tool/runtime_private.h"
 
 static void scope_of(const Run *r, Buf *out) { buf_add_fmt(out, "media:" STR_FMT, STR_ARG(run_id(r))); }
 

@@ -1,6 +1,6 @@
 /* --session ID: reads, approvals and cache are kept between runs, as notes in the store. */
 #include "base/digest.h"
-#include "tool/state.h"
+#include "tool/runtime_private.h"
 #include "value/int.h"
 #include "value/json.h"
 #include "value/list.h"

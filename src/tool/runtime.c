@@ -5,12 +5,12 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "sandbox/domain.h"
-#include "tool/control.h"
-#include "tool/nested.h"
-#include "tool/pipe.h"
-#include "tool/protected.h"
+#include "tool/pipeline/control.h"
+#include "tool/protect/nested.h"
+#include "tool/pipeline/pipe.h"
+#include "tool/protect/protected.h"
 #include "tool/resource.h"
-#include "tool/uses.h"
+#include "tool/protect/uses.h"
 
 /* ---- paths ---- */
 

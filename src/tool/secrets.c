@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "artifact/environment.h"
 #include "policy/credentials.h"
-#include "tool/state.h"
+#include "tool/runtime_private.h"
 
 /* ---- literals ---- */
 

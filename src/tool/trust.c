@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include "base/path.h"
 #include "policy/trust.h"
-#include "tool/protected.h"
-#include "tool/state.h"
+#include "tool/protect/protected.h"
+#include "tool/runtime_private.h"
 
 /* ---- grants that do not come from a single key ---- */
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the layout of the sources: rooms.py ROOT
 
-1. A file includes headers only of its own room and of rooms above it (the list below), always
-   as "ROOM/FILE.h".
+1. A file includes headers only of its own room and of rooms above it (the lists below), always
+   as "ROOM/FILE.h" or "ROOM/INNER/FILE.h".
 2. A public name starts with the name of its header, of its room, or of a type of that room:
    everything public in value/dict.h starts with dict_. Types are CamelCase and exempt. A room
    with a kind of value of its own may add value_KIND and value_is_KIND.
@@ -20,11 +20,19 @@ ROOMS = """base shell value starlark schema template sandbox net event store art
 model agent mcp serve cli""".split()
 DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: may include all rooms
 MAX_LINES = 1000
+# Inner rooms, in their order: a file in one includes headers of its own and of those before it. Files that lie directly
+# in the room may use all of them, and be used by them.
+INNER = {
+    "starlark": "syntax vm library compile".split(),
+    "tool": "pipeline protect kind task builtin".split(),
+    "mcp": "wire oauth remote host".split(),
+    "cli": "terminal command".split(),
+}
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 FILE_NAME = re.compile(r"(?<![\w/.<*-])((?:[\w-]+/)*)([a-z0-9_]+\.(?:c|h|def))\b")
 
-# Further prefixes for closely related types of a header.
-ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"], "starlark/universe.h": ["lib"]}
+# Further prefixes: of an inner room, and for closely related types of a header.
+ALSO = {"value/dict.h": ["set"], "value/string.h": ["bytes"], "starlark/vm/universe.h": ["lib"], "mcp/host": ["serve", "peer"]}
 
 
 def rank(room):
@@ -46,6 +54,17 @@ def check_include(room, target, quoted):
         return f'"{target}": {first}/ is not a room'
     if room and rank(first) > rank(room):
         return f'{room}/ may not use "{target}": {first}/ is below it'
+    return None
+
+
+def check_inner(room, inner, target):
+    """The problem with including `target` from the inner room `inner` of `room`, or None."""
+    parts = target.split("/")
+    order = INNER.get(room, [])
+    if len(parts) != 3 or parts[0] != room or inner not in order or parts[1] not in order:
+        return None
+    if order.index(parts[1]) > order.index(inner):
+        return f'{room}/{inner}/ may not use "{target}": {parts[1]}/ is below it'
     return None
 
 
@@ -123,7 +142,9 @@ def check_names(root, room, headers):
     types = set(type_prefixes(headers.values()))
     for path, text in headers.items():
         relative = path.relative_to(root / "src").as_posix()
-        allowed = {path.stem, path.stem.removesuffix("_inside"), room or "harness"} | types | set(ALSO.get(relative, []))
+        inner = path.parent.relative_to(root / "src").as_posix()
+        allowed = {path.stem, path.stem.removesuffix("_private"), path.parent.name if "/" in inner else room, room or "harness"} | types
+        allowed |= set(ALSO.get(relative, []) + ALSO.get(inner, []))
         accessors = {f"value_{kind}" for kind in types} | {f"value_is_{kind}" for kind in types}
         for line, name in public_names(text):
             if name not in allowed | accessors and not any(name.startswith(prefix + "_") for prefix in allowed):
@@ -147,10 +168,12 @@ def check(root):
         if room and room not in ROOMS:
             yield f"{name}:1: {room}/ is not a room"
             continue
+        if len(parts) > 2 and (len(parts) > 3 or parts[1] not in INNER.get(room, [])):
+            yield f"{name}:1: {room}/{parts[1]}/ is not an inner room"
         if text.count("\n") > MAX_LINES:
             yield f"{name}:{MAX_LINES + 1}: {text.count(chr(10))} lines; split it at {MAX_LINES}"
         for line, target, quoted in includes(text):
-            problem = check_include(room, target, quoted)
+            problem = check_include(room, target, quoted) or check_inner(room, parts[1] if len(parts) > 2 else None, target)
             if problem:
                 yield f"{name}:{line}: {problem}"
         for line, problem in check_named(root, known, text):

@@ -21,8 +21,11 @@ src/base/bad.h:11: other_thing: a public name here starts with bad_ or base_
 src/base/comment.c:1: a comment names gone.c, which does not exist
 src/base/comment.c:2: a comment names value/gone.h, which does not exist
 src/base/good.h:3: a comment names cli/main.h, which does not exist
-src/base/good_inside.h:2: part: a public name here starts with good_inside_ or base_
+src/base/good_private.h:2: part: a public name here starts with good_private_ or base_
 src/cellar/wine.h:1: cellar/ is not a room
+src/cli/attic/box.h:1: cli/attic/ is not an inner room
+src/cli/terminal/screen.h:2: cli/terminal/ may not use "cli/command/run.h": command/ is below it
+src/cli/terminal/screen.h:5: paint: a public name here starts with screen_ or cli_
 src/lost.c:1: a source file lives in a room
 src/value/value.c:2: "cellar/wine.h": cellar/ is not a room
 src/value/value.c:3: value/ may not use the public header

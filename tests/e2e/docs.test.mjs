@@ -161,7 +161,7 @@ test('every host function and every built-in tool is described', () => {
 });
 
 test('every command of a conversation is described', () => {
-  const names = [...source('src/cli/talk_commands.c').matchAll(/^ {4}\{ "(\w+)", "/gm)].map(m => '/' + m[1]);
+  const names = [...source('src/cli/terminal/talk_commands.c').matchAll(/^ {4}\{ "(\w+)", "/gm)].map(m => '/' + m[1]);
   assert.ok(names.length >= 7);
   const prose = pages().map(text).join('\n');
   assert.deepEqual(names.filter(n => !new RegExp('`' + n + '\\b|^> ' + n + '\\b', 'm').test(prose)), []);

@@ -3,7 +3,7 @@
  * itself. */
 #include <stdlib.h>
 #include "base/glob.h"
-#include "tool/ignore.h"
+#include "tool/builtin/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

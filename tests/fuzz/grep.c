@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "tool/grep_search.h"
+#include "tool/builtin/grep_search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

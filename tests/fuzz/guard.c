@@ -2,7 +2,7 @@
  * refused after a harmless command on a separate line. */
 #include <stdlib.h>
 #include "base/utf8.h"
-#include "tool/guard.h"
+#include "tool/builtin/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

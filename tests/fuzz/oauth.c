@@ -1,7 +1,7 @@
 /* Untrusted input of OAuth: a challenge, a query, a URL, a private key. Must not crash or read past the end, and
  * results must be within the input. */
 #include <stdlib.h>
-#include "mcp/oauth_inside.h"
+#include "mcp/oauth/oauth_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

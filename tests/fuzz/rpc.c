@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/utf8.h"
-#include "mcp/era.h"
-#include "mcp/rpc.h"
+#include "mcp/wire/era.h"
+#include "mcp/wire/rpc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
  * is a module or an expression. */
 #include <stdlib.h>
 #include "ast_dump.h"
-#include "starlark/parser.h"
-#include "starlark/resolver.h"
+#include "starlark/syntax/parser.h"
+#include "starlark/syntax/resolver.h"
 
 static bool is_known(void *ctx, Str name) {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* The artifacts of a run, read from the tables: "TOOL:MIME:SIZE " for each. */
 #pragma once
-#include "store/inside.h"
+#include "store/store_private.h"
 
 static inline bool artifact_list(Store *s, Str run, Buf *out, Error *err) {
     store_lock(s);

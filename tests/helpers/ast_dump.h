@@ -1,5 +1,5 @@
 #pragma once
-#include "starlark/ast.h"
+#include "starlark/syntax/ast.h"
 
 /* Appends the tree as text, e.g. (assign = x (+ 1 (call f y))): for tests and debugging. After
  * resolving, names carry their scope and index with `scopes`: x@local0, len@universal. */

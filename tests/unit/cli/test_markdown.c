@@ -1,7 +1,7 @@
 /* Markdown in a terminal: the rendering of each construct; splitting does not matter, and nothing is lost. */
 #include "unit.h"
 #include "base/random.h"
-#include "cli/markdown.h"
+#include "cli/terminal/markdown.h"
 
 /* Styles as <b>, <i> …, to make expectations readable. */
 static char *plain(const Buf *b, bool tags) {

@@ -2,7 +2,7 @@
  * identity provider, and a user with a browser. Its responses are a table of texts in which $ stands for its address;
  * requests are recorded. */
 #pragma once
-#include "mcp/oauth_inside.h"
+#include "mcp/oauth/oauth_private.h"
 #include "net/net_unit.h"
 
 enum { NOTES = 8 };

@@ -2,7 +2,7 @@
 #pragma once
 #include <pthread.h>
 #include <time.h>
-#include "mcp/peer.h"
+#include "mcp/host/host_private.h"
 #include "tool/tree.h"
 
 /* Collects responses in order; tests can wait for them. */
@@ -75,7 +75,7 @@ static inline void wait_until_freed(Box *b) {
     pthread_mutex_unlock(&b->lock);
 }
 
-typedef struct World { Tree tree; McpServer *server; McpPeer *peer; Box box; } World;
+typedef struct World { Tree tree; McpHost *server; McpPeer *peer; Box box; } World;
 
 static const char echo[] = "---\nparameters:\n  text: { type: string, required: true }\nscript: |\n  def run(args):\n      return args[\"text\"]\n---\nSays it again.\n";
 static const char nap[] = "---\nscript: |\n  def run(args):\n      sleep(args.get(\"s\", 30))\n      return \"slept\"\n---\nSleeps.\n";
@@ -100,8 +100,8 @@ static inline void open_world_with(World *w, const char *settings, size_t bytes_
     tree_text(&w->tree, ".harness/tools/wish.md", wish);
     tree_text(&w->tree, ".harness/tools/heap.md", heap);
     tree_text(&w->tree, ".harness/tools/sure.md", sure);
-    McpServerConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1.2.3", .bytes_max = bytes_max };
-    if (!mcp_server_new(&config, &w->server, &problems, &err)) fail_msg("%s %s", err.msg, problems.n ? str_dup(problems.at[0].message) : "");
+    McpHostConfig config = { .runtime = { .dir = w->tree.path, .ephemeral = true }, .events = -1, .version = "1.2.3", .bytes_max = bytes_max };
+    if (!mcp_host_new(&config, &w->server, &problems, &err)) fail_msg("%s %s", err.msg, problems.n ? str_dup(problems.at[0].message) : "");
     problems_clear(&problems);
     box_init(&w->box);
     w->peer = mcp_peer_new(w->server, &(McpPeerConfig){ .general = &w->box.link, .one_link = true }, &err);
@@ -111,7 +111,7 @@ static inline void open_world_with(World *w, const char *settings, size_t bytes_
 static inline void open_world(World *w, const char *settings) { open_world_with(w, settings, 0); }
 
 static inline void close_world(World *w) {
-    mcp_server_close(w->server, 0);
+    mcp_host_close(w->server, 0);
     assert_int_equal(w->box.link.holders, 1);                /* no other reference */
     box_clear(&w->box);
     tree_free(&w->tree);

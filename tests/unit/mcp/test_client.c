@@ -1,7 +1,7 @@
 /* The client with a transport of the test: records what is sent, and answers synchronously. */
 #include "unit.h"
 #include "base/mem.h"
-#include "mcp/client_inside.h"
+#include "mcp/remote/client_private.h"
 
 typedef struct Fake {
     const char *const *answers;          /* JSON of results, one per request; %s cannot occur; NULL ends: silence */

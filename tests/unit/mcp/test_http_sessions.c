@@ -1,8 +1,8 @@
 /* Sessions of several owners: which one is evicted, and limits. */
-#include "mcp/serve_http.h"
+#include "mcp/host/http_private.h"
 #include "served.h"
 
-typedef struct World { Tree tree; McpServer *server; McpHttpConfig config; Http http; } World;
+typedef struct World { Tree tree; McpHost *server; McpHttpConfig config; Http http; } World;
 
 static const uint8_t one[HTTP_OWNER] = { 1 }, other[HTTP_OWNER] = { 2 };
 
@@ -20,7 +20,7 @@ static void close_world(World *w) {
     assert_int_equal(w->http.n, 0);
     assert_int_equal(w->http.n_closing, 0);
     pthread_mutex_destroy(&w->http.lock);
-    mcp_server_close(w->server, 0);
+    mcp_host_close(w->server, 0);
     tree_free(&w->tree);
 }
 

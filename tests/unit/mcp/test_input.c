@@ -1,6 +1,6 @@
 #include "unit.h"
-#include "mcp/input.h"
-#include "mcp/input_state.h"
+#include "mcp/host/input.h"
+#include "mcp/host/input_state.h"
 #include "value/json.h"
 
 static Value read(Heap *h, const char *text) {

@@ -1,5 +1,5 @@
 #include "mcp/jwt_keys.h"
-#include "mcp/oauth_inside.h"
+#include "mcp/oauth/oauth_private.h"
 #include "net/net_unit.h"
 #include "base/base64.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
-#include "mcp/era.h"
-#include "mcp/rpc.h"
+#include "mcp/wire/era.h"
+#include "mcp/wire/rpc.h"
 
 /* Classification of a message: the kind, or the code and the id to respond to. */
 static const struct { const char *text, *is; } cases[] = {

@@ -1,9 +1,9 @@
 /* The stream of a session: its messages, and the replay to a client that lost its connection. */
 #include "../net/net_socket.h"
-#include "mcp/peer.h"
+#include "mcp/host/host_private.h"
 #include "served.h"
 
-typedef struct World { Tree tree; McpServer *server; Cancel *stop; McpHttpConfig config; pthread_t thread; atomic_int port; bool ok; char session[64]; } World;
+typedef struct World { Tree tree; McpHost *server; Cancel *stop; McpHttpConfig config; pthread_t thread; atomic_int port; bool ok; char session[64]; } World;
 
 static void bound(void *ctx, uint16_t port) { atomic_store(&((World *)ctx)->port, port); }
 
@@ -26,7 +26,7 @@ static void close_world(World *w) {
     cancel_fire(w->stop);
     pthread_join(w->thread, NULL);
     assert_true(w->ok);
-    mcp_server_close(w->server, 0);
+    mcp_host_close(w->server, 0);
     cancel_free(w->stop);
     tree_free(&w->tree);
 }

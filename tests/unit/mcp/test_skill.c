@@ -1,7 +1,7 @@
 /* What a client accepts of a server's skill, and what it rejects. The server answers skills/list with the row's list,
  * resources/read with its files. */
 #include "unit.h"
-#include "mcp/skill.h"
+#include "mcp/remote/skill.h"
 #include "value/dict.h"
 #include "value/json.h"
 

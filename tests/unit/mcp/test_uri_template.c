@@ -1,5 +1,5 @@
 #include "unit.h"
-#include "mcp/uri_template.h"
+#include "mcp/wire/uri_template.h"
 #include "value/json.h"
 
 /* vars as JSON; "" when it does not match. */

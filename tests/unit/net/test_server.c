@@ -1,7 +1,7 @@
 #include "net_socket.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "net/server.h"
+#include "net/http_server.h"
 
 enum { STREAMS = 200, WAIT_MS = 5000 };
 
@@ -10,16 +10,16 @@ enum { STREAMS = 200, WAIT_MS = 5000 };
  *   /stream   an open stream, kept in `streams`                           /count  how many were admitted */
 typedef struct {
     Scheduler *scheduler;
-    Server *server;
+    HttpServer *server;
     uint16_t port;
     pthread_mutex_t lock;
-    ServerRequest *streams[STREAMS];
+    HttpServerRequest *streams[STREAMS];
     size_t n_streams;
     atomic_int admitted, handled, gone, answered, lost, ticks;
     atomic_bool go;
 } World;
 
-static void on_gone(void *ctx, ServerRequest *q) {
+static void on_gone(void *ctx, HttpServerRequest *q) {
     (void)q;
     atomic_fetch_add(&((World *)ctx)->gone, 1);
 }
@@ -29,21 +29,21 @@ static void wait_for(atomic_int *what, int n) {
     assert_true(atomic_load(what) >= n);
 }
 
-static void add_stream(World *w, ServerRequest *q) {
-    bool ok = server_stream(q, 200, &(ServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1) && server_write(q, STR("data: hello\n\n"));
+static void add_stream(World *w, HttpServerRequest *q) {
+    bool ok = http_server_stream(q, 200, &(HttpServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1) && http_server_write(q, STR("data: hello\n\n"));
     if (!ok) return;
-    server_on_gone(q, on_gone, w);
-    server_keep(q);
+    http_server_on_gone(q, on_gone, w);
+    http_server_keep(q);
     pthread_mutex_lock(&w->lock);
     bool room = w->n_streams < STREAMS;
     if (room) w->streams[w->n_streams++] = q;
     pthread_mutex_unlock(&w->lock);
-    if (!room) server_release(q);
+    if (!room) http_server_release(q);
 }
 
-static void handle(void *ctx, ServerRequest *q) {
+static void handle(void *ctx, HttpServerRequest *q) {
     World *w = ctx;
-    Str path = server_path(q);
+    Str path = http_server_path(q);
     Buf body = { 0 };
     atomic_fetch_add(&w->handled, 1);
     if (str_eq(path, STR("/drop"))) return;
@@ -52,28 +52,28 @@ static void handle(void *ctx, ServerRequest *q) {
         return;
     }
     if (str_eq(path, STR("/slow"))) {
-        server_on_gone(q, on_gone, w);
+        http_server_on_gone(q, on_gone, w);
         for (int i = 0; i < WAIT_MS && !atomic_load(&w->go); i++) usleep(1000);
     }
-    buf_add_fmt(&body, STR_FMT " " STR_FMT ":", STR_ARG(server_method(q)), STR_ARG(path));
-    buf_add(&body, server_body(q));
-    bool ok = server_answer(q, 200, &(ServerHeader){ STR("X-Asked"), server_header(q, STR("x-ask")) }, 1, &body);
+    buf_add_fmt(&body, STR_FMT " " STR_FMT ":", STR_ARG(http_server_method(q)), STR_ARG(path));
+    buf_add(&body, http_server_body(q));
+    bool ok = http_server_answer(q, 200, &(HttpServerHeader){ STR("X-Asked"), http_server_header(q, STR("x-ask")) }, 1, &body);
     atomic_fetch_add(ok ? &w->answered : &w->lost, 1);
-    server_on_gone(q, NULL, NULL);
+    http_server_on_gone(q, NULL, NULL);
 }
 
-static void admit(void *ctx, ServerRequest *q) {
+static void admit(void *ctx, HttpServerRequest *q) {
     World *w = ctx;
     atomic_fetch_add(&w->admitted, 1);
     Buf body = { 0 };
     buf_add(&body, STR("no"));
-    if (str_eq(server_path(q), STR("/refused"))) server_answer(q, 403, NULL, 0, &body);
+    if (str_eq(http_server_path(q), STR("/refused"))) http_server_answer(q, 403, NULL, 0, &body);
     buf_clear(&body);
 }
 
 static void tick(void *ctx) { atomic_fetch_add(&((World *)ctx)->ticks, 1); }
 
-static void open_world(World *w, ServerConfig config) {
+static void open_world(World *w, HttpServerConfig config) {
     Error err = { 0 };
     memset(w, 0, sizeof *w);
     pthread_mutex_init(&w->lock, NULL);
@@ -82,8 +82,8 @@ static void open_world(World *w, ServerConfig config) {
     config.handle = handle;
     config.tick = tick;
     config.ctx = w;
-    if (!server_start(&config, &w->server, &err)) fail_msg("%s", err.msg);
-    w->port = server_port(w->server);
+    if (!http_server_start(&config, &w->server, &err)) fail_msg("%s", err.msg);
+    w->port = http_server_port(w->server);
     assert_true(w->port != 0);
 }
 
@@ -92,11 +92,11 @@ static void close_world(World *w) {
     size_t n = w->n_streams;                             /* handlers may still be adding some; those are cut off */
     pthread_mutex_unlock(&w->lock);
     for (size_t i = 0; i < n; i++) {
-        server_end(w->streams[i]);
-        server_on_gone(w->streams[i], NULL, NULL);
+        http_server_end(w->streams[i]);
+        http_server_on_gone(w->streams[i], NULL, NULL);
     }
-    server_stop(w->server, 1000);
-    for (size_t i = 0; i < w->n_streams; i++) server_release(w->streams[i]);        /* kept longer than the server */
+    http_server_stop(w->server, 1000);
+    for (size_t i = 0; i < w->n_streams; i++) http_server_release(w->streams[i]);        /* kept longer than the server */
     scheduler_free(w->scheduler);
     pthread_mutex_destroy(&w->lock);
 }
@@ -134,7 +134,7 @@ static void requests_are_answered(void **state) {
     };
     World w;
     Buf in = { 0 };
-    open_world(&w, (ServerConfig){ .body_max = 100, .idle_ms = 2000 });
+    open_world(&w, (HttpServerConfig){ .body_max = 100, .idle_ms = 2000 });
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         ask(&w, table[i].sent, &in);
         if (!str_starts(buf_str(&in), str_from(table[i].status)) || !says(&in, table[i].holds))
@@ -156,7 +156,7 @@ static void doubtful_requests_are_refused(void **state) {
     };
     World w;
     Buf text = { 0 }, in = { 0 };
-    open_world(&w, (ServerConfig){ .idle_ms = 2000 });
+    open_world(&w, (HttpServerConfig){ .idle_ms = 2000 });
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         buf_reset(&text);
         buf_add_fmt(&text, HEAD("POST /echo") "%s" HEAD("GET /smuggled") CLOSE "\r\n", heads[i]);
@@ -173,7 +173,7 @@ static void heads_are_bounded(void **state) {
     (void)state;
     World w;
     Buf text = { 0 }, in = { 0 };
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     buf_add(&text, STR(HEAD("GET /echo")));
     for (int i = 0; i < 4000; i++) buf_add_fmt(&text, "X-%d: y\r\n", i);
     buf_add(&text, STR("\r\n"));
@@ -189,7 +189,7 @@ static void one_connection_carries_many(void **state) {
     (void)state;
     World w;
     Buf in = { 0 };
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     ask(&w, HEAD("POST /1") "Content-Length: 1\r\n\r\na" HEAD("GET /refused") "\r\n" HEAD("POST /2") "Content-Length: 1\r\n\r\nb"
             HEAD("GET /3") CLOSE "\r\n", &in);
     ptrdiff_t first = str_find(buf_str(&in), STR("POST /1:a")), refused = str_find(buf_str(&in), STR("403 Forbidden")),
@@ -204,7 +204,7 @@ static void dawdlers_are_cut_off(void **state) {
     (void)state;
     static const char *const starts[] = { "", "GET / HTT", HEAD("GET /echo") "X-A", HEAD("POST /echo") "Content-Length: 100000\r\n\r\nabc" };
     World w;
-    open_world(&w, (ServerConfig){ .idle_ms = 300, .request_ms = 300 });
+    open_world(&w, (HttpServerConfig){ .idle_ms = 300, .request_ms = 300 });
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         int fd = connect_to(w.port);
         char end;
@@ -226,7 +226,7 @@ static void half_closed_is_answered(void **state) {
     (void)state;
     World w;
     Buf in = { 0 };
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     int fd = connect_to(w.port);
     send_all(fd, STR(HEAD("POST /slow") "Content-Length: 2\r\n\r\nhi"));
     shutdown(fd, SHUT_WR);
@@ -242,7 +242,7 @@ static void half_closed_is_answered(void **state) {
 static void leaving_is_noticed(void **state) {
     (void)state;
     World w;
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     int waiting = connect_to(w.port), streaming = connect_to(w.port), reset = connect_to(w.port);
     send_all(waiting, STR(HEAD("GET /slow") "\r\n"));
     send_all(streaming, STR(HEAD("GET /stream") "\r\n"));
@@ -266,7 +266,7 @@ static void many_streams(void **state) {
     (void)state;
     World w;
     int fds[STREAMS];
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     for (int i = 0; i < STREAMS; i++) {
         fds[i] = connect_to(w.port);
         send_all(fds[i], STR(HEAD("GET /stream") CLOSE "\r\n"));
@@ -280,10 +280,10 @@ static void many_streams(void **state) {
         usleep(1000);
     }
     for (int round = 0; round < 3; round++)
-        for (int i = 0; i < STREAMS; i++) assert_true(server_write(w.streams[i], STR("data: more\n\n")));
+        for (int i = 0; i < STREAMS; i++) assert_true(http_server_write(w.streams[i], STR("data: more\n\n")));
     for (int i = 0; i < STREAMS; i++) {
-        server_end(w.streams[i]);
-        assert_false(server_write(w.streams[i], STR("late")));
+        http_server_end(w.streams[i]);
+        assert_false(http_server_write(w.streams[i], STR("late")));
     }
     for (int i = 0; i < STREAMS; i++) {
         Buf in = { 0 };
@@ -317,7 +317,7 @@ static void many_come_and_go(void **state) {
     World w;
     Buf in = { 0 };
     pthread_t threads[4];
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &w), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     ask(&w, HEAD("GET /echo") CLOSE "\r\n", &in);
@@ -329,7 +329,7 @@ static void many_come_and_go(void **state) {
 static void slow_readers_are_cut_off(void **state) {
     (void)state;
     World w;
-    open_world(&w, (ServerConfig){ .backlog_max = 64 << 10 });
+    open_world(&w, (HttpServerConfig){ .backlog_max = 64 << 10 });
     int fd = connect_to(w.port);
     send_all(fd, STR(HEAD("GET /stream") "\r\n"));
     for (size_t n = 0; n == 0; usleep(1000)) {
@@ -339,7 +339,7 @@ static void slow_readers_are_cut_off(void **state) {
     }
     char *chunk = calloc(1, 32 << 10);
     size_t sent = 0;
-    while (sent < (64u << 20) && server_write(w.streams[0], (Str){ chunk, 32 << 10 })) sent += 32 << 10, usleep(100);
+    while (sent < (64u << 20) && http_server_write(w.streams[0], (Str){ chunk, 32 << 10 })) sent += 32 << 10, usleep(100);
     assert_true(sent < 64u << 20);
     wait_for(&w.gone, 1);
     free(chunk);
@@ -351,7 +351,7 @@ static void stopping_ends_everything(void **state) {
     (void)state;
     World w;
     Buf in = { 0 };
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     int streaming = connect_to(w.port), idle = connect_to(w.port), queued = connect_to(w.port), unfinished = connect_to(w.port), working[8];
     send_all(streaming, STR(HEAD("GET /stream") "\r\n"));
     wait_for(&w.handled, 1);
@@ -364,14 +364,14 @@ static void stopping_ends_everything(void **state) {
     send_all(unfinished, STR(HEAD("POST /echo") "Content-Length: 10\r\n\r\nabc"));
     wait_for(&w.admitted, 11);
     atomic_store(&w.go, true);
-    server_stop(w.server, 50);
+    http_server_stop(w.server, 50);
     int all[] = { streaming, idle, queued, unfinished, working[0], working[1], working[2], working[3], working[4], working[5], working[6], working[7] };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         read_rest(all[i], &in);                        /* ends */
         close(all[i]);
     }
     assert_true(atomic_load(&w.gone) >= 1);
-    server_release(w.streams[0]);
+    http_server_release(w.streams[0]);
     scheduler_free(w.scheduler);
     buf_clear(&in);
 }
@@ -379,19 +379,19 @@ static void stopping_ends_everything(void **state) {
 static void bad_starts_are_explained(void **state) {
     (void)state;
     World w;
-    Server *second = NULL;
+    HttpServer *second = NULL;
     Error err = { 0 };
     char port[16];
-    open_world(&w, (ServerConfig){ 0 });
+    open_world(&w, (HttpServerConfig){ 0 });
     snprintf(port, sizeof port, "port %u", w.port);
-    assert_false(server_start(&(ServerConfig){ .port = w.port, .handle = handle, .scheduler = w.scheduler }, &second, &err));
+    assert_false(http_server_start(&(HttpServerConfig){ .port = w.port, .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_IO && strstr(err.msg, port) && strstr(err.msg, "in use") && strstr(err.msg, "another port"));
-    assert_false(server_start(&(ServerConfig){ .address = "no.name", .handle = handle, .scheduler = w.scheduler }, &second, &err));
+    assert_false(http_server_start(&(HttpServerConfig){ .address = "no.name", .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_CONFIG && strstr(err.msg, "no.name"));
-    assert_false(server_start(&(ServerConfig){ .address = "192.0.2.1", .handle = handle, .scheduler = w.scheduler }, &second, &err));
+    assert_false(http_server_start(&(HttpServerConfig){ .address = "192.0.2.1", .handle = handle, .scheduler = w.scheduler }, &second, &err));
     assert_true(err.kind == ERR_IO && strstr(err.msg, "192.0.2.1"));
     close_world(&w);
-    server_stop(NULL, 0);
+    http_server_stop(NULL, 0);
 }
 
 static void v6_is_served(void **state) {
@@ -402,7 +402,7 @@ static void v6_is_served(void **state) {
     bool has = probe >= 0 && bind(probe, (struct sockaddr *)&to, sizeof to) == 0;
     if (probe >= 0) close(probe);
     if (!has) skip();
-    open_world(&w, (ServerConfig){ .address = "::1" });
+    open_world(&w, (HttpServerConfig){ .address = "::1" });
     to.sin6_port = htons(w.port);
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
@@ -420,13 +420,13 @@ static void every_start_that_fails(void **state) {
     (void)state;
     Scheduler *scheduler = scheduler_new(1);
     for (long nth = 1;; nth++) {
-        Server *s = NULL;
+        HttpServer *s = NULL;
         Error err = { 0 };
         fault_arm(nth);
-        bool ok = server_start(&(ServerConfig){ .handle = handle, .scheduler = scheduler }, &s, &err);
+        bool ok = http_server_start(&(HttpServerConfig){ .handle = handle, .scheduler = scheduler }, &s, &err);
         if (!fault_disarm()) {
             assert_true(ok);
-            server_stop(s, 0);
+            http_server_stop(s, 0);
             break;
         }
         assert_false(ok);

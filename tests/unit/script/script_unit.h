@@ -4,7 +4,7 @@
 #include "script/host.h"
 #include "script/worker.h"
 #include "starlark/module.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 
 typedef struct ScriptUnit {
     Universe *universe;

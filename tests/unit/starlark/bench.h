@@ -2,7 +2,7 @@
  * Starlark text. */
 #pragma once
 #include "unit.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 #include "value/json.h"
 
 typedef struct { Heap *heap; Vm *vm; Buf text; } Bench;

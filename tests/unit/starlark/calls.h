@@ -4,9 +4,9 @@
 #pragma once
 #include <ctype.h>
 #include "../unit.h"
-#include "starlark/repr.h"
-#include "starlark/setops.h"
-#include "starlark/universe.h"
+#include "starlark/vm/repr.h"
+#include "starlark/vm/setops.h"
+#include "starlark/vm/universe.h"
 #include "value/int.h"
 #include "value/range.h"
 

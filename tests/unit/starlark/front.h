@@ -2,8 +2,8 @@
 #pragma once
 #include "ast_dump.h"
 #include "unit.h"
-#include "starlark/parser.h"
-#include "starlark/resolver.h"
+#include "starlark/syntax/parser.h"
+#include "starlark/syntax/resolver.h"
 
 typedef struct { Arena arena; Heap *heap; Dict *names; Source source; Buf out; } Front;
 

@@ -1,6 +1,6 @@
 #include "bench.h"
 
-#include "starlark/format.h"
+#include "starlark/vm/format.h"
 
 typedef struct { const char *format, *args, *want; } Case;
 

@@ -1,6 +1,6 @@
 #include "calls.h"
 
-#include "starlark/iter.h"
+#include "starlark/vm/iter.h"
 
 static void test_walk(void **state) {
     (void)state;

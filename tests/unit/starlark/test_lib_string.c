@@ -1,7 +1,7 @@
 #include "bench.h"
 
-#include "starlark/iter.h"
-#include "starlark/universe.h"
+#include "starlark/vm/iter.h"
+#include "starlark/vm/universe.h"
 #include "value/int.h"
 
 typedef struct { const char *self, *method, *args, *want; } Case;

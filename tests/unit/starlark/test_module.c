@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include "../unit.h"
 #include "starlark/module.h"
-#include "starlark/repr.h"
+#include "starlark/vm/repr.h"
 #include "value/int.h"
 
 /* A module that is loaded once and then called by virtual machines on several threads. */

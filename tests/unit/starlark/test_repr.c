@@ -1,7 +1,7 @@
 #include "bench.h"
 
 #include <math.h>
-#include "starlark/view.h"
+#include "starlark/vm/view.h"
 #include "value/int.h"
 #include "value/range.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 #include "base/utf8.h"
-#include "starlark/search.h"
+#include "starlark/vm/search.h"
 
 /* A slow reference implementation. */
 static ptrdiff_t plain_first(Str h, Str n) {

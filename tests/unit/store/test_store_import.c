@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "artifact_list.h"
 #include "base/fault.h"
-#include "store/inside.h"
+#include "store/store_private.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 #include "base/utf8.h"
-#include "tool/edit_text.h"
+#include "tool/builtin/edit_text.h"
 
 static void replaces(void **state) {
     (void)state;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "base/regex.h"
-#include "tool/grep_search.h"
+#include "tool/builtin/grep_search.h"
 
 /* PATH:LINE:TEXT for each match, one per line. */
 static Str show(const GrepResult *r, Buf *out) {

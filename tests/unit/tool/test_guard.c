@@ -1,7 +1,7 @@
 #include "unit.h"
 #include "base/utf8.h"
 #include "shell/shell.h"
-#include "tool/guard.h"
+#include "tool/builtin/guard.h"
 
 static const char *const names[] = { "run", "confirm", "refuse" };
 

@@ -1,5 +1,5 @@
 #include "unit.h"
-#include "tool/ignore.h"
+#include "tool/builtin/ignore.h"
 
 /* The paths that git check-ignore also reports; a path that ends in "/" is a folder. */
 static void follows_git(void **state) {

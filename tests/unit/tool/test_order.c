@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "tool/call.h"
-#include "tool/kind.h"
+#include "tool/pipeline/call.h"
+#include "tool/kind/kind.h"
 
 enum { REPLIES = 1000, CALLS_MAX = 8, FILES = 2, MEET_SECONDS = 60, CONCURRENCY = 4 };
 

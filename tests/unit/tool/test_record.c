@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "tool/record.h"
+#include "tool/protect/record.h"
 #include "unit.h"
 
 static char home[] = "/tmp/harness-record-XXXXXX";

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "tool/kind.h"
+#include "tool/kind/kind.h"
 #include "tool/registry.h"
 
 static bool nothing(ToolCallFrame *f, Error *err) {

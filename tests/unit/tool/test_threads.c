@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "sink_memory.h"
-#include "tool/call.h"
-#include "tool/kind.h"
-#include "tool/task.h"
+#include "tool/pipeline/call.h"
+#include "tool/kind/kind.h"
+#include "tool/task/task.h"
 
 enum { THREADS = 16, ROUNDS = 60, MANY = 10000 };
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "tool/call.h"
+#include "tool/pipeline/call.h"
 
 enum { WAIT_MS = 1600, TIMEOUT_MS = 800 };
 

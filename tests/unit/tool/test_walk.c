@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/vec.h"
-#include "tool/glob_files.h"
-#include "tool/walk.h"
+#include "tool/builtin/glob_files.h"
+#include "tool/builtin/walk.h"
 
 /* ---- what a walk sees ---- */
 

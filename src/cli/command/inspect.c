@@ -1,0 +1,89 @@
+#include <stdlib.h>
+#include "base/mem.h"
+#include "cli/listing.h"
+#include "cli/opening.h"
+#include "cli/report.h"
+#include "tool/builtin/builtin.h"
+
+typedef struct Found { const ToolDef *tool; const HookDef *hook; const AgentDef *agent; } Found;
+
+/* Tools private to a sub-agent come second. */
+static const ToolDef *find_tool(const Project *p, Str name) {
+    const ToolDef *t = project_tool(p, name);
+    for (size_t i = 0; !t && i < p->n_tools; i++)
+        if (str_eq(p->tools[i].name, name)) t = &p->tools[i];
+    return t;
+}
+
+static const HookDef *find_hook(const Project *p, Str name) {
+    const HookDef *h = project_hook(p, name);
+    for (size_t i = 0; !h && i < p->n_hooks; i++)
+        if (str_eq(p->hooks[i].name, name)) h = &p->hooks[i];
+    return h;
+}
+
+static Found find(const Project *p, Str name, const char *type) {
+    Found f = { 0 };
+    if (!type || strcmp(type, "tool") == 0) f.tool = find_tool(p, name);
+    if (!type || strcmp(type, "hook") == 0) f.hook = find_hook(p, name);
+    if (!type || strcmp(type, "agent") == 0) f.agent = project_agent(p, name);
+    return f;
+}
+
+static bool fail_unknown(const Project *p, Str name, const char *type, Error *err) {
+    Str *names = mem_alloc((p->n_tools + p->n_hooks + p->n_agents + 1) * sizeof *names);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_tools; i++) names[n++] = p->tools[i].name;
+    for (size_t i = 0; i < p->n_hooks; i++) names[n++] = p->hooks[i].name;
+    for (size_t i = 0; i < p->n_agents; i++) names[n++] = p->agents[i].name;
+    Str near = str_nearest(name, names, n);
+    free(names);
+    error_set(err, ERR_CONFIG, "no %s is named \"" STR_FMT "\"", type ? type : "tool, hook or agent", STR_ARG(name));
+    if (near.n && !str_eq(near, name)) error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
+    return false;
+}
+
+/* Names are unique among tools, among hooks and among agents, but not across them. */
+static bool fail_ambiguous(const Found *f, Str name, Error *err) {
+    error_set(err, ERR_CONFIG, "\"" STR_FMT "\" names %s%s%s", STR_ARG(name), f->tool ? "a tool" : "a hook",
+              f->tool && f->hook ? " and a hook" : "", f->agent ? " and an agent" : "");
+    return error_hint(err, "add --type %s or --type %s", f->tool ? "tool" : "hook", f->agent ? "agent" : "hook");
+}
+
+static bool show(Cli *cli, const Found *f, Error *err) {
+    Buf *out = &cli->out;
+    if (!cli->json) {
+        if (f->tool) listing_tool(out, f->tool, true, cli->color_out);
+        if (f->hook) listing_hook(out, f->hook, cli->color_out);
+        if (f->agent) listing_agent(out, f->agent, cli->color_out);
+        return true;
+    }
+    buf_add_fmt(out, "{\"type\":\"%s\"", f->tool ? "tool" : f->hook ? "hook" : "agent");
+    if (f->tool && !listing_json_tool(out, f->tool, true, err)) return false;
+    if (f->hook) listing_json_hook(out, f->hook, true);
+    if (f->agent) listing_json_agent(out, f->agent, true);
+    buf_add(out, STR("}\n"));
+    return true;
+}
+
+int command_inspect(Cli *cli) {
+    Str name = str_from(cli->args.operands[0]);
+    const char *type = args_value(&cli->args, "--type");
+    Error err = { 0 };
+    Project *p = report_project(cli);
+    if (!p) return CLI_FAILED;
+    Heap *heap = heap_new(0);
+    Opening o = { .events = -1 };
+    int status = str_starts(name, STR("mcp")) ? opening_show_servers(&o, cli, p) : -1;
+    bool ok = status < 0 && builtin_append(p, heap, &err);
+    if (ok) {
+        Found f = find(p, name, type);
+        int kinds = (f.tool != NULL) + (f.hook != NULL) + (f.agent != NULL);
+        ok = kinds == 0 ? fail_unknown(p, name, type, &err) : kinds > 1 ? fail_ambiguous(&f, name, &err) : show(cli, &f, &err);
+    }
+    project_free(p);
+    opening_close(&o);
+    heap_free(heap);
+    if (status >= 0) return status;
+    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+}

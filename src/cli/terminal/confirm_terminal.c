@@ -1,0 +1,289 @@
+#include "cli/terminal/confirm_terminal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cli/terminal/width.h"
+#include "value/int.h"
+#include "value/json.h"
+#include "value/list.h"
+
+struct Terminal { const Cli *cli; int fd; bool shows_progress; };
+
+enum { LINE_MAX_BYTES = 4096, SHOWN_LINES = 200 };
+
+Terminal *confirm_terminal_open(const Cli *cli) {
+    if (!isatty(STDERR_FILENO)) return NULL;
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return NULL;
+    Terminal *t = mem_zero(1, sizeof *t);
+    *t = (Terminal){ .cli = cli, .fd = fd };
+    return t;
+}
+
+static void say(Terminal *t, Str s) {
+    (void)cli_write(t->fd, s, true);
+}
+
+static void end_progress(Terminal *t) {
+    if (t->shows_progress) say(t, STR("\r\033[K"));
+    t->shows_progress = false;
+}
+
+/* Drops input typed before the question: it was not meant as the answer. */
+static void start_question(Terminal *t) {
+    end_progress(t);
+    tcflush(t->fd, TCIFLUSH);
+}
+
+void confirm_terminal_close(Terminal *t) {
+    if (!t) return;
+    end_progress(t);
+    close(t->fd);
+    free(t);
+}
+
+/* One line, without its line break. False: no answer (end of file, Ctrl-C, a deadline). */
+static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
+    for (;;) {
+        struct pollfd fds[] = { { t->fd, POLLIN, 0 }, { cancel_fd(cancel), POLLIN, 0 } };
+        int n = poll(fds, 2, cancel_poll_ms(cancel));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0 || fds[1].revents) return false;
+        char c[256];
+        ssize_t got = read(t->fd, c, sizeof c);
+        if (got <= 0 || out->n + (size_t)got > LINE_MAX_BYTES) return false;
+        buf_add(out, (Str){ c, (size_t)got });
+        ptrdiff_t end = str_find_char(buf_str(out), '\n');
+        if (end >= 0) return out->n = (size_t)end, out->at[end] = 0, true;
+    }
+}
+
+bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer) {
+    Cancel *own = cancel ? NULL : cancel_new(NULL, 0);
+    start_question(t);
+    say(t, text);
+    bool answered = read_line(t, cancel ? cancel : own, answer);
+    if (!answered) say(t, STR("\n"));
+    cancel_free(own);
+    return answered;
+}
+
+/* ---- confirmation ---- */
+
+/* Shows the start and the end of a long text. Returns how many lines are missing: the question mentions it. */
+static size_t add_indented(Buf *out, Str text) {
+    size_t lines = 0, at = 0;
+    for (Str rest = text, line; str_next_line(&rest, &line);) lines++;
+    size_t missing = lines > SHOWN_LINES ? lines - SHOWN_LINES : 0;
+    for (Str line; str_next_line(&text, &line); at++) {
+        if (missing && at == SHOWN_LINES / 2) buf_add_fmt(out, "… %zu lines are not shown …\n", missing);
+        if (!missing || at < SHOWN_LINES / 2 || at >= SHOWN_LINES / 2 + missing) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
+    }
+    return missing;
+}
+
+static bool says(Str answer, const char *word) {
+    return answer.n && strncmp(word, answer.at, answer.n) == 0 && answer.n <= strlen(word);
+}
+
+/* One letter or the word, in either case. False: none of the answers that are offered. */
+static bool understand(const ConfirmQuestion *q, Str said, ConfirmAnswer *out) {
+    const struct { const char *word; ConfirmAnswer answer; bool offered; } words[] = {
+        { "yes", CONFIRM_ONCE, true },       { "args", CONFIRM_THESE, true },     { "always", CONFIRM_THESE, true },
+        { "tool", CONFIRM_TOOL, q->may_tool }, { "project", CONFIRM_ALWAYS, q->may_always }, { "no", CONFIRM_NO, true },
+    };
+    char lower[16] = "";
+    if (said.n == 0 || said.n >= sizeof lower) return false;
+    for (size_t i = 0; i < said.n; i++) lower[i] = (char)(said.at[i] >= 'A' && said.at[i] <= 'Z' ? said.at[i] + 32 : said.at[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].offered && says((Str){ lower, said.n }, words[i].word)) return *out = words[i].answer, true;
+    return false;
+}
+
+/* As many beside each other as the terminal has room for. */
+static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
+    const char *const choices[] = { "y once", "a these arguments, this session", q->may_tool ? "t this tool, this session" : NULL,
+                                    q->may_always ? "p these arguments, always in this project" : NULL, "n no" };
+    size_t columns = width_of_terminal(t->fd), used = 0;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (!choices[i]) continue;
+        size_t wide = strlen(choices[i]);
+        if (used && used + 3 + wide > columns) buf_add_char(out, '\n'), used = 0;
+        if (used) buf_add(out, STR(" · ")), used += 3;
+        buf_add(out, str_from(choices[i]));
+        used += wide;
+    }
+    buf_add_char(out, '\n');
+}
+
+static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text) {
+    buf_add(text, STR("allow "));
+    cli_escape_all(text, q->tool, false);
+    buf_add(text, STR("? ("));
+    cli_escape_all(text, q->why, false);
+    buf_add(text, STR(")\n"));
+    size_t missing = add_indented(text, q->shown);
+    if (missing) buf_add_fmt(text, "%zu lines of it are not shown.\n", missing);
+    add_choices(t, q, text);
+}
+
+/* Text that is none of the answers is not a no: it is asked again, and the second time it is the reason of a refusal, for the model. */
+static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    ConfirmAnswer answer = CONFIRM_NO;
+    start_question(t);
+    add_question(t, q, &text);
+    buf_add(&text, STR("> "));
+    say(t, buf_str(&text));
+    for (int asked = 1;; asked++) {
+        buf_reset(&line);
+        if (!read_line(t, cancel, &line)) {
+            say(t, STR("\n"));
+            break;
+        }
+        Str said = str_trim(buf_str(&line));
+        if (understand(q, said, &answer)) break;
+        if (asked == 2 && said.n) {
+            buf_add(q->reason, said);
+            break;
+        }
+        buf_reset(&text);
+        add_choices(t, q, &text);
+        buf_add(&text, STR("other text declines it, as the reason for the model> "));
+        if (said.n == 0) asked = 0;
+        say(t, buf_str(&text));
+    }
+    buf_clear(&text);
+    buf_clear(&line);
+    return answer;
+}
+
+static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    start_question(t);
+    buf_add_fmt(&text, "harness: %s of %lld is reached. Continue, with as much again? [y/N]: ", limit, (long long)value);
+    say(t, buf_str(&text));
+    bool answered = read_line(t, cancel, &line), yes = answered && says(str_trim(buf_str(&line)), "yes");
+    if (!answered) say(t, STR("\n"));
+    buf_clear(&text);
+    buf_clear(&line);
+    return yes;
+}
+
+/* ---- questions ---- */
+
+static Str type_of(Value property) {
+    Value *v = value_is_dict(property) ? dict_find_str(value_dict(property), STR("type")) : NULL;
+    return v && value_is_string(*v) ? value_str(*v) : STR("string");
+}
+
+/* Converts the input to the property's type. GONE: nothing was typed and there is no default. */
+static bool typed_value(Heap *heap, Value property, Str said, Value *out, Error *err) {
+    Value *fallback = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
+    *out = VALUE_GONE;
+    if (said.n == 0) return !fallback || value_copy_all_into(heap, *fallback, out, err);
+    if (str_eq(type_of(property), STR("boolean"))) return *out = value_from_bool(says(said, "yes") || says(said, "true")), true;
+    Error bad;
+    if (!str_eq(type_of(property), STR("string")) && json_read(heap, said, &(JsonRead){ 0 }, out, &bad)) return true;
+    String *s = string_new(heap, said, err);
+    if (s) *out = value_from_object(s);
+    return s != NULL;
+}
+
+/* The value that an empty answer sends. */
+static void add_fallback(Buf *out, Value property) {
+    Value *v = value_is_dict(property) ? dict_find_str(value_dict(property), STR("default")) : NULL;
+    Buf json = { 0 };
+    Error err;
+    if (v && json_write(&json, *v, &(JsonWrite){ 0 }, &err)) {
+        buf_add(out, STR(" ["));
+        cli_escape_all(out, buf_str(&json), false);
+        buf_add_char(out, ']');
+    }
+    buf_clear(&json);
+}
+
+static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content, bool *answered, Cancel *cancel, Error *err) {
+    Value *properties = value_is_dict(schema) ? dict_find_str(value_dict(schema), STR("properties")) : NULL;
+    Entry *e;
+    *answered = true;
+    for (uint32_t i = 0; properties && value_is_dict(*properties) && *answered && dict_next(value_dict(*properties), &i, &e);) {
+        Buf text = { 0 }, line = { 0 };
+        Value v;
+        buf_add(&text, STR("  "));
+        cli_escape_all(&text, value_str(e->key), false);
+        buf_add(&text, STR(" ("));
+        cli_escape_all(&text, type_of(e->value), false);
+        buf_add_char(&text, ')');
+        add_fallback(&text, e->value);
+        buf_add(&text, STR(": "));
+        say(t, buf_str(&text));
+        *answered = read_line(t, cancel, &line);
+        bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err) && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
+        buf_clear(&text);
+        buf_clear(&line);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
+    Terminal *t = ctx;
+    Buf text = { 0 }, line = { 0 };
+    bool answered, agreed = false;
+    Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
+    if (!content) return false;
+    start_question(t);
+    buf_add(&text, STR("harness: a tool asks:\n"));
+    (void)add_indented(&text, message);                   /* indented, so that no line can look like one of ours */
+    say(t, buf_str(&text));
+    bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
+    if (ok && answered) {
+        say(t, STR("Send this answer? [y/N]: "));
+        answered = read_line(t, cancel, &line);
+        agreed = answered && says(str_trim(buf_str(&line)), "yes");
+    }
+    String *action = string_new(heap, !answered ? STR("cancel") : agreed ? STR("accept") : STR("decline"), err);
+    ok = ok && action && dict_put_str(heap, d, STR("action"), value_from_object(action), err) &&
+         (!agreed || dict_put_str(heap, d, STR("content"), value_from_object(content), err));
+    if (ok) *out = value_from_object(d);
+    buf_clear(&text);
+    buf_clear(&line);
+    return ok;
+}
+
+/* ---- progress ---- */
+
+static void add_number(Buf *out, Value v) {
+    Error err;
+    if (!json_write(out, v, &(JsonWrite){ 0 }, &err)) buf_add_char(out, '?');
+}
+
+static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
+    Terminal *t = ctx;
+    Buf line = { 0 };
+    struct winsize size = { 0 };
+    (void)call_id;
+    buf_add_char(&line, ' ');
+    add_number(&line, done);
+    if (!value_is_gone(total) && !value_is_none(total)) buf_add_char(&line, '/'), add_number(&line, total);
+    buf_add_char(&line, ' ');
+    cli_escape_all(&line, message, false);
+    size_t width = ioctl(t->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    say(t, STR("\r\033[K"));
+    say(t, str_sub(buf_str(&line), 0, width));
+    t->shows_progress = true;
+    buf_clear(&line);
+}
+
+Person confirm_terminal_person(Terminal *t) {
+    if (!t) return (Person){ 0 };
+    return (Person){ .confirm = confirm, .ask = ask, .go_on = go_on, .progress = progress, .source = "terminal", .ctx = t };
+}

@@ -1,0 +1,398 @@
+#include "cli/terminal/show.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "cli/terminal/markdown.h"
+#include "cli/terminal/timeline.h"
+#include "cli/terminal/width.h"
+#include "value/json.h"
+
+enum { TICK_MS = 100, FIRST_MS = 300, ABOUT_MAX = 60 };
+
+typedef struct ShownTool { char *id, *name, *about; int64_t start_ns; } ShownTool;
+
+struct Show {
+    Cli *cli;
+    bool streams, lines, live, color;    /* text on stdout; tool lines; the live line; rendered Markdown */
+    Person inner;
+    pthread_mutex_t lock;                /* guards what follows, and output */
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: it was written last */
+    unsigned tick;
+    int64_t since_ns;                    /* start of the current model request */
+    char model[64], progress[120];
+    VEC(ShownTool) tools;                /* running */
+    Markdown markdown;
+    Buf part;                            /* without colours: the first bytes of an incomplete character */
+};
+
+/* ---- output; the caller holds the lock ---- */
+
+static void put(int fd, Str text) {
+    (void)cli_write(fd, text, true);
+}
+
+static void erase(Show *s) {
+    if (s->drawn) put(2, STR("\r\033[K"));
+    s->drawn = false;
+}
+
+/* Tracks whether the cursor is in the middle of a line. Colours do not move it. */
+static void note_cursor(Show *s, Str text) {
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] == 033) {
+            while (i < text.n && text.at[i] != 'm') i++;
+        } else {
+            s->mid_line = text.at[i] != '\n';
+        }
+    }
+}
+
+static void finish_text(Show *s) {
+    if (!s->streams) return;
+    Buf out = { 0 };
+    markdown_end(&s->markdown, &out);
+    cli_escape_all(&out, buf_str(&s->part), true);
+    buf_reset(&s->part);
+    note_cursor(s, buf_str(&out));
+    if (s->mid_line) buf_add_char(&out, '\n');
+    s->mid_line = s->reasoning = false;
+    if (out.n) erase(s);
+    put(1, buf_str(&out));
+    buf_clear(&out);
+}
+
+static void print_line(Show *s, Str line) {
+    finish_text(s);
+    erase(s);
+    put(2, line);
+}
+
+static void cut_columns(Buf *b, size_t columns) {
+    Buf cut = { 0 };
+    width_add_cut(&cut, buf_str(b), columns);
+    buf_clear(b);
+    *b = cut;
+}
+
+static size_t columns(void) { return width_of_terminal(2); }
+
+/* ---- the live line ---- */
+
+static void draw(Show *s) {
+    static const char *const frames[] = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" };
+    int64_t now = clock_mono_ns(), since = s->tools.n ? s->tools.at[0].start_ns : s->since_ns;
+    if (s->mid_line || now - since < (int64_t)FIRST_MS * 1000000) return;
+    Buf line = { 0 }, all = { 0 };
+    buf_add_fmt(&line, "%s ", frames[s->tick++ % 10]);
+    if (s->tools.n) buf_add_fmt(&line, "%s %s", s->tools.at[0].name, s->tools.at[0].about);
+    else buf_add_fmt(&line, "%s", s->model[0] ? s->model : "thinking");
+    if (s->tools.n > 1) buf_add_fmt(&line, " and %zu more", s->tools.n - 1);
+    if (s->progress[0]) buf_add_fmt(&line, " %s", s->progress);
+    size_t width = columns();
+    cut_columns(&line, width > 14 ? width - 14 : 2);
+    buf_add_char(&line, ' ');
+    buf_add_fmt(&line, "%.1f s", (double)(now - since) / 1e9);
+    buf_add_fmt(&all, "\r\033[K%s" STR_FMT "%s", s->cli->color_err ? "\033[2m" : "", STR_ARG(buf_str(&line)), s->cli->color_err ? "\033[0m" : "");
+    put(2, buf_str(&all));
+    s->drawn = true;
+    buf_clear(&line);
+    buf_clear(&all);
+}
+
+static void *tick(void *arg) {
+    Show *s = arg;
+    pthread_mutex_lock(&s->lock);
+    while (s->working) {
+        thread_cond_wait(&s->wake, &s->lock, clock_mono_ns() + TICK_MS * INT64_C(1000000));
+        if (s->working && !s->paused) draw(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void show_begin(Show *s, Str model) {
+    pthread_mutex_lock(&s->lock);
+    snprintf(s->model, sizeof s->model, STR_FMT, STR_ARG(model));
+    s->progress[0] = 0;
+    s->since_ns = clock_mono_ns();
+    s->working = s->live;
+    if (s->live && pthread_create(&s->thread, NULL, tick, s) != 0) s->working = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void forget(ShownTool *t) {
+    free(t->id);
+    free(t->name);
+    free(t->about);
+}
+
+void show_end(Show *s) {
+    pthread_mutex_lock(&s->lock);
+    bool threaded = s->working;
+    s->working = false;
+    pthread_cond_signal(&s->wake);
+    erase(s);
+    finish_text(s);
+    for (size_t i = 0; i < s->tools.n; i++) forget(&s->tools.at[i]);
+    s->tools.n = 0;
+    pthread_mutex_unlock(&s->lock);
+    if (threaded) pthread_join(s->thread, NULL);
+}
+
+/* ---- what happens ---- */
+
+/* Number of bytes at the end that start an incomplete character. */
+static size_t unfinished(Str s) {
+    for (size_t n = 1; n <= 3 && n <= s.n; n++) {
+        unsigned char c = (unsigned char)s.at[s.n - n];
+        if ((c & 0xc0) == 0x80) continue;
+        return c >= 0xc0 && n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
+    }
+    return 0;
+}
+
+static void add_plain(Show *s, Str piece, Buf *out) {
+    Buf all = { 0 };
+    buf_add(&all, buf_str(&s->part));
+    buf_add(&all, piece);
+    size_t whole = all.n - unfinished(buf_str(&all));
+    buf_reset(&s->part);
+    buf_add(&s->part, str_sub(buf_str(&all), whole, all.n));
+    cli_escape_all(out, str_sub(buf_str(&all), 0, whole), true);
+    buf_clear(&all);
+}
+
+/* Shown dim, so that it is not mistaken for the answer; without colour it is not shown. */
+static void on_reasoning(void *ctx, Str agent, int depth, Str piece) {
+    Show *s = ctx;
+    (void)agent;
+    if (depth > 0 || piece.n == 0) return;
+    Buf out = { 0 };
+    pthread_mutex_lock(&s->lock);
+    erase(s);
+    s->reasoning = true;
+    buf_add(&out, STR("\033[2m"));
+    cli_escape_all(&out, piece, true);
+    buf_add(&out, STR("\033[22m"));
+    note_cursor(s, buf_str(&out));
+    put(1, buf_str(&out));
+    s->since_ns = clock_mono_ns();
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&out);
+}
+
+static void end_reasoning(Show *s) {
+    if (!s->reasoning) return;
+    s->reasoning = false;
+    erase(s);
+    put(1, s->mid_line ? STR("\n\n") : STR("\n"));
+    s->mid_line = false;
+}
+
+static void on_text(void *ctx, Str agent, int depth, Str piece) {
+    Show *s = ctx;
+    (void)agent;
+    if (depth > 0 || piece.n == 0) return;                   /* a sub-agent's text is not shown */
+    Buf out = { 0 };
+    pthread_mutex_lock(&s->lock);
+    end_reasoning(s);
+    if (s->color) markdown_feed(&s->markdown, piece, &out);
+    else add_plain(s, piece, &out);
+    if (out.n) erase(s);
+    note_cursor(s, buf_str(&out));
+    put(1, buf_str(&out));
+    s->since_ns = clock_mono_ns();
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&out);
+}
+
+static char *about_call(Str arguments) {
+    Buf out = { 0 };
+    timeline_about(&out, arguments);
+    return out.at ? buf_take(&out) : str_dup(STR(""));
+}
+
+static void on_tool_started(void *ctx, Str agent, int depth, Str id, Str name, Str arguments) {
+    Show *s = ctx;
+    (void)agent, (void)depth;
+    Buf safe = { 0 };
+    cli_escape_all(&safe, str_sub(name, 0, 100), false);
+    ShownTool t = { .id = str_dup(id), .name = safe.at ? buf_take(&safe) : str_dup(name), .about = about_call(arguments), .start_ns = clock_mono_ns() };
+    pthread_mutex_lock(&s->lock);
+    finish_text(s);
+    VEC_PUSH(&s->tools, t);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ShownTool take_tool(Show *s, Str id) {
+    for (size_t i = 0; i < s->tools.n; i++)
+        if (str_eq(str_from(s->tools.at[i].id), id)) {
+            ShownTool t = s->tools.at[i];
+            memmove(&s->tools.at[i], &s->tools.at[i + 1], (s->tools.n - i - 1) * sizeof t);
+            s->tools.n--;
+            return t;
+        }
+    return (ShownTool){ 0 };
+}
+
+static void add_verdict(Buf *out, const Result *r) {
+    bool refused = r->is_error && r->step != STEP_EXECUTE && r->step != STEP_POST && r->step != STEP_BOUND && r->step != STEP_NONE;
+    if (refused && r->step == STEP_CONFIRM) buf_add(out, STR("you said no"));
+    else if (refused) {
+        buf_add(out, r->step == STEP_PRE ? STR("blocked by ") : STR("refused by "));
+        cli_escape_all(out, r->rule.n ? r->rule : str_from(result_step_name(r->step)), false);
+    } else if (r->asked && strcmp(r->asked, "terminal") == 0) buf_add(out, STR("asked you: yes"));
+    else if (r->asked) buf_add_fmt(out, "approved by %s", r->asked);
+    else buf_add(out, STR("allowed"));
+}
+
+static void add_diff(Buf *out, Str change) {
+    Heap *h = heap_new(0);
+    Value v;
+    Error ignored;
+    if (change.n && json_read(h, change, NULL, &v, &ignored)) buf_add(out, value_member_text(v, "diff"));
+    heap_free(h);
+}
+
+static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
+    Show *s = ctx;
+    Buf line = { 0 }, verdict = { 0 }, output = { 0 }, diff = { 0 };
+    (void)agent;
+    add_verdict(&verdict, r);
+    add_diff(&diff, r->change);
+    if (r->is_error) buf_add(&output, r->error);
+    else timeline_output(&output, r->value);
+    pthread_mutex_lock(&s->lock);
+    ShownTool t = take_tool(s, r->call_id);
+    s->progress[0] = 0;
+    s->since_ns = clock_mono_ns();
+    TimelineCall call = { .depth = depth, .name = r->name, .about = str_from(t.about), .verdict = buf_str(&verdict), .failed = r->is_error,
+                          .elapsed_ns = r->elapsed_ns, .waited_ns = r->waited_ns, .output = buf_str(&output), .diff = buf_str(&diff) };
+    timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false });
+    if (s->lines) print_line(s, buf_str(&line));
+    pthread_mutex_unlock(&s->lock);
+    forget(&t);
+    buf_clear(&line);
+    buf_clear(&verdict);
+    buf_clear(&output);
+    buf_clear(&diff);
+}
+
+static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) {
+    Show *s = ctx;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "attempt %d failed, retrying in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
+    pthread_mutex_lock(&s->lock);
+    finish_text(s);
+    erase(s);
+    cli_say(s->cli, SAY_WARNING, buf_str(&line));
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&line);
+}
+
+/* ---- Person ---- */
+
+static void pause_live(Show *s, bool paused) {
+    pthread_mutex_lock(&s->lock);
+    s->paused = paused;
+    if (paused) finish_text(s), erase(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    Show *s = ctx;
+    pause_live(s, true);
+    ConfirmAnswer answer = s->inner.confirm(s->inner.ctx, q, cancel);
+    pause_live(s, false);
+    return answer;
+}
+
+static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
+    Show *s = ctx;
+    pause_live(s, true);
+    bool ok = s->inner.ask(s->inner.ctx, message, schema, heap, out, cancel, err);
+    pause_live(s, false);
+    return ok;
+}
+
+static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
+    Show *s = ctx;
+    pause_live(s, true);
+    bool yes = s->inner.go_on(s->inner.ctx, limit, value, cancel);
+    pause_live(s, false);
+    return yes;
+}
+
+static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
+    Show *s = ctx;
+    Buf text = { 0 };
+    Error ignored;
+    (void)call_id;
+    json_write(&text, done, NULL, &ignored);
+    if (!value_is_gone(total) && !value_is_none(total)) {
+        buf_add_char(&text, '/');
+        json_write(&text, total, NULL, &ignored);
+    }
+    buf_add_char(&text, ' ');
+    cli_escape_all(&text, str_sub(message, 0, 100), false);
+    cut_columns(&text, 25);
+    pthread_mutex_lock(&s->lock);
+    snprintf(s->progress, sizeof s->progress, STR_FMT, STR_ARG(buf_str(&text)));
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&text);
+}
+
+Person show_person(Show *s, Person inner) {
+    s->inner = inner;
+    Person p = inner;
+    p.ctx = s;
+    if (inner.confirm) p.confirm = confirm;
+    if (inner.ask) p.ask = ask;
+    if (inner.go_on) p.go_on = go_on;
+    if (inner.progress) p.progress = progress;
+    return p;
+}
+
+/* ---- lifetime ---- */
+
+SessionWatch show_watch(Show *s) {
+    SessionWatch w = { .retry = on_retry, .ctx = s };
+    if (s->streams) w.text = on_text;
+    if (s->color) w.reasoning = on_reasoning;
+    if (s->lines) w.tool_started = on_tool_started, w.tool_ended = on_tool_ended;
+    return w;
+}
+
+bool show_streams(const Show *s) { return s->streams; }
+
+Show *show_new(Cli *cli) {
+    Show *s = mem_zero(1, sizeof *s);
+    bool terminal = isatty(2) && !cli->json;
+    s->cli = cli;
+    s->streams = isatty(1) && !cli->json;
+    s->lines = terminal && log_on(&cli->log, LOG_WARN);      /* not with --quiet */
+    s->live = s->lines && getenv("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+    s->color = s->streams && cli->color_out;
+    pthread_mutex_init(&s->lock, NULL);
+    thread_cond_init(&s->wake);
+    return s;
+}
+
+void show_free(Show *s) {
+    if (!s) return;
+    VEC_CLEAR(&s->tools);
+    markdown_clear(&s->markdown);
+    buf_clear(&s->part);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->wake);
+    free(s);
+}

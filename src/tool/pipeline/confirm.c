@@ -1,0 +1,361 @@
+/* Step 7: a person agrees, or the call ends here. Last before the work, so that what is shown is what will run. */
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "tool/pipeline/control.h"
+#include "tool/pipeline/pipe.h"
+#include "value/json.h"
+
+static const char *const answer_names[] = { [CONFIRM_NO] = "no", [CONFIRM_ONCE] = "yes", [CONFIRM_THESE] = "these arguments", [CONFIRM_TOOL] = "the tool",
+                                            [CONFIRM_ALWAYS] = "always" };
+
+/* A question and what is known of its answer so far. */
+typedef struct Asked {
+    Run *r;
+    const RunQuestion *q;
+    Cancel *cancel;
+    RunAnswer *out;                      /* its id, when it is in the store */
+    ConfirmAnswer answer;
+    Buf reason;                          /* of a no, in the person's words */
+    Buf by;                              /* who answered */
+    bool answered;
+} Asked;
+
+static bool emit_asked(const Asked *a, Error *err) {
+    if (!event_stream_listened(a->r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "id", a->q->call_id);
+    event_data_str(&data, "name", a->q->tool);
+    event_data_str(&data, "reason", a->q->why);
+    if (a->out->approval.n) event_data_str(&data, "approval", buf_str(&a->out->approval));
+    event_data_end(&data);
+    bool ok = event_emit(a->r->events, a->q->place, EVENT_APPROVAL_ASKED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool emit_answered(const Asked *a, Error *err) {
+    if (!event_stream_listened(a->r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "id", a->q->call_id);
+    event_data_str(&data, "name", a->q->tool);
+    event_data_str(&data, "answer", str_from(answer_names[a->answer]));
+    event_data_str(&data, "source", str_from(a->out->source));
+    if (a->by.n) event_data_str(&data, "by", buf_str(&a->by));
+    if (a->reason.n) event_data_str(&data, "reason", buf_str(&a->reason));
+    if (a->out->args.n) event_data_raw(&data, "args", buf_str(&a->out->args));
+    event_data_end(&data);
+    bool ok = event_emit(a->r->events, a->q->place, EVENT_APPROVAL_ANSWERED, buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+/* ---- the question ---- */
+
+void run_escape(Buf *out, Str text) {
+    for (size_t i = 0; i < text.n;) {
+        size_t n;
+        uint32_t c = utf8_decode(str_sub(text, i, text.n), &n);
+        if (c == 0xfffd && n == 1) buf_add_fmt(out, "\\x%02x", (unsigned char)text.at[i]);
+        else if (c == '\n' || c == '\t' || !utf8_is_deceptive(c)) buf_add(out, str_sub(text, i, i + n));
+        else buf_add_fmt(out, "\\u{%x}", c);
+        i += n;
+    }
+}
+
+/* ---- asking ---- */
+
+static bool approved_by_name(const RuntimeConfig *c, Str tool) {
+    for (size_t i = 0; i < c->n_approve; i++)
+        if (str_eq(c->approve[i], tool)) return true;
+    return false;
+}
+
+static void remember(Run *r, Str tool, Str args) {
+    approval_add(r->approvals, tool, args);
+    pthread_mutex_lock(&r->lock);
+    VEC_PUSH(&r->grants, (RunGrant){ arena_str(&r->arena, tool), arena_str(&r->arena, args) });
+    pthread_mutex_unlock(&r->lock);
+}
+
+int64_t run_wait_start(Cancel *cancel) {
+    cancel_pause(cancel);
+    return clock_mono_ns();
+}
+
+int64_t run_wait_end(Cancel *cancel, int64_t started_ns) {
+    cancel_resume(cancel);
+    return clock_mono_ns() - started_ns;
+}
+
+static void ask_person(Asked *a, Cancel *cancel) {
+    const Person *person = a->q->person;
+    Runtime *rt = a->r->rt;
+    Buf safe = { 0 }, reason = { 0 };
+    run_escape(&safe, a->q->shown);
+    if (str_eq(a->q->why, STR("confirm: true"))) buf_add(&reason, STR("marked "));
+    run_escape(&reason, a->q->why);
+    if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
+    ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep && a->r->store, &a->reason };
+    int64_t since = run_wait_start(a->cancel);
+    if (!person->apart) pthread_mutex_lock(&rt->asking);
+    /* The answer to another call, "the tool", may have come while this one waited for its turn. */
+    a->answer = approval_given(a->r->approvals, a->q->tool, a->q->args_json) ? CONFIRM_ONCE : person->confirm(person->ctx, &shown, cancel);
+    if (!person->apart) pthread_mutex_unlock(&rt->asking);
+    *a->q->waited_ns += run_wait_end(a->cancel, since);
+    if (a->answer == CONFIRM_TOOL && !a->q->may_tool) a->answer = CONFIRM_THESE;
+    if (a->answer == CONFIRM_ALWAYS && !shown.may_always) a->answer = CONFIRM_THESE;
+    buf_clear(&safe);
+    buf_clear(&reason);
+}
+
+/* ---- the question in the store ---- */
+
+/* The same question of a resumed run has the same id. */
+static void add_id(const Asked *a, Buf *id, Buf *args_hash) {
+    Buf all = { 0 };
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    const Str parts[] = { a->r->id, a->q->call_id, a->q->tool, a->q->args_json, a->q->why };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) buf_add_fmt(&all, "%zu:" STR_FMT, parts[i].n, STR_ARG(parts[i]));
+    sha256_of(buf_str(&all), digest);
+    buf_add(id, STR("q"));
+    digest_hex(digest, 5, id);
+    sha256_of(a->q->args_json, digest);
+    digest_hex(digest, sizeof digest, args_hash);
+    buf_clear(&all);
+}
+
+static bool put_question(Asked *a, Error *err) {
+    Runtime *rt = a->r->rt;
+    Buf id = { 0 }, hash = { 0 }, args = { 0 }, why = { 0 };
+    add_id(a, &id, &hash);
+    buf_add(&args, a->q->args_json);
+    buf_add(&why, a->q->why);
+    if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
+    StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
+                        .why = buf_str(&why), .rule = a->q->why };
+    bool ok = store_approval_ask(a->r->store, &q, &a->out->approval, err);
+    buf_clear(&id);
+    buf_clear(&hash);
+    buf_clear(&args);
+    buf_clear(&why);
+    return ok;
+}
+
+/* An answer of the store: {"answer": …, "reason": …, "args": …}. */
+static bool take_answer(void *ctx, const StoreApproval *row) {
+    Asked *a = ctx;
+    Heap *h = heap_new(0);
+    Value v;
+    Error err;
+    if (!str_eq(row->state, STR("answered")) || !json_read(h, row->answer, &(JsonRead){ 0 }, &v, &err) || !value_is_dict(v)) return heap_free(h), true;
+    Str said = value_member_text(v, "answer"), reason = value_member_text(v, "reason");
+    Value *args = dict_find_str(value_dict(v), STR("args"));
+    a->answer = CONFIRM_NO;
+    for (int i = CONFIRM_ONCE; i <= CONFIRM_ALWAYS; i++)
+        if (str_eq(said, str_from(answer_names[i]))) a->answer = (ConfirmAnswer)i;
+    if (a->answer == CONFIRM_TOOL && !a->q->may_tool) a->answer = CONFIRM_ONCE;
+    if (a->answer == CONFIRM_ALWAYS && !a->q->may_keep) a->answer = CONFIRM_ONCE;
+    buf_reset(&a->reason), buf_add(&a->reason, reason);
+    buf_reset(&a->by), buf_add(&a->by, row->by);
+    if (a->answer != CONFIRM_NO && args && value_is_dict(*args)) (void)json_write(&a->out->args, *args, &(JsonWrite){ 0 }, &err);
+    a->out->source = "store";
+    a->answered = true;
+    heap_free(h);
+    return true;
+}
+
+static void add_answer(const Asked *a, Buf *out) {
+    event_data_start(out);
+    event_data_str(out, "answer", str_from(answer_names[a->answer]));
+    if (a->reason.n) event_data_str(out, "reason", buf_str(&a->reason));
+    event_data_end(out);
+}
+
+/* Records the answer of the person here, unless another person was first. */
+static bool settle(Asked *a, Cancel *stop, Error *err) {
+    Str id = buf_str(&a->out->approval);
+    if (a->answer == CONFIRM_NO && cancel_expired(a->cancel)) return store_approval_withdraw(a->r->store, id, err);
+    if (a->answer != CONFIRM_NO || !cancel_fired(stop)) {
+        Buf answer = { 0 };
+        bool first = false;
+        add_answer(a, &answer);
+        bool ok = store_approval_answer(a->r->store, id, buf_str(&answer), buf_str(&a->by), &first, err);
+        buf_clear(&answer);
+        if (!ok || first) return ok;
+    }
+    return store_approval_get(a->r->store, id, take_answer, a, err);
+}
+
+/* Asks the person here and, through the store, every other process: the first answer counts. */
+static bool ask_all(Asked *a, Error *err) {
+    ControlQuestion q = { buf_str(&a->out->approval), cancel_new(a->cancel, 0) };
+    bool ok = control_question_start(a->r, &q, err);
+    if (ok) {
+        ask_person(a, q.stop);
+        control_question_end(a->r, &q);
+        buf_add_fmt(&a->by, "%s, uid %u", a->out->source, (unsigned)getuid());
+        ok = settle(a, q.stop, err);
+    }
+    cancel_free(q.stop);
+    return ok;
+}
+
+static bool ask(Asked *a, Error *err) {
+    a->out->source = a->q->person->source ? a->q->person->source : "person";
+    if (!a->r->store) return emit_asked(a, err) && (ask_person(a, a->cancel), true);
+    if (!put_question(a, err) || !emit_asked(a, err) || !run_settle(a->r, false, err)) return false;
+    if (!store_approval_get(a->r->store, buf_str(&a->out->approval), take_answer, a, err)) return false;     /* it may have been answered meanwhile */
+    return a->answered || ask_all(a, err);
+}
+
+/* ---- deciding ---- */
+
+static bool remember_answer(Asked *a, Error *err) {
+    Run *r = a->r;
+    if (a->out->args.n) return true;                      /* of other arguments: they are asked about again */
+    if (a->answer == CONFIRM_THESE) remember(r, a->q->tool, a->q->args_json);
+    if (a->answer == CONFIRM_TOOL) remember(r, a->q->tool, (Str){ 0 });
+    return a->answer != CONFIRM_ALWAYS || run_approval_keep(r, a->q, buf_str(&a->by), err);
+}
+
+static bool decide(Asked *a, Error *err) {
+    const RuntimeConfig *c = &a->r->rt->config;
+    bool kept = false;
+    if (approval_given(a->r->approvals, a->q->tool, a->q->args_json)) a->answer = CONFIRM_ONCE, a->out->source = "earlier answer";
+    else if (c->yes) a->answer = CONFIRM_ONCE, a->out->source = "--yes";
+    else if (approved_by_name(c, a->q->tool)) a->answer = CONFIRM_ONCE, a->out->source = "--approve";
+    else if (!run_approval_kept(a->r, a->q, &kept, err)) return false;
+    else if (kept) a->answer = CONFIRM_ONCE, a->out->source = "kept approval";
+    else if (a->q->person->confirm) return ask(a, err) && remember_answer(a, err) && emit_answered(a, err) && run_settle(a->r, false, err);
+    return emit_asked(a, err) && emit_answered(a, err);
+}
+
+static bool refuse(const Asked *a, Error *err) {
+    Str tool = a->q->tool;
+    if (a->reason.n)
+        return error_set(err, ERR_POLICY, "the user declined " STR_FMT ": " STR_FMT, STR_ARG(tool), STR_ARG(buf_str(&a->reason)));
+    if (a->q->person->confirm || a->answered)
+        return error_set(err, ERR_POLICY, "the user declined " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
+    error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and no user is present to give it", STR_ARG(tool), STR_ARG(a->q->why));
+    return error_hint(err, "--yes, or --approve " STR_FMT, STR_ARG(tool));
+}
+
+bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err) {
+    Asked a = { .r = r, .q = q, .cancel = cancel, .out = out };
+    out->source = "nobody";
+    bool ok = decide(&a, err) && (a.answer != CONFIRM_NO || refuse(&a, err));
+    buf_clear(&a.reason);
+    buf_clear(&a.by);
+    return ok;
+}
+
+void run_answer_clear(RunAnswer *a) {
+    buf_clear(&a->approval);
+    buf_clear(&a->args);
+}
+
+/* ---- limits ---- */
+
+static bool emit_extended(Run *r, EventPlace place, const char *limit, int64_t value) {
+    if (!event_stream_listened(r->events)) return true;
+    Buf data = { 0 };
+    event_data_start(&data);
+    event_data_str(&data, "limit", str_from(limit));
+    event_data_int(&data, "value", value);
+    event_data_bool(&data, "go_on", true);
+    event_data_end(&data);
+    bool ok = event_emit(r->events, place, EVENT_LIMIT_REACHED, buf_str(&data), NULL);
+    buf_clear(&data);
+    return ok;
+}
+
+/* The caller holds rt->asking. Several calls may reach a limit together: one question serves them all. */
+static bool ask_to_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, int64_t seen, Cancel *cancel) {
+    if (atomic_load(more) != seen) return true;
+    if (atomic_load(&r->declined)) return false;
+    if (!person->go_on(person->ctx, limit, value, cancel) || !emit_extended(r, place, limit, value)) {
+        atomic_store(&r->declined, true);
+        return false;
+    }
+    atomic_fetch_add(more, value > 0 ? value : 1);
+    return true;
+}
+
+bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit, int64_t value, atomic_llong *more, Cancel *cancel) {
+    if (!person) person = &r->config.person;
+    if (!r->config.conversation || !person->go_on) return false;
+    int64_t seen = atomic_load(more), since = run_wait_start(cancel);
+    pthread_mutex_lock(&r->rt->asking);
+    bool yes = ask_to_go_on(r, person, place, limit, value, more, seen, cancel);
+    pthread_mutex_unlock(&r->rt->asking);
+    run_wait_end(cancel, since);
+    return yes;
+}
+
+/* ---- the step ---- */
+
+/* The text to show: as rendered by the tool's kind, else the arguments. */
+static Str shown(Pipe *p) {
+    if (p->kept.seen.shown.n == 0) {
+        Error err;
+        if (!json_write(&p->kept.seen.shown, p->f.args, &(JsonWrite){ .indent = 2 }, &err)) buf_add(&p->kept.seen.shown, pipe_args_json(p));
+    }
+    return buf_str(&p->kept.seen.shown);
+}
+
+/* Why confirmation is needed: a policy rule, or the tool's inspection of the arguments. Empty: not needed. */
+static Str reason_to_ask(const Pipe *p) { return p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why); }
+
+/* A session's answer for a whole tool is not offered where one call can do anything, nor one for ever where the same arguments can do
+ * something else tomorrow. */
+static bool may_tool(const ToolEntry *e) { return !e->safety.destructive && !str_eq(e->def.name, STR("bash")); }
+static bool may_keep(const ToolEntry *e) { return !e->safety.destructive && !e->safety.process; }
+
+/* False with p->rewritten: the person gave other arguments, with which the call begins again. */
+static bool confirm_args(Pipe *p, Str why, Str args, Error *err) {
+    const ToolEntry *e = p->f.entry;
+    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, why, shown(p), pipe_person(p), &p->waited_ns, may_tool(e), may_keep(e) };
+    RunAnswer answer = { 0 };
+    bool ok = run_confirm(p->f.run, &question, p->f.cancel, &answer, err);
+    if (ok && answer.args.n) {
+        p->given = arena_str(&p->kept.arena, buf_str(&answer.args));
+        p->rewritten = true;
+        ok = false;
+    } else if (ok) {
+        buf_reset(&p->kept.agreed_args), buf_add(&p->kept.agreed_args, args);
+        buf_reset(&p->kept.approval), buf_add(&p->kept.approval, buf_str(&answer.approval));
+        p->asked = answer.source;
+        pipe_trace(p, STEP_CONFIRM, "agreed: %s", answer.source);
+    }
+    run_answer_clear(&answer);
+    return ok;
+}
+
+bool pipe_confirm(Pipe *p) {
+    const ToolEntry *e = p->f.entry;
+    MEM_UNSET Error err;
+    error_none(&err);
+    p->kept.seen.why[0] = 0;
+    buf_reset(&p->kept.seen.shown);
+    buf_reset(&p->kept.seen.path);
+    p->kept.seen.asked = p->policy.verdict == POLICY_ASK;
+    if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
+        return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
+    Str why = reason_to_ask(p);
+    if (why.n == 0) return true;
+    Buf args = { 0 };
+    pipe_args_exact(p, &args);
+    bool ok = p->kept.agreed_args.n && str_eq(buf_str(&args), buf_str(&p->kept.agreed_args));       /* a retry of what was agreed to */
+    if (ok) pipe_trace(p, STEP_CONFIRM, "agreed: earlier attempt");
+    else ok = confirm_args(p, why, buf_str(&args), &err);
+    buf_clear(&args);
+    if (ok || p->rewritten) return ok;
+    if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
+    return pipe_refuse(p, STEP_CONFIRM, why, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+                       err.hint, err.hint[0] ? ")" : "");
+}

@@ -1,0 +1,17 @@
+/* What other processes say to the runs of this one, through the store: answers to open questions, messages, cancel. A thread of the
+ * runtime looks five times a second whether another process has written to the store. It starts with the first run or question that
+ * needs it. */
+#pragma once
+#include "tool/runtime_private.h"
+
+void control_free(Control *c);                           /* ends the thread; NULL is fine */
+
+/* Commands to the run are carried out from here on: cancel at once, messages when run_take_message asks. A cancel that is older than this
+ * process's part of the run is ignored. */
+bool control_watch(Run *r, Error *err);
+void control_forget(Run *r);                             /* before the run is freed */
+
+/* Fires `stop` when the question is no longer open. */
+typedef struct ControlQuestion { Str id; Cancel *stop; } ControlQuestion;
+bool control_question_start(Run *r, const ControlQuestion *q, Error *err);
+void control_question_end(Run *r, const ControlQuestion *q);

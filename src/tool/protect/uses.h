@@ -1,0 +1,57 @@
+/* What of the workspace does a command line use? The one place that decides it, for command hooks, for keys of git's configuration
+ * and for MCP servers that are programs.
+ *
+ * The text is parsed (shell/shell.h). Literal `cd` and options such as `make -C` are followed; where the order matters, every order is
+ * assumed. A word is code (a program, a script, a module, a folder to work in, a variable that a loader reads) or data (the rest).
+ * What a word names is added to the list:
+ *   a hook     every file and folder that a word names, with the folder that a file is in
+ *   a server   code with its folder; of data the files alone, because a server may work on a folder
+ *   git        the same as a server; and paths that do not exist yet
+ * A folder that holds the workspace cannot be closed. Then the file alone is added, and UsesFound says so. */
+#pragma once
+#include "artifact/project.h"
+#include "tool/protect/protected.h"
+
+typedef enum { USES_HOOK, USES_SERVER, USES_GIT } UsesBy;
+
+typedef struct UsesFound {
+    const char *why;                     /* what cannot be known before it runs; NULL: nothing */
+    Str word;                            /* the word, as it is written */
+    const char *instead;                 /* what to write */
+    Str exposed;                         /* a program in a folder that holds the workspace; empty: none */
+    bool safe_path;                      /* Python would look for modules in such a folder */
+} UsesFound;
+
+void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *found);
+void uses_argv(ProtectedList *l, UsesBy by, Str folder, Str program, const StrList *args, UsesFound *found);
+void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound *found);      /* of a server's environment */
+void uses_hook(ProtectedList *l, const HookDef *h, UsesFound *found);
+void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found);
+
+/* Of every command hook and server: reports what cannot be known, and notes what is exposed. */
+bool uses_check(Project *p, Problems *problems);
+
+/* uses_table.c: how a program reads its words. */
+typedef enum {
+    USES_PLAIN,                          /* options with code may be listed */
+    USES_SHELL,                          /* the first operand is a script, or with -c text that is listed by itself */
+    USES_SCRIPT,                         /* the first operand is a script, unless an option has the code */
+    USES_PROGRAM,                        /* the first operand is code in a small language: awk, sed */
+    USES_TARGETS,                        /* every operand chooses what runs */
+    USES_TARGET,                         /* the first one does */
+    USES_SUBCOMMAND,
+    USES_WRAPPER,                        /* the command that it runs is listed by itself */
+} UsesKind;
+typedef struct UsesRow UsesRow;
+const UsesRow *uses_row(Str program);                                           /* NULL: not listed */
+const UsesRow *uses_row_sub(const UsesRow *row, Str operand);
+UsesKind uses_row_kind(const UsesRow *row);
+/* What an option of the program is: */
+typedef enum { USES_FLAG, USES_VALUE, USES_CODE_VALUE } UsesOption;
+UsesOption uses_row_option(const UsesRow *row, Str word, size_t *inside);       /* as wrappers_option() */
+bool uses_is_python(Str program);
+bool uses_is_language(Str program);                                             /* its inline code can name modules: python, node, perl … */
+bool uses_names_folder(Str program, Str option);                                /* -C, --directory: the program works there */
+bool uses_loader_variable(Str name);                                            /* its value can choose code */
+bool uses_writes(Str program);                                                  /* tee, mkdir: its operands are what it makes */
+bool uses_looks_like_code(const char *path, unsigned mode);

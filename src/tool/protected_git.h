@@ -1,6 +1,0 @@
-/* For protected*.c: what git would run. */
-#pragma once
-#include "tool/protected.h"
-
-/* What the configuration of the git folder `git` names, for the working tree `top`. */
-void protected_git_configs(ProtectedList *l, const char *git, const char *top);
