@@ -390,7 +390,7 @@ const Command command_table[] = {
     },
     {
         .name = "scaffold", .operands = "NAME", .min = 1, .max = 2,
-        .summary = "make a project in a new folder",
+        .summary = "create a project in a new folder",
         .about = "Like init, in the folder NAME, which must not exist yet.",
         .example = "harness scaffold demo && harness -C demo validate --strict",
         .json = "{root, created, existing}",

@@ -125,9 +125,9 @@ const Flag command_flags_completion[] = {
 };
 
 const Flag command_flags_mcp_add[] = {
-    { "--url", NULL, "URL", NULL, "a server that is reached by HTTP, instead of CMD" },
-    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} filled in; again for more" },
-    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} filled in; again for more" },
+    { "--url", NULL, "URL", NULL, "a server at an HTTP URL, instead of CMD" },
+    { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} is expanded; repeatable" },
+    { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} is expanded; repeatable" },
     { "--network", NULL, NULL, NULL, "the program may use the network (npx, uvx, docker)" },
     { "--no-network", NULL, NULL, NULL, "it needs none: do not ask" },
     { "--read-root", NULL, "DIR", NULL, "a folder it may read besides; again for more" },

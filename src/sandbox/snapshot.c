@@ -106,7 +106,7 @@ void snapshot_path(const SnapshotNode *n, Buf *out) {
 static bool fail_take(const Take *t, const SnapshotNode *n, int error) {
     Buf path = { 0 };
     snapshot_path(n, &path);
-    if (error == EFBIG && !error_set(t->err, ERR_LIMIT, "protected files are larger than %zu bytes, at %s", t->limit, buf_str(&path).at))
+    if (error == EFBIG && !error_set(t->err, ERR_LIMIT, "protected files exceed %zu bytes, at %s", t->limit, buf_str(&path).at))
         error_hint(t->err, "keep large files apart from the folders of programs that hooks and servers run");
     else if (error == ELOOP)
         error_set(t->err, ERR_LIMIT, "%s: protected folders are nested more than %d deep", buf_str(&path).at, SNAPSHOT_DEPTH_MAX);

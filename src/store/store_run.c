@@ -114,7 +114,7 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
     store_lock(s);
     StoreQuery q = store_walk(s, "SELECT id, id = ?1 OR ?1 = 'last' FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 OR "
                                  "(?1 = 'last' AND (title <> '' OR turns > 0)) ORDER BY id = ?1 DESC, started_ns DESC LIMIT 2", "find run", err);
-    bool ok = id_or_prefix.n ? store_bind(&q, "s", id_or_prefix) : error_set(err, ERR_VALIDATION, "a run's id is needed");
+    bool ok = id_or_prefix.n ? store_bind(&q, "s", id_or_prefix) : error_set(err, ERR_VALIDATION, "a run id is required");
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         if (!found++) buf_add(&first, store_text(&q, 0));
         if (store_int(&q, 1)) break;                     /* an exact match wins over longer ids */

@@ -229,11 +229,11 @@ static void warn_of_exposed(const Runtime *rt) {
     const Project *p = rt->project;
     for (size_t i = 0; i < p->n_hooks; i++)
         if (p->hooks[i].exposed.n)
-            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this hook's program holds the workspace, so tools can write beside it: move it to a folder of its own",
+            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this hook's program contains the workspace, so tools can write next to it: move it to a separate folder",
                       STR_ARG(p->hooks[i].exposed));
     for (size_t i = 0; i < p->n_servers; i++)
         if (p->servers[i].exposed.n)
-            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this program of server " STR_FMT " holds the workspace, so tools can write beside it: move it to a folder of its own",
+            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this program of server " STR_FMT " contains the workspace, so tools can write next to it: move it to a separate folder",
                       STR_ARG(p->servers[i].exposed), STR_ARG(p->servers[i].name));
 }
 

@@ -65,7 +65,7 @@ describe('servers of others', { concurrency: 2 }, () => {
   });
 
   test('mcp list tells a server that failed from one that was not seen yet, until it works', async t => {
-    const p = own(t, { 'harness.md': '---\nmcp_servers:\n  web:\n    command: sh\n    args: [start.sh]\n---\n', 'start.sh': 'echo reading settings >&2; echo "no token" >&2; exit 4\n' });
+    const p = own(t, { 'harness.md': '---\nmcp_servers:\n  web:\n    command: sh\n    args: [web/start.sh]\n---\n', 'web/start.sh': 'echo reading settings >&2; echo "no token" >&2; exit 4\n' });
     assert.match((await p.run(['mcp', 'list'])).stdout, /^web +stdio +not seen yet/);
     assert.match((await p.run(['mcp', 'tools', 'web'])).stderr, /^harness: server web exited with status 4; its last lines: reading settings \| no token$/m);
     const failed = await p.run(['mcp', 'list']);
@@ -73,8 +73,8 @@ describe('servers of others', { concurrency: 2 }, () => {
     assert.equal(failed.stderr, 'harness: server web exited with status 4; its last lines: reading settings | no token\n');
     const [json] = JSON.parse((await p.run(['mcp', 'list', '--json'])).stdout);
     assert.deepEqual([json.state, json.problem], ['failed', 'server web exited with status 4; its last lines: reading settings | no token']);
-    add(p.dir, { 'start.sh': `exec ${node} ${official('server-everything')} stdio\n`,
-      'harness.md': `---\nmcp_servers:\n  web:\n    command: sh\n    args: [start.sh]\n    read_roots: [${modules}]\n---\n` });
+    add(p.dir, { 'web/start.sh': `exec ${node} ${official('server-everything')} stdio\n`,
+      'harness.md': `---\nmcp_servers:\n  web:\n    command: sh\n    args: [web/start.sh]\n    read_roots: [${modules}]\n---\n` });
     assert.match((await p.run(['mcp', 'list'])).stdout, /^web +stdio +not seen yet/, 'another entry has no failure yet');
     const works = await p.run(['mcp', 'tools', 'web']);
     assert.equal(works.status, 0, works.stderr);
@@ -122,7 +122,7 @@ describe('where the project is', { concurrency: 2 }, () => {
   test('the search stops at .git and at the home folder', async t => {
     const p = own(t, { ...tools, 'repo/.git/HEAD': 'x', 'repo/src/x': '', 'home/work/x': '' });
     for (const [where, env] of [['repo/src', {}], ['repo', {}], ['home/work', { HOME: join(p.dir, 'home') }], ['home/work', { HOME: p.dir }]])
-      assert.match((await inside(p, where, ['call', 't'], env)).stderr, /there is no project in this folder/, `${where} ${JSON.stringify(env)}`);
+      assert.match((await inside(p, where, ['call', 't'], env)).stderr, /this folder has no project/, `${where} ${JSON.stringify(env)}`);
   });
   test('a project of its own wins over the one above', async t => {
     const p = own(t, { ...tools, 'inner/harness.md': '---\nbuiltin_tools: [read]\n---\n' });

@@ -11,7 +11,7 @@ test('a result too large to keep does not break the events', t => {
     '.harness/tools/x.md': tool('return {"x": "y" * 5000}'),
   });
   assert.equal(p.call('x').status, 0);
-  assert.match(p.events('tool.completed')[0].data.value, /over limits.artifact_bytes/);
+  assert.match(p.events('tool.completed')[0].data.value, /exceeds limits.artifact_bytes/);
   assert.equal(p.events().at(-1).type, 'run.ended');
 });
 

@@ -122,7 +122,7 @@ test('failures, refusals, and tools that are not background tools', async t => {
   assert.equal(p.run(['call', 'b', '{', '--no-wait']).status, 1);
   const kept = p.run(['call', 'b', '--no-wait', '--ephemeral']);
   assert.equal(kept.status, 2);
-  assert.match(kept.stderr, /--no-wait: .*--ephemeral/);
+  assert.match(kept.stderr, /--no-wait .*--ephemeral/);
   const none = ask(p, 'task_poll', 'task_00000000_1');
   assert.equal(none.status, 1);
   assert.match(none.stdout, /no task has the id/);

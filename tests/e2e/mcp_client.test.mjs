@@ -271,7 +271,7 @@ describe('mcp add', options, () => {
     assert.deepEqual([failed, stdout], [1, '']);
     assert.match(why, /no MCP server is named "oen" \(see harness mcp list\)/);
     assert.equal(p.text('harness.md'), '---\nmcp_servers:\n  one:\n    command: prog\n    args: ["-y", "it’s: \\"x\\""]\n    env:\n      A: "${B}"\n---\n');
-    assert.match(p.run(['mcp', 'add', 'one', '--url', 'https://x.example/mcp']).stderr, /server "one" is there already/);
+    assert.match(p.run(['mcp', 'add', 'one', '--url', 'https://x.example/mcp']).stderr, /server "one" already exists/);
     assert.equal(p.run(['mcp', 'add', 'two', '--no-probe', '--url', 'https://x.example/mcp', '--header', 'X-A: b c']).status, 0);
     assert.deepEqual(JSON.parse(p.run(['mcp', 'list', '--json']).stdout).map(s => [s.name, s.target]), [['one', 'prog'], ['two', 'https://x.example/mcp']]);
   });

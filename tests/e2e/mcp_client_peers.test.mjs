@@ -45,7 +45,7 @@ describe('server-everything', { concurrency: 4 }, () => {
     assert.equal(value?.echo, 'Echo: hi', yaml(call));
     assert.match(value['get-sum'], /is 5/);
     assert.match(value['get-annotated-message'], /Error: Operation failed\n\[image image\/png\]/);
-    assert.deepEqual(Object.keys(JSON.parse(value['get-env'])).sort(), ['HOME', 'PATH', 'TMPDIR'], 'nothing of ours is in its environment');
+    assert.deepEqual(Object.keys(JSON.parse(value['get-env'])).sort(), ['HOME', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'TMPDIR'], 'nothing of ours is in its environment');
     assert.match(value['get-resource-links'], /demo:\/\/resource\/dynamic/);
     assert.match(value['get-resource-reference'], /Resource 1/);
     assert.equal(typeof value['get-structured-content'].temperature, 'number');

@@ -361,7 +361,7 @@ test('changed files: reloaded, subscribers notified, and never a broken version'
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
   writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
-  while (!/as it was loaded before goes on/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  while (!/previously loaded version stays in use/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
   assert.match(p.errors, /step\.md:3:15/);
   assert.equal(text(await call(p, 'step')), '1');
   // … a valid one does, for later requests.

@@ -248,7 +248,7 @@ test('a port in use, an invalid address', async t => {
   assert.equal(r.status, 1);
   assert.match(r.stderr, new RegExp(`port ${s.port} of 127.0.0.1 is in use by another program: .*another port`));
   for (const [flags, text] of [[['--http', '0.0.0.0:0'], /--allow-remote/], [['--http', '0.0.0.0:0', '--allow-remote', '--no-auth'], /--no-auth works on 127/],
-    [['--no-auth'], /about --http/], [['--http', 'nonsense'], /not an address/], [['--http', '1', '--rate', '0'], /--rate/], [['--http', '1', '--auth-server', 'x'], /not a URL/]]) {
+    [['--no-auth'], /needs --http/], [['--http', 'nonsense'], /not an address/], [['--http', '1', '--rate', '0'], /--rate/], [['--http', '1', '--auth-server', 'x'], /not a URL/]]) {
     const bad = run(['-C', s.dir, 'mcp', 'serve', ...flags]);
     assert.equal(bad.status, 2, flags.join(' '));
     assert.match(bad.stderr, text);

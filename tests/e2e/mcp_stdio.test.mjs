@@ -147,8 +147,8 @@ test('no library is loaded that stdio does not need', async t => {
 test('flags', t => {
   const dir = project(t, files);
   for (const [args, says] of [
-    [['--no-auth'], /--no-auth is about --http/],
-    [['--http', '0.0.0.0:80'], /say --allow-remote/],
+    [['--no-auth'], /--no-auth needs --http/],
+    [['--http', '0.0.0.0:80'], /add --allow-remote/],
     [['--http', '0.0.0.0:80', '--allow-remote', '--no-auth'], /--no-auth works on/],
     [['--http', '127.0.0.1:70000'], /is not an address/],
     [['--http', '::1:80'], /is not an address/],
@@ -164,7 +164,7 @@ test('flags', t => {
 });
 
 test('at a terminal it says what it waits for, and Ctrl-C ends it', t => {
-  const steps = [['', 'waiting for the messages of an MCP client'], ['\x03', '']];
+  const steps = [['', 'waiting for an MCP client on standard input'], ['\x03', '']];
   const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), bin, '-C', project(t, {}), 'mcp', 'serve'],
     { input: JSON.stringify(steps), encoding: 'utf8', env: { ...environment, TERM: 'xterm', HARNESS_STATE: join(folder(t), 'harness.db') } });
   const { missing, status } = JSON.parse(out.stdout);

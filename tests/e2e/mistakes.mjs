@@ -123,7 +123,7 @@ export const mistakes = {
   'arguments that are not JSON': { files: ok, run: ['call', 't', '{path: x}'], says: /arguments: .*column/ },
   'NAME=VALUE without --arg': { files: ok, run: ['call', 't', 'path=x'], says: `harness: arguments are a JSON object, as in '{"path": "x"}'; or write --arg path=x` },
   'a bare value as the arguments': { files: ok, run: ['call', 't', 'notes.txt'], says: `harness: arguments are a JSON object, as in '{"path": "x"}'; or write --arg NAME=notes.txt` },
-  'no project, call': { run: ['call', 't'], says: 'harness: there is no project in this folder (harness init writes one to start from)' },
+  'no project, call': { run: ['call', 't'], says: 'harness: this folder has no project (create one with: harness init)' },
   'no model': { run: ['run', '-p', 'hi'], says: /harness: no model: .*OPENAI_API_KEY/ },
   'a declined call': { files: tool('confirm: true\n' + script), run: ['call', 't'], says: /needs confirmation \(confirm: true\) and no user is present to give it.*--yes, or --approve t/ },
 
@@ -139,5 +139,5 @@ export const mistakes = {
   'mcp add of a program that is not there': { run: ['mcp', 'add', 'x', '--', 'no-such-program'], says: /harness: server x: .*no-such-program/ },
   'mcp remove of what is not there': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'remove', 'fiels'], says: 'harness: no MCP server is named "fiels" (did you mean "files"?)' },
   'mcp tools with a protocol version that is not there': { run: ['mcp', 'tools', 'http://127.0.0.1:9/', '--protocol', '1999'], says: 'harness: --protocol: unsupported protocol version "1999"', status: 2 },
-  'mcp add twice': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'add', 'files', '--', 'y'], says: 'harness: server "files" is there already (harness mcp remove files takes it out)' },
+  'mcp add twice': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'add', 'files', '--', 'y'], says: 'harness: server "files" already exists (harness mcp remove files takes it out)' },
 };

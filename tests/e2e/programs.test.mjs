@@ -158,7 +158,7 @@ for (const user of ways) {
     assert.equal(p.call('sh', { do: 'echo "raise SystemExit(1)" > json.py' }).status, 0);
     const r = p.call('mcp:m:go');
     assert.match(JSON.stringify(r.result), /safe/, r.stderr);
-    assert.match(r.stderr, /a\.py: the folder of this program of server m holds the workspace/);
+    assert.match(r.stderr, /a\.py: the folder of this program of server m contains the workspace/);
     p.call('sh', { do: 'echo evil > a.py' });
     assert.doesNotMatch(p.text('a.py'), /evil/);
   });
@@ -210,6 +210,6 @@ for (const user of users) {
     assert.equal(p.sh('truncate -s 300M srv/model.bin').status, 0);
     const r = p.call('sh', { do: 'true' });
     assert.equal(r.status, 1);
-    assert.match(r.stdout + r.stderr, /protected files are larger than \d+ bytes, at .*srv\/model\.bin.*keep large files apart/s);
+    assert.match(r.stdout + r.stderr, /protected files exceed \d+ bytes, at .*srv\/model\.bin.*keep large files apart/s);
   });
 }

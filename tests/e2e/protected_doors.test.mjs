@@ -202,9 +202,9 @@ for (const user of users) {
     const p = person(t, user, { ...rules, 'alt.md': '---\nsandbox: {}\n---\nAlternative.\n' }), { child, end } = await working(t, p);
     const r = p.harness(['-c', 'alt.md', 'call', 'a']);
     assert.equal(r.status, 1);
-    assert.match(r.stderr, /-c alt\.md: another harness has a call at work here that could write this file \(wait until the call has ended/);
+    assert.match(r.stderr, /-c alt\.md: another harness is running a call here that could write this file \(wait until the call has ended/);
     p.sh('echo \'{"tools":[]}\' > t.json');
-    assert.match(p.harness(['run', '-p', 'go', '--tools', 't.json']).stderr, /--tools t\.json: another harness has a call at work here that could write this file/);
+    assert.match(p.harness(['run', '-p', 'go', '--tools', 't.json']).stderr, /--tools t\.json: another harness is running a call here that could write this file/);
     child.kill('SIGTERM');
     await end;
     assert.equal(p.harness(['-c', 'alt.md', 'call', 'a']).stdout, '1\n');

@@ -60,7 +60,7 @@ for (const user of users) {
   test(`--ephemeral, with the record of running calls inside the workspace, as ${user.name}`, t => {
     const p = person(t, user, project());
     const r = p.harness(['call', 'sh', '{"do":"touch ran"}', '--yes', '--ephemeral'], { env: { HARNESS_STATE: join(p.dir, 'harness.db') } });
-    assert.match(r.stderr, /the state \S+ lies inside the workspace/);
+    assert.match(r.stderr, /the state file \S+ is inside the workspace/);
     assert.ok(!p.has('ran'));
   });
 

@@ -144,7 +144,7 @@ test('commands of the conversation', async t => {
     ['/model\n', 'model scripted'], ['', '> '], ['/model other\n', 'model other'], ['', '> '], ['x\n', 'the other one'], ['', '> '], ['/model scripted\n', 'model scripted'], ['', '> '],
     ['/model nonsense\n', 'is not a profile'], ['', '> '], ['/greet Bob very nicely\n', '<Hello Bob, very nicely!>'], ['', '> '], ['/greet\n', '/greet needs who'], ['', '> '],
     ['/contxt\n', 'did you mean /context?'], ['', '> '], [' /etc/hosts\n', '</etc/hosts>'], ['', '> '], ['/he\t\n', '/greet'], ['', '> '],
-    ['/undo\n', 'forgotten'], ['', '> '], ['/quit\n', 'resume with']], { dir });
+    ['/undo\n', 'was removed'], ['', '> '], ['/quit\n', 'resume with']], { dir });
   assert.equal(r.status, 0);
   assert.deepEqual(readdirSync(elsewhere), []);
   assert.match(readFileSync(join(dir, 'talk.md'), 'utf8'), /^## You\n\none\n\n## Agent\n\nyou said <one>\n\n## You\n\ncount\n/);

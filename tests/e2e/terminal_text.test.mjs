@@ -140,7 +140,7 @@ test('questions to the user are escaped', t => {
 test('a conversation shows neither answers, tool lines nor commands with them', t => {
   const p = place(t);
   for (const TERM of ['xterm', 'dumb']) {
-    const output = shown(p, ['run'], [['', '> '], ['hello\n', 'End'], ['', '> '], ['call it\n', 'fails'], ['', '> '], ['/tools\n', 'say'], ['', '> '], ['/help\n', '/ask'], ['', '> '], ['/context\n', 'in all'],
+    const output = shown(p, ['run'], [['', '> '], ['hello\n', 'End'], ['', '> '], ['call it\n', 'fails'], ['', '> '], ['/tools\n', 'say'], ['', '> '], ['/help\n', '/ask'], ['', '> '], ['/context\n', 'in total'],
       ['', '> '], ['\x04', '']], { TERM });
     assert.deepEqual(leaks(output), [], TERM);
   }

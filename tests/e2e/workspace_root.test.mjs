@@ -141,7 +141,7 @@ test('what cannot be confined is refused: agents and anything that outlives the 
     '.harness/tools/makes.md': tool('return meta.tool_register("new", "d", {}, "def run(args):\\n  return fs.read(\'top.txt\')")'),
   });
   assert.match(p.call('outer', { tool: 'asks' }, ['--yes']).value.error, /an agent cannot be confined to .*src/);
-  assert.match(p.call('outer', { tool: 'makes' }, ['--yes']).value.error, /registers nothing/);
+  assert.match(p.call('outer', { tool: 'makes' }, ['--yes']).value.error, /cannot register anything/);
   assert.equal(p.call('asks', {}, ['--yes']).value.response, 'x');
 });
 

@@ -101,7 +101,7 @@ static bool compose(Adding *a, Error *err) {
     mcp_entry_look(&a->file, text, &p);
     bool ok = make_entry(a, p.step, &entry, err);
     if (ok && p.found && !is_nothing(p.rest)) {
-        ok = error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: add the entry by hand", a->file.path);
+        ok = error_set(err, ERR_CONFIG, "mcp_servers of %s is on one line: add the entry by hand", a->file.path);
     } else if (ok && p.found) {
         bool empty = p.rest.n && p.rest.at[0] != '#';             /* the block replaces {} */
         buf_add(&a->after, str_sub(text, 0, empty ? p.key : p.block_end));
@@ -129,7 +129,7 @@ static bool verify(Adding *a, bool existed, Error *err) {
     bool ok = report_load(a->cli, false, &p, &problems) && mcp_entry_has(p, a->name);
     if (!ok) {
         Error ignored;
-        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->file.path, problems.n ? problems.at[0].message.at : "it cannot be found again");
+        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->file.path, problems.n ? problems.at[0].message.at : "it was not found after writing");
         if (existed) (void)mcp_entry_write(a->file.path, buf_str(&a->before), &ignored);
         else (void)unlink(a->file.path);
     }
@@ -237,7 +237,7 @@ static int try_it(Adding *a, bool trusted) {
 static int add(Adding *a, const Project *p) {
     Error err = { 0 };
     if (mcp_entry_has(p, a->name)) {
-        error_set(&err, ERR_CONFIG, "server \"" STR_FMT "\" is there already", STR_ARG(a->name));
+        error_set(&err, ERR_CONFIG, "server \"" STR_FMT "\" already exists", STR_ARG(a->name));
         error_hint(&err, "harness mcp remove " STR_FMT " takes it out", STR_ARG(a->name));
         return cli_fail(a->cli, CLI_FAILED, &err);
     }

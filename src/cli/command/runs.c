@@ -175,7 +175,7 @@ int command_runs(Cli *cli) {
     bool ok = store_run_each(s, list_one, &l, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else if (ok && l.n == 0 && l.hidden) cli_say(cli, SAY_HINT, STR("no such runs; harness runs --all also lists those of harness call and of MCP clients"));
-    else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no runs yet: harness run -p \"…\" makes one"));
+    else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no runs yet: start one with harness run -p \"…\""));
     store_close(s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

@@ -137,7 +137,7 @@ static void do_save(Doing *d) {
     if (!d->rest.n) {
         error_set(&err, ERR_VALIDATION, "/save needs the name of a file");
     } else if (!write_file(project_of(d->t), path, buf_str(&text), &err)) {
-        if (err.kind == ERR_IO && (errno == EACCES || errno == EPERM)) error_hint(&err, "harness itself may write below the workspace and in /tmp only");
+        if (err.kind == ERR_IO && (errno == EACCES || errno == EPERM)) error_hint(&err, "harness can write only below the workspace and in /tmp");
     }
     if (err.kind) fail(d, &err);
     else buf_add_fmt(&d->out, "saved %zu messages in %s\n", n, path);

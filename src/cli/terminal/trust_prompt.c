@@ -78,8 +78,8 @@ bool trust_prompt_ask(void *ctx, const TrustSubject *s, TrustState state, bool *
 bool trust_prompt_changed(void *ctx, const MarkDifference *d) {
     Buf text = { 0 }, shown = { 0 }, line = { 0 };
     bool keep = false, answered = false;
-    static const char *const whose[] = { [MARK_DEAD] = "a call was running when harness was killed", [MARK_LIVE] = "another harness is running a call",
-                                         [MARK_OWN] = "a call was at work" };
+    static const char *const whose[] = { [MARK_DEAD] = "a call was running that did not end properly", [MARK_LIVE] = "another harness was running a call",
+                                         [MARK_OWN] = "a call was running" };
     buf_add(&text, STR("Files of "));
     cli_escape_all(&text, str_from(d->root), false);
     buf_add_fmt(&text, " changed while %s.\nA tool may have changed them, or you did (an editor, git pull):\n\n", whose[d->state]);

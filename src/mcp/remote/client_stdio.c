@@ -278,7 +278,7 @@ bool client_stdio_open(McpClient *c, Error *err) {
         pthread_mutex_init(&s->telling, NULL);
         c->wire = s;
         c->transport = &stdio;
-        ok = pthread_create(&s->reader, NULL, reader, c) == 0 || error_set(err, ERR_IO, "no thread can be started");
+        ok = pthread_create(&s->reader, NULL, reader, c) == 0 || error_set(err, ERR_IO, "cannot start a thread");
         if (!ok) sandbox_process_end(s->process, 0), c->wire = NULL, pthread_mutex_destroy(&s->writing), pthread_mutex_destroy(&s->telling);
     }
     if (ok) return true;

@@ -106,7 +106,7 @@ static bool still_agreed(const ToolCallFrame *f, const Change *c, Error *err) {
     const Pipe *p = f->host->call;
     Str judged = buf_str(&p->kept.seen.path);
     if (judged.n ? str_eq(judged, c->place.absolute) : !approval_sensitive(c->place.path) && !approval_brief(c->place.path)) return true;
-    return error_set(err, ERR_POLICY, STR_FMT ": leads to another file than before", STR_ARG(path_of(f)));
+    return error_set(err, ERR_POLICY, STR_FMT ": now refers to another file", STR_ARG(path_of(f)));
 }
 
 /* ---- writing ---- */

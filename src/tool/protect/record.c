@@ -118,7 +118,7 @@ static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Er
 static bool file_is_known(const Project *p, const char *flag, Str file, const View *view, Error *err) {
     ViewEntry e;
     if (view_find(view, p->root.at, file, &e)) return true;
-    error_set(err, ERR_SANDBOX, "%s " STR_FMT ": another harness has a call at work here that could write this file", flag, STR_ARG(file));
+    error_set(err, ERR_SANDBOX, "%s " STR_FMT ": another harness is running a call here that could write this file", flag, STR_ARG(file));
     return error_hint(err, "wait until the call has ended; from then on the file is protected from calls without %s too", flag);
 }
 
