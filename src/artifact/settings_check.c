@@ -32,9 +32,9 @@ static const Setting settings[] = {
     SETTING(limits, max_tool_calls_per_turn, INT, 0, NULL),
     SETTING(limits, max_concurrency, INT, 1, NULL),
     SETTING(limits, max_tasks, INT, 0, NULL),
-    SETTING(limits, max_tokens, INT, 0, NULL),
+    SETTING(limits, max_tokens, INT, 1, NULL),
     SETTING(limits, max_spend_usd, NUMBER, 0, NULL),
-    SETTING(limits, wall_clock_ms, INT, 0, NULL),
+    SETTING(limits, wall_clock_ms, INT, 1, NULL),
     SETTING(limits, model_result_bytes, INT, 1, NULL),
     SETTING(limits, artifact_bytes, INT, 1, NULL),
     SETTING(limits, script_heap_bytes, INT, 1, NULL),
@@ -129,7 +129,7 @@ static void check_value(Loader *l, const LoaderPlace *at, const Setting *s, cons
         if (v->i < s->least) too_small(l, at, s);
         break;
     case SETTING_NUMBER:
-        if (v->d < (double)s->least) too_small(l, at, s);
+        if (!(v->d > (double)s->least)) loader_error(l, at, s->key, "%s.%s must be > %lld", at->path, s->key, (long long)s->least);
         break;
     case SETTING_INTS: check_ints(l, at, s, v->v); break;
     case SETTING_CHOICE: loader_choice(l, at, s->key, v->s, s->choices); break;

@@ -23,12 +23,27 @@ static bool noted(int dir, SnapshotNode *n) {
     return n->recent = true;
 }
 
+/* Can this process give a file to the group? An ordinary user cannot give one to a group that it is not in: `chown -R USER` leaves such
+ * files. Their content is restored without the group, which no call could have kept either. */
+static bool can_give_group(gid_t group) {
+    enum { GROUPS_MAX = 1024 };
+    gid_t groups[GROUPS_MAX];
+    int n = getgroups(GROUPS_MAX, groups);
+    if (geteuid() == 0 || group == getegid())
+        return true;
+    for (int i = 0; i < n; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
 static bool restore_owner(int fd, const struct statx *st) {
     struct statx now;
     if (!walk_stat(fd, "", &now))
         return false;
-    return (now.stx_uid == st->stx_uid && now.stx_gid == st->stx_gid)
-        || fchownat(fd, "", st->stx_uid, st->stx_gid, AT_EMPTY_PATH) == 0;
+    if (now.stx_uid == st->stx_uid && (now.stx_gid == st->stx_gid || !can_give_group(st->stx_gid)))
+        return true;
+    return fchownat(fd, "", st->stx_uid, st->stx_gid, AT_EMPTY_PATH) == 0;
 }
 
 static bool restore_file(int dir, SnapshotNode *n) {
@@ -137,7 +152,7 @@ static void keep_other(SnapshotCheck *c, const SnapshotNode *n, int dir, const c
 static bool same_time(struct statx_timestamp a, struct statx_timestamp b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 static bool same_rights(const struct statx *a, const struct statx *b) {
-    return a->stx_mode == b->stx_mode && a->stx_uid == b->stx_uid && a->stx_gid == b->stx_gid;
+    return a->stx_mode == b->stx_mode && a->stx_uid == b->stx_uid && (a->stx_gid == b->stx_gid || !can_give_group(b->stx_gid));
 }
 
 static bool touched(const SnapshotNode *n, const struct statx *now) {

@@ -6,12 +6,50 @@
 
 /* ---- literals ---- */
 
+typedef struct SecretSink { void (*add)(void *ctx, Str value); void *ctx; const Project *project; } SecretSink;
+
+enum { SHORT_TOKEN = 8, LONG_TOKEN = 40 };      /* characters */
+
+/* A value of a credential's name is hidden wherever it occurs, so it must not be able to hide anything else: a path, an address, a
+ * program or an ordinary word. */
+static bool is_opaque(Str value) {
+    bool digit = false;
+    for (size_t i = 0; i < value.n; i++) {
+        char c = value.at[i];
+        if (c == '/' || c == '\\' || c == ':' || c == ' ' || (c == '.' && value.n < LONG_TOKEN)) return false;
+        digit = digit || (c >= '0' && c <= '9');
+    }
+    return digit && value.n >= SHORT_TOKEN;
+}
+
+/* Does it occur in the name of a program, a host or a root, or as a part of an argument? Then hiding it would hide those, too. */
+static bool is_part(Value v, Str literal) {
+    Entry *e;
+    if (value_is_string(v)) return str_find(value_str(v), literal) >= 0;
+    for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);)
+        if (is_part(e->value, literal)) return true;
+    for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++)
+        if (is_part(value_list(v)->at[i], literal)) return true;
+    return false;
+}
+
+static bool hides_more(const Project *p, Str literal) {
+    if (is_part(p->settings.network, literal) || is_part(p->settings.sandbox, literal)) return true;
+    for (size_t i = 0; i < p->n_servers; i++) {
+        const ServerDef *d = &p->servers[i];
+        if (str_find(d->command, literal) >= 0) return true;
+        for (size_t k = 0; k < d->args.n; k++)
+            if (d->args.at[k].n != literal.n && str_find(d->args.at[k], literal) >= 0) return true;
+    }
+    return false;
+}
+
 /* "Bearer TOKEN": the last word counts by itself. */
 static void add_literal(const SecretSink *to, Str value) {
     size_t from = value.n;
     while (from > 0 && value.at[from - 1] != ' ') from--;
-    to->add(to->ctx, value);
-    to->add(to->ctx, str_sub(value, from, value.n));
+    Str word = str_sub(value, from, value.n);
+    if (is_opaque(word) && !hides_more(to->project, word)) to->add(to->ctx, word);
 }
 
 static void add_inside(const SecretSink *to, Str text) { credentials_find(text, to->add, to->ctx); }
@@ -53,8 +91,9 @@ static void add_values(const SecretSink *to, Value v) {
     for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++) add_values(to, value_list(v)->at[i]);
 }
 
-void secrets_literal(const Project *p, const SecretSink *to) {
+void secrets_literal(const Project *p, void (*add)(void *ctx, Str value), void *ctx) {
     const Settings *s = &p->settings;
+    const SecretSink sink = { add, ctx, p }, *to = &sink;
     for (size_t i = 0; i < s->n_models; i++) {
         add_inside(to, s->models[i].base_url);
         add_map(to, s->models[i].headers);
@@ -113,7 +152,7 @@ static void add_settings(Runtime *rt, const Settings *s) {
 void runtime_add_secrets(Runtime *rt) {
     static const char *const keys[] = { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "COPILOT_TOKEN" };
     const Project *p = rt->project;
-    secrets_literal(p, &(SecretSink){ add_value, rt });
+    secrets_literal(p, add_value, rt);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) add_variable(rt, str_from(keys[i]));
     add_settings(rt, &p->settings);
     for (size_t i = 0; i < p->n_servers; i++) {

@@ -2,7 +2,5 @@
 #pragma once
 #include "artifact/project.h"
 
-typedef struct SecretSink { void (*add)(void *ctx, Str value); void *ctx; } SecretSink;
-
-/* What the files say literally. Reads no variable. */
-void secrets_literal(const Project *p, const SecretSink *to);
+/* Calls `add` with each credential that the files contain literally. Reads no variable. */
+void secrets_literal(const Project *p, void (*add)(void *ctx, Str value), void *ctx);

@@ -143,7 +143,7 @@ def check_names(root, room, headers):
     for path, text in headers.items():
         relative = path.relative_to(root / "src").as_posix()
         inner = path.parent.relative_to(root / "src").as_posix()
-        allowed = {path.stem, path.stem.removesuffix("_private"), path.parent.name if "/" in inner else room, room or "harness"} | types
+        allowed = {path.stem, path.stem.removesuffix("_private"), path.parent.name if "/" in inner else room or "harness", room or "harness"} | types
         allowed |= set(ALSO.get(relative, []) + ALSO.get(inner, []))
         accessors = {f"value_{kind}" for kind in types} | {f"value_is_{kind}" for kind in types}
         for line, name in public_names(text):

@@ -43,7 +43,7 @@ test('install puts the completions where each shell finds them', { skip }, t => 
 });
 
 test('the packages are complete, and the program runs from them', { skip }, t => {
-  const made = shell(`${root}/scripts/deb.sh`, { env: { LINTIAN: '' } });      // slow, and not everywhere
+  const made = shell(`${root}/scripts/deb.sh`, { env: { LINTIAN: '' }, timeout: 280000 });      // lintian is slow, and not everywhere
   assert.equal(made.status, 0, made.stderr);
   assert.equal(made.stderr, '');
   const packages = made.stdout.trim().split('\n');

@@ -1,6 +1,7 @@
 // What a call could leave in a repository for the person's next git command to run. Each attack is also made without a sandbox, where it
 // works: so every row says which command of the person runs it. As root and as an ordinary user, with and without private mounts.
 import assert from 'node:assert/strict';
+import { chownSync } from 'node:fs';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
 import { person, users, ways } from './persons.mjs';
@@ -81,3 +82,34 @@ for (const user of users.slice(-1))
       const r = p.sh(`${row.ready}; (${row.attack(mark)}); ${row.runs}`);
       assert.ok(p.has('../home/PWNED'), `${name} runs nothing by itself: ${r.stderr}`);
     });
+
+// Each file names the next one eight times: read as git would, that is 8^9 files.
+const bomb = folder => `mkdir -p ${folder}/objects ${folder}/refs; cd ${folder}; echo 'ref: refs/heads/m' > HEAD
+  printf '[core]\\n repositoryformatversion = 0\\n[include]\\n path = c1\\n' > config
+  for i in 1 2 3 4 5 6 7 8 9; do { echo '[include]'; for k in 1 2 3 4 5 6 7 8; do echo " path = c$((i+1))"; done; } > c$i; done; touch c10`;
+
+for (const user of users) {
+  test(`git: includes that multiply do not hold up the next start, as ${user.name}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.call('sh', { do: bomb('evil/.git') }).status, 0);
+    for (const args of [['call', 'sh', '{"do":"true"}', '--yes'], ['trust'], ['tools']]) assert.equal(p.harness(args, { timeout: 30000 }).status, 0, args[0]);
+    const own = person(t, user, rules);
+    own.sh(bomb('.git'));
+    assert.equal(own.harness(['trust'], { timeout: 30000 }).status, 0);
+  });
+}
+
+for (const user of ways.filter(way => way.uid !== undefined && /mounts off/.test(way.name)))
+  test(`a protected file of a group that the user is not in is restored, as ${user.name}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.sh('git init -q .').status, 0);
+    chownSync(`${p.dir}/.git/config`, user.uid, 0);
+    const before = p.text('.git/config');
+    for (let i = 0; i < 2; i++) {
+      const r = p.call('sh', { do: "printf '[core]\\n\\tfsmonitor = touch pwned\\n' >> .git/config" });
+      assert.match(r.result.error.message, /sandbox\.tampered/);
+      assert.doesNotMatch(r.result.error.message, /NOT/);
+      assert.equal(p.text('.git/config'), before);
+    }
+    assert.equal(p.call('sh', { do: 'true' }).status, 0);
+  });

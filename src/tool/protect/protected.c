@@ -108,6 +108,7 @@ static const char *const *listed(ProtectedList *l) {
     for (size_t i = 0; i < l->at.n; i++) out[i] = l->at.entry[i].key.at;
     table_clear(&l->at);
     table_clear(&l->repositories);
+    table_clear(&l->configs);
     return out;
 }
 

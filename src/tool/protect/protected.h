@@ -13,6 +13,8 @@ typedef struct ProtectedList {
     Arena *arena;
     Table at;
     Table repositories;                  /* folders that protected_git has looked at */
+    Table configs;                       /* configuration files of git that were read, each for its repository */
+    size_t config_bytes;                 /* of them */
     const Project *project;              /* NULL: none could be loaded */
     Str root, workspace;
     const char *const *write_roots;      /* NULL: none */

@@ -5,7 +5,9 @@
 #include "tool/protect/protected_git.h"
 #include "tool/protect/uses.h"
 
-enum { CONFIG_BYTES_MAX = 1 << 20, INCLUDE_DEPTH = 10 };
+/* An include may name a file again and again. CONFIG_ALL_MAX bounds what all repositories together make harness read: more than that is
+ * not a configuration that git itself could use. */
+enum { CONFIG_BYTES_MAX = 1 << 20, CONFIG_ALL_MAX = 4 << 20, INCLUDE_DEPTH = 10 };
 
 /* `git`: the folder whose configuration it is. `modules`: it is a .gitmodules, and its paths are wanted too. */
 typedef struct GitConfig { ProtectedList *l; const char *file, *git, *top; int depth; bool modules; } GitConfig;
@@ -189,9 +191,20 @@ static void read_settings(const GitConfig *c, Str text) {
     buf_clear(&value);
 }
 
+/* False: it was read for this repository before. */
+static bool is_new(const GitConfig *c) {
+    Str key = str_from(arena_fmt(c->l->arena, "%s\n%s\n%s", c->file, c->git, c->top));
+    if (table_has(&c->l->configs, key)) return false;
+    table_put(&c->l->configs, key, c->l);
+    return true;
+}
+
 static void read_config(const GitConfig *c) {
     Buf text = { 0 };
-    if (file_read(c->file, CONFIG_BYTES_MAX, &text, NULL)) read_settings(c, buf_str(&text));
+    if (c->l->config_bytes < CONFIG_ALL_MAX && is_new(c) && file_read(c->file, CONFIG_BYTES_MAX, &text, NULL)) {
+        c->l->config_bytes += text.n;
+        read_settings(c, buf_str(&text));
+    }
     buf_clear(&text);
 }
 

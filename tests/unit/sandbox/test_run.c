@@ -189,7 +189,7 @@ static void test_limits(void **state) {
     world.rules = plain;
     world.rules.memory_bytes = 64 << 20;
     world_sh(&world, "head -c 200000000 /dev/zero | tail -c 190000000 | wc -c", &r);
-    assert_str(buf_str(&r.out), "0\n");
+    if (!r.memory_limit) assert_str(buf_str(&r.out), "0\n");        /* tail got no memory, or the supervisor was faster */
     sandbox_result_clear(&r);
     world.rules = plain;
 }
