@@ -159,7 +159,7 @@ bool frame_push(Frame *f, Role role, Str text, Error *err) {
     return push(f, message(f, role, text, err));
 }
 
-/* Redacts what is sent to the model again; the call itself is made unchanged. */
+/* Redacts the copy of a call that stays in the conversation; the call itself runs with the original text. */
 static bool hide_secrets(Frame *f, Dict *call, const char *key, Error *err) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     Str said = value_member_text(value_from_object(call), key);

@@ -108,7 +108,7 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
         ok = journal_read(s, err) && journal_restore(s, err) && journal_rebuild(s->top, &s->unfinished, &s->pending, err);
     }
     if (!ok) {
-        s->started = false;                                  /* it did not start, and may later */
+        s->started = false;                                  /* a later attempt may start it */
         s->status = RUN_INTERRUPTED;
         session_close(s, NULL);
         return false;

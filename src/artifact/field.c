@@ -28,7 +28,7 @@ static Str mismatch_hint(const char *name, const char *want, Value got) {
     if (text && strcmp(name, "script") == 0) return STR("write script: | and indent the code below it");
     if (strcmp(want, "bool") == 0 && value_is_string(got)) return STR("write true or false, without quotes");
     if (strcmp(want, "int") == 0 && value_is_string(got)) return STR("write the number alone, without quotes and units");
-    if (strcmp(want, "list") == 0 && value_is_string(got)) return STR("write [one, two], or one a line after \"- \"");
+    if (strcmp(want, "list") == 0 && value_is_string(got)) return STR("write [one, two], or one item per line after \"- \"");
     return STR("");
 }
 

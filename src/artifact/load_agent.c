@@ -33,7 +33,7 @@ static void refer(Loader *l, const LoaderPlace *at, LoaderReferenceKind kind, St
     VEC_PUSH(&l->references, (LoaderReference){ kind, agent, name, at->origin.file, place });
 }
 
-/* An entry is a name, or a definition that only this agent has. Gives the names of both. */
+/* Returns the names in `list`. An entry is a name, or an inline definition that only this agent can use. */
 static StrList read_list(Loader *l, const LoaderPlace *at, DefinitionKind kind, Value list, Str agent) {
     StrList names = { 0 };
     if (!value_is_list(list)) return names;

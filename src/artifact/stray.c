@@ -92,7 +92,7 @@ static void check_hook(void *ctx, Str name, bool folder) {
     Arena *arena = s->l->docs.arena;
     if (folder || (s->free_only ? !str_starts(name, STR("README")) : !str_ends(name, STR(".md")))) return;
     DocumentContext docs = s->l->docs;
-    docs.files = NULL;                                    /* looked at, not loaded */
+    docs.files = NULL;                                    /* do not record it as a loaded file */
     Str path = str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
     Buf text = { 0 };
     uint32_t line = document_read_bytes(&docs, path, HEAD_MAX, &text, NULL) ? event_line(buf_str(&text)) : 0;

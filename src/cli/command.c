@@ -87,8 +87,8 @@ const Command command_table[] = {
     {
         .name = "context", .operands = "",
         .summary = "show what the model will see",
-        .about = "The system prompt and each tool's description and schema, with an estimate of\n"
-                 "their tokens. With --log-level debug the texts themselves. No key is needed.",
+        .about = "Lists the system prompt and each tool's description and schema, with an estimate\n"
+                 "of their tokens. --log-level debug also prints the texts. No key is needed.",
         .example = "harness context --agent reviewer",
         .json = "[{part, name, tokens, text}]",
         .flags = command_flags_context, .run = command_context,
@@ -439,7 +439,7 @@ const Command command_table[] = {
                    "harness test guard_commands --junit results.xml",
         .json = "{passed, failed, tests: [{name, file, ok, elapsed_ms, failures: [{check, expected, got}]}]}\n"
                 "\n"
-                "check is the key that did not hold, as in expect.tool_called. expected is empty when\n"
+                "check is the expectation that failed, such as expect.tool_called. expected is empty when\n"
                 "the test itself is wrong or could not be run; got says why.",
         .flags = command_flags_test, .run = command_test,
     },

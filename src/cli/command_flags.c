@@ -57,7 +57,7 @@ const Flag command_flags_inspect[] = {
     { "--approve", NULL, "TOOL", NULL, "confirm calls of TOOL; repeatable" }, \
     { "--events", NULL, "FILE", NULL, "append the events to FILE, as JSON lines" }, \
     { "--allow-domain", NULL, "HOST", NULL, "add to network.allowed_domains; repeatable" }, \
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" }
+    { "--timeout", NULL, "SECONDS", NULL, "time limit of tools that set none" }
 
 const Flag command_flags_call[] = {
     { "--arg", NULL, "NAME=VALUE", NULL, "one argument, as text or JSON; repeatable" },
@@ -105,7 +105,7 @@ const Flag command_flags_runs_show[] = {
 
 const Flag command_flags_approve[] = {
     { "--yes", NULL, NULL, NULL, "approve without a terminal" },
-    { "--args", NULL, "JSON", NULL, "with these arguments instead" },
+    { "--args", NULL, "JSON", NULL, "run the call with these arguments instead" },
     { 0 },
 };
 
@@ -151,7 +151,7 @@ const Flag command_flags_mcp_call[] = {
     MCP_PEER_FLAGS,
     { "--yes", NULL, NULL, NULL, "confirm everything that needs confirmation" },
     { "--approve", NULL, "TOOL", NULL, "confirm calls of TOOL; repeatable" },
-    { "--timeout", NULL, "SECONDS", NULL, "for a tool that sets none" },
+    { "--timeout", NULL, "SECONDS", NULL, "time limit of tools that set none" },
     { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { 0 },
 };

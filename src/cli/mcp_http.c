@@ -61,7 +61,7 @@ static bool check_exposure(const McpHttp *h, Error *err) {
 static bool check_url(const Args *a, const char *flag, Error *err) {
     const char *url = args_value(a, flag);
     if (!url || strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0) return true;
-    return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not a URL: it starts with https://", flag, url);
+    return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not a URL: it must start with https:// or http://", flag, url);
 }
 
 static bool read_limits(McpHttp *h, Error *err) {

@@ -44,7 +44,7 @@ static bool copy_workspace(void *ctx, Error *err) {
     return ok;
 }
 
-/* A folder next to the project that it reads as ../NAME is not copied: the copy gets a link to it. */
+/* If the project refers to a neighbouring folder ../NAME, links to that folder from the copy instead of copying it. */
 static void link_neighbour(const TestPlace *place, const char *folder, Str path) {
     if (!str_starts(path, STR("../"))) return;
     Str name = str_sub(path, 3, path.n);

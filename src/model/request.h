@@ -13,8 +13,8 @@ typedef enum Role {
 const char *request_role_name(Role r);
 Role request_role(Value message);                             /* of a message without a known role: the user's */
 
-int64_t request_int(Value dict, const char *key);             /* 0 when absent or no small int */
-List *request_list(Value dict, const char *key);              /* NULL when absent or no list */
+int64_t request_int(Value dict, const char *key);             /* 0 when absent or not a small int */
+List *request_list(Value dict, const char *key);              /* NULL when absent or not a list */
 
 /* ---- images and PDFs ---- */
 

@@ -47,5 +47,5 @@ struct ProxyConn {
 ProxyConn *proxy_conn_new(ProxyShared *s, int client_take);
 void proxy_conn_free(ProxyConn *c);
 void proxy_conn_event(ProxyConn *c, ProxyPart part, uint32_t events);   /* afterwards its state may be PROXY_GONE */
-void proxy_conn_expire(ProxyConn *c, int64_t now);                      /* if its deadline has passed; then it may be
-                                                                         * PROXY_GONE */
+void proxy_conn_expire(ProxyConn *c, int64_t now);                      /* handles a deadline that has passed; afterwards its
+                                                                         * state may be PROXY_GONE */

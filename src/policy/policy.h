@@ -16,12 +16,12 @@ typedef enum { POLICY_BY_RULE, POLICY_NOT_LISTED, POLICY_CHANGED } PolicyReason;
  * the policy. */
 typedef struct PolicyDecision { PolicyVerdict verdict; PolicyReason reason; Str rule; } PolicyDecision;
 
-/* The one place that decides whether a tool may be called. `safety` NULL: only the rules about names hold. `changed`: it differs from what a
- * person approved (mcp approve). */
+/* Decides whether a tool may be called; no other code does. `safety` NULL: only the rules about names apply. `changed`: the definition differs
+ * from the approved one (mcp approve). */
 PolicyDecision policy_decide(const Policy *p, const ToolDef *def, const Safety *safety, bool changed);
-/* Why POLICY_DENY, as ERR_POLICY. Always false. */
+/* Sets `err` (ERR_POLICY) to the reason of a POLICY_DENY. Always returns false. */
 bool policy_explain(const PolicyDecision *d, Str tool, Error *err);
-/* Is the tool advertised? Only tools_policy and blockedTools hide one. */
+/* True if the tool is advertised. Only tools_policy and blockedTools hide tools. */
 bool policy_shows(const Policy *p, const ToolDef *def);
 /* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
 bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *safety);

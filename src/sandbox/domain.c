@@ -55,7 +55,7 @@ static bool add_path(int ruleset, uint64_t handled, const char *path, Error *err
 #define SANITIZER_THREADS 0
 #endif
 
-/* True if this is the only thread: where the kernel cannot restrict running threads, the caller fails instead. */
+/* True if this is the only thread. The caller needs this where the kernel cannot restrict threads that already run. */
 static bool is_alone(void) {
     struct stat st;
     return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 2 + 1 + SANITIZER_THREADS;

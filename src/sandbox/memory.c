@@ -204,7 +204,8 @@ static uint64_t seen_in_scratch(const Memory *m, const MemoryLook *l) {
     return sum;
 }
 
-/* What cannot be seen is taken to be the rest of what the file system has grown since the call began. */
+/* Adds the files of the scratch folder to `l`. Returns the bytes that it could not attribute to a file, if the walk was incomplete: the growth of the
+ * file system since the call began, minus the files found. */
 static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
     uint64_t used = m->scratch < 0 ? 0 : scratch_used(m->scratch);
     if (used < m->scratch_least) m->scratch_least = used;
@@ -216,8 +217,8 @@ static uint64_t look_at_scratch(Memory *m, MemoryLook *l) {
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
-/* `grown`: what the machine has grown beyond what is seen here is the call's only if the call has a place to hide it; that is
- * for the closer look. */
+/* An upper bound of the call's memory. Shared memory in `grown` that is not seen here counts only if the call has a place to hide it;
+ * memory_look_closely() decides that. */
 static uint64_t estimate(const Memory *m, const MemoryLook *l, const MemoryMachine *grown) {
     uint64_t sum = memory_look_kernel(l) + (m->scratch < 0 ? 0 : scratch_used(m->scratch)), seen = 0, sockets = 0;
     for (size_t i = 0; i < l->processes.n; i++) {

@@ -34,9 +34,9 @@ typedef struct MemoryLook {
 void memory_look_unique(MemoryLook *l);                /* each object once, sorted */
 void memory_look_queued(MemoryLook *l);                /* finds `queued` of each socket */
 uint64_t memory_look_queued_most(const MemoryLook *l, uint64_t socket_most);    /* the most that these can hold, if they are sockets or pipes */
-/* The sum in bytes. `grown`: by how much the machine's shared memory and sockets have grown; counts where the call can hide some. */
+/* The call's memory in bytes. `grown`: growth of the machine's shared memory and sockets; it is added if the call can hide memory that is not listed. */
 uint64_t memory_look_closely(const MemoryLook *l, const MemoryMachine *grown);
-/* Of kernel objects that both steps count alike. */
+/* Memory of kernel objects, which the estimate and the close look count the same way. */
 uint64_t memory_look_kernel(const MemoryLook *l);
 uint64_t memory_look_socket_most(void);
 uint64_t memory_look_shared_device(void);              /* device of memory files and System V segments */

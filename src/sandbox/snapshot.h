@@ -99,6 +99,6 @@ bool snapshot_is_step(const SnapshotNode *n);
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in every case */
 void snapshot_names_clear(SnapshotNames *names);
-/* Does the node stand for names (NEARLY_NAMES, "*"), and for this one? */
+/* snapshot_is_star: true if the node is a wildcard (NEARLY_NAMES or "*"). snapshot_means: true if the wildcard matches `name` in `dir`. */
 bool snapshot_is_star(const SnapshotNode *n);
 bool snapshot_means(const SnapshotNode *star, int dir, const char *name);

@@ -40,7 +40,7 @@ typedef struct HostCalls {
     bool (*task)(Host *h, HostTask what, Str id, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
     bool (*emit)(Host *h, Str name, Value payload, Error *err);
     bool (*log)(Host *h, LogLevel level, Str message, Error *err);
-    bool (*program)(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);   /* with events */
+    bool (*program)(Host *h, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err);   /* runs it and emits its events */
     bool (*confirm_write)(Host *h, Str path, Error *err);      /* a sensitive name: asks, or fails */
 } HostCalls;
 

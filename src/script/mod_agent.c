@@ -23,7 +23,7 @@ const NativeDef script_agent[] = {
     { "emit", agent_emit, SCRIPT_PARAMS(emit_params), 1, AGENT_FN, "Writes the event custom.NAME to the run's events; payload must have a JSON form." },
     { "progress", agent_progress, SCRIPT_PARAMS(progress_params), 1, AGENT_FN, "Reports progress: done of total, with a message." },
     { "ask", agent_ask, SCRIPT_PARAMS(ask_params), 1, AGENT_FN,
-      "Asks the user and returns {action: accept, decline or cancel, content: a value that matches the schema}; cancel when no user is present. key identifies the question where answers are matched by name." },
+      "Asks the user and returns {action: accept, decline or cancel, content: a value that matches the schema}; cancel when no user is present. An MCP client can answer the question in advance by its key." },
     { "ask_all", agent_ask_all, SCRIPT_PARAMS(ask_all_params), 1, AGENT_FN,
       "Sends several requests at once: {key: request} returns {key: answer}. A request is {message, schema} as for ask, {prompt or messages, max_tokens} as for complete (None when no model is available), or {roots: True}." },
     { "roots", agent_roots, SCRIPT_NO_PARAMS, 0, AGENT_FN,

@@ -535,8 +535,8 @@ static SyntaxNode *parse_list(SyntaxReader *x) {
         bool closing = c == ';' && (next == ';' || next == '&');
         bool ends = x->i >= x->s.n || c == ')' || c == '\n' || closing;
         if ((c == '&' || c == ';') && !closing) x->i++;
-        else if (!ends && !x->error && !at_closing(x)) syntax_fail(x, "a character is out of place");
-        if (x->i == before && !x->error) syntax_fail(x, "a character is out of place");
+        else if (!ends && !x->error && !at_closing(x)) syntax_fail(x, "unexpected character");
+        if (x->i == before && !x->error) syntax_fail(x, "unexpected character");
     }
     keep_children(x, list, &all);
     return end_node(x, list);

@@ -24,11 +24,11 @@ bool store_artifact_put(Store *s, Str run, Str tool, Str mime, Str bytes, Buf *k
     store_lock(s);
     for (int i = 0; ok && !fresh && i < KEY_TRIES; i++) {
         make_key(text);
-        StoreQuery q = store_query(s, SQL_ARTIFACT_PUT, "keep artifact", err);
+        StoreQuery q = store_query(s, SQL_ARTIFACT_PUT, "store artifact", err);
         ok = store_end(&q, store_bind(&q, "ssssib", str_from(text), run, tool, mime, clock_wall_ns(), bytes) && store_row(&q, &(bool){ 0 }));
         fresh = ok && s->api->changes(s->db) == 1;
     }
-    if (ok && !fresh) ok = error_set(err, ERR_INTERNAL, "keep artifact: no free key");
+    if (ok && !fresh) ok = error_set(err, ERR_INTERNAL, "store artifact: every generated key is in use");
     if (ok) buf_reset(key), buf_add(key, str_from(text));
     return store_unlock(s, ok);
 }

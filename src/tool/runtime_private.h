@@ -162,7 +162,7 @@ typedef struct RunAnswer { const char *source; Buf approval, args; } RunAnswer;
 bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err);
 void run_answer_clear(RunAnswer *a);
 
-/* approval.c: answers that hold in the project until they are revoked: for the tool as it is defined now, these arguments and this rule. */
+/* approval.c: answers stored for the project until they are revoked. One applies to the tool's current definition, the same arguments and the same rule. */
 bool run_approval_kept(Run *r, const RunQuestion *q, bool *kept, Error *err);
 bool run_approval_keep(Run *r, const RunQuestion *q, Str by, Error *err);
 void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of what a tool does, as far as the project says. Empty: no such tool */

@@ -73,18 +73,18 @@ static void add_sandbox_roots(Runtime *rt, Grants *g, const char *key, const cha
 static void add_server_paths(Runtime *rt, Grants *g, const ServerDef *s) {
     Entry *e;
     for (size_t i = 0; i < s->read_roots.n; i++)
-        add_root(rt, g, s->read_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " read_roots[%zu]", STR_ARG(s->name), i), "lets it read there, through a link");
+        add_root(rt, g, s->read_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " read_roots[%zu]", STR_ARG(s->name), i), "lets it read this folder, the target of a link");
     for (size_t i = 0; i < s->write_roots.n; i++)
-        add_root(rt, g, s->write_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " write_roots[%zu]", STR_ARG(s->name), i), "lets it write there, through a link");
+        add_root(rt, g, s->write_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " write_roots[%zu]", STR_ARG(s->name), i), "lets it write this folder, the target of a link");
     for (uint32_t i = 0; value_is_dict(s->oauth) && dict_next(value_dict(s->oauth), &i, &e);)
         if (value_is_string(e->value) && str_ends(value_str(e->key), STR("_file")))
             add_root(rt, g, value_str(e->value), &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
-                     "signs in with this file, through a link");
+                     "signs in with this file, the target of a link");
 }
 
 static void add_roots(Runtime *rt, Grants *g) {
-    add_sandbox_roots(rt, g, "read_roots", "lets tools read there, through a link");
-    add_sandbox_roots(rt, g, "write_roots", "lets tools write there, through a link");
+    add_sandbox_roots(rt, g, "read_roots", "lets tools read this folder, the target of a link");
+    add_sandbox_roots(rt, g, "write_roots", "lets tools write this folder, the target of a link");
     for (size_t i = 0; i < rt->project->n_servers; i++) add_server_paths(rt, g, &rt->project->servers[i]);
 }
 

@@ -208,7 +208,7 @@ test('too large, too many, incomplete or nonsensical requests', async t => {
   }).join(''));
   const half = JSON.stringify(call('half', 'work', { seconds: 0.2 }));
   assert.match(await raw(s, `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer a-token-of-the-tests\r\nMcp-Session-Id: ${headers['Mcp-Session-Id']}\r\n`
-    + `Content-Type: application/json\r\nContent-Length: ${half.length}\r\n\r\n${half}`, true), /worked/);       // it sends no more, and still listens
+    + `Content-Type: application/json\r\nContent-Length: ${half.length}\r\n\r\n${half}`, true), /worked/);       // the client shuts down its sending side and still reads
   assert.deepEqual([...pipelined.matchAll(/"id":"(.)"/g)].map(m => m[1]), ['a', 'b', 'c']);
   assert.equal((await ask(s, { headers, body: call(2, 'echo') })).status, 200);
 });

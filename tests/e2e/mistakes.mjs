@@ -107,7 +107,7 @@ export const mistakes = {
   'hooks/x.yaml': { files: { ...ok, '.harness/hooks/x.yaml': 'event: tool.pre\n' }, says: /harness: \.harness\/hooks\/x\.yaml/ },
   'an agent without a description': { files: { ...ok, '.harness/agents/a.md': '---\ntools: []\n---\nHelp.\n' }, says: 'harness: .harness/agents/a.md:1:1: agent "a": no description: the parent agent chooses by it [hint]', status: 0 },
   'an agent with a tool that is not there': { files: { ...ok, '.harness/agents/a.md': '---\ndescription: x\ntools: [tt]\n---\n' }, says: /agent "a": tool "tt" is not defined/ },
-  'deny as a string': { files: settings('tools_policy: { deny: bash }'), says: 'harness: harness.md:2:17: tools_policy.deny: expected list, got string (write [one, two], or one a line after "- ")' },
+  'deny as a string': { files: settings('tools_policy: { deny: bash }'), says: 'harness: harness.md:2:17: tools_policy.deny: expected list, got string (write [one, two], or one item per line after "- ")' },
   'a misspelt setting': { files: settings('limtis: { max_turns: 3 }'), says: /harness: harness\.md:2:1: unknown key "limtis" \(did you mean "limits"\?\)/ },
   'a system prompt in the frontmatter': { files: settings('system_prompt: Hello.'), says: /harness: harness\.md:2:1: unknown key "system_prompt" \(the text below the frontmatter is the system prompt\)/ },
 

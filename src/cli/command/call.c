@@ -200,7 +200,7 @@ static int call(Calling *c, Str session) {
         ok = err.kind == ERR_NONE;
         status = CLI_FAILED;
     }
-    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which is freed with the run */
+    bool interrupted = interrupt_stop(interrupt);        /* before run_end(): the handler fires the run's token, which run_end() frees */
     bool ended = run_end(c->run, status == CLI_OK && ok ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     return interrupted ? CLI_INTERRUPTED : status;

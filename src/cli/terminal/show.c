@@ -25,7 +25,7 @@ struct Show {
     pthread_mutex_t lock;                /* guards what follows, and output */
     pthread_cond_t wake;
     pthread_t thread;
-    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: it was written last */
+    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: the last output was reasoning */
     unsigned tick;
     int64_t since_ns;                    /* start of the current model request */
     char model[64], progress[120];

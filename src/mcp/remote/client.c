@@ -24,7 +24,7 @@ static Str base_name(Str path) {
     return str_sub(path, at, path.n);
 }
 
-/* The likely cause. Programs that fetch what they start wait for a network that the sandbox does not have. */
+/* Adds a hint about the likely cause. npx, uvx and similar programs hang when they download a package without a network. */
 static void add_cause(const McpClient *c, Error *err) {
     const ServerDef *d = c->config.server;
     Str program = base_name(d->command);

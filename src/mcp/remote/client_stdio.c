@@ -226,7 +226,7 @@ static void stdio_ready(McpClient *c, Cancel *cancel) { (void)c, (void)cancel; }
 
 static bool stdio_exposed(McpClient *c) { return sandbox_process_exposed(((const Stdio *)c->wire)->process); }
 
-/* Why the program ended, if it has: the reader may be about to find out. */
+/* Returns why the program ended, if it has. Waits a little, because the reader thread may not have noticed yet. */
 static bool wait_death(McpClient *c, Error *out) {
     bool dead = false;
     for (int waited = 0; !dead && waited < GRACE_MS; waited += TURN_MS) {

@@ -263,7 +263,7 @@ static const struct { const char *json, *expected; } hook_cases[] = {
     { HOOK("\"type\":1,\"command\":\"x\""), "agent/hooks/h.json:1:21: hooks[0].type: expected string, got int\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\" \""), "agent/hooks/h.json:1:39: hook \"h\": command must not be empty or contain NUL\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":[\"x\"]"), "agent/hooks/h.json:1:39: hooks[0].command: expected string, got list\n" },
-    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"tools\":\"bash\""), "agent/hooks/h.json:1:53: hooks[0].tools: expected list, got string (write [one, two], or one a line after \"- \")\n" },
+    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"tools\":\"bash\""), "agent/hooks/h.json:1:53: hooks[0].tools: expected list, got string (write [one, two], or one item per line after \"- \")\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"blocking\":1"), "agent/hooks/h.json:1:53: hooks[0].blocking: expected bool, got int\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"when\":1"), "agent/hooks/h.json:1:53: hooks[0]: unknown key \"when\"\n" },
     { "{\"hooks\":[{\"id\":\"a b\",\"type\":\"pre_tool\",\"command\":\"x\"}]}",
@@ -332,10 +332,10 @@ static const struct { const char *front, *body, *expected; } agent_cases[] = {
     { "id: a\nprovider: 1\n", "", CONFIG ":3:1: provider: expected string, got int\n" },
     { "id: a\nmaxIterations: x\n", "", CONFIG ":3:1: maxIterations: expected int, got string (write the number alone, without quotes and units)\n" },
     { "id: a\nmaxIterations: 0\n", "", CONFIG ":3:1: agent \"a\" maxIterations must be >= 1\n" },
-    { "id: a\nblockedTools: bash\n", "", CONFIG ":3:1: blockedTools: expected list, got string (write [one, two], or one a line after \"- \")\n" },
+    { "id: a\nblockedTools: bash\n", "", CONFIG ":3:1: blockedTools: expected list, got string (write [one, two], or one item per line after \"- \")\n" },
     { "id: a\ncanInvokeAgents: [1]\n", "", CONFIG ":3:19: canInvokeAgents[0]: expected string, got int\n" },
     { "id: a\ncanSpawn: 1\n", "", CONFIG ":3:1: canSpawn: expected bool, got int\n" },
-    { "id: a\ntools: all\n", "", CONFIG ":3:1: tools: expected list, got string (write [one, two], or one a line after \"- \")\n" },
+    { "id: a\ntools: all\n", "", CONFIG ":3:1: tools: expected list, got string (write [one, two], or one item per line after \"- \")\n" },
     { "id: a\nblockedTool: []\n", "", "" CONFIG ":3:1: unknown key \"blockedTool\" (did you mean \"blockedTools\"?)\n" },
 };
 

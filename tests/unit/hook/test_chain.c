@@ -261,7 +261,7 @@ static void test_composition(void **state) {
         { "asked again, and says the same", { { .name = "a", .priority = 0, .body = SET("payload[\"args\"][\"command\"].upper()") }, { .name = "b", .priority = 1, .body = SET("payload[\"args\"][\"command\"] + \" /\"") } },
           NOW("LS /"), "a=modify b=modify a(again)=allow" },
         { "asked again, and changes", { { .name = "a", .priority = 0, .body = SET("payload[\"args\"][\"command\"] + \"a\"") }, { .name = "b", .priority = 1, .body = SET("\"x\"") } },
-          "failed a: hook a failed: asked again after a modify, a hook may only allow or block, not modify", "a=modify b=modify a(again)=block!" },
+          "failed a: hook a failed: another hook changed the payload, so this hook ran again: it may then only allow or block, not modify", "a=modify b=modify a(again)=block!" },
         { "asked again, fails, and may", { { .name = "a", .priority = 0, .body = SET("payload[\"args\"][\"command\"] + \"a\""), .on_error_allow = true }, { .name = "b", .priority = 1, .body = SET("\"x\"") } },
           NOW("x"), "a=modify b=modify a(again)=allow!" },
         { "two changes, asked twice", { { .name = "g", .priority = 0, .body = NO_RM }, { .name = "a", .priority = 1, .when = "payload[\"args\"][\"command\"] == \"ls\"", .body = SET("\"r\"") }, { .name = "b", .priority = 2, .body = SET("payload[\"args\"][\"command\"] + \"m\"") } },

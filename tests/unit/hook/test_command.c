@@ -269,7 +269,7 @@ static void test_filter_asked_again(void **state) {
     open_here(&k);
     add(&k, "h", "echo '{\"modified_output\": 2}'", true, true, NULL, 0);
     desk_add(&k, &(DeskHook){ .name = "late", .event = "tool.post", .priority = 5, .body = "payload[\"result\"] = 7; return modify(payload)" });
-    assert_string_equal(desk_ask(&k, "tool.post", POST), "failed h: hook h failed: asked again after a modify, a hook may only allow or block, not modify");
+    assert_string_equal(desk_ask(&k, "tool.post", POST), "failed h: hook h failed: another hook changed the payload, so this hook ran again: it may then only allow or block, not modify");
     desk_close(&k);
 }
 

@@ -64,7 +64,7 @@ static void test_rules(void **state) {
         Str alias = str_from(cases[i].alias);
         Project *p = load(cases[i].settings, &dir);
         assert_true(policy_new(p, &policy, &err));
-        unload(p, dir);                                   /* the policy keeps nothing of it */
+        unload(p, dir);                                   /* the policy has no pointers into the project */
         ToolDef t = { .name = str_from(cases[i].tool), .aliases = { &alias, alias.n ? 1 : 0 }, .confirm = cases[i].confirm };
         PolicyDecision d = policy_decide(policy, &t, cases[i].safety, false);
         bool denied = cases[i].rule[0], asks = cases[i].why[0];

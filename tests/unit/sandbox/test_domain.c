@@ -85,7 +85,7 @@ static void threads_started_before_are_not_forgotten(void) {
     if (has_landlock()) NEED(ok ? !wrote : strstr(err.msg, "before threads are started") != NULL);
 }
 
-/* The jail's atomic replacements, exchanges and moves between folders work in it. */
+/* Inside the domain, the jail's atomic replacements, exchanges and moves between folders work. */
 static void the_jail_works_in_it(void) {
     Error err = { 0 };
     JailStat st;

@@ -224,8 +224,8 @@ static void leaves_no_way_to_a_touched_file(void **state) {
     }
     assert_int_equal(pwrite(fd, "evil", 4, 0), 4);
     assert_string_equal(tree_text("ws/harness.yaml"), "name: n");
-    memcpy(at, "TOOL", 4);                             /* tmpfs keeps the time even at the first store: then this is
-                                                        * restored */
+    memcpy(at, "TOOL", 4);                             /* on tmpfs the earlier store did not change the time, so
+                                                        * that the file is still mapped and this is restored */
     protect_verify(protect, &err);
     memcpy(at, "LOOT", 4);
     assert_string_equal(tree_text("ws/.harness/tools/x.md"), "tool x");
