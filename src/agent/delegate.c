@@ -180,7 +180,7 @@ static void add_hooks(Frame *child, const List *names) {
     child->n_hooks = n;
 }
 
-/* The agent's own hook references; inline hooks apply by the agent's name. */
+/* Adds the hooks that the agent's definition lists. Its inline hooks need no entry: they are matched by the agent's name. */
 static void own_hooks(Frame *child) {
     const AgentDef *def = child->def;
     Str *list = ARENA_ARRAY(&child->arena, Str, child->n_hooks + def->hooks.n + 1);

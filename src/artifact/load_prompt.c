@@ -68,7 +68,7 @@ static void check_resource(Loader *l, const LoaderPlace *at, Value v) {
         return;
     }
     if (!has_text(v, "uri") || (has_text(v, "text") && has_text(v, "blob")))
-        loader_error(l, at, "resource", "%s.resource: needs uri, and text or blob unless it is one of the project's", at->path);
+        loader_error(l, at, "resource", "%s.resource: needs uri and either text or blob; neither if uri names a resource of the project", at->path);
     check_template(l, at, "resource", v, "uri");
     check_template(l, at, "resource", v, "text");
 }

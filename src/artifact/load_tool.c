@@ -90,7 +90,7 @@ static bool load_implementation(Loader *l, const LoaderPlace *at, Tool *in, Tool
     bool command = way == ways[1], argv = way == ways[2], ok = true;
     for (size_t i = 0; !command && i < 2; i++) {
         if (!given(at, of_command[i])) continue;
-        loader_error(l, at, of_command[i], "tool \"" STR_FMT "\": %s belongs to a tool with command:", STR_ARG(t->name), of_command[i]);
+        loader_error(l, at, of_command[i], "tool \"" STR_FMT "\": %s is only for tools with command:", STR_ARG(t->name), of_command[i]);
         ok = false;
     }
     if ((command || argv) && l->defining)

@@ -45,7 +45,7 @@ static bool cut_padding(Str *text, Error *err) {
     size_t n = text->n;
     while (n && text->n - n < 2 && text->at[n - 1] == '=') n--;
     if (n < text->n && text->n % 4) return error_set(err, ERR_PARSE, "not base64: wrong padding");
-    if (n % 4 == 1) return error_set(err, ERR_PARSE, "not base64: cut off");
+    if (n % 4 == 1) return error_set(err, ERR_PARSE, "not base64: incomplete last group");
     return text->n = n, true;
 }
 

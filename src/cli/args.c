@@ -59,7 +59,7 @@ static bool take_word(Args *a, const char *word, Error *err) {
     snprintf(name, sizeof name, "%s %s", a->group, word);
     a->command = command_find(name);
     if (a->command) return true;
-    a->command = command_find(a->group);                 /* "runs" is also a command: the word is its operand then */
+    a->command = command_find(a->group);                 /* a group such as "runs" is also a command; then the word is its operand */
     if (!a->command) return unknown_command(a, word, err);
     return a->operands[a->n_operands++] = word, true;
 }

@@ -194,7 +194,7 @@ const Command command_table[] = {
                  "standard input. Exit status 1 when the tool fails.",
         .example = "harness mcp call files read_file '{\"path\": \"README.md\"}'\n"
                    "harness mcp call http://127.0.0.1:8080/mcp echo '{\"text\": \"hi\"}'",
-        .json = "of a SERVER the result object, as call; of a URL the server's own result.",
+        .json = "for a SERVER the result object as in harness call; for a URL the server's own result.",
         .flags = command_flags_mcp_call, .run = command_mcp_call,
     },
     {
@@ -283,8 +283,8 @@ const Command command_table[] = {
                    "harness models --check --json",
         .json = "[{name, provider, wire, server, key, key_set, priced}]\n"
                 "\n"
-                "server and key are null when there is none. With --check also answers and error,\n"
-                "which is null when the model answered.",
+                "server and key are null when there is none. --check adds answers and error, which\n"
+                "is null when the model answered.",
         .flags = command_flags_models, .run = command_models,
     },
     {
@@ -478,7 +478,7 @@ const Command command_table[] = {
                    "harness trust --accept $(harness trust --print)",
         .json = "{root, state, digest, grants: [{group, what, value, file, line, key}]}\n"
                 "\n"
-                "state is not needed, trusted, not trusted, asks for more or files changed.\n"
+                "state is \"not needed\", \"trusted\", \"not trusted\", \"asks for more\" or \"files changed\".\n"
                 "With --displaced: [{when, project, path, copy}].",
         .flags = command_flags_trust, .run = command_trust,
     },

@@ -30,7 +30,7 @@ typedef struct ModelRequest {
     Value messages;                      /* a list */
     Value tools;                         /* a list of {"name", "description", "parameters"}; names are provider-safe aliases */
     int64_t max_tokens;                  /* 0: the profile's */
-    const Value *output_schema;          /* what the answer should be, where the wire can say so; NULL: any text */
+    const Value *output_schema;          /* requested format of the reply, if the protocol supports one; NULL: any text */
     Str effort;                          /* none, minimal, low, medium, high; empty: the profile's */
     Str cache_key;                       /* the same for all requests of a conversation; empty: none */
     const ItemsTable *items;             /* of earlier replies; may be NULL */

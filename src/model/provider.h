@@ -47,7 +47,7 @@ typedef struct ProviderCall { Buf id, name, arguments, extra; int64_t index; boo
 typedef struct ProviderDraft { ModelReply *reply; const ModelRequest *request; ProviderCall *calls; size_t n, cap; } ProviderDraft;
 void provider_text(ProviderDraft *d, Str piece);
 void provider_reasoning(ProviderDraft *d, Str piece);
-ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* made when new; NULL past 1024 of them */
+ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err);    /* the call with this index, created if new; NULL with more than 1024 calls */
 /* Checks ids (missing and duplicate ones get new ones) and moves the calls into the reply. */
 bool provider_finish(ProviderDraft *d, Error *err);
 void provider_draft_clear(ProviderDraft *d);

@@ -422,7 +422,7 @@ static bool look_at_name(Found *f, const char *name, Error *err) {
 bool mark_look(const MarkLook *l, Error *err) {
     SnapshotNames names = { 0 };
     int dir = open(l->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)                                         /* a folder that this user cannot read has none of its marks */
+    if (dir < 0)                                         /* EACCES: this user has no marks in a folder that it cannot read */
         return errno == ENOENT || errno == ENOTDIR || errno == EACCES || error_set(err, ERR_IO, "%s: %m", l->folder);
     bool ok = snapshot_list(dir, &names) || error_set(err, ERR_IO, "%s: %m", l->folder);
     Found *f = mem_zero(1, sizeof *f);

@@ -62,11 +62,11 @@ uint64_t memory_look_kernel(const MemoryLook *l) {
 
 /* ---- pages by their share --------------------------------------------------------------------------------------- */
 
-/* Of one mapping: sizes in bytes. `in_memory`: of a file that is in memory. `counted`: its file is among the objects. */
+/* One mapping; sizes in bytes. `in_memory`: it maps a file on an in-memory file system. `counted`: that file is among the objects. */
 typedef struct Mapping { bool has_file, in_memory, counted; uint64_t device, inode, share, anonymous, swapped; } Mapping;
-/* A file in memory that is mapped, and that no descriptor leads to. `bytes`: all that it has, or the part that is mapped. */
+/* A mapped in-memory file without an open descriptor. `bytes`: its size if `whole`, else the size of the mapped part. */
 typedef struct MappedFile { uint64_t device, inode, bytes; bool whole; } MappedFile;
-/* `hides`: some of the call's shared memory is in no process's list. `in_flight`: its sockets may be, too. */
+/* `hides`: some shared memory of the call may be in no process's mappings. `in_flight`: some of its sockets may be in no process's descriptors. */
 typedef struct Sum { uint64_t all, shared; bool hides, in_flight; VEC(MappedFile) mapped; } Sum;
 
 static bool is_counted(const MemoryLook *l, uint64_t device, uint64_t inode) {
@@ -74,7 +74,7 @@ static bool is_counted(const MemoryLook *l, uint64_t device, uint64_t inode) {
     return inode && l->objects.n && bsearch(&key, l->objects.at, l->objects.n, sizeof key, compare);
 }
 
-/* A page that is mapped keeps the whole file. How much that is the kernel tells root alone. */
+/* One mapped page keeps the whole file in memory. Only root can read the size of that file; otherwise the mapped part counts. */
 static void add_mapped(pid_t id, const char *range, const Mapping *m, Sum *sum) {
     char path[80];
     struct stat st;
@@ -83,7 +83,7 @@ static void add_mapped(pid_t id, const char *range, const Mapping *m, Sum *sum) 
     VEC_PUSH(&sum->mapped, ((MappedFile){ m->device, m->inode, whole ? (uint64_t)st.st_blocks * BLOCK : m->share + m->swapped, whole }));
 }
 
-/* Pages of a file on a disk belong to the machine's cache: of those mappings only what was copied on writing counts. */
+/* Pages of a file on a disk belong to the machine's cache: only private copies of them (copy-on-write) count. */
 static void add_mapping(pid_t id, const char *range, const Mapping *m, Sum *sum) {
     uint64_t own = m->anonymous < m->share ? m->anonymous : m->share;
     sum->all += MEMORY_MAPPING_BYTES;

@@ -15,7 +15,7 @@ typedef struct Check { const char *const *reach; bool inside; /* of the last ent
 
 static bool is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == 0; }
 
-/* What the shell and the kernel give as names of open descriptors, and devices: nothing that a tool could make. */
+/* True if the path names an open descriptor (/dev/fd/3, /proc/self/fd/3) or a device. Tools cannot create such names. */
 static bool is_stream(const char *path) {
     if (strncmp(path, "/dev/fd/", 8) == 0) return is_number(path + 8);
     if (strncmp(path, "/dev/pts/", 9) == 0) return is_number(path + 9);

@@ -73,8 +73,8 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
  * in one of these and leads out of it: a call may have made it. ERR_SANDBOX. */
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err);
 
-/* Is all that `rules` open apart from `rules->hidden` and `rules->state`, by every name that mounts give them? Else an error that
- * names both paths: ERR_CONFIG, or ERR_SANDBOX where real_home needs mounts that are not available. */
+/* Checks that no folder which `rules` open contains, or lies in, `rules->hidden` or `rules->state`, also under the other names that mounts
+ * give them. Otherwise fails and names both paths: ERR_CONFIG, or ERR_SANDBOX if real_home needs private mounts that are not available. */
 bool sandbox_reach(const SandboxRules *rules, Error *err);
 
 /* Forks the launcher. Once per process that starts programs, as early as possible: the process is then small, and no

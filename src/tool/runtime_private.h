@@ -147,7 +147,7 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over th
 
 /* resolve.c: does its condition hold in this turn? */
 
-/* confirm.c: one question about a call. `why` is the rule that asks. may_tool, may_keep: the answers "this tool" and "always" are offered. */
+/* confirm.c: a question to the user about a call. `why` is the rule that requires it. may_tool, may_keep: whether the answers "this tool" and "always" are offered. */
 typedef struct RunQuestion {
     EventPlace place;
     Str call_id, tool, args_json, why, shown;
@@ -155,10 +155,10 @@ typedef struct RunQuestion {
     int64_t *waited_ns;
     bool may_tool, may_keep;
 } RunQuestion;
-/* How it was answered. `approval`: the answer's id in the store, for store_approval_use; empty: none is needed. `args`: the person wants these arguments
- * instead; then nothing is agreed to yet. */
+/* The answer. `approval`: its id in the store, for store_approval_use; empty: none is needed. `args`: other arguments that the user asked for; the call
+ * is not approved yet then. */
 typedef struct RunAnswer { const char *source; Buf approval, args; } RunAnswer;
-/* False is a no (ERR_POLICY), or a fault. */
+/* False if the user refused (ERR_POLICY) or asking failed. */
 bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err);
 void run_answer_clear(RunAnswer *a);
 

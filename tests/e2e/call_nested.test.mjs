@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { scripted, effect, talker } from './agents.mjs';
 import { tool } from './calls.mjs';
 
-// Every model call: what the agent (identified by its prompt) does first; then it repeats the tool's result.
+// A model script. `first` maps a word of an agent's prompt to the call that the agent makes first; after that it repeats the result.
 const model = first => `
 FIRST = ${first}
 def reply(messages, tools):

@@ -14,7 +14,7 @@ const files = { 'harness.md': '---\nlimits: {}\n---\n', '.harness/tools/b.md': p
 const ask = (p, what, id, more = {}) => p.run(['call', what, JSON.stringify({ task_id: id, ...more })]);
 const value = r => JSON.parse(r.stdout);
 
-// Starts it; returns the task's id and the process that runs it.
+// Starts the tool as a background task; returns the task's id and the process that runs it.
 function begin(p, name = 'b', args = {}, flags = []) {
   const r = p.call(name, args, ['--no-wait', ...flags]);
   assert.equal(r.status, 0, r.stdout + r.stderr);

@@ -191,7 +191,7 @@ for (const user of ways) {
     assert.deepEqual(p.events('sandbox.repository'), []);
   });
 
-  // Names in folders that are protected as a whole stand for every other name there.
+  // Where a whole folder is protected, the names listed here are examples.
   const theirs = `
     .mcp.json .claude/agents/x/y.json .claude/commands/x.md .claude/hooks/x.sh .claude/plugins/x/y.json .claude/settings.json .claude/settings.local.json .claude/new.json
     .cursor/cli.json .cursor/environment.json .cursor/hooks.json .cursor/mcp.json .cursor/plugins/x/y.json .cursor/rules/x.mdc .cursor/worktrees.json

@@ -1,4 +1,4 @@
-/* How many columns of a terminal text takes: wide characters two, combining ones none (libutf8proc; without it every character one). */
+/* Width of text in terminal columns: a wide character takes two, a combining one none (libutf8proc; without it every character one). */
 #pragma once
 #include "base/str.h"
 

@@ -1,6 +1,5 @@
-/* What other processes say to the runs of this one, through the store: answers to open questions, messages, cancel. A thread of the
- * runtime looks five times a second whether another process has written to the store. It starts with the first run or question that
- * needs it. */
+/* Commands from other processes to the runs of this one, sent through the store: answers to open questions, messages, cancel. A thread of
+ * the runtime checks the store for changes five times a second. It is started by the first run or question that needs it. */
 #pragma once
 #include "tool/runtime_private.h"
 

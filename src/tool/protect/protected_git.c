@@ -56,8 +56,8 @@ static void add_checkout(ProtectedList *l, const char *top, const char *git) {
     protected_add(l, join(l, top, ".gitmodules"));
 }
 
-/* Names of modules may have slashes, and modules have modules: a folder with a HEAD is one. A call may not add any (the name "*").
- * Where there are too many to look at, nothing in the folder may change. */
+/* Protects the git folders of submodules below `folder`. A folder with a HEAD is a module; its name may contain slashes, and it may have
+ * modules itself. The name "*" prevents calls from adding modules. If there are too many, the whole folder is protected instead. */
 static void add_modules(ProtectedList *l, const char *folder, int depth, int *left) {
     DIR *d = depth > MODULE_DEPTH ? NULL : opendir(folder);
     for (struct dirent *e; d && *left > 0 && (e = readdir(d));) {
@@ -86,7 +86,7 @@ static const char *first_line(ProtectedList *l, const char *path, const char *be
     return out;
 }
 
-/* A worktree that exists: its place, its file .git there, and what the configuration names relative to it. */
+/* Protects an existing worktree: its folder's path, its .git file, and files that the configuration names relative to it. */
 static void add_worktree(ProtectedList *l, const char *common, const char *git) {
     const char *file = first_line(l, join(l, git, "gitdir"), ""), *slash = file ? strrchr(file, '/') : NULL;
     add_rows(l, git);

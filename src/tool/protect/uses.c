@@ -405,7 +405,8 @@ static void look_python(Use *u, const ShellCommand *c, const Role *role) {
     }
 }
 
-/* Files that a program looks for by itself: in a folder of its own everything, at the top these names. */
+/* Protects the files that a program reads without being told to (Makefile, .npmrc): in a folder below the workspace everything, in the
+ * workspace itself only the names below. */
 static void look_implied(Use *u, const ShellCommand *c) {
     static const struct { const char *program, *names[4]; } rows[] = {
         { "make", { "GNUmakefile", "makefile", "Makefile" } }, { "gmake", { "GNUmakefile", "makefile", "Makefile" } }, { "just", { "justfile", "Justfile", ".justfile" } },

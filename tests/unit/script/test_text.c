@@ -57,7 +57,7 @@ static const ScriptCase coding_cases[] = {
     { "base64.decode('Zm9v')", "\"foo\"" }, { "base64.decode('Zg==')", "\"f\"" }, { "base64.decode('Zg')", "\"f\"" }, { "base64.decode('')", "\"\"" },
     { "base64.decode('__4', as_bytes=True)", "b\"\\xff\\xfe\"" },
     { "base64.decode('//4=')", "error: base64.decode: the result is not UTF-8 text: use as_bytes=True" },
-    { "base64.decode('Zg=')", "error: base64.decode: not base64: wrong padding" }, { "base64.decode('Z')", "error: base64.decode: not base64: cut off" },
+    { "base64.decode('Zg=')", "error: base64.decode: not base64: wrong padding" }, { "base64.decode('Z')", "error: base64.decode: not base64: incomplete last group" },
     { "base64.decode('Zg==\\n')", "error: base64.decode: not base64: …" }, { "base64.decode('Zh==')", "error: base64.decode: not base64: stray bits at the end" },
     { "base64.decode('Z*==')", "error: base64.decode: not base64: unexpected '*' at 2" },
     { "base64.decode('====')", "error: base64.decode: not base64: …" }, { "base64.decode(base64.encode('x' * 100000)) == 'x' * 100000", "True" },
