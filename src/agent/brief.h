@@ -1,4 +1,4 @@
-/* AGENTS.md: what the owner of a repository tells every agent. It is text of the system prompt, and cannot loosen a rule. */
+/* AGENTS.md: instructions of a repository's owner for every agent. It becomes part of the system prompt, and cannot loosen a rule. */
 #pragma once
 #include "artifact/project.h"
 

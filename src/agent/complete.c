@@ -144,7 +144,7 @@ static bool payload_after(const Completion *c, Dict **out, Error *err) {
         && dict_put_text(h, payload, "finish_reason", str_from(c->reply.finish_reason), err) && dict_put_str(h, payload, STR("usage"), usage, err);
 }
 
-/* What the hooks left of the reply: its text, calls and parts, which agree. */
+/* The reply after the hooks: its text, calls and parts, which agree. */
 static bool take_after(Completion *c, Value payload, Error *err) {
     Value text = value_member(payload, "text"), kept = value_member(payload, "tool_calls"), parts = value_member(payload, "parts");
     buf_reset(&c->reply.text);
@@ -355,7 +355,7 @@ static bool note_parts(Completion *c, Error *err) {
     return true;
 }
 
-/* Takes secrets out of text and reasoning. A secret may lie across two parts: then they come in the usual order. */
+/* Redacts text and reasoning. A secret may span two parts, so the parts are rebuilt in the default order. */
 static bool hide_in_parts(Frame *f, Completion *c, Error *err) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     List *parts;
@@ -457,7 +457,7 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (!settle_ids(f, c, err) || !note_parts(c, err)) return false;
     note_hash(c);
     if (!hide_in_parts(f, c, err) || !ask_after(f, c, cancel, err)) return false;
-    if (!hide_in_parts(f, c, err)) return false;             /* a hook may have brought one back */
+    if (!hide_in_parts(f, c, err)) return false;             /* a hook may have inserted a secret again */
     if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err) || !run_settle(f->s->run, false, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;

@@ -8,7 +8,7 @@ enum { BYTES_PER_TOKEN = 4, MESSAGE_TOKENS = 4, SHORTEN_OVER = 512 };
 
 int64_t context_tokens(Str text) { return (int64_t)((text.n + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN); }
 
-/* An image is about as much as a page; a page of a PDF is seldom less than 25 KB for each 1,000 tokens. */
+/* An image counts about as much as a page. A PDF has rarely less than 25 KB for each 1,000 tokens. */
 static int64_t media_tokens(Value part) {
     enum { IMAGE_TOKENS = 1600, FILE_BYTES_PER_TOKEN = 25 };
     int64_t bytes = request_int(part, "bytes");

@@ -52,4 +52,4 @@ int64_t context_message_tokens(Value message);
  * `reserved`: tokens for tools and the reply. Never fails for too small a budget: then only the required messages are
  * left. */
 bool context_fit(Heap *heap, Value system, History *history, ContextLimits limits, int64_t reserved, List **out, ContextReport *report, Error *err);
-bool context_left(const ContextReport *r, uint32_t i);                 /* was message i of the history removed? */
+bool context_left(const ContextReport *r, uint32_t i);                 /* true if message i of the history was removed */

@@ -3,7 +3,7 @@
 #include "agent/frame.h"
 
 bool delegate_register(Agents *a, Error *err);               /* the tools; once per runtime */
-bool delegate_allowed(const Frame *f, Str agent, Error *err);/* may it delegate to that agent? Empty: to any agent */
+bool delegate_allowed(const Frame *f, Str agent, Error *err);/* true if it may delegate to that agent; empty: to any agent */
 void delegate_describe(const Frame *f, Buf *out);            /* the description of delegate for its model: the available
                                                               * agents */
 

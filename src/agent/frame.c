@@ -207,7 +207,7 @@ bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err)
     return copy_parts(f, d, parts, copy, err) && push(f, d);
 }
 
-/* What the message is without media, then these. */
+/* The message without media, then these parts. */
 static bool add_media(Frame *f, Dict *d, const List *media, Error *err) {
     List *parts;
     if (!media || media->n == 0) return true;

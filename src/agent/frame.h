@@ -26,7 +26,7 @@ struct Agents {
 };
 
 struct Session {
-    const Person *person;                /* for a call from outside: asked about its agents' calls; NULL: the run's */
+    const Person *person;                /* for a call from outside: receives questions about its agents' calls; NULL: the run's */
     Agents *agents;
     Run *run;
     SessionConfig config;
@@ -94,10 +94,10 @@ Frame *frame_find(Session *s, Str id);   /* a running one, with a reference; NUL
 Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call whose frame cannot be found; a
                                                                     * reference */
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
-void frame_call(const Frame *f, Call *out);                  /* the part of a Call that says who makes it */
+void frame_call(const Frame *f, Call *out);                  /* the part of a Call that identifies the caller */
 bool frame_push(Frame *f, Role role, Str text, Error *err);          /* a message of text */
 bool frame_push_user(Frame *f, Str text, const List *media, Error *err);             /* media: parts; NULL: none */
-bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err);     /* parts GONE: text and calls say it all */
+bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err);     /* parts GONE: text and calls are complete */
 /* Keeps the items of an answer for the next requests; `row` is copied. */
 void frame_keep_items(Frame *f, const Items *row);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, const List *media, Error *err);
@@ -136,11 +136,11 @@ typedef struct Completion {
     int64_t max_tokens;
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
-    Value parts;                         /* of the reply, in `heap`; GONE: its text and calls say it all */
-    char items_hash[ITEMS_HASH + 1];     /* of the reply as the model gave it; empty: it has no items */
+    Value parts;                         /* of the reply, in `heap`; GONE: its text and calls are complete */
+    char items_hash[ITEMS_HASH + 1];     /* of the model's original reply; empty: it has no items */
     Str *ids; size_t n_ids;              /* of its calls, as the model named them; borrowed from its heap */
-    List *removed;                       /* names of tools that a hook took away for this turn; NULL: none */
-    RunStatus status;                    /* RUN_OPEN: fine; else how the turn ends */
+    List *removed;                       /* names of tools that a hook removed for this turn; NULL: none */
+    RunStatus status;                    /* RUN_OPEN: continue; else how the turn ends */
     char reason[600];
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);

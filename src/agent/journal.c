@@ -28,7 +28,7 @@ static JournalCall *known(Journal *j, Str id) {
     return c;
 }
 
-/* What the model saw: a string unchanged, else compact JSON; for a refusal its message. */
+/* The result as the model saw it: a string unchanged, else compact JSON; for a refusal its message. */
 static Str result_text(Journal *j, Value data) {
     Value value = value_member(data, "value"), text = value_member(data, "text");
     if (value_is_string(text)) return value_str(text);
@@ -232,7 +232,7 @@ bool journal_restore(Session *s, Error *err) {
 
 /* ---- rebuilding ---- */
 
-/* The images and PDFs of a message, and in `text` a line for those that were not kept. */
+/* The images and PDFs of a message. Adds a line to `text` for those that were not stored. */
 static bool find_media(Frame *f, Value named, Buf *text, List **out, Error *err) {
     uint32_t lost = 0;
     if (!run_media_get(f->s->run, named, f->heap, out, &lost, err)) return false;
@@ -249,7 +249,7 @@ bool journal_push_result(Frame *f, Str id, const JournalCall *c, Error *err) {
     return ok;
 }
 
-/* Have all calls of an answer ended? Then their results follow it. */
+/* True if all calls of a reply have ended; then their results follow it. */
 static bool push_known_results(Frame *f, const List *calls, bool *complete, Error *err) {
     *complete = true;
     for (uint32_t i = 0; i < calls->n; i++) {
@@ -279,7 +279,7 @@ static bool rebuild_items(Frame *f, Str hash, Error *err) {
     return ok;
 }
 
-/* Journals of older versions say nothing of parts; their items were kept under the hash of text and calls. */
+/* Journals of older versions do not record parts; their items are stored under the hash of text and calls. */
 static bool push_answer(Frame *f, Value data, Value calls, Error *err) {
     Value order = value_member(data, "parts");
     List *parts = NULL;
@@ -299,7 +299,7 @@ static bool rebuild_answer(Frame *f, Value data, Value *pending, Error *err) {
     if (!push_answer(f, data, calls, err)) return false;
     if (!value_is_list(calls) || value_list(calls)->n == 0) return true;
     if (!push_known_results(f, value_list(calls), &complete, err)) return false;
-    if (complete) f->tool_calls += value_list(calls)->n;     /* else they are counted when they are made */
+    if (complete) f->tool_calls += value_list(calls)->n;     /* otherwise they are counted when they are made */
     else *pending = calls;
     return true;
 }

@@ -1,4 +1,4 @@
-/* What an earlier process of the same run did, read from its events. */
+/* Reads from its events what an earlier process of the same run did. */
 #pragma once
 #include "agent/frame.h"
 
@@ -7,8 +7,8 @@ typedef struct Journal Journal;
 /* JOURNAL_NEW: not executed, or unknown. JOURNAL_IN_FLIGHT: tool.executing was written but no end: outcome unknown.
  * JOURNAL_DONE: its result is known. */
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
-/* once: when it was made, its tool was not one whose calls may be repeated. */
-/* media: a list of what the result has beside its text, without data; GONE: none. */
+/* once: when the call was made, its tool did not allow repeated calls. */
+/* media: a list of the result's images and PDFs, without data; GONE: none. */
 typedef struct JournalCall { JournalState state; Str text, artifact, key; Value media; bool is_error, once; } JournalCall;
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */
@@ -24,6 +24,6 @@ JournalCall journal_call(const Session *s, Str id);
 /* True if every call that this one had started, directly or nested, may be repeated. `may` decides for the current
  * tool; the journal's record must agree. */
 bool journal_nested_may_repeat(const Frame *f, Str id, bool (*may)(const Frame *f, Str name));
-bool journal_has(const Session *s, Str id);                  /* was it the id of a call or a delegation? */
+bool journal_has(const Session *s, Str id);                  /* true if it was the id of a call or a delegation */
 /* The delegation to `agent` whose id starts with `prefix` and after which the frame did nothing more; "": none. */
 Str journal_open_delegation(const Frame *f, Str prefix, Str agent);

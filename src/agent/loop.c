@@ -38,7 +38,7 @@ static bool announce_tasks(Frame *f, Error *err) {
     return ok;
 }
 
-/* What other processes have sent to the run. */
+/* Messages that other processes have sent to the run. */
 static bool say_messages(Frame *f, Error *err) {
     Buf text = { 0 }, data = { 0 };
     int64_t n;
@@ -157,7 +157,7 @@ static Str *taken_away(const Frame *f, const Completion *c, size_t *n) {
     return out;
 }
 
-/* Redacts what is shown of a call; the call itself is made unchanged. */
+/* Redacts the displayed copy of a call; the call itself runs unchanged. */
 static void hide_secrets(const Frame *f, Str name, Buf *json) {
     Redactor *r = runtime_redactor(f->s->agents->rt);
     const ToolEntry *e = registry_find(runtime_registry(f->s->agents->rt), name, f->agents, f->n_agents);

@@ -57,9 +57,9 @@ typedef struct SessionReply {            /* zero-initialise, session_reply_clear
 
 /* Completes `run_config` and starts the run; with `resume` the run is a stored one, and its conversation is rebuilt. */
 bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_config, bool resume, Session **out, Error *err);
-/* Sends an image or PDF with the next message. ERR_VALIDATION: it is not one that models take. */
+/* Sends an image or PDF with the next message. ERR_VALIDATION: models do not accept this type or size. */
 bool session_attach_media(Session *s, Str bytes, Str name, Error *err);
-/* Says something and answers with what the agent says at last. Fails only when the journal cannot be written. */
+/* Sends a user message and returns the agent's final reply. Fails only when the journal cannot be written. */
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err);
 /* Resumed session: true if an answer is still due. Then call session_go_on. */
 bool session_unfinished(const Session *s);
@@ -79,7 +79,7 @@ void session_reply_clear(SessionReply *r);
 
 /* The tools of the next request, as sent to the model: [{name, description, parameters}], in `heap`. */
 bool session_tools(Session *s, Heap *heap, List **out, Error *err);
-/* What the model will see, without a request: for `harness context`. */
+/* The request that the model would get, without sending it: for `harness context`. */
 typedef enum { PART_SYSTEM, PART_TOOL, PART_MESSAGE } SessionPartKind;
 const char *session_part_name(SessionPartKind k);
 typedef struct SessionPart { SessionPartKind what; Str name; int64_t tokens; Str text; } SessionPart;

@@ -1,4 +1,4 @@
-/* What happened in a test, and the comparison with what was expected. For trial.c. */
+/* The events of a test, and their comparison with the expectations. For trial.c. */
 #pragma once
 #include "agent/trial.h"
 

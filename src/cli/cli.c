@@ -77,7 +77,7 @@ static void add_secret(void *ctx, Str value) { redact_add_value(ctx, value); }
 
 void cli_know(Cli *cli, const Project *project) {
     if (!cli->secrets) cli->secrets = redact_new();
-    secrets_literal(project, add_secret, cli->secrets);
+    secrets_literal(project, true, add_secret, cli->secrets);
 }
 
 static void hide_known(const Cli *cli, Buf *text) {

@@ -15,29 +15,30 @@ struct Cli {
     Args args;
     const char *config;          /* the given project file; NULL: search for it */
     bool json;
-    bool color_out, color_err;   /* colours on standard output, on standard error? */
-    bool terminal_out;           /* is standard output a terminal? */
+    bool color_out, color_err;   /* true if standard output, standard error use colours */
+    bool terminal_out;           /* true if standard output is a terminal */
     Log log;
     Buf out;                     /* results, until cli_flush */
     struct Redactor *secrets;    /* literal credentials of the project; NULL: none is loaded */
-    bool listing;                /* the result shows files of the project: credentials in it that have the form of one are masked too */
-    char *project;               /* the folder of the project that was found above this one; NULL: none, or not looked for */
+    bool listing;                /* the result shows files of the project: also masks text that looks like a credential */
+    char *project;               /* the folder of the project found in a parent folder; NULL: none, or not searched */
     bool looked;                 /* for it */
 };
 
 /* Reads the global flags and the corresponding environment variables, and changes to the folder of -C. */
 bool cli_init(Cli *cli, Error *err);
-/* The folder of the project, for commands that load it: NULL is this folder. A project that was found above is named on standard error. */
+/* The folder of the project, for commands that load it: NULL is this folder. If the project was found in a parent folder, names it on standard
+ * error. */
 const char *cli_project(Cli *cli);
 void cli_clear(Cli *cli);
 
 /* Writes cli->out to standard output. On failure (a full disk, a closed pipe) false, and a line on standard error. */
 bool cli_flush(Cli *cli);
 
-/* What the project's files say literally is kept out of results and messages from now on. */
+/* From now on redacts literal credentials of the project's files in results and messages. */
 void cli_know(Cli *cli, const struct Project *project);
 
-/* Adds text from outside as it is, or escaped when standard output is a terminal. */
+/* Adds text from outside unchanged, or escaped when standard output is a terminal. */
 void cli_add_bytes(Cli *cli, Str text);
 
 /* Reports a failure: one line on standard error or, with --json, {"error": …} on standard

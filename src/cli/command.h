@@ -33,7 +33,7 @@ extern const Command command_table[];
 extern const size_t command_count;
 
 const Command *command_find(const char *name);         /* by full name; NULL if there is none */
-bool command_is_group(const char *word);               /* does a two-word name start with it? */
+bool command_is_group(const char *word);               /* true if a two-word name starts with it */
 const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by name or letter; list may be NULL */
 
 int command_agents(Cli *cli);

@@ -74,7 +74,7 @@ static void write_media(Buf *b, const MediaRule *rule, uint32_t at, Value part, 
     buf_clear(&line);
 }
 
-/* Text and media in their order; `mark` goes onto the last. */
+/* Text and media in their order; `mark` is added to the last one. */
 static void write_parts(Buf *b, const MediaRule *rule, uint32_t at, const List *parts, bool mark) {
     for (uint32_t i = 0; i < parts->n; i++) {
         Str text = value_member_text(parts->at[i], "text");
@@ -121,7 +121,7 @@ static bool write_blocks(Writer *w, uint32_t i, bool mark, Error *err) {
     return true;
 }
 
-/* The two newest messages of the user's side end where the cache is read and written: the older one is in the cache already. */
+/* Cache breakpoints are at the two newest user messages. The older one is already in the cache and is read; the newer one is written. */
 static void choose_marks(Writer *w) {
     size_t n = 0;
     bool user = false;
@@ -134,7 +134,7 @@ static void choose_marks(Writer *w) {
     }
 }
 
-/* Roles must alternate: results of tools and the user's words between two answers are one message of the user. */
+/* Roles must alternate: tool results and user text between two replies form one user message. */
 static bool write_messages(Writer *w, Error *err) {
     const char *open = NULL;
     request_key(w->b, "messages");
@@ -177,7 +177,7 @@ bool provider_anthropic_tools(const List *tools, Buf *b, Error *err) {
     return true;
 }
 
-/* Tools and prompt stay the same from request to request: the mark on the last of them makes them cheap to send again. */
+/* Tools and prompt do not change between requests: a cache mark on the last of them makes them cheap to resend. */
 static bool write_tools(Buf *b, const List *tools, Error *err) {
     request_key(b, "tools");
     if (!provider_anthropic_tools(tools, b, err)) return false;
@@ -221,8 +221,8 @@ static int64_t budget_of(Str effort) {
     return 0;
 }
 
-/* A round that was made without thinking (by another model, or changed since) has no block to begin with, and the server refuses to
- * think in the middle of it: thinking starts again with the next message of the user. */
+/* A round without thinking (by another model, or changed since) does not start with a thinking block, and the server refuses to start thinking in
+ * the middle of a round. So thinking starts again with the next user message. */
 static bool may_think(const Writer *w) {
     for (uint32_t i = w->messages->n; i-- > 0;) {
         if (is_role(w, i, ROLE_USER)) return true;
@@ -232,7 +232,7 @@ static bool may_think(const Writer *w) {
     return true;
 }
 
-/* Writes max_tokens too: a budget comes out of it. */
+/* Also writes max_tokens, because the budget is part of it. */
 static void write_thinking(Buf *b, const Model *m, Str effort, bool thinking, int64_t limit) {
     int64_t budget = m->def.thinking_budget ? m->def.thinking_budget : takes_budget(m->def.name) ? budget_of(effort) : 0;
     if (budget && budget < BUDGET_LEAST) budget = BUDGET_LEAST;
@@ -247,7 +247,7 @@ static void write_thinking(Buf *b, const Model *m, Str effort, bool thinking, in
     buf_add(b, STR(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}"));
 }
 
-/* The effort of models that take no budget, and the form of the answer. */
+/* The effort, for models without a budget, and the output format. */
 static bool write_output(Buf *b, const Model *m, const ModelRequest *r, Str effort, bool thinking, Error *err) {
     bool by_effort = thinking && !m->def.thinking_budget && !(takes_budget(m->def.name) && budget_of(effort)), schema = takes_schema(m, r->output_schema);
     if (!by_effort && !schema) return true;
@@ -421,7 +421,7 @@ static bool write_block(const HttpTurn *x, const HttpBlock *own, Buf *b, Error *
     return ok;
 }
 
-/* All blocks in order, when some of them have no neutral form. A block of an unknown type that came in pieces cannot be put together. */
+/* All blocks in order, if some of them have no neutral form. A block of an unknown type that arrived in pieces cannot be reassembled. */
 static bool on_end(HttpTurn *x, Error *err) {
     bool own = false, partial = false, ok = true;
     for (size_t i = 0; i < x->blocks.n; i++) {
@@ -450,7 +450,7 @@ static bool complete(Model *m, const ModelRequest *request, Cancel *cancel, Mode
 static void route(const ModelDef *def, ModelRoute *out) {
     provider_route(def, out);
     out->wire = "anthropic";
-    out->path = str_ends(out->base, STR("/v1")) ? "/messages" : "/v1/messages";         /* both ways of writing it are common */
+    out->path = str_ends(out->base, STR("/v1")) ? "/messages" : "/v1/messages";         /* both spellings are common */
 }
 
 static bool open(Model *m, const Project *p, Error *err) {

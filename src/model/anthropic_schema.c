@@ -1,6 +1,6 @@
-/* Which output schemas Anthropic's structured outputs take: a part of JSON Schema, without references and without limits on numbers and
- * lengths; every object is closed. Any other schema is not sent (the server would refuse the request); answers are checked here
- * either way. */
+/* Checks whether Anthropic's structured outputs accept an output schema: a subset of JSON Schema without references and without limits on numbers
+ * and lengths; every object is closed. Any other schema is not sent, because the server would refuse the request. Replies are validated here in
+ * any case. */
 #include "model/provider.h"
 #include "model/request.h"
 

@@ -287,7 +287,7 @@ void http_turn_finish(HttpTurn *x, Str reason) {
 
 /* ---- entry point ---- */
 
-/* A stream that is over before the server has said so was cut off. */
+/* A stream that ends before the server's end event was cut off. */
 static bool settle(HttpTurn *x, const HttpTurnWire *wire, bool *retry, Error *err) {
     if (!x->finished && !x->done) {
         *retry = !x->started;

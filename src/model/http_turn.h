@@ -1,10 +1,10 @@
-/* One attempt to get a reply over HTTP: what the wires share: openai.c (Chat Completions), responses.c and anthropic.c. Each of them says only how a request is written
- * and what the documents that come back mean. */
+/* One attempt to get a reply over HTTP. Shared by openai.c (Chat Completions), responses.c and anthropic.c, which only write the request and
+ * interpret the received documents. */
 #pragma once
 #include "model/provider.h"
 
-/* A block of an answer whose parts must go back in order. */
-/* Of an unknown type, `text` is the block itself; `partial`: the rest of it came in pieces. */
+/* A block of a reply whose parts must be sent back in order. */
+/* For an unknown type, `text` is the block itself; `partial`: the rest of it arrived in pieces. */
 typedef struct HttpBlock { int64_t index; Buf type, text, signature; bool partial; } HttpBlock;
 
 typedef struct HttpTurn {
@@ -13,22 +13,22 @@ typedef struct HttpTurn {
     Heap *heap;                          /* of the document that is being read */
     unsigned half;                       /* of a character that the next piece must complete; 0: none */
     bool started;                        /* some of the reply was delivered: no retry from here on */
-    bool finished;                       /* a finish reason has come */
-    bool done;                           /* the stream has said that it is over; what follows is not read */
-    bool transient;                      /* the failure may pass */
+    bool finished;                       /* a finish reason was received */
+    bool done;                           /* the stream has sent its end event; the rest is not read */
+    bool transient;                      /* the failure may be temporary */
     int64_t last;                        /* openai: the call that the last piece belonged to */
-    VEC(int64_t) told;                   /* responses: output items whose text came in pieces */
-    size_t n_items;                      /* that http_turn_item got */
-    bool reasoning_back;                 /* openai: the reasoning came as reasoning_content, and goes back so */
-    Buf extra;                           /* openai: members of the message that go back, as JSON: ,"name":value */
+    VEC(int64_t) told;                   /* responses: output items whose text arrived in pieces */
+    size_t n_items;                      /* number of items passed to http_turn_item */
+    bool reasoning_back;                 /* openai: the reasoning arrived as reasoning_content, and is sent back under that name */
+    Buf extra;                           /* openai: members of the message that are sent back, as JSON: ,"name":value */
     VEC(HttpBlock) blocks;               /* anthropic */
 } HttpTurn;
 
 typedef struct HttpTurnWire {
     bool (*write)(const Model *m, const ModelRequest *r, Heap *scratch, Buf *out, Error *err);
     bool (*on_event)(HttpTurn *x, Str event, Str data, Error *err);
-    bool (*on_whole)(HttpTurn *x, Str body, Error *err);     /* an answer that is one document, no stream */
-    bool (*on_end)(HttpTurn *x, Error *err);                 /* the reply is complete: gather its items; may be NULL */
+    bool (*on_whole)(HttpTurn *x, Str body, Error *err);     /* a reply in one document instead of a stream */
+    bool (*on_end)(HttpTurn *x, Error *err);                 /* the reply is complete: collects its items; may be NULL */
 } HttpTurnWire;
 
 /* The endpoint, the key and the profile's own headers; there is room for eight more. */
@@ -42,8 +42,8 @@ bool http_turn_refused(HttpTurn *x, Str words, bool transient, Error *err);   /*
 void http_turn_text(HttpTurn *x, Str piece);
 void http_turn_reasoning(HttpTurn *x, Str piece);                             /* does not forbid a retry */
 bool http_turn_item(HttpTurn *x, Value item, Error *err);                     /* adds an item of the reply */
-void http_turn_tell(HttpTurn *x, int64_t index);                              /* the text of this output item comes in pieces */
+void http_turn_tell(HttpTurn *x, int64_t index);                              /* the text of this output item arrives in pieces */
 bool http_turn_told(const HttpTurn *x, int64_t index);
-HttpBlock *http_turn_block(HttpTurn *x, int64_t index, Str type);             /* made when new; type empty: only found */
+HttpBlock *http_turn_block(HttpTurn *x, int64_t index, Str type);             /* created if new; type empty: only looks it up */
 ProviderCall *http_turn_call(HttpTurn *x, int64_t index, Error *err);
 void http_turn_finish(HttpTurn *x, Str reason);                               /* ignores an empty reason */

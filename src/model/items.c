@@ -5,7 +5,7 @@
 
 static void hash_text(Sha256 *s, Str text) {
     uint64_t n = text.n;
-    sha256_add(s, (Str){ (const char *)&n, sizeof n });      /* so that no two lists of texts look alike */
+    sha256_add(s, (Str){ (const char *)&n, sizeof n });      /* so that different lists of texts never give the same bytes */
     sha256_add(s, text);
 }
 

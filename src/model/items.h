@@ -13,7 +13,7 @@ enum { ITEMS_HASH = 64 };                /* hexadecimal digits */
 
 typedef struct Items {
     char hash[ITEMS_HASH + 1];           /* of the neutral message, see items_hash */
-    Str origin;                          /* who made them: model_origin */
+    Str origin;                          /* the model_origin that produced them */
     Str list;                            /* a JSON array, verbatim */
     Str *ids; size_t n_ids;              /* the provider's ids of the calls, in the order of the neutral calls */
 } Items;

@@ -45,7 +45,7 @@ static bool ends_like(Str s, const char *shape) {
     return true;
 }
 
-/* A name without the date or "-latest" at the end: versions of one model understand each other's items. */
+/* The name without a date or "-latest" at the end: versions of one model accept each other's items. */
 static Str model_family(Str name) {
     static const char *const shapes[] = { "-latest", "-dddddddd", "-dddd-dd-dd" };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -53,8 +53,8 @@ static Str model_family(Str name) {
     return name;
 }
 
-/* What a model takes beside text: what its profile says, else what is known of the provider and name. A server of one's own
- * is not known. */
+/* The media that a model accepts: according to its profile, else to what is known about the provider and name. Nothing is known about custom
+ * servers. */
 static unsigned media_taken(const ModelDef *def) {
     static const char *const plain[] = { "gpt-3", "gpt-4-0", "o1-mini", "o3-mini", "claude-2", "claude-instant" };
     unsigned takes = 0;

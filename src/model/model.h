@@ -34,8 +34,8 @@ typedef struct ModelRequest {
     Str effort;                          /* none, minimal, low, medium, high; empty: the profile's */
     Str cache_key;                       /* the same for all requests of a conversation; empty: none */
     const ItemsTable *items;             /* of earlier replies; may be NULL */
-    void (*on_text)(void *ctx, Str piece);                   /* each piece of the answer as it comes; may be NULL */
-    void (*on_reasoning)(void *ctx, Str piece);              /* likewise, of the reasoning; an attempt that is repeated repeats it */
+    void (*on_text)(void *ctx, Str piece);                   /* called for each piece of the reply; may be NULL */
+    void (*on_reasoning)(void *ctx, Str piece);              /* the same for the reasoning; a repeated attempt repeats it */
     void (*on_retry)(void *ctx, int attempt, int64_t wait_ms, const Error *why);
     void *ctx;
 } ModelRequest;
@@ -47,13 +47,13 @@ typedef struct ModelReply {              /* initialize with zeros; call model_re
     Heap *heap;                          /* of tool_calls */
     Buf text;
     Buf reasoning;                       /* as far as the provider shows it */
-    Buf items;                           /* a JSON array in the provider's terms; empty: the neutral form says it all */
-    struct { ModelPiece *at; size_t n, cap; } order;         /* how text, reasoning and calls came */
+    Buf items;                           /* a JSON array in the provider's format; empty: the neutral form is complete */
+    struct { ModelPiece *at; size_t n, cap; } order;         /* order of text, reasoning and calls */
     Value tool_calls;                    /* list of {"id", "name", "arguments"}; empty list: none. Ids are present and distinct */
     char finish_reason[32];              /* stop, tool_calls, length, content_filter, or the provider's own word */
     ModelUsage usage;
     int attempts;
-    bool unavailable;                    /* of a request that failed: the model is overloaded or gone, another one may answer */
+    bool unavailable;                    /* of a failed request: the model is overloaded or unavailable, and another one may be tried */
     bool truncated;                      /* finish_reason length: the last call's arguments may be cut */
 } ModelReply;
 
@@ -76,9 +76,9 @@ typedef struct ModelRoute {
     bool needs_key;                      /* it must be set */
 } ModelRoute;
 ModelRoute model_route(const ModelDef *def);
-bool model_priced(const ModelDef *def);  /* is it known what its tokens cost? */
+bool model_priced(const ModelDef *def);  /* true if the price of its tokens is known */
 
-/* A key that is missing is ERR_CONFIG that names the variable; a script that does not load is its own error. */
+/* A missing key is ERR_CONFIG that names the variable; a script that does not load reports its own error. */
 bool model_open(const Project *p, const ModelDef *def, const ModelEnv *env, Model **out, Error *err);
 void model_free(Model *m);
 
@@ -90,7 +90,7 @@ void model_reply_clear(ModelReply *r);
 /* The parts of a reply, in the order in which they came (script/parts.h). */
 bool model_reply_parts(const ModelReply *r, Heap *heap, List **out, Error *err);
 const char *model_wire(const Model *m);  /* as in ModelRoute */
-Str model_origin(const Model *m);        /* wire, server and model family: who accepts the items of a reply */
+Str model_origin(const Model *m);        /* wire, server and model family: the items of a reply may be sent to models with the same origin */
 
 /* Writes the tools of a request in wire format: a JSON list for `format`, openai or anthropic. */
 bool model_write_tools(const char *format, const List *tools, Buf *out, Error *err);

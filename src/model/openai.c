@@ -1,12 +1,12 @@
-/* Chat Completions: OpenAI and every compatible server. Members of an answer that only its provider understands (signatures of tool
- * calls, reasoning_content) go back as they came. */
+/* Chat Completions: OpenAI and every compatible server. Members of a reply that only its provider understands (signatures of tool calls,
+ * reasoning_content) are sent back unchanged. */
 #include <stdio.h>
 #include "model/openai.h"
 #include "model/request.h"
 
 /* ---- request ---- */
 
-/* Gemini refuses the calls of another model without a signature; this one is documented for that case. */
+/* Gemini refuses calls of another model that have no signature; this value is documented for that case. */
 #define GEMINI_STAND_IN ",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}"
 
 static bool needs_signature(Str model) {
@@ -70,7 +70,7 @@ static void write_parts(Buf *b, const MediaRule *rule, uint32_t at, const List *
     buf_add_char(b, ']');
 }
 
-/* The result of a tool is text on this wire: its images and files follow behind the results, as if the user had sent them. */
+/* Tool results are text on this wire: their images and files follow the results as a user message. */
 static void write_result_media(Buf *b, const MediaRule *rule, const List *messages, uint32_t from, uint32_t to) {
     bool any = false;
     for (uint32_t i = from; i < to; i++) {
@@ -209,7 +209,7 @@ static int64_t call_index(HttpTurn *x, Value piece) {
     return x->last;
 }
 
-/* Keeps the members that the wire does not name, the first value of each: ,"name":value. */
+/* Collects the members that the wire format does not define, the first value of each: ,"name":value. */
 static bool keep_extra(Buf *extra, Value piece, const char *const *named, Error *err) {
     Entry *e;
     for (uint32_t i = 0; value_is_dict(piece) && dict_next(value_dict(piece), &i, &e);) {
@@ -239,7 +239,7 @@ static bool read_call(HttpTurn *x, Value piece, Error *err) {
     return keep_extra(&c->extra, piece, named, err) && add_arguments(&c->arguments, value_member(function, "arguments"), err);
 }
 
-/* Two names of the same thing; only reasoning_content goes back. */
+/* Two names of the same member; only reasoning_content is sent back. */
 static void read_reasoning(HttpTurn *x, Value delta) {
     Str content = value_member_text(delta, "reasoning_content");
     if (content.n) x->reasoning_back = true;
@@ -296,7 +296,7 @@ static bool has_extra(const HttpTurn *x) {
     return found;
 }
 
-/* The whole message, when it holds more than its neutral form. */
+/* The whole message, if it has more than its neutral form. */
 static bool on_end(HttpTurn *x, Error *err) {
     (void)err;
     const ModelReply *r = x->draft.reply;
@@ -322,7 +322,7 @@ const HttpTurnWire openai_chat_wire = { write_request, on_event, on_whole, on_en
 
 /* ---- the provider ---- */
 
-/* OpenAI's own address speaks Responses; of any other only the profile can know. */
+/* OpenAI's own address uses Responses; for any other address only the profile can tell. */
 static bool is_responses(const ModelDef *def) {
     ModelRoute r = { 0 };
     if (def->wire.n) return str_eq(def->wire, STR("responses"));

@@ -1,4 +1,4 @@
-/* What the two wires of OpenAI share. */
+/* Shared by OpenAI's two wire formats. */
 #pragma once
 #include "model/http_turn.h"
 

@@ -62,8 +62,8 @@ static bool id_taken(const ProviderDraft *d, size_t n, Str id) {
     return false;
 }
 
-/* Replaces a missing or duplicate id, which would pair a result with the wrong call. Items that came as they are have the old one, so
- * they cannot go back with the results; wires that write the items themselves do so after this. */
+/* Replaces a missing or duplicate id, which would pair a result with the wrong call. Items received verbatim contain the old id, so they cannot be
+ * sent back with the results; wires that build the items themselves do so after this. */
 static void settle_id(ProviderDraft *d, size_t i) {
     Buf *id = &d->calls[i].id;
     if (id->n == 0 || id_taken(d, i, buf_str(id))) buf_reset(&d->reply->items);

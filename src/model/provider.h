@@ -5,8 +5,8 @@
 typedef struct Provider {
     const char *name;
     bool (*open)(Model *m, const Project *p, Error *err);
-    void (*route)(const ModelDef *def, ModelRoute *out);     /* NULL: it is not behind HTTP */
-    /* One attempt. *retry: the failure may be tried again (nothing of the reply was used); *wait_ms: what the server asked for, or -1. */
+    void (*route)(const ModelDef *def, ModelRoute *out);     /* NULL: it does not use HTTP */
+    /* One attempt. *retry: the request may be sent again (nothing of the reply was used); *wait_ms: the delay that the server requested, or -1. */
     bool (*complete)(Model *m, const ModelRequest *request, Cancel *cancel, ModelReply *out, bool *retry, int64_t *wait_ms, Error *err);
     void (*close)(Model *m);
 } Provider;
@@ -16,13 +16,13 @@ extern const Provider provider_openai, provider_anthropic, provider_script, prov
 /* The tools of a request, as JSON. */
 bool provider_openai_tools(const List *tools, Buf *b, Error *err);
 bool provider_anthropic_tools(const List *tools, Buf *b, Error *err);
-bool provider_anthropic_expresses(Value schema);             /* can its output format say this schema? */
+bool provider_anthropic_expresses(Value schema);             /* true if its output format can express this schema */
 
 struct HttpTurnWire;
 
 struct Model {
     const Provider *provider;
-    const struct HttpTurnWire *wire;     /* of providers behind HTTP; NULL: none */
+    const struct HttpTurnWire *wire;     /* for providers that use HTTP; NULL: none */
     ModelDef def;                        /* strings in arena */
     ModelEnv env;
     Arena arena;
@@ -54,6 +54,6 @@ void provider_draft_clear(ProviderDraft *d);
 /* The server and key of a profile, else those of its provider. A server of the profile's own needs no key. Leaves wire and path
  * to the caller. */
 void provider_route(const ModelDef *def, ModelRoute *out);
-Str model_effort(const Model *m, const ModelRequest *r);    /* the request's, else the profile's; empty: the provider's own choice */
-/* A model's usage in money, from prices.def or the profile's own; unknown: priced stays false. */
+Str model_effort(const Model *m, const ModelRequest *r);    /* the request's, else the profile's; empty: the provider's default */
+/* The cost of a model's usage, from prices.def or the profile; unknown: priced stays false. */
 void provider_price(const Model *m, ModelUsage *u);

@@ -100,7 +100,7 @@ static bool answer_call(ProviderDraft *d, Value call, Error *err) {
     return true;
 }
 
-/* In the order in which it came when it was recorded. */
+/* In the recorded order. */
 static bool answer(const Take *t, ProviderDraft *d, Error *err) {
     Value items = value_member(t->reply, "items"), usage = value_member(t->reply, "usage");
     Heap *heap = heap_new(0);

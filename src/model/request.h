@@ -1,4 +1,4 @@
-/* Looking at messages, and writing JSON piece by piece: what the wires share. */
+/* Reading messages, and writing JSON piece by piece: shared by the wires. */
 #pragma once
 #include "script/parts.h"
 #include "value/dict.h"
@@ -19,10 +19,10 @@ List *request_list(Value dict, const char *key);              /* NULL when absen
 /* ---- images and PDFs ---- */
 
 enum { MEDIA_IMAGE = 1, MEDIA_PDF = 2 };
-typedef struct MediaRule { unsigned takes; uint32_t from; } MediaRule;   /* what the model takes; media before message `from` would be too much */
+typedef struct MediaRule { unsigned takes; uint32_t from; } MediaRule;   /* media that the model accepts; media before message `from` would exceed the limit */
 MediaRule request_media_rule(unsigned takes, const List *messages);
 bool request_has_media(Value message);
-/* Is a media part of message i sent? Else a line of text says what it was and why not. */
+/* True if a media part of message i is sent. Otherwise a line of text describes it and says why it is left out. */
 bool request_sends_media(const MediaRule *rule, uint32_t i, Value part, Buf *line);
 void request_data_url(Buf *b, const char *key, Value part);   /* "key":"data:image/png;base64,…" */
 

@@ -1,5 +1,5 @@
-/* OpenAI's Responses, stateless: the server keeps nothing (`store: false`), so the reasoning of earlier replies goes back to it in
- * encrypted form. Any Open Responses server is asked the same way. */
+/* OpenAI's Responses API, stateless: the server stores nothing (`store: false`), so the reasoning of earlier replies is sent back in encrypted
+ * form. Requests to any Open Responses server are the same. */
 #include <stdio.h>
 #include "model/http_turn.h"
 #include "model/openai.h"
@@ -29,7 +29,7 @@ static void write_call(Buf *b, Value call) {
     buf_add_char(b, '}');
 }
 
-/* Text and calls in their order; reasoning without its item means nothing to the server. */
+/* Text and calls in their order; reasoning without its item is useless to the server. */
 static void write_answer(Buf *b, Value message) {
     const List *calls = request_list(message, "tool_calls"), *parts = request_list(message, "parts");
     Str text = value_member_text(message, "content");
@@ -127,7 +127,7 @@ static void write_instructions(Buf *b, const List *messages) {
     buf_clear(&text);
 }
 
-/* `strict` is on unless it is turned off, and refuses schemas with optional parameters. */
+/* `strict` is on by default, and refuses schemas with optional parameters. */
 static bool write_tools(Buf *b, const List *tools, Error *err) {
     request_key(b, "tools");
     buf_add_char(b, '[');
@@ -209,14 +209,14 @@ static bool read_call(HttpTurn *x, int64_t index, Value item, Error *err) {
     Str id = value_member_text(item, "call_id"), arguments = value_member_text(item, "arguments");
     if (c->id.n == 0) buf_add(&c->id, id);
     if (c->name.n == 0) buf_add(&c->name, value_member_text(item, "name"));
-    if (arguments.n) {                                       /* all of them: they replace what came in pieces */
+    if (arguments.n) {                                       /* all of them: they replace the pieces received before */
         buf_reset(&c->arguments);
         buf_add(&c->arguments, arguments);
     }
     return true;
 }
 
-/* An item that is complete. Its text came in pieces, or comes only here. */
+/* A complete item. Its text was received in pieces, or is only here. */
 static bool read_item(HttpTurn *x, int64_t index, Value item, Error *err) {
     bool told = http_turn_told(x, index);
     if (is_type(item, "message") && !told) read_texts(x, item, "content", http_turn_text);
@@ -245,7 +245,7 @@ static bool read_end(HttpTurn *x, Value response, Error *err) {
     return x->done = true;
 }
 
-/* What only the closing event holds, for servers that leave the events of items out. */
+/* Reads what only the closing event contains, for servers that send no events for items. */
 static bool read_output(HttpTurn *x, Value response, Error *err) {
     const List *output = request_list(response, "output");
     if (x->n_items) return true;

@@ -148,7 +148,7 @@ static bool add_items(const Model *m, Heap *heap, const ModelRequest *request, L
     return ok;
 }
 
-/* As scripts see them: with parts, and with the items of the answers that have some. */
+/* The messages as scripts see them: with parts, and with the items of replies that have some. */
 static bool copy_messages(const Model *m, Heap *heap, const ModelRequest *request, Value *out, Error *err) {
     Heap *scratch = heap_new(0);
     List *shown;

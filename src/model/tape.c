@@ -56,7 +56,7 @@ static void write_calls(Buf *b, const List *calls) {
     buf_add_char(b, ']');
 }
 
-/* By their hash: a recording need not hold them. */
+/* Media by their hash, so that a recording need not contain the data. */
 static void write_media(Buf *b, const List *parts) {
     uint32_t n = 0;
     request_key(b, "media");

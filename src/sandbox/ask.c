@@ -177,7 +177,7 @@ static void on_other(const Ask *a, const struct seccomp_notif *q) {
 
 /* ---- what is counted -------------------------------------------------------------------------------------------- */
 
-/* Counts in the whole life of the call: what was made can be hidden, so nothing is given back. */
+/* Counts over the whole life of the call. Objects can be hidden, so closing one does not lower the count. */
 static void on_counted(Ask *a, const struct seccomp_notif *q, unsigned *count, unsigned most, int problem) {
     if (*count >= most) return answer(a, q->id, 0, problem);
     (*count)++;

@@ -10,7 +10,7 @@
 #include "sandbox/tree.h"
 
 enum { ASK_CONNECTS_MAX = 32, ASK_ROOTS_MAX = 128 };
-/* In the life of a call: instances and watches of inotify, filters of system calls. */
+/* Limits over the life of a call: inotify instances, inotify watches, seccomp filters. */
 enum { ASK_INSTANCES_MAX = 16, ASK_WATCHES_MAX = 16384, ASK_FILTERS_MAX = 512 };
 
 struct seccomp_notif;
@@ -27,7 +27,7 @@ typedef struct Ask {
     size_t n_roots;
     AskConnect connects[ASK_CONNECTS_MAX];
     size_t n_connects;
-    unsigned n_instances, n_watches, n_filters;          /* made so far */
+    unsigned n_instances, n_watches, n_filters;          /* number created so far */
 } Ask;
 
 void ask_init(Ask *a, const Tree *tree, const Request *r);
@@ -46,7 +46,7 @@ bool ask_read_path(const Ask *a, const struct seccomp_notif *q, uint64_t from, c
 int ask_take(const Ask *a, const struct seccomp_notif *q, int fd);
 int ask_open(const Ask *a, const struct seccomp_notif *q, int base, const char *path, bool follow);
 bool ask_is_below(const char *path, const char *root);                  /* both without links and dots */
-bool ask_is_inside(const Ask *a, const char *path);                     /* below one of the roots? */
+bool ask_is_inside(const Ask *a, const char *path);                     /* true if the path is below one of the roots */
 int ask_mode(const Ask *a, const struct seccomp_notif *q);              /* a call about mode, times or owner: 0 or an
                                                                          * errno */
 void ask_tell(Ask *a, const struct seccomp_notif *q);                   /* a call that names files: records what will be

@@ -144,7 +144,7 @@ static void add_root(Ask *a, const char *path) {
     else free(full);
 }
 
-/* A root has its links resolved: one with a link in it was changed since. */
+/* Links in a root were resolved: if one has a link now, it was changed since. */
 static void add_real_root(Ask *a, const char *path) {
     char *full = realpath(path, NULL);
     if (full && strcmp(full, path) == 0) add_root(a, path);

@@ -26,7 +26,6 @@ bool call_end(int channel, int64_t grace_ms);          /* asks the supervisor to
 bool call_failed(const Reply *reply, const char *text, Error *err);    /* false with the error of a REPLY_FAILED or
                                                                         * REPLY_LOST */
 int call_exit_code(int status, int *signal);           /* as in a shell; signal: 0 if it exited normally */
-bool call_has_mounts(const SandboxRules *rules);       /* do calls with these rules get private mounts on this
-                                                        * kernel? */
+bool call_has_mounts(const SandboxRules *rules);       /* true if calls with these rules get private mounts on this kernel */
 /* The filter variant for these rules on this kernel. */
 unsigned call_filter_variant(const SandboxRules *rules, bool explain);

@@ -13,7 +13,7 @@ enum { DISPLACED_MAX = 500, DISPLACED_DAYS = 30, DISPLACED_BYTES_MAX = 1 << 20 }
  * unknown). Returns how many files were kept; fails silently, because restoring must not depend on it. */
 size_t displaced_keep(const char *folder, const char *root, int dir, const char *name, Str path);
 
-typedef struct Displaced { int64_t when; Str path, project; const char *content; } Displaced;   /* when: seconds since 1970; content: the file that holds it */
+typedef struct Displaced { int64_t when; Str path, project; const char *content; } Displaced;   /* when: seconds since 1970; content: path of the stored copy */
 typedef void DisplacedEach(void *ctx, const Displaced *d);
 /* Each one kept, oldest first. Removes those that are too old. */
 void displaced_list(const char *folder, DisplacedEach *each, void *ctx);

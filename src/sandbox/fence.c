@@ -156,7 +156,7 @@ static bool same_name(const FenceNode *n, Str name) {
     return str_eq(n->name, name) || (!n->exists && same_folded(n->name, name));
 }
 
-/* Stands for every name that the folder has no other node for. */
+/* Matches every name for which the folder has no other node. */
 static bool is_star(const FenceNode *n, Str name) {
     if (n->exists) return false;
     if (str_eq(n->name, STR(NEARLY_NAMES))) return nearly_project_file(name, true).n || nearly_project_file(name, false).n;

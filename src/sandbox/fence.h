@@ -39,7 +39,7 @@ FenceNode *fence_child(Fence *f, FenceNode *parent, Str name, const FileId *id);
 FenceNode *fence_parent(FenceNode *node);               /* the top is its own parent */
 void fence_set(FenceNode *node, const FileId *id);
 void fence_close(FenceNode *node, bool hidden);         /* locked with all below; hidden too, if so */
-void fence_free_name(FenceNode *node);                  /* not closed, and a "*" beside it does not mean it */
+void fence_free_name(FenceNode *node);                  /* excluded: writable, and not matched by a "*" next to it */
 bool fence_is_closed(const FenceNode *node);
 bool fence_is_free(const FenceNode *node);
 size_t fence_children(const FenceNode *node, FenceNode *const **out);

@@ -136,7 +136,7 @@ static void add_memory(Build *b) {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) RULE_IF(b, refuse, setsockopt, is(1, SOL_SOCKET), is(2, options[i]));
 }
 
-/* What comes out of one supply per user or machine: the supervisor counts them. */
+/* Objects with one limit per user or machine: the supervisor counts them. */
 static void add_counted(Build *b, bool ask) {
     RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init);
     RULE(b, ask ? SCMP_ACT_NOTIFY : absent, inotify_init1);

@@ -64,7 +64,7 @@ static Found empty_here(const Walk *w, char *folder, Str path, Cancel *cancel, E
     return found;
 }
 
-/* Leaves the emptied folder and removes it. If it has got new files meanwhile, repeats. */
+/* Leaves the emptied folder and removes it. Repeats if files were created in it in the meantime. */
 static bool leave(Walk *w, bool *again, Str path, Error *err) {
     char name[NAME_MAX + 1];
     WalkStep s = VEC_LAST(&w->step);

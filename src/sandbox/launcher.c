@@ -244,7 +244,7 @@ static void hide_arguments(void) {
     if (from && to > from) memset((void *)from, 0, to - from);
 }
 
-/* Everything that calls inherit starts out plain: signals at their defaults, nothing open, no terminal, no folder. */
+/* Resets everything that calls inherit: default signal handlers, no open descriptors, no terminal, "/" as the current folder. */
 static void settle(Launcher *l) {
     for (int signal_number = 1; signal_number < 65; signal_number++) (void)signal(signal_number, SIG_DFL);
     if (l->socket != 3) (void)dup3(l->socket, 3, O_CLOEXEC);

@@ -380,8 +380,8 @@ static bool is_of(Found *f) {
     return f->moved = f->id[0] && strcmp(f->text + ROOT_AT + strlen(f->text + ROOT_AT) + 1, f->id) == 0;
 }
 
-/* A call that could write above the project may have put a link in the place of its folder. Who then goes to that folder is somewhere else, where nothing is on
- * record: what the link leads to is not the project. */
+/* A call that could write above the project may have replaced its folder by a link. The link's target is not the project: a process that enters it
+ * would find no record there. */
 static bool was_replaced(const Found *f, Error *err) {
     char now[PATH_MAX];
     const char *was = f->text + ROOT_AT, *root = f->look->root;

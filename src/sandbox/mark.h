@@ -37,9 +37,9 @@ bool mark_replace(Mark *m, Snapshot *s);
 bool mark_replaced(Mark *m, Snapshot *out);
 
 typedef enum {
-    MARK_SHARED,                        /* no mark becomes busy meanwhile */
+    MARK_SHARED,                        /* no mark becomes busy while it is held */
     MARK_SHARED_MAKE,                   /* the same; creates the lock if the folder exists */
-    MARK_ALONE,                         /* no process loads meanwhile either; creates the lock */
+    MARK_ALONE,                         /* nor does any process load the project; creates the lock */
 } MarkHold;
 
 /* Waits for the lock of the project at `root`. *fd is -1 without a lock, because no call was ever started in the folder
@@ -54,8 +54,7 @@ typedef enum {
     MARK_BEGIN,                         /* recovers from dead marks; adds live ones to the view without comparing */
 } MarkPurpose;
 
-typedef enum { MARK_DEAD, MARK_LIVE, MARK_OWN } MarkState;     /* whose call it was: of a dead process, of a live one,
-                                                                * of this one */
+typedef enum { MARK_DEAD, MARK_LIVE, MARK_OWN } MarkState;     /* the process that made the call: dead, alive, or this one */
 typedef struct MarkDifference { const char *root; MarkState state; Str diff; Cancel *cancel; /* cancels the question; may be NULL */ } MarkDifference;
 typedef bool MarkAsk(void *ctx, const MarkDifference *d);      /* true: keep the files on disk; false: restore them */
 

@@ -22,7 +22,7 @@ enum { EVERY_MS = 100, NEAR_EVERY_MS = 20, LATEST_MS = 2000, COST_FACTOR = 20, D
 enum { BLOCK = 512, KIB = 1024, PAGE = 4096, MESSAGE_BYTES = 64, SEMAPHORE_BYTES = 64, MAPPINGS_LEAST = 65530 };
 #define MS 1000000ll
 
-/* "Name:   123 kB" in bytes, "Name:  123" as it is; 0 when it is not there. */
+/* "Name: 123 kB" in bytes, "Name: 123" as a plain number; 0 if missing. */
 static uint64_t plain(const char *text, const char *name) {
     const char *at = strstr(text, name);
     return at ? strtoull(at + strlen(name), NULL, 10) : 0;
@@ -42,7 +42,7 @@ static bool read_status(const Memory *m, pid_t id, MemoryProcess *out) {
     return true;
 }
 
-/* A process whose first thread has ended shows nothing under its own number: then another thread's number stands for it. */
+/* If the first thread of a process has ended, /proc shows nothing under the process id; then uses the id of another thread. */
 static bool read_process(const Memory *m, pid_t pid, MemoryProcess *out) {
     char path[40];
     if (read_status(m, pid, out)) return true;
@@ -59,7 +59,7 @@ static bool read_process(const Memory *m, pid_t pid, MemoryProcess *out) {
 
 static bool is_in_memory(long type) { return type == TMPFS_MAGIC || type == (long)HUGETLBFS_MAGIC || type == RAMFS_MAGIC; }
 
-/* A file without a name is in memory or not, depending on its device; memory files have one device in common. */
+/* Whether a file without a name is in memory depends on its device; all memory files have the same device. */
 static bool device_in_memory(MemoryLook *l, uint64_t device, const char *path) {
     for (size_t i = 0; i < l->devices.n; i++)
         if (l->devices.at[i].device == device) return l->devices.at[i].in_memory;
@@ -80,7 +80,7 @@ static bool is_nameless_file(MemoryLook *l, const struct statx *st, const char *
            && device_in_memory(l, makedev(st->stx_dev_major, st->stx_dev_minor), path);
 }
 
-/* The program itself: a memory file can be held by nothing else. */
+/* Adds the executable itself: it may be a memory file that is held by nothing else. */
 static void add_program(MemoryLook *l, pid_t pid) {
     char path[40];
     struct statx st;
@@ -89,7 +89,7 @@ static void add_program(MemoryLook *l, pid_t pid) {
     if (is_nameless_file(l, &st, path)) add_object(l, &st, MEMORY_FILE, pid, -1);
 }
 
-/* Entries of an epoll instance have a line each. */
+/* /proc/PID/fdinfo has one line for each entry of an epoll instance. */
 static void add_watches(MemoryLook *l, pid_t pid, int dir, const char *name) {
     char text[40], path[60];
     ssize_t n = readlinkat(dir, name, text, sizeof text - 1);
@@ -172,13 +172,13 @@ static uint64_t scratch_used(int fd) {
     return fstatfs(fd, &fs) == 0 ? (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize : 0;
 }
 
-/* By processor time: on a busy machine a walk takes longer, not more. */
+/* Measured in processor time, so that a busy machine does not shorten the walk. */
 static int64_t used_ns(void) {
     struct timespec t;
     return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? t.tv_sec * 1000 * MS + t.tv_nsec : clock_mono_ns();
 }
 
-/* False when not all of it can be seen: a folder that is closed, too deep, or too much to read. */
+/* False if a part is not visible: a folder that cannot be read, is too deep, or is too large. */
 static bool add_folder(MemoryLook *l, int at, const char *name, int depth, int64_t until) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR;
@@ -259,7 +259,7 @@ static void set_next(Memory *m, int64_t began, uint64_t sum) {
     m->check_at = now + (wait < LATEST_MS * MS ? wait : LATEST_MS * MS);
 }
 
-/* Read at the first check, which a short call does not get to. */
+/* Read at the first check; a short call ends before that. */
 static void read_settings(Memory *m) {
     m->socket_most = memory_look_socket_most();
     m->mappings_most = memory_machine_number("/proc/sys/vm/max_map_count");

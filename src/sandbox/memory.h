@@ -13,14 +13,14 @@
 typedef struct Memory {
     const Tree *tree;
     uint64_t limit;
-    int scratch;                        /* the private folder of the call; -1: not on a file system in memory */
+    int scratch;                        /* the call's private folder; -1: it is not on an in-memory file system */
     bool own_ipc;                       /* System V segments of this namespace are the call's */
-    bool network;                       /* the call can have sockets of the internet */
-    MemoryMachine least;                /* the least that the whole machine had since the call began */
+    bool network;                       /* the call may have internet sockets */
+    MemoryMachine least;                /* smallest counters of the whole machine since the call began */
     uint64_t scratch_device;            /* 0: not in memory */
-    uint64_t scratch_least;             /* the least that the scratch folder's file system held since the call began */
-    uint64_t socket_most;               /* what a socket can hold; 0: not known yet */
-    uint64_t watches_most;              /* entries of epoll that the call may have: half of the user's */
+    uint64_t scratch_least;             /* smallest use of the scratch folder's file system since the call began */
+    uint64_t socket_most;               /* capacity of a socket's queue; 0: not known yet */
+    uint64_t watches_most;              /* limit of epoll entries for the call: half of the user's */
     uint64_t mappings_most;             /* that a process can have */
     int64_t check_at;                   /* monotonic */
 } Memory;

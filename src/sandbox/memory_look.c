@@ -99,7 +99,7 @@ static int compare_mapped(const void *a, const void *b) {
     return (int)y->whole - (int)x->whole;
 }
 
-/* Each file once if its size is known, else the parts that are mapped. */
+/* Counts each file once if its size is known, else the mapped parts. */
 static void add_mapped_files(Sum *sum) {
     if (sum->mapped.n) qsort(sum->mapped.at, sum->mapped.n, sizeof *sum->mapped.at, compare_mapped);
     const MappedFile *first = NULL;
@@ -185,7 +185,7 @@ static int take(const MemoryObject *o) {
     return fd;
 }
 
-/* The size it may have, when something is in it: a queue of single bytes takes as much as a full one. */
+/* Counts the full capacity if the queue is not empty: a queue of single bytes takes as much memory as a full one. */
 static uint64_t held_by_pipe(int fd) {
     int waiting = 0, size = fcntl(fd, F_GETPIPE_SZ);
     if (ioctl(fd, FIONREAD, &waiting) == 0 && waiting == 0) return 0;
@@ -198,8 +198,8 @@ static int option(int fd, int name) {
     return getsockopt(fd, SOL_SOCKET, name, &value, &n) == 0 ? value : -1;
 }
 
-/* What a pair of sockets holds is the sender's. When the sender is gone, or has ended its side, what waits here can be as much as any
- * sender may have; the number of bytes does not tell, because messages can be small or empty. */
+/* Data in a pair of sockets counts for the sender. If the sender is gone or has shut down its side, the waiting data can be as much as any sender
+ * may have; the number of bytes does not show it, because messages can be small or empty. */
 static uint64_t held_by_pair(int fd, uint64_t most) {
     int waiting = 0, sent = 0;
     struct pollfd p = { .fd = fd, .events = POLLIN | POLLRDHUP };
@@ -209,7 +209,7 @@ static uint64_t held_by_pair(int fd, uint64_t most) {
     return sum + (ended && waits ? most : 0);
 }
 
-/* Sockets of the internet are in a counter of their own. */
+/* Internet sockets have a separate counter. */
 static uint64_t held_by_socket(int fd, uint64_t most) {
     int domain = option(fd, SO_DOMAIN);
     if (domain == AF_UNIX) return held_by_pair(fd, most);
@@ -229,7 +229,7 @@ static uint64_t held_by(const MemoryObject *o, uint64_t socket_most) {
     return held;
 }
 
-/* With more sockets than this has time for, their own queues count enough for a closer look. */
+/* If there are more sockets than there is time for, counts enough for their queues to require the close look. */
 void memory_look_queued(MemoryLook *l) {
     int64_t until = clock_mono_ns() + QUEUED_MS * MS;
     for (size_t i = 0; i < l->objects.n && clock_mono_ns() < until; i++) {
@@ -248,7 +248,7 @@ uint64_t memory_look_queued_most(const MemoryLook *l, uint64_t socket_most) {
     return n * (socket_most > MEMORY_PIPE_MOST ? socket_most : MEMORY_PIPE_MOST);
 }
 
-/* What takes too long to ask for counts as if it were full. */
+/* Objects whose state takes too long to query count as full. */
 static uint64_t add_objects(const MemoryLook *l, uint64_t socket_most, int64_t until, Sum *sum) {
     uint64_t sockets = 0;
     for (size_t i = 0; i < l->objects.n; i++) {
@@ -275,11 +275,11 @@ uint64_t memory_look_closely(const MemoryLook *l, const MemoryMachine *grown) {
     for (size_t i = 0; i < l->processes.n; i++) {
         const MemoryProcess *p = &l->processes.at[i];
         if (is_same_memory(l, i) || add_process(l, p, began + 2 * LOOK_MS * MS, &sum)) continue;
-        sum.all += p->own + p->shared + p->tables + p->mappings_most * MEMORY_MAPPING_BYTES;  /* closed to us, gone meanwhile, or too much to look at */
+        sum.all += p->own + p->shared + p->tables + p->mappings_most * MEMORY_MAPPING_BYTES;  /* not readable, ended in the meantime, or too large to examine */
         sum.shared += p->shared;
     }
     add_mapped_files(&sum);
-    /* Sockets in a queue can have descriptors in their own queues: those show in the machine's number of sockets only. */
+    /* Sockets in a queue can have descriptors in their own queues; these appear only in the machine's number of sockets. */
     uint64_t seen = memory_look_queued_most(l, socket_most), unseen = grown->sockets > sockets ? (grown->sockets - sockets) * socket_most : 0;
     if (sum.in_flight) sum.all += seen > unseen ? seen : unseen;
     return sum.all + ((sum.hides || sum.in_flight) && grown->shared > sum.shared ? grown->shared - sum.shared : 0);

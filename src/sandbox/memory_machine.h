@@ -1,5 +1,5 @@
-/* Behind memory.h: counters of the whole machine. How much they have grown since a call began bounds what the call can hold where
- * no process shows it. */
+/* Private to memory.h: counters of the whole machine. Their growth since a call began bounds the memory that the call can hold without any process
+ * showing it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@ typedef struct MemoryMachine {
 } MemoryMachine;
 
 void memory_machine_read(MemoryMachine *out);
-/* `now` minus the least of each counter so far, which *least keeps: others may give some back meanwhile. */
+/* `now` minus the smallest value of each counter so far, which *least keeps: other programs may free some in the meantime. */
 MemoryMachine memory_machine_growth(MemoryMachine *least, const MemoryMachine *now);
 
 uint64_t memory_machine_number(const char *path);      /* the first number in a file of /proc; 0 when there is none */
-bool memory_machine_text(const char *path, char *out, size_t size);     /* NUL-terminated; false: not there, or empty */
-/* The lines of a file of /proc that begin with `start`; stops at `most`. */
+bool memory_machine_text(const char *path, char *out, size_t size);     /* NUL-terminated; false: missing or empty */
+/* Number of lines of a file of /proc that begin with `start`; stops at `most`. */
 uint64_t memory_machine_lines(const char *path, const char *start, uint64_t most);

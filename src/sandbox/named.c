@@ -60,7 +60,7 @@ static bool check_file(int fd, bool inside, Error *err) {
     return error_hint(err, "remove it, or name a file outside of the workspace");
 }
 
-/* Nothing is emptied before it was looked at, and no descriptor stays non-blocking. */
+/* Truncates the file only after checking it, and makes the descriptor blocking again. */
 static bool settle(int fd, int flags, Error *err) {
     struct stat st;
     int now = fcntl(fd, F_GETFL);

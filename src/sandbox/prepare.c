@@ -106,8 +106,8 @@ static void limit_core(ChildPlan *p) {
     limit(p, RLIMIT_CORE, 1, 1);
 }
 
-/* Signals that wait, POSIX timers and message queues come out of one supply per user, which the kernel compares with the limit
- * of the user whose process takes from it: with half of it here, half is left for the person. Pages of files that a call locks count nowhere. */
+/* Pending signals, POSIX timers and message queues have one limit per user; the kernel compares the total with the limit of the process that
+ * allocates. Half of it here leaves the other half for the user's other programs. Locked pages of files are counted nowhere. */
 static void limit_shared(ChildPlan *p) {
     static const int halved[] = { RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE };
     for (size_t i = 0; i < COUNT(halved); i++) {

@@ -32,7 +32,7 @@ struct Public {
 enum { PUBLIC_ENTRIES_MAX = 200000, PUBLIC_OPEN_MAX = 400 };    /* folders beyond the first limit are not allowed */
 
 extern const char *const public_folders[];             /* NULL-terminated */
-bool public_needed(void);               /* may this process read what others may not? */
+bool public_needed(void);               /* true if this process may read files that others may not */
 /* Before each call. True: unchanged. `watch`: watch from now on. Zero-initialise, with .watches = -1. */
 bool public_refresh(Public *p, bool watch);
 /* `covered`: the private folders are covered. Directly after public_refresh(). */

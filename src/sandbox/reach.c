@@ -103,7 +103,7 @@ bool reach_names(const char *path, ReachEach *each, void *ctx) {
 
 typedef struct Holder { const char *const *roots; const char *which; } Holder;
 
-/* True: go on, no root holds this name. */
+/* True: continue, no root contains this name. */
 static bool is_outside(void *ctx, const char *name) {
     Holder *h = ctx;
     for (size_t i = 0; h->roots && h->roots[i]; i++)
@@ -153,11 +153,11 @@ static bool home_can_be_real(const SandboxRules *r, const Pair *p) {
     return (!reach_is_below(p->root, folder) && !reach_is_below(r->workspace, folder)) || say_inside(p);
 }
 
-/* The way to what is kept, as it is written. */
+/* The path to a hidden folder or file, as written. */
 typedef struct Passing { const char *kept, *real; const char *const *roots; bool file; } Passing;
 
-/* A link or folder that a call can exchange would lead the next start to another state. A folder that holds what is kept, without links, is not
- * the question here: what is kept lies inside then. */
+/* If a call can exchange a link or folder on the path, the next start would use another state. A folder without links that contains the state is
+ * checked elsewhere, because the state is inside it then. */
 static bool is_steady(void *ctx, const WayStep *step, Error *err) {
     const Passing *p = ctx;
     const char *which;
@@ -178,7 +178,7 @@ static bool way_is_steady(const SandboxRules *r, const char *home, Passing *p, E
     if (home) roots[i++] = home;
     p->roots = roots;
     bool walked = way_walk(p->kept, is_steady, p, &way, &why);
-    bool ok = walked || errno == ENOENT || errno == ENOTDIR || errno == EACCES;      /* what cannot be reached cannot be used */
+    bool ok = walked || errno == ENOENT || errno == ENOTDIR || errno == EACCES;      /* an unreachable path cannot be used */
     if (walked) close(way.folder);
     free(roots);
     if (!ok && err) *err = why;

@@ -69,8 +69,8 @@ typedef struct SandboxResult {          /* zero-initialise, sandbox_result_clear
  * ERR_SANDBOX when a link inside the workspace leads out of it: an earlier call may have created that link. */
 bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], Error *err);
 
-/* May a workspace or root that is written as `path` (absolute) be opened, when calls can write `places` (absolute, up to NULL)? Not if a link on the way lies
- * in one of these and leads out of it: a call may have made it. ERR_SANDBOX. */
+/* Checks that a workspace or root written as `path` (absolute) may be opened when calls can write `places` (absolute, NULL-terminated).
+ * ERR_SANDBOX if a link on the path is in one of these places and leads out of it: a call may have created it. */
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err);
 
 /* Checks that no folder which `rules` open contains, or lies in, `rules->hidden` or `rules->state`, also under the other names that mounts

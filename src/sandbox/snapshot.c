@@ -129,7 +129,7 @@ static bool take_file(Take *t, SnapshotNode *n, int dir) {
     return true;
 }
 
-/* Nothing existed, and so nothing at its target. */
+/* Records a missing path; everything below it was missing too. */
 static void take_missing(SnapshotNode *n, const FenceNode *f) {
     FenceNode *const *child = NULL;
     n->whole = fence_is_closed(f);
@@ -140,7 +140,7 @@ static void take_missing(SnapshotNode *n, const FenceNode *f) {
 
 bool snapshot_is_star(const SnapshotNode *n) { return n->kind == '-' && (strcmp(n->name, "*") == 0 || strcmp(n->name, NEARLY_NAMES) == 0); }
 
-/* An entry with the star's own name would pass for it the next time. */
+/* Also matches an entry that has the wildcard's own name: it would be taken for the wildcard the next time. */
 bool snapshot_means(const SnapshotNode *star, int dir, const char *name) {
     struct statx st;
     if (strcmp(star->name, NEARLY_NAMES) != 0 || strcmp(name, NEARLY_NAMES) == 0)
@@ -152,7 +152,7 @@ bool snapshot_means(const SnapshotNode *star, int dir, const char *name) {
     return kind == 'd' ? folder : kind == 'l' ? folder || file : file;
 }
 
-/* The entries of a folder to which none may be added that `star` means. Their own content may change. */
+/* Records the existing entries that `star` matches. Their content may change, but no entry may be added to the folder. */
 static bool take_present(SnapshotNode *n, const SnapshotNode *star, int fd) {
     SnapshotNames names = { 0 };
     size_t listed = n->child.n;
@@ -168,7 +168,7 @@ static bool take_present(SnapshotNode *n, const SnapshotNode *star, int fd) {
     return ok;
 }
 
-/* If this process cannot list the folder, the loader cannot either, and names in it mean nothing to it. */
+/* If this process cannot list the folder, the loader cannot either, so the names in it have no effect. */
 static bool passes_over(const FenceNode *f, int fd) {
     return str_eq(fence_name(f), STR(NEARLY_NAMES)) && faccessat(fd, ".", R_OK, AT_EACCESS) != 0 && errno == EACCES;
 }

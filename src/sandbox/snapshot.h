@@ -75,8 +75,8 @@ void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 
 /* The current state of the protected paths of `s`. snapshot_clear() in every case. */
 bool snapshot_take_again(const Snapshot *s, size_t limit, Snapshot *now);
-/* Where `s`, read while others could write, differs from `base`, which was not, `s` becomes like `base`; entries only
- * in `base` are added. ERR_SANDBOX when `base` has only a digest of a file that differs. */
+/* Replaces the parts of `s`, which was read while others could write, that differ from `base`, which was not; adds entries that only `base` has.
+ * ERR_SANDBOX when `base` has only a digest of a file that differs. */
 bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
 /* The folder `from` was renamed to `to`: both absolute, resolved and normalized. */
 void snapshot_move(Snapshot *s, const char *from, const char *to);
@@ -93,7 +93,7 @@ bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *s
 bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
-/* A protected path by itself that may change as steps.h says. Below a folder that is protected as a whole nothing may. */
+/* A path that is protected by itself and may change as steps.h says. Nothing may change below a folder that is protected as a whole. */
 bool snapshot_is_step(const SnapshotNode *n);
 
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;

@@ -32,7 +32,7 @@ static size_t bytes_of(const SnapshotNode *n) {
 
 /* ---- paths ---- */
 
-/* A "*" beside it does not mean it. */
+/* A "*" next to it does not match it. */
 static bool is_free(const SnapshotNode *n) { return !n->whole && n->kind == '-' && n->child.n == 0 && n->parent && find_child(n->parent, "*"); }
 
 static void add_paths(const SnapshotNode *n, SnapshotNames *out) {
@@ -94,7 +94,8 @@ static void drop_children(SnapshotNode *n) {
 
 static bool is_nearly(const char *name) { return nearly_project_file(str_from(name), true).n || nearly_project_file(str_from(name), false).n; }
 
-/* What `b` has no node for: in a folder that is protected as a whole it was not there, and a node "*" speaks for it; NEARLY_NAMES speaks for some names. */
+/* Entries without a node in `b`. In a folder that is protected as a whole they did not exist. Elsewhere a node "*" covers all of them, and
+ * NEARLY_NAMES some names. */
 static void drop_new(SnapshotNode *n, const SnapshotNode *b, bool nearly) {
     size_t kept = 0;
     for (size_t i = 0; i < n->child.n; i++) {

@@ -43,8 +43,7 @@ struct ToolEntry {
     ToolDelegates delegates;
     bool fills;                          /* its parameters have defaults; set by the registry */
     bool held;                           /* an MCP tool whose definition changed: refused until approved */
-    void (*recheck)(void *data);         /* called for a held one when it is called or listed: replaces it if it was
-                                          * approved; may be NULL */
+    void (*recheck)(void *data);         /* called when a held tool is called or listed: replaces it if it was approved; may be NULL */
 };
 
 Registry *registry_new(void);

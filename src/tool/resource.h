@@ -1,5 +1,5 @@
-/* What MCP clients may read of a project besides artifacts: files by name, and script resources. A script is called as
- * the tool "resource:NAME" through the whole pipeline; only a call with the scope TOOL_RESOURCES finds it. */
+/* The part of a project that MCP clients may read, besides artifacts: files by name, and script resources. A script is called as the tool
+ * "resource:NAME" through the whole pipeline; only a call with the scope TOOL_RESOURCES finds it. */
 #pragma once
 #include "tool/pipeline/call.h"
 

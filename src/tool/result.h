@@ -19,7 +19,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str call_id, name;                   /* canonical name */
     Value value;                         /* complete, after hooks and redaction */
     Value content;                       /* list of typed blocks {type, …}; GONE: one text block with `text` */
-    Str media;                           /* of a call for a model: what of `content` are images and PDFs for it, as a JSON list without data; empty: none */
+    Str media;                           /* for a model's call: the images and PDFs of `content`, as a JSON list without data; empty: none */
     Str text;                            /* what the model sees: the string itself, or compact JSON; bounded */
     Str artifact;                        /* key of the whole value when `text` is only its head and tail; empty: none */
     bool is_error;
@@ -33,10 +33,10 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str provider;                        /* name of an MCP server; may be empty */
     Str task_id;                         /* a background task was started */
     int64_t elapsed_ns;                  /* without waited_ns */
-    int64_t waited_ns;                   /* for a person */
-    const char *asked;                   /* who agreed to the call, as approval.answered has it; NULL: it was allowed without */
+    int64_t waited_ns;                   /* time spent waiting for the user */
+    const char *asked;                   /* source of the approval, as in approval.answered; NULL: none was needed */
     Str change;                          /* what a file tool changed: {path, diff, before} as JSON; empty: unknown */
-    struct Pipe *held;                   /* whose memory it is */
+    struct Pipe *held;                   /* the pipe that owns the memory */
 } Result;
 
 void result_clear(Result *r);

@@ -20,7 +20,7 @@ bool run_media_put(Run *r, const List *media, Error *err) {
     return ok;
 }
 
-/* *part GONE: it is not there, or damaged. */
+/* part GONE: it is missing or damaged. */
 static bool get_one(Store *store, Str scope, Value named, Heap *heap, Value *part, Error *err) {
     Buf data = { 0 }, bytes = { 0 };
     bool found = false;

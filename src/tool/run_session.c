@@ -42,7 +42,7 @@ static void print_part(Buf *all, Str part) {
     buf_add(all, part);
 }
 
-/* A person agrees to that, not to a name. */
+/* An approval applies to this digest and not to the name alone. */
 void run_tool_print(Run *r, Str name, Buf *out) {
     const ToolEntry *e = registry_find(r->rt->registry, name, NULL, 0);
     Buf all = { 0 };

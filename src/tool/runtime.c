@@ -54,7 +54,7 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit) {
     return paths;
 }
 
-/* Every place that the settings open, as they write it. */
+/* Every place that the settings open, as written there. */
 static bool are_steady(Runtime *rt, Error *err) {
     const StrList *lists[] = { &rt->limits.sandbox.read_roots, &rt->limits.sandbox.write_roots };
     const char *const *places = confine_places(rt->project, &rt->arena);
@@ -117,8 +117,8 @@ static void make_folder(const char *path) {
     free(p);
 }
 
-/* Where the journal is, as it is written. A link on the way counts, so the rules get it like this. Without a journal, running calls are on record beside a
- * place that was given. */
+/* The path of the journal as written, with links unresolved: the rules must cover links on the way. Without a journal, the record of running calls
+ * is next to the path that was given. */
 static bool set_state(Runtime *rt, Error *err) {
     Buf path = { 0 };
     const char *given = rt->config.state ? rt->config.state : getenv("HARNESS_STATE");
@@ -136,7 +136,7 @@ static bool set_state(Runtime *rt, Error *err) {
     return ok;
 }
 
-/* Once it is known that no tool can reach it: by its real path. */
+/* Sets the real path of the state. Called after the check that no tool can reach it. */
 static void make_state(Runtime *rt) {
     char real[PATH_MAX];
     if (!rt->state) return;
@@ -224,7 +224,7 @@ static void warn_of_less(const Runtime *rt) {
     if (!sandbox_available(&strict, &why)) LOG_WRITE(rt->config.log, LOG_WARN, "%s: programs are not fully confined (sandbox.mode: best-effort)", why.msg);
 }
 
-/* Tools can write beside a program that stands in the workspace itself. */
+/* For a program directly in the workspace: tools can write files next to it. */
 static void warn_of_exposed(const Runtime *rt) {
     const Project *p = rt->project;
     for (size_t i = 0; i < p->n_hooks; i++)

@@ -17,14 +17,14 @@
 typedef struct Runtime Runtime;
 typedef struct Run Run;
 
-/* How a person is asked. The answer: no, once, these arguments in this session, the tool in this session, these arguments always in this project. */
+/* How the user is asked. The answers: no; once; these arguments in this session; the tool in this session; these arguments always in this project. */
 typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL, CONFIRM_ALWAYS } ConfirmAnswer;
 typedef struct ConfirmQuestion {
     Str tool, why;
     Str shown;                           /* the rendered command or a diff, control and bidi characters escaped */
-    Str id;                              /* in the store, for `harness approvals`; empty: it is only asked here */
+    Str id;                              /* id in the store, for `harness approvals`; empty: the question is only asked here */
     bool may_tool, may_always;           /* are these answers offered? */
-    Buf *reason;                         /* the person's own words with a no, if any */
+    Buf *reason;                         /* the user's text with a refusal, if any */
 } ConfirmQuestion;
 
 typedef struct Person {                  /* the user; all NULL: none is present */
@@ -55,8 +55,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool ephemeral;                      /* no store */
     bool own_process;                    /* the program, not an embedder: restrain it after loading */
     const char *const *writable;         /* own_process: more places it must be able to write; NULL-terminated, or NULL */
-    /* Opens files that the person named, when it is known where tools can write (confine_reach) and before the process is restrained. NULL: none.
-     * Not when the project is loaded again. */
+    /* Opens files that the user named. Called once it is known where tools can write (confine_reach), and before the process is restricted; not
+     * when the project is reloaded. NULL: none. */
     bool (*open_files)(void *ctx, const Project *p, Error *err);
     void *open_files_ctx;
     bool yes;                            /* --yes */
@@ -178,15 +178,15 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 bool run_end(Run *r, RunStatus status, Error *err);
 /* Waits until the run's events are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);
-/* The next message that another process has sent to the run, and its number. run_note_message: an earlier process has said those up to n. */
+/* The next message that another process sent to the run, and its number. run_note_message: messages up to n were delivered by an earlier process. */
 bool run_take_message(Run *r, int64_t *n, Buf *text);
 void run_note_message(Run *r, int64_t n);
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);
-/* Images and PDFs of messages, kept with the run under their hash. One that holds a known secret is not kept. */
+/* Images and PDFs of messages, stored with the run by their hash. One that contains a known secret is not stored. */
 bool run_media_put(Run *r, const List *media, Error *err);
-/* The parts that an event names, from the store. Of one that is not there, *lost counts. */
+/* Reads from the store the parts that an event names. *lost counts the missing ones. */
 bool run_media_get(Run *r, Value named, Heap *heap, List **out, uint32_t *lost, Error *err);
 Store *run_store(const Run *r);                              /* NULL: nothing of this run is stored */
 void *run_user(Run *r);

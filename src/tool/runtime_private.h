@@ -41,7 +41,7 @@ struct Runtime {
     Sandbox *sandbox;
     SandboxRules rules;
     Jail *jail, *hook_jail;
-    const char *const *hidden;           /* what no jail shows: the state; NULL-terminated, in its arena */
+    const char *const *hidden;           /* paths hidden from every jail: the state; NULL-terminated, in its arena */
     VEC(ToolRoot *) roots;               /* of tools that are confined; complete before the first call */
     bool command_hooks;                  /* some hook runs a program */
     Rules *net;                          /* for http.*; NULL: any public host */
@@ -58,12 +58,12 @@ struct Runtime {
     atomic_bool may_act;                 /* trusted, and not only reading */
 
     pthread_mutex_t lock;                /* guards what follows */
-    VEC(StoreHook) counted;              /* what of the hooks' counters is in the store */
+    VEC(StoreHook) counted;              /* the part of the hooks' counters that is already in the store */
     Proxy *proxy;                        /* started when first needed */
-    _Atomic(Pipe *) pipe;                /* one that is unused, and changes owner in one step; */
+    _Atomic(Pipe *) pipe;                /* an unused pipe, exchanged atomically; */
     Pipe *pipes;                         /* the others */
     Control *control;                    /* started when first needed */
-    pthread_mutex_t asking;              /* one person is asked one thing at a time */
+    pthread_mutex_t asking;              /* only one question to the user at a time */
 
     pthread_mutex_t guarding;            /* guards what follows */
     Protect *protect;                    /* of rules.protect, see runtime_guard; unchanged while anything that could
@@ -76,7 +76,7 @@ struct Runtime {
 };
 
 typedef struct RunRead { Str path; JailStat stat; } RunRead;
-typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: whatever they are */
+typedef struct RunGrant { Str tool, args; } RunGrant;          /* args empty: any arguments */
 typedef struct RunMessage { int64_t n; char *text; } RunMessage;    /* a command of the store */
 typedef struct RunFailure { Str tool; uint64_t args, error; int count; } RunFailure;
 
@@ -118,8 +118,8 @@ struct Run {
     size_t memory_bytes;                 /* their size */
     VEC(RunRead) reads;
     VEC(RunGrant) grants;
-    VEC(RunMessage) messages;            /* of other processes, not said yet */
-    int64_t messages_said;               /* number of the last one that was */
+    VEC(RunMessage) messages;            /* messages from other processes that were not delivered yet */
+    int64_t messages_said;               /* number of the last delivered message */
     int64_t commands_seen;               /* number of the last command; guarded by the control's lock */
     VEC(RunFailure) failures;
     VEC(Project *) made;                 /* one for each tool and hook registered in the run */
@@ -145,7 +145,7 @@ bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over the state of `before` */
 
-/* resolve.c: does its condition hold in this turn? */
+/* resolve.c: true if its condition is met in this turn */
 
 /* confirm.c: a question to the user about a call. `why` is the rule that requires it. may_tool, may_keep: whether the answers "this tool" and "always" are offered. */
 typedef struct RunQuestion {
@@ -165,7 +165,8 @@ void run_answer_clear(RunAnswer *a);
 /* approval.c: answers stored for the project until they are revoked. One applies to the tool's current definition, the same arguments and the same rule. */
 bool run_approval_kept(Run *r, const RunQuestion *q, bool *kept, Error *err);
 bool run_approval_keep(Run *r, const RunQuestion *q, Str by, Error *err);
-void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of what a tool does, as far as the project says. Empty: no such tool */
+void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of the tool's definition, as far as the project contains it.
+                                                          * Empty: no such tool */
 
 /* Around every wait for the user: it does not count towards timeouts or the call's duration. run_wait_end returns its
  * duration. */
@@ -189,6 +190,5 @@ void task_list_free(Run *r);             /* cancels and waits */
 
 /* repeat.c: repeated identical failures. `tool` is borrowed from its entry. */
 bool run_has_failures(Run *r);
-bool run_repeats(Run *r, Str tool, Str args_json);                       /* has it failed like this three times in a
-                                                                          * row? */
+bool run_repeats(Run *r, Str tool, Str args_json);                       /* true if it failed like this three times in a row */
 void run_note_outcome(Run *r, Str tool, Str args_json, bool failed, Str error);

@@ -6,12 +6,11 @@
 
 /* ---- literals ---- */
 
-typedef struct SecretSink { void (*add)(void *ctx, Str value); void *ctx; const Project *project; } SecretSink;
+typedef struct SecretSink { void (*add)(void *ctx, Str value); void *ctx; const Project *project; bool listing; } SecretSink;
 
 enum { SHORT_TOKEN = 8, LONG_TOKEN = 40 };      /* characters */
 
-/* A value of a credential's name is hidden wherever it occurs, so it must not be able to hide anything else: a path, an address, a
- * program or an ordinary word. */
+/* In a listing the value of a credential's name must not hide anything else: a path, an address, a program or an ordinary word. */
 static bool is_opaque(Str value) {
     bool digit = false;
     for (size_t i = 0; i < value.n; i++) {
@@ -49,14 +48,16 @@ static void add_literal(const SecretSink *to, Str value) {
     size_t from = value.n;
     while (from > 0 && value.at[from - 1] != ' ') from--;
     Str word = str_sub(value, from, value.n);
-    if (is_opaque(word) && !hides_more(to->project, word)) to->add(to->ctx, word);
+    if (to->listing && (!is_opaque(word) || hides_more(to->project, word))) return;
+    if (!to->listing) to->add(to->ctx, value);
+    to->add(to->ctx, word);
 }
 
 static void add_inside(const SecretSink *to, Str text) { credentials_find(text, to->add, to->ctx); }
 
 static bool is_literal(Str value) { return str_find(value, STR("${")) < 0; }
 
-/* Literal values of other names ("production") are words that results may hold. */
+/* Literal values of other names ("production") are ordinary words that results may contain. */
 static void add_map(const SecretSink *to, Value map) {
     Entry *e;
     for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
@@ -91,9 +92,9 @@ static void add_values(const SecretSink *to, Value v) {
     for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++) add_values(to, value_list(v)->at[i]);
 }
 
-void secrets_literal(const Project *p, void (*add)(void *ctx, Str value), void *ctx) {
+void secrets_literal(const Project *p, bool listing, void (*add)(void *ctx, Str value), void *ctx) {
     const Settings *s = &p->settings;
-    const SecretSink sink = { add, ctx, p }, *to = &sink;
+    const SecretSink sink = { add, ctx, p, listing }, *to = &sink;
     for (size_t i = 0; i < s->n_models; i++) {
         add_inside(to, s->models[i].base_url);
         add_map(to, s->models[i].headers);
@@ -152,7 +153,7 @@ static void add_settings(Runtime *rt, const Settings *s) {
 void runtime_add_secrets(Runtime *rt) {
     static const char *const keys[] = { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "COPILOT_TOKEN" };
     const Project *p = rt->project;
-    secrets_literal(p, add_value, rt);
+    secrets_literal(p, false, add_value, rt);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) add_variable(rt, str_from(keys[i]));
     add_settings(rt, &p->settings);
     for (size_t i = 0; i < p->n_servers; i++) {

@@ -1,6 +1,7 @@
-/* The values that are redacted from the moment a project is loaded: what its files say literally, and variables that they name. */
+/* Values that are redacted as soon as a project is loaded: literal values in its files, and variables that they name. */
 #pragma once
 #include "artifact/project.h"
 
-/* Calls `add` with each credential that the files contain literally. Reads no variable. */
-void secrets_literal(const Project *p, void (*add)(void *ctx, Str value), void *ctx);
+/* Calls `add` with each credential that the files contain literally. Reads no variable. `listing`: leaves out values whose masking could hide
+ * what else the project says; those are masked where they are written. */
+void secrets_literal(const Project *p, bool listing, void (*add)(void *ctx, Str value), void *ctx);

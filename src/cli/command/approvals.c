@@ -1,4 +1,4 @@
-/* harness approvals: questions that wait for an answer, of every process of the project, and answers that are kept. */
+/* harness approvals: open questions of all processes of the project, and stored answers. */
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/terminal/confirm_terminal.h"
@@ -133,7 +133,7 @@ static bool check_args(const char *args, const Found *f, Error *err) {
     return true;
 }
 
-/* Another person may have been faster: then the message says who. */
+/* If another user answered first, the message names that user. */
 static bool put_answer(Cli *cli, Store *s, Str id, Str answer, Error *err) {
     Buf by = { 0 };
     Found now = { 0 };

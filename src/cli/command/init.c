@@ -86,7 +86,7 @@ static int write_project(Cli *cli, const char *root, int fd) {
     return status;
 }
 
-/* A tool of another project may have made it: what is written belongs where the person says. */
+/* True for a link, which init refuses: a tool of another project may have created it to redirect the files. */
 static bool is_link(const char *root) {
     struct stat st;
     size_t n = strlen(root);

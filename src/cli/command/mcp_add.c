@@ -122,7 +122,7 @@ static bool compose(Adding *a, Error *err) {
 
 /* ---- writing ---- */
 
-/* What was written must be what was meant: else the old file comes back. */
+/* Loads the written file and compares the entry with the intended one; on a difference restores the old file. */
 static bool verify(Adding *a, bool existed, Error *err) {
     Problems problems = { 0 };
     Project *p = NULL;
@@ -152,7 +152,7 @@ static bool check_use(const Adding *a, Error *err) {
 
 /* ---- the network ---- */
 
-/* True for arguments that keep such a program from fetching. */
+/* True for arguments that keep such a program from downloading. */
 static bool stays_local(const Args *args) {
     static const char *const flags[] = { "--offline", "--no-install", "--prefer-offline" };
     for (size_t i = 2; i < args->n_operands; i++)
@@ -202,7 +202,7 @@ static void say_tools(const Adding *a, size_t n) {
     buf_clear(&line);
 }
 
-/* Starts the server once and lists its tools, so that a mistake shows now. The entry stays either way. */
+/* Starts the server once and lists its tools, so that mistakes are found now. The entry is kept in any case. */
 static int probe(Adding *a) {
     Opening o;
     Error err = { 0 };

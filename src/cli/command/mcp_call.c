@@ -118,7 +118,7 @@ static int call_in(Cli *cli, Opening *o, Str arguments) {
     else if (ok) result_write_value(&cli->out, &r);
     if (ok) buf_add_char(&cli->out, '\n');
     result_clear(&r);
-    bool interrupted = interrupt_stop(interrupt);        /* it fires the run's token, which is freed with the run */
+    bool interrupted = interrupt_stop(interrupt);        /* before run_end(): the handler fires the run's token, which run_end() frees */
     bool ended = run_end(run, status == CLI_OK ? RUN_COMPLETED : RUN_FAILED, ok ? &err : NULL);
     if (!ok || !ended) status = cli_fail(cli, CLI_FAILED, &err);
     buf_clear(&name);

@@ -1,4 +1,4 @@
-/* harness mcp list: the servers of the project and what is known of them. Starts none. */
+/* harness mcp list: the servers of the project and what is known about them. Starts none. */
 #include "cli/opening.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/trust_prompt.h"
@@ -54,7 +54,7 @@ static void print(Cli *cli, McpRemotes *m, bool trusted) {
     }
     if (cli->json) buf_add(&cli->out, STR("]\n"));
     else table_write(&t, &cli->out, 0, cli->color_out);
-    if (!cli->json) cli_flush(cli);                      /* the list comes before what is said about it */
+    if (!cli->json) cli_flush(cli);                      /* print the list before the message about it */
     for (size_t i = 0; !cli->json && i < n; i++) {
         McpServerFacts f = mcp_remotes_facts(m, i);
         if (f.problem[0]) cli_say(cli, SAY_WARNING, str_from(f.problem));

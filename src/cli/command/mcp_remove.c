@@ -15,7 +15,7 @@ static size_t indentation(Str line) {
     return n;
 }
 
-/* Is this the line "NAME:" of the entry, with or without quotes? */
+/* True for the line "NAME:" of the entry, with or without quotes. */
 static bool is_entry(Str line, Str name) {
     Str t = str_trim(line);
     char quote = t.n && (t.at[0] == '"' || t.at[0] == '\'') ? t.at[0] : 0;
@@ -54,13 +54,13 @@ static bool compose(Removing *r, Error *err) {
     mcp_entry_look(&r->file, text, &p);
     if (!p.found || !mcp_entry_is_block(p.rest) || !find_entry(r, text, &p, &from, &to, &others))
         return error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: take the entry out by hand", r->file.path);
-    if (others == 0) from = p.key, to = to > p.key_end ? to : p.key_end;       /* the last one takes the key with it */
+    if (others == 0) from = p.key, to = to > p.key_end ? to : p.key_end;       /* without other entries, removes the key too */
     buf_add(&r->after, str_sub(text, 0, from));
     buf_add(&r->after, str_sub(text, to, text.n));
     return true;
 }
 
-/* The file must load without the server, or the old one comes back. */
+/* The file must load without the server; otherwise the old one is restored. */
 static bool verify(Removing *r, Error *err) {
     Problems problems = { 0 };
     Project *p = NULL;
@@ -84,7 +84,7 @@ static bool fail_unknown(const Removing *r, const Project *p, Error *err) {
     return near.n ? error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near)) : error_hint(err, "see harness mcp list");
 }
 
-/* An entry of another file, such as .mcp.json, is its owner's to remove. */
+/* Does not change entries of other files, such as .mcp.json. */
 static bool check(Removing *r, const Project *p, Error *err) {
     if (!mcp_entry_has(p, r->name)) return fail_unknown(r, p, err);
     mcp_entry_file(p, &r->file);

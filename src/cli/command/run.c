@@ -19,7 +19,7 @@ static bool read_prompt(Running *r, const char *given, Error *err) {
     return true;
 }
 
-/* Before the project is opened: a person names them, not the project. */
+/* Before the project is opened: the user names these files, not the project. */
 static bool read_files(Running *r, Error *err) {
     const Args *a = &r->cli->args;
     for (size_t i = 0; i < a->n_flags; i++) {

@@ -68,7 +68,7 @@ static bool list_json(void *ctx, const StoreRun *r) {
 
 /* ---- as text: one line a run, which fits ---- */
 
-/* Ids of one day begin alike: the end tells them apart. */
+/* Ids of one day have the same beginning: shows the end. */
 static Str short_id(Str id) { return id.n > SHORT_ID ? str_sub(id, id.n - SHORT_ID, id.n) : id; }
 
 static void add_age(Buf *out, int64_t ns) {

@@ -67,7 +67,7 @@ static bool add_root(const Job *j, Texts *list, const char *flag, const char *pa
     return true;
 }
 
-/* The folders of --read and --write, as they are written. */
+/* The folders of --read and --write, as written. */
 static bool are_steady(const Job *j, Error *err) {
     const Args *a = &j->cli->args;
     const char **places = mem_zero(j->write.n + 2, sizeof *places);

@@ -18,7 +18,7 @@ typedef struct LineEditConfig {
 
 LineEdit *lineedit_new(const LineEditConfig *config);
 void lineedit_free(LineEdit *e);                         /* saves the history */
-bool lineedit_terminal(const LineEdit *e);               /* is it a terminal? If not, no prompt is shown */
+bool lineedit_terminal(const LineEdit *e);               /* true if it is a terminal; otherwise no prompt is shown */
 
 /* Appends the next line, with its newline, to `out`. LINE_INTERRUPTED: a signal whose handler does not restart system
  * calls arrived; the partial line is dropped. */

@@ -11,10 +11,9 @@ typedef struct Show Show;
 
 Show *show_new(Cli *cli);
 void show_free(Show *s);                             /* NULL is fine */
-bool show_streams(const Show *s);                    /* is the answer shown while it is streamed? (standard output is a
-                                                      * terminal, not --json) */
+bool show_streams(const Show *s);                    /* true if the answer is shown while it is streamed (standard output is a terminal, without --json) */
 SessionWatch show_watch(Show *s);
-/* `inner`, asked with the live line hidden; its progress becomes part of the live line. */
+/* Wraps `inner`: hides the live line during questions; progress becomes part of the live line. */
 Person show_person(Show *s, Person inner);
 
 void show_begin(Show *s, Str model);                 /* work starts */

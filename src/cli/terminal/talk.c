@@ -133,7 +133,7 @@ static int say(Talking *k, Str text) {
     Error err = { 0 };
     k->said = true;
     if (!talk_answer(k->t, text, &status, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
-    k->interrupts = status == RUN_CANCELLED;            /* then one more leaves */
+    k->interrupts = status == RUN_CANCELLED;            /* then a second Ctrl-C exits */
     k->failed = status != RUN_COMPLETED;
     return CLI_OK;
 }

@@ -115,7 +115,7 @@ static void add_message(Buf *out, Value m) {
 
 static bool write_file(const Project *p, const char *path, Str text, Error *err) {
     Arena arena = { 0 };
-    int fd = named_open(path, O_EXCL, 0600, confine_reach(p, &arena), err);       /* never in place of something */
+    int fd = named_open(path, O_EXCL, 0600, confine_reach(p, &arena), err);       /* never overwrites a file */
     bool ok = fd >= 0;
     arena_clear(&arena);
     if (!ok) return error_wrap(err, "save %s", path);

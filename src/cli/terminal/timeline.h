@@ -1,5 +1,5 @@
-/* What a run did, one line a step: who, what, the verdict and the rule that gave it, time, cost; under it the first lines of the output, or what
- * changed. `harness run` shows it live, `harness runs show` afterwards. Text from outside is escaped. */
+/* Shows what a run did, one line per step: the agent, the call, the verdict with its rule, time and cost; below it the first lines of the output,
+ * or the change. `harness run` shows it live, `harness runs show` afterwards. Text from outside is escaped. */
 #pragma once
 #include "base/arena.h"
 #include "event/event.h"
@@ -9,18 +9,18 @@ typedef struct TimelineStyle { size_t width; bool color, all; } TimelineStyle;  
 
 typedef struct TimelineCall {
     int depth;
-    Str name, about;                     /* about: what it is called with, one line */
+    Str name, about;                     /* about: its main argument, one line */
     Str verdict;                         /* "allowed", "asked you: yes", "blocked by …"; escaped already */
     bool failed, open;                   /* open: it has not ended */
     int64_t elapsed_ns, waited_ns;
     double cost;
-    Str output, diff;                    /* as they are; shown in part */
+    Str output, diff;                    /* unescaped; shown in part */
 } TimelineCall;
 
 void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *style);
-/* What a call gave, as text to show: a string, the output of a program, else JSON. */
+/* The result of a call as text: a string, the output of a program, else JSON. */
 void timeline_output(Buf *out, Value value);
-/* The one argument that says most, escaped and in one line: a path, a command, an agent. */
+/* The most informative argument (a path, a command, an agent), escaped and on one line. */
 void timeline_about(Buf *out, Str arguments_json);
 void timeline_add_duration(Buf *out, int64_t ns);
 

@@ -1,4 +1,4 @@
-/* Answers that hold always in a project: `p` at the terminal, `harness approvals kept`, `revoke`. Notes of the store. */
+/* Answers that apply permanently in a project, stored as notes: `p` at the terminal, `harness approvals kept`, `revoke`. */
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/sha256.h"
@@ -7,7 +7,7 @@
 /* Several projects may share a state. */
 void runtime_approval_scope(Str root, Buf *out) { buf_add_fmt(out, "approved:" STR_FMT, STR_ARG(root)); }
 
-/* False: the tool is not one that can be approved for good. */
+/* False if the tool cannot be approved permanently. */
 static bool add_key(Run *r, const RunQuestion *q, Buf *out) {
     Buf all = { 0 };
     uint8_t digest[DIGEST_SHA256_BYTES];

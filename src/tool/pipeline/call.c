@@ -15,7 +15,7 @@ static bool reach_result(Pipe *p) {
         again = p->rewritten = false;
         if (!pipe_parse(p) || !gates(p)) {
             if (!p->rewritten) return false;
-            again = true;                                    /* a person gave other arguments: all rules are asked about them */
+            again = true;                                    /* the user gave other arguments: check all rules again */
             continue;
         }
         if (p->f.entry->def.async && !p->f.call->wait && !p->task) return pipe_background(p);
@@ -69,7 +69,7 @@ static bool write_end(Pipe *p) {
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 
-/* {kind, name, message, agent, depth} for the hooks of `error`, whatever refused or failed. */
+/* Runs the hooks of `error` with {kind, name, message, agent, depth}, whatever refused the call or failed. */
 static bool tell_error(Pipe *p) {
     Heap *h = p->f.heap;
     Dict *d = NULL;

@@ -36,14 +36,14 @@ typedef struct Call {
     const Str *hooks; size_t n_hooks;    /* hooks added by name (a delegation's) */
     Str key;                             /* the idempotency key of an earlier attempt whose outcome is unknown; empty: a new one */
     bool nested;                         /* on its caller's thread: takes no slot and no lock */
-    struct RunLane *lane;                /* where mutating calls wait for each other; NULL: the run's own. An agent that a mutating script waits for
-                                            has one of its own: it would wait for the script otherwise */
+    struct RunLane *lane;                /* mutating calls with the same lane run one at a time; NULL: the run's lane. An agent that a mutating
+                                          * script waits for needs its own lane, or it would wait for the script */
     bool *once;                          /* set when it, or a call inside it, was executed and must not be repeated; NULL: not wanted */
     bool media;                          /* a model gets the result: its images and PDFs are kept with the run */
-    bool wait;                           /* a background tool is waited for (harness call) */
-    const struct ToolRoot *root;         /* what its caller is confined to, and so it too; NULL: nothing */
-    const Person *person;                /* who is asked and told about this call and what it calls; NULL: the run's */
-    const Person *task_person;           /* the same once it has become a background task; outlives that; NULL: the run's */
+    bool wait;                           /* wait for a background tool (harness call) */
+    const struct ToolRoot *root;         /* the folder that the caller, and so this call, is confined to; NULL: none */
+    const Person *person;                /* receives questions and notifications of this call and its nested calls; NULL: the run's */
+    const Person *task_person;           /* the same for the background task that the call became; must outlive it; NULL: the run's */
     /* The background task it became has ended: `r` is its result, NULL when there is none (`why`: an internal fault; empty: cancelled before
      * it began). On the task's thread, once; may be NULL. */
     void (*task_ended)(void *ctx, const Result *r, Str why);

@@ -1,4 +1,4 @@
-/* Step 7: a person agrees, or the call ends here. Last before the work, so that what is shown is what will run. */
+/* Step 7: asks the user to confirm the call. It is the last step before execution, so that the user sees what will run. */
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/digest.h"
@@ -11,15 +11,15 @@
 static const char *const answer_names[] = { [CONFIRM_NO] = "no", [CONFIRM_ONCE] = "yes", [CONFIRM_THESE] = "these arguments", [CONFIRM_TOOL] = "the tool",
                                             [CONFIRM_ALWAYS] = "always" };
 
-/* A question and what is known of its answer so far. */
+/* A question and what is known about its answer so far. */
 typedef struct Asked {
     Run *r;
     const RunQuestion *q;
     Cancel *cancel;
     RunAnswer *out;                      /* its id, when it is in the store */
     ConfirmAnswer answer;
-    Buf reason;                          /* of a no, in the person's words */
-    Buf by;                              /* who answered */
+    Buf reason;                          /* the user's text with a refusal */
+    Buf by;                              /* the user who answered */
     bool answered;
 } Asked;
 
@@ -103,7 +103,7 @@ static void ask_person(Asked *a, Cancel *cancel) {
     ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep && a->r->store, &a->reason };
     int64_t since = run_wait_start(a->cancel);
     if (!person->apart) pthread_mutex_lock(&rt->asking);
-    /* The answer to another call, "the tool", may have come while this one waited for its turn. */
+    /* While this call waited for its turn, the user may have allowed the whole tool for another call. */
     a->answer = approval_given(a->r->approvals, a->q->tool, a->q->args_json) ? CONFIRM_ONCE : person->confirm(person->ctx, &shown, cancel);
     if (!person->apart) pthread_mutex_unlock(&rt->asking);
     *a->q->waited_ns += run_wait_end(a->cancel, since);
@@ -176,7 +176,7 @@ static void add_answer(const Asked *a, Buf *out) {
     event_data_end(out);
 }
 
-/* Records the answer of the person here, unless another person was first. */
+/* Stores the answer given at this terminal, unless another process answered first. */
 static bool settle(Asked *a, Cancel *stop, Error *err) {
     Str id = buf_str(&a->out->approval);
     if (a->answer == CONFIRM_NO && cancel_expired(a->cancel)) return store_approval_withdraw(a->r->store, id, err);
@@ -191,7 +191,7 @@ static bool settle(Asked *a, Cancel *stop, Error *err) {
     return store_approval_get(a->r->store, id, take_answer, a, err);
 }
 
-/* Asks the person here and, through the store, every other process: the first answer counts. */
+/* Asks here and, through the store, in every other process. The first answer counts. */
 static bool ask_all(Asked *a, Error *err) {
     ControlQuestion q = { buf_str(&a->out->approval), cancel_new(a->cancel, 0) };
     bool ok = control_question_start(a->r, &q, err);
@@ -209,7 +209,7 @@ static bool ask(Asked *a, Error *err) {
     a->out->source = a->q->person->source ? a->q->person->source : "person";
     if (!a->r->store) return emit_asked(a, err) && (ask_person(a, a->cancel), true);
     if (!put_question(a, err) || !emit_asked(a, err) || !run_settle(a->r, false, err)) return false;
-    if (!store_approval_get(a->r->store, buf_str(&a->out->approval), take_answer, a, err)) return false;     /* it may have been answered meanwhile */
+    if (!store_approval_get(a->r->store, buf_str(&a->out->approval), take_answer, a, err)) return false;     /* it may have been answered in the meantime */
     return a->answered || ask_all(a, err);
 }
 
@@ -217,7 +217,7 @@ static bool ask(Asked *a, Error *err) {
 
 static bool remember_answer(Asked *a, Error *err) {
     Run *r = a->r;
-    if (a->out->args.n) return true;                      /* of other arguments: they are asked about again */
+    if (a->out->args.n) return true;                      /* other arguments: the user is asked about them again */
     if (a->answer == CONFIRM_THESE) remember(r, a->q->tool, a->q->args_json);
     if (a->answer == CONFIRM_TOOL) remember(r, a->q->tool, (Str){ 0 });
     return a->answer != CONFIRM_ALWAYS || run_approval_keep(r, a->q, buf_str(&a->by), err);
@@ -311,12 +311,11 @@ static Str shown(Pipe *p) {
 /* Why confirmation is needed: a policy rule, or the tool's inspection of the arguments. Empty: not needed. */
 static Str reason_to_ask(const Pipe *p) { return p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why); }
 
-/* A session's answer for a whole tool is not offered where one call can do anything, nor one for ever where the same arguments can do
- * something else tomorrow. */
+/* "This tool" is not offered if one call of the tool can do anything; "always" is not offered if the same arguments can have another effect later. */
 static bool may_tool(const ToolEntry *e) { return !e->safety.destructive && !str_eq(e->def.name, STR("bash")); }
 static bool may_keep(const ToolEntry *e) { return !e->safety.destructive && !e->safety.process; }
 
-/* False with p->rewritten: the person gave other arguments, with which the call begins again. */
+/* False with p->rewritten: the user gave other arguments, and the call starts again with them. */
 static bool confirm_args(Pipe *p, Str why, Str args, Error *err) {
     const ToolEntry *e = p->f.entry;
     RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, why, shown(p), pipe_person(p), &p->waited_ns, may_tool(e), may_keep(e) };
@@ -350,7 +349,7 @@ bool pipe_confirm(Pipe *p) {
     if (why.n == 0) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
-    bool ok = p->kept.agreed_args.n && str_eq(buf_str(&args), buf_str(&p->kept.agreed_args));       /* a retry of what was agreed to */
+    bool ok = p->kept.agreed_args.n && str_eq(buf_str(&args), buf_str(&p->kept.agreed_args));       /* a retry with the confirmed arguments */
     if (ok) pipe_trace(p, STEP_CONFIRM, "agreed: earlier attempt");
     else ok = confirm_args(p, why, buf_str(&args), &err);
     buf_clear(&args);

@@ -12,7 +12,7 @@ struct Control {
     pthread_mutex_t lock;                /* guards what follows; taken before the store's and a run's */
     pthread_cond_t changed;
     bool over;
-    int64_t version;                     /* of the store, when it was last looked into */
+    int64_t version;                     /* the store's data version at the last check */
     VEC(Run *) runs;
     VEC(const ControlQuestion *) questions;
 };
@@ -29,7 +29,7 @@ static bool take_command(void *ctx, const StoreCommand *c) {
     return true;
 }
 
-/* `old`: they were there before this process had the run. */
+/* `old`: commands sent before this process had the run. */
 static void carry_out(Run *r, Taking *t, bool old) {
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < t->all.n; i++) {

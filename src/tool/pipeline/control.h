@@ -5,8 +5,8 @@
 
 void control_free(Control *c);                           /* ends the thread; NULL is fine */
 
-/* Commands to the run are carried out from here on: cancel at once, messages when run_take_message asks. A cancel that is older than this
- * process's part of the run is ignored. */
+/* From here on, commands to the run are carried out: a cancel at once, messages when run_take_message is called. A cancel from before this process
+ * resumed the run is ignored. */
 bool control_watch(Run *r, Error *err);
 void control_forget(Run *r);                             /* before the run is freed */
 

@@ -123,7 +123,8 @@ int64_t pipe_timeout_ms(const Pipe *p) {
 
 /* ---- one attempt ---- */
 
-/* A yes serves one call. It is used up before the event says that the call begins: after a crash in between, the person is asked again. */
+/* An approval is valid for one call. It is used up before the event that the call begins is written, so that the user is asked again after a crash
+ * in between. */
 static bool use_approval(Pipe *p, Error *err) {
     bool used = false;
     if (p->kept.approval.n == 0) return true;
@@ -209,7 +210,7 @@ void pipe_check_output(Pipe *p, CallStep step) {
     pipe_fail(p, step, STR("output_schema"), RESULT_REPAIRABLE, buf_str(&p->kept.data));
 }
 
-/* Anything that could have written is verified against what was loaded. */
+/* After anything that could have written, compares the protected files with the loaded ones. */
 static bool can_write(const Pipe *p) { return p->f.entry->safety.process || p->f.entry->safety.files == SAFETY_FILES_WRITE; }
 
 static bool check_protected(Pipe *p) {

@@ -9,7 +9,7 @@ typedef struct PipeKept {
     Buf args_json;                       /* see pipe_args_json */
     Buf text;                            /* of the result */
     Buf data;                            /* scratch: an event's data, a message */
-    Buf agreed_args;                     /* a person agreed to these in an earlier attempt; empty: none */
+    Buf agreed_args;                     /* arguments confirmed in an earlier attempt; empty: none */
     Buf approval;                        /* id of that answer in the store, not used yet; empty: none */
     Buf change;                          /* what the call changed, as a diff; empty: unknown */
     ToolInspection seen;                 /* of this attempt, see pipe_confirm */
@@ -26,12 +26,12 @@ struct Pipe {
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     PolicyDecision policy;               /* of step 5, for step 7 */
-    Str given;                           /* arguments that a person gave instead of the caller's; empty: none */
-    const char *asked;                   /* who agreed to the call; NULL: it was allowed without */
+    Str given;                           /* arguments that the user gave instead of the caller's; empty: none */
+    const char *asked;                   /* source of the approval; NULL: none was needed */
     Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
-    bool args_changed;                   /* f.args is not what the caller's text says */
-    bool rewritten;                      /* `given` was just set: the call begins again with it */
+    bool args_changed;                   /* f.args differs from the caller's text */
+    bool rewritten;                      /* `given` was just set: the call starts again with it */
     bool started;                        /* tool.started is written: something must end it */
     bool ended;                          /* the event that ends it is written, or a task will write it */
     bool reached;                        /* it has been executed: tool.post fires */
@@ -43,9 +43,9 @@ struct Pipe {
     int attempt;
     unsigned hook_nesting;               /* nested dispatches: a hook that emits an event starts another one */
     int64_t start_ns, step_ns;
-    int64_t waited_ns;                   /* for a person, so far */
+    int64_t waited_ns;                   /* time spent waiting for the user so far */
     int64_t hooks_ns;                    /* in hooks before and after the work */
-    int64_t worked_ns;                   /* time that the last attempt took, without waits for a person */
+    int64_t worked_ns;                   /* duration of the last attempt, without waits for the user */
 };
 
 /* True if it may run concurrently with other calls: read-only or parallel_safe. False for an unknown tool. */
@@ -70,7 +70,7 @@ int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */
 bool pipe_after(Pipe *p);
 bool pipe_bound(Pipe *p);
 bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
-void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* runs a task's call */
+void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* runs the call of a background task */
 bool pipe_background(Pipe *p);                               /* task.c: continues the call as a task */
 
 /* The setting of limits.repair that allows the model to repair a refusal. Without it, and with REPAIR_NEVER, the

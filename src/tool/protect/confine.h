@@ -16,11 +16,11 @@ typedef struct ToolRoot { Str path; Jail *jail; } ToolRoot;      /* path: absolu
 
 /* The workspace of a project, with links resolved. */
 bool confine_workspace(const Project *p, char real[PATH_MAX], Error *err);
-/* Every place of a project that calls, hooks and servers can write: absolute, up to NULL, in `arena`. For sandbox_root_steady(). confine_reach: and its root, for
- * named_open(). */
+/* Every place that calls, hooks and servers of a project can write, for sandbox_root_steady(): absolute paths, NULL-terminated, in `arena`.
+ * confine_reach adds the project's root, for named_open(). */
 const char *const *confine_places(const Project *p, Arena *arena);
 const char *const *confine_reach(const Project *p, Arena *arena);
-/* Every workspace_root of a project must be a folder of the workspace that the sandbox can hold a tool to. False: a problem was added. */
+/* Checks that every workspace_root of a project is a folder of the workspace to which the sandbox can confine a tool. False: a problem was added. */
 bool confine_check(const Project *p, Problems *problems);
 
 /* Sets e->root of a tool that declares one, before it is registered. */

@@ -27,7 +27,7 @@ bool protected_writable(const ProtectedList *l, const char *path) {
 
 /* ---- programs ---- */
 
-/* A program inside the project is as much part of the rules as the file that names it. A link counts with both ends. */
+/* A program inside the project is protected like the file that names it. For a link, both the link and its target are protected. */
 static void add_program(ProtectedList *l, Str folder, Str word) {
     char real[PATH_MAX];
     const char *path = protected_path(l, folder, word);
@@ -51,8 +51,8 @@ static bool is_interpreter(Str word) {
     return false;
 }
 
-/* The words of a shell text that name a program: the first of each command, and what an interpreter is given. Reading too many
- * as one only protects a file more. */
+/* The words of a shell text that name a program: the first word of each command, and the script argument of an interpreter. A word that is taken
+ * for a program by mistake only protects one more file. */
 static void add_command(ProtectedList *l, Str folder, Str text) {
     bool first = true;
     for (size_t i = 0; i < text.n;) {
@@ -145,7 +145,7 @@ static bool is_work(Str work, const char *name) {
     return false;
 }
 
-/* Every entry that the folder has, except work, and every one that it could get. */
+/* Protects every entry of the folder except `work`, and every name that a call could add. */
 static void add_folder(ProtectedList *l, Str above, Str name, Str work) {
     Str folder = str_from(protected_path(l, above, name));
     DIR *d = opendir(folder.at);

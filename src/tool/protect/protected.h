@@ -1,8 +1,6 @@
-/* Which paths a call may not write (protected.def): what the loader looked at, whether it exists or not, the programs that the
- * project's files name, with the folders of those that hooks and servers run (uses.h), files of other agents, and what git runs.
- *
- * A path with a part "*" means each name there that no other protected path has, and a last part "?" frees a name from that: see
- * sandbox/snapshot.h. */
+/* Paths that a call may not write (protected.def): files that the loader looked at, whether or not they exist; programs that the project's files
+ * name, with the folders of those that hooks and servers run (uses.h); files of other agents; and files that git runs. A part "*" of a path
+ * matches every name that no other protected path has there; a last part "?" excludes a name from that: see sandbox/snapshot.h. */
 #pragma once
 #include "artifact/project.h"
 #include "base/arena.h"
@@ -26,13 +24,14 @@ typedef struct ProtectedList {
 
 /* Absolute paths, NULL-terminated, in the list's arena. Clears `at`. */
 const char *const *protected_paths(ProtectedList *l);
-const char *const *protected_programs(ProtectedList *l);                /* programs alone, with the folders that uses.h adds */
+const char *const *protected_programs(ProtectedList *l);                /* only the programs, with the folders that uses.h adds */
 
 /* For protected*.c. */
 void protected_add(ProtectedList *l, const char *path);
 const char *protected_path(ProtectedList *l, Str base, Str path);       /* absolute, normal */
-bool protected_is_sign(const char *name);                               /* "*" or "?": it would mean more than a file of that name */
-bool protected_writable(const ProtectedList *l, const char *path);      /* could a call write it: inside the project, the workspace, a write root */
+bool protected_is_sign(const char *name);                               /* the name is "*" or "?", which would match more than that file */
+bool protected_writable(const ProtectedList *l, const char *path);      /* true if a call could write it: it is inside the project, the workspace or a write root */
 void protected_words(ProtectedList *l, Str folder, Str text);           /* every file of the workspace that a word of a shell text names */
-void protected_git(ProtectedList *l, Str folder);                       /* protected_git.c: of the repository whose top is `folder`, or that could be made there */
-void protected_git_below(ProtectedList *l, Str folder);                 /* of those whose top is in `folder` */
+void protected_git(ProtectedList *l, Str folder);                       /* protected_git.c: protects the repository whose top is `folder`, or that
+                                                                         * could be created there */
+void protected_git_below(ProtectedList *l, Str folder);                 /* protects the repositories directly below `folder` */

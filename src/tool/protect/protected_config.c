@@ -1,4 +1,4 @@
-/* What a configuration of git names: programs, files that decide which program runs, repositories (git_keys.def). */
+/* Paths named by a git configuration: programs, files that decide which program runs, repositories (git_keys.def). */
 #include <ctype.h>
 #include <stdlib.h>
 #include "base/file.h"
@@ -9,14 +9,14 @@
  * not a configuration that git itself could use. */
 enum { CONFIG_BYTES_MAX = 1 << 20, CONFIG_ALL_MAX = 4 << 20, INCLUDE_DEPTH = 10 };
 
-/* `git`: the folder whose configuration it is. `modules`: it is a .gitmodules, and its paths are wanted too. */
+/* `git`: the git folder that the configuration belongs to. `modules`: the file is a .gitmodules, so paths of submodules are read too. */
 typedef struct GitConfig { ProtectedList *l; const char *file, *git, *top; int depth; bool modules; } GitConfig;
 
 static void read_config(const GitConfig *c);
 
 static const char *join(ProtectedList *l, const char *folder, const char *name) { return protected_path(l, str_from(folder), str_from(name)); }
 
-/* "*" has a meaning of its own in protected paths. */
+/* "*" is a wildcard in protected paths. */
 static bool is_plain(Str value) { return str_find_char(value, '*') < 0; }
 
 static const char *expand(ProtectedList *l, const char *base, Str value) {
@@ -47,7 +47,8 @@ static bool is_local(Str url) {
     return colon < 0 || (slash >= 0 && slash < colon);
 }
 
-/* A shell text. Both ways to read it count: what cannot be parsed, or is known only when git runs it, does not stop anything here. */
+/* A shell text. Its words are protected, and so is what the parsed commands use. Unlike in project files, text that cannot be parsed or is known
+ * only at run time is not an error. */
 static void add_run(const GitConfig *c, Str text) {
     protected_words(c->l, str_from(c->top), text);
     uses_text(c->l, USES_GIT, str_from(c->top), text, &(UsesFound){ 0 });
@@ -66,7 +67,7 @@ static void add_remote(const GitConfig *c, Str url) {
     protected_git(c->l, str_from(arena_fmt(c->l->arena, "%s.git", path)));      /* git tries that too */
 }
 
-/* The folder in which a module is checked out. What .git is there decides which configuration the person's `git status` reads. */
+/* The folder in which a submodule is checked out. Its .git decides which configuration the user's `git status` reads. */
 static void add_module(const GitConfig *c, Str value) {
     const char *path = expand(c->l, c->top, value);
     if (protected_writable(c->l, path) && is_plain(value) && strcmp(path, c->top) != 0) protected_git(c->l, str_from(path));
@@ -121,7 +122,7 @@ static void lower(Buf *b) {
     for (size_t i = 0; i < b->n; i++) b->at[i] = (char)tolower((unsigned char)b->at[i]);
 }
 
-/* One value from `text`, which begins behind "="; quotes, escapes, comments and lines that go on. Returns where it ends. */
+/* Parses one value from `text`, which starts after "=": quotes, escapes, comments and continued lines. Returns the offset of its end. */
 static size_t read_value(Str text, Buf *out) {
     bool quoted = false;
     size_t i = 0, keep = 0;
@@ -213,7 +214,7 @@ static void read_at(GitConfig c, const char *folder, const char *name) {
     read_config(&c);
 }
 
-/* The person's own configuration applies to every repository, and may name files of this one (core.hooksPath = .githooks). */
+/* The user's own configuration applies to every repository, and may name files of this one (core.hooksPath = .githooks). */
 void protected_git_configs(ProtectedList *l, const char *git, const char *top) {
     static const char *const variables[] = { "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM" };
     const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");

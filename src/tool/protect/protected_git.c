@@ -1,4 +1,4 @@
-/* Of git: everything that makes a person's next `git status` run a program that a call has chosen. */
+/* Protects everything in git that could make the user's next `git status` run a program chosen by a call. */
 #include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ static const char *module_top(ProtectedList *l, const char *git) {
     return top;
 }
 
-/* The working tree of a module, or a worktree, with its file .git: what that says decides which configuration git reads there. */
+/* Protects the working tree of a submodule or a worktree, and its .git file, which decides which configuration git reads there. */
 static void add_checkout(ProtectedList *l, const char *top, const char *git) {
     if (strcmp(top, git) == 0 || !protected_writable(l, top)) return;
     if (!is_folder(join(l, top, ".git"))) protected_add(l, join(l, top, ".git"));
@@ -98,7 +98,7 @@ static void add_worktree(ProtectedList *l, const char *common, const char *git) 
     protected_git_configs(l, git, top);
 }
 
-/* A call may add a worktree (the names "*"): see sandbox/snapshot.h for what its commondir may hold. */
+/* Calls may add a worktree (the names "*"): see sandbox/snapshot.h for the allowed content of its commondir. */
 static void add_worktrees(ProtectedList *l, const char *git) {
     const char *folder = join(l, git, "worktrees");
     int left = MODULES_MAX;
@@ -133,7 +133,7 @@ static void add_elsewhere(ProtectedList *l, const char *file, const char *top) {
     else protected_git_configs(l, common, top);
 }
 
-/* Without a .git that is a repository, and a call can spoil that one, git takes a folder with HEAD, objects and refs for a bare one. */
+/* If there is no .git, or a call can make it invalid, git treats a folder with HEAD, objects and refs as a bare repository. */
 static bool is_bare(ProtectedList *l, const char *top) {
     return kind_of(join(l, top, "HEAD")) != '-' && is_folder(join(l, top, "objects")) && is_folder(join(l, top, "refs"));
 }
@@ -152,7 +152,7 @@ static void add_repository(ProtectedList *l, const char *top) {
     if (kind == 'f') add_elsewhere(l, git, top);
 }
 
-/* Repositories name others, as remotes and modules. */
+/* Remotes and submodules of a repository name other repositories. */
 void protected_git(ProtectedList *l, Str folder) {
     Str top = arena_str(l->arena, folder);
     if (table_has(&l->repositories, top) || l->depth >= REPOSITORY_DEPTH || l->repositories.n >= REPOSITORIES_MAX) return;
@@ -162,8 +162,8 @@ void protected_git(ProtectedList *l, Str folder) {
     l->depth--;
 }
 
-/* A call may still make one, and the person is told (nested.h). But `git push origin` takes a folder of that name where the configuration
- * has no such remote. */
+/* A call may create a repository, and the user is told (nested.h). But if the configuration has no remote `origin`, `git push origin` uses a
+ * folder of that name. */
 void protected_git_below(ProtectedList *l, Str folder) {
     const char *top = arena_str(l->arena, folder).at;
     protected_git(l, str_from(join(l, top, "origin")));

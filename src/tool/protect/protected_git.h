@@ -2,5 +2,5 @@
 #pragma once
 #include "tool/protect/protected.h"
 
-/* What the configuration of the git folder `git` names, for the working tree `top`. */
+/* Protects what the configuration of the git folder `git` names, for the working tree `top`. */
 void protected_git_configs(ProtectedList *l, const char *git, const char *top);

@@ -34,7 +34,7 @@ static void default_place(Buf *out) {
     buf_add(out, STR("/rules"));
 }
 
-/* Can the folder be written, or made? */
+/* True if the folder is writable or can be created. */
 static bool can_be_made(const char *path) {
     char *p = mem_dup(path, strlen(path));
     struct stat st;
@@ -98,7 +98,7 @@ static bool hold_shared(const RecordPlaces *p, const char *root, bool reading, H
     return ok;
 }
 
-/* Without a lock to hold, another process may have started work in that folder meanwhile. */
+/* Without a lock, another process may have started work in that folder in the meantime. */
 static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Error *err) {
     for (size_t i = 0; i < RECORD_FOLDERS; i++) {
         int fd = -1;
@@ -113,8 +113,8 @@ static bool held_all(const RecordPlaces *p, const char *root, const Holds *h, Er
     return true;
 }
 
-/* A file of -c or --tools can be read from the disk only if no call at work could write it: it is on record with that call, or so are no files of the
- * project at all (sandbox.allow_self_edit). */
+/* A file of -c or --tools may be read from the disk only if no running call could write it: the call's record lists the file as protected. Calls
+ * with sandbox.allow_self_edit protect no files of the project. */
 static bool file_is_known(const Project *p, const char *flag, Str file, const View *view, Error *err) {
     ViewEntry e;
     if (view_find(view, p->root.at, file, &e)) return true;
@@ -131,7 +131,7 @@ static bool named_is_known(const Project *p, const ProjectInput *in, const View 
     return file_is_known(p, "--tools", str_from(real + p->root.n + 1), view, err);
 }
 
-/* What the person has named as rules stays protected. Who only reads may be unable to write down that it is so. */
+/* Notes the files of -c and --tools, so that they stay protected. A command that only reads may be unable to write the note. */
 static bool note_named(const RecordDoor *d, const ProjectInput *in, const Project *p, Error *err) {
     Arena arena = { 0 };
     Error why = { 0 };

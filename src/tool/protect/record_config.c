@@ -1,5 +1,5 @@
-/* Files that were used with -c or --tools: the usual names do not lead to them, so calls that ran without these would be free to write them. What a project
- * that was loaded so has looked at is noted for 30 days after the last time, in FOLDER/config-ID, one path a line behind the project's root. */
+/* Files used with -c or --tools. They do not have the usual names, so calls of a process without these flags could write them. Therefore the paths
+ * that such a project looked at are recorded, until 30 days after the last use, in FOLDER/config-ID: the project's root, then one path per line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -57,7 +57,7 @@ bool record_note_config(const char *folder, const Project *p, const char *tools,
     return ok;
 }
 
-/* -c conf/alt.md makes conf the root, inside another project: calls of that one must not write it either. */
+/* -c conf/alt.md makes conf a project root inside another project; calls of the outer project must not write it either. */
 static bool is_below(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || folder.n == 1 || path.at[folder.n] == '/'); }
 
 static void take_note(const char *folder, const char *name, Str root, Arena *arena, RecordPaths *out) {

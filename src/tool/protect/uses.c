@@ -12,8 +12,8 @@ typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE
 typedef struct Use {
     ProtectedList *l;
     UsesBy by;
-    Str text;                            /* all of it, for messages */
-    VEC(Str) folders;                    /* where it may work; [0]: where it begins */
+    Str text;                            /* the whole text, for messages */
+    VEC(Str) folders;                    /* possible working folders; [0] is the initial one */
     size_t pieces;
     UsesFound *found;
 } Use;
@@ -47,7 +47,7 @@ static bool holds(Str folder, Str path) {
     return folder.n <= 1 || (str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'));
 }
 
-/* Closing it would leave nothing to work on. */
+/* True for a folder that must stay writable: protecting it would leave nothing to work on. */
 static bool is_open(const Use *u, Str folder) {
     bool git = u->by == USES_GIT && (str_eq(folder, u->folders.at[0]) || str_ends(folder, STR("/.git")));
     return git || holds(folder, u->l->workspace);
@@ -62,7 +62,7 @@ static void take_folder(Use *u, Str folder) {
     if (protected_writable(u->l, folder.at) && !is_open(u, folder)) protected_add(u->l, folder.at);
 }
 
-/* What a program loads is often beside it: modules of Python, files that a script sources. */
+/* Programs often load files next to them: Python modules, files that a script sources. */
 static void take_beside(Use *u, const char *path) {
     Str folder = folder_of(u, path);
     if (!is_open(u, folder)) take_folder(u, folder);
@@ -79,7 +79,7 @@ static void take_file(Use *u, const char *path, bool beside) {
     if (beside) take_beside(u, to);
 }
 
-/* A folder that is started as a program, `node .`. */
+/* A folder that is run as a program, as in `node .`. */
 static void take_started(Use *u, Str folder) {
     static const char *const names[] = { "package.json", "index.js", "__main__.py" };
     if (!is_open(u, folder)) return;
@@ -88,13 +88,13 @@ static void take_started(Use *u, Str folder) {
     u->found->safe_path = true;
 }
 
-/* True: there is something. */
+/* True if the path exists. */
 static bool take_path(Use *u, const char *path, Role role) {
     struct stat st;
     char to[PATH_MAX];
     bool code = role != ROLE_DATA;
     if (stat(path, &st) != 0) return false;
-    if (!protected_writable(u->l, path)) {                     /* a link from outside */
+    if (!protected_writable(u->l, path)) {                     /* a link from outside the workspace */
         if (!realpath(path, to) || !protected_writable(u->l, to)) return true;
         path = arena_str(u->l->arena, str_from(to)).at;
     }
@@ -113,7 +113,8 @@ static bool take_path(Use *u, const char *path, Role role) {
     return true;
 }
 
-/* A path that does not exist: no call may make it. For code also the nearest folder, because names may lack their endings. */
+/* Protects a path that does not exist: no call may create it. For code also protects the nearest existing folder, because the name may lack its
+ * file extension. */
 static void take_missing(Use *u, const char *path, Role role) {
     struct stat st;
     if (!protected_writable(u->l, path)) return;
@@ -136,12 +137,12 @@ static Str without_here(Str piece) {
     return piece;
 }
 
-/* "*" has a meaning of its own in protected paths. */
+/* "*" is a wildcard in protected paths. */
 static bool has_star(Str s) {
     return str_eq(s, STR("*")) || str_starts(s, STR("*/")) || str_ends(s, STR("/*")) || str_find(s, STR("/*/")) >= 0;
 }
 
-/* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
+/* Handles one possible path, relative to every folder in which the command may work. `whole`: it is a complete word or a complete option value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
     char real[PATH_MAX];
@@ -157,7 +158,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     for (size_t i = 0; i < u->folders.n; i++) {
         there |= take_path(u, protected_path(u->l, u->folders.at[i], piece), role);
         const char *written = piece.at[0] == '/' ? arena_fmt(u->l->arena, STR_FMT, STR_ARG(piece)) : arena_fmt(u->l->arena, STR_FMT "/" STR_FMT, STR_ARG(u->folders.at[i]), STR_ARG(piece));
-        if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* behind a link, .. is elsewhere */
+        if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* after a link, .. leads to another folder */
             there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
     }
     bool waits = plain && whole && piece.at[0] != '-' && (slash || (role == ROLE_CODE && str_find_char(piece, '.') > 0));
@@ -165,7 +166,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     for (size_t i = 0; i < u->folders.n; i++) take_missing(u, protected_path(u->l, u->folders.at[i], piece), role);
 }
 
-/* The first part of pkg.mod, as a module of Python: a folder or a file. False: there is none in `folder`. */
+/* Handles the first part of pkg.mod as a Python module: a folder or a file. False if `folder` has neither. */
 static bool take_module(Use *u, Str folder, Str name) {
     ptrdiff_t dot = str_find_char(name, '.');
     Str first = dot > 0 ? str_sub(name, 0, (size_t)dot) : name;
@@ -174,7 +175,7 @@ static bool take_module(Use *u, Str folder, Str name) {
     return is_dir || is_file;
 }
 
-/* pkg.mod:name, as uvicorn and its kind take it. */
+/* Handles pkg.mod:name, the argument of uvicorn and similar programs. */
 static void take_dotted(Use *u, const ShellWord *w) {
     Str name = w->text;
     struct stat st;
@@ -197,7 +198,7 @@ static void take_dotted(Use *u, const ShellWord *w) {
     }
 }
 
-/* Every part of a text that could be a path; a part without a slash only in code. */
+/* Handles every part of a text that could be a path; a part without a slash counts only in code. */
 static void take_pieces(Use *u, Str text, Role role) {
     for (size_t i = 0; i < text.n;) {
         size_t from = i;
@@ -222,7 +223,7 @@ static void take_list(Use *u, Str text, Role role) {
     }
 }
 
-/* -fg/two.awk, -sCg: the value begins behind any of the letters. */
+/* -fg/two.awk, -sCg: the value may begin after any of the letters. */
 static void take_cluster(Use *u, Str text, Role role) {
     for (size_t i = 2; i < text.n && i < CLUSTER_MAX; i++) {
         char before = text.at[i - 1];
@@ -247,7 +248,7 @@ static void take_text(Use *u, Str text, Role role) {
 
 /* ---- words that are known only in part ---- */
 
-/* g/$NAME.jq is something below g/. What begins with the unknown part, or has nothing but the workspace before it, can be anything. */
+/* g/$NAME.jq is a path below g/. A word that begins with the unknown part, or has only the workspace before it, can be any path. */
 static void take_partly(Use *u, const ShellWord *w, Role role, bool prints) {
     size_t known = 0, slash = 0;
     bool path = true, slashes = false;
@@ -346,7 +347,7 @@ static Role operand_role(Reading *r, Str word) {
     if (str_eq(r->program, STR("jq")) && (str_find(word, STR("include ")) >= 0 || str_find(word, STR("import ")) >= 0)) return ROLE_INLINE;
     switch (uses_row_kind(r->row)) {
     case USES_SHELL:
-        if (first && r->text_next) return ROLE_SKIP;                    /* its commands are listed by themselves */
+        if (first && r->text_next) return ROLE_SKIP;                    /* its commands are listed separately */
         return first ? ROLE_CODE : ROLE_DATA;
     case USES_SCRIPT: return first && !r->has_code ? ROLE_CODE : ROLE_DATA;
     case USES_TARGETS: return ROLE_CODE;
@@ -429,7 +430,7 @@ static void look_implied(Use *u, const ShellCommand *c) {
     }
 }
 
-/* npx NAME takes it from node_modules first. */
+/* npx NAME looks in node_modules first. */
 static void look_package(Use *u, const ShellWord *w) {
     Str name = w->text;
     if (is_unknown(w) || !is_path_text(name) || str_starts(name, STR("."))) return;
@@ -464,7 +465,7 @@ static void look_program(Use *u, const ShellCommand *c) {
     if (c->runs == SHELL_RUNS_UNKNOWN && !reads_file(c)) doubt(u, at, "the text that this runs is known only when it runs", literal);
 }
 
-/* Lists, and options as in NODE_OPTIONS. ${NAME} is the person's, and is taken for a folder above. */
+/* Handles lists, and options as in NODE_OPTIONS. ${NAME} comes from the user's environment and counts as a folder above the workspace. */
 static void take_variable(Use *u, Str value) {
     for (size_t i = 0; i < value.n;) {
         size_t from = i;
@@ -477,7 +478,7 @@ static void take_variable(Use *u, Str value) {
     }
 }
 
-/* A part of PATH, PYTHONPATH … that is the workspace cannot be protected. An empty part of PATH is the working folder. */
+/* If a part of PATH, PYTHONPATH … is the workspace itself, it cannot be protected. An empty part of PATH is the working folder. */
 static void look_variable(Use *u, const ShellWord *w, Str name, Str value) {
     bool path = str_eq(name, STR("PATH"));
     if (!uses_loader_variable(name)) return;
@@ -562,7 +563,7 @@ static bool add_folder(Use *u, const ShellWord *w, Str name) {
     return more;
 }
 
-/* Every folder that the command may work in. Commands may run in loops and functions, so each change may follow each other one. */
+/* Collects every folder in which the command may work. Commands may run in loops and functions, so any order of `cd` commands is possible. */
 static void find_folders(Use *u, const ShellCommands *list) {
     for (bool more = true; more;) {
         more = false;
@@ -586,7 +587,7 @@ static bool has_piece(const ShellWord *w, Str piece, size_t from) {
     return w->from <= from && from + piece.n <= w->to && str_find(w->text, piece) >= 0;
 }
 
-/* What a command writes, or says, is its own affair. */
+/* True if the piece is only written or printed by a command. */
 static bool is_written(const ShellCommands *list, Str piece, size_t from) {
     for (size_t i = 0; i < list->n; i++) {
         const ShellCommand *c = &list->at[i];
@@ -600,7 +601,7 @@ static bool is_written(const ShellCommands *list, Str piece, size_t from) {
     return false;
 }
 
-/* Lists of `for`, words in [[ ]] and in arrays are not words of a command: every path in the text counts. */
+/* The parser does not list the words of `for`, [[ ]] and arrays, so every path in the text counts. */
 static void take_rest(Use *u, const ShellCommands *list) {
     for (size_t i = 0; i < u->text.n && u->pieces <= PIECES_MAX;) {
         size_t from = i;

@@ -15,10 +15,10 @@
 typedef enum { USES_HOOK, USES_SERVER, USES_GIT } UsesBy;
 
 typedef struct UsesFound {
-    const char *why;                     /* what cannot be known before it runs; NULL: nothing */
-    Str word;                            /* the word, as it is written */
-    const char *instead;                 /* what to write */
-    Str exposed;                         /* a program in a folder that holds the workspace; empty: none */
+    const char *why;                     /* why the effect is unknown before it runs; NULL: it is known */
+    Str word;                            /* the word, as written */
+    const char *instead;                 /* hint: what to write instead */
+    Str exposed;                         /* a program in a folder that contains the workspace; empty: none */
     bool safe_path;                      /* Python would look for modules in such a folder */
 } UsesFound;
 
@@ -28,30 +28,30 @@ void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound 
 void uses_hook(ProtectedList *l, const HookDef *h, UsesFound *found);
 void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found);
 
-/* Of every command hook and server: reports what cannot be known, and notes what is exposed. */
+/* Checks every command hook and server: reports what is unknown before it runs, and records what cannot be protected. */
 bool uses_check(Project *p, Problems *problems);
 
-/* uses_table.c: how a program reads its words. */
+/* uses_table.c: how a program interprets its words. */
 typedef enum {
     USES_PLAIN,                          /* options with code may be listed */
-    USES_SHELL,                          /* the first operand is a script, or with -c text that is listed by itself */
+    USES_SHELL,                          /* the first operand is a script, or after -c shell text that is listed separately */
     USES_SCRIPT,                         /* the first operand is a script, unless an option has the code */
     USES_PROGRAM,                        /* the first operand is code in a small language: awk, sed */
     USES_TARGETS,                        /* every operand chooses what runs */
-    USES_TARGET,                         /* the first one does */
+    USES_TARGET,                         /* only the first operand does */
     USES_SUBCOMMAND,
-    USES_WRAPPER,                        /* the command that it runs is listed by itself */
+    USES_WRAPPER,                        /* the command that it runs is listed separately */
 } UsesKind;
 typedef struct UsesRow UsesRow;
 const UsesRow *uses_row(Str program);                                           /* NULL: not listed */
 const UsesRow *uses_row_sub(const UsesRow *row, Str operand);
 UsesKind uses_row_kind(const UsesRow *row);
-/* What an option of the program is: */
+/* The meaning of an option of the program: */
 typedef enum { USES_FLAG, USES_VALUE, USES_CODE_VALUE } UsesOption;
 UsesOption uses_row_option(const UsesRow *row, Str word, size_t *inside);       /* as wrappers_option() */
 bool uses_is_python(Str program);
 bool uses_is_language(Str program);                                             /* its inline code can name modules: python, node, perl … */
 bool uses_names_folder(Str program, Str option);                                /* -C, --directory: the program works there */
 bool uses_loader_variable(Str name);                                            /* its value can choose code */
-bool uses_writes(Str program);                                                  /* tee, mkdir: its operands are what it makes */
+bool uses_writes(Str program);                                                  /* tee, mkdir: its operands are files that it creates */
 bool uses_looks_like_code(const char *path, unsigned mode);

@@ -1,4 +1,4 @@
-/* Command hooks and servers: what they use, and what stops the load because it cannot be known. */
+/* Paths used by command hooks and servers, and load errors for those that cannot be determined. */
 #include <limits.h>
 #include "tool/protect/confine.h"
 #include "tool/protect/uses.h"
@@ -26,7 +26,7 @@ static void report(Problems *problems, const Origin *at, const char *what, Str n
         problems_add(problems, PROBLEM_ERROR, at->file, (Place){ at->line, at->column }, str_from(f->instead), "%s \"" STR_FMT "\": %s: %s", what, STR_ARG(name), key, f->why);
 }
 
-/* A path of its own that a server may not write, whatever its write_roots say. */
+/* Reports a write root of a server that is one of the protected paths which the server uses itself, or inside one. */
 static bool check_roots(ProtectedList *l, const ServerDef *s, Problems *problems) {
     UsesFound unused = { 0 };
     bool ok = true;

@@ -1,4 +1,4 @@
-/* How programs read their words: the rows of shell/wrappers.def and template/programs.def, as uses.c needs them. */
+/* How programs interpret their words: the rows of shell/wrappers.def and template/programs.def, in the form that uses.c needs. */
 #include <strings.h>
 #include <sys/stat.h>
 #include "shell/wrappers.h"
@@ -89,7 +89,7 @@ bool uses_names_folder(Str program, Str option) {
     return !AMONG(program, not_work) && AMONG(option, names);
 }
 
-/* Variables that shells, loaders and interpreters read at their start. Those that only format text are in the templates' list too. */
+/* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
 bool uses_loader_variable(Str name) {
     static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
                                         "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS" };

@@ -1,6 +1,6 @@
-/* Tasks that continue in a process of their own (harness call --no-wait), and queries from other processes. The two
- * share only the state file: a note has the run of a task, its row the status, the run's lease shows whether a process
- * is running it, and a second note requests cancellation. */
+/* Tasks that continue in a separate process (harness call --no-wait), and queries from other processes. The two processes share only the state
+ * file: a note maps a task to its run, the task's row has its status, the run's lease shows whether a process is running it, and a second note
+ * requests cancellation. */
 #include "base/clock.h"
 #include "base/vec.h"
 #include "tool/pipeline/pipe.h"

@@ -74,7 +74,7 @@ bool task_any(Run *r) {
 static bool set_status(Task *t, TaskStatus status) {
     Tasks *list = t->run->tasks;
     pthread_mutex_lock(&list->lock);
-    bool ok = t->status <= TASK_RUNNING;                  /* the first end wins */
+    bool ok = t->status <= TASK_RUNNING;                  /* only the first end counts */
     if (ok) t->status = status;
     if (status > TASK_RUNNING) pthread_cond_broadcast(&list->ended);
     pthread_mutex_unlock(&list->lock);

@@ -14,7 +14,7 @@ bool task_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 /* Calls `each` for every task that has ended since the last call: for the next turn. */
 void task_announce(Run *r, void (*each)(void *ctx, Str id, Str tool, Str status), void *ctx);
 bool task_status_running(Str status);    /* of a task in the store */
-bool task_any(Run *r);                   /* has this run started one? Then task_* tools are listed */
+bool task_any(Run *r);                   /* true if this run has started a task; then the task_* tools are listed */
 
 void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), void *ctx);  /* all of this run's; ids live as long as the run */
 
