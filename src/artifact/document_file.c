@@ -137,7 +137,7 @@ static bool read_view(const DocumentContext *c, Str path, const ViewEntry *e, si
     if (!e->node->known) {
         if (!read_disk(c, path, limit, out, st, err)) return false;
         if (view_is_content(e, buf_str(out))) return true;
-        return error_set(err, ERR_SANDBOX, "it changed while a call could write it, and only a digest of what it was is on record");
+        return error_set(err, ERR_SANDBOX, "it changed while a call could write it, and its old content was not recorded, only a digest");
     }
     if (e->node->content.n > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
     st->st_uid = e->node->st.stx_uid;

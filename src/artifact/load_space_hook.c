@@ -47,7 +47,7 @@ static void load_hook_entry(Space *s, LoaderPlace *at) {
     loader_rules(s->l, at, "tools", h.def.tools);
     h.def.allow_on_error = !h.def.blocking;
     if (!h.def.blocking)
-        loader_warn(s->l, at, "blocking", NULL, "hook \"" STR_FMT "\": blocking is false, so a call goes on when the hook fails", STR_ARG(h.def.name));
+        loader_warn(s->l, at, "blocking", NULL, "hook \"" STR_FMT "\": blocking is false, so a call continues when the hook fails", STR_ARG(h.def.name));
     if (h.def.name.n) VEC_PUSH(&s->l->hooks, h.def);
 }
 

@@ -17,9 +17,9 @@ const Command command_table[] = {
     {
         .name = "approvals", .operands = "",
         .summary = "questions that wait for an answer",
-        .about = "What calls of this project wait for, in every process: the question's id, the\n"
-                 "tool, the rule that asks, and what the call is about. The first answer counts,\n"
-                 "wherever it is given.",
+        .about = "Lists the open questions about calls of this project, in every process: id, tool,\n"
+                 "the rule that requires confirmation, and the main argument. The first answer\n"
+                 "counts, wherever it is given.",
         .example = "harness approvals --json",
         .json = "[{id, run, call, tool, args, why, asked}], oldest first",
         .run = command_approvals,
@@ -70,9 +70,9 @@ const Command command_table[] = {
                    "harness call run_command --arg command='make test' --trace",
         .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
                 "\n"
-                "content is a list of typed blocks, value what the tool returned. error, only for an\n"
-                "error: {class, step, rule, message}, class is repairable, retryable or fatal. provider is\n"
-                "the MCP server, task_id the background task that was started; both only then.",
+                "content is a list of typed blocks, value is what the tool returned. error is present only\n"
+                "after a failure: {class, step, rule, message}; class is repairable, retryable or fatal.\n"
+                "provider is the MCP server of the tool, task_id the started background task, if any.",
         .flags = command_flags_call, .run = command_call,
     },
     {
@@ -180,8 +180,9 @@ const Command command_table[] = {
     {
         .name = "mcp approve", .operands = "[SERVER]", .max = 1,
         .summary = "approve the changed tools of a server",
-        .about = "A tool whose description or schema is not what it was when it was first listed\n"
-                 "is held until this. Shows what changed. Needs a terminal, or --yes.",
+        .about = "If the description or schema of a tool changes after it was first listed, the\n"
+                 "tool cannot be called until you approve it. This command shows the changes and\n"
+                 "asks. Needs a terminal, or --yes.",
         .example = "harness mcp approve files",
         .json = "[{server, approved}]; approved is the text that is shown",
         .flags = command_flags_mcp_approve, .run = command_mcp_approve,

@@ -8,7 +8,7 @@ static const char head[] =
     "# Command line\n\n"
     "Written by `harness help --markdown` from the command table; `make docs` renews it.\n\n"
     "    harness COMMAND [flags]\n\n"
-    "Results go to standard output; everything for a person (problems, logs, prompts) goes to standard error.\n\n"
+    "Results go to standard output; everything for the user (problems, logs, prompts) goes to standard error.\n\n"
     "| exit status | means |\n|---|---|\n"
     "| 0 | success |\n"
     "| 1 | the work failed: an invalid project, a file that cannot be read, … |\n"

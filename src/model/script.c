@@ -117,7 +117,7 @@ static bool take(const Model *m, ProviderDraft *d, Value v, Error *err) {
     if (value_is_string(error)) return error_set(err, ERR_PROVIDER, "model " STR_FMT ": " STR_FMT, STR_ARG(m->def.name), STR_ARG(value_str(error)));
     const List *parts = request_list(v, "parts");
     if (!calls && !value_is_string(text) && !parts) return bad(m, err, "returned neither text, tool_calls nor parts");
-    if (parts && (calls || value_is_string(text))) return bad(m, err, "returned parts, and text or tool_calls beside them");
+    if (parts && (calls || value_is_string(text))) return bad(m, err, "returned parts together with text or tool_calls");
     if (!take_items(m, d, v, err) || (parts && !take_parts(m, d, parts, err))) return false;
     if (value_is_string(text)) provider_text(d, value_str(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)

@@ -25,7 +25,7 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
         at += name + (at[name] == '/');
         if (!realpath(walked.at, here)) ok = error_set(err, ERR_IO, "%s: %m", path);
         else if (inside && !is_below(here, workspace) && !(name == 2 && memcmp(walked.at + walked.n - 2, "..", 2) == 0))
-            ok = error_set(err, ERR_SANDBOX, "%s: a link leads from the workspace to %s; give that path itself if you want it", path, here);
+            ok = error_set(err, ERR_SANDBOX, "%s: a link leads from the workspace to %s; write that path instead if you want it", path, here);
         inside = ok && is_below(here, workspace);
     }
     ok = ok && (realpath(walked.n ? walked.at : workspace, real) || error_set(err, ERR_IO, "%s: %m", path));
@@ -45,7 +45,7 @@ static bool stays_inside(void *ctx, const WayStep *step, Error *err) {
         if (reach_is_below(l->real, l->places[i])) return true;
         held = l->places[i];
     }
-    return !held || error_set(err, ERR_SANDBOX, "%s: the link %s lies inside %s, where tools can write, and leads to %s; name that itself if it is meant", l->path, step->at, held, l->real);
+    return !held || error_set(err, ERR_SANDBOX, "%s: the link %s lies inside %s, where tools can write, and leads to %s; write that path instead if you want it", l->path, step->at, held, l->real);
 }
 
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err) {

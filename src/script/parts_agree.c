@@ -9,7 +9,7 @@ static bool has_text(Value part, const char *key) { return value_is_string(value
 
 static bool check_media(Value part, uint32_t i, Error *err) {
     if (!has_text(part, "mime")) return wrong(err, i, "needs a mime type");
-    return has_text(part, "data") || has_text(part, "sha256") || wrong(err, i, "needs data (base64), or the sha256 of one that is there");
+    return has_text(part, "data") || has_text(part, "sha256") || wrong(err, i, "needs data (base64), or the sha256 of stored data");
 }
 
 static bool check_part(Value part, Str role, uint32_t i, Error *err) {

@@ -167,7 +167,7 @@ static bool register_tool(Pipe *p, Project *made, Error *err) {
     if (builtin_names_has(def->name)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is built in", STR_ARG(def->name));
     if (!project_names_free(p->f.runtime->project, def, err)) return false;
     if (def->injected.n) return error_set(err, ERR_POLICY, "a tool that a script registers gets no injected values");
-    if (!safety_of(def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety is looser than what the script does");
+    if (!safety_of(def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety declares less than the script does");
     return registry_add(p->f.runtime->registry, &e, err);
 }
 

@@ -191,7 +191,7 @@ static bool register_project(Runtime *rt, Error *err) {
         ToolEntry e = { .def = *def, .execute = executor(def), .scope = def->agent };
         if (def->kind == TOOL_MCP) continue;              /* registered by mcp/, with its server */
         if (def->kind == TOOL_COMMAND) e.inspect = kind_command_show;
-        if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
+        if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
         if (!confine_entry(rt, &e, err) || !registry_add(rt->registry, &e, err)) return false;
     }
     if (!tool_resources_register(rt, err)) return false;

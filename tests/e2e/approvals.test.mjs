@@ -46,7 +46,7 @@ test('a question is listed, and an answer from elsewhere closes it', async t => 
   assert.match(p.run(['approvals']).stdout, new RegExp(`^${q.id} +danger +confirm: true +one$`, 'm'));
   const refused = p.run(['approvals', 'approve', q.id]);
   assert.equal(refused.status, 1);
-  assert.match(refused.stderr, /needs a person at a terminal.*--yes/);
+  assert.match(refused.stderr, /needs a terminal to ask you.*--yes/);
   assert.deepEqual(lines(p), []);
   const yes = p.run(['approvals', 'approve', q.id.slice(0, 6), '--yes']);
   assert.equal(yes.status, 0, yes.stderr);

@@ -88,7 +88,7 @@ describe('trust in an entry', options, () => {
   test('shows everything it grants, and no secret', async t => {
     const { stdout } = stranger(t, 'sesame-4711').run(['trust']);
     for (const line of ['starts a program: "python3"', 'starts it with these arguments: ["server.py"]', 'starts it with these variables: {"PYTHONSTARTUP":"evil.py","KEY":"${SECRET}"}',
-      'starts it in this folder: "."', 'lets it ask your model or you: ["sampling"]', 'believes what it says of its tools: "annotations"', 'connects to this server: "https://x.example/mcp"',
+      'starts it in this folder: "."', 'lets it ask your model or you: ["sampling"]', 'trusts what it declares about its tools: "annotations"', 'connects to this server: "https://x.example/mcp"',
       'sends these headers to it: {"X-Key":"${SECRET}"}', 'signs in with this variable of your environment: "${SECRET}"', 'signs in at this server: "https://login.example"',
       'starts a program: "python3\\n  network: no\\u001b[2J"']) assert.ok(stdout.includes(`\n    ${line}\n`), `${line}\n${stdout}`);
     assert.ok(!stdout.includes('sesame-4711'));

@@ -174,7 +174,7 @@ def reply(messages, tools):
 });
 
 test('a scripted model that returns wrong parts fails with a message', async t => {
-  for (const [value, why] of [['{"parts": [{"type": "image"}]}', /a part that is not text, reasoning or a call/], ['{"parts": [], "text": "x"}', /parts, and text or tool_calls/],
+  for (const [value, why] of [['{"parts": [{"type": "image"}]}', /a part that is not text, reasoning or a call/], ['{"parts": [], "text": "x"}', /parts together with text or tool_calls/],
     ['{"parts": [{"type": "call"}]}', /a tool call without a name/], ['{}', /neither text, tool_calls nor parts/]]) {
     const p = talker(t, scripted(`def reply(messages, tools):\n    return ${value}\n`));
     const r = await p.say('go');

@@ -182,7 +182,7 @@ for (const user of users) {
       ['{ command: sh, args: [-c, "exec $X"] }', /harness\.md:4:\d+: server "m": command: .*which program this is, is known only when it runs/],
       ['{ command: sh, args: [-c, "d=srv; python3 $d/a.py"] }', /it chooses code, and is known only when it runs/],
       ['{ command: python3, args: [-m, srv.a] }', /'srv\.a': Python takes the modules of -m from the working folder, and tools can write there \(name the file/],
-      ['{ command: python3, args: [srv/a.py], write_roots: [srv] }', /write_roots\[0\]: srv has the server's own program, which nothing may change while it is used \(keep what it writes in another folder/],
+      ['{ command: python3, args: [srv/a.py], write_roots: [srv] }', /write_roots\[0\]: srv has the server's own program, which nothing may change while it is used \(let it write to another folder/],
       ['{ command: python3, args: [srv/a.py], write_roots: [srv/cache] }', /write_roots\[0\]: srv\/cache has/],
     ]) {
       const p = person(t, user, { ...rules, 'harness.md': settings(`  m: ${entry}\n`), 'srv/a.py': '', 'srv/cache/x': '' });

@@ -155,7 +155,7 @@ static bool agrees(Cli *cli, const Found *f, Error *err) {
     if (args_has(&cli->args, "--yes")) return true;
     Terminal *t = cli->json ? NULL : confirm_terminal_open(cli);
     Buf text = { 0 }, line = { 0 };
-    if (!t) return error_set(err, ERR_POLICY, "approving needs a person at a terminal"), error_hint(err, "--yes approves without one");
+    if (!t) return error_set(err, ERR_POLICY, "approving needs a terminal to ask you"), error_hint(err, "--yes approves without asking");
     cli_escape_all(&text, buf_str(&f->text), true);
     buf_add(&text, STR("allow it? [y/N]: "));
     bool yes = confirm_terminal_question(t, buf_str(&text), NULL, &line) && line.n && (line.at[0] == 'y' || line.at[0] == 'Y');

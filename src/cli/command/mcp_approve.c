@@ -28,7 +28,7 @@ static int run(Cli *cli, McpRemotes *m, bool has_terminal) {
     size_t done = 0;
     if (!has_terminal && !args_has(&cli->args, "--yes")) {
         error_set(&err, ERR_POLICY, "approving needs a terminal");
-        error_hint(&err, "--yes approves without one");
+        error_hint(&err, "--yes approves without asking");
         return cli_fail(cli, CLI_FAILED, &err);
     }
     if (all == (cli->args.n_operands > 0)) {

@@ -263,7 +263,7 @@ static bool send_command(Cli *cli, Store *s, const char *kind, Str body, Error *
     ok = ok && store_run_each(s, note_status, &f, err);
     if (ok && !str_eq(buf_str(&f.status), STR("running"))) {
         ok = error_set(err, ERR_VALIDATION, "run " STR_FMT " is not running: it is " STR_FMT, STR_ARG(short_id(f.id)), STR_ARG(buf_str(&f.status)));
-        error_hint(err, "harness runs resume " STR_FMT " goes on with it", STR_ARG(short_id(f.id)));
+        error_hint(err, "harness runs resume " STR_FMT " continues it", STR_ARG(short_id(f.id)));
     }
     buf_add_fmt(&by, "command line, uid %u", (unsigned)getuid());
     ok = ok && store_command_put(s, f.id, str_from(kind), body, buf_str(&by), err);

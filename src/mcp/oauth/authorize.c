@@ -109,8 +109,8 @@ static bool redeem(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const O
 bool oauth_authorize(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuthClient *client, Str scope, Arena *arena, OAuthToken *out, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     if (!a->config.open)
-        return error_set(err, ERR_POLICY, "a person has to authorize this at %s, and none is here: run `harness mcp tools` in a terminal first, or set a "
-                         "grant without a person (oauth.grant)", target_quote(site->issuer, shown));
+        return error_set(err, ERR_POLICY, "the user must authorize this at %s, and no user is present: run `harness mcp tools` in a terminal first, or set a "
+                         "grant that needs no user (oauth.grant)", target_quote(site->issuer, shown));
     if (!site->authorization_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no authorization_endpoint", target_quote(site->issuer, shown));
     if (!value_is_gone(site->metadata) && !oauth_json_lists(site->metadata, "code_challenge_methods_supported", STR("S256")))
         return error_set(err, ERR_POLICY, "the authorization server %s does not support PKCE with S256, without which a code can be stolen: rejected",

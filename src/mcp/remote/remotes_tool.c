@@ -236,7 +236,7 @@ RemoteTool *remotes_add_pinned(Remote *s, Value tool, Str text, bool gone) {
 
 bool remotes_add_face(Remote *s, McpRemotes *m, const ToolDef *def, Error *err) {
     ToolEntry e = { .def = *def, .execute = s ? remotes_call : remotes_call_nowhere, .scope = def->agent };
-    if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety is looser than what it does", STR_ARG(def->name));
+    if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
     if (!s) return registry_add(runtime_registry(m->rt), &e, err);
     if (!s->def->url.n) e.safety.process = true;
     if (e.def.timeout_ms < 0) e.def.timeout_ms = s->def->timeout_ms;

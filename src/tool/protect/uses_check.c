@@ -41,7 +41,7 @@ static bool check_roots(ProtectedList *l, const ServerDef *s, Problems *problems
             ok = !(str_starts(root, path) && (root.n == path.n || root.at[path.n] == '/'));
             if (!ok)
                 problems_add(problems, PROBLEM_ERROR, s->origin.file, (Place){ s->origin.line, s->origin.column },
-                             STR("keep what it writes in another folder; its HOME can be written too"),
+                             STR("let it write to another folder, or to its HOME"),
                              "server \"" STR_FMT "\": write_roots[%zu]: " STR_FMT " has the server's own program, which nothing may change while it is used", STR_ARG(s->name), r,
                              STR_ARG(s->write_roots.at[r]));
         }

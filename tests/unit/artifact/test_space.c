@@ -233,7 +233,7 @@ static void loads_hooks(void **state) {
     trial_put(&t, "agent/hooks/guard.json", STR("{\"hooks\":[\n{\"id\":\"no-force\",\"type\":\"pre_tool\",\"tools\":[\"bash\",\"deploy*\"],"
               "\"command\":\"./check.sh\"},\n{\"id\":\"note\",\"type\":\"post_tool\",\"command\":\"log\",\"blocking\":false}]}"));
     load(&t);
-    trial_expect(&t, "warning: agent/hooks/guard.json:3:49: hook \"note\": blocking is false, so a call goes on when the hook fails\n");
+    trial_expect(&t, "warning: agent/hooks/guard.json:3:49: hook \"note\": blocking is false, so a call continues when the hook fails\n");
     assert_int_equal(t.l.hooks.n, 2);
     const HookDef *h = &t.l.hooks.at[0];
     assert_str(h->name, "no-force");
