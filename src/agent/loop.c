@@ -59,7 +59,7 @@ static bool say_messages(Frame *f, Error *err) {
 
 /* ---- the context of one reply ---- */
 
-/* *out GONE: there is none. */
+/* *out is GONE if there is no prompt. */
 static bool system_message(Frame *f, Heap *heap, Value *out, Error *err) {
     Buf prompt = { 0 };
     bool ok = frame_prompt(f, &prompt, err);

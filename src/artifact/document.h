@@ -34,7 +34,7 @@ typedef VEC(LoadedFile) LoadedFiles;
 /* Where documents are stored and problems are reported. */
 typedef struct DocumentContext {
     int root_fd;                 /* everything is read below this folder */
-    const View *view;            /* has the content of what it covers, whatever is on the disk; NULL: none */
+    const View *view;            /* replaces the content on disk for the files that it covers; NULL: none */
     const char *base;            /* with a view: the absolute path of root_fd */
     Arena *arena;
     Heap *heap;
@@ -61,7 +61,8 @@ bool document_parse(DocumentContext *c, const char *kind, Str path, DocumentForm
 /* Reads a regular file of at most `limit` bytes below root_fd; leaves *out unchanged on failure. ERR_IO, with a
  * message without the path: "permission denied", "it is a pipe", "it leads out of the project". */
 bool document_read_bytes(const DocumentContext *c, Str path, size_t limit, Buf *out, Error *err);
-/* Opens below root_fd, never outside of it and never waiting for a pipe's other end; -1 with errno. What is on the disk, whatever the view says. */
+/* Opens below root_fd, never outside of it and never waiting for a pipe's other end; -1 with errno. Opens the file on disk, even if the view
+ * covers it. */
 int document_open(const DocumentContext *c, Str path, int flags);
 /* True if the path exists (follows a link that stays inside). */
 bool document_exists(const DocumentContext *c, Str path);

@@ -53,7 +53,7 @@ int document_open(const DocumentContext *c, Str path, int flags) {
     return -1;
 }
 
-/* Is the path one for which the view speaks? */
+/* True if the view has the valid content of this path. */
 static bool in_view(const DocumentContext *c, Str path, ViewEntry *e) { return c->view && view_find(c->view, c->base, path, e); }
 
 bool document_exists(const DocumentContext *c, Str path) {

@@ -22,7 +22,7 @@ char *field_path(const FieldInput *in, const char *name) {
     return arena_fmt(in->context->arena, "%s%s%s", in->path, in->path[0] ? "." : "", name);
 }
 
-/* What to write instead, where the type alone does not say it. */
+/* Hint: what to write instead, if the type alone does not say it. */
 static Str mismatch_hint(const char *name, const char *want, Value got) {
     bool text = strcmp(want, "string") == 0;
     if (text && strcmp(name, "script") == 0) return STR("write script: | and indent the code below it");

@@ -67,5 +67,5 @@ Str field_hint(Arena *arena, Str word, const Str *known, size_t n);      /* did 
 /* True if the two are equal except for case, '_', '-' and at most two edits (one in words of three letters or
  * fewer). */
 bool field_resembles(Str word, Str known);
-/* What to do instead with a key that restricts something in other formats; NULL: it is none. */
+/* Hint for a key that is a restriction in other formats; NULL: it is not one. */
 const char *field_restriction(Str key);

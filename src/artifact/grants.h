@@ -62,7 +62,7 @@ typedef VEC(Grant) Grants;
 
 /* Adds a grant if `value` at that key exceeds the default. Copies texts to `arena`. */
 void grants_note(Grants *g, Arena *arena, GrantKey key, Value value, Str file, uint32_t line, const char *path);
-void grants_forget(Grants *g, Str file, const char *path);               /* what was noted of a key */
+void grants_forget(Grants *g, Str file, const char *path);               /* the grants recorded for a key */
 void grants_add(Grants *g, const Grant *grant);                          /* not tied to a single key; borrows texts */
 void grants_sort(Grants *g);                                             /* by kind, file and line; removes duplicates */
 const char *grants_heading(GrantKind kind);

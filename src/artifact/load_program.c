@@ -1,4 +1,4 @@
-/* What tools that start programs share, whichever format defines them: command templates and argument vectors. */
+/* Shared by all formats of tools that start programs: command templates and argument vectors. */
 #include "artifact/load_program.h"
 #include "value/list.h"
 

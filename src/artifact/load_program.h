@@ -1,4 +1,4 @@
-/* What tools that start programs share: .harness/tools, tools.json and spaces. */
+/* Shared by tools that start programs: .harness/tools, tools.json and spaces. */
 #pragma once
 #include "artifact/load.h"
 

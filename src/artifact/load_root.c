@@ -63,8 +63,8 @@ static void note_unread(Loader *l, const char *kind, Str path) {
         if (strcmp(kinds[i].kind, kind) == 0) VEC_PUSH(&l->unread, ((LoaderReference){ .kind = kinds[i].reference, .name = arena_str(l->docs.arena, name) }));
 }
 
-/* A hook, or a restriction, where nothing reads it. --lenient leaves out what a file defines, not what it forbids: so this is reported
- * before the loader of the file may forgive anything. */
+/* A hook, or a restriction, in a place where nothing reads it. --lenient may skip what a file defines, but not what it forbids, so this is
+ * reported before the file's loader can downgrade errors. */
 static bool is_in_place(Loader *l, const Format *f, const Document *d) {
     bool ok = true;
     Entry *e;

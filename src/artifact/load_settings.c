@@ -128,7 +128,7 @@ static void forget(Loader *l, const LoaderPlace *at, const char *key) {
     grants_forget(&l->grants, at->document->file, path);
 }
 
-/* A price that is not below the list, and a provider at its own address with its usual key, grant nothing. */
+/* A price that is not below the list grants nothing, nor does a provider at its default address with its default key. */
 static void forget_usual(Loader *l, const LoaderPlace *at, const ModelDef *m) {
     if (!project_model_cheaper(m)) forget(l, at, "price");
     if (!project_model_usual(m)) return;
@@ -243,7 +243,7 @@ static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
     if (!value_is_gone(v) && !value_is_list(v)) loader_error(l, at, key, "%s: expected list, got %s", key, field_type_name(v));
 }
 
-/* An empty section is one whose content is indented wrongly, or commented out: neither may pass for the defaults. */
+/* The content of an empty section is indented wrongly, or commented out: it must not count as the defaults. */
 static void check_empty(Loader *l, const LoaderPlace *at) {
     static const char *const keys[] = { "model", "models", "builtin_tools", "tools", "hooks", "agents", "artifact_sources", "mcp_servers" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

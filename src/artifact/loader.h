@@ -49,7 +49,7 @@ typedef struct Loader {
     VEC(LoaderRule) rules;
     VEC(LoaderStray) strays;
     bool defining;                   /* a running program supplies the definition */
-    size_t guard_errors;             /* number of errors in hooks; what contains them is not skipped */
+    size_t guard_errors;             /* number of errors in hooks; a definition that contains such an error is not skipped */
     VEC(LoaderReference) unread;     /* kind and name of definitions in unreadable files */
 } Loader;
 
@@ -131,7 +131,7 @@ void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Val
 /* Converts a map name → parameter, or (list form, of spaces) [{name, type, …}], to a JSON Schema. GONE: reported.
  * Absent: no parameters. */
 Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
-/* schema_keys.c: are all keywords in the schemas of a parameter's `items` and `properties` (GONE: none) known? False: reported. */
+/* schema_keys.c: true if all keywords in the schemas of a parameter's `items` and `properties` (GONE: none) are known. False: reported. */
 bool loader_schema_keys(Loader *l, const LoaderPlace *at, Value items, Value properties);
 
 /* Reads safety, retry, idempotency, injected, confirm, aliases, title and output_schema, which all Markdown tool

@@ -1,4 +1,4 @@
-/* What is usual for a model: the address and key of its provider, and its price. */
+/* Defaults of a model: the address and key of its provider, and its price. */
 #include "artifact/project.h"
 #include "value/dict.h"
 #include "value/int.h"

@@ -208,7 +208,7 @@ static bool listed(StrList list, Str path) {
     return false;
 }
 
-/* The path as it was given may be a link, which leads to the same file the next time only if it stays as it is. */
+/* The path as written may be a link, which could lead to another file the next time. */
 static void look_at_given(Loader *l, const char *given) {
     char here[PATH_MAX] = "";
     if (given[0] != '/' && !getcwd(here, sizeof here)) return;

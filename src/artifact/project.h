@@ -70,7 +70,7 @@ typedef struct HookDef {
     Str command, folder;         /* command hooks: shell text and working folder */
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
-    Str exposed;                 /* command hooks: a program that stands where calls can write beside it (tool/protect/uses.h); empty: none */
+    Str exposed;                 /* command hooks: a program in a folder where calls can write files next to it (tool/protect/uses.h); empty: none */
     bool safe_path;              /* command hooks: Python takes no modules from where calls can write */
 } HookDef;
 
@@ -120,18 +120,18 @@ typedef enum ModelProvider {
 } ModelProvider;
 ModelProvider project_provider_find(Str name);             /* empty: PROVIDER_NONE */
 const char *project_provider_name(ModelProvider p);
-const char *project_provider_url(ModelProvider p);             /* its own address; "": it has none */
-const char *project_provider_key(ModelProvider p);             /* the variable of its usual key; "": it needs none */
+const char *project_provider_url(ModelProvider p);             /* default address; "": none */
+const char *project_provider_key(ModelProvider p);             /* variable of the default key; "": needs no key */
 
-/* `given`: what the file says, for messages. */
+/* `given`: as written in the file, for messages. */
 typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback, input; bool has_input; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
 bool project_model_offline(const ModelDef *m);                /* a script or a recording */
 /* US dollars for a million tokens. */
 typedef struct ModelPrice { double input, cached, written, output; } ModelPrice;
 bool project_listed_price(Str model, ModelPrice *out);        /* of prices.def; false: it is not known */
 bool project_model_price(const ModelDef *m, ModelPrice *out); /* its profile's, else the listed one */
-bool project_model_cheaper(const ModelDef *m);                /* does its profile say less than the list, for anything? */
-/* A known provider at its own address, with its usual key. */
+bool project_model_cheaper(const ModelDef *m);                /* true if its profile declares less than the list, for anything */
+/* True for a known provider at its default address, with its default key. */
 bool project_model_usual(const ModelDef *m);
 
 typedef struct SourceDef { bool local; /* else git */ Str type, url, path, ref, checksum; Origin origin; } SourceDef;
@@ -198,12 +198,12 @@ typedef struct ProjectInput {
     Dict *predeclared;           /* host modules for scripts, in a frozen heap that outlives the project; NULL: placeholders */
     Dict *hook_predeclared;      /* same for hooks */
     Universe *universe;          /* NULL: the project creates its own */
-    const char *fallback;        /* text of the harness.md that a folder without a project has; NULL: none */
+    const char *fallback;        /* text of harness.md for a folder without a project; NULL: none */
     bool lenient;                /* skip invalid tools with a warning; never guards */
     bool strict;                 /* unknown keys are errors */
     const struct Project *within;/* project_define: its secrets may be named; NULL: none */
     bool digests;                /* keep a digest of every file: for trust */
-    const View *view;            /* files whose content on the disk cannot be believed: see sandbox/view.h; NULL: none */
+    const View *view;            /* files whose content on disk is not trustworthy: see sandbox/view.h; NULL: none */
     bool sources_only;           /* settings and the list of artifact sources, nothing else: for pulling them */
 } ProjectInput;
 
@@ -225,7 +225,7 @@ typedef enum DefinitionKind {
 } DefinitionKind;
 typedef struct DefinitionInfo { const char *kind, *list, *event; } DefinitionInfo;
 const DefinitionInfo *project_definition(DefinitionKind kind);
-/* A project of one definition, given as JSON, that a running program makes. The same checks as for one inside harness.md. `in` needs
+/* A project with one definition, given as JSON by the embedding program. The checks are the same as for a definition inside harness.md. `in` needs
  * predeclared, hook_predeclared and universe, which outlive it. */
 bool project_define(const ProjectInput *in, DefinitionKind kind, Str definition, Project **out, Problems *problems);
 

@@ -1,4 +1,4 @@
-/* Where the project is that a folder belongs to. */
+/* Finds the project that a folder belongs to. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

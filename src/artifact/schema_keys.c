@@ -1,11 +1,11 @@
-/* Keywords of the JSON Schemas inside parameters. JSON Schema passes over a keyword that it does not know; here a misspelled one would be a
- * restriction that does not hold. */
+/* Keywords of the JSON Schemas inside parameters. JSON Schema ignores unknown keywords; here a misspelled one would be a restriction without
+ * effect. */
 #include "artifact/loader.h"
 #include "value/list.h"
 
 enum { KEYS_DEPTH_MAX = 64 };
 
-/* What a keyword holds: nothing of interest, a schema or a list of them, or a map of names to schemas. */
+/* The value of a keyword: not a schema, a schema or a list of them, or a map of names to schemas. */
 typedef enum { HOLDS_PLAIN, HOLDS_SCHEMAS, HOLDS_NAMED } Holds;
 
 static const struct { const char *name; Holds holds; } keywords[] = {

@@ -136,7 +136,7 @@ static bool remote_ok(Str rest, bool ssh, const char **why) {
     Str authority, path;
     split_authority(rest, &authority, &path);
     *why = ssh ? "must name a plain host before its path, with at most a user: ssh://git@HOST/PATH"
-               : "must name a plain host before its path, without a user (keys and passwords do not belong into a project; ssh uses the agent's keys)";
+               : "must name a plain host before its path, without a user (do not store keys or passwords in a project; ssh uses the keys of its agent)";
     if (ssh ? !ssh_host_ok(authority, false) : !host_ok(authority)) return false;
     *why = "must not contain ? or #";
     if (str_find_char(path, '?') >= 0 || str_find_char(path, '#') >= 0) return false;

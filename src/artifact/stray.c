@@ -108,7 +108,7 @@ void stray_hooks(Loader *l, Str folder, bool free_only) {
 
 /* ---- the root ---- */
 
-/* One that a call has just made, in another process, is not part of the project. */
+/* A file that a call has just created, in another process, is not part of the project. */
 static bool is_new(const Loader *l, Str name) {
     ViewEntry e;
     return l->docs.view && view_find(l->docs.view, l->docs.base, name, &e) && !e.node && e.error == ENOENT;

@@ -17,7 +17,7 @@ void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* Reports files of a folder that have the frontmatter of a hook: those that are free (README*), or all. */
 void stray_hooks(Loader *l, Str folder, bool free_only);
-/* Remembers entries of the project's root whose names are nearly those of files that are read there. */
+/* Records entries of the project's root whose names resemble those of files that are read there. */
 void stray_root(Loader *l);
 /* Reports recorded entries, except files that the project names itself (the script of a model, the file of a
  * resource). */

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/str.h"
 
-#define NEARLY_NAMES "*~"               /* in a list of protected paths: stands for all of them in its folder */
+#define NEARLY_NAMES "*~"               /* in a list of protected paths: matches all such names in its folder */
 
 /* The name in a project's root that was probably meant; empty: the entry is unrelated, or is that name itself. */
 Str nearly_project_file(Str name, bool folder);

@@ -47,4 +47,4 @@ typedef struct { size_t from, to; } RegexSpan;
 bool regex_find(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err);
 /* The same for text already validated by an earlier search, so that repeated matches do not validate it again. */
 bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, size_t n, Cancel *cancel, bool *found, Error *err);
-bool regex_test(const Regex *re, Str text, bool *found, Error *err);   /* is there a match anywhere? */
+bool regex_test(const Regex *re, Str text, bool *found, Error *err);   /* true if there is a match anywhere */

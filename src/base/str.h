@@ -29,8 +29,7 @@ char *str_dup(Str s);                             /* NUL-terminated copy; free()
 /* The candidate closest to `word` by edit distance, if close enough to suggest (at most a third of the length, at least
  * 1); else an empty Str. */
 Str str_nearest(Str word, const Str *candidates, size_t n);
-bool str_within(Str a, Str b, unsigned edits);       /* at most that many edits apart? Always false for more than 96
-                                                      * bytes */
+bool str_within(Str a, Str b, unsigned edits);       /* true if they are at most that many edits apart. Always false for more than 96 bytes */
 
 /* `at` is NULL or a NUL-terminated string of length n. Zero-initialise to start:
  * Buf b = {0}. Growing past `limit` (0: none) sets `full` and drops the bytes, so a

@@ -28,7 +28,7 @@ EventType event_type_find(Str name);     /* EVENT_COUNT: not in the list, so cus
 
 typedef struct EventStream EventStream;
 
-/* Where in the run an event happens. */
+/* The position of an event in the run. */
 typedef struct EventPlace { Str agent, parent; int depth; } EventPlace;
 
 /* A sink receives every event in order, one at a time; it must copy the texts it keeps. A failed write (a full disk) is

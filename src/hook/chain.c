@@ -55,7 +55,7 @@ static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
     if (heap_stats(r->worker->heap).used > r->taken + GARBAGE_MAX) heap_collect(r->worker->heap);
 }
 
-/* A hook that is asked again may only allow or block. */
+/* A hook that runs again may only allow or block. */
 static bool settle(HookRun *r, HookAnswer *a, bool again, Cancel *token, Error *err) {
     Value next;
     if (again && a->says == HOOK_DELEGATE) return error_set(err, ERR_SCRIPT, "another hook changed the payload, so this hook ran again: it may then only allow or block");

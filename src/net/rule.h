@@ -22,8 +22,7 @@ typedef struct Rules Rules;
  * immutable, so thread-safe. */
 bool rule_list_new(const Str *entries, size_t n, Rules **out, Error *err);
 void rule_list_free(Rules *r);           /* NULL is fine */
-/* Before resolving: may this host and port be requested? ERR_POLICY: `host "x.example" is not in
- * network.allowed_domains`. */
+/* Before resolving: checks that this host and port may be requested. ERR_POLICY: `host "x.example" is not in network.allowed_domains`. */
 bool rule_allows_target(const Rules *r, const Target *t, Error *err);
-/* After resolving: may `t` be reached at this address? ERR_POLICY if not. */
+/* After resolving: checks that `t` may be reached at this address. ERR_POLICY if not. */
 bool rule_allows_address(const Rules *r, const Target *t, const Address *a, Error *err);

@@ -13,7 +13,7 @@ bool credentials_name(Str name) {
 
 typedef struct Span { size_t from, to; } Span;
 
-/* What ends a value, in plain text and in JSON, where a backslash and what follows belong together. */
+/* Characters that end a value, in plain text and in JSON, where a backslash and the next character belong together. */
 static bool ends_value(char c) { return (unsigned char)c <= ' ' || strchr("\"<>", c); }
 static size_t step(Str text, size_t i) { return text.at[i] == '\\' && i + 1 < text.n ? 2 : 1; }
 
@@ -61,7 +61,7 @@ static bool find_pair(Str json, size_t at, Span *out) {
     return out->to > out->from && !is_variable(str_sub(json, out->from, out->to));
 }
 
-/* The next one at or behind `at`. */
+/* The next credential at or after `at`. */
 static bool find_next(Str text, size_t at, bool json, Span *out) {
     for (size_t i = at; i < text.n; i++) {
         char c = text.at[i];

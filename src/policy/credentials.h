@@ -1,8 +1,8 @@
-/* Credentials that are written literally into configuration files: which names say that a value is one, and where a text holds one. */
+/* Literal credentials in configuration files: names that indicate one, and the places of credentials in a text. */
 #pragma once
 #include "base/str.h"
 
-/* Does the last word of the name of a header, variable, parameter or option say so ("X-Api-Key", "GITHUB_TOKEN", "access_token")? */
+/* True if the last word of the name of a header, variable, parameter or option means a credential ("X-Api-Key", "GITHUB_TOKEN", "access_token"). */
 bool credentials_name(Str name);
 
 /* Calls `add` for each: user and password of a URL ("https://USER:PASSWORD@host"), parameters of a URL ("?token=VALUE") and options

@@ -5,10 +5,10 @@
 
 typedef struct Policy Policy;
 
-bool policy_new(const Project *p, Policy **out, Error *err);   /* keeps nothing of the project */
+bool policy_new(const Project *p, Policy **out, Error *err);   /* has no pointers into the project */
 void policy_free(Policy *p);
 
-/* What is to be done with a call. DENY wins over ASK. */
+/* The decision about a call. DENY wins over ASK. */
 typedef enum { POLICY_ALLOW, POLICY_ASK, POLICY_DENY } PolicyVerdict;
 typedef enum { POLICY_BY_RULE, POLICY_NOT_LISTED, POLICY_CHANGED } PolicyReason;
 /* `rule` names the rule: "tools_policy.deny: shell_*", "tools_policy.allow", "blockedTools of agent/config.md: bash", "limits.deny: networked",

@@ -22,9 +22,9 @@ bool redact_json(Redactor *r, Buf *text);
 void redact_stream(void *redactor, Buf *text);            /* redact_json with the signature of event_stream_redact */
 bool redact_would(Redactor *r, Str text);
 
-/* Redacts a stream. The output equals redact_text of the whole; each part is released as soon as later input cannot
- * change it. So it holds back only a tail that may be the beginning of a secret; with patterns, which may begin
- * anywhere, everything. */
+/* Redacts a stream. The output equals redact_text of the whole text; each part is released as soon as later input cannot change it. Without
+ * patterns, only a tail that may be the beginning of a secret is held back. With patterns, which may match from anywhere, everything is held back
+ * until the end. */
 typedef struct RedactFeed { Redactor *r; Buf held; } RedactFeed;     /* { .r = … }; call redact_feed_end at the end */
 void redact_feed(RedactFeed *f, Str piece, Buf *out);                /* appends to *out */
 void redact_feed_end(RedactFeed *f, Buf *out);                       /* appends what was held back and resets `f` */

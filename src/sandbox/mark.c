@@ -202,7 +202,7 @@ bool mark_record(Mark *m, Snapshot *s, Error *err) {
 }
 
 bool mark_set(Mark *m, bool busy, Error *err) {
-    if (busy && !m->recorded) return error_set(err, ERR_INTERNAL, "nothing is on record in %s", m->folder);
+    if (busy && !m->recorded) return error_set(err, ERR_INTERNAL, "no snapshot was recorded in %s before the call", m->folder);
     if (!write_at(m->fd, busy ? STR("b") : STR("i"), STATE_AT)) return error_set(err, ERR_IO, "%s/%s: %m", m->folder, m->id);
     m->busy = busy;
     return true;

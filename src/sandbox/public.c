@@ -66,7 +66,7 @@ static State look_at(Public *p, int dir, const char *path, unsigned char type, i
     struct stat st;
     if (type == DT_LNK) return WHOLE;
     if (type == DT_DIR) return walk(p, path, depth + 1);
-    if (fstatat(dir, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0) return LISTED;      /* removed: its folder changes too */
+    if (fstatat(dir, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0) return LISTED;      /* removed: the change of its folder causes another walk */
     if (S_ISLNK(st.st_mode)) return WHOLE;               /* its target decides */
     if (S_ISDIR(st.st_mode)) return walk(p, path, depth + 1);
     if (!is_public(st.st_mode)) return LISTED;

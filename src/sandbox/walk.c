@@ -483,7 +483,7 @@ bool walk_right_kind(const Walk *w, Str path, bool folder, Error *err) {
 
 /* ---- building a fence ---- */
 
-/* "PATH/?" closes nothing: see snapshot.h. */
+/* "PATH/?" locks nothing; it excludes the name from a "*": see snapshot.h. */
 void walk_fence(const Jail *j, Fence *f, Str path, bool hidden) {
     static const char mark[] = "/?";
     bool is_free = str_ends(path, STR("/?")) && path.n > sizeof mark - 1;

@@ -43,7 +43,7 @@ const size_t script_metrics_n = sizeof script_metrics / sizeof *script_metrics;
 
 #define IS_OF(def, module) ((def) >= script_##module && (def) < script_##module + script_##module##_n)
 
-/* The functions of cache and of ctx are the same; the table they stand in tells which one it is. */
+/* cache and ctx have the same functions; the table that contains a function determines which of the two it uses. */
 static bool shelf_of(Vm *vm, const NativeArgs *a, Shelf **out, Error *err) {
     Host *h = script_host(vm);
     Shelf *s = !h ? NULL : IS_OF(a->def, metrics) ? h->metrics : IS_OF(a->def, cache) ? h->cache : h->ctx;

@@ -59,7 +59,7 @@ static bool decoded(Vm *vm, Str s, bool query, Value *out, Error *err) {
     return ok;
 }
 
-/* A name that occurs once has its value, one that occurs more often a list of its values. */
+/* The value of a name that occurs once, else a list of its values. */
 static bool put_param(Vm *vm, Dict *d, Str name, Str value, Error *err) {
     Heap *h = vm_heap(vm);
     Value k, v, *at;

@@ -18,7 +18,7 @@ enum { PARTS_HASH = 64, PARTS_IMAGE_MAX = 3840 << 10, PARTS_FILE_MAX = 20 << 20 
 
 bool parts_is(Value part, const char *type);
 bool parts_is_media(Value part);
-bool parts_are_plain(const List *parts);                     /* do content and tool_calls say it all? */
+bool parts_are_plain(const List *parts);                     /* true if content and tool_calls are complete without the parts */
 
 /* The parts of a message: its own list, or a new one in `heap`. */
 bool parts_of(Heap *heap, Value message, List **out, Error *err);
@@ -30,8 +30,8 @@ bool parts_show(Heap *heap, const List *messages, List **out, Error *err);
 /* Makes content, calls and parts of each message agree after a hook has changed one of them. `before`: as it was shown.
  * ERR_SCRIPT names the message and the part that is wrong. *out may be `after` itself. */
 bool parts_agree(Heap *heap, const List *before, const List *after, List **out, Error *err);
-/* From what a hook or script returned to what is sent: media get their data back, and plain lists of parts are left out.
- * `before`: the messages as they were; may be NULL. */
+/* Converts messages that a hook or script returned to those that are sent: adds the data of media, and omits plain lists of parts. `before`: the
+ * original messages; may be NULL. */
 bool parts_restore(Heap *heap, const List *before, const List *after, List **out, Error *err);
 
 /* The order of an answer's parts without its texts, for the journal: [{"type", "bytes"}, {"type": "call", "id"}]. */
@@ -39,10 +39,10 @@ void parts_write_order(Buf *out, const List *parts);
 /* The parts from that. Falls back to the usual order when the sizes do not fit the texts. */
 bool parts_read_order(Heap *heap, Value order, Str reasoning, Str text, Value calls, List **out, Error *err);
 
-/* A media part from bytes. ERR_VALIDATION: its type or size is not one that models take. */
+/* A media part from bytes. ERR_VALIDATION: models do not accept its type or size. */
 bool parts_media(Heap *heap, Str bytes, Str mime, Str name, Value *out, Error *err);
 const char *parts_media_type(Str bytes);                     /* by the first bytes; NULL: not an image or PDF that models take */
-/* The media parts of a tool's content blocks, in order; *out NULL: none. Blocks that models do not take are skipped. */
+/* The media parts of a tool's content blocks, in order; *out NULL: none. Skips blocks that models do not accept. */
 bool parts_from_blocks(Heap *heap, Value blocks, List **out, Error *err);
 /* Why a block with data is not sent to models; false: it is sent, or has no data. */
 bool parts_block_refused(Value block, Error *why);

@@ -91,7 +91,7 @@ static bool same_result(const List *parts, Value message) {
         && is_true(value_member(parts->at[0], "is_error")) == is_true(value_member(message, "is_error"));
 }
 
-/* Do the parts say what content and calls say? */
+/* True if the parts agree with content and calls. */
 static bool agrees(const List *parts, const List *calls, Value message) {
     Buf text = { 0 };
     text_of(parts, &text);
@@ -141,7 +141,7 @@ static bool follow_parts(Heap *heap, const List *parts, List *calls, Dict *d, Er
         && (is_true(value_member(parts->at[0], "is_error")) ? dict_put_str(heap, d, STR("is_error"), VALUE_TRUE, err) : drop(heap, d, "is_error", err));
 }
 
-/* Reasoning first, then what content and calls say now, then media. When only calls were removed, the others keep their places. */
+/* Reasoning first, then the current content and calls, then media. If only calls were removed, the others keep their places. */
 static bool follow_rest(Heap *heap, const List *parts, Dict *d, Error *err) {
     List *list = list_new(heap, parts->n + 1, err), *plain;
     for (uint32_t i = 0; list && i < parts->n; i++)

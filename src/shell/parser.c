@@ -84,7 +84,7 @@ static void skip_newlines(SyntaxReader *x) {
     }
 }
 
-/* Does a list end here? */
+/* True if a list ends here. */
 static bool at_closing(SyntaxReader *x) {
     static const char *const words[] = { "then", "do", "done", "fi", "else", "elif", "esac", "}" };
     char c = syntax_peek(x, 0);
@@ -98,7 +98,7 @@ static bool at_closing(SyntaxReader *x) {
 
 /* ---- redirections ---- */
 
-/* At "<", ">" or "&>"? *skip: length of the number or {name} in front of it. */
+/* True at "<", ">" or "&>". *skip: length of the number or {name} before it. */
 static bool at_redirect(const SyntaxReader *x, size_t *skip) {
     size_t n = 0;
     if (syntax_peek(x, 0) == '{') {
@@ -263,7 +263,7 @@ static SyntaxNode *parse_if(SyntaxReader *x, SyntaxNode *node) {
     return finish_compound(x, node, &all);
 }
 
-/* Is `list` one command, the word `name` alone? */
+/* True if `list` is one command with the single word `name`. */
 static bool is_only(const SyntaxNode *list, const char *name) {
     while (list->kind != SYNTAX_SIMPLE && list->children_n == 1) list = list->children[0];
     return list->kind == SYNTAX_SIMPLE && list->words_n == 1 && str_eq(syntax_literal(&list->words[0]), str_from(name));

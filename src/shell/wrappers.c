@@ -22,7 +22,7 @@ const Wrapper *wrappers_find(Str program) {
     return find_row(is_loader(program) ? STR("ld.so") : program);
 }
 
-/* Does `name` equal "FIRST SECOND"? */
+/* True if `name` equals "FIRST SECOND". */
 static bool is_pair(Str name, Str first, Str second) {
     return name.n == first.n + 1 + second.n && str_starts(name, first) && name.at[first.n] == ' ' && str_ends(name, second);
 }

@@ -56,15 +56,15 @@ bool store_artifact_get(Store *s, Str run, Str key, uint64_t offset, uint64_t li
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err);
 bool store_task_get(Store *s, Str run, Str task, Buf *status, Buf *result, Error *err);   /* ERR_VALIDATION: no such task */
 
-/* Questions about calls, which any process may answer: state open, answered, used or withdrawn. The first answer counts. `answer` is
- * the JSON object that store_approval_answer was given, `by` who gave it. */
+/* Questions about calls, which any process may answer: state open, answered, used or withdrawn. The first answer counts. `answer` is the JSON
+ * object passed to store_approval_answer, `by` the user who gave it. */
 typedef struct StoreApproval {
     Str id, run, call, tool, args, args_hash, why, rule;
     int64_t asked_ns, expires_ns;                            /* expires_ns 0: never */
     Str state, answer, by;
 } StoreApproval;
-/* Asks q->id, or asks it again after a crash. If its answer was used already, this is another question: *id gets a number behind it. An answer that
- * came while nothing waited for it is found by store_approval_get. */
+/* Asks q->id, or asks it again after a crash. If its answer was used already, this is a new question, and *id gets a number appended. An answer
+ * that arrived while no process waited is found by store_approval_get. */
 bool store_approval_ask(Store *s, const StoreApproval *q, Buf *id, Error *err);
 bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* no such row: `each` is not called */
 bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: it was open, and now has this answer */

@@ -1,4 +1,4 @@
-/* Questions and commands: what processes tell each other about a run. */
+/* Questions and commands that processes exchange about a run. */
 #include "base/clock.h"
 #include "store/store_private.h"
 
@@ -94,7 +94,7 @@ bool store_approval_find(Store *s, Str prefix, Buf *id, Error *err) {
     bool some = true, ok = store_bind(&q, "s", prefix);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         if (found++ == 0) buf_add(id, store_text(&q, 0));
-        if (str_eq(buf_str(id), prefix)) break;                              /* the whole id is given; others begin like it */
+        if (str_eq(buf_str(id), prefix)) break;                              /* the id is complete, although others start with it */
     }
     ok = store_unlock(s, store_end(&q, ok));
     if (!ok || found == 1) return ok;

@@ -44,7 +44,7 @@ export function talker(t, files, { env = {} } = {}) {
     add: more => add(dir, more),
     has: path => existsSync(join(dir, path)),
     text: path => readFileSync(join(dir, path), 'utf8'),
-    // One job; `reply` is what --json says.
+    // One job; `reply` is the output of --json.
     say: async (text, flags = [], options = {}) => {
       rmSync(log, { force: true });
       return read(await harness(['run', '-p', text, '--json', '--events', log, ...flags], options));

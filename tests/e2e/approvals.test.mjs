@@ -10,7 +10,7 @@ import { bin } from './harness.mjs';
 const danger = '---\nconfirm: true\nparameters:\n  what: {type: string}\nscript: |\n  def run(args):\n      fs.append("log.txt", args["what"] + "\\n")\n      return "did " + args["what"]\n---\nDangerous.\n';
 const terminal = new URL('terminal.py', import.meta.url).pathname;
 
-// harness call at a terminal, which goes on in the background. `steps` as in terminal.py.
+// Starts harness call at a terminal, in the background. `steps` as in terminal.py.
 function ask(p, args, steps) {
   const child = spawn('python3', [terminal, bin, '-C', p.dir, 'call', 'danger', JSON.stringify(args)], { cwd: p.dir, env: { ...process.env, ...p.env } });
   const done = new Promise(resolve => {

@@ -128,7 +128,7 @@ const late = (name, statement) => tool(body(name, `exec.run("sleep", ["60"])\nfs
   'timeout_ms: 2000\nsafety: { parallel_safe: true }\nparameters:\n  me: { type: string }\n');
 const inTime = (name, statement) => tool(body(name, '', statement), 'timeout_ms: 60000\nparameters:\n  me: { type: string }\n');
 
-// One run that calls all rows: the project, its answers and what is left.
+// One run that makes all calls of the rows: the project, its answers and the remaining files.
 async function runRows(t, rows, make) {
   const { url, port, requests } = await listen(t);
   const names = Object.keys(rows), ids = names.map((_, i) => `late_${i}`);

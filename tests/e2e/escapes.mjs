@@ -20,7 +20,7 @@ export const users = isRoot ? [{ name: 'root', is: 'root' }, { name: 'an ordinar
 export const ways = users.flatMap(user => [user, { ...user, name: `${user.name}, mounts off`, mounts: 'off' },
   { ...user, name: `${user.name}, namespaces forbidden`, forbid: true }]);
 
-// Does this user get private mounts here?
+// True if this user gets private mounts here.
 const answers = new Map();
 export function mounts(user = {}) {
   if (user.mounts === 'off') return false;
@@ -215,7 +215,7 @@ export class World {
       ...(control ? { SUPERVISOR: this.victim.pid } : {}) };
   }
 
-  // Runs these entries of the table in one sandbox, or in none. { name: how it escaped } of those that did, and what they printed.
+  // Runs these entries of the table in one sandbox, or without one. Returns { name: how it escaped } for those that did, and what they printed.
   async run(entries, flags, { control = false, env } = {}) {
     const list = join(this.workspace, 'list'), variables = { ...this.variables(control), ...(flags.includes('--network') ? { NETWORK: 1 } : {}) };
     put(this.user, list, [...Object.entries(variables).map(([k, v]) => `${k}=${v}`), ...entries.map(e => `${e.name}\t${e.code}`), ''].join('\n'));

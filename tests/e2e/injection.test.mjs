@@ -185,7 +185,7 @@ const elsewhere = [
 test('hostile values in assignments, loops, case, functions, pipes', async t => {
   const dir = folder(t);
   for (const [command, prologue, expected, many] of elsewhere) {
-    const forks = /sh -c|cat|\$\(|\(show/.test(command);     // a process for each value: fewer of them
+    const forks = /sh -c|cat|\$\(|\(show/.test(command);     // these commands start a process for each value, so use fewer values
     const values = sh.filter((x, i) => x.length < 1000 && !x.startsWith('-') && (!forks || i % 6 === 0 || x.includes('pwned')));
     const { texts, refusals } = render(dir, command, values.map(argsOf), withT);
     assert.deepEqual(refusals, [], command);

@@ -73,7 +73,7 @@ test('the trust screen on a terminal shows none', t => {
   }
 });
 
-// A name with a newline could forge a line of the screen by which a person decides.
+// A name with a newline could forge a line of the screen on which the user decides.
 const odd = 'a b\n    starts a program: "nothing"\u202e\x1b[8m\x07';
 test('names with newlines, control and bidirectional characters stay on their line', t => {
   const base = folder(t), dir = join(base, odd);

@@ -11,7 +11,7 @@ import { fixture, http, slow } from './mcp_serve.mjs';
 
 const packages = { latest: '@modelcontextprotocol/conformance', next: 'conformance-next' };
 
-// A requirement set is every scenario of that version, those added later and most extensions; what is in none of these runs is run by itself.
+// A requirement set contains every scenario of that version, those added later and most extensions; scenarios in none of these sets are run separately.
 const all = [
   { pack: 'latest', label: 'release', words: ['--suite', 'all'] },
   { pack: 'next', label: 'pre-release at 2025-03-26', words: ['--suite', 'all', '--spec-version', '2025-03-26'] },

@@ -183,7 +183,7 @@ const cases = {
   },
 };
 
-// What a form needs so that it says yes.
+// The content that answers yes to a form.
 function yes(schema) {
   return Object.fromEntries(Object.entries(schema?.properties ?? {}).map(([name, field]) =>
     [name, field.type === 'boolean' ? true : field.enum?.[0] ?? field.oneOf?.[0]?.const ?? field.default ?? 'yes']));

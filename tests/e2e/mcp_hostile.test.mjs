@@ -12,7 +12,7 @@ import { http, peakMemory, slow, stdio } from './mcp_serve.mjs';
 import { until } from './mcp_sdk.mjs';
 
 const MiB = 1 << 20;
-const memoryMax = (slow ? 1500 : 160) * MiB;     // sanitizers keep what was freed
+const memoryMax = (slow ? 1500 : 160) * MiB;     // sanitizers keep freed memory
 const files = {
   'harness.md': '---\nlimits: { max_tool_calls: 1000000 }\n---\n',
   '.harness/tools/echo.md': tool('return args["text"]', 'parameters:\n  text: { type: string, required: true }\n'),
@@ -54,7 +54,7 @@ async function piped(t, { shake = true, more = {}, flags = [] } = {}) {
   const alive = async () => {
     const id = `ping-${++pings}`;
     send({ jsonrpc: '2.0', id, method: 'ping' });
-    return (await answer(id)).result ?? null;        // null: it has too much to do, and says so
+    return (await answer(id)).result ?? null;        // null: the server reports that it is overloaded
   };
   if (shake) {
     send(initialize);

@@ -65,7 +65,7 @@ test('messages before the answer make it a stream, which can be resumed', async 
   assert.equal(got.at(-1).id, 1);
   assert.equal(got.at(-1).result.content[0].text, 'found');
   const whole = await ask(s, { method: 'GET', headers: { ...headers, 'Last-Event-ID': primed.id, Accept: 'text/event-stream' } });
-  assert.deepEqual(messages(await whole.text()), got);                       // as often as it is asked for
+  assert.deepEqual(messages(await whole.text()), got);                       // as often as requested
   const rest = await ask(s, { method: 'GET', headers: { ...headers, 'Last-Event-ID': events(whole.raw).at(-1).id, Accept: 'text/event-stream' } });
   assert.deepEqual(messages(await rest.text()), []);
   const stranger = await open(s);

@@ -1,4 +1,5 @@
-// What an MCP server says of itself and of its tools is free of known secrets before it is pinned, shown, sent to a model or served on.
+// Known secrets are removed from what an MCP server declares about itself and its tools before that is pinned, shown, sent to a model or served to
+// clients.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

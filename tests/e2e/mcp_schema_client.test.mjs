@@ -11,7 +11,7 @@ import { faults } from './mcp_schema.mjs';
 
 const versions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
 
-// Passes everything on to a server and keeps what the client said: { url, said: [message], asked: id → method of the server's requests }.
+// Forwards everything to a server and records what the client sent: { url, said: [message], asked: id → method of the server's requests }.
 async function listening(t, server) {
   const { hostname, port, host } = new URL(server.url), said = [], asked = new Map();
   const proxy = createServer((from, to) => {
@@ -78,7 +78,7 @@ describe('over stdio', { concurrency: 3 }, () => {
       const out = await start(['-C', dir, 'mcp', 'tools', 'small', '--json'], { env });
       assert.equal(out.status, 0, out.stderr);
       const said = readFileSync(join(dir, 'said.log'), 'utf8').trim().split('\n').map(line => JSON.parse(line));
-      // It asks whether the server is stateless; one that is not gets the handshake.
+      // The client asks whether the server is stateless; if it is not, the handshake follows.
       const modern = said.filter(({ params }) => params?._meta?.['io.modelcontextprotocol/protocolVersion']), other = said.filter(message => !modern.includes(message));
       check('2026-07-28', modern, new Map());
       check('2025-11-25', other, new Map());

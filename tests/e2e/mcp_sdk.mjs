@@ -18,7 +18,7 @@ for (const transport of ['stdio', 'http']) {
   ways[`SDK 2.x, stateless, ${transport}`] = { sdk: 2, http: transport === 'http', stateless: true };
 }
 
-// The schemas by which 1.x tells methods apart.
+// The schemas by which 1.x distinguishes methods.
 const requests1 = { 'elicitation/create': types1.ElicitRequestSchema, 'sampling/createMessage': types1.CreateMessageRequestSchema, 'roots/list': types1.ListRootsRequestSchema };
 const notices1 = {
   'notifications/message': types1.LoggingMessageNotificationSchema, 'notifications/resources/updated': types1.ResourceUpdatedNotificationSchema,

@@ -118,7 +118,7 @@ const features = {
     await call('test_trigger_prompt_change');
     await until(() => has('notifications/prompts/list_changed'));
 
-    // A broken edit leaves what was there.
+    // After an invalid edit the previous version stays in use.
     writeFileSync(join(dir, '.harness/tools/added.md'), '---\nscript: |\n  def run(args)\n---\n');
     await new Promise(resolve => setTimeout(resolve, 300));
     assert.equal(text(await call('added')), 'new');

@@ -120,7 +120,7 @@ test('a signal ends it in every state', async t => {
     const child = spawn(bin, ['-C', dir, 'mcp', 'serve'], { env: { PATH: process.env.PATH, HARNESS_STATE: folder(t) + '/s.db', ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '' }, stdio: ['pipe', 'pipe', 'inherit'] });
     undo(t, () => child.kill('SIGKILL'));
     const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve(signal ?? code)));
-    child.stdin.on('error', () => {});                                        // what it has not read when it ends
+    child.stdin.on('error', () => {});                                        // the input that it has not read when it ends
     const say = (id, method, params) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
     say(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } });
     await new Promise(resolve => child.stdout.once('data', resolve));

@@ -1,4 +1,4 @@
-// Files that harness writes because a person named them (--events, --record, --junit; /save: talk.test.mjs): a tool that ran before cannot make them lead elsewhere.
+// Files that harness writes because the user named them (--events, --record, --junit; /save: talk.test.mjs): an earlier tool call cannot redirect them.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const doors = {
 };
 const written = { '--events': /"type"/, '--record': /done|messages|hash/, '--junit': /<testsuites/ };
 
-// What a tool leaves in the workspace, by a call of its own, and what the person names.
+// What a tool call leaves in the workspace, and the path that the user names.
 const plants = {
   'a link': ['ln -s HOME/mine out.txt', 'out.txt', /out\.txt is a symbolic link in a place that tools can write/],
   'a link to nowhere': ['ln -s HOME/new out.txt', 'out.txt', /out\.txt is a symbolic link in a place that tools can write/],

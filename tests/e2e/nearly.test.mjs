@@ -1,4 +1,5 @@
-// A call that leaves a name behind at which the next load would stop (Harness.md, .harnes/): it is removed and kept aside, like any protected name.
+// A call that creates a name at which the next load would stop (Harness.md, .harnes/): the file is removed and a copy is kept, as for any protected
+// name.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';

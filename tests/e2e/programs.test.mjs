@@ -9,7 +9,7 @@ const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh
 const space = { ...rules, 'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n' };
 const hooks = list => JSON.stringify({ hooks: list.map((h, i) => ({ id: `h${i}`, type: 'pre_tool', tools: ['read'], ...h })) });
 
-// G is the folder of the case. What the call tries to change: the program, and a name beside it.
+// G is the folder of the case. The call tries to change the program, and a name next to it.
 const spelled = [
   'cd G && ./two.sh', '(cd G; sh two.sh)', 'bash -c "G/two.sh"', 'sh G/"two".sh', "sh 'G'/two.sh", 'G\\/two.sh', 'jq -e -f G/rules.jq', 'jq -L G -e "import \\"rules\\" as r; true"', 'make -s -C G',
   'make -sCG', 'make --directory=G all', 'cd G; make', 'cd G; python3 -m two', 'node G', 'node ./G', 'awk -fG/two.awk', 'gawk --file=G/two.awk', 'env -C G ./two.sh', 'env --chdir=G ./two.sh',
@@ -148,7 +148,7 @@ for (const user of ways) {
     const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: python3, args: [srv/a.py] }\n'), 'srv/a.py': server, 'srv/extra.py': "name = 'own'\n" });
     p.call('sh', { do: 'echo "name = 1" > srv/extra.py; echo evil > srv/json.py; mkdir srv/json; mv srv old; exit 0' });
     assert.deepEqual([p.has('srv/json.py'), p.has('srv/json'), p.text('srv/extra.py')], [false, false, "name = 'own'\n"]);      // without mounts a copy may stay at `old`
-    const r = p.call('mcp:m:go');                        // its own folder is closed to the server too: it is told, or the call is
+    const r = p.call('mcp:m:go');                        // the server cannot write its own folder either: the load or the call fails
     assert.match(JSON.stringify(r.result ?? r.stdout), /(Read-only file system|Permission denied) own|srv\/cache was made by the call and has been removed/, r.stderr);
     assert.ok(!p.has('srv/cache') && !p.has('srv/__pycache__'));
   });

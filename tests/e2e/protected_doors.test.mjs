@@ -47,7 +47,7 @@ const type = (p, args, steps) => {
   return r.stdout ? JSON.parse(r.stdout) : assert.fail(r.stderr);
 };
 
-// A model that says whether it is offered the tool of --tools.
+// A model that reports whether it is offered the tool of --tools.
 const talking = scripted('def reply(messages, tools):\n    return ",".join([t["name"] for t in tools if t["name"] == "m"])\n', 'sandbox: {}\n');
 
 for (const user of users) {

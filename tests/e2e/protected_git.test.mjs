@@ -12,7 +12,7 @@ const me = 'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a G
 
 const ready = `${me}; git init -q . && echo one > f && git add f && git commit -qm one && git branch base`;
 const waits = `${ready} && echo two > f && git commit -qam two && echo x > g && git add g && git commit -qm three && git branch topic && git reset -q --hard base && echo other > f && git commit -qam other`;
-// An operation of the person's that stopped at a conflict.
+// A git operation of the user that stopped at a conflict.
 const stopped = command => `${waits} && git checkout -q topic && ! ${command} > out 2>&1`;
 const goOn = command => `${me}; echo solved > f; git add f; ${command}`;
 const program = (mark, path) => `mkdir -p "$(dirname ${path})" && printf '#!/bin/sh\\ntouch ${mark}\\n' > ${path} && chmod +x ${path}`;

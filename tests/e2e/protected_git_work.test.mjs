@@ -1,4 +1,4 @@
-// Work with git that a call may do although what git runs is protected: operations that stop and go on, modules, worktrees, remotes.
+// Work with git that a call may do although what git runs is protected: operations that stop and continue, modules, worktrees, remotes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';
@@ -10,7 +10,7 @@ const me = 'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a G
 
 const ready = `${me}; git init -q . && echo one > f && git add f && git commit -qm one && git branch base`;
 const waits = `${ready} && echo two > f && git commit -qam two && echo x > g && git add g && git commit -qm three && git branch topic && git reset -q --hard base && echo other > f && git commit -qam other`;
-// An operation of the person's that stopped at a conflict.
+// A git operation of the user that stopped at a conflict.
 const stopped = command => `${waits} && git checkout -q topic && ! ${command} > out 2>&1`;
 const submodule = `${ready} && git init -q lib && git -C lib commit -q --allow-empty -m one && mv lib .git/lib
   git -c protocol.file.allow=always submodule --quiet add ./.git/lib sub && git commit -qm sub`;

@@ -13,7 +13,8 @@ const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh
 const starts = Number(process.env.HARNESS_RACE_STARTS ?? 100);
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 
-// Flips a tool and makes a manifest, each for as long as one round of the loop takes. A file that mounts keep is flipped in vain; tools.json can always be made.
+// Changes a tool back and forth and creates a manifest, each for one round of the loop. Mounts prevent the change of an existing file, but tools.json
+// can always be created.
 const flip = `
 import os, time
 good = open('.harness/tools/which.md').read()

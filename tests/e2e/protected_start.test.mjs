@@ -10,7 +10,7 @@ import { mounts, person, users, ways } from './persons.mjs';
 
 const sh = tool('r = exec.run("/bin/sh", ["-c", args["do"]])\nreturn [r["exit_code"], r["stdout"], r["stderr"]]', 'parameters:\n  do: { type: string }');
 const rules = { 'harness.md': '---\nsandbox: {}\n---\nHi.\n', '.harness/tools/sh.md': sh, '.harness/hooks/g.md': hook('log', 'return allow()') + 'Of the person.\n' };
-// Where mounts keep the file from being changed, new ones can still be made.
+// Where mounts prevent a change of the file, new files can still be created.
 const spoil = 'echo evil >> .harness/hooks/g.md; echo "{}" > tools.json; mkdir -p .claude; echo "{}" > .claude/settings.json; echo ready > ready; ';
 
 const look = p => [p.text('.harness/hooks/g.md'), p.has('tools.json'), p.has('.claude/settings.json'), p.text('harness.md')];

@@ -36,7 +36,7 @@ function setup(t) {
   return { dir, repo, url: `file://${repo}`, commit: git(repo, 'rev-parse', 'HEAD'), pull, sources: join(dir, 'state/harness/sources') };
 }
 
-// As the specification says it: path NUL size NUL content, in byte order of paths.
+// As specified: path NUL size NUL content, in byte order of paths.
 function checksum(files) {
   const hash = createHash('sha256');
   for (const path of Object.keys(files).sort()) hash.update(`${path}\0${Buffer.byteLength(files[path])}\0${files[path]}`);

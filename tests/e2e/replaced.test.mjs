@@ -1,4 +1,4 @@
-// A call that may write above the project's folder puts another folder in its place and is killed: the next start does not load what is there now.
+// A call that may write above the project's folder replaces that folder and is killed: the next start does not load the replacement.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

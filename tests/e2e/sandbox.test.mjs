@@ -70,7 +70,7 @@ for (const user of users) {
   as('git status, diff and commit', t => {
     const dir = workspace(t, user, { 'a.txt': 'one\n' });
     const made = spawnSync('bash', ['-c', 'git init -q . && git config user.email a@b && git config user.name n'], { cwd: dir, uid: user.uid, gid: user.gid, env: environment, encoding: 'utf8' });
-    assert.equal(made.status, 0, made.stderr);           // the repository is the person's: its configuration is protected
+    assert.equal(made.status, 0, made.stderr);           // the repository is the user's: its configuration is protected
     const out = works(user, dir, `git add . && git commit -qm first
       echo two >> a.txt; git status --porcelain; git diff | tail -1; git commit -qam second; git log --oneline | wc -l`);
     assert.equal(out, ' M a.txt\n+two\n2\n');

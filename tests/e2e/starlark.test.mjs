@@ -28,7 +28,7 @@ function parts(path) {
   return found;
 }
 
-// The runs a part asks for: its text and what is expected of it.
+// The runs of one part: its text and the expected output.
 function runs(text) {
   const lines = text.split('\n'), flags = text.match(/# flags: (.*)$/m)?.[1].split(' ') ?? [];
   const marks = lines.map((line, i) => ({ line: i + 1, kind: line.match(mark)?.[1], text: line.match(mark)?.[2] }));

@@ -11,7 +11,7 @@ const project = (head = 'sandbox: {}\n') => ({ 'harness.md': `---\n${head}---\nH
 const home = 'sandbox: { home: real }\n', root = 'sandbox: { write_roots: [../home/w] }\n';
 const refused = /is reached through \S+, which lies inside \S+, where tools could exchange it/;
 
-// What the person has made, the settings, the environment.
+// What the user has created, the settings, the environment.
 const bad = {
   'home: real, ~/.local/state is a link out of the home': ['mkdir -p ../state ~/.local; ln -s $PWD/../state ~/.local/state', home],
   'home: real, ~/.local/state is a link inside the home': ['mkdir -p ~/dot/state ~/.local; ln -s ../dot/state ~/.local/state', home],

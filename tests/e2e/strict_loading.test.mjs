@@ -26,7 +26,7 @@ const hooks = entry => ({ 'agent/hooks/h.json': `{"hooks": [\n  ${JSON.stringify
 const own = head => ({ '.harness/tools/own.md': tool('return 1', head) });
 const whole = `event: tool.pre\n${script}`;
 
-// [what, files, where, what is said]; where: FILE or FILE:LINE
+// [what, files, where, message]; where: FILE or FILE:LINE
 const slips = [
   // keys of a hook
   ['a hook: scrpt', guard(`event: tool.pre\n${script.replace('script', 'scrpt')}`), '.harness/hooks/g.md:3', 'unknown key "scrpt" (did you mean "script"?)'],

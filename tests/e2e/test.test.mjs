@@ -41,7 +41,7 @@ const results = (dir, args = [], options = {}) => {
 };
 
 const echo = `turns: ['call echo {"text": "hello", "deep": {"a": [1, {"b": 2}], "c": 3}}']\n`;
-const kinds = {                                       // kind: [turns, holds, does not hold, what it says it got]
+const kinds = {                                       // kind: [turns, expectation that is met, one that is not, the reported `got`]
   tool_called: [echo, 'echo', 'look', /^echo$/],
   tool_called_by_alias: [echo, 'tool_called: say', 'tool_called: [echo, look]', /^echo$/],
   tool_not_called: [echo, '[look, put]', '[look, echo]', /^echo$/],

@@ -52,7 +52,7 @@ test('a project without grants never asks', t => {
 });
 
 describe('grants', { concurrency: 4 }, () => {
-  // [what harness.md says, the key that asks]
+  // [content of harness.md, the key that needs trust]
   const grants = [
     ['sandbox: { mode: off }', 'sandbox.mode'],
     ['sandbox: { mode: best-effort }', 'sandbox.mode'],
@@ -351,7 +351,7 @@ ${sources ? `artifact_sources: [{ type: git, url: "${url}/x", ref: "${'0'.repeat
     return p;
   }
 
-  // Commands that only read. The exit status is not the point: what they start and reach is.
+  // Commands that only read. The exit status does not matter; what they start and connect to does.
   const reading = [['validate'], ['tools'], ['tools', '-v'], ['tools', '--json'], ['tools', '--format', 'openai'], ['hooks'], ['hooks', '--stats'], ['agents'], ['inspect', 'spy'],
     ['inspect', 'mcp:prog:x'], ['context'], ['context', '--agent', 'sub'], ['mcp', 'list'], ['mcp', 'list', '--json'], ['runs'], ['doctor'], ['trust'], ['trust', '--print'], ['trust', '--diff'],
     ['trust', 'list'], ['completion', 'bash'], ['version']];

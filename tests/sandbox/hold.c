@@ -63,7 +63,7 @@ static void unmapped(long bytes) {
         char *at = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) stop("mmap");
         memset(at, 'x', PIECE);
-        munmap(at + PAGE, PIECE - PAGE);                 /* what is left holds all of it */
+        munmap(at + PAGE, PIECE - PAGE);                 /* the remaining part keeps all of it */
     }
 }
 

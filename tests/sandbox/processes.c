@@ -212,7 +212,7 @@ static void signal_pidfd(void) {
     want("pidfd_send_signal", syscall(SYS_pidfd_send_signal, fd, SIGURG, NULL, 0));
 }
 static void signal_supervisor(void) {
-    if (number("SUPERVISOR") == number("VICTIM")) {      /* without a sandbox there is none */
+    if (number("SUPERVISOR") == number("VICTIM")) {      /* there is none without a sandbox */
         want("kill", kill(number("VICTIM"), SIGURG));
         return;
     }

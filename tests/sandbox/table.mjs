@@ -43,7 +43,7 @@ export function render(table = readTable()) {
   return [...lines, '', end].join('\n');
 }
 
-// The page as it is, and as it should be.
+// The current page, and the expected one.
 export function pages() {
   const is = readFileSync(page, 'utf8'), from = is.indexOf(begin), to = is.indexOf(end);
   if (from < 0 || to < from) throw new Error('docs/security.md: the marks of the table are missing');

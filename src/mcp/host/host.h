@@ -55,7 +55,7 @@ McpPeer *mcp_peer_new(McpHost *s, const McpPeerConfig *config, Error *err);
 McpVersion mcp_peer_version(const McpPeer *p);               /* MCP_NONE: not negotiated yet */
 void mcp_peer_link_gone(McpPeer *p, McpLink *link);          /* its reader has left: cancels its requests if the version
                                                               * says so */
-bool mcp_peer_idle(McpPeer *p);                              /* no request in flight? */
+bool mcp_peer_idle(McpPeer *p);                              /* true if no request is in flight */
 void mcp_peer_close(McpPeer *p, int64_t grace_ms);           /* ends its run; frees it */
 
 enum { MCP_REQUESTS_MAX = 256, MCP_SHARED_MAX = 4096, MCP_PARKED_MAX = 64 };       /* the second is for a shared peer */

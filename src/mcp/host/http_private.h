@@ -48,7 +48,7 @@ struct HttpStream {
     HttpStream *next, *prev;             /* of the session; guarded by its lock */
 
     pthread_mutex_t lock;                /* guards what follows */
-    HttpServerRequest *q;                    /* kept; NULL: disconnected, or done */
+    HttpServerRequest *q;                    /* a reference; NULL: disconnected, or done */
     bool streaming, done, listed;
     int64_t since, said;                 /* monotonic: created or ended; last byte written */
     uint64_t seq;
@@ -129,7 +129,7 @@ void http_stream_begin(HttpStream *t);                   /* starts streaming now
 /* Attaches a GET: resends the events after `after`. False: it cannot be resumed. */
 bool http_stream_resume(HttpStream *t, McpVersion version, HttpServerRequest *q, uint64_t after, bool replay);
 bool http_stream_answered(HttpStream *t);
-bool http_stream_open(HttpStream *t);                    /* does it have a reader? */
+bool http_stream_open(HttpStream *t);                    /* true if it has a reader */
 void http_stream_tick(HttpStream *t, int64_t now);       /* starts streaming, sends keep-alives, closes, forgets */
 void http_stream_close(HttpStream *t);                   /* disconnects the reader */
 

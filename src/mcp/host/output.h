@@ -8,4 +8,4 @@ typedef struct ServeOutput ServeOutput;
 ServeOutput *serve_output_new(int fd, Cancel *stop);         /* waits for a slow reader until `stop` fires */
 void serve_output_free(ServeOutput *o);
 bool serve_output_add(ServeOutput *o, Str line);             /* writes it, or leaves it to the thread that writes; false: the reader has left */
-bool serve_output_gone(ServeOutput *o);                      /* has the reader left? */
+bool serve_output_gone(ServeOutput *o);                      /* true if the reader has left */

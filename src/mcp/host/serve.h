@@ -42,7 +42,7 @@ typedef bool McpMethod(McpRequest *q, Error *err);
 
 typedef struct ServeMethod { Str name; McpMethod *run; int eras; ServeHow how; } ServeMethod;
 const ServeMethod *serve_method_named(Str name);                 /* NULL: unknown in every version */
-bool serve_method_in(const ServeMethod *m, McpVersion version);  /* does it exist in this version? false for NULL */
+bool serve_method_in(const ServeMethod *m, McpVersion version);  /* true if it exists in this version; false for NULL */
 const ServeMethod *serve_method(Str name, McpVersion version);   /* NULL: unknown in that version */
 
 /* RFC 5424 levels, by the protocol's names. */
@@ -81,7 +81,7 @@ typedef struct InputAsk {
     Value answer;                        /* the client's result, valid; GONE: refused (an error, a closed stream) */
     bool fresh;                          /* ignore answers given before the question */
 } InputAsk;
-bool serve_input_offered(McpRequest *q, InputKind kind);     /* does the client have this capability? */
+bool serve_input_offered(McpRequest *q, InputKind kind);     /* true if the client has this capability */
 bool serve_input(McpRequest *q, InputAsk *asks, size_t n, Cancel *cancel, Error *err);
 Person serve_person(McpRequest *q);      /* confirm and ask by elicitation, progress by notification, log by serve_log */
 enum { MCP_PARK_MS = 600000 };

@@ -98,7 +98,7 @@ static bool wants(const McpRequest *q, Value filter, const char *name, bool *out
     return true;
 }
 
-/* Takes those names of a list that exist. */
+/* Copies the names of a list that exist. */
 static bool read_names(McpRequest *q, Value filter, const char *name, bool (*known)(McpRequest *q, Str name), Names *out, bool *given, Error *err) {
     Value *v = dict_find_str(value_dict(filter), str_from(name));
     *given = v && value_is_list(*v);

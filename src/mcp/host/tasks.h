@@ -16,9 +16,9 @@ void serve_tasks_drop(McpRequest *q, McpTask *t, const Result *r);           /* 
 
 /* The task's state in the client's version, for subscribers. NULL t: unknown task. */
 bool serve_tasks_known(McpPeer *p, Str id);
-bool serve_tasks_working(McpPeer *p);    /* is a task running? */
+bool serve_tasks_working(McpPeer *p);    /* true if a task is running */
 void serve_tasks_close(McpPeer *p);      /* after its runs have ended */
 
 #define SERVE_TASKS_EXTENSION "io.modelcontextprotocol/tasks"
-bool serve_tasks_declared(const McpRequest *q);              /* has the client declared the extension? */
+bool serve_tasks_declared(const McpRequest *q);              /* true if the client has declared the extension */
 bool serve_tasks_missing(McpRequest *q, Error *err);         /* the error for a missing extension; always false */

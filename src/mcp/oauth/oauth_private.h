@@ -48,11 +48,11 @@ typedef struct OAuthFetch {
     bool local;                          /* the MCP server is local, so it may refer to local servers; a remote one must
                                           * not */
 } OAuthFetch;
-bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);     /* may this URL be requested? ERR_POLICY, ERR_VALIDATION */
+bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);     /* true if this URL may be requested; else ERR_POLICY or ERR_VALIDATION */
 bool oauth_fetch_get(const OAuthFetch *f, Str url, OAuthAnswer *out, Error *err);
 bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const ClientHeader *headers, size_t n, OAuthAnswer *out, Error *err);
 bool oauth_json_flag(Value json, const char *key);
-bool oauth_json_lists(Value json, const char *key, Str word);       /* is the word in that list of strings? */
+bool oauth_json_lists(Value json, const char *key, Str word);       /* true if the word is in that list of strings */
 bool oauth_json_has(Value json, const char *key);
 
 /* mcp/oauth/discover.c: a protected server and its authorization server. */
@@ -74,7 +74,7 @@ bool oauth_discover_issuer(const OAuthFetch *f, Str issuer, Arena *arena, Value 
 /* Scopes to request: from the settings, the challenge or the resource's list; with `before`, also those requested
  * earlier; offline_access if the authorization server supports it and a user consents. "": omit the parameter. */
 bool oauth_scope_pick(const OAuthSettings *settings, const OAuthSite *site, Str challenged, Str before, Arena *arena, Str *out, Error *err);
-bool oauth_scope_holds(Str scope, Str wanted);                      /* does `scope` contain every word of `wanted`? */
+bool oauth_scope_holds(Str scope, Str wanted);                      /* true if `scope` contains every word of `wanted` */
 
 /* mcp/oauth/register.c: our identity at the authorization server. */
 typedef struct OAuthClient { Str id, secret, auth; uint16_t port; bool given; } OAuthClient;   /* port: of the redirect, 0: any */

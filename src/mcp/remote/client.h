@@ -44,7 +44,7 @@ typedef struct McpClientConfig {         /* borrowed for the client's lifetime *
 } McpClientConfig;
 
 bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **out, Error *err);
-bool mcp_client_fetches(Str command);    /* is this a program, such as npx, that downloads what it starts? */
+bool mcp_client_fetches(Str command);    /* true for a program, such as npx, that downloads what it starts */
 void mcp_client_close(McpClient *c);     /* no request may be under way; NULL is fine */
 McpVersion mcp_client_version(const McpClient *c);
 bool mcp_client_alive(McpClient *c);

@@ -102,7 +102,7 @@ RemoteTool *remotes_add_pinned(Remote *s, Value tool, Str text, bool gone);   /*
 bool remotes_add_face(Remote *s, McpRemotes *m, const ToolDef *def, Error *err);      /* s NULL: not configured */
 void remotes_set_changed(RemoteTool *t, Str text);            /* empty: unchanged */
 void remotes_repin(Remote *s, RemoteTool *t, Str text);       /* approves the definition `text` */
-bool remotes_is_now(const RemoteTool *t, const ToolDef *def); /* is this still its definition? */
+bool remotes_is_now(const RemoteTool *t, const ToolDef *def); /* true if this is still its definition */
 void remotes_tool_free(RemoteTool *t);
 void remotes_tool_text(Value tool, Buf *out);                 /* the pinned text: sorted JSON of what a model sees */
 bool remotes_redact(Remote *s, Heap *heap, Value *v, Error *err);             /* removes known secrets; thread-safe */

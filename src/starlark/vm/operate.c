@@ -20,7 +20,7 @@ static const char *const symbols[OP_COUNT] = {
     [OP_NEG] = "-", [OP_POS] = "+", [OP_INVERT] = "~",
 };
 
-/* Is this a string that a number, a bool or None was to be added to? */
+/* True if this is a string and the other operand of + is a number, a bool or None. */
 static bool joins(Value text, Value other) {
     return value_is_string(text) && (value_is_int(other) || value_is_float(other) || value_is_bool(other) || value_is_none(other));
 }

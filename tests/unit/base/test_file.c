@@ -49,7 +49,7 @@ static void reads_whole_files(void **state) {
     put("f", "a\0b", 3);
     assert_true(file_read(in_dir("f"), 100, &out, NULL));
     assert_memory_equal(out.at, "a\0b", 4);
-    assert_true(file_read("/proc/self/status", 1 << 20, &out, NULL));   /* says its size is 0 */
+    assert_true(file_read("/proc/self/status", 1 << 20, &out, NULL));   /* its reported size is 0 */
     assert_true(str_starts(buf_str(&out), STR("Name:")));
     buf_clear(&out);
 }

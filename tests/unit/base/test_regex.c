@@ -45,7 +45,7 @@ static void test_spans(void **state) {
     regex_free(re);
 }
 
-/* A match is found wherever the sections of starting positions end. */
+/* Long texts are searched in sections of starting positions; a match is found wherever a section ends. */
 static void test_long_text(void **state) {
     (void)state;
     enum { N = 3000 };

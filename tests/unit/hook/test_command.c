@@ -256,7 +256,7 @@ static void test_filters_fail_closed(void **state) {
     check("tool.pre", CALL, true, pre, COUNT(pre));
 }
 
-/* A guard that passed sees the filtered result too; a filter that is asked again may not change it again. */
+/* A guard that passed also sees the filtered result; a filter that runs again may not change it again. */
 static void test_filter_asked_again(void **state) {
     (void)state;
     Desk k;
@@ -302,7 +302,7 @@ static void test_tools(void **state) {
     desk_close(&k);
 }
 
-/* Guards that had passed are asked about a program's change, and a program is asked again too. */
+/* After a program's change, guards that had passed run again, and so do programs. */
 static void test_asked_again(void **state) {
     (void)state;
     Desk k;

@@ -220,7 +220,7 @@ static void two_waits_of_one_request(void **state) {
     while (!atomic_load(&two.waits)) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     assert_true(two.ok);
     send_text(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"x\"}}}");
-    expect_part(&w, "\"isError\":false");                    /* served meanwhile */
+    expect_part(&w, "\"isError\":false");                    /* served in the meantime */
     atomic_store(&two.go_on, true);
     scheduler_group_free(group);                             /* the peer does not know this request: it must end first */
     close_world(&w);

@@ -470,7 +470,7 @@ static void limits(void **state) {
     assert_ok(client_send(w.client, &r, NULL, &out, &err));
     assert_int_equal(out.body.n, 100000);
     client_response_clear(&out);
-    r.max_body = 99999;                                                /* of what is unpacked */
+    r.max_body = 99999;                                                /* of the decompressed data */
     assert_false(client_send(w.client, &r, NULL, &out, &err));
     assert_int_equal(err.kind, ERR_LIMIT);
     assert_string_equal(err.msg, "the response is over 99999 bytes");

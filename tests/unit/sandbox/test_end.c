@@ -146,7 +146,7 @@ static void test_bombs(void **state) {
         "python3 -c 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass' %s",
         SESSIONS,
     };
-    int turn = open("/tmp/harness-test-bombs", O_RDWR | O_CREAT | O_CLOEXEC, 0666);       /* one at a time is enough for a machine */
+    int turn = open("/tmp/harness-test-bombs", O_RDWR | O_CREAT | O_CLOEXEC, 0666);       /* only one fork bomb at a time on a machine */
     if (turn >= 0) (void)flock(turn, LOCK_EX);
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         char mark[40], script[400];

@@ -46,7 +46,7 @@ static void test_scratch(void **state) {
     assert_int_equal(system(command), 0);
 }
 
-/* Files that can be seen do not count again when a folder beside them is closed. */
+/* Visible files do not count twice when a folder next to them is not readable. */
 static void test_scratch_closed(void **state) {
     (void)state;
     char path[] = "/dev/shm/harness-limits-XXXXXX", command[80];

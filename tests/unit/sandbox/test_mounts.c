@@ -24,7 +24,7 @@ static const char *in(const World *w, const char *name) {
     return path;
 }
 
-/* Are private mounts available here? Otherwise these tests are skipped with a message. */
+/* True if private mounts are available here. Otherwise these tests are skipped with a message. */
 static bool has_mounts(const World *w) {
     SandboxRules required = w->rules;
     Error err = { 0 };

@@ -1,4 +1,5 @@
-/* Files that a person named for harness to write: what is opened, and what is refused. The stream names and FIFOs with readers are in the end-to-end tests. */
+/* Files that the user named for harness to write: which are opened, and which are refused. The stream names and FIFOs with readers are in the
+ * end-to-end tests. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,7 +71,7 @@ static void test_relative(void **state) {
     assert_int_equal(named_open("link", 0, 0600, reach, &err), -1);
     assert_int_equal(named_open("away/x", 0, 0600, reach, &err), -1);
     assert_int_equal(named_open("", 0, 0600, reach, &err), -1);
-    fd = named_open("away/x", 0, 0600, NULL, &err);        /* nothing can be written by tools: a person's own link */
+    fd = named_open("away/x", 0, 0600, NULL, &err);        /* tools can write nothing here: the link is the user's own */
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(chdir("/"), 0);

@@ -194,7 +194,7 @@ static void test_limits(void **state) {
     world.rules = plain;
 }
 
-/* Folders of calls whose launcher has ended: a launcher keeps a lock on its own. Processes beside this test have theirs. */
+/* Folders of calls whose launcher has ended: a running launcher keeps a lock on its own folder. Other processes have theirs. */
 static bool is_abandoned(int dir, const char *name) {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     bool yes = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;

@@ -65,7 +65,7 @@ static void sees_what_counts(void **state) {
         { "", false, false, false, 2, "a.c src/a.c" },
         { "src", false, false, false, 0, "src/a.c src/x/deep.c" },
         { "src/x", false, false, false, 0, "src/x/deep.c" },
-        { "build", false, false, false, 0, "build/out" },                    /* asked for by name */
+        { "build", false, false, false, 0, "build/out" },                    /* requested by name */
         { "node/m", false, false, false, 0, "node/m/a.js" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
