@@ -26,7 +26,7 @@ const char *completion_names_of(const Command *c) {
     return find((Str){ at, strcspn(at, " |]") });
 }
 
-/* Shells expand what they are given: a name from outside that has other characters is left out. */
+/* Shells expand completions, so names with special characters are left out. */
 static bool is_plain(Str name) {
     for (size_t i = 0; i < name.n; i++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-", name.at[i]) || !name.at[i]) return false;

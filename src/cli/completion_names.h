@@ -4,7 +4,7 @@
 
 #define COMPLETION_KINDS "tools|runs|agents|servers|names"
 
-/* Which kind the first operand of a command, or the value of a flag, is; NULL: none of them. "names" is what harness inspect takes. */
+/* The kind of names that complete the first operand of a command, or the value of a flag; NULL: none. "names" is for harness inspect. */
 const char *completion_names_of(const Command *c);
 const char *completion_names_of_value(const char *value);
 

@@ -5,7 +5,7 @@
 
 typedef struct McpEntryFile { char path[4096]; bool yaml, exists; } McpEntryFile;
 
-/* What the lines of the frontmatter show of mcp_servers. Offsets into the text. */
+/* The position of mcp_servers in the frontmatter. Offsets into the text. */
 typedef struct McpEntryPlaces {
     size_t end;                  /* of the frontmatter: before its closing line */
     size_t key, key_end;         /* the line "mcp_servers:" */
@@ -21,6 +21,6 @@ bool mcp_entry_is_block(Str rest);                             /* false: mcp_ser
 bool mcp_entry_write(const char *path, Str text, Error *err);  /* whole or not at all; keeps the mode */
 bool mcp_entry_has(const Project *p, Str server);
 
-/* A project that was trusted before the user edits it by a command, or that needed no trust, stays so. */
+/* If the project was trusted, or needed no trust, before the user edited it by a command, it stays so. */
 bool mcp_entry_trusted(Cli *cli, bool *out, Error *err);
 bool mcp_entry_keep_trust(Cli *cli, Error *err);

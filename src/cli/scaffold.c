@@ -89,7 +89,7 @@ bool scaffold_write_one(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *
     if (!write_text(fd, file->text)) { error_set(err, ERR_IO, "write %s: %m", file->path); goto done; }
     ok = publish(folder, temporary, base_name(file->path));
     if (ok) outcome->created = file->path;
-    else if (errno == EEXIST) ok = true, outcome->kept = file->path;   /* another process was faster */
+    else if (errno == EEXIST) ok = true, outcome->kept = file->path;   /* another process created it first */
     else scaffold_cannot_create(file->path, err);
 done:
     if (fd >= 0) {

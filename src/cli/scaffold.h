@@ -16,7 +16,7 @@ typedef struct ScaffoldOutcome { const char *created, *kept; } ScaffoldOutcome;
  * follows no link, and writes files atomically. Checks everything before the first write. After a failure half-way, a
  * second run completes it. */
 bool scaffold_write(int root_fd, ScaffoldOutcome *outcome, Error *err);
-/* The same for one file: outcome->created or outcome->kept says what became of it. */
+/* The same for one file: sets outcome->created or outcome->kept. */
 bool scaffold_write_one(int root_fd, const ScaffoldFile *file, ScaffoldOutcome *outcome, Error *err);
 /* "create PATH: why", from errno; always false. */
 bool scaffold_cannot_create(const char *path, Error *err);

@@ -20,7 +20,7 @@ void starlark_session_free(StarlarkSession *s);
 
 /* Compiles and runs one text; it sees the globals of earlier ones if options.after is set. */
 bool starlark_session_run(StarlarkSession *s, const Source *source, Value *out, Error *err);
-/* Is the whole text one expression? */
+/* True if the whole text is one expression. */
 bool starlark_session_is_expression(StarlarkSession *s, const Source *source);
 struct Module *starlark_session_last(const StarlarkSession *s);  /* NULL: none yet */
 ResolverErrors *starlark_session_errors(StarlarkSession *s);     /* emptied */

@@ -15,5 +15,5 @@ size_t displaced_keep(const char *folder, const char *root, int dir, const char 
 
 typedef struct Displaced { int64_t when; Str path, project; const char *content; } Displaced;   /* when: seconds since 1970; content: path of the stored copy */
 typedef void DisplacedEach(void *ctx, const Displaced *d);
-/* Each one kept, oldest first. Removes those that are too old. */
+/* Calls `each` for every kept copy, oldest first. Removes copies that are too old. */
 void displaced_list(const char *folder, DisplacedEach *each, void *ctx);

@@ -1,9 +1,9 @@
 /* Total memory of the processes of a call, summed up by its supervisor from /proc.
  *
- * A check has two steps. The first is cheap and says too much rather than too little: pages that forks share are counted for
- * each of them. Only when that is above the limit the second one looks closely: shared pages by their share (PSS), each memory
- * file once, what pipes and sockets really hold. Memory of the kernel counts by size or by number: page tables, mappings, threads,
- * descriptors, entries of epoll. Best effort: between two checks a call can hold more. */
+ * A check has two steps. The first computes a cheap upper bound: pages that forks share are counted for each of them. If that is
+ * above the limit, the second step counts precisely: shared pages in proportion (PSS), each memory file once, and the actual content
+ * of pipes and sockets. Kernel memory counts by size or by number: page tables, mappings, threads, descriptors, entries of epoll.
+ * Best effort: between two checks a call can hold more. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -361,7 +361,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     snapshot_names_clear(&names);
 }
 
-/* A step of git's that waits to be continued: it may go, and change as steps.h says. */
+/* A file of a git operation that waits to be continued: it may be removed, and may change as steps.h says. */
 static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, char kind) {
     enum { STEP_BYTES_MAX = 4 << 20 };
     struct statx st;
@@ -372,8 +372,8 @@ static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, ch
         && steps_allow(n->parent->name, n->name, n->kind == 'f' ? buf_str(&n->content) : STR(""), buf_str(&c->content));
 }
 
-/* Every protected path passes here. This is the place to ask whether a read-only mount of the path stands in every live child: a difference in such a path
- * is the person's, so its node is taken again and nothing is reported or restored. */
+/* Compares one node. Every protected path passes through here, so a check whether every live child has a read-only mount of the path would
+ * belong here: a difference would then be the user's, and the node could be recorded again without reporting or restoring. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
     if (snapshot_is_star(n))
@@ -386,7 +386,7 @@ static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
         return check_way(s, c, n, dir, &now, kind);
     if (is_allowed_step(c, n, dir, kind))
         return;
-    if ((n->kind == '-' || n->kind == 'o') && (kind == '-' || kind == n->kind))   /* sockets and the like come and go */
+    if ((n->kind == '-' || n->kind == 'o') && (kind == '-' || kind == n->kind))   /* sockets and similar files are ignored */
         return;
     if (n->kind == '-')
         return tell(c, n, NULL, "was made", "removed", c->look_only || (keep_other(c, n, dir, NULL), remove_entry(s, dir, n->name)));

@@ -9,10 +9,10 @@ static bool is_exec(Str line) {
     return str_eq(word, STR("exec")) || str_eq(word, STR("x"));
 }
 
-/* git runs the program git-merge-STRATEGY, and with a slash in it that is a path. */
+/* git runs the program git-merge-STRATEGY; a strategy with a slash makes that a path. */
 static bool has_slash(Str line) { return str_find_char(line, '/') >= 0; }
 
-/* `git apply --build-fake-ancestor=FILE` writes any file of the person. Abbreviations count, and git knows no other option in b. */
+/* `git apply --build-fake-ancestor=FILE` writes any file that the user can write. Abbreviations count; git has no other option that starts with b. */
 static bool has_long_b(Str line) { return str_find(line, STR("--b")) >= 0; }
 
 typedef struct Step { const char *folder, *name; bool (*forbidden)(Str line); } Step;

@@ -7,5 +7,5 @@
 /* `folder` is the name of the folder that holds the file `name`. */
 bool steps_is(const char *folder, const char *name);
 bool steps_is_path(const char *path);
-/* May the content `before` (empty: there was none) have become `now`? */
+/* True if a call may have changed the content `before` (empty: the file did not exist) to `now`. */
 bool steps_allow(const char *folder, const char *name, Str before, Str now);

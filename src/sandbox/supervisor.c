@@ -200,7 +200,7 @@ static int wait_ms(const Supervisor *s, int64_t now) {
 static void loop(Supervisor *s) {
     reap(s);
     while (!s->empty) {
-        if (s->child_done && s->kill_at == INT64_MAX) begin_end(s, SUPERVISOR_GRACE_MS);      /* what it left running */
+        if (s->child_done && s->kill_at == INT64_MAX) begin_end(s, SUPERVISOR_GRACE_MS);      /* processes that it left running */
         struct pollfd wait[WAIT_CONNECTS + ASK_CONNECTS_MAX] = {
             [WAIT_CHANNEL] = { .fd = s->channel, .events = POLLIN }, [WAIT_SIGNALS] = { .fd = s->signals, .events = POLLIN },
             [WAIT_REPORT] = { .fd = s->report, .events = POLLIN }, [WAIT_ASK] = { .fd = s->ask.listener, .events = POLLIN } };

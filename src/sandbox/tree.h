@@ -19,5 +19,5 @@ size_t tree_count_threads(const Tree *t);              /* threads of all of them
 void tree_signal(const Tree *t, int signal);
 /* True if `pid` is in the tree. For filtered calls. */
 bool tree_has(const Tree *t, pid_t pid);
-bool tree_has_group(const Tree *t, pid_t group);       /* is one of its processes in that process group? */
+bool tree_has_group(const Tree *t, pid_t group);       /* true if one of its processes is in that process group */
 pid_t tree_process_of(pid_t thread);                   /* the process that a thread belongs to; 0: unknown */

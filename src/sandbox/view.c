@@ -29,7 +29,7 @@ static Str follow(Arena *arena, Str above, const SnapshotNode *link, Str rest) {
     return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(above), STR_ARG(to), STR_ARG(rest))));
 }
 
-/* A name that was not there and that no call may make. */
+/* A name that did not exist and that no call may create. */
 static bool is_new(const SnapshotNode *folder, Str name) {
     return child_of(folder, STR(NEARLY_NAMES)) && (nearly_project_file(name, true).n || nearly_project_file(name, false).n);
 }

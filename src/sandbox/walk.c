@@ -150,7 +150,7 @@ static void start(Walk *w, bool absolute) {
         fence_set(s.node, &j->top_id);
     } else if (absolute) {
         s.match = fence_start(j->fence, &j->top_id, NULL);
-        for (size_t i = 0; i < j->root.n; i++) {       /* is "/" a root? */
+        for (size_t i = 0; i < j->root.n; i++) {       /* true if "/" is a root */
             if (j->root.at[i].fd < 0 || !fence_same(j->root.at[i].id, j->top_id))
                 continue;
             s.root = s.root == 0 ? 0 : (int32_t)i;

@@ -67,7 +67,7 @@ bool store_artifact_get(Store *s, Str run, Str key, uint64_t offset, uint64_t li
 
 bool store_task_put(Store *s, Str run, Str task, Str tool, Str status, Str result, Error *err) {
     store_lock(s);
-    StoreQuery q = store_query(s, SQL_TASK_PUT, "keep task", err);
+    StoreQuery q = store_query(s, SQL_TASK_PUT, "store task", err);
     return store_unlock(s, store_end(&q, store_bind(&q, "sssss", run, task, tool, status, result) && store_row(&q, &(bool){ 0 })));
 }
 
@@ -116,7 +116,7 @@ bool store_hook_each(Store *s, bool (*each)(void *ctx, const StoreHook *h), void
 
 bool store_note_put(Store *s, Str scope, Str key, Str text, Error *err) {
     store_lock(s);
-    StoreQuery q = store_query(s, SQL_NOTE_PUT, "keep note", err);
+    StoreQuery q = store_query(s, SQL_NOTE_PUT, "store note", err);
     return store_unlock(s, store_end(&q, store_bind(&q, "sss", scope, key, text) && store_row(&q, &(bool){ 0 })));
 }
 

@@ -53,7 +53,7 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool lenient, strict;
     const char *state;                   /* path of the state file; NULL: HARNESS_STATE, else the default location */
     bool ephemeral;                      /* no store */
-    bool own_process;                    /* the program, not an embedder: restrain it after loading */
+    bool own_process;                    /* this is the harness program, not an embedder: restrict the process after loading */
     const char *const *writable;         /* own_process: more places it must be able to write; NULL-terminated, or NULL */
     /* Opens files that the user named. Called once it is known where tools can write (confine_reach), and before the process is restricted; not
      * when the project is reloaded. NULL: none. */
@@ -128,12 +128,12 @@ bool runtime_suspects(Runtime *rt);
  * registered from it; project_free() it. */
 Project *runtime_define(Runtime *rt, DefinitionKind kind, Str definition, Error *err);
 
-/* The scope of the notes that hold the project's approvals for good: {tool, args, rule, by, time_ns} each. */
+/* The scope of the notes with the project's permanent approvals: {tool, args, rule, by, time_ns} each. */
 void runtime_approval_scope(Str root, Buf *out);
 
-/* For register_agent. Is it switched on, within its cap, and do the hooks of meta.KIND_register let it pass? Counts it.
- * When it is registered, runtime_meta_made writes it down. runtime_meta_again: a call that is repeated in a resumed run wants to register what was
- * restored already; once for each. */
+/* For register_agent. True if registering is enabled, within its limit, and not blocked by the hooks of meta.KIND_register; counts it. After
+ * registering, runtime_meta_made records it. runtime_meta_again: true, once for each, if a call that is repeated in a resumed run registers
+ * something that was already restored. */
 bool runtime_meta_allowed(Host *h, DefinitionKind kind, Value definition, Error *err);
 bool runtime_meta_made(Host *h, DefinitionKind kind, Value definition, Error *err);
 bool runtime_meta_again(Host *h, DefinitionKind kind, Value definition);

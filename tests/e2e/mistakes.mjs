@@ -135,7 +135,7 @@ export const mistakes = {
   'mcp add of a program that fails': { run: ['mcp', 'add', 'x', '--', 'sh', '-c', 'echo one >&2; echo two >&2; exit 3'],
     says: 'harness: server x exited with status 3; its last lines: one | two (the entry was added; correct it, or take it back with harness mcp remove x)' },
   'mcp add of a program that is not a server': { run: ['mcp', 'add', 'x', '--', 'sleep', '100'],
-    says: /^harness: server x did not answer within \d+ s \(is it an MCP server\? One answers JSON-RPC on its standard output\)$/ },
+    says: /^harness: server x did not answer within \d+ s \(is it an MCP server\? A server answers JSON-RPC on its standard output\)$/ },
   'mcp add of a program that is not there': { run: ['mcp', 'add', 'x', '--', 'no-such-program'], says: /harness: server x: .*no-such-program/ },
   'mcp remove of what is not there': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'remove', 'fiels'], says: 'harness: no MCP server is named "fiels" (did you mean "files"?)' },
   'mcp tools with a protocol version that is not there': { run: ['mcp', 'tools', 'http://127.0.0.1:9/', '--protocol', '1999'], says: 'harness: --protocol: unsupported protocol version "1999"', status: 2 },

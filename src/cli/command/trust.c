@@ -121,7 +121,7 @@ static bool add_waiting(Cli *cli, const char *dir, Error *err) {
     char root[PATH_MAX];
     Buf told = { 0 }, diff = { 0 };
     RecordPlaces places;
-    if (!project_root(&(ProjectInput){ .dir = dir ? dir : cli_project(cli), .config = cli->config }, root)) return true;      /* loading says so */
+    if (!project_root(&(ProjectInput){ .dir = dir ? dir : cli_project(cli), .config = cli->config }, root)) return true;      /* loading reports this */
     record_places(NULL, &places);
     bool ok = record_waiting(&places, root, &told, &diff, err);
     if (diff.n) {

@@ -105,7 +105,7 @@ static bool understand(const ConfirmQuestion *q, Str said, ConfirmAnswer *out) {
     return false;
 }
 
-/* As many beside each other as the terminal has room for. */
+/* Puts as many side by side as fit into the width of the terminal. */
 static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
     const char *const choices[] = { "y once", "a these arguments, this session", q->may_tool ? "t this tool, this session" : NULL,
                                     q->may_always ? "p these arguments, always in this project" : NULL, "n no" };
@@ -132,7 +132,8 @@ static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text)
     add_choices(t, q, text);
 }
 
-/* Text that is none of the answers is not a no: it is asked again, and the second time it is the reason of a refusal, for the model. */
+/* Unknown text does not count as a refusal the first time: the question is repeated. The second time it refuses, and the text is the reason for
+ * the model. */
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };

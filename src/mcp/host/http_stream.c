@@ -256,7 +256,8 @@ void http_stream_close(HttpStream *t) {
 
 void http_stream_tick(HttpStream *t, int64_t now) {
     int64_t poll = t->http->config->poll_ms;
-    if (atomic_load(&t->link.holders) == 2 && !t->general && !http_stream_answered(t)) {     /* only the list's and the caller's are left: no response will come */
+    if (atomic_load(&t->link.holders) == 2 && !t->general && !http_stream_answered(t)) {     /* only the references of the list and of the caller
+                                                                                              * are left: no response will come */
         http_stream_close(t);
         return;
     }

@@ -30,7 +30,7 @@ static void add_cause(const McpClient *c, Error *err) {
     Str program = base_name(d->command);
     if (d->url.n) return;
     if (err->kind == ERR_TIMEOUT && (d->network || !mcp_client_fetches(d->command)))
-        error_hint(err, "is it an MCP server? One answers JSON-RPC on its standard output");
+        error_hint(err, "is it an MCP server? A server answers JSON-RPC on its standard output");
     if (!d->network && mcp_client_fetches(d->command))
         error_hint(err, "the sandbox has no network and " STR_FMT " needs it: write network: true below " STR_FMT ": in mcp_servers", STR_ARG(program), STR_ARG(d->name));
 }

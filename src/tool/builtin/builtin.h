@@ -1,4 +1,4 @@
-/* Built-in tools as data. Each builtin_X.c describes its tools in one constant table; builtin.c registers those that a
+/* Built-in tools as data. Each file of tool/builtin/ describes its tools in one constant table; builtin.c registers those that a
  * project enables. To add a tool: add a row to its file's table, and the table to builtin.c's list. */
 #pragma once
 #include "tool/kind/kind.h"

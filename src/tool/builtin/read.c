@@ -19,7 +19,7 @@ typedef struct { int fd; Str path; JailStat stat; Cancel *cancel; Buf piece; uin
 
 /* ---- file type ---- */
 
-/* Appends to the piece until it has n bytes, or the file ends. One that grows meanwhile ends where it may not be longer. */
+/* Appends to the piece until it has n bytes, or the file ends. A file that grows in the meantime is read only up to its maximum length. */
 static bool read_more(File *f, size_t n, Error *err) {
     while (!f->end && f->piece.n < n) {
         if (!cancel_check(f->cancel, err) || !jail_read_piece(f->fd, f->path, n - f->piece.n, &f->piece, &f->end, err)) return false;

@@ -31,7 +31,7 @@ typedef struct WalkInput {
     unsigned max_depth;                 /* 0: WALK_DEPTH_MAX */
     unsigned threads;                   /* 0: one per processor, at most WALK_THREADS_MAX */
     WalkVisit *visit;
-    /* May this path be visited? NULL: yes. Called on all threads, for folders and files. */
+    /* True if this path may be visited. NULL: all. Called on all threads, for folders and files. */
     bool (*may_see)(void *state, Str path, bool folder);
     void *state;
 } WalkInput;

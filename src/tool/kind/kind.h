@@ -1,5 +1,5 @@
 /* The input of an executor, and the executors, one file per kind: tool/kind/starlark.c, tool/kind/command.c, tool/kind/argv.c,
- * builtin_*.c, and mcp and delegate in other rooms. An embedder's native tool is a ToolExecute of its own. */
+ * the files of tool/builtin/, and mcp and delegate in other rooms. An embedder's native tool has its own ToolExecute. */
 #pragma once
 #include "script/host.h"
 #include "script/worker.h"

@@ -33,7 +33,7 @@ bool uses_check(Project *p, Problems *problems);
 
 /* uses_table.c: how a program interprets its words. */
 typedef enum {
-    USES_PLAIN,                          /* options with code may be listed */
+    USES_PLAIN,                          /* all operands are data; the table may list options whose value is code */
     USES_SHELL,                          /* the first operand is a script, or after -c shell text that is listed separately */
     USES_SCRIPT,                         /* the first operand is a script, unless an option has the code */
     USES_PROGRAM,                        /* the first operand is code in a small language: awk, sed */

@@ -461,7 +461,7 @@ static void nobody_answers(void **state) {
     /* no user at all */
     w.oauth->config.open = NULL;
     assert_false(oauth_refused(w.oauth, &t, 401, STR(""), STR(""), NULL, &err));
-    assert_non_null(strstr(err.msg, "none is here"));
+    assert_non_null(strstr(err.msg, "no user is present"));
     world_clear(&w);
 }
 

@@ -587,7 +587,7 @@ static void test_locked(void **state) {
     assert_false(store_note_put(s, STR("a"), STR("b"), STR("c"), &p.err));
     assert_true(clock_mono_ns() - start > 4000000000);
     char expected[300];
-    snprintf(expected, sizeof expected, "keep note: state file %s is locked by another program", p.path);
+    snprintf(expected, sizeof expected, "store note: state file %s is locked by another program", p.path);
     assert_string_equal(p.err.msg, expected);
     assert_int_equal(api->exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     must(&p, store_note_put(s, STR("a"), STR("b"), STR("c"), &p.err));

@@ -9,7 +9,7 @@ static Value take(Dict *d, Value key) { Value out; must(dict_remove(d, key, &out
 /* The longest run of occupied slots, which bounds the probes of a lookup. */
 static uint32_t longest_probe(const Dict *d) {
     uint32_t run = 0, longest = 0;
-    for (uint32_t i = 0; i < 2 * d->slots; i++) {          /* twice around: runs wrap */
+    for (uint32_t i = 0; i < 2 * d->slots; i++) {          /* twice around the table, because a run may wrap */
         run = d->slot[i & (d->slots - 1)] ? run + 1 : 0;
         if (run > longest) longest = run;
         if (run >= d->slots) break;
