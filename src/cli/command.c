@@ -17,9 +17,9 @@ const Command command_table[] = {
     {
         .name = "approvals", .operands = "",
         .summary = "questions that wait for an answer",
-        .about = "Lists the open questions about calls of this project, in every process: id, tool,\n"
-                 "the rule that requires confirmation, and the main argument. The first answer\n"
-                 "counts, wherever it is given.",
+        .about = "Lists the open questions about calls of this project, in every process: id,\n"
+                 "tool, the rule that requires confirmation, and the main argument. The first\n"
+                 "answer counts, wherever it is given.",
         .example = "harness approvals --json",
         .json = "[{id, run, call, tool, args, why, asked}], oldest first",
         .run = command_approvals,
