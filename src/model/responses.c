@@ -194,7 +194,7 @@ static void read_usage(ModelUsage *u, Value usage) {
 
 static bool is_type(Value v, const char *type) { return str_eq(value_member_text(v, "type"), str_from(type)); }
 
-/* Texts of a message or a summary, for servers that send an item at once. */
+/* Texts of a message or a summary, for servers that send an item in one piece. */
 static void read_texts(HttpTurn *x, Value item, const char *key, void (*add)(HttpTurn *x, Str piece)) {
     const List *content = request_list(item, key);
     for (uint32_t i = 0; content && i < content->n; i++) {

@@ -77,7 +77,7 @@ bool yaml_text_prepare(YamlText *t, Str raw, Place *at, Error *err) {
     if (!swap) return true;
     *at = (Place){ 1, 1 };
     if (!choose_stand_ins(t))
-        return error_set(err, ERR_PARSE, "the text has line separators and every private-use character");
+        return error_set(err, ERR_PARSE, "the text has Unicode line separators and uses every private-use character: no replacement is left for parsing");
     copy_swapping(&t->copy, raw, swapped, t->stand_in);
     t->text = buf_str(&t->copy);
     return true;

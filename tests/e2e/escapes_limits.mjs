@@ -63,7 +63,7 @@ const held = (kind, mib = 400, most = limit) => async at => {
   assert.match(r.stdout, reached, r.stdout + r.stderr);
 };
 
-// What ordinary programs do still works, also where they try the calls that are refused and do without.
+// Ordinary programs still work, also if they try calls that are refused and then do without them.
 const ordinary = `set -e
 git init -q g; cd g; git config user.email a@b.c; git config user.name n; echo x > f; git add f; git commit -qm m; git gc -q; cd ..
 printf '#include <stdio.h>\nint main(void) { puts("compiled"); }\n' > p.c; cc -o p p.c; ./p

@@ -38,7 +38,7 @@ function conformance(pack, words, env = {}) {
     (error, stdout, stderr) => resolve({ status: error?.code ?? 0, text: stdout + stderr })));
 }
 
-// What a run wrote down: scenario → checks.
+// The recorded results of a run: scenario → checks.
 function results(dir, prefix) {
   return Object.fromEntries(globSync(join(dir, '**/checks.json')).map(file => {
     const name = relative(dir, dirname(file)).replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '').slice(prefix.length);

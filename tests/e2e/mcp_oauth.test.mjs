@@ -131,7 +131,8 @@ async function signedIn(t, options, oauth = '', more = {}) {
   const dir = project(t, { 'harness.md': `---\nmcp_servers:\n  web:\n    url: ${w.url}\n${oauth}---\n` });
   const env = { BROWSER, HARNESS_STATE: join(folder(t), 'state.db'), ...more };
   const harness = async (...args) => start(['-C', dir, ...args], { env });
-  const first = await harness('mcp', 'tools', oauth ? 'web' : w.url);          // a user without a terminal has a browser only for a URL
+  const first = await harness('mcp', 'tools', oauth ? 'web' : w.url);          // without a terminal, harness opens a browser only for a URL on the
+                                                                               // command line
   assert.equal(first.status, 0, first.stderr);
   return { ...w, dir, env, harness };
 }

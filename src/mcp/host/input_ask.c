@@ -306,7 +306,7 @@ bool serve_input_ask(McpRequest *q, InputAsk *asks, size_t n, Heap *h, Cancel *c
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!input_name(h, asks, n, &counter, err)) return false;
     if (mcp_stateless(q->version)) {
-        if (!may_park(q)) return error_set(err, ERR_PROTOCOL, "nothing can be asked about " STR_FMT, STR_ARG(q->method));
+        if (!may_park(q)) return error_set(err, ERR_PROTOCOL, "the method " STR_FMT " cannot ask the user", STR_ARG(q->method));
         return ask_parked(q, asks, n, h, cancel, err);
     }
     if (!serve_wait(q, err)) return false;
